@@ -1,0 +1,19 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+export default defineConfig({
+  root,
+  cacheDir: `${root}/.vitest/cache`,
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/engines.ts'],
+    reporters: ['default', `${root}/test/support/left-out.ts`],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 20_000,
+  },
+})
