@@ -7,7 +7,9 @@ const instantSchema = z.iso.datetime()
 
 export const windowSchema = z
   .object({ startAt: instantSchema, endAt: instantSchema })
-  .refine((window) => Date.parse(window.startAt) < Date.parse(window.endAt), { error: 'a window must end after it starts' })
+  .refine((window) => Date.parse(window.startAt) < Date.parse(window.endAt), {
+    error: 'a window must end after it starts',
+  })
 
 export const SECOND = 1000
 export const MINUTE = 60 * SECOND
