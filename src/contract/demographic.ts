@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { parseInstant } from './instant.ts'
+import { closedWordSchema, textSchema } from './text.ts'
+
+export const genders = ['Male', 'Female', 'Gender Diverse'] as const
+const relationships = ['Single', 'Partner', 'Spouse', 'Married'] as const
+const locales = ['Rural', 'Urban'] as const
+const livingArrangements = ['Renting', 'HomeOwner', 'Homeless'] as const
+
+const ageError = 'must be a whole number from 1 to 120'
+const ageSchema = z
+  .union(
+    [
+      z.int().min(1).max(120),
+      z
+        .string()
+        .regex(/^\d{1,3}$/)
+        .transform(Number)
+        .pipe(z.int().min(1).max(120)),
+    ],
+    { error: ageError },
+  )
+  .meta({ description: 'Years, 1 to 120; also as a string of digits' })
+
+const countrySchema = z
+  .string()
+  .regex(/^[A-Za-z]{2}$/, { error: 'must be a country code of two letters' })
+  .transform((code) => code.toUpperCase())
+
+const birthDateSchema = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/, { error: 'must be a date such as 1990-04-01' })
+  .refine((text) => parseInstant(text) !== undefined, { error: 'must be a date of the calendar' })
+
+/** All fields optional and nullable. PUT replaces everything; PATCH keeps what is absent and clears what is null. */
+export const demographicInputSchema = z.object({
+  age: ageSchema.nullish(),
+  gender: closedWordSchema(genders).nullish(),
+  birthDate: birthDateSchema.nullish(),
+  country: countrySchema.nullish(),
+  birthCountry: countrySchema.nullish(),
+  ethnicity: textSchema(200).nullish(),
+  occupation: textSchema(200).nullish(),
+  industry: textSchema(200).nullish(),
+  incomeRange: textSchema(200).nullish(),
+  education: textSchema(200).nullish(),
+  relationship: closedWordSchema(relationships).nullish(),
+  locale: closedWordSchema(locales).nullish(),
+  livingArrangement: closedWordSchema(livingArrangements).nullish(),
+})
+
+const word = z.string().nullable()
+
+export const demographicAnswerSchema = z.strictObject({
+  age: z.int().nullable(),
+  gender: z.enum(genders).nullable(),
+  birthDate: z.iso.date().nullable(),
+  country: word,
+  birthCountry: word,
+  ethnicity: word,
+  occupation: word,
+  industry: word,
+  incomeRange: word,
+  education: word,
+  relationship: z.enum(relationships).nullable(),
+  locale: z.enum(locales).nullable(),
+  livingArrangement: z.enum(livingArrangements).nullable(),
+})
+
+/** There is one demographic record a profile, so no field is needed to know it by. */
+export const demographicReadingSchema = z.looseObject({
+  age: z.union([z.number(), z.string()]).nullish(),
+  gender: z.string().nullish(),
+  birthDate: z.string().nullish(),
+  country: z.string().nullish(),
+})
+
+export type DemographicInput = z.infer<typeof demographicInputSchema>
+export type DemographicAnswer = z.infer<typeof demographicAnswerSchema>
+export type DemographicReading = z.infer<typeof demographicReadingSchema>

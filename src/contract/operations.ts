@@ -1,0 +1,42 @@
+/** Who may call: nobody in particular, an app by its headers, or the bearer of one kind of token. */
+export type Caller = 'anyone' | 'app' | 'account' | 'profile'
+
+export type Operation = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: `/api/v1/${string}`
+  readonly caller: Caller
+}
+
+/** The 28 operations of the interface: the one list that the service, the client and the documents go by. */
+export const operations = {
+  accountToken: { method: 'POST', path: '/api/v1/oauth/account/token', caller: 'anyone' },
+  register: { method: 'POST', path: '/api/v1/oauth/profile/register', caller: 'account' },
+  registerByApp: { method: 'POST', path: '/api/v1/oauth/profile/register/appId', caller: 'app' },
+  profileToken: { method: 'POST', path: '/api/v1/oauth/profile/token', caller: 'account' },
+  refreshToken: { method: 'POST', path: '/api/v1/oauth/profile/refreshToken', caller: 'profile' },
+  profile: { method: 'GET', path: '/api/v1/account/profile/{externalId}', caller: 'account' },
+  searchProfiles: { method: 'GET', path: '/api/v1/account/profile/search', caller: 'account' },
+  deleteProfiles: { method: 'DELETE', path: '/api/v1/profile', caller: 'account' },
+  uploadLogs: { method: 'POST', path: '/api/v1/profile/data/log', caller: 'profile' },
+  uploadTags: { method: 'POST', path: '/api/v1/profile/tag', caller: 'profile' },
+  tags: { method: 'GET', path: '/api/v1/profile/tag', caller: 'profile' },
+  uploadTagsOf: { method: 'POST', path: '/api/v1/profile/tag/{externalId}', caller: 'account' },
+  tagsOf: { method: 'GET', path: '/api/v1/profile/tag/{externalId}', caller: 'account' },
+  scores: { method: 'GET', path: '/api/v1/profile/score', caller: 'profile' },
+  scoresOf: { method: 'GET', path: '/api/v1/profile/score/{externalId}', caller: 'account' },
+  biomarkers: { method: 'GET', path: '/api/v1/profile/biomarker', caller: 'profile' },
+  biomarkersOf: { method: 'GET', path: '/api/v1/profile/biomarker/{externalId}', caller: 'account' },
+  archetypes: { method: 'GET', path: '/api/v1/profile/archetypes', caller: 'profile' },
+  archetypesOf: { method: 'GET', path: '/api/v1/profile/archetypes/{externalId}', caller: 'account' },
+  trends: { method: 'GET', path: '/api/v1/profile/insight/trend', caller: 'profile' },
+  trendsOf: { method: 'GET', path: '/api/v1/profile/insight/trend/{externalId}', caller: 'account' },
+  comparisons: { method: 'GET', path: '/api/v1/profile/insight/comparison', caller: 'profile' },
+  comparisonsOf: { method: 'GET', path: '/api/v1/profile/insight/comparison/{externalId}', caller: 'account' },
+  demographic: { method: 'GET', path: '/api/v1/profile/demographic', caller: 'profile' },
+  replaceDemographic: { method: 'PUT', path: '/api/v1/profile/demographic', caller: 'profile' },
+  updateDemographic: { method: 'PATCH', path: '/api/v1/profile/demographic', caller: 'profile' },
+  deviceInformation: { method: 'GET', path: '/api/v1/profile/deviceInformation', caller: 'profile' },
+  updateDeviceInformation: { method: 'PUT', path: '/api/v1/profile/deviceInformation', caller: 'profile' },
+} as const satisfies Record<string, Operation>
+
+export type OperationName = keyof typeof operations

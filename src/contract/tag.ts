@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { answeredInstantSchema, instantSchema, writtenInstantSchema } from './instant.ts'
+import { endsAfterStart } from './query.ts'
+import { stringMapSchema, textSchema, uuidSchema } from './text.ts'
+
+export const tagTypes = ['event', 'state'] as const
+
+/** A tag is known by (type, name, source, startDateTime): sent again it updates, which is how a state is closed. */
+export const tagInputSchema = z
+  .object({
+    id: uuidSchema.nullish(),
+    type: z.enum(tagTypes, { error: 'must be event or state' }),
+    name: textSchema(200),
+    category: textSchema(200).nullish(),
+    value: textSchema(1000).nullish(),
+    source: textSchema(200),
+    startDateTime: writtenInstantSchema,
+    endDateTime: writtenInstantSchema.nullish(),
+    additionalProperties: stringMapSchema.nullish(),
+  })
+  .refine((tag) => tag.type === 'state' || tag.endDateTime == null, {
+    path: ['endDateTime'],
+    error: 'must be absent: an event has no end',
+  })
+  .refine((tag) => endsAfterStart(tag.startDateTime, tag.endDateTime), {
+    path: ['endDateTime'],
+    error: 'must not lie before startDateTime',
+  })
+
+export const tagsPerUploadMax = 1000
+
+export const tagsInputSchema = z.union([tagInputSchema, z.array(tagInputSchema).min(1).max(tagsPerUploadMax)])
+
+export const tagAnswerSchema = z.strictObject({
+  id: uuidSchema,
+  type: z.enum(tagTypes),
+  name: z.string(),
+  category: z.string().optional(),
+  value: z.string().optional(),
+  source: z.string(),
+  startDateTime: answeredInstantSchema,
+  endDateTime: answeredInstantSchema.optional(),
+  additionalProperties: z.record(z.string(), z.string()).optional(),
+})
+
+export const tagReadingSchema = z.looseObject({
+  id: z.string().optional(),
+  type: z.string().min(1),
+  name: z.string().min(1),
+  source: z.string().nullish(),
+  category: z.string().nullish(),
+  value: z.union([z.string(), z.number(), z.boolean()]).nullish(),
+  startDateTime: instantSchema,
+  endDateTime: instantSchema.nullish(),
+})
+
+export type TagInput = z.infer<typeof tagInputSchema>
+export type TagAnswer = z.infer<typeof tagAnswerSchema>
+export type TagReading = z.infer<typeof tagReadingSchema>
