@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { defineJob, nothing } from '../src/job.ts'
+import { MINUTE } from '../src/window.ts'
+
+/**
+ * Removes a person: upstream first, then here, down to a salted hash that keeps jobs in flight and later imports from
+ * bringing them back.
+ *
+ * Upstream goes first because only we still know the name to ask for. Dying in between, the job runs again: upstream
+ * does not mind being asked twice. The ledger's row is what every reading needs to be stored, so one that is under way
+ * finds nothing to belong to.
+ */
+export const eraseProfile = defineJob({
+  name: 'erase-profile',
+  payload: z.object({ profileId: z.string().min(1) }),
+  attemptsMax: 10,
+  timeoutMs: 5 * MINUTE,
+
+  async run({ profileId }, context) {
+    const plan = await context.ledger.plan({ profileId, nowMs: context.now(), streams: [] })
+    if (!plan) return nothing
+    await context.upstream.deleteProfiles([plan.profile.externalId], { lane: context.lane, signal: context.signal })
+    await context.upstream.forget(profileId)
+    const removed = await context.profiles.erase(profileId)
+    return { ...nothing, requests: 1, rowsWritten: removed.reduce((sum, { rows }) => sum + rows, 0) }
+  },
+})

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { Rejected } from '../src/errors.ts'
+import { defineJob, nothing } from '../src/job.ts'
+import { MINUTE } from '../src/window.ts'
+
+/**
+ * Makes a person known upstream.
+ *
+ * Safe to run twice: a name that upstream already has is asked for, not registered again. Whoever is there, for whatever
+ * reason, is registered.
+ */
+export const registerProfile = defineJob({
+  name: 'register-profile',
+  payload: z.object({ profileId: z.string().min(1) }),
+  attemptsMax: 6,
+  timeoutMs: 2 * MINUTE,
+
+  async run({ profileId }, context) {
+    const plan = await context.ledger.plan({ profileId, nowMs: context.now(), streams: [] })
+    if (plan?.profile.state !== 'new') return nothing
+    const { profile } = plan
+    const options = { lane: context.lane, signal: context.signal }
+
+    await context.upstream.register(profile, options).catch(async (error: unknown) => {
+      if (!(error instanceof Rejected)) throw error
+      // Refused because it is there already: then asking for it succeeds, and else says better what is wrong.
+      await context.upstream.profile(profile.externalId, options)
+    })
+    await context.profiles.setState(profileId, 'active')
+    return { ...nothing, requests: 1 }
+  },
+})

@@ -1,0 +1,182 @@
+import type { Span } from '../coverage.ts'
+import { dueWindows } from '../planner.ts'
+import type { PulledStream } from '../stream.ts'
+import { createBatch } from './batch.ts'
+import type { Pool } from './pool.ts'
+
+export type PlannedProfile = {
+  readonly profileId: string
+  readonly externalId: string
+  readonly state: 'new' | 'active' | 'gone'
+}
+
+/** A window that is to be read, with the ledger's generation at the time of planning. */
+export type DueWindow = { readonly stream: PulledStream; readonly window: Span; readonly generation: number }
+
+export type Plan = { readonly profile: PlannedProfile; readonly due: readonly DueWindow[] }
+
+export type PlanRequest = {
+  readonly profileId: string
+  readonly nowMs: number
+  /** Only these streams; all when absent. */
+  readonly streams?: readonly string[] | undefined
+  /** A range to cover instead of everything wanted up to now. */
+  readonly range?: Span | undefined
+  /** Reads what is covered too. */
+  readonly again?: boolean | undefined
+}
+
+export type Refusal = {
+  readonly profileId: string
+  readonly stream: string
+  readonly window: Span
+  readonly status: number | undefined
+  readonly reason: string
+}
+
+export type Ledger = {
+  /** What is due for a profile; undefined when it is not ours, or no longer. */
+  plan(request: PlanRequest): Promise<Plan | undefined>
+  /** Remembers that a window was refused, and when to ask again: later and later, for at most a week. */
+  refuse(refusal: Refusal): Promise<void>
+  /** The profile was dealt with: forgets its failure and computes when the sweep should look again. */
+  finish(profileId: string, finished: { runId: string | undefined; job: string }): Promise<void>
+  /** Remembers why a job did not succeed. */
+  fail(profileId: string, failure: { job: string; reason: string; hint: string | undefined }): Promise<void>
+}
+
+const WINDOWS_PER_PLAN_MAX = 500
+
+type LedgerRow = {
+  stream: string
+  covered: Array<[number, number]> | null
+  generation: number
+  digesting: Array<[number, number]> | null
+  digested_at: number | null
+}
+type PlanRow = {
+  id: string
+  external_id: string
+  state: PlannedProfile['state']
+  wanted_from: number
+  ledger: LedgerRow[] | null
+  refused: Array<[string, number, number]> | null
+}
+
+export function openLedger(options: { pool: Pool; streams: readonly PulledStream[] }): Ledger {
+  const load = createBatch({ itemsMax: 500, atOnce: 2, run: (ids: readonly string[]) => loadPlans(options, ids) })
+  const finish = createBatch({
+    itemsMax: 1000,
+    atOnce: 1,
+    run: (items: readonly Finished[]) => finishAll(options.pool, items),
+  })
+  return {
+    async plan(request) {
+      const row = await load(request.profileId)
+      return row && { profile: toProfile(row), due: dueOf(options.streams, row, request) }
+    },
+    refuse: (refusal) => keepRefusal(options.pool, refusal),
+    finish: (profileId, finished) => finish({ profileId, ...finished }),
+    async fail(profileId, failure) {
+      await options.pool.query(
+        `insert into vitalsync.failures (profile_id, job, reason, hint, first_at, last_at)
+         select p.id, $2, $3, $4, clock_timestamp(), clock_timestamp() from vitalsync.profiles p where p.id = $1
+         on conflict (profile_id, job) do update set reason = excluded.reason, hint = excluded.hint,
+           attempts = failures.attempts + 1, last_at = excluded.last_at`,
+        [profileId, failure.job, failure.reason, failure.hint ?? null],
+      )
+    },
+  }
+}
+
+const toProfile = (row: PlanRow): PlannedProfile => ({
+  profileId: row.id,
+  externalId: row.external_id,
+  state: row.state,
+})
+
+const toSpans = (pairs: Array<[number, number]> | null): Span[] => (pairs ?? []).map(([from, to]) => ({ from, to }))
+
+function dueOf(streams: readonly PulledStream[], row: PlanRow, request: PlanRequest): DueWindow[] {
+  const ledger = new Map((row.ledger ?? []).map((entry) => [entry.stream, entry]))
+  const wanted = request.range ?? { from: row.wanted_from, to: request.nowMs }
+  return streams
+    .filter((stream) => !request.streams || request.streams.includes(stream.name))
+    .flatMap((stream) => {
+      const entry = ledger.get(stream.name)
+      if (!entry) return []
+      const refused = (row.refused ?? []).filter(([name]) => name === stream.name).map(([, from, to]) => ({ from, to }))
+      const digesting = (entry.digested_at ?? 0) > request.nowMs ? toSpans(entry.digesting) : []
+      const windows = dueWindows({
+        wanted,
+        covered: request.again ? [] : toSpans(entry.covered),
+        blocked: [...refused, ...digesting],
+        sizeMs: stream.windowMs,
+        windowsMax: WINDOWS_PER_PLAN_MAX,
+      })
+      // A snapshot speaks of now: one reading answers for everything that is due.
+      const asked = stream.kind === 'snapshot' ? windows.slice(0, 1) : windows
+      return asked.map((window) => ({ stream, window, generation: entry.generation }))
+    })
+}
+
+const epochMs = (instant: string) => `(extract(epoch from ${instant}) * 1000)::float8`
+const pairs = (ranges: string) =>
+  `(select json_agg(json_build_array(${epochMs('lower(r)')}, ${epochMs('upper(r)')})) from unnest(${ranges}) r)`
+
+async function loadPlans(
+  { pool, streams }: { pool: Pool; streams: readonly PulledStream[] },
+  ids: readonly string[],
+): Promise<Array<PlanRow | undefined>> {
+  const { rows } = await pool.query<PlanRow>({
+    name: 'load plans',
+    text: `select p.id, p.external_id, p.state, ${epochMs('p.wanted_from')} as wanted_from,
+        (select json_agg(json_build_object('stream', l.stream, 'generation', l.generation,
+            'covered', ${pairs('l.covered')}, 'digesting', ${pairs('l.digesting')},
+            'digested_at', ${epochMs("nullif(l.digested_at, '-infinity')")}))
+          from vitalsync.ledger l where l.profile_id = p.id and l.stream = any($2)) as ledger,
+        (select json_agg(json_build_array(f.stream, ${epochMs('lower(f.span)')}, ${epochMs('upper(f.span)')}))
+          from vitalsync.refusals f where f.profile_id = p.id and f.next_try_at > clock_timestamp()) as refused
+      from vitalsync.profiles p where p.id = any($1)`,
+    values: [ids, streams.map((stream) => stream.name)],
+  })
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.map((id) => byId.get(id))
+}
+
+async function keepRefusal(pool: Pool, refusal: Refusal): Promise<void> {
+  await pool.query(
+    `insert into vitalsync.refusals (profile_id, stream, span, status, reason, first_at, last_at, next_try_at)
+     select p.id, $2, tstzrange(to_timestamp($3::float8 / 1000), to_timestamp($4::float8 / 1000)), $5, $6, clock_timestamp(), clock_timestamp(),
+       clock_timestamp() + interval '15 minutes'
+     from vitalsync.profiles p where p.id = $1
+     on conflict (profile_id, stream, span) do update set status = excluded.status, reason = excluded.reason,
+       attempts = refusals.attempts + 1, last_at = excluded.last_at,
+       next_try_at = excluded.last_at + least(interval '15 minutes' * power(2, least(refusals.attempts, 12)), interval '7 days')`,
+    [refusal.profileId, refusal.stream, refusal.window.from, refusal.window.to, refusal.status ?? null, refusal.reason],
+  )
+}
+
+type Finished = { readonly profileId: string; readonly runId: string | undefined; readonly job: string }
+
+async function finishAll(pool: Pool, items: readonly Finished[]): Promise<undefined[]> {
+  await pool.query({
+    name: 'finish profiles',
+    text: `with input as (select * from unnest($1::int8[], $2::int8[], $3::text[]) as i(profile_id, run_id, job)),
+      mended as (delete from vitalsync.failures f using input i where f.profile_id = i.profile_id and f.job = i.job)
+      update vitalsync.profiles p set finished_at = clock_timestamp(), run_id = coalesce(i.run_id, p.run_id),
+        due_at = least(
+          clock_timestamp() + interval '20 hours',
+          (select min(f.next_try_at) from vitalsync.refusals f where f.profile_id = p.id),
+          (select min(l.digested_at) from vitalsync.ledger l where l.profile_id = p.id and l.digesting <> '{}'),
+          (select clock_timestamp() + interval '5 minutes' from vitalsync.outbox o
+            where o.profile_id = p.id and o.state = 'waiting' limit 1))
+      from input i where p.id = i.profile_id`,
+    values: [
+      items.map((item) => item.profileId),
+      items.map((item) => item.runId ?? null),
+      items.map((item) => item.job),
+    ],
+  })
+  return []
+}

@@ -1,0 +1,68 @@
+import pg from 'pg'
+import { EngineUnreachable, type Problem } from '../errors.ts'
+
+export type Pool = pg.Pool
+export type Tx = pg.PoolClient
+
+export function openPool(options: { databaseUrl: string; connectionsMax: number; name: string }): Pool {
+  const pool = new pg.Pool({
+    connectionString: options.databaseUrl,
+    max: options.connectionsMax,
+    application_name: options.name,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 30_000,
+    options: '-c timezone=UTC -c synchronous_commit=on',
+  })
+  // An idle connection that the server ends is replaced on next use; without a listener it would end the process.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/** Serialization failure and deadlock: the same transaction may succeed when it is simply begun again. */
+const repeatable = new Set(['40001', '40P01'])
+const REPEATS_MAX = 5
+
+/** Runs `work` in a transaction, again when Postgres asks for it. `work` must have no effect outside the database. */
+export async function transaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let repeat = 0; ; repeat++) {
+    try {
+      return await once(pool, work)
+    } catch (error) {
+      if (repeat >= REPEATS_MAX || !repeatable.has(sqlState(error))) throw error
+    }
+  }
+}
+
+async function once<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const tx = await pool.connect().catch((cause: Error) => {
+    throw unreachable(cause)
+  })
+  try {
+    await tx.query('begin')
+    const result = await work(tx)
+    await tx.query('commit')
+    tx.release()
+    return result
+  } catch (error) {
+    // A connection whose rollback fails too is beyond use: the pool throws it away.
+    const broken = await tx.query('rollback').then(
+      () => undefined,
+      (failed: Error) => failed,
+    )
+    tx.release(broken)
+    throw error
+  }
+}
+
+export const sqlState = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+
+/** Classes 22 and 23: Postgres understood us and refuses this very data; asking again would change nothing. */
+export const isRefusal = (error: unknown): boolean => /^2[23]/.test(sqlState(error))
+
+export function unreachable(cause: unknown): Problem {
+  return new EngineUnreachable(`reach Postgres: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    hint: 'Check DATABASE_URL and that the server is running; `vitalsync doctor` tries every connection.',
+    cause,
+  })
+}

@@ -1,0 +1,115 @@
+import { createHmac } from 'node:crypto'
+import type { PulledStream } from '../stream.ts'
+import { type Pool, type Tx, transaction } from './pool.ts'
+
+export type ProfilePage = { readonly ids: readonly string[]; readonly lastId: string }
+
+export type Profiles = {
+  /** Takes people into the sync. Known ones are left alone; the erased stay erased. */
+  add(externalIds: readonly string[], options: { wantedFrom: Date; state: 'new' | 'active' }): Promise<AddCounts>
+  /** Everybody a nightly has not dealt with since `slotAt`, in pages by id. */
+  unfinishedSince(slotAt: Date, afterId: string, limit: number): Promise<ProfilePage>
+  /** Everybody for whom something fell due, in pages by id. */
+  dueNow(afterId: string, limit: number): Promise<ProfilePage>
+  /** Everybody, or those named, in pages by id. */
+  page(afterId: string, limit: number): Promise<ProfilePage>
+  find(externalId: string): Promise<{ profileId: string } | undefined>
+  setState(profileId: string, state: 'active' | 'gone'): Promise<void>
+  isErased(externalId: string): Promise<boolean>
+  /** Removes every trace of a person but a salted hash, in one transaction. Says what was removed, table by table. */
+  erase(profileId: string): Promise<ReadonlyArray<{ table: string; rows: number }>>
+}
+
+export type AddCounts = { readonly added: number; readonly known: number; readonly erased: number }
+
+/** Streams whose pushes are remembered in the ledger beside the pulled ones. */
+const pushedOnly = ['data-logs']
+
+export function openProfiles(options: { pool: Pool; streams: readonly PulledStream[] }): Profiles {
+  const { pool, streams } = options
+  const ledgerStreams = [...streams.map((stream) => stream.name), ...pushedOnly]
+  const tables = [...new Set(streams.map((stream) => stream.table))]
+  return {
+    add: (externalIds, how) => addAll({ pool, ledgerStreams }, externalIds, how),
+    unfinishedSince: (slotAt, afterId, limit) =>
+      readPage(pool, `p.state <> 'gone' and (p.finished_at is null or p.finished_at < $3)`, [afterId, limit, slotAt]),
+    dueNow: (afterId, limit) => readPage(pool, `p.state <> 'gone' and p.due_at <= clock_timestamp()`, [afterId, limit]),
+    page: (afterId, limit) => readPage(pool, `p.state <> 'gone'`, [afterId, limit]),
+    async find(externalId) {
+      const { rows } = await pool.query('select id from vitalsync.profiles where external_id = $1', [externalId])
+      return rows[0] && { profileId: rows[0].id as string }
+    },
+    async setState(profileId, state) {
+      await pool.query('update vitalsync.profiles set state = $2 where id = $1', [profileId, state])
+    },
+    async isErased(externalId) {
+      const digest = tombstoneOf(await readSalt(pool), externalId)
+      const { rows } = await pool.query('select 1 from vitalsync.tombstones where digest = $1', [digest])
+      return rows.length > 0
+    },
+    erase: (profileId) => transaction(pool, (tx) => eraseIn(tx, profileId, tables)),
+  }
+}
+
+const tombstoneOf = (salt: Buffer, externalId: string): Buffer => createHmac('sha256', salt).update(externalId).digest()
+
+async function readSalt(from: Pool | Tx): Promise<Buffer> {
+  const { rows } = await from.query(`select value from vitalsync.secrets where name = 'tombstone-salt'`)
+  return rows[0].value
+}
+
+async function readPage(pool: Pool, condition: string, values: unknown[]): Promise<ProfilePage> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select p.id from vitalsync.profiles p where p.id > $1 and ${condition} order by p.id limit $2`,
+    values,
+  )
+  const ids = rows.map((row) => row.id)
+  return { ids, lastId: ids.at(-1) ?? String(values[0]) }
+}
+
+async function addAll(
+  { pool, ledgerStreams }: { pool: Pool; ledgerStreams: readonly string[] },
+  externalIds: readonly string[],
+  how: { wantedFrom: Date; state: 'new' | 'active' },
+): Promise<AddCounts> {
+  const wished = [...new Set(externalIds)]
+  return transaction(pool, async (tx) => {
+    const salt = await readSalt(tx)
+    const digests = wished.map((externalId) => tombstoneOf(salt, externalId))
+    const erased = await tx.query('select digest from vitalsync.tombstones where digest = any($1)', [digests])
+    const buried = new Set(erased.rows.map((row) => (row.digest as Buffer).toString('hex')))
+    const allowed = wished.filter((_, index) => !buried.has(digests[index]?.toString('hex') ?? ''))
+    const added = await tx.query(
+      `with born as (
+         insert into vitalsync.profiles (external_id, wanted_from, state)
+         select x, $2, $3 from unnest($1::text[]) x order by x on conflict (external_id) do nothing returning id
+       ), opened as (
+         insert into vitalsync.ledger (profile_id, stream) select born.id, s from born, unnest($4::text[]) s
+       )
+       select count(*)::int as n from born`,
+      [allowed, how.wantedFrom, how.state, ledgerStreams],
+    )
+    const n: number = added.rows[0].n
+    return { added: n, known: allowed.length - n, erased: buried.size }
+  })
+}
+
+/** The ledger goes first: a reading in flight that finds no ledger row stores nothing. */
+async function eraseIn(
+  tx: Tx,
+  profileId: string,
+  tables: readonly string[],
+): Promise<Array<{ table: string; rows: number }>> {
+  const found = await tx.query('select external_id from vitalsync.profiles where id = $1 for update', [profileId])
+  if (!found.rows[0]) return []
+  const digest = tombstoneOf(await readSalt(tx), found.rows[0].external_id)
+  await tx.query(`insert into vitalsync.tombstones values ($1, clock_timestamp()) on conflict do nothing`, [digest])
+  const removed: Array<{ table: string; rows: number }> = []
+  for (const table of ['ledger', ...tables, 'history', 'quarantine', 'refusals', 'failures', 'outbox', 'tokens']) {
+    const column = 'profile_id'
+    const { rowCount } = await tx.query(`delete from vitalsync.${table} where ${column} = $1`, [profileId])
+    removed.push({ table, rows: rowCount ?? 0 })
+  }
+  const { rowCount } = await tx.query('delete from vitalsync.profiles where id = $1', [profileId])
+  return [...removed, { table: 'profiles', rows: rowCount ?? 0 }]
+}

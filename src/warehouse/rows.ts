@@ -1,0 +1,125 @@
+import { hash } from 'node:crypto'
+import { parseInstant } from '../contract/instant.ts'
+import type { Column, PulledStream } from '../stream.ts'
+import type { Cell } from './binary-arrays.ts'
+
+/** A record as upstream sent it: its exact text, and the same parsed. */
+export type SourceRecord = { readonly raw: string; readonly fields: Readonly<Record<string, unknown>> }
+
+export type OddRecord = { readonly path: string; readonly reason: string; readonly raw: string }
+
+/** A record made ready for its table: one cell per catalogue column, in that order. Periods in microseconds since 1970. */
+export type Row = {
+  readonly cells: readonly Cell[]
+  readonly key: string
+  readonly startMicros: number | null
+  readonly endMicros: number | null
+  readonly localDateMs: number | null
+  readonly raw: string
+  readonly digest: Buffer
+}
+
+/** Makes rows of records. What lacks a part of its key becomes odd, and costs its neighbours nothing. */
+export function toRows(stream: PulledStream, records: readonly SourceRecord[]): { rows: Row[]; odd: OddRecord[] } {
+  const rows = new Map<string, Row>()
+  const odd: OddRecord[] = []
+  for (const record of records) {
+    const row = toRow(stream, record)
+    if ('reason' in row) odd.push(row)
+    // Upstream sends newest first; of two records of one name in one answer the first is the one it means.
+    else if (!rows.has(row.key)) rows.set(row.key, row)
+  }
+  return { rows: [...rows.values()], odd }
+}
+
+function toRow(stream: PulledStream, record: SourceRecord): Row | OddRecord {
+  const cells: Cell[] = []
+  let key = ''
+  let start: number | null = null
+  let end: number | null = null
+  let startText = ''
+  for (const column of stream.columns) {
+    const found = pick(column, record.fields)
+    const cell = toCell(column, found)
+    if (cell === undefined || (cell === null && column.key)) return misfit(column, found, record.raw)
+    cells.push(cell)
+    if (column.key) key += `${cell}\u0000`
+    if (column.name === stream.startColumn) {
+      start = cell as number | null // an instant's cell is microseconds
+      startText = String(found)
+    }
+    if (column.name === stream.endColumn) end = cell as number | null
+  }
+  return {
+    cells,
+    key,
+    startMicros: start,
+    endMicros: end ?? start,
+    localDateMs: localDate(startText),
+    raw: record.raw,
+    digest: digestOf(record.raw),
+  }
+}
+
+function pick(column: Column, fields: Readonly<Record<string, unknown>>): unknown {
+  for (const name of column.from) {
+    const value = fields[name]
+    if (value !== undefined && value !== null) return value
+  }
+  return column.absent
+}
+
+/** Undefined where the value is of the wrong kind for a key; null where it is missing or, outside keys, unusable. */
+function toCell(column: Column, value: unknown): Cell | undefined {
+  if (value === undefined || value === null) return null
+  const cell = cellOf(column.type, value)
+  return cell === undefined && !column.key ? null : cell
+}
+
+function cellOf(type: Column['type'], value: unknown): Cell | undefined {
+  switch (type) {
+    case 'text':
+      if (typeof value === 'string') return value
+      return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
+    case 'instant':
+      return typeof value === 'string' ? toMicros(value) : undefined
+    case 'number': {
+      const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+      return typeof number === 'number' && Number.isFinite(number) ? number : undefined
+    }
+    case 'boolean':
+      return typeof value === 'boolean' ? value : undefined
+  }
+}
+
+function misfit(column: Column, found: unknown, raw: string): OddRecord {
+  const path = column.from[0] ?? column.name
+  const reason =
+    found === undefined || found === null ? 'missing, and the record has no name without it' : `not ${kindOf(column)}`
+  return { path, reason, raw }
+}
+
+const kindOf = (column: Column) => (column.type === 'instant' ? 'a date-time that can be stored' : `a ${column.type}`)
+
+const usual = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d)$/
+
+/** Microseconds since 1970: the warehouse keeps what a JavaScript date would cut off. */
+export function toMicros(text: string): number | undefined {
+  const match = usual.exec(text)
+  const epochMs = match ? Date.parse(text) : parseInstant(text)?.epochMs
+  if (epochMs === undefined || Number.isNaN(epochMs)) return undefined
+  const beyondMs = match?.[1] && match[1].length > 3 ? Number(match[1].slice(3, 6).padEnd(3, '0')) : 0
+  const micros = epochMs * 1000 + beyondMs
+  return Number.isSafeInteger(micros) ? micros : undefined
+}
+
+/** The calendar day the record carries in its own offset, as an instant of that date in UTC. */
+function localDate(text: string): number | null {
+  const day = Date.parse(text.slice(0, 10))
+  return Number.isNaN(day) ? null : day
+}
+
+/** Eight bytes that tell whether a record changed. They decide what is written, not who anybody is. */
+export function digestOf(raw: string): Buffer {
+  return hash('sha1', raw, 'buffer').subarray(0, 8)
+}

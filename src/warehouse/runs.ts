@@ -1,0 +1,118 @@
+import type { Pool } from './pool.ts'
+
+export type RunParams = Readonly<Record<string, unknown>>
+export type Run = {
+  readonly id: string
+  readonly kind: string
+  readonly params: RunParams
+  readonly state: 'running' | 'done' | 'failed' | 'stopped'
+  readonly startedAt: Date
+  readonly endedAt: Date | null
+  readonly enqueued: number
+  readonly enqueuedAll: boolean
+  readonly afterId: string
+  readonly done: number
+  readonly failed: number
+  readonly requests: number
+  readonly rowsRead: number
+  readonly rowsWritten: number
+  readonly itemsPushed: number
+}
+
+export type Tally = {
+  done: number
+  failed: number
+  requests: number
+  rowsRead: number
+  rowsWritten: number
+  itemsPushed: number
+}
+
+export type Runs = {
+  start(kind: string, params: RunParams): Promise<Run>
+  /** Takes a cron slot for this process: a run, or undefined when the slot was taken before. */
+  claimSlot(schedule: string, slotAt: Date): Promise<Run | undefined>
+  lastSlot(schedule: string): Promise<Date | undefined>
+  get(runId: string): Promise<Run | undefined>
+  /** Runs whose producer died before it had enqueued everybody. */
+  unproduced(idleMs: number): Promise<Run[]>
+  produced(runId: string, progress: { afterId: string; enqueued: number; all: boolean }): Promise<void>
+  count(runId: string, tally: Tally): Promise<void>
+  end(runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void>
+}
+
+const columns = `id, kind, params, state, started_at as "startedAt", ended_at as "endedAt", enqueued::float8 as enqueued,
+  enqueued_all as "enqueuedAll", after_id as "afterId", done::float8 as done, failed::float8 as failed,
+  requests::float8 as requests, rows_read::float8 as "rowsRead", rows_written::float8 as "rowsWritten",
+  items_pushed::float8 as "itemsPushed"`
+
+export function openRuns({ pool }: { pool: Pool }): Runs {
+  return {
+    async start(kind, params) {
+      const { rows } = await pool.query(
+        `insert into vitalsync.runs (kind, params) values ($1, $2) returning ${columns}`,
+        [kind, params],
+      )
+      return rows[0]
+    },
+    async claimSlot(schedule, slotAt) {
+      const { rows } = await pool.query(
+        `with claimed as (
+           insert into vitalsync.slots (schedule, slot_at) values ($1, $2) on conflict do nothing returning slot_at
+         ), run as (
+           insert into vitalsync.runs (kind, params)
+           select $1, jsonb_build_object('slotAt', to_char(slot_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) from claimed
+           returning *
+         )
+         select ${columns} from run`,
+        [schedule, slotAt],
+      )
+      if (rows[0]) {
+        await pool.query('update vitalsync.slots set run_id = $3 where schedule = $1 and slot_at = $2', [
+          schedule,
+          slotAt,
+          rows[0].id,
+        ])
+      }
+      return rows[0]
+    },
+    async lastSlot(schedule) {
+      const { rows } = await pool.query('select max(slot_at) as at from vitalsync.slots where schedule = $1', [
+        schedule,
+      ])
+      return rows[0].at ?? undefined
+    },
+    async get(runId) {
+      const { rows } = await pool.query(`select ${columns} from vitalsync.runs where id = $1`, [runId])
+      return rows[0]
+    },
+    async unproduced(idleMs) {
+      const { rows } = await pool.query(
+        `select ${columns} from vitalsync.runs where state = 'running' and not enqueued_all
+           and touched_at < clock_timestamp() - $1 * interval '1 millisecond' order by id`,
+        [idleMs],
+      )
+      return rows
+    },
+    async produced(runId, { afterId, enqueued, all }) {
+      await pool.query(
+        `update vitalsync.runs set after_id = $2, enqueued = enqueued + $3, enqueued_all = $4,
+           touched_at = clock_timestamp() where id = $1`,
+        [runId, afterId, enqueued, all],
+      )
+    },
+    async count(runId, tally) {
+      await pool.query(
+        `update vitalsync.runs set done = done + $2, failed = failed + $3, requests = requests + $4,
+           rows_read = rows_read + $5, rows_written = rows_written + $6, items_pushed = items_pushed + $7 where id = $1`,
+        [runId, tally.done, tally.failed, tally.requests, tally.rowsRead, tally.rowsWritten, tally.itemsPushed],
+      )
+    },
+    async end(runId, state) {
+      await pool.query(
+        `update vitalsync.runs set state = $2, ended_at = clock_timestamp() where id = $1 and state = 'running'`,
+        [runId, state],
+      )
+    },
+  }
+}

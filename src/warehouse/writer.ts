@@ -1,0 +1,136 @@
+import { type Prepared, type Stored, type StoreRequest, storeGroup } from './commit.ts'
+import { isRefusal, type Pool, transaction } from './pool.ts'
+import { type OddRecord, type Row, toRows } from './rows.ts'
+
+export type Writer = {
+  /** Resolves when the reading's rows and its ledger entry are committed, both in one transaction. */
+  store(request: StoreRequest): Promise<Stored>
+  /** Waits for what was handed in. */
+  close(): Promise<void>
+}
+
+export type WriterOptions = {
+  pool: Pool
+  now(): number
+  /** How many records one transaction gathers before it starts while another is under way. */
+  rowsPerCommit: number
+  commitsAtOnce: number
+}
+
+type Pending = Prepared & {
+  readonly resolve: (stored: Stored) => void
+  readonly reject: (error: unknown) => void
+}
+
+const ROWS_PER_COMMIT_MAX = 5000
+
+/**
+ * Group commit: the readings of many concurrent jobs go to Postgres in one transaction, and each job waits for its own.
+ * A group that the database refuses is halved until the culprit is alone; its neighbours lose nothing.
+ */
+export function openWriter(options: WriterOptions): Writer {
+  let waiting: Pending[] = []
+  let waitingRows = 0
+  let underWay = 0
+  let scheduled = false
+  let closed: (() => void) | undefined
+
+  const pump = () => {
+    scheduled = false
+    while (waiting.length > 0 && underWay < options.commitsAtOnce) {
+      if (underWay > 0 && waitingRows < options.rowsPerCommit) return
+      const group = takeGroup()
+      underWay += 1
+      commitGroup(options, group).finally(() => {
+        underWay -= 1
+        pump()
+      })
+    }
+    if (waiting.length === 0 && underWay === 0) closed?.()
+  }
+
+  /** At most one reading per profile and stream: a statement cannot write the same record twice. */
+  const takeGroup = (): Pending[] => {
+    const group: Pending[] = []
+    const rest: Pending[] = []
+    const taken = new Set<string>()
+    let rows = 0
+    for (const pending of waiting) {
+      const name = `${pending.request.stream.name} ${pending.request.profileId}`
+      const fits = rows === 0 || rows + pending.rows.length <= ROWS_PER_COMMIT_MAX
+      if (fits && !taken.has(name)) {
+        taken.add(name)
+        group.push(pending)
+        rows += pending.rows.length
+      } else rest.push(pending)
+    }
+    waiting = rest
+    waitingRows -= rows
+    return group
+  }
+
+  return {
+    store(request) {
+      const { rows, odd } = toRows(request.stream, request.records)
+      return new Promise((resolve, reject) => {
+        waiting.push({ request, rows, odd: [...request.odd, ...odd], resolve, reject })
+        waitingRows += rows.length
+        // The jobs that are ready in this turn of the event loop share one transaction.
+        if (!scheduled) setImmediate(pump)
+        scheduled = true
+      })
+    },
+    async close() {
+      if (waiting.length === 0 && underWay === 0) return
+      await new Promise<void>((resolve) => {
+        closed = resolve
+      })
+    },
+  }
+}
+
+function rejectAll(group: readonly Pending[], error: unknown): void {
+  for (const pending of group) pending.reject(error)
+}
+
+async function commitGroup(options: WriterOptions, group: readonly Pending[]): Promise<void> {
+  try {
+    const results = await transaction(options.pool, (tx) => storeGroup(tx, group, options.now()))
+    group.forEach((pending, index) => {
+      const stored = results[index]
+      if (stored) pending.resolve(stored)
+    })
+  } catch (error) {
+    if (!isRefusal(error)) return rejectAll(group, error)
+    const alone = group.length === 1 ? group[0] : undefined
+    if (alone) return storeAlone(options, alone, error)
+    const middle = Math.ceil(group.length / 2)
+    await commitGroup(options, group.slice(0, middle))
+    await commitGroup(options, group.slice(middle))
+  }
+}
+
+/** Finds the records of one reading that Postgres refuses, sets them aside as odd, and stores the others. */
+async function storeAlone(options: WriterOptions, pending: Pending, refusal: unknown): Promise<void> {
+  const good: Row[] = []
+  const odd: OddRecord[] = [...pending.odd]
+  for (const row of pending.rows) {
+    const reason = await refusalOf(options.pool, row)
+    if (reason === undefined) good.push(row)
+    else odd.push({ path: '', reason, raw: row.raw })
+  }
+  if (good.length === pending.rows.length) return pending.reject(refusal)
+  await commitGroup(options, [{ ...pending, rows: good, odd }])
+}
+
+/** What Postgres says to this record's text, or undefined when it takes it. */
+async function refusalOf(pool: Pool, row: Row): Promise<string | undefined> {
+  const texts = row.cells.filter((cell) => typeof cell === 'string')
+  return pool.query('select $1::text::jsonb, $2::text[]', [row.raw, texts]).then(
+    () => undefined,
+    (error: Error) => {
+      if (!isRefusal(error)) throw error
+      return `Postgres refuses it: ${error.message}`
+    },
+  )
+}
