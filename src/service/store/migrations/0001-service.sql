@@ -134,7 +134,10 @@ create table service.device_information (
 );
 
 -- What is served: `body` is one JSON object, sent as it stands. name is a score's or biomarker's type as well.
--- [period_start, period_end], both inclusive, is what a query's window is compared with.
+-- [period_start, period_end], both inclusive, is what a query's window is compared with. No period is longer than 40
+-- days: a read counts on it to find the rows that touch its window by period_start alone.
+-- Whoever writes here or eats dirty_days locks the profile's row first (for key share), as an erasure does: rows are
+-- locked in one order, and nothing is written for a profile that is gone.
 create table service.derived (
   profile_id uuid not null references service.profiles on delete cascade,
   id uuid not null,
@@ -149,7 +152,7 @@ create table service.derived (
   changed_at timestamptz not null,
   body text not null,
   primary key (profile_id, id),
-  check (period_start <= period_end)
+  check (period_end between period_start and period_start + interval '40 days')
 );
 create index derived_reads on service.derived (profile_id, kind, period_start desc, name);
 
