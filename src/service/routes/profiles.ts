@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { externalIdSchema } from '../../contract/auth.ts'
+import {
+  deleteProfilesInputSchema,
+  profileAnswerSchema,
+  profilePageAnswerSchema,
+  profileSearchQuerySchema,
+} from '../../contract/profile.ts'
+import { badRequest, unknownProfile } from '../refusal.ts'
+import { defineRoute } from '../route.ts'
+import { deleteProfiles, findProfile, searchProfiles } from '../store/profiles.ts'
+
+const profile = defineRoute({
+  operation: 'profile',
+  summary: 'Get a profile by externalId',
+  answers: { 200: profileAnswerSchema },
+  async run({ room, accountId, externalId }) {
+    const found = await findProfile(room.pool, { accountId, externalId })
+    if (!found) throw unknownProfile()
+    return { status: 200, json: found }
+  },
+})
+
+const search = defineRoute({
+  operation: 'searchProfiles',
+  summary: 'Search profiles by a part of their externalId; pages count from 1',
+  query: profileSearchQuerySchema,
+  answers: { 200: profilePageAnswerSchema },
+  async run({ room, accountId, query }) {
+    const { searchParameter, currentPage, pageSize } = query
+    const found = await searchProfiles(room.pool, { accountId, searchParameter, page: currentPage, pageSize })
+    const totalPages = Math.ceil(found.totalCount / pageSize)
+    return { status: 200, json: { ...found, currentPage, totalPages, pageSize } }
+  },
+})
+
+const remove = defineRoute({
+  operation: 'deleteProfiles',
+  summary: 'Delete profiles with everything that is theirs; unknown ids are ignored',
+  body: deleteProfilesInputSchema,
+  bodyRequired: false,
+  query: z.object({ externalId: z.union([externalIdSchema, z.array(externalIdSchema).max(100)]).optional() }),
+  answers: { 204: null },
+  async run({ room, accountId, body, query }) {
+    const inBody = body === undefined ? [] : Array.isArray(body) ? body : body.externalIds
+    const externalIds = [...inBody, ...[query.externalId ?? []].flat()]
+    if (body === undefined && externalIds.length === 0) {
+      throw badRequest('body', [{ origin: 'externalIds', errors: ['must name the profiles to delete'] }])
+    }
+    await deleteProfiles(room.pool, { accountId, externalIds })
+    room.identities.forget()
+    return { status: 204 }
+  },
+})
+
+export const profileRoutes = [profile, search, remove]

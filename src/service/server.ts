@@ -1,0 +1,232 @@
+import { randomUUID } from 'node:crypto'
+import compress from '@fastify/compress'
+import rateLimit from '@fastify/rate-limit'
+import fastify from 'fastify'
+import { externalIdSchema } from '../contract/auth.ts'
+import { operations } from '../contract/operations.ts'
+import type { Log } from '../log.ts'
+import { parseBody } from './body.ts'
+import { answerBrokenRequest, refusalOf, sendRefusal } from './failures.ts'
+import { admit } from './gate.ts'
+import { observe } from './observe.ts'
+import { readQuery } from './query-lists.ts'
+import { badRequest, Refusal, unavailable } from './refusal.ts'
+import { type App, type Clock, callerOf, parsePart, type Room, type RouteDefinition, urlOf } from './route.ts'
+import { authRoutes } from './routes/auth.ts'
+import { derivedRoutes } from './routes/derived.ts'
+import { metadataRoutes } from './routes/metadata.ts'
+import { addOperationsRoutes } from './routes/operations.ts'
+import { profileRoutes } from './routes/profiles.ts'
+import { tagRoutes } from './routes/tags.ts'
+import { refuseTooManyLogs, uploadRoutes } from './routes/upload.ts'
+import { openIdentities } from './store/identities.ts'
+import { openPool } from './store/pool.ts'
+
+/** The 28 operations. */
+export const routes: readonly RouteDefinition[] = [
+  ...authRoutes,
+  ...profileRoutes,
+  ...uploadRoutes,
+  ...tagRoutes,
+  ...derivedRoutes,
+  ...metadataRoutes,
+]
+
+export type Limits = {
+  bodyBytesMax: number
+  /** Requests a minute for one token; one caller without a token counts by address. */
+  requestsPerMinute: number
+  /** How long a request may take to arrive, slow senders included. */
+  requestTimeoutMs: number
+  keepAliveTimeoutMs: number
+  connectionsMax: number
+  statementTimeoutMs: number
+  /** How long requests in flight may take to end when the service stops. */
+  drainMs: number
+}
+
+const defaultLimits = {
+  bodyBytesMax: 1024 * 1024,
+  requestsPerMinute: 60_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 75_000,
+  connectionsMax: 10,
+  statementTimeoutMs: 20_000,
+  drainMs: 10_000,
+} as const satisfies Limits
+
+/**
+ * Something that is built into a service beside the 28 operations: the recomputation, an extra route, a sandbox's
+ * faults (as hooks of the app) and control. Called before the service listens; what it opens it closes.
+ */
+export type Extension = (
+  room: Room & { app: App; databaseUrl: string },
+) => Promise<{ close?(): Promise<void> } | undefined>
+
+export type ServiceOptions = {
+  databaseUrl: string
+  /** 0 takes a free one. */
+  port: number
+  host?: string
+  log: Log
+  clock?: Clock
+  limits?: Partial<Limits>
+  extensions?: readonly Extension[]
+}
+
+export type Service = { url: string; room: Room; close(): Promise<void> }
+
+/** Serves the interface from a database whose tables are there already. Closing answers what is in flight, then ends. */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { databaseUrl, log, clock = Date.now } = options
+  const limits: Limits = { ...defaultLimits, ...options.limits }
+  const pool = openPool({ databaseUrl, log, ...limits })
+  const identities = await openIdentities({ pool, databaseUrl, log })
+  const room: Room = { pool, identities, clock, log }
+  const app = createApp(room, limits)
+  const closers: Array<() => Promise<void>> = [() => identities.close(), () => pool.end()]
+
+  const state = { stopping: false }
+  const close = once(async () => {
+    state.stopping = true
+    const drain = setTimeout(() => app.server.closeAllConnections(), limits.drainMs)
+    await app.close()
+    clearTimeout(drain)
+    for (const end of closers) await end()
+  })
+  try {
+    app.addHook('onRequest', async (_request, reply) => {
+      if (!state.stopping) return
+      reply.header('connection', 'close')
+      throw unavailable('the service is stopping')
+    })
+    await app.register(compress, {
+      encodings: ['gzip', 'deflate', 'identity'],
+      requestEncodings: ['gzip', 'deflate', 'identity'],
+      threshold: 1024,
+      zlibOptions: { level: 4 },
+    })
+    await app.register(rateLimit, { global: false })
+    const registry = observe(app, room)
+    for (const extend of options.extensions ?? []) {
+      const extension = await extend({ ...room, app, databaseUrl })
+      if (extension?.close) closers.unshift(() => extension.close?.() ?? Promise.resolve())
+    }
+    addOperationsRoutes(app, { room, registry, routes, isStopping: () => state.stopping })
+    addRoutes(app, room, limits)
+    const url = await app.listen({ port: options.port, host: options.host ?? '127.0.0.1' })
+    return { url, room, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function createApp(room: Room, limits: Limits): App {
+  const app = fastify({
+    logger: false,
+    bodyLimit: limits.bodyBytesMax,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionTimeout: 0,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    genReqId: (request) => requestIdOf(request.headers['x-request-id']),
+    routerOptions: { maxParamLength: 1500 },
+    clientErrorHandler: answerBrokenRequest,
+    http: {
+      connectionsCheckingInterval: Math.min(1000, limits.requestTimeoutMs),
+      headersTimeout: limits.requestTimeoutMs,
+    },
+    frameworkErrors: (error, request, reply) => void sendRefusal(reply, refusalOf(error, room.log, request.id)),
+  })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_request: unknown, bytes: Buffer) => parseBody(bytes),
+  )
+  app.setErrorHandler((error, request, reply) => sendRefusal(reply, refusalOf(error, room.log, request.id)))
+  app.setNotFoundHandler((request, reply) => sendRefusal(reply, notFound(request.method, request.url)))
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    reply.header('date', new Date(room.clock()).toUTCString())
+  })
+  return app
+}
+
+function addRoutes(app: App, room: Room, limits: Limits): void {
+  const pace = app.createRateLimit({
+    max: limits.requestsPerMinute,
+    timeWindow: 60_000,
+    keyGenerator: (request) => request.headers.authorization ?? request.ip,
+  })
+  for (const route of routes) {
+    const { method } = operations[route.operation]
+    app.route({
+      method,
+      url: urlOf(route.operation),
+      config: { operation: route.operation },
+      ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
+      onRequest: async (request) => {
+        await admit(room, route, request)
+        const pacing = await pace(request)
+        if (!pacing.isAllowed && pacing.isExceeded) throw tooMany(pacing.ttlInSeconds)
+      },
+      handler: async (request, reply) => {
+        if (route.operation === 'uploadLogs') refuseTooManyLogs(request.body)
+        const { externalId } = Object(request.params) as { externalId?: string }
+        const bodyless = request.body === undefined && route.bodyRequired === false
+        const { accountId, profileId } = callerOf(request)
+        const answer = await route.run({
+          room,
+          accountId,
+          profileId: profileId ?? '',
+          externalId: externalId === undefined ? '' : parsePathPart(externalId),
+          body: route.body && !bodyless ? parsePart(route.body, request.body, 'body') : undefined,
+          query: route.query ? parsePart(route.query, readQuery(request.query), 'query') : undefined,
+          request,
+        })
+        reply.code(answer.status)
+        const text = answer.text ?? (answer.json === undefined ? undefined : JSON.stringify(answer.json))
+        if (text === undefined) return reply.send()
+        return reply.header('content-type', 'application/json; charset=utf-8').send(text)
+      },
+    })
+  }
+}
+
+function parsePathPart(externalId: string): string {
+  const parsed = externalIdSchema.safeParse(externalId)
+  if (parsed.success) return parsed.data
+  throw badRequest('path', [{ origin: 'externalId', errors: parsed.error.issues.map((issue) => issue.message) }])
+}
+
+function tooMany(seconds: number): Refusal {
+  const faults = [{ origin: '', errors: ['too many requests with this token'] }]
+  return new Refusal({ status: 429, location: 'service', faults, headers: { 'retry-after': String(seconds) } })
+}
+
+/** A path that exists under other methods answers 405 and names them. */
+function notFound(method: string, url: string): Refusal {
+  const path = url.split('?', 1)[0] ?? ''
+  const allowed = Object.values(operations)
+    .filter((operation) => new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
+    .map((operation) => operation.method)
+  if (allowed.length === 0) return new Refusal({ status: 404, location: 'route' })
+  const methods = [...new Set(allowed)].join(', ')
+  const faults = [{ origin: '', errors: [`${method} is not one of ${methods}`] }]
+  return new Refusal({ status: 405, location: 'route', faults, headers: { allow: methods } })
+}
+
+function requestIdOf(given: string | string[] | undefined): string {
+  return typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  return () => {
+    running ??= work()
+    return running
+  }
+}
