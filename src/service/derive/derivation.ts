@@ -1,0 +1,90 @@
+import type { BiomarkerType } from './biomarker-catalogue.ts'
+import type { Cohort } from './cohort.ts'
+import { type Factors, factorsOn } from './factors.ts'
+import type { DayFacts } from './facts.ts'
+import { midnightAt } from './local-time.ts'
+import type { Person } from './log.ts'
+import { type Reading, readingsOn } from './readings.ts'
+import { type Scores, scoresFrom } from './scores.ts'
+import { createSeries, type Series } from './series.ts'
+import { roundTo } from './statistics.ts'
+
+/**
+ * One profile's facts, and what follows from them day by day, computed when first asked for. Every record is made from
+ * this; what is asked for decides what is computed, so that one new day costs no more than its own dependents.
+ */
+export type Derivation = {
+  readonly profileId: string
+  readonly person: Person
+  readonly asOf: number
+  readonly series: Series
+  readonly cohort: Cohort | null
+  /** The facts of a day also while it is not over. */
+  factsOn(day: number): DayFacts | undefined
+  daysBetween(from: number, to: number): readonly DayFacts[]
+  factors(day: number): Factors
+  scores(day: number): Scores
+  readings(day: number): readonly Reading[]
+  /** A biomarker's number on a day that is over; null where there is none. */
+  reading(day: number, type: BiomarkerType): number | null
+  isWeekOver(monday: number): boolean
+  isOver(lastDay: number): boolean
+}
+
+export type DerivationInput = {
+  profileId: string
+  person: Person
+  asOf: number
+  facts: readonly DayFacts[]
+  cohort?: Cohort | null
+}
+
+export function createDerivation(input: DerivationInput): Derivation {
+  const { profileId, person, asOf } = input
+  const facts = input.facts.toSorted((a, b) => a.day - b.day)
+  const series = createSeries(facts, { person, asOf })
+  const byDay = new Map(facts.map((day) => [day.day, day]))
+  const factors = remembered((day) => factorsOn(series, day))
+  const scores = remembered((day) => scoresFrom(factors(day)))
+  const readings = remembered((day) => {
+    const own = byDay.get(day)
+    return own ? readingsOn(series, own) : []
+  })
+  const closed = remembered((day) => {
+    const own = byDay.get(day)
+    if (!own || !series.isClosed(own)) return new Map<BiomarkerType, number>()
+    return new Map(
+      readings(day).flatMap(({ type, value }) => (typeof value === 'number' ? [[type, roundTo(value, 3)]] : [])),
+    )
+  })
+  const isOver = (lastDay: number) => {
+    const last = facts.findLast(({ day }) => day <= lastDay)
+    return last !== undefined && asOf >= midnightAt(lastDay + 1, last.offset)
+  }
+  return {
+    profileId,
+    person,
+    asOf,
+    series,
+    cohort: input.cohort ?? null,
+    factsOn: (day) => byDay.get(day),
+    daysBetween: (from, to) => series.between(from, to),
+    factors,
+    scores,
+    readings,
+    reading: (day, type) => closed(day).get(type) ?? null,
+    isWeekOver: (monday) => isOver(monday + 6),
+    isOver,
+  }
+}
+
+function remembered<T>(compute: (day: number) => T): (day: number) => T {
+  const known = new Map<number, T>()
+  return (day) => {
+    const there = known.get(day)
+    if (there !== undefined) return there
+    const fresh = compute(day)
+    known.set(day, fresh)
+    return fresh
+  }
+}

@@ -1,0 +1,48 @@
+import { formatInstant } from '../../contract/instant.ts'
+import { DAY, MINUTE } from '../../window.ts'
+
+/**
+ * Local days are whole numbers, days since 1970-01-01, so that calendar arithmetic never touches the machine's
+ * own time zone. Only an offset turns them into instants.
+ */
+export function dayAt(at: number, offset: number): number {
+  return Math.floor((at + offset * MINUTE) / DAY)
+}
+
+/** Minutes since local midnight, with fractions. */
+export function clockAt(at: number, offset: number): number {
+  return (at + offset * MINUTE - dayAt(at, offset) * DAY) / MINUTE
+}
+
+export function midnightAt(day: number, offset: number): number {
+  return day * DAY - offset * MINUTE
+}
+
+export function dayText(day: number): string {
+  return new Date(day * DAY).toISOString().slice(0, 10)
+}
+
+export function dayNumber(text: string): number {
+  return Math.round(Date.parse(`${text.slice(0, 10)}T00:00:00Z`) / DAY)
+}
+
+export function isoAt(at: number, offset: number): string {
+  return formatInstant({ epochMs: Math.floor(at / 1000) * 1000, offsetMinutes: offset })
+}
+
+/** 0 for Monday to 6 for Sunday: 1970-01-01 was a Thursday. */
+export function weekday(day: number): number {
+  return (((day + 3) % 7) + 7) % 7
+}
+
+export function mondayOf(day: number): number {
+  return day - weekday(day)
+}
+
+/** The first and the last day of the calendar month `months` after the one that holds `day`. */
+export function monthOf(day: number, months = 0): { first: number; last: number } {
+  const date = new Date(day * DAY)
+  const first = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, 1) / DAY
+  const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months + 1, 1) / DAY
+  return { first, last: next - 1 }
+}

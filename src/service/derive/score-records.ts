@@ -1,0 +1,77 @@
+import type { Derivation } from './derivation.ts'
+import type { Factor } from './factors.ts'
+import { isoAt, midnightAt } from './local-time.ts'
+import { ageOn } from './log.ts'
+import { windows } from './model.ts'
+import { type Draft, dayUnit, recordId } from './records.ts'
+import { type Score, stateOf } from './scores.ts'
+import { roundTo } from './statistics.ts'
+
+const fromNight = new Set<string>([
+  'sleep_duration',
+  'sleep_regularity',
+  'sleep_continuity',
+  'sleep_debt',
+  'circadian_alignment',
+  'physical_recovery',
+  'mental_recovery',
+])
+const fromVitals = new Set<string>(['resting_heart_rate', 'heart_rate_variability'])
+const fromIntensity = new Set<string>(['intense_activity_duration', 'exercise_strain_capacity'])
+
+export function dayScores(derivation: Derivation, day: number): Draft[] {
+  const facts = derivation.factsOn(day)
+  if (!facts) return []
+  const startAt = midnightAt(day, facts.offset)
+  return Object.values(derivation.scores(day)).map((score) => {
+    const id = recordId(derivation.profileId, ['score', score.type, dayUnit(day)])
+    return {
+      kind: 'score' as const,
+      id,
+      name: score.type,
+      category: null,
+      periodicity: null,
+      unit: dayUnit(day),
+      startAt,
+      endAt: startAt,
+      body: {
+        id,
+        type: score.type,
+        value: roundTo(score.value, 2),
+        state: stateOf(score.value),
+        factors: score.parts.map(({ factor }) => factorRecord(derivation, factor, { score: score.type, day })),
+        scoreDateTime: isoAt(startAt, facts.offset),
+        dataSources: sourcesOf(derivation, score, day),
+      },
+    }
+  })
+}
+
+function factorRecord(derivation: Derivation, factor: Factor, { score, day }: { score: string; day: number }) {
+  return {
+    id: recordId(derivation.profileId, ['factor', score, factor.name, dayUnit(day)]),
+    name: factor.name,
+    value: roundTo(factor.value, 2),
+    goal: roundTo(factor.goal, 2),
+    score: roundTo(factor.score, 2),
+    state: stateOf(factor.score),
+    unit: factor.unit,
+  }
+}
+
+function sourcesOf(derivation: Derivation, { parts }: Score, day: number): string[] {
+  const names = parts.map(({ factor }) => factor.name)
+  const aged = names.includes('steps') || names.includes('sleep_duration')
+  const bySex = parts.some(({ factor }) => factor.basis === 'population') && derivation.person.gender !== null
+  const trained =
+    names.some((name) => fromIntensity.has(name)) &&
+    derivation.daysBetween(day - windows.strain.days, day).some(({ exercise }) => exercise.length > 0)
+  return [
+    ...(aged && ageOn(derivation.person, day) !== null ? ['age'] : []),
+    ...(bySex ? ['gender'] : []),
+    ...(names.some((name) => fromNight.has(name)) ? ['sleep'] : []),
+    ...(names.some((name) => !fromNight.has(name) && !fromVitals.has(name)) ? ['activity'] : []),
+    ...(trained ? ['exercise'] : []),
+    ...(names.some((name) => fromVitals.has(name)) ? ['vitals'] : []),
+  ]
+}
