@@ -1,19 +1,27 @@
+import { createHash } from 'node:crypto'
 import type { Budget, Lane } from '../budget.ts'
-import { Problem } from '../errors.ts'
-import type { TokenShelf } from '../tokens.ts'
-import type { Window } from '../window.ts'
+import type { ProfileTokenReading } from '../contract/auth.ts'
+import { type ProfileReading, profileReadingSchema } from '../contract/profile.ts'
+import { Halted, NotThere, Rejected, Unanswered } from '../errors.ts'
+import type { NewToken, TokenShelf } from '../tokens.ts'
+import { SECOND, type Window } from '../window.ts'
+import { type Api, createApi } from './api.ts'
+import { createAuthorized } from './authorized.ts'
+import { createCaller } from './call.ts'
+import { eachPage } from './pages.ts'
+import { isSnapshot } from './reading.ts'
+import type { StreamName } from './streams.ts'
+import { createTelemetry, type Telemetry } from './telemetry.ts'
+import { type ObtainRequest, TokenKeeper } from './token-keeper.ts'
+import { openTransport, type Transport } from './transport.ts'
+
+export type { SnapshotStream, StreamName, WindowedStream } from './streams.ts'
+export { snapshotStreams, windowedStreams } from './streams.ts'
 
 /** Our own id and upstream's name of a person. Only the request path ever carries the latter. */
 export type ProfileName = { readonly profileId: string; readonly externalId: string }
 
 export type CallOptions = { readonly lane: Lane; readonly signal?: AbortSignal | undefined }
-
-/** The streams that are read by window, and those that are one object as it is now. */
-export const windowedStreams = ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons', 'tags'] as const
-export const snapshotStreams = ['demographics', 'device-information'] as const
-export type WindowedStream = (typeof windowedStreams)[number]
-export type SnapshotStream = (typeof snapshotStreams)[number]
-export type StreamName = WindowedStream | SnapshotStream
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -51,16 +59,19 @@ export type Upstream = {
   /** Registers a new profile and keeps its token. A lost answer is resolved by asking, never by registering again. */
   register(profile: ProfileName, options: CallOptions): Promise<void>
   /** One profile as upstream keeps it; `NotThere` when it is unknown. */
-  profile(externalId: string, options: CallOptions): Promise<Fields & { readonly externalId: string }>
+  profile(externalId: string, options: CallOptions): Promise<ProfileReading>
   /** All profiles that match, page by page, at most `pagesMax` pages. */
   search(
     query: { readonly searchParameter?: string; readonly pageSize?: number; readonly pagesMax?: number },
     options: CallOptions,
-  ): AsyncIterable<ReadonlyArray<Fields & { readonly externalId: string }>>
+  ): AsyncIterable<readonly ProfileReading[]>
   /** Removes profiles upstream for good. Unknown ones are no error. */
   deleteProfiles(externalIds: readonly string[], options: CallOptions): Promise<void>
   /** Forgets the profile's token here. */
   forget(profileId: string): Promise<void>
+
+  /** The 28 operations one by one, for what the verbs above do not cover. */
+  readonly api: Api
 
   close(): Promise<void>
 }
@@ -82,8 +93,139 @@ export type UpstreamOptions = {
   /** 0 ≤ random() < 1 */
   readonly random: () => number
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  /** Whatever carries requests; absent, a pool of connections to `url`. */
+  readonly transport?: Transport | undefined
 }
 
+const PAGE_SIZE = 100
+const PAGES_MAX = 100_000
+
 export function openUpstream(options: UpstreamOptions): Upstream {
-  throw new Problem(`open upstream ${new URL(options.url).origin}: not built yet`)
+  const { url, credentials, budget, clock, random, sleep, shelf } = options
+  const transport = options.transport ?? openTransport(url)
+  const telemetry = createTelemetry()
+  const basePath = new URL(url).pathname.replace(/\/+$/, '')
+  const caller = createCaller({ transport, budget, telemetry, basePath, clock, random, sleep })
+  const account = accountDigest(url, credentials.clientId)
+  const obtain = (request: ObtainRequest): Promise<NewToken> => obtainToken({ api, clock }, request)
+  const keeper = new TokenKeeper({ shelf, telemetry, clock, random, sleep, obtain })
+  const authorized = createAuthorized({ caller, keeper, account, clock })
+  const api = createApi({ caller, authorized, credentials })
+  return {
+    api,
+    read: (stream, target, how) => read(api, { stream, target, how }),
+    pushLogs: api.uploadLogs,
+    pushTags: api.uploadTagsOf,
+    patchDemographics: api.updateDemographic,
+    putDemographics: api.replaceDemographic,
+    putDeviceInformation: api.updateDeviceInformation,
+    register: (profile, how) => register({ api, keeper, account, clock }, profile, how),
+    profile: api.profile,
+    search: (query, how) => search({ api, telemetry }, query, how),
+    deleteProfiles: api.deleteProfiles,
+    forget: (profileId) => keeper.forget({ account, profileId }),
+    async close() {
+      await keeper.close()
+      await transport.close()
+    },
+  }
+}
+
+/** One account at one address. A digest, so that tables and memory hold no credential. */
+function accountDigest(url: string, clientId: string): string {
+  return createHash('sha256')
+    .update(`${new URL(url).origin}\n${clientId}`)
+    .digest('hex')
+    .slice(0, 32)
+}
+
+function read(api: Api, ask: { stream: StreamName; target: ReadTarget; how: CallOptions }): Promise<Reading> {
+  const { stream, target, how } = ask
+  if (isSnapshot(stream))
+    return stream === 'demographics' ? api.demographic(target, how) : api.deviceInformation(target, how)
+  const { window } = target
+  const query = window === undefined ? {} : { startDateTime: window.startAt, endDateTime: window.endAt }
+  return api[`${stream}Of`](target, query, how)
+}
+
+type Keeping = { api: Api; keeper: TokenKeeper; account: string; clock: () => number }
+
+/**
+ * A registration whose answer was lost is never sent again: whether it took is found out by asking for the profile's
+ * token. Only where upstream then knows of no such profile may the queue try again.
+ */
+async function register(
+  { api, keeper, account, clock }: Keeping,
+  profile: ProfileName,
+  how: CallOptions,
+): Promise<void> {
+  const { profileId, externalId } = profile
+  const name = { account, profileId }
+  const sentAtMs = clock()
+  try {
+    const answer = await api.register(externalId, how)
+    await keeper.keep(name, profileTokenOf(answer, sentAtMs))
+  } catch (error) {
+    if (!(error instanceof Unanswered)) throw error
+    await Promise.resolve(keeper.get(name, 0, { externalId, signal: how.signal })).catch((asked: unknown) => {
+      throw asked instanceof NotThere ? error : asked
+    })
+  }
+}
+
+type Searching = { api: Api; telemetry: Telemetry }
+type Search = Parameters<Upstream['search']>[0]
+
+async function* search({ api, telemetry }: Searching, query: Search, how: CallOptions) {
+  const { searchParameter, pageSize = PAGE_SIZE, pagesMax = PAGES_MAX } = query
+  const ask = async (currentPage: number) => api.searchProfiles({ searchParameter, currentPage, pageSize }, how)
+  const idOf = (item: unknown) => JSON.stringify(item)
+  for await (const items of eachPage({ ask, idOf, pagesMax })) {
+    const profiles = items.flatMap((item) => profileReadingSchema.safeParse(item).data ?? [])
+    if (profiles.length < items.length) telemetry.odd('profiles', items.length - profiles.length)
+    yield profiles
+  }
+}
+
+/** Tokens are asked for ahead of all other work, for all other work waits for them. */
+const TOKEN_LANE = { lane: 'nightly' } as const
+const LIFE_MS = 86_400 * SECOND
+
+async function obtainToken(
+  { api, clock }: { api: Api; clock: () => number },
+  request: ObtainRequest,
+): Promise<NewToken> {
+  const { name, previous, externalId, signal } = request
+  const how = { ...TOKEN_LANE, signal }
+  const sentAtMs = clock()
+  if (name.profileId === undefined) {
+    const answer = await api.accountToken(how).catch((error: unknown) => {
+      throw isRefusal(error) ? new Halted(`upstream refuses the account's credentials: ${error.message}`) : error
+    })
+    const lifeMs = answer.expiresIn === undefined ? LIFE_MS : answer.expiresIn * SECOND
+    return { secret: answer.accountToken, issuedAtMs: sentAtMs, expiresAtMs: sentAtMs + lifeMs }
+  }
+  if (previous?.refreshSecret !== undefined) {
+    const spent = { profileToken: previous.secret, refreshToken: previous.refreshSecret }
+    const refreshed = await api.refreshToken(spent, how).catch(() => undefined)
+    if (refreshed !== undefined) return profileTokenOf(refreshed, sentAtMs)
+    // Refused, or spent without an answer: either way the refresh token is gone, and the account's token is the way back.
+  }
+  if (externalId === undefined) throw new Rejected('renew token: the name of the profile is not known', { status: 0 })
+  const askedAtMs = clock()
+  return profileTokenOf(await api.profileToken({ externalId }, how), askedAtMs)
+}
+
+function profileTokenOf(answer: ProfileTokenReading, sentAtMs: number): NewToken {
+  const lifeMs = answer.expiresIn === undefined ? LIFE_MS : answer.expiresIn * SECOND
+  return {
+    secret: answer.profileToken,
+    refreshSecret: answer.refreshToken,
+    issuedAtMs: sentAtMs,
+    expiresAtMs: sentAtMs + lifeMs,
+  }
+}
+
+function isRefusal(error: unknown): error is Rejected | NotThere {
+  return error instanceof Rejected || error instanceof NotThere
 }

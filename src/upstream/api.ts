@@ -1,0 +1,232 @@
+import {
+  type AccountTokenReading,
+  accountTokenReadingSchema,
+  type ProfileTokenInput,
+  type ProfileTokenReading,
+  profileTokenReadingSchema,
+} from '../contract/auth.ts'
+import { type UploadReading, uploadReadingSchema } from '../contract/data-log.ts'
+import type { OperationName } from '../contract/operations.ts'
+import {
+  type ProfilePageReading,
+  type ProfileReading,
+  profilePageReadingSchema,
+  profileReadingSchema,
+} from '../contract/profile.ts'
+import { Rejected } from '../errors.ts'
+import type { Authorized } from './authorized.ts'
+import { BATCH_BYTES_MAX, ITEMS_PER_BATCH_MAX, textOf } from './batches.ts'
+import { type Caller, Refusal } from './call.ts'
+import type { CallOptions, Credentials, Item, ProfileName, Reading } from './client.ts'
+import { answerOf, listOf } from './interpret.ts'
+import { type ListQuery, queryOf } from './query.ts'
+import { Gathering, readingOf } from './reading.ts'
+import { type StreamName, streams, type WindowedStream } from './streams.ts'
+
+type ReadOf = (profile: ProfileName, query: ListQuery, options: CallOptions) => Promise<Reading>
+type ReadOne = (profile: ProfileName, options: CallOptions) => Promise<Reading>
+type Write = (profile: ProfileName, item: Item, options: CallOptions) => Promise<unknown>
+type WriteList = (profile: ProfileName, items: readonly Item[], options: CallOptions) => Promise<readonly unknown[]>
+
+/** The 28 operations, each by the name it has in the contract. Those that end in `Of` use the account's token. */
+export type Api = {
+  accountToken(options: CallOptions): Promise<AccountTokenReading>
+  register(externalId: string, options: CallOptions): Promise<ProfileTokenReading>
+  registerByApp(externalId: string, options: CallOptions): Promise<ProfileTokenReading>
+  profileToken(
+    wanted: { readonly externalId: string } & Partial<ProfileTokenInput>,
+    options: CallOptions,
+  ): Promise<ProfileTokenReading>
+  /** Spends the refresh token, answer or no answer: never to be sent twice. */
+  refreshToken(
+    spent: { readonly profileToken: string; readonly refreshToken: string },
+    options: CallOptions,
+  ): Promise<ProfileTokenReading>
+  profile(externalId: string, options: CallOptions): Promise<ProfileReading>
+  searchProfiles(
+    query: { readonly searchParameter?: string | undefined; readonly currentPage: number; readonly pageSize: number },
+    options: CallOptions,
+  ): Promise<ProfilePageReading>
+  deleteProfiles(externalIds: readonly string[], options: CallOptions): Promise<void>
+  uploadLogs(profile: ProfileName, items: readonly Item[], options: CallOptions): Promise<UploadReading>
+  uploadTags: WriteList
+  uploadTagsOf: WriteList
+  demographic: ReadOne
+  replaceDemographic: Write
+  updateDemographic: Write
+  deviceInformation: ReadOne
+  updateDeviceInformation: Write
+} & Record<WindowedStream | `${WindowedStream}Of`, ReadOf>
+
+export function createApi(parts: { caller: Caller; authorized: Authorized; credentials: Credentials }): Api {
+  const caller = withoutRenewal(parts.caller)
+  return { ...authentication({ ...parts, caller }), ...profiles(parts), ...readings(parts), ...writings(parts) }
+}
+
+type Parts = Parameters<typeof createApi>[0]
+
+/** Of the calls that carry no token of ours, a 401 is a refusal like any other: there is nothing to renew. */
+function withoutRenewal(caller: Caller): Caller {
+  return (call) =>
+    caller(call).catch((error: unknown) => {
+      if (!(error instanceof Refusal)) throw error
+      throw new Rejected(`call ${call.operation}: upstream refuses (status 401)`, { status: 401 })
+    })
+}
+
+function authentication({ caller, authorized, credentials }: Parts) {
+  const { clientId, clientSecret, appId, appSecret } = credentials
+  const interpret = answerOf(profileTokenReadingSchema)
+  return {
+    accountToken: (options: CallOptions) =>
+      caller({
+        operation: 'accountToken',
+        ...options,
+        body: JSON.stringify({ clientId, clientSecret }),
+        secrets: [clientSecret, clientId],
+        interpret: answerOf(accountTokenReadingSchema),
+      }),
+    register: (externalId: string, options: CallOptions) =>
+      authorized.asAccount({ operation: 'register', ...options, body: JSON.stringify({ externalId }), interpret }),
+    async registerByApp(externalId: string, options: CallOptions) {
+      if (appId === undefined || appSecret === undefined) {
+        throw new Rejected('call registerByApp: no app credentials', {
+          status: 0,
+          hint: 'Set UPSTREAM_APP_ID and UPSTREAM_APP_SECRET.',
+        })
+      }
+      return caller({
+        operation: 'registerByApp',
+        ...options,
+        identity: ['AppId', appId, 'AppSecret', appSecret],
+        body: JSON.stringify({ externalId }),
+        secrets: [appSecret, appId, externalId],
+        interpret,
+      })
+    },
+    profileToken: (wanted: { externalId: string } & Partial<ProfileTokenInput>, options: CallOptions) =>
+      authorized.asAccount({
+        operation: 'profileToken',
+        ...options,
+        externalId: wanted.externalId,
+        body: JSON.stringify(wanted),
+        interpret,
+      }),
+    refreshToken: (
+      { profileToken, refreshToken }: { profileToken: string; refreshToken: string },
+      options: CallOptions,
+    ) =>
+      caller({
+        operation: 'refreshToken',
+        ...options,
+        identity: ['authorization', `profile ${profileToken}`],
+        body: JSON.stringify({ refreshToken }),
+        secrets: [refreshToken, profileToken],
+        interpret,
+      }),
+  }
+}
+
+function profiles({ authorized }: Parts) {
+  return {
+    profile: (externalId: string, options: CallOptions) =>
+      authorized.asAccount({ operation: 'profile', externalId, ...options, interpret: answerOf(profileReadingSchema) }),
+    searchProfiles: (query: Parameters<Api['searchProfiles']>[0], options: CallOptions) =>
+      authorized.asAccount({
+        operation: 'searchProfiles',
+        query: queryOf(query),
+        externalId: query.searchParameter,
+        ...options,
+        interpret: answerOf(profilePageReadingSchema),
+      }),
+    deleteProfiles: (externalIds: readonly string[], options: CallOptions) =>
+      authorized.asAccount<void>({
+        operation: 'deleteProfiles',
+        ...options,
+        body: JSON.stringify({ externalIds }),
+        interpret: () => undefined,
+      }),
+  }
+}
+
+function readings({ authorized }: Parts) {
+  const reading = (stream: StreamName) => ({
+    stream: (status: number) => (status === 200 ? new Gathering(stream) : undefined),
+    interpret: (answered: Parameters<typeof readingOf>[1]) => readingOf(stream, answered),
+  })
+  const own = (stream: WindowedStream): ReadOf => {
+    return (profile, query, options) =>
+      authorized.asProfile(profile, {
+        operation: streams[stream].own,
+        query: queryOf(query),
+        ...options,
+        ...reading(stream),
+      })
+  }
+  const of = (stream: WindowedStream): ReadOf => {
+    const { operation } = streams[stream]
+    return ({ externalId }, query, options) =>
+      authorized.asAccount({ operation, externalId, query: queryOf(query), ...options, ...reading(stream) })
+  }
+  const one = (stream: 'demographics' | 'device-information'): ReadOne => {
+    return (profile, options) =>
+      authorized.asProfile(profile, { operation: streams[stream].own, ...options, ...reading(stream) })
+  }
+  return {
+    scores: own('scores'),
+    scoresOf: of('scores'),
+    biomarkers: own('biomarkers'),
+    biomarkersOf: of('biomarkers'),
+    archetypes: own('archetypes'),
+    archetypesOf: of('archetypes'),
+    trends: own('trends'),
+    trendsOf: of('trends'),
+    comparisons: own('comparisons'),
+    comparisonsOf: of('comparisons'),
+    tags: own('tags'),
+    tagsOf: of('tags'),
+    demographic: one('demographics'),
+    deviceInformation: one('device-information'),
+  }
+}
+
+function writings({ authorized }: Parts) {
+  const write = (operation: OperationName): Write => {
+    return (profile, item, options) =>
+      authorized.asProfile(profile, { operation, ...options, body: textOf(item), interpret: answerOf(undefined) })
+  }
+  return {
+    uploadLogs: (profile: ProfileName, items: readonly Item[], options: CallOptions) =>
+      authorized.asProfile(profile, {
+        operation: 'uploadLogs',
+        ...options,
+        body: batchOf(items),
+        interpret: answerOf(uploadReadingSchema),
+      }),
+    uploadTags: (profile: ProfileName, items: readonly Item[], options: CallOptions) =>
+      authorized.asProfile(profile, { operation: 'uploadTags', ...options, body: batchOf(items), interpret: listOf }),
+    uploadTagsOf: ({ externalId }: ProfileName, items: readonly Item[], options: CallOptions) =>
+      authorized.asAccount({
+        operation: 'uploadTagsOf',
+        externalId,
+        ...options,
+        body: batchOf(items),
+        interpret: listOf,
+      }),
+    replaceDemographic: write('replaceDemographic'),
+    updateDemographic: write('updateDemographic'),
+    updateDeviceInformation: write('updateDeviceInformation'),
+  }
+}
+
+/** One request takes what `cutBatches` cuts; a single item may be as large as it is, for upstream to judge. */
+function batchOf(items: readonly Item[]): string {
+  const body = `[${items.map(textOf).join(',')}]`
+  const tooLarge = items.length > 1 && Buffer.byteLength(body) > BATCH_BYTES_MAX
+  if (items.length > ITEMS_PER_BATCH_MAX || tooLarge) {
+    throw new RangeError(
+      `upload batch: more than ${ITEMS_PER_BATCH_MAX} items or ${BATCH_BYTES_MAX} bytes; cut it with cutBatches`,
+    )
+  }
+  return body
+}

@@ -1,0 +1,189 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { Halted, NotThere, Rejected } from '../../src/errors.ts'
+import { HOUR, MINUTE } from '../../src/window.ts'
+import { json, type ProfileStub, type StubOptions, startProfileStub } from '../support/profile-stub.ts'
+import { ada, nightly, type OpenedUpstream, openTestUpstream, type UpstreamParts } from '../support/upstream.ts'
+
+async function open(
+  options: StubOptions & Partial<UpstreamParts> = {},
+): Promise<{ stub: ProfileStub } & OpenedUpstream> {
+  const stub = await startProfileStub(options)
+  stub.profiles.add(ada.externalId)
+  const opened = openTestUpstream({ url: stub.url, ...options, clientSecret: 'client-secret' })
+  onTestFinished(async () => {
+    await opened.close()
+    await stub.close()
+  })
+  return { stub, ...opened }
+}
+
+const accountTokenPath = 'oauth/account/token'
+
+test('asks for the account token once, whoever comes first', async () => {
+  const { stub, upstream } = await open()
+
+  await Promise.all(Array.from({ length: 50 }, () => upstream.read('scores', ada, nightly)))
+
+  expect(stub.calls(accountTokenPath)).toBe(1)
+  expect(stub.calls('profile/score/ada')).toBe(50)
+})
+
+test('takes an account token that comes without its lifetime', async () => {
+  const { upstream } = await open({ expiresIn: undefined })
+
+  expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+})
+
+test('renews a dead token once for all who meet it, and fails none of them', async () => {
+  const { stub, upstream } = await open()
+  await upstream.read('scores', ada, nightly)
+  stub.revokeAll()
+
+  const readings = await Promise.all(Array.from({ length: 200 }, () => upstream.read('scores', ada, nightly)))
+
+  expect(readings).toHaveLength(200)
+  expect(stub.calls(accountTokenPath)).toBe(2)
+})
+
+test('a late refusal of an old generation does not cost the new one', async () => {
+  const { stub, upstream } = await open()
+  await upstream.read('scores', ada, nightly)
+  const { promise: release, resolve: letGo } = Promise.withResolvers<void>()
+  const { promise: arrived, resolve: onArrival } = Promise.withResolvers<void>()
+  stub.before = async (seen) => {
+    if (!seen.path.startsWith('/api/v1/profile/biomarker')) return undefined
+    if (stub.calls(accountTokenPath) > 1) return undefined
+    onArrival()
+    await release
+    return json(401, {})
+  }
+
+  const late = upstream.read('biomarkers', ada, nightly)
+  await arrived
+  stub.revokeAll()
+  await upstream.read('scores', ada, nightly)
+  letGo()
+  await late
+
+  expect(stub.calls(accountTokenPath)).toBe(2)
+})
+
+test('forgets a failed renewal: the next caller tries afresh', async () => {
+  const { stub, upstream } = await open()
+  stub.before = ({ path }) => (path.endsWith(accountTokenPath) ? json(500, {}) : undefined)
+  await expect(upstream.read('scores', ada, nightly)).rejects.toThrow('upstream failed (status 500)')
+
+  stub.before = () => undefined
+
+  expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+})
+
+test('refused credentials halt the account with a reason, and upstream is left alone', async () => {
+  const { stub, upstream } = await open({ clientSecret: 'another' })
+
+  const first = await upstream.read('scores', ada, nightly).catch((error: unknown) => error)
+  await expect(upstream.read('scores', ada, nightly)).rejects.toThrow(Halted)
+
+  expect(first).toBeInstanceOf(Halted)
+  expect(String(first)).toContain("refuses the account's credentials")
+  expect(stub.calls(accountTokenPath)).toBe(1)
+})
+
+test('a token refused right after its renewal halts the account instead of asking on', async () => {
+  const { stub, upstream } = await open()
+  stub.refuseAll(true)
+
+  const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => upstream.read('scores', ada, nightly)))
+
+  expect(new Set(outcomes.map((o) => (o.status === 'rejected' ? o.reason.constructor : 'fulfilled')))).toEqual(
+    new Set([Halted]),
+  )
+  expect(stub.calls(accountTokenPath)).toBe(2)
+})
+
+test('a halted account is asked again after its pause, and goes on when it is mended', async () => {
+  let nowMs = Date.now()
+  const { stub, upstream } = await open({ clock: () => nowMs })
+  stub.refuseAll(true)
+  await expect(upstream.read('scores', ada, nightly)).rejects.toThrow(Halted)
+  stub.refuseAll(false)
+  await expect(upstream.read('scores', ada, nightly)).rejects.toThrow(Halted)
+
+  nowMs += MINUTE
+
+  expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+})
+
+test('a profile that upstream refuses to the account halts nobody else', async () => {
+  const { stub, upstream } = await open()
+  stub.before = ({ path }) => (path.includes('/odd') ? json(401, {}) : undefined)
+
+  await expect(upstream.read('scores', { profileId: '2', externalId: 'odd' }, nightly)).rejects.toThrow(Rejected)
+
+  expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+  expect(stub.calls(accountTokenPath)).toBeLessThanOrEqual(2)
+})
+
+test('renews well before the end, once, without making anybody wait', async () => {
+  let nowMs = Date.now()
+  const { stub, upstream } = await open({ clock: () => nowMs })
+  await upstream.read('scores', ada, nightly)
+
+  nowMs += 22 * HOUR
+  await Promise.all(Array.from({ length: 20 }, () => upstream.read('scores', ada, nightly)))
+  await expect.poll(() => stub.calls(accountTokenPath)).toBe(2)
+  const used = new Set(stub.seen.map((seen) => seen.authorization).filter((words) => words !== ''))
+
+  await upstream.read('scores', ada, nightly)
+  expect(stub.calls(accountTokenPath)).toBe(2)
+  expect(used.size).toBe(1)
+  expect(stub.seen.at(-1)?.authorization).not.toBe([...used][0])
+})
+
+test('refreshes a profile token ahead of its end while it still lives', async () => {
+  let nowMs = Date.now()
+  const { stub, upstream } = await open({ clock: () => nowMs })
+  await upstream.read('demographics', ada, nightly)
+
+  nowMs += 22 * HOUR
+  await upstream.read('demographics', ada, nightly)
+  await expect.poll(() => stub.calls('oauth/profile/refreshToken')).toBe(1)
+
+  await upstream.read('demographics', ada, nightly)
+  expect(stub.calls('oauth/profile/token')).toBe(1)
+})
+
+test('goes back to the account token when the reply to a refresh was lost, and never spends a refresh token twice', async () => {
+  let nowMs = Date.now()
+  const { stub, upstream } = await open({ clock: () => nowMs })
+  await upstream.read('demographics', ada, nightly)
+  stub.before = ({ path }) => (path.endsWith('refreshToken') ? 'lose' : undefined)
+
+  nowMs += 22 * HOUR
+  await upstream.read('demographics', ada, nightly)
+  await expect.poll(() => stub.calls('oauth/profile/token')).toBe(2)
+
+  expect(stub.calls('oauth/profile/refreshToken')).toBe(1)
+  expect((await upstream.read('demographics', ada, nightly)).records).toHaveLength(0)
+})
+
+test('a dead profile token is replaced through the account, not refreshed', async () => {
+  const { stub, upstream } = await open()
+  await upstream.read('demographics', ada, nightly)
+  stub.revokeAll()
+
+  await upstream.pushLogs(ada, [{ id: 'x' }], nightly).catch(() => undefined)
+
+  expect(stub.calls('oauth/profile/refreshToken')).toBe(0)
+  expect(stub.calls('oauth/profile/token')).toBeGreaterThanOrEqual(2)
+})
+
+test('an unknown profile is not there, and its account goes on', async () => {
+  const { upstream } = await open()
+
+  await expect(upstream.read('demographics', { profileId: '9', externalId: 'nobody' }, nightly)).rejects.toThrow(
+    NotThere,
+  )
+
+  expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+})
