@@ -4,9 +4,10 @@ import { add, defineJob, nothing } from '../src/job.ts'
 import { pullDue } from '../src/pull.ts'
 import { pushWaiting } from '../src/push.ts'
 import { MINUTE } from '../src/window.ts'
+import { registerProfile } from './register-profile.ts'
 
 /**
- * Brings one person up to date: pushes what waits, then pulls what is due.
+ * Brings one person up to date: registers them if they are new, pushes what waits, then pulls what is due.
  *
  * Safe to run twice, or twice at once: what was sent is known upstream by its own id, and what was read is stored
  * together with the fact that it was read. If it dies half way, what was committed stays and the rest is still due.
@@ -25,6 +26,7 @@ export const syncProfile = defineJob({
     if (!known || known.profile.state === 'gone') return nothing
 
     try {
+      if (known.profile.state === 'new') await registerProfile.run({ profileId }, context)
       const pushed = await pushWaiting(known.profile, context)
       const plan =
         pushed.itemsPushed === 0 ? known : await context.ledger.plan({ profileId, nowMs: context.now(), streams })

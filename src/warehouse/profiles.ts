@@ -12,7 +12,7 @@ export type Profiles = {
   /** Everybody for whom something fell due, in pages by id. */
   dueNow(afterId: string, limit: number): Promise<ProfilePage>
   /** Everybody, or those named, in pages by id. */
-  page(afterId: string, limit: number): Promise<ProfilePage>
+  page(afterId: string, limit: number, named?: readonly string[]): Promise<ProfilePage>
   find(externalId: string): Promise<{ profileId: string } | undefined>
   setState(profileId: string, state: 'active' | 'gone'): Promise<void>
   isErased(externalId: string): Promise<boolean>
@@ -34,7 +34,8 @@ export function openProfiles(options: { pool: Pool; streams: readonly PulledStre
     unfinishedSince: (slotAt, afterId, limit) =>
       readPage(pool, `p.state <> 'gone' and (p.finished_at is null or p.finished_at < $3)`, [afterId, limit, slotAt]),
     dueNow: (afterId, limit) => readPage(pool, `p.state <> 'gone' and p.due_at <= clock_timestamp()`, [afterId, limit]),
-    page: (afterId, limit) => readPage(pool, `p.state <> 'gone'`, [afterId, limit]),
+    page: (afterId, limit, named) =>
+      readPage(pool, `p.state <> 'gone' and ($3::int8[] is null or p.id = any($3))`, [afterId, limit, named ?? null]),
     async find(externalId) {
       const { rows } = await pool.query('select id from vitalsync.profiles where external_id = $1', [externalId])
       return rows[0] && { profileId: rows[0].id as string }

@@ -1,0 +1,255 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { UsageProblem } from '../src/errors.ts'
+import { nearMiss } from '../src/near-miss.ts'
+import { scheduleDefaults } from './schedules.ts'
+
+/**
+ * The only reader of the environment. Every fault is reported at once, by name, with what to do about it; what comes out
+ * is frozen and handed down. Nothing else in the house reads `process.env`.
+ */
+
+const urlOf = (...protocols: string[]) =>
+  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol.slice(0, -1)), {
+    error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`,
+  })
+
+const queueUrl = z.string().refine((text) => text.split(',').every((part, index) => index > 0 || isQueueUrl(part)), {
+  error: 'must start with redis://, rediss:// or postgres:// (Redis Cluster: several addresses, separated by commas)',
+})
+const isQueueUrl = (text: string) => URL.canParse(text) && /^(rediss?|postgres(ql)?):$/.test(new URL(text).protocol)
+
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .refine((text) => /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      error: `must be a whole number from ${min} to ${max}`,
+    })
+    .transform(Number)
+
+const tokenKey = z
+  .string()
+  .transform((text) => (/^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64')))
+  .refine((key) => key.length === 32, {
+    error: 'must be 32 random bytes in base64 or hexadecimal: openssl rand -base64 32',
+  })
+
+const cronLine = z
+  .string()
+  .regex(/^(\S+\s+){4}\S+$/, { error: 'must be a cron line of five fields, such as 0 3 * * *' })
+
+const timeZone = z
+  .string()
+  .refine(isTimeZone, { error: 'must be a time zone of the IANA database, such as Europe/Berlin or UTC' })
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+const environmentName = z.enum(['sandbox', 'production'])
+
+type Variable = { schema: z.ZodType; about: string; fallback?: string; secret?: true; address?: true }
+
+/** Every variable there is, in the order in which `vitalsync doctor` prints them. */
+const variables = {
+  DATABASE_URL: {
+    schema: urlOf('postgres', 'postgresql'),
+    about: 'warehouse and ledger; absent: an embedded Postgres',
+    address: true,
+  },
+  QUEUE_URL: { schema: queueUrl, about: 'queue; absent: the embedded Postgres, or DATABASE_URL', address: true },
+  UPSTREAM_URL: {
+    schema: z.union([environmentName, urlOf('http', 'https')], {
+      error: 'must be http://…, https://…, sandbox or production',
+    }),
+    about: 'the Profile Service; absent: a local sandbox with sample profiles',
+    address: true,
+  },
+  UPSTREAM_SANDBOX_URL: {
+    schema: urlOf('http', 'https'),
+    about: 'what UPSTREAM_URL=sandbox and =production stand for',
+    address: true,
+  },
+  UPSTREAM_CLIENT_ID: { schema: z.string().min(1), about: 'account credential', secret: true },
+  UPSTREAM_CLIENT_SECRET: { schema: z.string().min(1), about: 'account credential', secret: true },
+  UPSTREAM_APP_ID: { schema: z.string().min(1), about: 'app credential', secret: true },
+  UPSTREAM_APP_SECRET: { schema: z.string().min(1), about: 'app credential', secret: true },
+  TOKEN_KEY: { schema: tokenKey, about: 'key for what is encrypted at rest', secret: true },
+  VITALSYNC_DATA: { schema: z.string().min(1), about: 'folder of everything embedded', fallback: '.vitalsync' },
+  PORT: { schema: whole(0, 65535), about: 'port of the Profile Service; 0 picks a free one', fallback: '0' },
+  LOG_LEVEL: {
+    schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
+    about: 'how much is logged',
+    fallback: 'info',
+  },
+  NIGHTLY_CRON: { schema: cronLine, about: 'when everybody is synced', fallback: scheduleDefaults.nightlyCron },
+  SWEEP_CRON: {
+    schema: cronLine,
+    about: 'when what fell due in between is synced',
+    fallback: scheduleDefaults.sweepCron,
+  },
+  SCHEDULE_TIME_ZONE: { schema: timeZone, about: 'time zone of both', fallback: scheduleDefaults.timeZone },
+  HISTORY_DAYS: { schema: whole(1, 3660), about: 'how far back a new profile is wanted', fallback: '60' },
+  DIGEST_SECONDS: {
+    schema: whole(0, 86_400),
+    about: 'how long upstream may derive from what was pushed',
+    fallback: '30',
+  },
+  CONCURRENCY: { schema: whole(1, 1000), about: 'jobs a worker works on at once', fallback: '32' },
+  WINDOWS_AT_ONCE: { schema: whole(1, 100), about: 'windows a job reads at once', fallback: '8' },
+  BACKLOG_MAX: { schema: whole(100, 1_000_000), about: 'waiting jobs above which producers pause', fallback: '10000' },
+  BUDGET_PER_SECOND: { schema: whole(1, 1_000_000), about: 'requests a second of the whole fleet', fallback: '2000' },
+  BUDGET_IN_FLIGHT: { schema: whole(1, 10_000), about: 'requests in flight of the whole fleet', fallback: '128' },
+  DRAIN_SECONDS: { schema: whole(1, 3600), about: 'how long jobs may go on after SIGTERM', fallback: '25' },
+} as const satisfies Record<string, Variable>
+
+type Name = keyof typeof variables
+const names = Object.keys(variables) as Name[]
+
+export type Config = Readonly<ReturnType<typeof assemble>>
+export type Environment = Readonly<Record<string, string | undefined>>
+export type Described = {
+  readonly name: string
+  readonly value: string
+  readonly from: 'set' | 'default' | 'absent'
+  readonly about: string
+}
+
+/** Reads `.env` beside the checkout, where there is one; what is set already wins. */
+export function loadEnvironment(): Environment {
+  try {
+    process.loadEnvFile('.env')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw new UsageProblem(`read .env: ${(error as Error).message}`)
+  }
+  return process.env
+}
+
+export function readConfig(environment: Environment): Config {
+  const faults: string[] = []
+  const values: Partial<Record<Name, unknown>> = {}
+  for (const name of names) {
+    const text = textOf(environment, name)
+    if (text === undefined) continue
+    const read = variables[name].schema.safeParse(text)
+    if (read.success) values[name] = read.data
+    else faults.push(`${name} ${read.error.issues[0]?.message ?? 'is not valid'}`)
+  }
+  faults.push(...misspelt(environment), ...inconsistent(environment))
+  if (faults.length > 0) {
+    throw new UsageProblem(
+      `read configuration: ${faults.length === 1 ? faults[0] : `\n  - ${faults.join('\n  - ')}`}`,
+      {
+        hint: 'All variables with their meaning: config/example.env. What is in force: vitalsync doctor.',
+      },
+    )
+  }
+  return Object.freeze(assemble(values as Values))
+}
+
+function textOf(environment: Environment, name: Name): string | undefined {
+  const set = environment[name]
+  const variable: Variable = variables[name]
+  // Empty counts as absent: that is how compose files and shells leave something out.
+  return set === undefined || set.trim() === '' ? variable.fallback : set.trim()
+}
+
+/** Other tools' words for the same thing, and slips of the finger, as long as the right name is not set. */
+function misspelt(environment: Environment): string[] {
+  const aliases: Record<string, Name> = { REDIS_URL: 'QUEUE_URL', POSTGRES_URL: 'DATABASE_URL', PG_URL: 'DATABASE_URL' }
+  return Object.keys(environment).flatMap((name) => {
+    if (names.includes(name as Name)) return []
+    const meant = aliases[name] ?? nearMiss(name, names)
+    return meant && !environment[meant] ? [`${name} is not known: did you mean ${meant}?`] : []
+  })
+}
+
+function inconsistent(environment: Environment): string[] {
+  const has = (name: Name) => textOf(environment, name) !== undefined
+  const faults: string[] = []
+  if (has('UPSTREAM_URL')) {
+    for (const name of ['UPSTREAM_CLIENT_ID', 'UPSTREAM_CLIENT_SECRET'] as const) {
+      if (!has(name)) faults.push(`${name} is missing: an upstream of your own (UPSTREAM_URL) needs its credentials`)
+    }
+    const named = environmentName.safeParse(textOf(environment, 'UPSTREAM_URL')).success
+    if (named && !has('UPSTREAM_SANDBOX_URL')) {
+      faults.push('UPSTREAM_SANDBOX_URL is missing: UPSTREAM_URL names an environment, and this gives its address')
+    }
+  }
+  if (has('UPSTREAM_APP_ID') !== has('UPSTREAM_APP_SECRET')) {
+    faults.push(`${has('UPSTREAM_APP_ID') ? 'UPSTREAM_APP_SECRET' : 'UPSTREAM_APP_ID'} is missing: the two go together`)
+  }
+  if (has('DATABASE_URL') && !has('TOKEN_KEY')) {
+    faults.push(
+      'TOKEN_KEY is missing: tokens in a database of your own are encrypted with it (openssl rand -base64 32)',
+    )
+  }
+  return faults
+}
+
+type Values = { [N in Name]?: z.output<(typeof variables)[N]['schema']> }
+
+function assemble(values: Values) {
+  const needed = <N extends Name>(name: N) => values[name] as NonNullable<Values[N]> // has a fallback
+  const { UPSTREAM_URL: url, UPSTREAM_CLIENT_ID: clientId, UPSTREAM_CLIENT_SECRET: clientSecret } = values
+  return {
+    databaseUrl: values.DATABASE_URL,
+    queueUrl: values.QUEUE_URL,
+    upstream:
+      url && clientId && clientSecret
+        ? Object.freeze({
+            url: addressOf(url, values.UPSTREAM_SANDBOX_URL),
+            clientId,
+            clientSecret,
+            appId: values.UPSTREAM_APP_ID,
+            appSecret: values.UPSTREAM_APP_SECRET,
+          })
+        : undefined,
+    tokenKey: values.TOKEN_KEY,
+    dataFolder: resolve(needed('VITALSYNC_DATA')),
+    port: needed('PORT'),
+    logLevel: needed('LOG_LEVEL'),
+    schedule: Object.freeze({
+      nightlyCron: needed('NIGHTLY_CRON'),
+      sweepCron: needed('SWEEP_CRON'),
+      timeZone: needed('SCHEDULE_TIME_ZONE'),
+    }),
+    historyDays: needed('HISTORY_DAYS'),
+    digestSeconds: needed('DIGEST_SECONDS'),
+    concurrency: needed('CONCURRENCY'),
+    windowsAtOnce: needed('WINDOWS_AT_ONCE'),
+    backlogMax: needed('BACKLOG_MAX'),
+    budget: Object.freeze({ requestsPerSecond: needed('BUDGET_PER_SECOND'), inFlight: needed('BUDGET_IN_FLIGHT') }),
+    drainSeconds: needed('DRAIN_SECONDS'),
+  }
+}
+
+/** The production address is the sandbox one without the sandbox prefix in its host name. */
+export function addressOf(url: string, sandboxUrl: string | undefined): string {
+  if (url === 'sandbox') return sandboxUrl ?? url
+  if (url !== 'production') return url
+  const address = new URL(sandboxUrl ?? '')
+  address.hostname = address.hostname.replace(/^sandbox[-.]/, '')
+  return address.href.replace(/\/$/, '')
+}
+
+/** What is in force, secrets masked: for `vitalsync doctor`. */
+export function describeConfig(environment: Environment): Described[] {
+  return names.map((name) => {
+    const variable: Variable = variables[name]
+    const text = textOf(environment, name)
+    const from = text === undefined ? 'absent' : text === variable.fallback ? 'default' : 'set'
+    return { name, value: masked(variable, text), from, about: variable.about }
+  })
+}
+
+function masked(variable: Variable, text: string | undefined): string {
+  if (text === undefined) return ''
+  if (variable.secret) return '••••'
+  return variable.address ? text.replace(/\/\/([^/@]*)@/, (_, user: string) => `//${user.split(':')[0]}:••••@`) : text
+}
