@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { parseInstant, writtenInstantSchema } from './instant.ts'
-import { endsAfterStart } from './query.ts'
+import { writtenInstantSchema } from './instant.ts'
+import { endsAfterStart, isObject, spanMsOf } from './query.ts'
 import { stringMapSchema, textSchema, uuidSchema } from './text.ts'
 
 export const logTypes = [
@@ -69,10 +69,12 @@ export const dataLogInputSchema = z
   .refine((log) => endsAfterStart(log.startDateTime, log.endDateTime), {
     path: ['endDateTime'],
     error: 'must not lie before startDateTime',
+    when: isObject,
   })
-  .refine((log) => spanMs(log) <= spanDaysMax * 86_400_000, {
+  .refine((log) => (spanMsOf(log.startDateTime, log.endDateTime) ?? 0) <= spanDaysMax * 86_400_000, {
     path: ['endDateTime'],
     error: `must lie within ${spanDaysMax} days of startDateTime`,
+    when: isObject,
   })
 
 export const dataLogsInputSchema = z.array(dataLogInputSchema).max(logsPerUploadMax)
@@ -92,11 +94,6 @@ export const uploadReadingSchema = z.looseObject({
   updated: countReading,
   duplicates: countReading,
 })
-
-function spanMs(log: { startDateTime: string; endDateTime: string }): number {
-  const [start, end] = [parseInstant(log.startDateTime), parseInstant(log.endDateTime)]
-  return start && end ? end.epochMs - start.epochMs : 0
-}
 
 export type DataLogInput = z.infer<typeof dataLogInputSchema>
 export type UploadAnswer = z.infer<typeof uploadAnswerSchema>

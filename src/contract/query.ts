@@ -18,13 +18,25 @@ export function withWindowOrder<Schema extends z.ZodType<WindowQuery>>(schema: S
   return schema.refine((query) => endsAfterStart(query.startDateTime, query.endDateTime), {
     path: ['endDateTime'],
     error: 'must not lie before startDateTime',
+    when: isObject,
   })
 }
 
-export function endsAfterStart(startText: string | undefined | null, endText: string | undefined | null): boolean {
-  if (!startText || !endText) return true
+/** Lets a rule about two fields speak even where a third one is at fault, so that every fault is named at once. */
+export function isObject(payload: { value: unknown }): boolean {
+  return typeof payload.value === 'object' && payload.value !== null && !Array.isArray(payload.value)
+}
+
+/** True as well where an end is absent or no date-time: that is another rule's business. */
+export function endsAfterStart(startText: unknown, endText: unknown): boolean {
+  const spanMs = spanMsOf(startText, endText)
+  return spanMs === undefined || spanMs >= 0
+}
+
+export function spanMsOf(startText: unknown, endText: unknown): number | undefined {
+  if (typeof startText !== 'string' || typeof endText !== 'string') return undefined
   const [start, end] = [parseInstant(startText), parseInstant(endText)]
-  return start === undefined || end === undefined || start.epochMs <= end.epochMs
+  return start && end && end.epochMs - start.epochMs
 }
 
 /** `a,b`, repeated and indexed forms arrive here as one list already. An unknown word matches nothing. */

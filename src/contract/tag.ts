@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answeredInstantSchema, instantSchema, writtenInstantSchema } from './instant.ts'
-import { endsAfterStart } from './query.ts'
+import { endsAfterStart, isObject } from './query.ts'
 import { stringMapSchema, textSchema, uuidSchema } from './text.ts'
 
 export const tagTypes = ['event', 'state'] as const
@@ -21,10 +21,12 @@ export const tagInputSchema = z
   .refine((tag) => tag.type === 'state' || tag.endDateTime == null, {
     path: ['endDateTime'],
     error: 'must be absent: an event has no end',
+    when: isObject,
   })
   .refine((tag) => endsAfterStart(tag.startDateTime, tag.endDateTime), {
     path: ['endDateTime'],
     error: 'must not lie before startDateTime',
+    when: isObject,
   })
 
 export const tagsPerUploadMax = 1000
