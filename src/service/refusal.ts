@@ -78,11 +78,21 @@ const originsMax = 100
 /** Every field at fault once, by its path, with all that is wrong with it. */
 export function faultsOf(error: z.ZodError): Fault[] {
   const faults = new Map<string, string[]>()
-  for (const issue of error.issues) {
+  for (const issue of error.issues.flatMap(innermost)) {
     const origin = originOf(issue.path)
     const errors = faults.get(origin) ?? []
     if (!errors.includes(issue.message)) errors.push(issue.message)
     faults.set(origin, errors)
   }
   return [...faults].slice(0, originsMax).map(([origin, errors]) => ({ origin, errors }))
+}
+
+type Issue = { path: PropertyKey[]; message: string }
+
+/** Where one of several shapes was meant, as its faults lie within it, these say more than that no shape fitted. */
+function innermost(issue: z.core.$ZodIssue): Issue[] {
+  if (issue.code !== 'invalid_union') return [issue]
+  const meant = issue.errors.find((issues) => issues.length > 0 && issues.every((inner) => inner.path.length > 0))
+  if (!meant) return [issue]
+  return meant.flatMap(innermost).map(({ path, message }) => ({ path: [...issue.path, ...path], message }))
 }

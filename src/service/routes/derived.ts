@@ -107,13 +107,13 @@ function filterOf(query: DerivedQuery): DerivedFilter {
     ...windowOf(query),
     names: joined(query.types, query.name),
     categories: joined(query.categories, query.category),
-    periodicities: joined(query.periodicity, undefined),
+    periodicities: joined(query.periodicity),
     versions: query.version?.length ? query.version.map(Number) : undefined,
   }
 }
 
 /** An empty list filters nothing, as an absent one. */
-function joined(some: string[] | undefined, others: string[] | undefined): string[] | undefined {
+export function joined(some: string[] | undefined, others?: string[]): string[] | undefined {
   const all = [...(some ?? []), ...(others ?? [])]
   return all.length === 0 ? undefined : all
 }

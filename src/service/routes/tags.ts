@@ -5,7 +5,7 @@ import { unauthorized, unknownProfile } from '../refusal.ts'
 import { type Answer, type Call, defineRoute, type Room } from '../route.ts'
 import { findProfileId } from '../store/profiles.ts'
 import { readTags, storeTags } from '../store/tags.ts'
-import { windowOf } from './derived.ts'
+import { joined, windowOf } from './derived.ts'
 
 type Tags = TagInput | TagInput[]
 type TagQuery = z.infer<typeof tagQuerySchema>
@@ -54,7 +54,7 @@ async function upload(call: Call<Tags, unknown>, profileId: string): Promise<Ans
 }
 
 async function read(call: Call<unknown, TagQuery>, profileId: string): Promise<Answer> {
-  const { types, categories } = call.query
+  const [types, categories] = [joined(call.query.types), joined(call.query.categories)]
   const found = await readTags(call.room.pool, profileId, { ...windowOf(call.query), types, categories })
   return found.length === 0 ? { status: 204 } : { status: 200, json: found }
 }
