@@ -4,7 +4,7 @@ import type { Derivation } from './derivation.ts'
 import { ageOn, sexOf } from './log.ts'
 import { keepDays, windows } from './model.ts'
 import { type Norm, restingHeartRateNorm, stepsNorm, stepsNormOfAll, vo2MaxNorm, vo2MaxNormOfAll } from './norms.ts'
-import { type Draft, dayUnit, recordId, wholeDays } from './records.ts'
+import { comparedUnit, type Draft, recordId, wholeDays } from './records.ts'
 import type { ScoreType } from './scores.ts'
 import { lastMeasure } from './series.ts'
 import { median, midRank, roundTo } from './statistics.ts'
@@ -45,7 +45,7 @@ export function dayComparisons(derivation: Derivation, day: number): Draft[] {
     const data = references(derivation, { day, value, subject }).map((reference) => referenceRecord(reference, value))
     if (data.length === 0) return []
     const { category, name, unit } = subject
-    const id = recordId(derivation.profileId, ['comparison', category, name, dayUnit(day)])
+    const id = recordId(derivation.profileId, ['comparison', category, name, comparedUnit(day)])
     const { startDateTime, endDateTime, startAt, endAt } = period
     const isHigherBetter = !lowerIsBetter.includes(name)
     const head = { id, type: 'comparison', category, name, value, unit, isHigherBetter, periodicity: 'daily' }
@@ -57,7 +57,7 @@ export function dayComparisons(derivation: Derivation, day: number): Draft[] {
         name,
         category,
         periodicity: 'daily',
-        unit: dayUnit(day),
+        unit: comparedUnit(day),
         startAt,
         endAt,
         body,

@@ -1,9 +1,11 @@
+import { HOUR } from '../../window.ts'
 import type { BiomarkerType } from './biomarker-catalogue.ts'
 import type { Cohort } from './cohort.ts'
 import { type Factors, factorsOn } from './factors.ts'
 import type { DayFacts } from './facts.ts'
 import { midnightAt } from './local-time.ts'
 import type { Person } from './log.ts'
+import { sleepRules } from './model.ts'
 import { type Reading, readingsOn } from './readings.ts'
 import { type Scores, scoresFrom } from './scores.ts'
 import { createSeries, type Series } from './series.ts'
@@ -31,12 +33,22 @@ export type Derivation = {
   isOver(lastDay: number): boolean
 }
 
+/** What a day comes to when its neighbours are looked at too. Kept, so that it need not be computed to derive the next day. */
+export type Outcome = {
+  /** Whether its sleep day and its local day were over. */
+  readonly over: readonly [sleepDay: boolean, localDay: boolean]
+  readonly factors: Factors
+  readonly readings: readonly Reading[]
+}
+
 export type DerivationInput = {
   profileId: string
   person: Person
   asOf: number
   facts: readonly DayFacts[]
   cohort?: Cohort | null
+  /** Outcomes known to hold still, by day. */
+  known?: ReadonlyMap<number, Outcome>
 }
 
 export function createDerivation(input: DerivationInput): Derivation {
@@ -44,11 +56,12 @@ export function createDerivation(input: DerivationInput): Derivation {
   const facts = input.facts.toSorted((a, b) => a.day - b.day)
   const series = createSeries(facts, { person, asOf })
   const byDay = new Map(facts.map((day) => [day.day, day]))
-  const factors = remembered((day) => factorsOn(series, day))
+  const known = (day: number) => input.known?.get(day)
+  const factors = remembered((day) => known(day)?.factors ?? factorsOn(series, day))
   const scores = remembered((day) => scoresFrom(factors(day)))
   const readings = remembered((day) => {
     const own = byDay.get(day)
-    return own ? readingsOn(series, own) : []
+    return own ? (known(day)?.readings ?? readingsOn(series, own)) : []
   })
   const closed = remembered((day) => {
     const own = byDay.get(day)
@@ -75,6 +88,17 @@ export function createDerivation(input: DerivationInput): Derivation {
     reading: (day, type) => closed(day).get(type) ?? null,
     isWeekOver: (monday) => isOver(monday + 6),
     isOver,
+  }
+}
+
+export function outcomeOf(derivation: Derivation, facts: DayFacts): Outcome {
+  const { day } = facts
+  const nightOffset = facts.night?.offset ?? facts.offset
+  const sleepDayEnd = midnightAt(day, nightOffset) + sleepRules.dayStartsAtHour * HOUR
+  return {
+    over: [derivation.asOf >= sleepDayEnd, derivation.asOf >= midnightAt(day + 1, facts.offset)],
+    factors: derivation.factors(day),
+    readings: derivation.readings(day),
   }
 }
 

@@ -38,7 +38,11 @@ export function factsOf(input: FactsInput, days?: readonly number[]): DayFacts[]
 
 /** What is derived by the day, the week and the month, as the facts stand. */
 export function draftsOfDay(derivation: Derivation, day: number): Draft[] {
-  return [...dayScores(derivation, day), ...dayBiomarkers(derivation, day), ...dayComparisons(derivation, day)]
+  return [...dayScores(derivation, day), ...dayBiomarkers(derivation, day)]
+}
+
+export function draftsOfComparedDay(derivation: Derivation, day: number): Draft[] {
+  return dayComparisons(derivation, day)
 }
 
 export function draftsOfWeek(derivation: Derivation, monday: number): Draft[] {
@@ -58,7 +62,7 @@ export function draftsOf(derivation: Derivation, facts: readonly DayFacts[]): Dr
   const mondays = new Set(days.map(mondayOf))
   const months = new Set(days.map((day) => monthOf(day).first))
   return [
-    ...days.flatMap((day) => draftsOfDay(derivation, day)),
+    ...days.flatMap((day) => [...draftsOfDay(derivation, day), ...draftsOfComparedDay(derivation, day)]),
     ...[...mondays].flatMap((monday) => draftsOfWeek(derivation, monday)),
     ...[...months].flatMap((first) => draftsOfMonth(derivation, first)),
   ]

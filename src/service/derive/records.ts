@@ -34,6 +34,7 @@ export function recordId(profileId: string, parts: readonly string[]): string {
 }
 
 export const dayUnit = (day: number) => `day ${dayText(day)}`
+export const comparedUnit = (day: number) => `compared ${dayText(day)}`
 export const weekUnit = (monday: number) => `week ${dayText(monday)}`
 export const monthUnit = (first: number) => `month ${dayText(first)}`
 

@@ -1,7 +1,7 @@
 import type { Derivation } from './derivation.ts'
 import type { Factor } from './factors.ts'
 import { isoAt, midnightAt } from './local-time.ts'
-import { ageOn } from './log.ts'
+import { ageOn, sexOf } from './log.ts'
 import { windows } from './model.ts'
 import { type Draft, dayUnit, recordId } from './records.ts'
 import { type Score, stateOf } from './scores.ts'
@@ -62,7 +62,7 @@ function factorRecord(derivation: Derivation, factor: Factor, { score, day }: { 
 function sourcesOf(derivation: Derivation, { parts }: Score, day: number): string[] {
   const names = parts.map(({ factor }) => factor.name)
   const aged = names.includes('steps') || names.includes('sleep_duration')
-  const bySex = parts.some(({ factor }) => factor.basis === 'population') && derivation.person.gender !== null
+  const bySex = parts.some(({ factor }) => factor.basis === 'population') && sexOf(derivation.person) !== null
   const trained =
     names.some((name) => fromIntensity.has(name)) &&
     derivation.daysBetween(day - windows.strain.days, day).some(({ exercise }) => exercise.length > 0)
