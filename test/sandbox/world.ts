@@ -1,0 +1,94 @@
+import { Agent, request } from 'node:http'
+import { operations } from '../../src/contract/operations.ts'
+import { createLog } from '../../src/log.ts'
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/service/sandbox/sandbox.ts'
+import { test as base } from '../support/fixtures.ts'
+
+export type Answer = { status: number; headers: Record<string, string | string[] | undefined>; text: string }
+
+/** A plain HTTP client: one connection a request, no retry, no opinion. Rejects when the connection breaks. */
+export function send(
+  url: string,
+  options: { method?: string; headers?: Record<string, string>; body?: unknown; agent?: Agent } = {},
+): Promise<Answer> {
+  const { method = 'GET', headers = {}, body, agent = new Agent({ keepAlive: false }) } = options
+  return new Promise((resolve, reject) => {
+    const json = body === undefined ? {} : { 'content-type': 'application/json' }
+    const sent = request(url, { method, headers: { ...json, ...headers }, agent }, (response) => {
+      const pieces: Buffer[] = []
+      response.on('data', (piece: Buffer) => pieces.push(piece))
+      response.once('error', reject)
+      response.once('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(pieces).toString('utf8'),
+        }),
+      )
+    })
+    sent.once('error', reject)
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+}
+
+export const json = (answer: Answer) => JSON.parse(answer.text)
+
+export type World = {
+  sandbox: Sandbox
+  /** Sends to a path below /api/v1/. */
+  api(path: string, options?: Parameters<typeof send>[1]): Promise<Answer>
+  /** Sends to a control route and reads its answer. */
+  control(method: string, path: string, body?: unknown): Promise<Answer>
+  accountToken(): Promise<string>
+  profileToken(externalId: string): Promise<{ profileToken: string; refreshToken: string }>
+}
+
+export const runner = 'SampleProfile-runner-1'
+export const office = 'SampleProfile-office-worker-1'
+export const newcomer = 'SampleProfile-newcomer-1'
+
+/** A log as a phone sends it, `hour` hours into the third of March. */
+export const steps = (hour: number) => ({
+  logType: 'activity',
+  dataType: 'steps',
+  value: 100 + hour,
+  unit: 'count',
+  source: 'test',
+  recordingMethod: 'automatically_recorded',
+  deviceType: 'phone',
+  startDateTime: `2026-03-03T${String(hour).padStart(2, '0')}:00:00+01:00`,
+  endDateTime: `2026-03-03T${String(hour).padStart(2, '0')}:10:00+01:00`,
+})
+
+export const scorePath = operations.scoresOf.path.replace('/api/v1/', '').replace('{externalId}', runner)
+export const tagPath = operations.tagsOf.path.replace('/api/v1/', '').replace('{externalId}', runner)
+
+export const quiet = createLog({ level: 'silent' })
+
+export async function openWorld(options: Partial<SandboxOptions> & { databaseUrl: string }): Promise<World> {
+  const sandbox = await startSandbox({ port: 0, profiles: 8, days: 2, seed: 'test', log: quiet, ...options })
+  const api: World['api'] = (path, more) => send(`${sandbox.url}/api/v1/${path}`, more)
+  const accountToken = async () => {
+    const { clientId, clientSecret } = sandbox
+    return json(await api('oauth/account/token', { method: 'POST', body: { clientId, clientSecret } })).accountToken
+  }
+  return {
+    sandbox,
+    api,
+    accountToken,
+    control: (method, path, body) => send(sandbox.controlUrl + path, { method, ...(body ? { body } : {}) }),
+    profileToken: async (externalId) => {
+      const headers = { authorization: `account ${await accountToken()}` }
+      return json(await api('oauth/profile/token', { method: 'POST', headers, body: { externalId } }))
+    },
+  }
+}
+
+/** A sandbox of this test's own, with people who lived two days. */
+export const test = base.extend<{ world: World }>({
+  world: async ({ serviceUrl }, use) => {
+    const world = await openWorld({ databaseUrl: serviceUrl })
+    await use(world)
+    await world.sandbox.close()
+  },
+})
