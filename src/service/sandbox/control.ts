@@ -3,30 +3,11 @@ import { z } from 'zod'
 import { instantSchema, parseInstant } from '../../contract/instant.ts'
 import { HOUR, SECOND } from '../../window.ts'
 import { badRequest, faultsOf, Refusal } from '../refusal.ts'
-import type { MovableClock } from './clock.ts'
 import { faults as catalogue, faultNames, isFaultName } from './faults/catalogue.ts'
-import type { Faults } from './faults/decisions.ts'
 import { ruleSchema } from './faults/rules.ts'
-import type { Journal } from './journal.ts'
-import type { Ledger } from './ledger.ts'
+import type { World } from './world.ts'
 
 export const controlPath = '/__control'
-
-/** What the control routes can do to the sandbox. */
-export type World = {
-  clock: MovableClock
-  faults: Faults
-  journal: Journal
-  people(): Array<{ externalId: string; kind: string }>
-  /** Everything that is served of a profile now; undefined when there is no such profile. */
-  ledger(externalId: string): Promise<Ledger | undefined>
-  /** Comes back when everything derived is there. */
-  derived(): Promise<void>
-  /** Moves the clock on, and lets the sample people's devices write what happens meanwhile. */
-  live(byMs: number): Promise<{ logs: number }>
-  /** Takes tokens that were issued before now; of everybody, or of one profile. */
-  revokeTokens(externalId: string | undefined): Promise<number>
-}
 
 const rulesSchema = z.union([ruleSchema, z.array(ruleSchema)])
 const millisecondsMax = 10 * 366 * 24 * HOUR

@@ -1,23 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import { migrate } from '../../engines/migrate.ts'
-import { Problem } from '../../errors.ts'
 import type { Log } from '../../log.ts'
-import { DAY, MINUTE } from '../../window.ts'
+import { DAY } from '../../window.ts'
 import { type Extension, startService } from '../server.ts'
-import type { Pool } from '../store/pool.ts'
-import { findProfileId } from '../store/profiles.ts'
-import { countDirtyDays } from '../store/samples.ts'
-import { revokeTokens } from '../store/tokens.ts'
-import { createClock, type MovableClock } from './clock.ts'
+import { createClock } from './clock.ts'
 import { addControl, controlPath } from './control.ts'
-import { createFaults, type Faults } from './faults/decisions.ts'
+import { createFaults } from './faults/decisions.ts'
 import { addFaultLine } from './faults/line.ts'
 import type { Rule } from './faults/rules.ts'
-import { createJournal, type Journal } from './journal.ts'
-import { createLedgerReader, type Ledger } from './ledger.ts'
+import { createJournal } from './journal.ts'
+import { createLedgerReader } from './ledger.ts'
 import { peopleOf } from './people/people.ts'
-import { type Credentials, credentialsOf, seedAccount, seedPeople, storeLives } from './seeding.ts'
+import { type Credentials, credentialsOf, seedAccount, seedPeople } from './seeding.ts'
+import { createWorld, type World } from './world.ts'
 
 export type SandboxOptions = {
   /** A database whose schema `service` is the sandbox's to make and to change. */
@@ -35,23 +30,15 @@ export type SandboxOptions = {
   machine?: () => number
 }
 
-export type Sandbox = Credentials & {
-  url: string
-  controlUrl: string
-  clock: MovableClock
-  faults: Faults
-  journal: Journal
-  /** Resolves when everything that follows from what was uploaded so far has been derived. */
-  derived(): Promise<void>
-  ledger(externalId: string): Promise<Ledger | undefined>
-  live(byMs: number): Promise<{ logs: number }>
-  close(): Promise<void>
-}
+export type Sandbox = Credentials &
+  Pick<World, 'clock' | 'faults' | 'journal' | 'derived' | 'ledger' | 'live'> & {
+    url: string
+    controlUrl: string
+    close(): Promise<void>
+  }
 
 export const defaultDays = 60
 const migrations = new URL('../store/migrations/', import.meta.url)
-const derivedTimeoutMs = 30 * MINUTE
-const derivedPollMs = 50
 
 /**
  * The Profile Service with people in it, faults on request and a clock that can be moved.
@@ -66,54 +53,21 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const clock = createClock(options.machine ?? Date.now)
   const faults = createFaults({ seed, rules: options.faults ?? [] })
   const journal = createJournal()
-  const credentials = credentialsOf(seed)
-  const own = randomBytes(16).toString('hex')
   const people = peopleOf(seed, options.profiles)
-  const startedAtMs = clock.now()
-  let livedUntilMs = startedAtMs
-  let ledger: (externalId: string) => Promise<Ledger | undefined> = async () => undefined
-  let accountId = ''
-
-  const live = async (pool: Pool, byMs: number) => {
-    clock.advance(byMs)
-    const span = { startMs: livedUntilMs, endMs: clock.now() }
-    livedUntilMs = span.endMs
-    let logs = 0
-    for (const person of people) {
-      const profileId = await findProfileId(pool, { accountId, externalId: person.externalId })
-      if (profileId === undefined) continue
-      const stored = await storeLives(pool, { person, profileId, span })
-      logs += stored
-    }
-    return { logs }
-  }
-  const revoke = async (pool: Pool, externalId: string | undefined) => {
-    const now = new Date(clock.now())
-    if (externalId === undefined) return revokeTokens(pool, { accountId, now })
-    const profileId = await findProfileId(pool, { accountId, externalId })
-    return profileId === undefined ? 0 : revokeTokens(pool, { profileId, now })
-  }
-  const playground: Extension = async ({ app, pool, identities }) => {
-    accountId = await seedAccount(pool, credentials, new Date(clock.now()))
-    const span = { startMs: startedAtMs - (options.days ?? defaultDays) * DAY, endMs: startedAtMs }
-    const seeded = await seedPeople(pool, { accountId, people, span })
+  const closing = new AbortController()
+  const own = randomBytes(16).toString('hex')
+  const made = Promise.withResolvers<World>()
+  const playground: Extension = async (room) => {
+    const span = { startMs: clock.now() - (options.days ?? defaultDays) * DAY, endMs: clock.now() }
+    const accountId = await seedAccount(room.pool, seed, new Date(span.endMs))
+    const seeded = await seedPeople(room.pool, { accountId, people, span })
     if (seeded.people > 0) log.info(seeded, 'sample people stored')
-    addFaultLine(app, { faults, journal, clock, own })
-    ledger = createLedgerReader({ app, own, ...credentials })
-    addControl(app, {
-      clock,
-      faults,
-      journal,
-      people: () => people.map(({ externalId, kind }) => ({ externalId, kind })),
-      ledger,
-      derived: () => untilDerived(pool),
-      live: (byMs) => live(pool, byMs),
-      revokeTokens: async (externalId) => {
-        const revoked = await revoke(pool, externalId)
-        identities.forget()
-        return revoked
-      },
-    })
+    const ledger = createLedgerReader({ app: room.app, own, ...credentialsOf(seed) })
+    const lives = { accountId, people, livedUntilMs: span.endMs }
+    const world = createWorld({ room, clock, faults, journal, ledger, lives, closing: closing.signal })
+    addFaultLine(room.app, { faults, journal, clock, own })
+    addControl(room.app, world)
+    made.resolve(world)
     return undefined
   }
   const service = await startService({
@@ -124,26 +78,22 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     clock: clock.now,
     extensions: [playground],
   })
-  const { pool } = service.room
+  const close = async () => {
+    closing.abort()
+    await service.close()
+  }
+  const { derived, ledger, live } = await made.promise
+  const { url } = service
   return {
-    ...credentials,
-    url: service.url,
-    controlUrl: service.url + controlPath,
+    ...credentialsOf(seed),
+    url,
+    controlUrl: url + controlPath,
     clock,
     faults,
     journal,
-    derived: () => untilDerived(pool),
-    ledger: (externalId) => ledger(externalId),
-    live: (byMs) => live(pool, byMs),
-    close: service.close,
+    derived,
+    ledger,
+    live,
+    close,
   }
-}
-
-async function untilDerived(pool: Pool): Promise<void> {
-  for (const deadlineAt = Date.now() + derivedTimeoutMs; Date.now() < deadlineAt; await wait(derivedPollMs)) {
-    if ((await countDirtyDays(pool)) === 0) return
-  }
-  throw new Problem('wait for derived data: days are still due after half an hour', {
-    hint: 'Look in the log for what the recomputation says.',
-  })
 }

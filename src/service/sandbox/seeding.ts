@@ -10,8 +10,6 @@ import { storeTags } from '../store/tags.ts'
 import { demographicsOf, deviceInformationOf, logsOf, type Span, tagsOf } from './people/people.ts'
 import type { Person } from './people/person.ts'
 
-export const accountName = 'sandbox'
-
 /** What opens the sandbox's account. They follow from the seed, so that a restart, or a second machine, has the same. */
 export type Credentials = { clientId: string; clientSecret: string; appId: string; appSecret: string }
 
@@ -31,10 +29,10 @@ export function credentialsOf(seed: string): Credentials {
   }
 }
 
-/** Makes the sandbox's account and keys where they are missing. */
-export async function seedAccount(pool: Pool, credentials: Credentials, now: Date): Promise<string> {
-  const accountId = await ensureAccount(pool, { name: accountName, now })
-  const { clientId, clientSecret, appId, appSecret } = credentials
+/** Makes the account of a seed and its keys where they are missing: two seeds in one database are two worlds. */
+export async function seedAccount(pool: Pool, seed: string, now: Date): Promise<string> {
+  const accountId = await ensureAccount(pool, { name: `sandbox ${seed}`, now })
+  const { clientId, clientSecret, appId, appSecret } = credentialsOf(seed)
   const label = 'sandbox'
   await keepKey(pool, { accountId, kind: 'client', publicId: clientId, secret: clientSecret, label, now })
   await keepKey(pool, { accountId, kind: 'app', publicId: appId, secret: appSecret, label, now })

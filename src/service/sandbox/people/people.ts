@@ -18,13 +18,12 @@ export function peopleOf(seed: string, profiles: number): Person[] {
 }
 
 /**
- * Everything a person's devices wrote that lies within a span, by end. Ask for the span that follows and get what the
- * person's devices wrote next: no log is in both, and none that lies within the two together is in neither, but for
- * those that straddle the seam.
+ * Everything a person's devices finished writing within a span: after its start, up to its end. Spans that follow each
+ * other share no log and lose none.
  */
 export function logsOf(person: Person, span: Span): SampleLog[] {
   if (person.instruments.length === 0) return []
-  const timeline = livedBetween(person, span.startMs, span.endMs)
+  const timeline = livedBetween(person, span.startMs - DAY, span.endMs)
   const readings = createReadings(person, timeline, span)
   const look = { person, timeline, readings }
   if (person.instruments.includes('watch')) wearWatch(look)

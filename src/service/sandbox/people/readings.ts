@@ -57,12 +57,12 @@ export type Reading = {
 }
 
 export type Readings = {
-  /** Takes a reading when it lies wholly within the span; gives its id either way. */
+  /** Takes a reading when it ends within the span; gives its id either way. */
   add(device: Device, reading: Reading): string
   logs: SampleLog[]
 }
 
-/** Collects what devices read off a timeline, within [startMs, endMs). */
+/** Collects what devices read off a timeline and finished after `startMs`, up to `endMs`. */
 export function createReadings(person: Person, timeline: Timeline, span: { startMs: number; endMs: number }): Readings {
   const logs: SampleLog[] = []
   const deviceIds = new Map<string, string>()
@@ -80,7 +80,7 @@ export function createReadings(person: Person, timeline: Timeline, span: { start
     logs,
     add(device, { measure, startMs, endMs, value, more }) {
       const id = identityOf(person, `${device.deviceType}/${measure}/${startMs}`)
-      if (startMs < span.startMs || endMs > span.endMs) return id
+      if (endMs <= span.startMs || endMs > span.endMs) return id
       const [logType, unit, digits] = measures[measure]
       logs.push({
         id,

@@ -34,7 +34,7 @@ const shortestNightMs = 4.5 * HOUR
 
 export function livedBetween(person: Person, startMs: number, endMs: number): Timeline {
   const from = Math.floor(startMs / DAY) * DAY
-  const minutes = Math.ceil((endMs - from) / MINUTE)
+  const minutes = Math.floor((endMs - from) / MINUTE) + 1 // the minute that begins at the end belongs to it
   const timeline: Timeline = {
     startMs: from,
     minutes,
