@@ -24,6 +24,8 @@ export type NewToken = Omit<Token, 'generation'>
 export type Breaker = { readonly reason: string; readonly untilMs: number; readonly openings: number }
 
 export type Shelved = {
+  /** The newest generation there was, whether or not its token can still be read. */
+  readonly generation: number
   readonly token: Token | undefined
   readonly breaker: Breaker | undefined
   /** Whether some caller has seen this generation accepted: a proven token that is refused has merely died. */

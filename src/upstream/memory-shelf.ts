@@ -26,12 +26,8 @@ export function createMemoryShelf(clock: () => number): TokenShelf {
   }
   return {
     async read(name) {
-      const { token, breaker, proven } = rows.get(keyOf(name)) ?? {
-        token: undefined,
-        breaker: undefined,
-        proven: false,
-      }
-      return { token, breaker, proven }
+      const { generation = 0, token, breaker, proven = false } = rows.get(keyOf(name)) ?? {}
+      return { generation, token, breaker, proven }
     },
     async lease(name, { generation, leaseMs }) {
       const row = rowOf(name)

@@ -110,11 +110,11 @@ export class TokenKeeper {
   /** Keeps a token that came along with a registration. When somebody else is renewing just now, theirs will do. */
   async keep(name: TokenName, token: NewToken): Promise<void> {
     const { shelf } = this.parts
-    const { token: there } = await shelf.read(name)
-    const answer = await shelf.lease(name, { generation: there?.generation ?? 0, leaseMs: LEASE_MS })
+    const { generation } = await shelf.read(name)
+    const answer = await shelf.lease(name, { generation, leaseMs: LEASE_MS })
     if (answer.kind !== 'leased') return
     const stored = await shelf.store(name, answer.lease, token)
-    if (stored !== undefined) this.remember(name, { token: stored, breaker: undefined, proven: false })
+    if (stored !== undefined) this.remember(name, newly(stored))
   }
 
   async forget(name: TokenName & { profileId: string }): Promise<void> {
@@ -154,7 +154,7 @@ export class TokenKeeper {
     const decision = decideToken(shelved, refused, this.parts.clock())
     if (decision === 'broken' && breaker !== undefined) throw haltedBy(breaker)
     if (token !== undefined && decision !== 'renew') return token
-    return this.renew(name, { generation: Math.max(refused, token?.generation ?? 0), refused, externalId })
+    return this.renew(name, { generation: Math.max(refused, shelved.generation), refused, externalId })
   }
 
   private async renew(name: TokenName, ask: RenewalAsk): Promise<Token> {
@@ -165,7 +165,7 @@ export class TokenKeeper {
       const answer = await shelf.lease(name, { generation: ask.generation, leaseMs: LEASE_MS })
       if (answer.kind === 'leased') return this.obtain(name, { ...ask, lease: answer.lease })
       if (answer.kind === 'broken') {
-        this.remember(name, { token: undefined, breaker: answer.breaker, proven: false })
+        this.remember(name, { generation: ask.generation, token: undefined, breaker: answer.breaker, proven: false })
         throw haltedBy(answer.breaker)
       }
       if (answer.kind === 'newer') {
@@ -191,7 +191,7 @@ export class TokenKeeper {
       const stored = await shelf.store(name, lease, token)
       if (stored === undefined) throw new RetryLater('renew token: the lease was lost meanwhile', { waitMs: SECOND })
       telemetry.renewed(kind, 'obtained')
-      this.remember(name, { token: stored, breaker: undefined, proven: false })
+      this.remember(name, newly(stored))
       return stored
     } catch (error) {
       const halted = error instanceof Halted && name.profileId === undefined
@@ -215,6 +215,10 @@ export class TokenKeeper {
   private remember(name: TokenName, shelved: Shelved): void {
     this.known.set(keyOf(name), { ...shelved, earlyAgainAtMs: 0 })
   }
+}
+
+function newly(token: Token): Shelved {
+  return { generation: token.generation, token, breaker: undefined, proven: false }
 }
 
 function keyOf(name: TokenName): string {
