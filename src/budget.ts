@@ -4,6 +4,8 @@
  * shared state that `src/queue/budget-redis.ts` and `src/queue/budget-postgres.ts` keep.
  */
 
+import { z } from 'zod'
+
 /** Most urgent first: nightly goes before manual, manual before backfill. */
 export const lanes = ['nightly', 'manual', 'backfill'] as const
 export type Lane = (typeof lanes)[number]
@@ -23,12 +25,49 @@ export type BudgetState = {
   readonly requestsPerSecond: number
   readonly inFlightMax: number
   readonly inFlight: number
+  /** Processes that share the budget, this one among them. */
+  readonly members: number
   readonly waiting: Readonly<Record<Lane, number>>
   readonly pausedUntilMs: number
 }
 
 /** The bounds between which the budget moves. `requestsPerSecond: Infinity` leaves the rate to the requests in flight. */
 export type BudgetLimits = { readonly requestsPerSecond: number; readonly inFlight: number }
+
+const countSchema = z.number().nonnegative()
+const byLaneSchema = z.object({ nightly: countSchema, manual: countSchema, backfill: countSchema })
+const lineSchema = z.object({
+  member: z.string(),
+  holds: countSchema,
+  demand: byLaneSchema,
+  waiting: byLaneSchema,
+  answersPerSecond: countSchema,
+  latencyMs: countSchema,
+})
+const stateSchema = z.object({
+  version: z.number(),
+  requestsPerSecond: z.number().nullable(),
+  inFlight: z.number(),
+  pausedUntilMs: z.number(),
+  cutAtMs: z.number(),
+  grownAtMs: z.number(),
+  quietLatencyMs: z.number(),
+})
+
+/** A rate without bound is null on a board: JSON has no word for it. */
+export function writeState(state: FleetState): z.infer<typeof stateSchema> {
+  const { requestsPerSecond } = state
+  return { ...state, requestsPerSecond: Number.isFinite(requestsPerSecond) ? requestsPerSecond : null }
+}
+
+export function readState(written: unknown): FleetState {
+  const state = stateSchema.parse(written)
+  return { ...state, requestsPerSecond: state.requestsPerSecond ?? Number.POSITIVE_INFINITY }
+}
+
+export function readLine(written: unknown): Line {
+  return lineSchema.parse(written)
+}
 
 /** What the whole fleet goes by at this moment; changed by compare-and-set on `version`, so that one cut is one cut. */
 export type FleetState = {
@@ -45,6 +84,8 @@ export type FleetState = {
 /** What one process tells the others: how much it has under way or waiting in each lane, and how upstream treats it. */
 export type Line = {
   readonly member: string
+  /** Requests it may have in flight: raised only after the raise was seen to fit beside what the others hold. */
+  readonly holds: number
   readonly demand: Readonly<Record<Lane, number>>
   readonly waiting: Readonly<Record<Lane, number>>
   readonly answersPerSecond: number
@@ -53,7 +94,7 @@ export type Line = {
 
 /** Shared by all processes. A line that is not renewed for `LINE_KEPT_MS` is that of a dead process and counts no more. */
 export type BudgetBoard = {
-  /** Writes our line, reads all living ones. `nowMs` is the board's own clock. */
+  /** Writes our line and reads all living ones, as one step among those of all. `nowMs` is the board's own clock. */
   exchange(line: Line): Promise<{ lines: readonly Line[]; state: FleetState | undefined; nowMs: number }>
   /** False when somebody else was quicker. */
   adapt(from: FleetState | undefined, to: FleetState): Promise<boolean>
@@ -151,6 +192,12 @@ export function placesOf(member: string, board: { lines: readonly Line[]; inFlig
   const spare = Math.max(0, left) / Math.max(1, order.length)
   // Where the spare places are fewer than the processes, the first by name get them.
   return Math.floor(places) + Math.floor(spare) + (rank < Math.round((spare % 1) * order.length) ? 1 : 0)
+}
+
+/** What the others leave of the budget. */
+export function freeBeside(member: string, board: { lines: readonly Line[]; inFlight: number }): number {
+  const held = board.lines.reduce((sum, line) => (line.member === member ? sum : sum + line.holds), 0)
+  return Math.max(0, board.inFlight - held)
 }
 
 /** The height at which `available` fills vessels of these sizes, smallest first. */

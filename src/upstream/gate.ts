@@ -6,16 +6,17 @@ import {
   type BudgetState,
   type FleetState,
   firstState,
+  freeBeside,
   type Lane,
   type Line,
-  lanes,
   type Outcome,
   placesOf,
   rateLimitOf,
   slowDown,
 } from '../budget.ts'
-import { type Problem, RetryLater, Unanswered } from '../errors.ts'
+import { RetryLater } from '../errors.ts'
 import { SECOND } from '../window.ts'
+import { WaitingRoom } from './waiting-room.ts'
 
 export type GateParts = {
   readonly board: BudgetBoard
@@ -31,12 +32,9 @@ const IDLE_BEAT_MS = SECOND
 /** Who would have to wait longer than this goes back to the queue, where waiting costs nothing. */
 const WAIT_INSIDE_MS = 30 * SECOND
 const PAUSE_INSIDE_MS = 5 * SECOND
-const WAITING_MAX = 10_000
 /** Without its board a process goes on alone, with this part of the budget. */
 const ALONE = 0.1
 const ALONE_AFTER_MS = 5 * SECOND
-
-type Waiter = { readonly sinceMs: number; go(): void; giveUp(problem: Problem): void }
 
 /**
  * The door of this process to upstream. It lets requests through within this process's share of the fleet's budget,
@@ -51,11 +49,11 @@ export function openGate(parts: GateParts): Budget {
 class Gate implements Budget {
   private readonly parts: GateParts
   private readonly closing = new AbortController()
-  private readonly queues: Record<Lane, Waiter[]> = { nightly: [], manual: [], backfill: [] }
+  private readonly room = new WaitingRoom()
   private readonly inFlightBy: Record<Lane, number> = { nightly: 0, manual: 0, backfill: 0 }
-  private waiting = 0
   private inFlight = 0
   private places = 0
+  private holds = 0
   private points = 0
   private pointsEndAtMs = 0
   private drawing = false
@@ -77,7 +75,7 @@ class Gate implements Budget {
   }
 
   enter(lane: Lane, signal: AbortSignal | undefined): Promise<void> | undefined {
-    if (this.waiting === 0 && this.isOpen()) {
+    if (this.room.size === 0 && this.isOpen()) {
       this.admit(lane)
       return undefined
     }
@@ -90,7 +88,7 @@ class Gate implements Budget {
     this.answers += 1
     this.latencySumMs += outcome.latencyMs
     if (outcome.overloaded) this.retreat(outcome)
-    if (this.waiting > 0) this.pump()
+    if (this.room.size > 0) this.pump()
   }
 
   state(): BudgetState {
@@ -99,7 +97,8 @@ class Gate implements Budget {
       requestsPerSecond,
       inFlightMax: inFlight,
       inFlight: this.inFlight,
-      waiting: this.waitingBy(),
+      members: this.lines.length,
+      waiting: this.room.counts(),
       pausedUntilMs: this.pausedUntilMs,
     }
   }
@@ -107,11 +106,8 @@ class Gate implements Budget {
   async close(): Promise<void> {
     this.closing.abort(new Error('the budget is closing'))
     await this.beating
-    for (const lane of lanes) {
-      for (const waiter of this.queues[lane]) {
-        waiter.giveUp(new RetryLater('wait for budget: this process is stopping', { waitMs: SECOND }))
-      }
-    }
+    const stopping = new RetryLater('wait for budget: this process is stopping', { waitMs: SECOND })
+    this.room.sendBack(Number.POSITIVE_INFINITY, stopping)
     await this.parts.board.leave(this.parts.member).catch(() => undefined)
     await this.parts.board.close()
   }
@@ -137,43 +133,22 @@ class Gate implements Budget {
 
   private queueUp(lane: Lane, signal: AbortSignal | undefined): Promise<void> {
     const nowMs = this.parts.clock()
-    if (this.pausedUntilMs - nowMs > PAUSE_INSIDE_MS) return Promise.reject(pausedFor(this.pausedUntilMs - nowMs))
-    if (this.waiting >= WAITING_MAX) {
-      return Promise.reject(new RetryLater(`wait for budget: ${WAITING_MAX} wait already`, { waitMs: SECOND }))
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const waiter: Waiter = { sinceMs: nowMs, go: resolve, giveUp: reject }
-    const onAbort = () => this.abandon(lane, waiter, signal?.reason)
-    signal?.addEventListener('abort', onAbort, { once: true })
-    this.queues[lane].push(waiter)
-    this.waiting += 1
-    if (signal?.aborted) onAbort()
+    const pauseMs = this.pausedUntilMs - nowMs
+    if (pauseMs > PAUSE_INSIDE_MS) return Promise.reject(pausedFor(pauseMs))
+    const entered = this.room.wait(lane, nowMs, signal)
     this.pump()
-    return signal === undefined ? promise : promise.finally(() => signal.removeEventListener('abort', onAbort))
-  }
-
-  private abandon(lane: Lane, waiter: Waiter, cause: unknown): void {
-    const at = this.queues[lane].indexOf(waiter)
-    if (at < 0) return
-    this.queues[lane].splice(at, 1)
-    this.waiting -= 1
-    waiter.giveUp(new Unanswered('wait for budget: given up by its caller', { cause }))
+    return entered
   }
 
   /** Lets in whom it can, most urgent first. */
   private pump(): void {
-    for (const lane of lanes) {
-      const queue = this.queues[lane]
-      while (queue.length > 0) {
-        if (!this.isOpen()) {
-          if (!this.isUnmetered() && this.points === 0) this.draw(lane)
-          return
-        }
-        const waiter = queue.shift()
-        this.waiting -= 1
-        this.admit(lane)
-        waiter?.go()
+    for (let lane = this.room.next(); lane !== undefined; lane = this.room.next()) {
+      if (!this.isOpen()) {
+        if (!this.isUnmetered() && this.points === 0) this.draw(lane)
+        return
       }
+      this.admit(lane)
+      this.room.letIn(lane)
     }
   }
 
@@ -183,7 +158,7 @@ class Gate implements Budget {
     const { board, clock, sleep } = this.parts
     const { requestsPerSecond } = this.fleet
     const limit = rateLimitOf(lane, { lines: this.lines, requestsPerSecond })
-    const wanted = Math.max(1, Math.min(this.waiting, Math.ceil(requestsPerSecond / 20)))
+    const wanted = Math.max(1, Math.min(this.room.size, Math.ceil(requestsPerSecond / 20)))
     this.drawing = true
     board
       .draw(wanted, limit)
@@ -195,7 +170,7 @@ class Gate implements Budget {
       .catch(() => sleep(BEAT_MS, this.closing.signal).catch(() => undefined))
       .finally(() => {
         this.drawing = false
-        if (this.waiting > 0 && !this.closing.signal.aborted) this.pump()
+        if (this.room.size > 0 && !this.closing.signal.aborted) this.pump()
       })
   }
 
@@ -211,15 +186,26 @@ class Gate implements Budget {
         if (this.parts.clock() - heardAtMs > ALONE_AFTER_MS || this.fleet === undefined) this.goAlone()
       }
       this.sendBackTheTired()
-      if (this.waiting > 0) this.pump()
-      const idle = this.waiting === 0 && this.inFlight === 0
+      if (this.room.size > 0) this.pump()
+      const idle = this.room.size === 0 && this.inFlight === 0
       await this.parts.sleep(idle ? IDLE_BEAT_MS : BEAT_MS, signal).catch(() => undefined)
     }
   }
 
+  /** A share that shrinks is given up at once; one that grows is announced first, and used as far as it then fits. */
   private async exchange(): Promise<void> {
-    const { board, limits, member } = this.parts
-    const { lines, state, nowMs } = await board.exchange(this.line())
+    const { member } = this.parts
+    const measured = this.line()
+    const seen = await this.hear({ ...measured, holds: this.holds })
+    const share = Math.min(placesOf(member, seen), freeBeside(member, seen))
+    const grows = share > this.holds
+    this.places = grows ? Math.min(share, freeBeside(member, await this.hear({ ...measured, holds: share }))) : share
+    this.holds = Math.max(this.places, this.inFlight)
+  }
+
+  private async hear(line: Line): Promise<{ lines: readonly Line[]; inFlight: number }> {
+    const { board, limits } = this.parts
+    const { lines, state, nowMs } = await board.exchange(line)
     let fleet = state ?? firstState(limits, nowMs)
     if (state === undefined) await board.adapt(undefined, fleet)
     const next = adaptToBoard(fleet, { lines, limits, nowMs })
@@ -228,14 +214,14 @@ class Gate implements Budget {
     this.lines = lines
     // The board's clock may not be ours: only the rest of the pause is taken over.
     this.pausedUntilMs = fleet.pausedUntilMs > nowMs ? this.parts.clock() + fleet.pausedUntilMs - nowMs : 0
-    this.places = placesOf(member, { lines, inFlight: Math.min(fleet.inFlight, limits.inFlight) })
+    return { lines, inFlight: Math.min(fleet.inFlight, limits.inFlight) }
   }
 
-  private line(): Line {
+  private line(): Omit<Line, 'holds'> {
     const nowMs = this.parts.clock()
     const seconds = Math.max(0.05, (nowMs - this.beatAtMs) / SECOND)
-    const waiting = this.waitingBy()
-    const line: Line = {
+    const waiting = this.room.counts()
+    const line = {
       member: this.parts.member,
       waiting,
       demand: {
@@ -275,24 +261,14 @@ class Gate implements Budget {
     const alone = { inFlight: Math.max(1, Math.floor(limits.inFlight * ALONE)), requestsPerSecond: Infinity }
     this.fleet = { ...firstState(limits, clock()), ...alone }
     this.places = alone.inFlight
+    this.holds = alone.inFlight
   }
 
   private sendBackTheTired(): void {
     const nowMs = this.parts.clock()
     const pauseMs = this.pausedUntilMs - nowMs
-    for (const lane of lanes) {
-      const queue = this.queues[lane]
-      const longPause = pauseMs > PAUSE_INSIDE_MS
-      while (queue[0] !== undefined && (longPause || nowMs - queue[0].sinceMs > WAIT_INSIDE_MS)) {
-        queue.shift()?.giveUp(longPause ? pausedFor(pauseMs) : pausedFor(5 * SECOND))
-        this.waiting -= 1
-      }
-    }
-  }
-
-  private waitingBy(): Record<Lane, number> {
-    const { nightly, manual, backfill } = this.queues
-    return { nightly: nightly.length, manual: manual.length, backfill: backfill.length }
+    if (pauseMs > PAUSE_INSIDE_MS) this.room.sendBack(Number.POSITIVE_INFINITY, pausedFor(pauseMs))
+    else this.room.sendBack(nowMs - WAIT_INSIDE_MS, pausedFor(5 * SECOND))
   }
 }
 
