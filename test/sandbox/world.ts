@@ -66,7 +66,15 @@ export const tagPath = operations.tagsOf.path.replace('/api/v1/', '').replace('{
 export const quiet = createLog({ level: 'silent' })
 
 export async function openWorld(options: Partial<SandboxOptions> & { databaseUrl: string }): Promise<World> {
-  const sandbox = await startSandbox({ port: 0, profiles: 8, days: 2, seed: 'test', log: quiet, ...options })
+  const sandbox = await startSandbox({
+    port: 0,
+    profiles: 8,
+    days: 2,
+    seed: 'test',
+    log: quiet,
+    derives: false,
+    ...options,
+  })
   const api: World['api'] = (path, more) => send(`${sandbox.url}/api/v1/${path}`, more)
   const accountToken = async () => {
     const { clientId, clientSecret } = sandbox
@@ -84,7 +92,7 @@ export async function openWorld(options: Partial<SandboxOptions> & { databaseUrl
   }
 }
 
-/** A sandbox of this test's own, with people who lived two days. */
+/** A sandbox of this test's own, with people who lived two days; nothing is derived from them. */
 export const test = base.extend<{ world: World }>({
   world: async ({ serviceUrl }, use) => {
     const world = await openWorld({ databaseUrl: serviceUrl })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { migrate } from '../../engines/migrate.ts'
 import type { Log } from '../../log.ts'
 import { DAY } from '../../window.ts'
+import { startRecompute } from '../recompute/recompute.ts'
 import { type Extension, startService } from '../server.ts'
 import { createClock } from './clock.ts'
 import { addControl, controlPath } from './control.ts'
@@ -26,6 +27,8 @@ export type SandboxOptions = {
   faults?: readonly Rule[]
   /** How many days of life the people have behind them. */
   days?: number
+  /** False leaves the derivation to another process on the same database. */
+  derives?: boolean
   /** The machine's time; the sandbox's clock starts from it. */
   machine?: () => number
 }
@@ -62,13 +65,15 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const accountId = await seedAccount(room.pool, seed, new Date(span.endMs))
     const seeded = await seedPeople(room.pool, { accountId, people, span })
     if (seeded.people > 0) log.info(seeded, 'sample people stored')
+    // Only now: people who are still being stored would be derived over and over.
+    const recompute = options.derives === false ? undefined : await startRecompute({ ...room, log })
     const ledger = createLedgerReader({ app: room.app, own, ...credentialsOf(seed) })
     const lives = { accountId, people, livedUntilMs: span.endMs }
-    const world = createWorld({ room, clock, faults, journal, ledger, lives, closing: closing.signal })
+    const world = createWorld({ room, clock, faults, journal, ledger, lives, recompute, closing: closing.signal })
     addFaultLine(room.app, { faults, journal, clock, own })
     addControl(room.app, world)
     made.resolve(world)
-    return undefined
+    return recompute
   }
   const service = await startService({
     databaseUrl,

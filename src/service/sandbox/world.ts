@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Problem } from '../../errors.ts'
 import { MINUTE } from '../../window.ts'
+import type { Recompute } from '../recompute/recompute.ts'
 import type { Room } from '../route.ts'
 import { findProfileId } from '../store/profiles.ts'
 import { countDirtyDays } from '../store/samples.ts'
@@ -31,13 +32,14 @@ export type World = {
 type Parts = Pick<World, 'clock' | 'faults' | 'journal' | 'ledger'> & {
   room: Pick<Room, 'pool' | 'identities'>
   lives: { accountId: string; people: readonly Person[]; livedUntilMs: number }
+  recompute: Pick<Recompute, 'idle'> | undefined
   closing: AbortSignal
 }
 
 const derivedTimeoutMs = 30 * MINUTE
 const derivedPollMs = 50
 
-export function createWorld({ clock, faults, journal, ledger, room, lives, closing }: Parts): World {
+export function createWorld({ clock, faults, journal, ledger, room, lives, recompute, closing }: Parts): World {
   const { pool, identities } = room
   const { accountId, people } = lives
   let livedUntilMs = lives.livedUntilMs
@@ -51,6 +53,7 @@ export function createWorld({ clock, faults, journal, ledger, room, lives, closi
     derived: async () => {
       for (const deadlineAt = Date.now() + derivedTimeoutMs; Date.now() < deadlineAt; await wait(derivedPollMs)) {
         if (closing.aborted) throw new Problem('wait for derived data: the sandbox was closed meanwhile')
+        await recompute?.idle()
         if ((await countDirtyDays(pool)) === 0) return
       }
       throw new Problem('wait for derived data: days are still due after half an hour', {
