@@ -47,7 +47,7 @@ export type Limits = {
 
 const defaultLimits = {
   bodyBytesMax: 1024 * 1024,
-  requestsPerMinute: 60_000,
+  requestsPerMinute: 600_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 75_000,
   connectionsMax: 10,
@@ -89,8 +89,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const state = { stopping: false }
   const close = once(async () => {
     state.stopping = true
+    // A kept-alive connection whose last answer has just gone out would else hold the server open for a minute.
+    const sweep = setInterval(() => app.server.closeIdleConnections(), 50)
     const drain = setTimeout(() => app.server.closeAllConnections(), limits.drainMs)
     await app.close()
+    clearInterval(sweep)
     clearTimeout(drain)
     for (const end of closers) await end()
   })

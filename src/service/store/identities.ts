@@ -35,10 +35,13 @@ export async function openIdentities(options: { pool: pg.Pool; databaseUrl: stri
 
   const listen = async (): Promise<void> => {
     const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'vitalsync revocations' })
+    let over = false
     const cut = () => {
+      // A line that breaks says so in several ways; only the first may ask for a new one.
+      if (over) return
+      over = true
       if (line === client) line = undefined
       forget()
-      client.removeAllListeners('end')
       if (!closed) timer = setTimeout(() => void listen(), RELISTEN_MS).unref()
     }
     client.on('notification', forget)
@@ -48,13 +51,12 @@ export async function openIdentities(options: { pool: pg.Pool; databaseUrl: stri
       await client.connect()
       await client.query('listen service_revocations')
       forget()
-      line = client
+      if (!over) line = client
     } catch {
       // Not reachable now: tokens are looked up one by one, and the line is tried again.
-      await client.end().catch(() => undefined)
       cut()
     }
-    if (closed) await client.end().catch(() => undefined)
+    if (closed || over) await client.end().catch(() => undefined)
   }
 
   const find = async (secret: string): Promise<Identity | undefined> => {
