@@ -20,6 +20,13 @@ export async function admit(room: Room, route: RouteDefinition, request: Fastify
   identify(request, identity)
 }
 
+/** The account behind a request to a route beside the 28 operations. */
+export async function accountOf(room: Room, request: FastifyRequest): Promise<string> {
+  const identity = await bearer(room, request, 'account')
+  if (identity.expiresAtMs <= room.clock()) throw unauthorized()
+  return identity.accountId
+}
+
 async function bearer(room: Room, request: FastifyRequest, kind: 'account' | 'profile'): Promise<Identity> {
   const match = /^(\w+)[ \t]+(\S+)$/.exec(request.headers.authorization?.trim() ?? '')
   const [scheme, secret] = [match?.[1]?.toLowerCase(), match?.[2]]

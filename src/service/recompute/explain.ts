@@ -1,0 +1,25 @@
+import { type Explanation, explainScore } from '../derive/explain.ts'
+import { dayNumber, dayText } from '../derive/local-time.ts'
+import type { ScoreType } from '../derive/scores.ts'
+import { neighbourDays } from '../derive/shelf.ts'
+import { readDays, readLogs } from '../store/derived-days.ts'
+import { type Pool, withTransaction } from '../store/pool.ts'
+import { readState } from '../store/recompute.ts'
+import { factsLookBack } from './reach.ts'
+
+/** Explains a score from what is stored, as it would be derived now. Undefined when there is no such profile. */
+export async function explainStored(
+  pool: Pool,
+  { profileId, date, type, now }: { profileId: string; date: string; type: ScoreType; now: number },
+): Promise<Explanation | undefined> {
+  return withTransaction(pool, async (tx) => {
+    const state = await readState(tx, profileId)
+    if (!state) return undefined
+    const day = dayNumber(date)
+    const near = { from: dayText(day - neighbourDays), to: dayText(day + neighbourDays) }
+    const logs = await readLogs(tx, { profileId, ...near })
+    const days = await readDays(tx, { profileId, from: dayText(day - factsLookBack), to: date })
+    const facts = days.map((one) => JSON.parse(one.facts))
+    return explainScore({ logs, facts, person: state.person, asOf: now, day, type })
+  })
+}
