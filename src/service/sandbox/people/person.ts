@@ -31,7 +31,7 @@ export type Detail = 'rich' | 'light' | 'sparse'
 
 /** The first people are rich in detail, so that every shape occurs; then thousands must still start in reasonable time. */
 export const richMax = 24
-export const lightMax = 200
+export const lightMax = 64
 
 const kinds = Object.keys(planners) as Kind[] // the keys of a literal are its kinds
 
