@@ -13,6 +13,8 @@ export type Run = {
   readonly afterId: string
   readonly done: number
   readonly failed: number
+  /** Windows and items that upstream refused within jobs that went on. */
+  readonly refused: number
   readonly requests: number
   readonly rowsRead: number
   readonly rowsWritten: number
@@ -22,6 +24,7 @@ export type Run = {
 export type Tally = {
   done: number
   failed: number
+  refused: number
   requests: number
   rowsRead: number
   rowsWritten: number
@@ -42,7 +45,7 @@ export type Runs = {
 }
 
 const columns = `id, kind, params, state, started_at as "startedAt", ended_at as "endedAt", enqueued::float8 as enqueued,
-  enqueued_all as "enqueuedAll", after_id as "afterId", done::float8 as done, failed::float8 as failed,
+  enqueued_all as "enqueuedAll", after_id as "afterId", done::float8 as done, failed::float8 as failed, refused::float8 as refused,
   requests::float8 as requests, rows_read::float8 as "rowsRead", rows_written::float8 as "rowsWritten",
   items_pushed::float8 as "itemsPushed"`
 
@@ -100,13 +103,25 @@ export function openRuns({ pool }: { pool: Pool }): Runs {
            touched_at = clock_timestamp() where id = $1`,
         [runId, afterId, enqueued, all],
       )
+      if (all) await endIfComplete(pool, runId)
     },
     async count(runId, tally) {
       await pool.query(
-        `update vitalsync.runs set done = done + $2, failed = failed + $3, requests = requests + $4,
-           rows_read = rows_read + $5, rows_written = rows_written + $6, items_pushed = items_pushed + $7 where id = $1`,
-        [runId, tally.done, tally.failed, tally.requests, tally.rowsRead, tally.rowsWritten, tally.itemsPushed],
+        `update vitalsync.runs set done = done + $2, failed = failed + $3, refused = refused + $4, requests = requests + $5,
+           rows_read = rows_read + $6, rows_written = rows_written + $7, items_pushed = items_pushed + $8,
+           touched_at = clock_timestamp() where id = $1`,
+        [
+          runId,
+          tally.done,
+          tally.failed,
+          tally.refused,
+          tally.requests,
+          tally.rowsRead,
+          tally.rowsWritten,
+          tally.itemsPushed,
+        ],
       )
+      await endIfComplete(pool, runId)
     },
     async end(runId, state) {
       await pool.query(
@@ -115,4 +130,12 @@ export function openRuns({ pool }: { pool: Pool }): Runs {
       )
     },
   }
+}
+
+async function endIfComplete(pool: Pool, runId: string): Promise<void> {
+  await pool.query(
+    `update vitalsync.runs set state = 'done', ended_at = clock_timestamp()
+     where id = $1 and state = 'running' and enqueued_all and done + failed >= enqueued`,
+    [runId],
+  )
 }

@@ -118,6 +118,7 @@ create table vitalsync.runs (
   after_id      bigint not null default 0,
   done          bigint not null default 0,
   failed        bigint not null default 0,
+  refused       bigint not null default 0,
   requests      bigint not null default 0,
   rows_read     bigint not null default 0,
   rows_written  bigint not null default 0,

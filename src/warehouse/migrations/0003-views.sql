@@ -61,7 +61,7 @@ from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id;
 comment on view warehouse.coverage is 'Per person and stream, the spans that were read and had settled. checkpoint: up to which instant without a hole since the first wanted one; for data-logs, up to which endDateTime everything was pushed.';
 
 create view warehouse.runs as
-select id, kind, state, started_at, ended_at, enqueued, done, failed, requests, rows_read, rows_written, items_pushed
+select id, kind, state, started_at, ended_at, enqueued, done, failed, refused, requests, rows_read, rows_written, items_pushed
 from vitalsync.runs;
 
 create view warehouse.quarantine as

@@ -1,0 +1,74 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { loadEnvironment, readConfig } from '../config/env.ts'
+import { createTerminal } from './commands/terminal.ts'
+import { up } from './commands/up.ts'
+import { EngineUnreachable, Problem, UsageProblem } from './errors.ts'
+import { createLog } from './log.ts'
+
+/** Arguments → command → exit code. */
+const exitCodes = { done: 0, failures: 1, usage: 2, unreachable: 3 } as const
+
+const stop = new AbortController()
+let interrupts = 0
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    interrupts += 1
+    // Once drains, twice stops.
+    if (interrupts > 1) process.exit(130)
+    stop.abort(new Error(signal))
+  })
+}
+// A reader that has seen enough (`vitalsync … | head`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+
+function whole(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}
+
+function context(options: { json?: boolean }) {
+  const config = readConfig(loadEnvironment())
+  return {
+    config,
+    terminal: createTerminal({ json: options.json === true }),
+    log: createLog({ level: config.logLevel }),
+    signal: stop.signal,
+  }
+}
+
+const program = new Command('vitalsync')
+  .description('Sync worker between a health data service and a Postgres warehouse.')
+  .exitOverride()
+  .showSuggestionAfterError()
+
+program
+  .command('up')
+  .description('start everything that no address is given for, sync at once, then work by schedule')
+  .option('--once', 'leave after the first sync', false)
+  .option('--profiles <n>', 'how many sample profiles the local sandbox has', whole, 8)
+  .option('--json', 'print what was loaded as JSON', false)
+  .addHelpText('after', '\nExamples:\n  vitalsync up\n  vitalsync up --once --profiles 100')
+  .action(async (options: { once: boolean; profiles: number; json: boolean }) => {
+    process.exitCode = await up({ ...context(options), once: options.once, profiles: options.profiles })
+  })
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  process.exitCode = failed(error)
+}
+// What is still open by now is nobody's: a command has closed what it opened.
+process.exit()
+
+function failed(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+  if (error instanceof Problem) {
+    process.stderr.write(`vitalsync: ${error.message}\n${error.hint ? `  → ${error.hint}\n` : ''}`)
+    if (error instanceof UsageProblem) return exitCodes.usage
+    return error instanceof EngineUnreachable ? exitCodes.unreachable : exitCodes.failures
+  }
+  process.stderr.write(
+    `vitalsync: unexpected error, please report it\n${error instanceof Error ? error.stack : String(error)}\n`,
+  )
+  return exitCodes.failures
+}

@@ -1,0 +1,116 @@
+import { hostname } from 'node:os'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Config } from '../../config/env.ts'
+import { streams } from '../../config/streams.ts'
+import { backfillProfile } from '../../jobs/backfill-profile.ts'
+import { discoverProfiles } from '../../jobs/discover-profiles.ts'
+import { eraseProfile } from '../../jobs/erase-profile.ts'
+import { registerProfile } from '../../jobs/register-profile.ts'
+import { syncProfile } from '../../jobs/sync-profile.ts'
+import { UsageProblem } from '../errors.ts'
+import type { JobContext } from '../job.ts'
+import type { Log } from '../log.ts'
+import { openQueueEngine, type QueueEngine } from '../queue/engine.ts'
+import { createEnqueuer, type Enqueuer } from '../queue/enqueue.ts'
+import { openUpstream, type Upstream } from '../upstream/client.ts'
+import { openGate } from '../upstream/gate.ts'
+import { createLocalBoard } from '../upstream/local-board.ts'
+import { createMemoryShelf } from '../upstream/memory-shelf.ts'
+import { type DatabaseClock, startDatabaseClock } from '../warehouse/clock.ts'
+import { type Ledger, openLedger } from '../warehouse/ledger.ts'
+import { type Outbox, openOutbox } from '../warehouse/outbox.ts'
+import { openPool, type Pool } from '../warehouse/pool.ts'
+import { openProfiles, type Profiles } from '../warehouse/profiles.ts'
+import { openRuns, type Runs } from '../warehouse/runs.ts'
+import { openWriter, type Writer } from '../warehouse/writer.ts'
+import { DAY, SECOND } from '../window.ts'
+
+export const jobs = [syncProfile, backfillProfile, registerProfile, discoverProfiles, eraseProfile]
+
+/** Addresses that are known to be there: given ones, or those of the embedded engines. */
+export type Addresses = {
+  readonly databaseUrl: string
+  readonly queueUrl: string
+  readonly upstream: NonNullable<Config['upstream']>
+  readonly tokenKey: Buffer
+}
+
+/** Everything a worker, a scheduler or a command works with, opened once and closed in reverse. */
+export type Pipeline = {
+  readonly pool: Pool
+  readonly clock: DatabaseClock
+  readonly ledger: Ledger
+  readonly outbox: Outbox
+  readonly profiles: Profiles
+  readonly runs: Runs
+  readonly writer: Writer
+  readonly upstream: Upstream
+  readonly engine: QueueEngine
+  readonly queue: Enqueuer
+  readonly context: Omit<JobContext, 'signal' | 'lane' | 'runId' | 'lastAttempt'>
+  close(): Promise<void>
+}
+
+export type PipelineOptions = { config: Config; addresses: Addresses; log: Log; onSkewed(error: Error): void }
+
+export function addressesOf(config: Config): Addresses {
+  const { databaseUrl, upstream, tokenKey } = config
+  if (!databaseUrl || !upstream || !tokenKey) {
+    const missing = [databaseUrl ? '' : 'DATABASE_URL', upstream ? '' : 'UPSTREAM_URL', tokenKey ? '' : 'TOKEN_KEY']
+    throw new UsageProblem(`read configuration: ${missing.filter(Boolean).join(', ')} not set`, {
+      hint: 'This command works with engines that run already. To start everything at once on this machine: vitalsync up.',
+    })
+  }
+  return { databaseUrl, queueUrl: config.queueUrl ?? databaseUrl, upstream, tokenKey }
+}
+
+export async function openPipeline({ config, addresses, log, onSkewed }: PipelineOptions): Promise<Pipeline> {
+  const pool = openPool({ databaseUrl: addresses.databaseUrl, connectionsMax: 16, name: 'vitalsync' })
+  const clock = await startDatabaseClock(pool, { log, onSkewed })
+  const engine = await openQueueEngine(addresses.queueUrl)
+  const sleep = (ms: number, signal?: AbortSignal) => wait(ms, undefined, signal ? { signal } : {})
+  const budget = openGate({
+    board: createLocalBoard(clock.now),
+    limits: config.budget,
+    member: `${hostname()}.${process.pid}`,
+    clock: clock.now,
+    sleep,
+  })
+  const { url, ...credentials } = addresses.upstream
+  const upstream = openUpstream({
+    url,
+    credentials,
+    shelf: createMemoryShelf(clock.now),
+    budget,
+    clock: clock.now,
+    random: Math.random,
+    sleep,
+  })
+  const ledger = openLedger({ pool, streams })
+  const outbox = openOutbox({ pool, streams, digestMs: config.digestSeconds * SECOND })
+  const profiles = openProfiles({ pool, streams })
+  const runs = openRuns({ pool })
+  const writer = openWriter({ pool, now: clock.now, rowsPerCommit: 1000, commitsAtOnce: 2 })
+  const settings = { historyMs: config.historyDays * DAY, windowsAtOnce: config.windowsAtOnce }
+  return {
+    pool,
+    clock,
+    ledger,
+    outbox,
+    profiles,
+    runs,
+    writer,
+    upstream,
+    engine,
+    queue: createEnqueuer(engine),
+    context: { upstream, ledger, outbox, profiles, writer, now: clock.now, settings, log },
+    async close() {
+      await writer.close()
+      await upstream.close()
+      await budget.close()
+      await engine.close()
+      clock.close()
+      await pool.end()
+    },
+  }
+}

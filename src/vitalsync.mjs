@@ -1,0 +1,38 @@
+#!/usr/bin/env node
+// The entry that any Node can run: with Node 24 or newer it goes on to the program itself, with an older one it hands
+// over to the Node 24 that came with `npm ci`. Plain JavaScript of old, because old versions must be able to read it.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const major = Number(process.versions.node.split('.')[0])
+
+if (major >= 24) {
+  await import('./cli.ts')
+} else {
+  const packaged = new URL(`../node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url)
+  if (!existsSync(packaged)) {
+    process.stderr.write(
+      `vitalsync: needs Node 24 or newer, this is ${process.version}, and none came with the packages for this machine.\n` +
+        'Install Node 24 (https://nodejs.org), or run `npm ci` without --omit=optional on Linux x64 or arm64.\n',
+    )
+    process.exit(2)
+  }
+  const child = spawn(fileURLToPath(packaged), [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  })
+  // A terminal sends its signals to both; one sent to us alone is passed on, and we wait for the child either way.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
+    })
+  }
+  child.on('error', (error) => {
+    process.stderr.write(`vitalsync: cannot start ${fileURLToPath(packaged)}: ${error.message}\n`)
+    process.exit(2)
+  })
+  child.on('exit', (code, signal) => {
+    if (signal) process.kill(process.pid, signal)
+    else process.exit(code ?? 1)
+  })
+}
