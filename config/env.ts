@@ -184,11 +184,6 @@ function inconsistent(environment: Environment): string[] {
   if (has('UPSTREAM_APP_ID') !== has('UPSTREAM_APP_SECRET')) {
     faults.push(`${has('UPSTREAM_APP_ID') ? 'UPSTREAM_APP_SECRET' : 'UPSTREAM_APP_ID'} is missing: the two go together`)
   }
-  if (has('DATABASE_URL') && !has('TOKEN_KEY')) {
-    faults.push(
-      'TOKEN_KEY is missing: tokens in a database of your own are encrypted with it (openssl rand -base64 32)',
-    )
-  }
   return faults
 }
 

@@ -1,7 +1,9 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { loadEnvironment, readConfig } from '../config/env.ts'
+import { migrateWarehouse } from './commands/migrate.ts'
 import { createTerminal } from './commands/terminal.ts'
 import { up } from './commands/up.ts'
+import { runSchedule, runWorker } from './commands/worker.ts'
 import { EngineUnreachable, Problem, UsageProblem } from './errors.ts'
 import { createLog } from './log.ts'
 
@@ -50,6 +52,37 @@ program
   .addHelpText('after', '\nExamples:\n  vitalsync up\n  vitalsync up --once --profiles 100')
   .action(async (options: { once: boolean; profiles: number; json: boolean }) => {
     process.exitCode = await up({ ...context(options), once: options.once, profiles: options.profiles })
+  })
+
+program
+  .command('worker')
+  .description('work on jobs until SIGTERM')
+  .option('--drain', 'leave when nothing is due and nothing waits', false)
+  .addHelpText('after', '\nExamples:\n  vitalsync worker\n  vitalsync worker --drain')
+  .action(async (options: { drain: boolean }) => {
+    process.exitCode = await runWorker({ ...context({}), drain: options.drain })
+  })
+
+program
+  .command('schedule')
+  .description('tick by the cron lines until SIGTERM; any number may run')
+  .addHelpText('after', '\nExample:\n  NIGHTLY_CRON="0 4 * * *" SCHEDULE_TIME_ZONE=Europe/Berlin vitalsync schedule')
+  .action(async () => {
+    process.exitCode = await runSchedule(context({}))
+  })
+
+program
+  .command('migrate')
+  .description('bring the warehouse of DATABASE_URL up to this version')
+  .option('--json', 'print what was applied as JSON', false)
+  .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… vitalsync migrate')
+  .action(async (options: { json: boolean }) => {
+    const { config, terminal } = context(options)
+    const { databaseUrl } = config
+    if (!databaseUrl) throw new UsageProblem('migrate: DATABASE_URL is not set', { hint: 'Set it to the warehouse.' })
+    const result = await migrateWarehouse(databaseUrl)
+    if (terminal.json) terminal.printJson(result)
+    else terminal.print(result.applied.length === 0 ? 'Nothing to do.' : `Applied:\n  ${result.applied.join('\n  ')}`)
   })
 
 try {

@@ -17,7 +17,8 @@ export async function pullDue(profile: PlannedProfile, due: readonly DueWindow[]
   const worker = async () => {
     for (let window = left.shift(); window && !isHopeless(failures); window = left.shift()) {
       try {
-        counts = add(counts, await pullWindow(profile, window, context))
+        const one = await pullWindow(profile, window, context)
+        counts = add(counts, one)
       } catch (error) {
         failures.push(error)
       }

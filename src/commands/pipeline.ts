@@ -7,21 +7,23 @@ import { discoverProfiles } from '../../jobs/discover-profiles.ts'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { registerProfile } from '../../jobs/register-profile.ts'
 import { syncProfile } from '../../jobs/sync-profile.ts'
+import type { BudgetBoard } from '../budget.ts'
 import { UsageProblem } from '../errors.ts'
 import type { JobContext } from '../job.ts'
 import type { Log } from '../log.ts'
-import { openQueueEngine, type QueueEngine } from '../queue/engine.ts'
+import { openPostgresBoard } from '../queue/budget-postgres.ts'
+import { openRedisBoard } from '../queue/budget-redis.ts'
+import { connectRedis, openQueueEngine, type QueueEngine } from '../queue/engine.ts'
 import { createEnqueuer, type Enqueuer } from '../queue/enqueue.ts'
 import { openUpstream, type Upstream } from '../upstream/client.ts'
 import { openGate } from '../upstream/gate.ts'
-import { createLocalBoard } from '../upstream/local-board.ts'
-import { createMemoryShelf } from '../upstream/memory-shelf.ts'
 import { type DatabaseClock, startDatabaseClock } from '../warehouse/clock.ts'
 import { type Ledger, openLedger } from '../warehouse/ledger.ts'
 import { type Outbox, openOutbox } from '../warehouse/outbox.ts'
 import { openPool, type Pool } from '../warehouse/pool.ts'
 import { openProfiles, type Profiles } from '../warehouse/profiles.ts'
 import { openRuns, type Runs } from '../warehouse/runs.ts'
+import { openTokenShelf } from '../warehouse/tokens.ts'
 import { openWriter, type Writer } from '../warehouse/writer.ts'
 import { DAY, SECOND } from '../window.ts'
 
@@ -58,7 +60,7 @@ export function addressesOf(config: Config): Addresses {
   if (!databaseUrl || !upstream || !tokenKey) {
     const missing = [databaseUrl ? '' : 'DATABASE_URL', upstream ? '' : 'UPSTREAM_URL', tokenKey ? '' : 'TOKEN_KEY']
     throw new UsageProblem(`read configuration: ${missing.filter(Boolean).join(', ')} not set`, {
-      hint: 'This command works with engines that run already. To start everything at once on this machine: vitalsync up.',
+      hint: 'This command works with engines that run already. Everything at once on this machine: vitalsync up. A key: openssl rand -base64 32.',
     })
   }
   return { databaseUrl, queueUrl: config.queueUrl ?? databaseUrl, upstream, tokenKey }
@@ -70,7 +72,7 @@ export async function openPipeline({ config, addresses, log, onSkewed }: Pipelin
   const engine = await openQueueEngine(addresses.queueUrl)
   const sleep = (ms: number, signal?: AbortSignal) => wait(ms, undefined, signal ? { signal } : {})
   const budget = openGate({
-    board: createLocalBoard(clock.now),
+    board: openBoard(engine, pool, addresses.queueUrl),
     limits: config.budget,
     member: `${hostname()}.${process.pid}`,
     clock: clock.now,
@@ -80,7 +82,7 @@ export async function openPipeline({ config, addresses, log, onSkewed }: Pipelin
   const upstream = openUpstream({
     url,
     credentials,
-    shelf: createMemoryShelf(clock.now),
+    shelf: openTokenShelf({ pool, key: addresses.tokenKey }),
     budget,
     clock: clock.now,
     random: Math.random,
@@ -113,4 +115,12 @@ export async function openPipeline({ config, addresses, log, onSkewed }: Pipelin
       await pool.end()
     },
   }
+}
+
+/** The fleet's budget lies where the queue lies; on Postgres beside the ledger. */
+function openBoard(engine: QueueEngine, pool: Pool, queueUrl: string): BudgetBoard {
+  if (engine.kind === 'postgres') return openPostgresBoard({ pool })
+  const redis = connectRedis(queueUrl, { maxRetriesPerRequest: 1, connectTimeout: 5000 })
+  redis.on('error', () => undefined) // the gate goes on alone, with a part of the budget, and tries again
+  return openRedisBoard({ redis })
 }

@@ -2,6 +2,7 @@ import type { Config } from '../../config/env.ts'
 import { streams } from '../../config/streams.ts'
 import { discoverProfiles } from '../../jobs/discover-profiles.ts'
 import { type LocalEngines, startLocalEngines } from '../engines/local.ts'
+import { UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Sandbox, startSandbox } from '../service/sandbox/sandbox.ts'
 import type { Run } from '../warehouse/runs.ts'
@@ -72,9 +73,15 @@ async function startEngines({ config, terminal, profiles, log }: UpOptions, clos
     databaseUrl,
     queueUrl: config.queueUrl ?? (config.databaseUrl ? databaseUrl : (local?.queueUrl ?? databaseUrl)),
     upstream: config.upstream ?? credentialsOf(sandbox),
-    tokenKey: config.tokenKey ?? local?.tokenKey ?? Buffer.alloc(0),
+    tokenKey: config.tokenKey ?? local?.tokenKey ?? needTokenKey(),
   }
   return { addresses, local, sandbox }
+}
+
+function needTokenKey(): never {
+  throw new UsageProblem('read configuration: TOKEN_KEY is not set', {
+    hint: 'Tokens in a database of your own are encrypted with it: openssl rand -base64 32.',
+  })
 }
 
 type PeopleOptions = { local: LocalEngines; config: Config; profiles: number; log: Log }
@@ -103,12 +110,20 @@ async function syncOnce(options: UpOptions, { pipeline, working, sandbox }: Part
   const { config, terminal, signal } = options
   if (sandbox) {
     terminal.progress('  the sandbox derives scores from its people’s logs …')
-    await sandbox.derived()
+    await Promise.race([sandbox.derived(), aborted(signal)])
+    signal.throwIfAborted()
   }
   await discoverProfiles.run({}, { ...pipeline.context, signal, lane: 'manual', runId: undefined, lastAttempt: true })
   const run = await pipeline.runs.start('sync', {})
   await produceRun(pipeline, config, run, signal)
   return followRun({ pipeline, runId: run.id, lane: 'manual', terminal, signal, halted: working.halted })
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 async function printLoaded(pipeline: Pipeline, run: Run, terminal: Terminal): Promise<void> {
@@ -142,9 +157,6 @@ async function stayUntilStopped({ config, terminal, log, signal }: UpOptions, pi
   const scheduler = closing.add(await startTicks(pipeline, config, log), 'schedule')
   for (const { name, at } of scheduler.next()) terminal.say(`next ${name}: ${at?.toISOString() ?? 'never'}`)
   terminal.say('Working by schedule. Ctrl-C stops.')
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
+  await aborted(signal)
   terminal.say('stopping …')
 }
