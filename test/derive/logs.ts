@@ -69,6 +69,10 @@ export function daysFrom(first: string, count: number): string[] {
   return Array.from({ length: count }, (_, place) => dayText(start + place))
 }
 
+export function dayBefore(day: string): string {
+  return dayText(Math.round(Date.parse(`${day}T00:00:00Z`) / 86_400_000) - 1)
+}
+
 /** What is worn all day: a pulse every five minutes, so that 24 hours are covered. */
 export function wornAllDay(day: string, offset = '+00:00'): Log[] {
   return Array.from({ length: 288 }, (_, place) => {

@@ -55,9 +55,10 @@ export function weekBiomarkers(derivation: Derivation, monday: number): Draft[] 
 function weekValue(type: BiomarkerType, readings: readonly Reading[]): number | null {
   const form: BiomarkerForm = biomarkerForms[type]
   const numbers = readings.flatMap(({ value }) => (typeof value === 'number' ? [value] : []))
+  if (type === 'sleep_debt') return numbers.at(-1) ?? null
   const needed = form.category === 'sleep' ? windows.debt.nightsMin : trendRules.validDaysMin
   if (form.category === 'characteristic' || numbers.length < needed) return null
-  return type === 'sleep_debt' ? (numbers.at(-1) ?? null) : mean(numbers)
+  return mean(numbers)
 }
 
 type Place = { period: Period; periodicity: 'intraday' | 'daily' | 'weekly'; unit: string; day: number }
