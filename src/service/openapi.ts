@@ -118,22 +118,14 @@ const words: Record<string, string> = {
   413: 'The body is too large',
   415: 'The body is not JSON, or its encoding is not known',
   429: 'Too many requests: Retry-After says when to come back',
+  431: 'The address and headers together are over 16 KB',
   503: 'Stopping, or without the database: Retry-After says when to come back',
 }
 
 function refusalsOf(route: RouteDefinition): OpenApiOperation['responses'] {
-  const { path, caller } = operations[route.operation]
+  const { path } = operations[route.operation]
   const unknown = path.includes('{externalId}') || route.operation === 'profileToken'
-  const statuses = [
-    400,
-    401,
-    ...(unknown ? [404] : []),
-    ...(route.body ? [413, 415] : []),
-    ...(caller === 'anyone' ? [] : []),
-    408,
-    429,
-    503,
-  ]
+  const statuses = [400, 401, ...(unknown ? [404] : []), ...(route.body ? [413, 415] : []), 408, 429, 431, 503]
   const schema = { $ref: '#/components/schemas/Error' }
   return Object.fromEntries(
     statuses.map((status) => [

@@ -154,6 +154,8 @@ function createApp(room: Room, limits: Limits): App {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('date', new Date(room.clock()).toUTCString())
+    // Before the body is looked at: what is wrong with it does not matter to a route that is not there.
+    if (request.is404) throw notFound(request.method, request.url)
   })
   return app
 }

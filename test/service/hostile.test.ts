@@ -162,6 +162,16 @@ describe('a path or query', () => {
     expect(answer.headers.get('allow')).toBe('GET, PUT, PATCH')
   })
 
+  test.for(['PUT', 'POST', 'QUERY', 'OPTIONS', 'PROPFIND'])(
+    'under %s is 405 whatever the body',
+    async (method, { world }) => {
+      const ask = { method, raw: '{', headers: { 'content-type': 'text/plain' } }
+
+      expect((await call(world, '/api/v1/profile/score', ask)).status).toBe(405)
+      expect((await call(world, '/api/v1/nothing', ask)).status).toBe(404)
+    },
+  )
+
   test('that is unknown is 404 in the documented shape', async ({ world }) => {
     const answer = await call(world, '/api/v1/nothing')
 
