@@ -113,6 +113,8 @@ const GROWTH = 1.1
 const QUIET_BEFORE_GROWTH_MS = 2000
 const GROWTH_PAUSE_MS = 500
 const RATE_UNBOUNDED = 100_000
+/** A fleet that hardly asks anything says little about what upstream bears: the first cut does not go below this. */
+const RATE_WORTH_CUTTING = 10
 
 export function firstState(limits: BudgetLimits, nowMs: number): FleetState {
   return { version: 1, ...limits, pausedUntilMs: 0, cutAtMs: 0, grownAtMs: nowMs, quietLatencyMs: 0 }
@@ -123,7 +125,7 @@ export function slowDown(state: FleetState, met: { retryAfterMs: number; answers
   const { retryAfterMs, answersPerSecond, nowMs } = met
   const pausedUntilMs = Math.max(state.pausedUntilMs, retryAfterMs > 0 ? nowMs + retryAfterMs : 0)
   if (nowMs - state.cutAtMs < CUT_PAUSE_MS) return { ...state, pausedUntilMs, version: state.version + 1 }
-  const rate = Math.min(state.requestsPerSecond, Math.max(answersPerSecond, 1))
+  const rate = Math.min(state.requestsPerSecond, Math.max(answersPerSecond, RATE_WORTH_CUTTING))
   return {
     ...state,
     version: state.version + 1,

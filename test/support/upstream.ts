@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Budget, BudgetLimits } from '../../src/budget.ts'
 import type { TokenShelf } from '../../src/tokens.ts'
-import { type CallOptions, openUpstream, type Upstream } from '../../src/upstream/client.ts'
+import { type CallOptions, type Credentials, openUpstream, type Upstream } from '../../src/upstream/client.ts'
 import { openGate } from '../../src/upstream/gate.ts'
 import { createLocalBoard } from '../../src/upstream/local-board.ts'
 import { createMemoryShelf } from '../../src/upstream/memory-shelf.ts'
-import { openTransport, type TransportLimits, transportDefaults } from '../../src/upstream/transport.ts'
+import { openTransport, type Transport, type TransportLimits, transportDefaults } from '../../src/upstream/transport.ts'
 
 export const nightly: CallOptions = { lane: 'nightly' }
 export const ada = { profileId: '1', externalId: 'ada' }
@@ -27,6 +27,8 @@ export type UpstreamParts = {
   limits?: Partial<BudgetLimits> | undefined
   transport?: Partial<TransportLimits> | undefined
   clientSecret?: string | undefined
+  credentials?: Credentials | undefined
+  openTransport?: (() => Transport) | undefined
 }
 
 /** The client as a command opens it, with shelf and budget in memory unless others are given. */
@@ -39,7 +41,7 @@ export function openTestUpstream(parts: UpstreamParts): OpenedUpstream {
   const waits: number[] = []
   const upstream = openUpstream({
     url,
-    credentials: { clientId: 'client', clientSecret, appId: 'app', appSecret: 'app-secret' },
+    credentials: parts.credentials ?? { clientId: 'client', clientSecret, appId: 'app', appSecret: 'app-secret' },
     shelf,
     budget,
     clock,
@@ -48,7 +50,7 @@ export function openTestUpstream(parts: UpstreamParts): OpenedUpstream {
       waits.push(ms)
       return sleep(ms, signal)
     },
-    transport: openTransport(url, { ...transportDefaults, ...parts.transport }),
+    transport: parts.openTransport?.() ?? openTransport(url, { ...transportDefaults, ...parts.transport }),
   })
   const close = async () => {
     await upstream.close()
