@@ -8,7 +8,7 @@ import { startPostgres } from '../../src/engines/postgres.ts'
 /**
  * The engines of a test run, in this order: those of TEST_DATABASE_URL and TEST_REDIS_URL; containers, where a Docker
  * engine answers; the embedded Postgres and a `redis-server` on the PATH. Without any Redis its half is left out,
- * and the closing line of the run says so.
+ * and the closing line of the run says so; REQUIRE_ENGINES=redis makes that a failure instead.
  */
 type Engine = { url: string; from: string; close(): Promise<void> }
 
@@ -26,6 +26,10 @@ export default async function setup(project: Project): Promise<() => Promise<voi
   const docker = await dockerAnswers()
   const postgres = given('TEST_DATABASE_URL') ?? (docker ? await containerPostgres() : await embeddedPostgres())
   const redis = given('TEST_REDIS_URL') ?? (docker ? await containerRedis() : await localRedis())
+  if (!redis && process.env['REQUIRE_ENGINES']?.split(',').includes('redis')) {
+    await postgres.close()
+    throw new Error('start engines: REQUIRE_ENGINES asks for redis, and there is none: install redis-server')
+  }
   project.provide('databaseUrl', postgres.url)
   project.provide('redisUrl', redis?.url ?? '')
   project.provide('enginesFrom', `Postgres: ${postgres.from}; Redis: ${redis?.from ?? 'none'}`)
