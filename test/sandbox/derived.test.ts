@@ -31,6 +31,15 @@ describe('what the sandbox derives from its people', () => {
     expect(Object.values((await world.sandbox.ledger(newcomer)) ?? {}).flat()).toEqual([])
   })
 
+  test('can be explained, as in a service that is no sandbox', async ({ world }) => {
+    await world.sandbox.derived()
+    const headers = { authorization: `account ${await world.accountToken()}` }
+    const [score] = (await world.sandbox.ledger(runner))?.scores.filter((one) => one['type'] === 'sleep') ?? []
+    const date = String(score?.['scoreDateTime']).slice(0, 10)
+    const explained = await world.api(`profile/explain/${runner}?date=${date}&score=sleep`, { headers })
+    expect([explained.status, json(explained).value ?? json(explained).score?.value]).toEqual([200, score?.['value']])
+  })
+
   test('tells the kinds of people apart', async ({ world }) => {
     await world.sandbox.derived()
     const words = async (kind: string) => {

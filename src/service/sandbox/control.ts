@@ -24,7 +24,7 @@ const liveSchema = z.object({
 })
 const revokeSchema = z.object({ externalId: z.string().optional() })
 
-const routes: Readonly<Record<string, string>> = {
+export const controlRoutes: Readonly<Record<string, string>> = {
   'GET /faults': 'the rules in force, and how often each was met',
   'PUT /faults': 'one rule or a list of them: these and no others',
   'POST /faults': 'one rule or a list of them: these as well',
@@ -44,7 +44,7 @@ const routes: Readonly<Record<string, string>> = {
 /** Routes for tests and the curious, in sandbox mode only. They take no token: whoever reaches the port may use them. */
 export function addControl(app: FastifyInstance, world: World): void {
   const at = (path: string) => `${controlPath}${path}`
-  app.get(controlPath, async () => ({ now: nowIn(world), routes, faults: catalogue }))
+  app.get(controlPath, async () => ({ now: nowIn(world), routes: controlRoutes, faults: catalogue }))
 
   app.get(at('/faults'), async () => world.faults.list())
   app.put(at('/faults'), async (request) => {

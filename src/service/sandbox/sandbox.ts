@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { migrate } from '../../engines/migrate.ts'
 import type { Log } from '../../log.ts'
 import { DAY } from '../../window.ts'
+import { explaining } from '../recompute/extension.ts'
 import { startRecompute } from '../recompute/recompute.ts'
 import { type Extension, startService } from '../server.ts'
 import { createClock } from './clock.ts'
@@ -70,6 +71,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const ledger = createLedgerReader({ app: room.app, own, ...credentialsOf(seed) })
     const lives = { accountId, people, livedUntilMs: span.endMs }
     const world = createWorld({ room, clock, faults, journal, ledger, lives, recompute, closing: closing.signal })
+    await explaining(room)
     addFaultLine(room.app, { faults, journal, clock, own })
     addControl(room.app, world)
     made.resolve(world)
