@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { loadEnvironment, readConfig } from '../config/env.ts'
 import { migrateWarehouse } from './commands/migrate.ts'
+import { runSandbox, sandboxDefaults } from './commands/sandbox.ts'
 import { createTerminal } from './commands/terminal.ts'
 import { up } from './commands/up.ts'
 import { runSchedule, runWorker } from './commands/worker.ts'
@@ -26,6 +27,20 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.
 function whole(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(text)
+}
+
+type SandboxOptions = {
+  port?: number
+  host: string
+  profiles: number
+  days: number
+  seed: string
+  fault: string[]
+  json: boolean
+}
+
+function gather(text: string, before: string[]): string[] {
+  return [...before, text]
 }
 
 function context(options: { json?: boolean }) {
@@ -83,6 +98,24 @@ program
     const result = await migrateWarehouse(databaseUrl)
     if (terminal.json) terminal.printJson(result)
     else terminal.print(result.applied.length === 0 ? 'Nothing to do.' : `Applied:\n  ${result.applied.join('\n  ')}`)
+  })
+
+program
+  .command('sandbox')
+  .description('run the Profile Service with sample people, faults on request and a clock that can be moved')
+  .option('--port <n>', 'where it answers; 0 takes a free port (default: PORT, else a free one)', whole)
+  .option('--host <address>', 'address it listens on', sandboxDefaults.host)
+  .option('--profiles <n>', 'how many people', whole, sandboxDefaults.profiles)
+  .option('--days <n>', 'how many days of life they have behind them', whole, sandboxDefaults.days)
+  .option('--seed <words>', 'what everything that looks like chance comes from', sandboxDefaults.seed)
+  .option('--fault <name=rate>', 'a fault from the start; may be given several times', gather, [])
+  .option('--json', 'print one line of JSON when ready', false)
+  .addHelpText(
+    'after',
+    '\nExamples:\n  vitalsync sandbox\n  vitalsync sandbox --port 0 --profiles 100 --seed 7 --json\n  vitalsync sandbox --fault throttle=0.1 --fault late=0.2,hours=6',
+  )
+  .action(async ({ fault, ...options }: SandboxOptions) => {
+    process.exitCode = await runSandbox({ ...context(options), port: undefined, ...options, faults: fault })
   })
 
 try {

@@ -4,6 +4,7 @@ import rateLimit from '@fastify/rate-limit'
 import fastify from 'fastify'
 import { externalIdSchema } from '../contract/auth.ts'
 import { operations } from '../contract/operations.ts'
+import { UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { parseBody } from './body.ts'
 import { answerBrokenRequest, refusalOf, sendRefusal } from './failures.ts'
@@ -117,7 +118,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     }
     addOperationsRoutes(app, { room, registry, routes, isStopping: () => state.stopping })
     addRoutes(app, room, limits)
-    const url = await app.listen({ port: options.port, host: options.host ?? '127.0.0.1' })
+    const place = { port: options.port, host: options.host ?? '127.0.0.1' }
+    const url = await app.listen(place).catch((cause: Error) => {
+      throw new UsageProblem(`listen on ${place.host}, port ${place.port}: ${cause.message}`, {
+        hint: 'Something else answers there, or this user may not: choose another port, or 0 for a free one.',
+        cause,
+      })
+    })
     return { url, room, close }
   } catch (error) {
     await close()

@@ -28,6 +28,8 @@ export type SandboxOptions = {
   faults?: readonly Rule[]
   /** How many days of life the people have behind them. */
   days?: number
+  /** Aborted: people who are not stored yet are left to the next start, and this one fails. */
+  signal?: AbortSignal
   /** False leaves the derivation to another process on the same database. */
   derives?: boolean
   /** The machine's time; the sandbox's clock starts from it. */
@@ -64,7 +66,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const playground: Extension = async (room) => {
     const span = { startMs: clock.now() - (options.days ?? defaultDays) * DAY, endMs: clock.now() }
     const accountId = await seedAccount(room.pool, seed, new Date(span.endMs))
-    const seeded = await seedPeople(room.pool, { accountId, people, span })
+    const seeded = await seedPeople(room.pool, { accountId, people, span, signal: options.signal })
     if (seeded.people > 0) log.info(seeded, 'sample people stored')
     // Only now: people who are still being stored would be derived over and over.
     const recompute = options.derives === false ? undefined : await startRecompute({ ...room, log })

@@ -45,12 +45,13 @@ export async function seedAccount(pool: Pool, seed: string, now: Date): Promise<
  */
 export async function seedPeople(
   pool: Pool,
-  world: { accountId: string; people: readonly Person[]; span: Span },
+  world: { accountId: string; people: readonly Person[]; span: Span; signal: AbortSignal | undefined },
 ): Promise<{ people: number; logs: number }> {
   const waiting = [...(await notYetThere(pool, world))]
   const total = { people: waiting.length, logs: 0 }
   const seedNext = async () => {
     for (let person = waiting.shift(); person; person = waiting.shift()) {
+      world.signal?.throwIfAborted()
       const logs = await seedPerson(pool, { ...world, person })
       total.logs += logs
     }
