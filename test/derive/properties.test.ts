@@ -1,0 +1,265 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { derive, factsOf } from '../../src/service/derive/derive.ts'
+import type { Factor, Factors } from '../../src/service/derive/factors.ts'
+import { dayText } from '../../src/service/derive/local-time.ts'
+import type { Log } from '../../src/service/derive/log.ts'
+import type { FactorName } from '../../src/service/derive/model.ts'
+import { recipes } from '../../src/service/derive/model.ts'
+import { scoresFrom } from '../../src/service/derive/scores.ts'
+import { namedUuid } from '../../src/service/named-uuid.ts'
+import { profileId } from './logs.ts'
+
+const day = 86_400_000
+const start = Date.parse('2026-03-02T00:00:00Z')
+const asOf = start + 40 * day
+
+const kinds = [
+  { dataType: 'steps', most: 3000, minutes: 90 },
+  { dataType: 'floors_climbed', most: 10, minutes: 60 },
+  { dataType: 'active_energy_burned', most: 300, minutes: 60 },
+  { dataType: 'sleep_stage_in_bed', most: 1, minutes: 600 },
+  { dataType: 'sleep_stage_light', most: 1, minutes: 240 },
+  { dataType: 'sleep_stage_deep', most: 1, minutes: 120 },
+  { dataType: 'sleep_stage_awake', most: 1, minutes: 30 },
+  { dataType: 'heart_rate', most: 160, minutes: 0 },
+  { dataType: 'resting_heart_rate', most: 90, minutes: 0 },
+  { dataType: 'heart_rate_variability_rmssd', most: 90, minutes: 0 },
+  { dataType: 'exercise_session_running', most: 60, minutes: 60 },
+  { dataType: 'weight', most: 120, minutes: 0 },
+  { dataType: 'height', most: 2, minutes: 0 },
+] as const
+
+/** A log at any minute of three weeks, of any kind, device and offset: what comes out need not be likely to be right. */
+const anyLog = fc
+  .record({
+    kind: fc.constantFrom(...kinds),
+    minute: fc.integer({ min: 0, max: 21 * 1440 }),
+    length: fc.integer({ min: 1, max: 100 }),
+    share: fc.integer({ min: 1, max: 1000 }),
+    device: fc.constantFrom('watch', 'phone', 'ring'),
+    offset: fc.constantFrom(0, 60, 120, -480, 780, 330),
+    serial: fc.nat(),
+  })
+  .map(({ kind, minute, length, share, device, offset, serial }): Log => {
+    const startAt = start + minute * 60_000
+    const endAt = startAt + Math.ceil((kind.minutes * length) / 100) * 60_000
+    const source = `${device}-app`
+    const made = {
+      dataType: kind.dataType,
+      value: Math.ceil((kind.most * share) / 10) / 100,
+      source,
+      deviceType: device,
+      startAt,
+      endAt,
+    }
+    return {
+      id: namedUuid('0bb7a3a0-2b5c-5d35-8a05-1f9a3e1b2c3d', [JSON.stringify(made), String(serial)]),
+      parentId: null,
+      unit: 'count',
+      recordingMethod: 'automatically_recorded',
+      deviceId: null,
+      periodicity: null,
+      startOffset: offset,
+      endOffset: offset,
+      modifiedAt: null,
+      ...made,
+    }
+  })
+const anyLogs = fc.array(anyLog, { minLength: 1, maxLength: 120 })
+
+const person = { birthDate: '1980-03-20', age: null, gender: 'Female' }
+const derived = (logs: readonly Log[], at = asOf) => derive({ logs, asOf: at, person, profileId })
+const runs = { numRuns: 60 }
+
+test('the order of arrival does not matter', () => {
+  fc.assert(
+    fc.property(
+      anyLogs.chain((logs) => fc.tuple(fc.constant(logs), fc.shuffledSubarray(logs, { minLength: logs.length }))),
+      ([logs, shuffled]) => {
+        expect(derived(shuffled)).toEqual(derived(logs))
+      },
+    ),
+    runs,
+  )
+})
+
+test('uploading twice changes nothing, under the same ids or under others', () => {
+  fc.assert(
+    fc.property(anyLogs, (logs) => {
+      const again = logs.map((log) => ({
+        ...log,
+        id: namedUuid('0bb7a3a0-2b5c-5d35-8a05-1f9a3e1b2c3d', ['again', log.id]),
+      }))
+      const once = derived(logs)
+      expect(derived([...logs, ...logs])).toEqual(once)
+      expect(derived([...logs, ...again])).toEqual(once)
+    }),
+    runs,
+  )
+})
+
+const totals = ['steps', 'floors_climbed', 'active_energy_burned']
+
+function totalsOf(logs: readonly Log[]) {
+  return derived(logs)
+    .biomarkers.filter((one) => totals.includes(String(one['type'])) && one['periodicity'] === 'daily')
+    .map((one) => [one['type'], one['startDateTime'], Math.round(Number(one['value']))])
+}
+
+/** One device alone, hour by hour: of overlaps within a device the finer log wins, and splitting makes logs finer. */
+const tidyLogs = fc
+  .uniqueArray(
+    anyLog.filter((log) => totals.includes(log.dataType)),
+    {
+      selector: (log) => `${log.dataType} ${Math.floor(log.startAt / (2 * 3_600_000))}`,
+      minLength: 1,
+      maxLength: 60,
+    },
+  )
+  .map((logs) =>
+    logs.map((log) => {
+      const startAt = Math.floor(log.startAt / 7_200_000) * 7_200_000
+      return {
+        ...log,
+        value: Math.ceil(log.value) * 4,
+        deviceType: 'watch',
+        source: 'watch-app',
+        startAt,
+        endAt: startAt + 3_600_000,
+      }
+    }),
+  )
+
+test('splitting an interval log changes no total', () => {
+  fc.assert(
+    fc.property(tidyLogs, fc.integer({ min: 1, max: 59 }), (logs, minute) => {
+      const split = logs.flatMap((log): Log[] => {
+        const middle = log.startAt + minute * 60_000
+        const first = (log.value * minute) / 60
+        return [
+          { ...log, endAt: middle, value: first },
+          { ...log, id: namedUuid(log.id, ['rest']), startAt: middle, value: log.value - first },
+        ]
+      })
+      expect(totalsOf(split)).toEqual(totalsOf(logs))
+    }),
+    runs,
+  )
+})
+
+test('no step is lost and none is made: days add up to what the watch counted', () => {
+  fc.assert(
+    fc.property(tidyLogs, (logs) => {
+      const worn = logs.filter((log) => log.dataType === 'steps')
+      const alike = worn.map((log) => ({ ...log, startOffset: 60, endOffset: 60 }))
+      const days = new Map<string, number>()
+      for (const log of alike) {
+        const key = dayText(Math.floor((log.startAt + 3_600_000) / day))
+        days.set(key, (days.get(key) ?? 0) + log.value)
+      }
+      const said = derived(alike).biomarkers.filter((one) => one['type'] === 'steps' && one['periodicity'] === 'daily')
+      for (const one of said) expect(Number(one['value'])).toBe(days.get(String(one['startDateTime']).slice(0, 10)))
+    }),
+    runs,
+  )
+})
+
+test('a week later the answers are the same, a week later', () => {
+  const later = (text: string) =>
+    text.replace(
+      /\d{4}-\d{2}-\d{2}T/g,
+      (found) => `${new Date(Date.parse(`${found}00:00:00Z`) + 7 * day).toISOString().slice(0, 11)}`,
+    )
+  // Ids and birthdays belong to a date; months do not fall on the same weekdays.
+  const strip = (records: readonly Record<string, unknown>[]) =>
+    records
+      .filter((one) => one['periodicity'] !== 'monthly' && one['category'] !== 'characteristic')
+      .map((one) =>
+        JSON.stringify(one)
+          .replace(/"id":"[^"]+"/g, '')
+          .replace(/"createdAt":"[^"]+"/g, ''),
+      )
+  fc.assert(
+    fc.property(anyLogs, (logs) => {
+      const shifted = logs.map((log) => ({ ...log, startAt: log.startAt + 7 * day, endAt: log.endAt + 7 * day }))
+      const now = derived(logs)
+      const then = derived(shifted, asOf + 7 * day)
+      for (const kind of ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const) {
+        expect(strip(then[kind])).toEqual(strip(now[kind]).map(later))
+      }
+    }),
+    runs,
+  )
+})
+
+test('a lower-ranked copy of a device changes nothing', () => {
+  fc.assert(
+    fc.property(anyLogs, (logs) => {
+      const watch = logs.map((log) => ({ ...log, deviceType: 'watch', source: 'watch-app' }))
+      const copy = watch.map((log) => ({
+        ...log,
+        id: namedUuid(log.id, ['copy']),
+        deviceType: 'phone',
+        source: 'phone-app',
+      }))
+      expect(derived([...copy, ...watch])).toEqual(derived(watch))
+    }),
+    runs,
+  )
+})
+
+test('every score lies between 0 and 1, and so does every factor’s', () => {
+  fc.assert(
+    fc.property(anyLogs, (logs) => {
+      for (const one of derived(logs).scores) {
+        const { value, factors } = one as { value: number; factors: { score: number }[] }
+        for (const share of [value, ...factors.map((factor) => factor.score)]) {
+          expect(share).toBeGreaterThanOrEqual(0)
+          expect(share).toBeLessThanOrEqual(1)
+        }
+      }
+    }),
+    runs,
+  )
+})
+
+test('a score never falls when the score of one of its factors rises', () => {
+  const names = [...new Set(Object.values(recipes).flatMap(({ weights }) => Object.keys(weights)))] as FactorName[]
+  const some = fc.record(Object.fromEntries(names.map((name) => [name, fc.double({ min: 0, max: 1, noNaN: true })])), {
+    requiredKeys: [],
+  })
+  const factors = (scores: Record<string, number | undefined>): Factors =>
+    Object.fromEntries(
+      Object.entries(scores).map(([name, score]) => [name, { name, score, value: 0, goal: 0, unit: '' } as Factor]),
+    )
+  fc.assert(
+    fc.property(some, fc.constantFrom(...names), fc.double({ min: 0, max: 1, noNaN: true }), (scores, name, more) => {
+      const before = scores[name]
+      if (before === undefined) return
+      const [low, high] = [
+        scoresFrom(factors(scores)),
+        scoresFrom(factors({ ...scores, [name]: Math.max(before, more) })),
+      ]
+      for (const type of Object.keys(low) as (keyof typeof low)[]) {
+        expect((high[type]?.value ?? 0) - (low[type]?.value ?? 0)).toBeGreaterThanOrEqual(-1e-12)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('deriving one day gives what deriving everything gives for it', () => {
+  fc.assert(
+    fc.property(anyLogs, (logs) => {
+      const all = factsOf({ logs, person, asOf })
+      for (const facts of all) {
+        const near = logs.filter(
+          (log) => Math.abs(Math.floor((log.startAt + log.startOffset * 60_000) / day) - facts.day) <= 2,
+        )
+        expect(factsOf({ logs: near, person, asOf }, [facts.day])).toEqual([facts])
+      }
+    }),
+    { numRuns: 30 },
+  )
+})

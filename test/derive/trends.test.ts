@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest'
+import { trendAnswerSchema } from '../../src/contract/trend.ts'
+import type { Log } from '../../src/service/derive/log.ts'
+import {
+  clockMedian,
+  mannKendall,
+  midRank,
+  normalShare,
+  quantile,
+  theilSen,
+  weightedMean,
+} from '../../src/service/derive/statistics.ts'
+import { judge } from '../../src/service/derive/trends.ts'
+import { dayBefore, daysFrom, deriveAll, log } from './logs.ts'
+
+const asOf = '2026-04-02T00:00:00Z'
+const month = daysFrom('2026-03-02', 28)
+const walking = (of: (place: number) => number, days = month) =>
+  days.flatMap((day, place) => (of(place) > 0 ? [log('steps', `${day}T09:00:00Z`, [60, of(place)])] : []))
+
+function trend(logs: readonly Log[], name: string, until = asOf) {
+  const all = deriveAll({ logs, asOf: until }).trends
+  return all.findLast((one) => one['name'] === name && one['category'] === 'factor')
+}
+
+describe('a trend', () => {
+  test('is the means of four weeks, each against the one before', () => {
+    // 8,000, 8,800 (+10 %), 8,800 (0), 6,600 (-25 %).
+    const weeks = [8000, 8800, 8800, 6600]
+    expect(
+      trend(
+        walking((place) => weeks[Math.floor(place / 7)] ?? 0),
+        'steps',
+      ),
+    ).toMatchObject({
+      trendStartDateTime: '2026-03-02T00:00:00+00:00',
+      trendEndDateTime: '2026-03-29T23:59:59+00:00',
+      data: [
+        {
+          value: 8000,
+          percentChangeFromPrevious: null,
+          startDateTime: '2026-03-02T00:00:00+00:00',
+          endDateTime: '2026-03-08T23:59:59+00:00',
+        },
+        { value: 8800, percentChangeFromPrevious: 0.1 },
+        { value: 8800, percentChangeFromPrevious: 0 },
+        { value: 6600, percentChangeFromPrevious: -0.25 },
+      ],
+      isHigherBetter: true,
+      weeksUsed: 4,
+    })
+  })
+  test('a week needs four valid days, the trend two weeks', () => {
+    const some = (counts: readonly number[]) =>
+      walking((place) => (place % 7 < (counts[Math.floor(place / 7)] ?? 0) ? 8000 : 0))
+    expect(trend(some([4, 3, 3, 4]), 'steps')?.['data']).toHaveLength(2)
+    expect(trend(some([3, 3, 3, 4]), 'steps')).toBeUndefined()
+  })
+  test('three nights are enough where nights are counted', () => {
+    const nights = (perWeek: number) =>
+      month
+        .filter((_, place) => place % 7 < perWeek)
+        .map((day) => log('sleep_stage_sleeping', `${dayBefore(day)}T23:00:00Z`, [450, 450]))
+    expect(trend(nights(3), 'sleep_duration')).toBeDefined()
+    expect(trend(nights(2), 'sleep_duration')).toBeUndefined()
+  })
+  test('comes when the week is over, not before', () => {
+    expect(
+      trend(
+        walking(() => 8000),
+        'steps',
+        '2026-03-29T23:59:59Z',
+      )?.['trendEndDateTime'],
+    ).toBe('2026-03-22T23:59:59+00:00')
+    expect(
+      trend(
+        walking(() => 8000),
+        'steps',
+        '2026-03-30T00:00:00Z',
+      )?.['trendEndDateTime'],
+    ).toBe('2026-03-29T23:59:59+00:00')
+  })
+  test('less is better of some', () => {
+    const rates = month.map((day) => log('resting_heart_rate', `${day}T09:00:00Z`, [0, 60]))
+    expect(trend(rates, 'resting_heart_rate')).toMatchObject({ isHigherBetter: false, state: 'stable' })
+  })
+})
+
+describe('up, down or stable', () => {
+  const line = (of: (day: number) => number, days = 28) =>
+    Array.from({ length: days }, (_, day): [number, number] => [day, of(day)])
+
+  test('a slope worth the name that is hardly by chance', () => {
+    // Steps: 10 % over 27 days of a median 8,000 are 800, 29.63 a day.
+    expect(
+      judge(
+        line((day) => 8000 + 30 * (day - 13.5)),
+        null,
+        'steps',
+      ).state,
+    ).toBe('increasing')
+    expect(
+      judge(
+        line((day) => 8000 - 30 * (day - 13.5)),
+        null,
+        'steps',
+      ).state,
+    ).toBe('decreasing')
+    expect(
+      judge(
+        line((day) => 8000 + 29 * (day - 13.5)),
+        null,
+        'steps',
+      ).state,
+    ).toBe('stable')
+  })
+  test('not with fewer than fourteen values', () => {
+    expect(
+      judge(
+        line((day) => 8000 + 300 * day, 14),
+        null,
+        'steps',
+      ).state,
+    ).toBe('increasing')
+    expect(
+      judge(
+        line((day) => 8000 + 300 * day, 13),
+        null,
+        'steps',
+      ).state,
+    ).toBe('stable')
+  })
+  test('not when it may well be chance', () => {
+    // Rises over three days, then falls back, again and again: steep pairs, no order in the whole.
+    expect(
+      judge(
+        line((day) => 8000 + 2000 * (day % 4)),
+        null,
+        'steps',
+      ).state,
+    ).toBe('stable')
+  })
+  test('or a last week that differs by more than idle weeks do', () => {
+    expect(
+      judge(
+        line(() => 8000),
+        0.67,
+        'steps',
+      ).state,
+    ).toBe('increasing')
+    expect(
+      judge(
+        line(() => 8000),
+        -0.67,
+        'steps',
+      ).state,
+    ).toBe('decreasing')
+    expect(
+      judge(
+        line(() => 8000),
+        0.66,
+        'steps',
+      ).state,
+    ).toBe('stable')
+    expect(
+      judge(
+        line(() => 0.8),
+        0.15,
+        'readiness',
+      ).state,
+    ).toBe('increasing')
+  })
+})
+
+describe('statistics against worked examples', () => {
+  test('Mann and Kendall', () => {
+    // 1 2 3 4 5: S = 10, var = 5×4×15/18 = 16.667, z = 9/4.0825 = 2.2045, p = 0.0275.
+    expect(mannKendall([1, 2, 3, 4, 5])).toBeCloseTo(0.0275, 4)
+    // 1 1 2 2: S = 4, var = (4×3×13 - 2×(2×1×9))/18 = 120/18, z = 3/2.582 = 1.1619, p = 0.2453.
+    expect(mannKendall([1, 1, 2, 2])).toBeCloseTo(0.2453, 4)
+    expect(mannKendall([3, 3, 3])).toBe(1)
+  })
+  test('Theil and Sen', () => {
+    // Slopes of (0,0) (1,1) (2,10): 1, 5, 9.
+    expect(
+      theilSen([
+        [0, 0],
+        [1, 1],
+        [2, 10],
+      ]),
+    ).toBe(5)
+  })
+  test('the others', () => {
+    expect(normalShare(1.96)).toBeCloseTo(0.975, 4)
+    expect(normalShare(-1)).toBeCloseTo(0.1587, 4)
+    expect(quantile([1, 2, 3, 4], 0.5)).toBe(2.5)
+    expect(midRank([1, 2, 2, 3], 2)).toBe(0.5)
+    expect(weightedMean([1, 1, 5], 3)).toBe(3)
+    expect(clockMedian([1430, 10, 1420])).toBe(1430)
+    expect(clockMedian([1430, 10])).toBe(0)
+  })
+})
+
+test('served trends are of the contract’s shape', () => {
+  const { trends } = deriveAll({ logs: walking((place) => 6000 + 100 * place), asOf })
+  expect(trends.length).toBeGreaterThan(1)
+  for (const one of trends) expect(() => trendAnswerSchema.parse(one)).not.toThrow()
+})
