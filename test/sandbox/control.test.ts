@@ -1,6 +1,7 @@
 import { Agent } from 'node:http'
 import pg from 'pg'
 import { describe, expect } from 'vitest'
+import { logsOf, peopleOf } from '../../src/service/sandbox/people/people.ts'
 import { credentialsOf } from '../../src/service/sandbox/seeding.ts'
 import { startService } from '../../src/service/server.ts'
 import { DAY, HOUR } from '../../src/window.ts'
@@ -220,18 +221,19 @@ describe('a sandbox', () => {
     await third.sandbox.close()
   })
 
-  test('whose first start was killed half way is whole after the second', async ({ serviceUrl }) => {
-    const machine = () => Date.parse('2026-11-20T18:00:00Z')
-    const first = await openWorld({ databaseUrl: serviceUrl, profiles: 3, machine })
-    await first.sandbox.close()
-    const whole = await countLogs(serviceUrl)
-    await query(serviceUrl, 'delete from service.device_information')
-    await query(serviceUrl, `delete from service.logs where data_type = 'heart_rate'`)
-    expect(await countLogs(serviceUrl)).toBeLessThan(whole)
+  test('whose first start broke off in the middle of a person is whole after the second', async ({ serviceUrl }) => {
+    const endMs = Date.parse('2026-11-20T18:00:00Z')
+    const options = { databaseUrl: serviceUrl, profiles: 3, machine: () => endMs }
+    await query(serviceUrl, `alter table service.logs add constraint refuse check (log_type <> 'heart')`)
+    await expect(openWorld(options)).rejects.toThrow('refuse')
+    await query(serviceUrl, 'alter table service.logs drop constraint refuse')
+    expect((await query(serviceUrl, 'select from service.profiles')).length).toBeGreaterThan(0)
 
-    const second = await openWorld({ databaseUrl: serviceUrl, profiles: 3, machine })
+    const world = await openWorld(options)
+    const people = peopleOf('test', 3)
+    const whole = people.flatMap((person) => logsOf(person, { startMs: endMs - 2 * DAY, endMs })).length
     expect(await countLogs(serviceUrl)).toBe(whole)
-    await second.sandbox.close()
+    await world.sandbox.close()
   })
 
   test('of another seed has other credentials', () => {
