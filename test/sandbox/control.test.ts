@@ -161,6 +161,7 @@ describe('tokens can be taken', () => {
         (await world.api('profile/demographic', { headers: { authorization: `profile ${profileToken}` } })).status
     }
     const [mine, other] = [await of(runner), await of(office)]
+    expect([await mine(), await other()]).toEqual([200, 200])
     expect(json(await world.control('POST', '/tokens/revoke', { externalId: runner }))).toEqual({ revoked: 1 })
     expect([await mine(), await other()]).toEqual([401, 200])
     await world.control('POST', '/tokens/revoke')
