@@ -1,0 +1,56 @@
+import { expect } from 'vitest'
+import { explain } from '../../src/commands/explain.ts'
+import { createServiceKey } from '../../src/commands/service.ts'
+import { deriving } from '../../src/service/recompute/extension.ts'
+import { logsOf, peopleOf } from '../../src/service/sandbox/people/people.ts'
+import { startService } from '../../src/service/server.ts'
+import { storeLogs } from '../../src/service/store/logs.ts'
+import { test } from '../support/fixtures.ts'
+import { quiet, withRecompute } from './profiles.ts'
+
+const at = '2026-11-18T15:00:00Z'
+const now = Date.parse(at)
+
+test('the service explains a score to its account, and to nobody else', async ({ serviceUrl }) => {
+  const [person] = peopleOf('explain', 1)
+  if (!person) throw new Error('nobody is there')
+  const make = (account: string) =>
+    createServiceKey({ databaseUrl: serviceUrl, now: new Date(now), log: quiet, account, kind: 'client', label: '' })
+  const [own, stranger] = [await make('own'), await make('stranger')]
+  const service = await startService({
+    databaseUrl: serviceUrl,
+    port: 0,
+    log: quiet,
+    clock: () => now,
+    extensions: [deriving],
+  })
+  try {
+    const { pool } = service.room
+    const { rows } = await pool.query(
+      `insert into service.profiles select gen_random_uuid(), account_id, 'ada/1', false, now() from service.accounts
+       where name = 'own' returning profile_id`,
+    )
+    const profileId = String(rows[0]?.profile_id)
+    const logs = logsOf(person, { startMs: now - 10 * 86_400_000, endMs: now })
+    for (let from = 0; from < logs.length; from += 1000) {
+      await storeLogs(pool, { profileId, logs: logs.slice(from, from + 1000), now: new Date(now) })
+    }
+    await withRecompute(serviceUrl, at, ({ recompute }) => recompute.idle())
+    const ask = { url: service.url, externalId: 'ada/1', date: '2026-11-16', score: 'activity' }
+    const as = ({ publicId, secret }: typeof own) => ({ ...ask, clientId: publicId, clientSecret: secret })
+
+    const told = await explain(as(own))
+
+    const stored = await pool.query(
+      `select body::json as body from service.derived where name = 'activity' and kind = 'score' and body like '%2026-11-16T00:00:00%'`,
+    )
+    expect(told.value).toBe(stored.rows[0]?.body.value)
+    expect(told.used.length).toBeGreaterThan(5)
+    await expect(explain(as(stranger))).rejects.toThrow('404')
+    await expect(explain({ ...as(own), clientSecret: 'wrong' })).rejects.toThrow('refuses the credentials')
+    await expect(explain({ ...as(own), score: 'luck' })).rejects.toThrow('none of that name')
+    await expect(explain({ ...as(own), date: 'yesterday' })).rejects.toThrow('date')
+  } finally {
+    await service.close()
+  }
+})
