@@ -17,6 +17,7 @@ import {
   steps,
   tagPath,
   test,
+  traveller,
   type World,
 } from './world.ts'
 
@@ -203,7 +204,7 @@ describe('a sandbox', () => {
   test('started again has the same people, data and credentials, and adds who is missing', async ({ serviceUrl }) => {
     const first = await openWorld({ databaseUrl: serviceUrl, profiles: 3 })
     const { clientId, clientSecret } = first.sandbox
-    const { profileToken } = await first.profileToken(newcomer.replace('newcomer', 'traveller'))
+    const { profileToken } = await first.profileToken(traveller)
     await first.sandbox.close()
     const logs = await countLogs(serviceUrl)
 
@@ -212,6 +213,9 @@ describe('a sandbox', () => {
     expect(await countLogs(serviceUrl)).toBe(logs)
     const headers = { authorization: `profile ${profileToken}` }
     expect((await second.api('profile/deviceInformation', { headers })).status).toBe(200)
+    second.sandbox.faults.set([{ name: 'throttle', rate: 1, profiles: [traveller] }])
+    expect((await second.api('profile/deviceInformation', { headers })).status).toBe(429)
+    second.sandbox.faults.set([])
     const post = { method: 'POST', headers, body: [steps(3)] }
     expect(json(await second.api('profile/data/log', post)).accepted).toBe(1)
     await second.sandbox.close()

@@ -45,6 +45,7 @@ export type World = {
 
 export const runner = 'SampleProfile-runner-1'
 export const office = 'SampleProfile-office-worker-1'
+export const traveller = 'SampleProfile-traveller-1'
 export const newcomer = 'SampleProfile-newcomer-1'
 
 /** A log as a phone sends it, `hour` hours into the third of March. */

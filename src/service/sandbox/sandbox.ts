@@ -74,7 +74,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const lives = { accountId, people, livedUntilMs: span.endMs }
     const world = createWorld({ room, clock, faults, journal, ledger, lives, recompute, closing: closing.signal })
     await explaining(room)
-    addFaultLine(room.app, { faults, journal, clock, own })
+    addFaultLine(room.app, { faults, journal, clock, own, nameOf: world.nameOf })
     addControl(room.app, world)
     made.resolve(world)
     return recompute

@@ -4,7 +4,7 @@ import { MINUTE } from '../../window.ts'
 import type { Recompute } from '../recompute/recompute.ts'
 import type { Room } from '../route.ts'
 import { findProfileId } from '../store/profiles.ts'
-import { countDirtyDays } from '../store/samples.ts'
+import { countDirtyDays, findExternalId } from '../store/samples.ts'
 import { revokeTokens } from '../store/tokens.ts'
 import type { MovableClock } from './clock.ts'
 import type { Faults } from './faults/decisions.ts'
@@ -21,6 +21,8 @@ export type World = {
   people(): Array<{ externalId: string; kind: string }>
   /** Everything that is served of a profile now; undefined when there is no such profile. */
   ledger(externalId: string): Promise<Ledger | undefined>
+  /** The account's own name of a profile. */
+  nameOf(profileId: string): Promise<string | undefined>
   /** Resolves when everything that follows from what was uploaded so far has been derived. */
   derived(): Promise<void>
   /** Moves the clock on, and stores what the sample people's devices write meanwhile. */
@@ -36,6 +38,7 @@ type Parts = Pick<World, 'clock' | 'faults' | 'journal' | 'ledger'> & {
   closing: AbortSignal
 }
 
+const namesMax = 100_000
 const derivedTimeoutMs = 30 * MINUTE
 const derivedPollMs = 50
 
@@ -44,11 +47,18 @@ export function createWorld({ clock, faults, journal, ledger, room, lives, recom
   const { accountId, people } = lives
   let livedUntilMs = lives.livedUntilMs
   const profileIdOf = (externalId: string) => findProfileId(pool, { accountId, externalId })
+  const names = new Map<string, string>()
   return {
     clock,
     faults,
     journal,
     ledger,
+    nameOf: async (profileId) => {
+      const name = names.get(profileId) ?? (await findExternalId(pool, profileId))
+      if (names.size >= namesMax) names.clear()
+      if (name !== undefined) names.set(profileId, name)
+      return name
+    },
     people: () => people.map(({ externalId, kind }) => ({ externalId, kind })),
     derived: async () => {
       for (const deadlineAt = Date.now() + derivedTimeoutMs; Date.now() < deadlineAt; await wait(derivedPollMs)) {

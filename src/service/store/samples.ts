@@ -33,3 +33,12 @@ export async function countDirtyDays(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ days: number }>('select count(*)::int as days from service.dirty_days')
   return rows[0]?.days ?? 0
 }
+
+export async function findExternalId(db: Queryable, profileId: string): Promise<string | undefined> {
+  const { rows } = await db.query<{ external_id: string }>({
+    name: 'find-external-id',
+    text: 'select external_id from service.profiles where profile_id = $1',
+    values: [profileId],
+  })
+  return rows[0]?.external_id
+}

@@ -4,19 +4,27 @@ import { type OperationName, operations } from '../../../contract/operations.ts'
 import { SECOND } from '../../../window.ts'
 import { readQuery } from '../../query-lists.ts'
 import { Refusal, unauthorized } from '../../refusal.ts'
+import { callerOf } from '../../route.ts'
 import type { MovableClock } from '../clock.ts'
 import type { Journal, Outcome } from '../journal.ts'
 import { cutBody, malformedBody, slowBody } from './bodies.ts'
 import type { FaultName } from './catalogue.ts'
+import { createDeadTokens, type DeadTokens } from './dead-tokens.ts'
 import type { Faults } from './decisions.ts'
 import { beforeEnd, presentRecords, type ServedRecord, spelledRecords, underOldNames } from './records.ts'
 import { type Rule, settingOf } from './rules.ts'
-import { createTokenBook, type TokenBook } from './token-book.ts'
 
 /** Requests with this header are the sandbox's own: they meet no fault but those that are about what is true, and are not counted. */
 export const ownHeader = 'x-sandbox-own'
 
-export type LineOptions = { faults: Faults; journal: Journal; clock: MovableClock; own: string }
+export type LineOptions = {
+  faults: Faults
+  journal: Journal
+  clock: MovableClock
+  own: string
+  /** The account's own name of a profile, by the id that its token carries. */
+  nameOf(profileId: string): Promise<string | undefined>
+}
 
 type Visit = {
   operation: OperationName
@@ -49,9 +57,9 @@ const listed: readonly OperationName[] = [
  * to an answer comes before compression, and its refusals before the service's own work.
  */
 export function addFaultLine(app: FastifyInstance, options: LineOptions): void {
-  const { faults, journal, clock, own } = options
+  const { faults, journal, clock, own, nameOf } = options
   const visits = new WeakMap<FastifyRequest, Visit>()
-  const tokens = createTokenBook()
+  const dead = createDeadTokens()
 
   app.addHook('onRequest', async (request, reply) => {
     const { operation } = request.routeOptions.config
@@ -60,7 +68,7 @@ export function addFaultLine(app: FastifyInstance, options: LineOptions): void {
     visits.set(request, visit)
     if (visit.own) return
     write(visit, request, reply)
-    if (tokens.isDead(tokenIn(request), operation)) throw unauthorized()
+    if (dead.has(tokenIn(request), operation)) throw unauthorized()
   })
 
   /** One line in the journal for each request, however it ends: `close` comes after the last byte and after a break. */
@@ -72,7 +80,7 @@ export function addFaultLine(app: FastifyInstance, options: LineOptions): void {
       journal.add({
         at,
         operation: visit.operation,
-        profile: visit.profile ?? profileOf(request, tokens),
+        profile: visit.profile ?? namedIn(request),
         outcome: visit.outcome ?? answered,
         faults: [...visit.met.keys()],
         durationMs: Math.round(performance.now() - startedAtMs),
@@ -83,7 +91,8 @@ export function addFaultLine(app: FastifyInstance, options: LineOptions): void {
   app.addHook('preValidation', async (request) => {
     const visit = visits.get(request)
     if (!visit) return
-    visit.profile = profileOf(request, tokens)
+    const { profileId } = callerOf(request)
+    visit.profile = namedIn(request) ?? (profileId === undefined ? undefined : await nameOf(profileId))
     if (visit.own) return
     for (const rule of faults.meet(visit)) visit.met.set(rule.name, rule)
     if (visit.met.has('pages-from-zero') && visit.operation === 'searchProfiles') turnPage(request)
@@ -91,29 +100,28 @@ export function addFaultLine(app: FastifyInstance, options: LineOptions): void {
 
   app.addHook('preHandler', async (request, reply) => {
     const visit = visits.get(request)
-    if (visit) await atTheDoor({ visit, request, reply, tokens, clock })
+    if (visit) await atTheDoor({ visit, request, reply, dead, clock })
   })
 
   app.addHook('onSend', async (request, reply, payload) => {
     const visit = visits.get(request)
     if (!visit) return payload
-    if (typeof payload === 'string' && reply.statusCode < 300) tokens.learn(visit, tokenIn(request), payload)
     return spoil({ visit, request, reply }, tell({ visit, request, reply, options }, payload))
   })
 }
 
 type Scene = { visit: Visit; request: FastifyRequest; reply: FastifyReply }
 
-async function atTheDoor(scene: Scene & { tokens: TokenBook; clock: MovableClock }): Promise<void> {
-  const { visit, request, reply, tokens, clock } = scene
+async function atTheDoor(scene: Scene & { dead: DeadTokens; clock: MovableClock }): Promise<void> {
+  const { visit, request, reply, dead, clock } = scene
   const late = visit.met.get('latency')
   if (late) await wait(settingOf(late, 'delayMs'), undefined, { ref: false })
   if (visit.met.has('reset')) return breakOff(scene)
   for (const name of ['expired-token', 'revoked-token'] as const) {
     const token = tokenIn(request)
     if (!visit.met.has(name) || token === undefined) continue
-    tokens.kill(token, name === 'revoked-token')
-    if (tokens.isDead(token, visit.operation)) throw unauthorized()
+    dead.kill(token, name === 'revoked-token')
+    if (dead.has(token, visit.operation)) throw unauthorized()
   }
   const throttle = visit.met.get('throttle')
   if (throttle) throw refusal(429, String(settingOf(throttle, 'retryAfterSeconds')))
@@ -219,15 +227,15 @@ function spoil(scene: Scene, payload: unknown): unknown {
   return slow && slowBody(payload, { pieces: settingOf(slow, 'pieces'), delayMs: settingOf(slow, 'delayMs') })
 }
 
-export function tokenIn(request: FastifyRequest): string | undefined {
+function tokenIn(request: FastifyRequest): string | undefined {
   return request.headers.authorization?.split(' ').at(1)
 }
 
-/** Whose request it is, by the account's own name: from the path, the body, or the token. */
-function profileOf(request: FastifyRequest, tokens: TokenBook): string | undefined {
+/** Whose request it is by the account's own name, where path or body say so. */
+function namedIn(request: FastifyRequest): string | undefined {
   for (const part of [request.params, request.body]) {
     if (typeof part !== 'object' || part === null || !('externalId' in part)) continue
     if (typeof part.externalId === 'string') return part.externalId
   }
-  return tokens.profileOf(tokenIn(request))
+  return undefined
 }
