@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
 import { describe, expect } from 'vitest'
 import { faultNames } from '../../src/service/sandbox/faults/catalogue.ts'
@@ -188,6 +189,32 @@ describe('faults in the answer', () => {
     expect(answer.status).toBe(200)
     expect(() => JSON.parse(answer.text)).toThrow(SyntaxError)
     expect(json(await get('account/profile/search')).totalCount).toBe(8)
+  })
+})
+
+describe('with compression', () => {
+  test('slow-body and cut-body do to compressed bodies what they do to others', async ({ world }) => {
+    const headers = { authorization: `account ${await world.accountToken()}`, 'accept-encoding': 'gzip' }
+    const plain = await world.api('account/profile/search', { headers: { authorization: headers.authorization } })
+    const zipped = () => world.api('account/profile/search', { headers })
+    await upset(world, { name: 'slow-body', settings: { pieces: 3, delayMs: 10 } })
+    const slow = await zipped()
+    expect(slow.headers['content-encoding']).toBe('gzip')
+    expect(gunzipSync(slow.body).toString('utf8')).toBe(plain.text)
+    await upset(world, { name: 'cut-body' })
+    expect(await brokenWith(zipped())).toBe('ECONNRESET')
+    await upset(world, { name: 'malformed-body' })
+    const malformed = gunzipSync((await zipped()).body).toString('utf8')
+    expect(() => JSON.parse(malformed)).toThrow(SyntaxError)
+  })
+
+  test('duplicates reach a client that asked for compression', async ({ world }) => {
+    const get = await postTags(world, 40)
+    const single = json(await get()).length
+    await upset(world, { name: 'duplicates' })
+    const headers = { authorization: `account ${await world.accountToken()}`, 'accept-encoding': 'gzip' }
+    const told = await world.api(`profile/tag/${newcomer}`, { headers })
+    expect(JSON.parse(gunzipSync(told.body).toString('utf8')).length).toBe(single * 2)
   })
 })
 

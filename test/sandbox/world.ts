@@ -4,7 +4,12 @@ import { createLog } from '../../src/log.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/service/sandbox/sandbox.ts'
 import { test as base } from '../support/fixtures.ts'
 
-export type Answer = { status: number; headers: Record<string, string | string[] | undefined>; text: string }
+export type Answer = {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  body: Buffer
+  text: string
+}
 
 /** A plain HTTP client: one connection a request, no retry, no opinion. Rejects when the connection breaks. */
 export function send(
@@ -18,13 +23,10 @@ export function send(
       const pieces: Buffer[] = []
       response.on('data', (piece: Buffer) => pieces.push(piece))
       response.once('error', reject)
-      response.once('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text: Buffer.concat(pieces).toString('utf8'),
-        }),
-      )
+      response.once('end', () => {
+        const body = Buffer.concat(pieces)
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body, text: body.toString('utf8') })
+      })
     })
     sent.once('error', reject)
     sent.end(body === undefined ? undefined : JSON.stringify(body))
