@@ -96,6 +96,9 @@ describe('parents and children', () => {
     const children = [log('steps', at('09:00'), [30, 300]), log('steps', at('09:30'), [30, 400])]
     expect(steps([parent, ...children.map((one) => ({ ...one, parentId: parent.id }))])).toBe('700')
   })
+  test('and nothing when they have more than it, even where they leave time free', () => {
+    expect(steps([parent, log('steps', at('09:00'), [30, 1200], { parentId: parent.id })])).toBe('1200')
+  })
   test('children that are of no known parent count by themselves', () => {
     expect(steps([log('steps', at('09:00'), [30, 700], { parentId: '00000000-0000-4000-8000-000000000000' })])).toBe(
       '700',
