@@ -5,16 +5,17 @@ import type { Log } from '../log.ts'
 import { badRequest, faultsOf, unauthorized } from './refusal.ts'
 import type { Identities } from './store/identities.ts'
 import type { Pool } from './store/pool.ts'
+import type { DerivedReader } from './store/reads.ts'
 import type { Identity } from './store/tokens.ts'
 
 /** Milliseconds since 1970; a sandbox hands in one that can be moved. */
 export type Clock = () => number
 
 /** What every route works with. */
-export type Room = { pool: Pool; identities: Identities; clock: Clock; log: Log }
+export type Room = { pool: Pool; identities: Identities; derived: DerivedReader; clock: Clock; log: Log }
 
-/** `text` is JSON already and is sent as it stands; neither `json` nor `text`: an answer without a body. */
-export type Answer = { status: number; json?: unknown; text?: string }
+/** `bytes` are JSON already and are sent as they stand; neither `json` nor `bytes`: an answer without a body. */
+export type Answer = { status: number; json?: unknown; bytes?: Buffer }
 
 export type Call<Body, Query> = {
   room: Room

@@ -22,6 +22,7 @@ import { tagRoutes } from './routes/tags.ts'
 import { refuseTooManyLogs, uploadRoutes } from './routes/upload.ts'
 import { openIdentities } from './store/identities.ts'
 import { openPool } from './store/pool.ts'
+import { createDerivedReader } from './store/reads.ts'
 
 /** The 28 operations. */
 export const routes: readonly RouteDefinition[] = [
@@ -42,6 +43,8 @@ export type Limits = {
   keepAliveTimeoutMs: number
   connectionsMax: number
   statementTimeoutMs: number
+  /** Memory for answers that may be sent again. */
+  keptBytesMax: number
   /** How long requests in flight may take to end when the service stops. */
   drainMs: number
 }
@@ -53,6 +56,7 @@ const defaultLimits = {
   keepAliveTimeoutMs: 75_000,
   connectionsMax: 10,
   statementTimeoutMs: 20_000,
+  keptBytesMax: 64 * 1024 * 1024,
   drainMs: 10_000,
 } as const satisfies Limits
 
@@ -83,7 +87,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const pool = openPool({ databaseUrl, log, ...limits })
   const identities = await openIdentities({ pool, databaseUrl, log })
-  const room: Room = { pool, identities, clock, log }
+  const derived = createDerivedReader(pool, limits.keptBytesMax)
+  const room: Room = { pool, identities, derived, clock, log }
   const app = createApp(room, limits)
   const closers: Array<() => Promise<void>> = [() => identities.close(), () => pool.end()]
 
@@ -200,9 +205,9 @@ function addRoutes(app: App, room: Room, limits: Limits): void {
           request,
         })
         reply.code(answer.status)
-        const text = answer.text ?? (answer.json === undefined ? undefined : JSON.stringify(answer.json))
-        if (text === undefined) return reply.send()
-        return reply.header('content-type', 'application/json; charset=utf-8').send(text)
+        const body = answer.bytes ?? (answer.json === undefined ? undefined : JSON.stringify(answer.json))
+        if (body === undefined) return reply.send()
+        return reply.header('content-type', 'application/json; charset=utf-8').send(body)
       },
     })
   }

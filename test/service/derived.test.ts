@@ -247,6 +247,43 @@ describe('what is there', () => {
     ).toHaveLength(2)
   })
 
+  test('is fresh at once when it changes, comes or goes, though the same is asked again', async ({ world, inside }) => {
+    const person = await newPerson(world)
+    const change = (sql: string) =>
+      inside.sql.query(`${sql} where profile_id in
+      (select profile_id from service.profiles where external_id = '${person.externalId}')`)
+    const [, own] = forms[0]
+    const values = async (form: Form = own) => {
+      const answer = await read(world, form, 'score', person)
+      return answer.status === 204 ? [] : answer.json.map((one: { value: number }) => one.value)
+    }
+    for (const [, form] of forms) expect(await values(form)).toEqual([])
+    await given(inside, person, [scoreOf('sleep', 11)])
+    for (const [, form] of forms) expect(await values(form)).toEqual([0.5])
+    for (const [, form] of forms) expect(await values(form)).toEqual([0.5])
+    await change(`update service.derived set body = replace(body, '"value":0.5', '"value":0.25')`)
+    for (const [, form] of forms) expect(await values(form)).toEqual([0.25])
+    await given(inside, person, [scoreOf('sleep', 12)])
+    for (const [, form] of forms) expect(await values(form)).toEqual([0.5, 0.25])
+    await change('delete from service.derived')
+    for (const [, form] of forms) expect(await values(form)).toEqual([])
+  })
+
+  test('of a name that was erased and registered anew is the new one’s', async ({ world, inside }) => {
+    const person = await newPerson(world)
+    await given(inside, person, [scoreOf('sleep', 11)])
+    expect(shown(await read(world, forms[1][1], 'score', person))).toEqual(['sleep 11'])
+    const body = [person.externalId]
+    await call(world, '/api/v1/profile', { method: 'DELETE', auth: person.account, body })
+    expect((await read(world, forms[1][1], 'score', person)).status).toBe(404)
+
+    const again = await newPerson(world, person)
+
+    expect(shown(await read(world, forms[1][1], 'score', again))).toEqual([])
+    await given(inside, again, [scoreOf('sleep', 12)])
+    expect(shown(await read(world, forms[1][1], 'score', again))).toEqual(['sleep 12'])
+  })
+
   test('is compressed for who accepts that', async ({ world, inside }) => {
     const person = await newPerson(world)
     await given(

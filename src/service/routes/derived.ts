@@ -6,9 +6,9 @@ import { parseInstant } from '../../contract/instant.ts'
 import type { OperationName } from '../../contract/operations.ts'
 import { scoreAnswerSchema, scoreQuerySchema } from '../../contract/score.ts'
 import { trendAnswerSchema, trendQuerySchema } from '../../contract/trend.ts'
-import { unknownProfile } from '../refusal.ts'
+import { unauthorized, unknownProfile } from '../refusal.ts'
 import { type Answer, defineRoute, type RouteDefinition } from '../route.ts'
-import { type DerivedFilter, type DerivedKind, type ReadWindow, readDerived, readDerivedOf } from '../store/reads.ts'
+import type { DerivedFilter, DerivedKind, ReadWindow } from '../store/reads.ts'
 
 /** What a query of any of the five kinds may hold; each kind's own schema says which of it. */
 type DerivedQuery = {
@@ -81,7 +81,9 @@ export const derivedRoutes: RouteDefinition[] = kinds.flatMap(({ kind, words, ow
     query,
     answers: { 200: z.array(answer), 204: null },
     async run({ room, profileId, query }) {
-      return answerWith(await readDerived(room.pool, { profileId, kind, filter: filterOf(query) }))
+      const found = await room.derived.read({ of: { profileId }, kind, filter: filterOf(query) })
+      if (found === 'unknown') throw unauthorized()
+      return answerWith(found)
     },
   }),
   defineRoute({
@@ -90,15 +92,15 @@ export const derivedRoutes: RouteDefinition[] = kinds.flatMap(({ kind, words, ow
     query,
     answers: { 200: z.array(answer), 204: null },
     async run({ room, accountId, externalId, query }) {
-      const text = await readDerivedOf(room.pool, { accountId, externalId, kind, filter: filterOf(query) })
-      if (text === 'unknown') throw unknownProfile()
-      return answerWith(text)
+      const found = await room.derived.read({ of: { accountId, externalId }, kind, filter: filterOf(query) })
+      if (found === 'unknown') throw unknownProfile()
+      return answerWith(found)
     },
   }),
 ])
 
-function answerWith(text: string | undefined): Answer {
-  return text === undefined ? { status: 204 } : { status: 200, text }
+function answerWith(found: Buffer | undefined): Answer {
+  return found === undefined ? { status: 204 } : { status: 200, bytes: found }
 }
 
 /** `types` stands for `name` and `categories` for `category` wherever the latter are known, and may be mixed with them. */
