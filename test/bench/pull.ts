@@ -1,0 +1,157 @@
+import pg from 'pg'
+import { streams } from '../../config/streams.ts'
+import { changedPerProfile, firstDay, pulledStreams, recordsPerProfile } from './canned.ts'
+import { type PlainPull, runCeiling } from './ceiling.ts'
+import { type Engines, startEngines } from './engines.ts'
+import {
+  alternate,
+  type Contestant,
+  type Measure,
+  median,
+  type RoundOptions,
+  ratioOf,
+  rounded,
+  spreadOf,
+} from './measure.ts'
+import { runNaive } from './naive.ts'
+import { fillWarehouse, openSubject, people } from './subject.ts'
+import { type FastUpstream, startFastUpstream } from './upstream.ts'
+
+/**
+ * A cold pull of 2,000 profiles × 5 streams × 30 days on both engines, and the same read again with two records in a
+ * hundred changed; beside them the ceiling and the naive way, in alternating rounds.
+ */
+export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
+  const engines = await startEngines()
+  const upstream = await startFastUpstream()
+  try {
+    say(`  ${engines.versions}`)
+    const world = { engines, upstream, profiles: quick ? 400 : 2000, reread: new Map<string, number[]>(), written: [] }
+    const figures = await alternate(contestantsOf(world), { rounds: quick ? 3 : 5, say })
+    for (const [name, values] of [...figures, ...world.reread])
+      say(`  ${name.padEnd(28)} ${spreadOf(values)} records/s`)
+    return measuresOf(new Map([...figures, ...world.reread]), world.written)
+  } finally {
+    await upstream.close()
+    await engines.close()
+  }
+}
+
+type World = {
+  engines: Engines
+  upstream: FastUpstream
+  profiles: number
+  /** Records a second of the second reading, by engine. */
+  reread: Map<string, number[]>
+  /** Rows of record tables that were physically written while reading again, per record read. */
+  written: number[]
+}
+
+function contestantsOf(world: World): Contestant[] {
+  const { engines } = world
+  const { redisUrl } = engines
+  const plain = { name: 'ceiling', measure: () => inDatabase(world, (of) => runCeiling(of)) }
+  const postgres = { name: 'Postgres engine', measure: () => pullOurs(world, 'Postgres engine', undefined) }
+  if (redisUrl === undefined) return [plain, postgres]
+  return [
+    plain,
+    { name: 'Redis', measure: () => pullOurs(world, 'Redis', redisUrl) },
+    postgres,
+    // A tenth of the profiles: it is a rate, and all of them would take minutes.
+    { name: 'naive', measure: () => inDatabase(world, (of) => runNaive({ ...of, redisUrl }), 0.1) },
+  ]
+}
+
+async function inDatabase(world: World, work: (of: PlainPull) => Promise<number>, share = 1): Promise<number> {
+  const databaseUrl = await world.engines.database()
+  await world.engines.settle()
+  const window = { startAt: new Date(firstDay(Date.now())).toISOString(), endAt: new Date().toISOString() }
+  const externalIds = people(Math.ceil(world.profiles * share))
+  const value = await work({ databaseUrl, upstreamUrl: world.upstream.url, externalIds, window })
+  await world.engines.drop(databaseUrl)
+  return value
+}
+
+async function pullOurs(world: World, name: string, redisUrl: string | undefined): Promise<number> {
+  const { engines, upstream, profiles } = world
+  const databaseUrl = await engines.database()
+  const queueUrl = redisUrl ?? (await engines.database())
+  await fillWarehouse(databaseUrl, people(profiles))
+  await upstream.set({ changed: false })
+  const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url })
+  await engines.settle()
+  const cold = await subject.run('sync', { streams: pulledStreams })
+  expectRows(cold.run.rowsWritten, profiles * recordsPerProfile)
+  await subject.close() // Postgres counts what a connection wrote when that connection ends
+
+  await upstream.set({ changed: true })
+  const second = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url })
+  await engines.settle()
+  const before = await countWrites(databaseUrl)
+  const range = { from: firstDay(Date.now()), to: Date.now() }
+  const again = await second.run('backfill', { ...range, streams: pulledStreams, again: true })
+  expectRows(again.run.rowsWritten, profiles * changedPerProfile)
+  const rates = world.reread.get(`${name}, read again`) ?? []
+  world.reread.set(`${name}, read again`, [...rates, again.run.rowsRead / again.seconds])
+  await second.close()
+  world.written.push(((await countWrites(databaseUrl)) - before) / again.run.rowsRead)
+  await engines.drop(databaseUrl)
+  if (!redisUrl) await engines.drop(queueUrl)
+  return cold.run.rowsRead / cold.seconds
+}
+
+function expectRows(found: number, expected: number): void {
+  if (found !== expected) throw new Error(`measure pull: ${found} rows were written, not ${expected}`)
+}
+
+/** By Postgres's own count of inserted, updated and deleted rows, history left aside. */
+async function countWrites(databaseUrl: string): Promise<number> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const tables = streams.map((stream) => stream.table)
+  const { rows } = await client.query(
+    `select sum(n_tup_ins + n_tup_upd + n_tup_del)::float8 as n from pg_stat_user_tables
+     where schemaname = 'vitalsync' and relname = any($1)`,
+    [tables],
+  )
+  await client.end()
+  return rows[0].n
+}
+
+function measuresOf(figures: ReadonlyMap<string, number[]>, written: readonly number[]): Measure[] {
+  const value = (name: string) => rounded(median(figures.get(name) ?? []))
+  const against = (ours: string, theirs: string, goal: number | null): Measure => {
+    const ratio = rounded(ratioOf(figures, ours, theirs))
+    const holds = goal === null ? null : ratio >= goal
+    const name = theirs === 'ceiling' || theirs === 'naive' ? `cold pull, ${ours}` : `pull, ${ours}`
+    return {
+      name,
+      value: value(ours),
+      unit: 'records/s',
+      ratio,
+      against: theirs,
+      goal: goal && `≥ ${goal}`,
+      holds,
+    } as Measure
+  }
+  const share = rounded(median(written))
+  const measures = [
+    ...(figures.has('Redis')
+      ? [against('Redis', 'ceiling', 0.6), against('Redis', 'naive', 10), against('Redis, read again', 'Redis', 1)]
+      : []),
+    against('Postgres engine', 'ceiling', 0.35),
+    against('Postgres engine, read again', 'Postgres engine', 1),
+  ]
+  return [
+    ...measures,
+    {
+      name: 'pull, read again: rows written',
+      value: share,
+      unit: 'rows per record read',
+      ratio: share,
+      against: 'records read',
+      goal: '≤ 0.025',
+      holds: share <= 0.025,
+    },
+  ]
+}

@@ -1,0 +1,50 @@
+import { type Measure, machine, type Round } from './measure.ts'
+
+/**
+ * `npm run bench` for everything, `npm run bench -- NAME …` for some, `-- --quick --json` for one JSON object within five
+ * minutes. Every figure is compared with something measured in the same run on the same machine.
+ */
+const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () => Promise<Round> }>> = {
+  pull: { about: 'cold pull and reading again, on both engines', quick: true, load: () => import('./pull.ts') },
+}
+
+const words = process.argv.slice(2)
+const quick = words.includes('--quick')
+const json = words.includes('--json')
+const named = words.filter((word) => !word.startsWith('--'))
+const unknown = [...named.filter((name) => !(name in rounds)), ...words.filter((word) => isUnknownFlag(word))]
+if (unknown.length > 0) {
+  const list = Object.entries(rounds).map(([name, { about }]) => `  ${name.padEnd(12)} ${about}`)
+  process.stderr.write(`bench: no ${unknown.join(', ')}. There are, with --quick and --json:\n${list.join('\n')}\n`)
+  process.exit(2)
+}
+
+function isUnknownFlag(word: string): boolean {
+  return word.startsWith('--') && word !== '--quick' && word !== '--json'
+}
+
+const say = (line: string) => (json ? process.stderr : process.stdout).write(`${line}\n`)
+say(`vitalsync bench${quick ? ', quick' : ''}\n  ${await machine()}`)
+const measures: Measure[] = []
+let failed = false
+for (const [name, { about, load, quick: inQuick }] of Object.entries(rounds)) {
+  if (named.length > 0 ? !named.includes(name) : quick && !inQuick) continue
+  say(`\n${name}: ${about}`)
+  const startedAt = performance.now()
+  try {
+    measures.push(...(await (await load()).run({ quick, say })))
+  } catch (error) {
+    failed = true
+    say(`  ${name} could not be measured: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+  }
+  say(`  took ${Math.round((performance.now() - startedAt) / 1000)} s`)
+}
+if (json) process.stdout.write(`${JSON.stringify({ measures })}\n`)
+else for (const measure of measures) say(lineOf(measure))
+process.exit(failed ? 1 : 0)
+
+function lineOf({ name, value, unit, ratio, against, goal, holds }: Measure): string {
+  const verdict = holds === null ? '  ' : holds ? 'ok' : 'NO'
+  const beside = ratio === null ? '' : `${ratio} × ${against}`
+  return `${verdict} ${name.padEnd(44)} ${value.toLocaleString('en-US').padStart(12)} ${unit.padEnd(22)} ${beside} ${goal === null ? '' : `(goal ${goal})`}`
+}
