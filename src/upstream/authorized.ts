@@ -41,8 +41,12 @@ export function createAuthorized(parts: {
   async function signed<T>(signing: Signing, call: UnsignedCall<T>): Promise<T> {
     const held = keeper.get(signing.name, 0, { externalId: signing.externalId, signal: call.signal })
     const token = held instanceof Promise ? await held : held
+    const { scheme, externalId = call.externalId ?? '' } = signing
     try {
-      return await send(signing, token, call)
+      const identity = ['authorization', `${scheme} ${token.secret}`]
+      const answered = await caller({ ...call, identity, secrets: [token.secret, externalId] })
+      keeper.accepted(signing.name, token)
+      return answered
     } catch (error) {
       if (!isRefused(error)) throw error
       return afterRefusal(signing, token, call)

@@ -150,10 +150,8 @@ function interpreted<T>(call: Call<T>, answered: Answered): T {
 }
 
 function headersOf(call: Call<unknown>): string[] {
-  const headers = ['accept', 'application/json']
-  if (call.body !== undefined) headers.push('content-type', 'application/json')
-  if (call.identity !== undefined) headers.push(...call.identity)
-  return headers
+  const { identity = [] } = call
+  return call.body === undefined ? [...identity] : [...identity, 'content-type', 'application/json']
 }
 
 function resultOf(answer: HttpAnswer | TransportTrouble): number | string {

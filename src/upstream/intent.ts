@@ -91,7 +91,7 @@ function ofStatus(answer: HttpAnswer, circumstances: Circumstances): Intent {
   return { kind: 'give-up', problem: refusal(answer, circumstances) }
 }
 
-function refusal({ status, text }: HttpAnswer, { operation, secrets }: Circumstances): Problem {
+function refusal({ status, body }: HttpAnswer, { operation, secrets }: Circumstances): Problem {
   const did = `call ${operation}`
   if (status === 404) return new NotThere(`${did}: not known upstream`)
   if (status === 410) {
@@ -104,7 +104,7 @@ function refusal({ status, text }: HttpAnswer, { operation, secrets }: Circumsta
       hint: 'Redirects are not followed, for they would carry the token along. Set UPSTREAM_URL to the final address.',
     })
   }
-  const { title, details } = scrubbedDetails(text, secrets)
+  const { title, details } = scrubbedDetails(body.toString('utf8'), secrets)
   const words = [
     title,
     ...details.slice(0, 3).flatMap(({ path, reasons }) => reasons.map((r) => `${path} ${r}`.trim())),

@@ -6,7 +6,7 @@ export function answerOf<S extends z.ZodType>(schema: S): (answered: Answered) =
 export function answerOf(schema: undefined): (answered: Answered) => unknown
 export function answerOf(schema: z.ZodType | undefined): (answered: Answered) => unknown {
   return ({ answer }) => {
-    const value = jsonOf(answer.text)
+    const value = jsonOf(answer.body.toString('utf8'))
     if (schema === undefined) return value
     const { data, error } = schema.safeParse(value ?? {})
     if (error === undefined) return data
@@ -16,7 +16,7 @@ export function answerOf(schema: z.ZodType | undefined): (answered: Answered) =>
 
 /** The stored list, as the tag uploads answer it; nothing needs it, so whatever came is taken. */
 export function listOf({ answer }: Answered): readonly unknown[] {
-  const value = jsonOf(answer.text)
+  const value = jsonOf(answer.body.toString('utf8'))
   return Array.isArray(value) ? value : value === undefined ? [] : [value]
 }
 

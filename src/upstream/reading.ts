@@ -1,6 +1,7 @@
 import type { Answered } from './call.ts'
 import type { Fields, OddRecord, Reading, ReadRecord } from './client.ts'
-import { ListScanner } from './records.ts'
+import { type QuickCheck, quickChecks } from './quick-check.ts'
+import { boundsOf, ListScanner } from './records.ts'
 import { httpDateMs } from './retry-after.ts'
 import { type SnapshotStream, type Stream, type StreamName, snapshotStreams, streams } from './streams.ts'
 import type { TextSink } from './transport.ts'
@@ -10,29 +11,54 @@ export class Gathering implements TextSink {
   readonly records: ReadRecord[] = []
   readonly odd: OddRecord[] = []
   private readonly stream: Stream
-  private readonly scanner: ListScanner
+  private readonly quick: QuickCheck
+  private scanner: ListScanner | undefined
 
   constructor(stream: StreamName) {
     this.stream = streams[stream]
-    this.scanner = new ListScanner((raw) => this.take(raw))
+    this.quick = quickChecks[stream]
   }
 
   push(text: string): void {
+    this.scanner ??= new ListScanner((raw) => this.take(raw))
     this.scanner.push(text)
   }
 
   end(): void {
-    this.scanner.end()
+    this.scanner?.end()
   }
 
-  /** Sorts one record out: it fits, or it is odd; it never costs its neighbours. */
+  /** A list that came whole: parsed at once, its elements cut out of the bytes as they came. */
+  takeList(body: Buffer): void {
+    const text = body.toString('utf8')
+    const values = parsed(text)
+    const bounds = Array.isArray(values) ? boundsOf(body) : []
+    if (!Array.isArray(values) || (values.length > 0 && bounds.length !== 2 * values.length)) {
+      // Broken somewhere: what is whole in itself is saved one by one, or the scanner says why nothing can be.
+      this.push(text)
+      this.end()
+      return
+    }
+    // In plain ASCII a byte is a character, and a piece of the text costs next to nothing.
+    const ascii = text.length === body.length
+    for (let index = 0; index < values.length; index += 1) {
+      const start = bounds[2 * index] ?? 0
+      const end = bounds[2 * index + 1] ?? 0
+      this.sort(tight(ascii ? text.slice(start, end) : body.toString('utf8', start, end)), values[index])
+    }
+  }
+
   take(raw: string): void {
-    const fields = parsed(raw)
+    this.sort(raw, parsed(raw))
+  }
+
+  /** It fits, or it is odd; it never costs its neighbours. */
+  private sort(raw: string, fields: unknown): void {
     if (fields === undefined) {
       this.odd.push({ path: '', reason: 'not JSON', raw })
     } else if (!isFields(fields)) {
       this.odd.push({ path: '', reason: 'not an object', raw })
-    } else if (this.stream.quick(fields)) {
+    } else if (this.quick(fields)) {
       this.records.push({ raw, fields })
     } else {
       this.takeSlowly(raw, fields)
@@ -58,7 +84,7 @@ function wordsOf(issue: { code?: string | undefined; message: string }): string 
 export function readingOf(stream: StreamName, { answer, sentAtMs }: Answered): Reading {
   const serverMs = httpDateMs(answer.date)
   const gathering = answer.sink instanceof Gathering ? answer.sink : new Gathering(stream)
-  gather(stream, gathering, answer.sink === undefined ? answer.text : undefined)
+  gather(stream, gathering, answer.sink === undefined ? answer.body : undefined)
   return {
     records: gathering.records,
     odd: gathering.odd,
@@ -67,14 +93,14 @@ export function readingOf(stream: StreamName, { answer, sentAtMs }: Answered): R
   }
 }
 
-function gather(stream: StreamName, gathering: Gathering, whole: string | undefined): void {
-  if (whole !== undefined && isBlank(whole)) return
-  if (whole === undefined || !isSnapshot(stream)) {
-    if (whole !== undefined) gathering.push(whole)
-    gathering.end()
-    return
-  }
-  const raw = whole.trim()
+function gather(stream: StreamName, gathering: Gathering, whole: Buffer | undefined): void {
+  if (whole === undefined) gathering.end()
+  else if (isBlank(whole)) return
+  else if (isSnapshot(stream)) gatherOne(gathering, whole.toString('utf8').trim())
+  else gathering.takeList(whole)
+}
+
+function gatherOne(gathering: Gathering, raw: string): void {
   if (raw === '[]' || raw === 'null') return
   if (!isFields(parsed(raw))) throw new SyntaxError('it is no object')
   gathering.take(raw)
@@ -85,8 +111,14 @@ export function isSnapshot(stream: StreamName): stream is SnapshotStream {
 }
 
 /** 204, an empty body, and a body of white space are all the same: nothing there. */
-function isBlank(text: string): boolean {
-  return text.length === 0 || (text.length < 100 && text.trim() === '')
+function isBlank(body: Buffer): boolean {
+  return body.length === 0 || (body.length < 100 && body.toString('utf8').trim() === '')
+}
+
+const SPACE = 32
+
+function tight(raw: string): string {
+  return raw.charCodeAt(0) > SPACE && raw.charCodeAt(raw.length - 1) > SPACE ? raw : raw.trim()
 }
 
 function parsed(raw: string): unknown {

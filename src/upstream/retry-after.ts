@@ -20,9 +20,11 @@ function bounded(ms: number): number {
   return Math.max(0, Math.min(ms, WAIT_LONGEST_MS))
 }
 
-/** Milliseconds of an HTTP date, undefined where it is none. */
+let lastDate = { header: '', ms: Number.NaN }
+
+/** Milliseconds of an HTTP date, undefined where it is none. Answers of one second bear one date: it is read once. */
 export function httpDateMs(header: string | undefined): number | undefined {
   if (header === undefined) return undefined
-  const ms = Date.parse(header)
-  return Number.isNaN(ms) ? undefined : ms
+  if (header !== lastDate.header) lastDate = { header, ms: Date.parse(header) }
+  return Number.isNaN(lastDate.ms) ? undefined : lastDate.ms
 }

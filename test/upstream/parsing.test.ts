@@ -3,10 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { Rejected } from '../../src/errors.ts'
 import { cutBatches, faultsByIndex, textOf } from '../../src/upstream/batches.ts'
 import { eachPage } from '../../src/upstream/pages.ts'
+import { quickChecks } from '../../src/upstream/quick-check.ts'
+import { Gathering } from '../../src/upstream/reading.ts'
 import { ListScanner } from '../../src/upstream/records.ts'
 import { retryAfterMs } from '../../src/upstream/retry-after.ts'
 import { scrub } from '../../src/upstream/scrub.ts'
-import { streams } from '../../src/upstream/streams.ts'
+import { type StreamName, streams } from '../../src/upstream/streams.ts'
 import { HOUR } from '../../src/window.ts'
 
 const space = fc.constantFrom('', ' ', '\n', '\t \r\n')
@@ -37,6 +39,11 @@ describe('cutting a list into records', () => {
           }
           pieces.push(text.slice(from))
 
+          const whole = new Gathering('demographics')
+          whole.takeList(Buffer.from(text))
+          const records = [...whole.records, ...whole.odd].map(({ raw }) => raw)
+
+          expect(records.toSorted()).toEqual(elements.map((element) => element.trim()).toSorted())
           expect(scan(pieces)).toEqual(elements.map((element) => element.trim()))
           expect(scan([text]).map((raw) => JSON.parse(raw))).toEqual(JSON.parse(text))
         },
@@ -114,7 +121,8 @@ describe('the quick check', () => {
     { maxKeys: 20 },
   )
 
-  test.for(Object.entries(streams))('of %s accepts only what the contract accepts', ([, { quick, schema }]) => {
+  test.for(Object.entries(streams))('of %s accepts only what the contract accepts', ([name, { schema }]) => {
+    const quick = quickChecks[name as StreamName]
     fc.assert(
       fc.property(record, (fields) => {
         if (quick(fields)) expect(schema.safeParse(fields).success, JSON.stringify(fields)).toBe(true)
@@ -125,17 +133,13 @@ describe('the quick check', () => {
 
   test('takes the ordinary record of every list, so that the slow way stays rare', () => {
     const day = { startDateTime: '2026-03-03T00:00:00+12:00', endDateTime: '2026-03-03T23:59:59.5Z' }
-    expect(streams.scores.quick({ type: 'sleep', value: 0.7, scoreDateTime: day.startDateTime, factors: [] })).toBe(
-      true,
-    )
-    expect(streams.biomarkers.quick({ type: 'steps', value: '12', ...day })).toBe(true)
-    expect(streams.archetypes.quick({ name: 'a', value: 'b', ordinality: 0, ...day })).toBe(true)
-    expect(streams.tags.quick({ type: 'event', name: 'a', startDateTime: day.startDateTime })).toBe(true)
-    expect(streams.comparisons.quick({ category: 'score', name: 'a', value: 1, isHigherBetter: true, ...day })).toBe(
-      true,
-    )
+    expect(quickChecks.scores({ type: 'sleep', value: 0.7, scoreDateTime: day.startDateTime, factors: [] })).toBe(true)
+    expect(quickChecks.biomarkers({ type: 'steps', value: '12', ...day })).toBe(true)
+    expect(quickChecks.archetypes({ name: 'a', value: 'b', ordinality: 0, ...day })).toBe(true)
+    expect(quickChecks.tags({ type: 'event', name: 'a', startDateTime: day.startDateTime })).toBe(true)
+    expect(quickChecks.comparisons({ category: 'score', name: 'a', value: 1, isHigherBetter: true, ...day })).toBe(true)
     const span = { trendStartDateTime: day.startDateTime, trendEndDateTime: day.endDateTime }
-    expect(streams.trends.quick({ category: 'score', name: 'a', data: [], ...span })).toBe(true)
+    expect(quickChecks.trends({ category: 'score', name: 'a', data: [], ...span })).toBe(true)
   })
 })
 
