@@ -1,0 +1,187 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Pool } from 'undici'
+import { openUpstream, type Upstream } from '../../src/upstream/client.ts'
+import { openGate } from '../../src/upstream/gate.ts'
+import { createLocalBoard } from '../../src/upstream/local-board.ts'
+import { createMemoryShelf } from '../../src/upstream/memory-shelf.ts'
+import { openTransport, transportDefaults } from '../../src/upstream/transport.ts'
+
+export type Measure = {
+  name: string
+  value: number
+  unit: string
+  ratio?: number
+  against?: string
+  goal?: number
+  holds?: boolean
+}
+
+type Rate = { perSecond: number; cpuMicros: number }
+
+const recordsPerAnswer = 10
+const path =
+  '/api/v1/profile/score/somebody?startDateTime=2026-03-01T00:00:00.000Z&endDateTime=2026-03-08T00:00:00.000Z'
+const window = { startAt: '2026-03-01T00:00:00.000Z', endAt: '2026-03-08T00:00:00.000Z' }
+
+/**
+ * Our client beside bare undici, in alternating rounds of one run, at 1, 16 and 64 connections. Bare undici sends the
+ * same requests and makes objects of the answers (`body.json()`); ours signs, keeps the budget, validates, and cuts out
+ * each record's text besides. How bare undici fares that never looks at the answer is shown too, without a goal.
+ */
+export async function run({ quick }: { quick: boolean }): Promise<Measure[]> {
+  const server = await startServer()
+  try {
+    const measures: Measure[] = []
+    for (const connections of [1, 16, 64]) {
+      measures.push(
+        ...(await compare(server.url, { connections, rounds: quick ? 11 : 21, roundMs: quick ? 200 : 1000 })),
+      )
+    }
+    return measures
+  } finally {
+    await server.close()
+  }
+}
+
+type Rates = { bytes: Rate[]; bare: Rate[]; client: Rate[] }
+type Plan = { connections: number; rounds: number; roundMs: number }
+
+async function compare(url: string, plan: Plan): Promise<Measure[]> {
+  const { connections } = plan
+  const pool = new Pool(url, { connections, pipelining: 1, allowH2: false })
+  const ours = openOurs(url, connections)
+  const ask = () => pool.request({ method: 'GET', path, headers: { authorization: 'account canned' } })
+  const bytes = async () => {
+    const text = await (await ask()).body.text()
+    if (text.length === 0) throw new Error('bench client: an empty answer')
+  }
+  const bare = async () => {
+    const records = await (await ask()).body.json()
+    if (!Array.isArray(records) || records.length !== recordsPerAnswer) throw new Error('bench client: no records')
+  }
+  const client = async () => {
+    const { records } = await ours.upstream.read(
+      'scores',
+      { profileId: '1', externalId: 'somebody', window },
+      { lane: 'nightly' },
+    )
+    if (records.length !== recordsPerAnswer) throw new Error('bench client: records are missing')
+  }
+  const rates: Rates = { bytes: [], bare: [], client: [] }
+  await measure(bytes, plan)
+  await measure(bare, plan)
+  await measure(client, plan)
+  for (let round = 0; round < plan.rounds; round += 1) {
+    rates.bytes.push(await measure(bytes, plan))
+    rates.bare.push(await measure(bare, plan))
+    rates.client.push(await measure(client, plan))
+  }
+  await ours.close()
+  await pool.close()
+  return measuresOf(connections, rates)
+}
+
+function openOurs(url: string, connections: number): { upstream: Upstream; close(): Promise<void> } {
+  const clock = Date.now
+  const sleep = async (ms: number, signal?: AbortSignal) => void (await delay(ms, undefined, signal ? { signal } : {}))
+  const limits = { requestsPerSecond: Number.POSITIVE_INFINITY, inFlight: 1024 }
+  const budget = openGate({ board: createLocalBoard(clock), limits, member: 'bench', clock, sleep })
+  const upstream = openUpstream({
+    url,
+    credentials: { clientId: 'bench', clientSecret: 'bench' },
+    shelf: createMemoryShelf(clock),
+    budget,
+    clock,
+    random: Math.random,
+    sleep,
+    transport: openTransport(url, { ...transportDefaults, connections }),
+  })
+  return {
+    upstream,
+    async close() {
+      await upstream.close()
+      await budget.close()
+    },
+  }
+}
+
+/** As many workers as there are connections, each with one request under way, for one round. */
+async function measure(request: () => Promise<void>, { connections, roundMs }: Plan): Promise<Rate> {
+  let done = 0
+  const cpu = process.cpuUsage()
+  const startedAtMs = performance.now()
+  const worker = async () => {
+    while (performance.now() - startedAtMs < roundMs) {
+      await request()
+      done += 1
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, worker))
+  const seconds = (performance.now() - startedAtMs) / 1000
+  const { user, system } = process.cpuUsage(cpu)
+  return { perSecond: done / seconds, cpuMicros: (user + system) / done }
+}
+
+function measuresOf(connections: number, rates: Rates): Measure[] {
+  const ratios = rates.client.map(({ perSecond }, round) => perSecond / (rates.bare[round]?.perSecond ?? Number.NaN))
+  const cpuRatios = rates.client.map(({ cpuMicros }, round) => cpuMicros / (rates.bare[round]?.cpuMicros ?? Number.NaN))
+  const ratio = median(ratios)
+  return [
+    {
+      name: `client: requests at ${connections} connections`,
+      value: rateOf(rates.client),
+      unit: 'requests/s',
+      ratio: Number(ratio.toFixed(3)),
+      against: `bare undici with JSON, ${rateOf(rates.bare)} requests/s; unread, ${rateOf(rates.bytes)} requests/s`,
+      goal: 0.7,
+      holds: ratio >= 0.7,
+    },
+    {
+      name: `client: CPU per request at ${connections} connections`,
+      value: Number(cpuOf(rates.client)),
+      unit: 'µs',
+      ratio: Number(median(cpuRatios).toFixed(3)),
+      against: `bare undici with JSON, ${cpuOf(rates.bare)} µs; unread, ${cpuOf(rates.bytes)} µs`,
+    },
+  ]
+}
+
+function rateOf(rates: readonly Rate[]): number {
+  return Math.round(median(rates.map(({ perSecond }) => perSecond)))
+}
+
+function cpuOf(rates: readonly Rate[]): string {
+  return median(rates.map(({ cpuMicros }) => cpuMicros)).toFixed(1)
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+async function startServer(): Promise<{ url: string; close(): Promise<void> }> {
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('canned-server.ts', import.meta.url)), String(recordsPerAnswer)],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  )
+  const { value: url } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
+  if (typeof url !== 'string') throw new Error('bench client: the canned server did not start')
+  return {
+    url,
+    async close() {
+      const gone = once(child, 'exit')
+      child.stdin.end()
+      await gone
+    },
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  console.log(JSON.stringify({ measures: await run({ quick: process.argv.includes('--quick') }) }, null, 2))
+}
