@@ -34,6 +34,10 @@ export function intersect(a: readonly Span[], b: readonly Span[]): Span[] {
   return subtract(left, subtract(left, b))
 }
 
+/** Spans as the ledger's JSON has them: pairs of milliseconds, null for an end that is open. */
+export const spansOf = (pairs: ReadonlyArray<readonly [number | null, number | null]> | null): Span[] =>
+  (pairs ?? []).map(([from, to]) => ({ from: from ?? Number.NEGATIVE_INFINITY, to: to ?? Number.POSITIVE_INFINITY }))
+
 export function lengthOf(spans: readonly Span[]): number {
   return spans.reduce((sum, span) => sum + (span.to - span.from), 0)
 }

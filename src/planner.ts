@@ -36,7 +36,8 @@ function cut(span: Span, sizeMs: number): Span[] {
   return windows
 }
 
-export type RecentReading = { readonly from: number; readonly to: number; readonly sentAtMs: number }
+/** A reading of the last hour. `crossing` names the records it held that reach beyond its window, by `Row.name`. */
+export type RecentReading = Span & { readonly sentAtMs: number; readonly crossing: readonly number[] }
 
 /** What the ledger knows of a profile's stream at the moment of commit, its row locked. */
 export type LedgerState = {
@@ -48,6 +49,9 @@ export type LedgerState = {
 
 export type Arrival = {
   readonly span: Span
+  /** The answer speaks of everything there is, whatever its window: a snapshot. */
+  readonly whole: boolean
+  readonly crossing: readonly number[]
   readonly sentAtMs: number
   readonly serverAtMs: number | undefined
   readonly generation: number
@@ -59,8 +63,9 @@ export type Verdict =
   | { readonly kind: 'too-old' }
   | {
       readonly kind: 'admitted'
-      /** Newer readings that touched the same time: rows whose period touches one of them are theirs, not ours. */
+      /** Newer readings of the same time or its edges: what they held is theirs, not ours. See `isTheirs`. */
       readonly newer: readonly RecentReading[]
+      /** Nothing where a newer reading overlaps: then this one cannot speak for its whole window. */
       readonly covers: readonly Span[]
       /** Whether what is missing from this reading may be marked gone. */
       readonly complete: boolean
@@ -70,21 +75,35 @@ export type Verdict =
 /** How long a reading may be on its way. Newer readings are remembered for this long. */
 export const READING_AGE_MAX_MS = 60 * 60 * 1000
 
+/**
+ * Which records a reading must have held if they were there, whatever upstream means by a record that "touches" a
+ * window: those wholly inside it. Of others, neighbours may hold the same one, or neither.
+ */
+export const isInside = (record: Span, window: Span): boolean =>
+  record.from >= window.from && record.from < window.to && record.to <= window.to
+
+/** Whether a newer reading has spoken about this record, so that an older one must not. */
+export const isTheirs = (record: Span & { readonly name: number }, newer: readonly RecentReading[]): boolean =>
+  newer.some((read) => isInside(record, read) || read.crossing.includes(record.name))
+
 /** Decides what a reading may do to the warehouse. Pure: the promises about order and coverage are kept here. */
 export function judge(arrival: Arrival, ledger: LedgerState, nowMs: number): Verdict {
-  if (arrival.sentAtMs < nowMs - READING_AGE_MAX_MS) return { kind: 'too-old' }
+  const { whole, sentAtMs, crossing } = arrival
+  if (sentAtMs < nowMs - READING_AGE_MAX_MS) return { kind: 'too-old' }
   const { from, to } = arrival.span
-  const newer = ledger.recent.filter((read) => read.sentAtMs > arrival.sentAtMs && read.from <= to && from <= read.to)
-  const kept = ledger.recent.filter(
-    (read) =>
-      read.sentAtMs >= nowMs - READING_AGE_MAX_MS && !(read.from >= from && read.to <= to && newer.length === 0),
+  const newer = ledger.recent.filter(
+    (read) => read.sentAtMs > sentAtMs && (whole || (read.from <= to && from <= read.to)),
   )
+  const overtaken = newer.some((read) => whole || (read.from < to && from < read.to))
+  const isAnswered = (read: RecentReading) =>
+    read.sentAtMs <= sentAtMs && (whole || (read.from >= from && read.to <= to && newer.length === 0))
+  const kept = ledger.recent.filter((read) => read.sentAtMs >= nowMs - READING_AGE_MAX_MS && !isAnswered(read))
   return {
     kind: 'admitted',
     newer,
-    covers: settledPart(arrival, ledger),
-    complete: newer.length === 0,
-    recent: [...kept, { from, to, sentAtMs: arrival.sentAtMs }],
+    covers: overtaken ? [] : settledPart(arrival, ledger),
+    complete: !overtaken,
+    recent: [...kept, { from, to, sentAtMs, crossing }],
   }
 }
 

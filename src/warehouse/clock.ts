@@ -6,7 +6,7 @@ import { type Pool, unreachable } from './pool.ts'
 export const SKEW_MAX_MS = 30 * SECOND
 
 export type DatabaseClock = {
-  /** Milliseconds since 1970 by the database's clock, as last measured. */
+  /** Whole milliseconds since 1970 by the database's clock, as last measured. */
   now(): number
   skewMs(): number
   close(): void
@@ -44,7 +44,7 @@ export async function startDatabaseClock(
   }
   const timer = setInterval(measure, MINUTE)
   timer.unref()
-  return { now: () => Date.now() + skewMs, skewMs: () => skewMs, close: () => clearInterval(timer) }
+  return { now: () => Math.floor(Date.now() + skewMs), skewMs: () => skewMs, close: () => clearInterval(timer) }
 }
 
 class ClockSkewed extends EngineUnreachable {}

@@ -1,8 +1,9 @@
-import { judge, type LedgerState, type Verdict } from '../planner.ts'
+import { spansOf } from '../coverage.ts'
+import { isTheirs, judge, type LedgerState, type RecentReading, type Verdict } from '../planner.ts'
 import type { PulledStream } from '../stream.ts'
 import { binaryArray } from './binary-arrays.ts'
 import type { Tx } from './pool.ts'
-import { digestOf, type OddRecord, type Row, type SourceRecord } from './rows.ts'
+import { crossingOf, digestOf, type OddRecord, periodOf, type Row, type SourceRecord, shortNameOf } from './rows.ts'
 import { type GroupedReading, storeParameters, storeStatement } from './statements.ts'
 
 /** One answer of upstream for one window of one stream of one profile, on its way into the warehouse. */
@@ -78,6 +79,8 @@ function verdictOf(pending: Prepared, state: LedgerState | undefined, nowMs: num
   return judge(
     {
       span: request.window,
+      whole: request.stream.kind === 'snapshot',
+      crossing: crossingOf(pending.rows, request.window),
       sentAtMs: request.sentAtMs,
       serverAtMs: request.serverAtMs,
       generation: request.generation,
@@ -90,21 +93,25 @@ function verdictOf(pending: Prepared, state: LedgerState | undefined, nowMs: num
 
 function toGrouped(pending: Prepared, verdict: Admitted['verdict']): GroupedReading {
   const { request, rows } = pending
-  const owned = (row: Row) => {
-    const from = (row.startMicros ?? Number.NEGATIVE_INFINITY) / 1000
-    const to = (row.endMicros ?? Number.POSITIVE_INFINITY) / 1000
-    return !verdict.newer.some((read) => read.from <= to && from <= read.to)
-  }
+  const { newer } = verdict
+  const ours = (row: Row) =>
+    request.stream.kind === 'windowed' && !isTheirs({ ...periodOf(row), name: shortNameOf(row) }, newer)
   return {
     profileId: request.profileId,
     fromMs: request.window.from,
     toMs: request.window.to,
     sentAtMs: request.sentAtMs,
-    rows: verdict.newer.length === 0 ? rows : rows.filter(owned),
+    rows: newer.length === 0 ? rows : rows.filter(ours),
     // What is missing is gone, unless a part of the answer could not be read.
     complete: verdict.complete && pending.odd.length === 0,
   }
 }
+
+/** A recent reading as the ledger keeps it: start, end, sent, and the names of what crossed its edges, if anything did. */
+type KeptReading = [number, number, number, number[]?]
+
+const toKept = ({ from, to, sentAtMs, crossing }: RecentReading): KeptReading =>
+  crossing.length === 0 ? [from, to, sentAtMs] : [from, to, sentAtMs, [...crossing]]
 
 /** Locks the ledger rows of the group, always in the same order, and says what they hold. */
 async function lockLedger(tx: Tx, group: readonly Prepared[]): Promise<Map<string, LedgerState>> {
@@ -135,8 +142,13 @@ async function lockLedger(tx: Tx, group: readonly Prepared[]): Promise<Map<strin
       {
         generation: row.generation,
         digestedAtMs: row.digested_at ?? Number.NEGATIVE_INFINITY,
-        digesting: ((row.digesting ?? []) as Array<[number, number]>).map(([from, to]) => ({ from, to })),
-        recent: (row.recent as Array<[number, number, number]>).map(([from, to, sentAtMs]) => ({ from, to, sentAtMs })),
+        digesting: spansOf(row.digesting),
+        recent: (row.recent as KeptReading[]).map(([from, to, sentAtMs, crossing = []]) => ({
+          from,
+          to,
+          sentAtMs,
+          crossing,
+        })),
       },
     ]),
   )
@@ -167,7 +179,7 @@ async function writeLedger(tx: Tx, admitted: readonly Admitted[]): Promise<void>
       binaryArray('text', spans.map(toMultirange)),
       binaryArray(
         'text',
-        admitted.map(({ verdict }) => JSON.stringify(verdict.recent.map((r) => [r.from, r.to, r.sentAtMs]))),
+        admitted.map(({ verdict }) => JSON.stringify(verdict.recent.map(toKept))),
       ),
       binaryArray(
         'timestamptz',
@@ -180,12 +192,17 @@ async function writeLedger(tx: Tx, admitted: readonly Admitted[]): Promise<void>
 export const toMultirange = (spans: ReadonlyArray<{ from: number; to: number }>): string =>
   `{${spans.map(({ from, to }) => `["${new Date(from).toISOString()}","${new Date(to).toISOString()}")`).join(',')}}`
 
+/**
+ * A refusal ends with a reading of its span. Windows shift from day to day, so one that was due for another try counts
+ * as ended when a part of it was read: if the rest is refused again, it is written down again.
+ */
 async function forgetRefusals(tx: Tx, admitted: readonly Admitted[]): Promise<void> {
   await tx.query({
     name: 'forget refusals',
     text: `delete from vitalsync.refusals f
       using unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as i(profile_id, stream, from_at, to_at)
-      where f.profile_id = i.profile_id and f.stream = i.stream and f.span <@ tstzrange(i.from_at, i.to_at)`,
+      where f.profile_id = i.profile_id and f.stream = i.stream and f.span && tstzrange(i.from_at, i.to_at)
+        and (f.span <@ tstzrange(i.from_at, i.to_at) or f.next_try_at <= clock_timestamp())`,
     values: [
       binaryArray(
         'int8',

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
 import { parseInstant } from '../contract/instant.ts'
+import type { Span } from '../coverage.ts'
+import { isInside } from '../planner.ts'
 import type { Column, PulledStream } from '../stream.ts'
 import type { Cell } from './binary-arrays.ts'
 
@@ -42,6 +44,7 @@ function toRow(stream: PulledStream, record: SourceRecord): Row | OddRecord {
     const found = pick(column, record.fields)
     const cell = toCell(column, found)
     if (cell === undefined || (cell === null && column.key)) return misfit(column, found, record.raw)
+    if (column.key && typeof cell === 'string' && cell.length > KEY_LENGTH_MAX) return misfit(column, found, record.raw)
     cells.push(cell)
     if (column.key) key += `${cell}\u0000`
     if (column.name === stream.startColumn) {
@@ -99,7 +102,13 @@ function misfit(column: Column, found: unknown, raw: string): OddRecord {
   return { path, reason, raw }
 }
 
-const kindOf = (column: Column) => (column.type === 'instant' ? 'a date-time that can be stored' : `a ${column.type}`)
+/** An index of Postgres holds no key of more than 2,700 bytes; nothing that names a record comes near this. */
+const KEY_LENGTH_MAX = 200
+
+function kindOf({ type, key }: Column): string {
+  if (type === 'instant') return 'a date-time that can be stored'
+  return key && type === 'text' ? `a text of at most ${KEY_LENGTH_MAX} characters` : `a ${type}`
+}
 
 const usual = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d)$/
 
@@ -112,6 +121,19 @@ export function toMicros(text: string): number | undefined {
   const micros = epochMs * 1000 + beyondMs
   return Number.isSafeInteger(micros) ? micros : undefined
 }
+
+/** The record's period in milliseconds; without bounds in streams that have none. */
+export const periodOf = (row: Row): Span => ({
+  from: row.startMicros === null ? Number.NEGATIVE_INFINITY : row.startMicros / 1000,
+  to: row.endMicros === null ? Number.POSITIVE_INFINITY : row.endMicros / 1000,
+})
+
+/** A short name for a record among those of one person and stream. */
+export const shortNameOf = (row: Row): number => digestOf(row.key).readInt32BE(0)
+
+/** The records that reach beyond the window they were read for: neighbouring readings may hold them too. */
+export const crossingOf = (rows: readonly Row[], window: Span): number[] =>
+  rows.filter((row) => row.startMicros !== null && !isInside(periodOf(row), window)).map(shortNameOf)
 
 /** The calendar day the record carries in its own offset, as an instant of that date in UTC. */
 function localDate(text: string): number | null {

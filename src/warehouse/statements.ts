@@ -75,11 +75,11 @@ select profile_id, count(*)::int as written
 from (select profile_id from stored union all select profile_id from vanished) touched group by profile_id`
 }
 
-/** Only records that lie wholly inside the window: whatever upstream means by "touches", those it must have sent. */
+/** The same as `isInside` of the planner, in SQL: of these records a reading that lacks them says that they are gone. */
 function insideWindow(stream: PulledStream): string {
   if (!stream.startColumn) return 'true'
   const end = stream.endColumn ? `coalesce(t.${stream.endColumn}, t.${stream.startColumn})` : `t.${stream.startColumn}`
-  return `t.${stream.startColumn} >= w.from_at and t.${stream.startColumn} < w.to_at and ${end} < w.to_at`
+  return `t.${stream.startColumn} >= w.from_at and t.${stream.startColumn} < w.to_at and ${end} <= w.to_at`
 }
 
 const arrayType: Record<Column['type'], ColumnType> = {
