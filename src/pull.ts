@@ -1,9 +1,13 @@
 import { NotThere, Rejected, RetryLater, Unanswered } from './errors.ts'
 import { add, type Counts, type JobContext, nothing } from './job.ts'
+import type { Stored } from './warehouse/commit.ts'
 import type { DueWindow, PlannedProfile } from './warehouse/ledger.ts'
 import { windowOf } from './window.ts'
 
-type Pulling = Pick<JobContext, 'upstream' | 'ledger' | 'writer' | 'signal' | 'lane' | 'lastAttempt' | 'settings'>
+type Pulling = Pick<
+  JobContext,
+  'upstream' | 'ledger' | 'writer' | 'signal' | 'lane' | 'lastAttempt' | 'waitsOver' | 'settings'
+>
 
 /**
  * Reads the due windows of one profile, a few at a time, and stores each as it comes. A window that upstream refuses is
@@ -40,21 +44,31 @@ const mostTelling = (failures: readonly unknown[]): unknown =>
   failures[0]
 
 async function pullWindow(profile: PlannedProfile, due: DueWindow, context: Pulling): Promise<Counts> {
-  const { stream, window, generation } = due
-  const asked = context.upstream.read(
-    stream.name,
-    { profileId: profile.profileId, externalId: profile.externalId, window: windowOf(window.from, window.to) },
-    { lane: context.lane, signal: context.signal },
-  )
-  const reading = await asked.catch((error: unknown) => refusalOf(error, context.lastAttempt))
-  if ('reason' in reading) {
-    const refusal = { profileId: profile.profileId, stream: stream.name, window, ...reading }
-    await context.ledger.refuse(refusal)
+  try {
+    const stored = await readAndStore(profile, due, context)
+    return { ...nothing, requests: 1, rowsRead: stored.read, rowsWritten: stored.written, refused: stored.odd }
+  } catch (error) {
+    const reason = refusalOf(error, context)
+    await context.ledger.refuse({
+      profileId: profile.profileId,
+      stream: due.stream.name,
+      window: due.window,
+      ...reason,
+    })
     return { ...nothing, requests: 1, refused: 1 }
   }
-  const stored = await context.writer.store({
+}
+
+async function readAndStore(
+  { profileId, externalId }: PlannedProfile,
+  { stream, window, generation }: DueWindow,
+  { upstream, writer, lane, signal }: Pulling,
+): Promise<Stored> {
+  const target = { profileId, externalId, window: windowOf(window.from, window.to) }
+  const reading = await upstream.read(stream.name, target, { lane, signal })
+  return writer.store({
     stream,
-    profileId: profile.profileId,
+    profileId,
     window,
     generation,
     sentAtMs: reading.sentAt.getTime(),
@@ -62,12 +76,13 @@ async function pullWindow(profile: PlannedProfile, due: DueWindow, context: Pull
     records: reading.records,
     odd: reading.odd,
   })
-  return { ...nothing, requests: 1, rowsRead: stored.read, rowsWritten: stored.written, refused: stored.odd }
 }
 
 /** What is written down as this window's own trouble; everything else is thrown. */
-function refusalOf(error: unknown, lastAttempt: boolean): { status: number | undefined; reason: string } {
+function refusalOf(error: unknown, context: Pulling): { status: number | undefined; reason: string } {
   if (error instanceof Rejected) return { status: error.status, reason: error.message }
-  if (error instanceof Unanswered && lastAttempt) return { status: undefined, reason: error.message }
+  // Given up by ourselves says nothing about the window.
+  const isOver = error instanceof Unanswered || (error instanceof RetryLater && context.waitsOver)
+  if (isOver && context.lastAttempt && !context.signal.aborted) return { status: undefined, reason: error.message }
   throw error
 }

@@ -1,8 +1,9 @@
-import type { Span } from '../coverage.ts'
+import { type Span, spansOf } from '../coverage.ts'
 import { dueWindows } from '../planner.ts'
 import type { PulledStream } from '../stream.ts'
+import { HOUR } from '../window.ts'
 import { createBatch } from './batch.ts'
-import type { Pool } from './pool.ts'
+import { type Pool, transaction } from './pool.ts'
 
 export type PlannedProfile = {
   readonly profileId: string
@@ -41,7 +42,7 @@ export type Ledger = {
   refuse(refusal: Refusal): Promise<void>
   /** The profile was dealt with: forgets its failure and computes when the sweep should look again. */
   finish(profileId: string, finished: { runId: string | undefined; job: string }): Promise<void>
-  /** Remembers why a job did not succeed. */
+  /** Remembers why a job did not succeed. The sweep leaves the profile alone for a while, longer each time. */
   fail(profileId: string, failure: { job: string; reason: string; hint: string | undefined }): Promise<void>
 }
 
@@ -49,11 +50,14 @@ const WINDOWS_PER_PLAN_MAX = 500
 
 type LedgerRow = {
   stream: string
-  covered: Array<[number, number]> | null
+  covered: Pairs
   generation: number
-  digesting: Array<[number, number]> | null
+  digesting: Pairs
   digested_at: number | null
+  /** When it was last read; before that, when the person was taken in. */
+  last_at: number
 }
+type Pairs = Parameters<typeof spansOf>[0]
 type PlanRow = {
   id: string
   external_id: string
@@ -79,10 +83,16 @@ export function openLedger(options: { pool: Pool; streams: readonly PulledStream
     finish: (profileId, finished) => finish({ profileId, ...finished }),
     async fail(profileId, failure) {
       await options.pool.query(
-        `insert into vitalsync.failures (profile_id, job, reason, hint, first_at, last_at)
-         select p.id, $2, $3, $4, clock_timestamp(), clock_timestamp() from vitalsync.profiles p where p.id = $1
-         on conflict (profile_id, job) do update set reason = excluded.reason, hint = excluded.hint,
-           attempts = failures.attempts + 1, last_at = excluded.last_at`,
+        `with noted as (
+           insert into vitalsync.failures as f (profile_id, job, reason, hint, first_at, last_at)
+           select p.id, $2, $3, $4, clock_timestamp(), clock_timestamp() from vitalsync.profiles p where p.id = $1
+           on conflict (profile_id, job) do update set reason = excluded.reason, hint = excluded.hint,
+             attempts = f.attempts + 1, last_at = excluded.last_at
+           returning attempts
+         )
+         update vitalsync.profiles p set due_at = greatest(p.due_at, clock_timestamp()
+             + least(interval '15 minutes' * power(2, least(noted.attempts - 1, 12)), interval '26 hours'))
+         from noted where p.id = $1`,
         [profileId, failure.job, failure.reason, failure.hint ?? null],
       )
     },
@@ -95,7 +105,11 @@ const toProfile = (row: PlanRow): PlannedProfile => ({
   state: row.state,
 })
 
-const toSpans = (pairs: Array<[number, number]> | null): Span[] => (pairs ?? []).map(([from, to]) => ({ from, to }))
+/**
+ * While upstream derives from what was pushed there is little use in reading it. But whoever pushes without end is
+ * always being derived from, and is read all the same when the last reading is this old.
+ */
+const UNREAD_MAX_MS = 6 * HOUR
 
 function dueOf(streams: readonly PulledStream[], row: PlanRow, request: PlanRequest): DueWindow[] {
   const ledger = new Map((row.ledger ?? []).map((entry) => [entry.stream, entry]))
@@ -106,11 +120,11 @@ function dueOf(streams: readonly PulledStream[], row: PlanRow, request: PlanRequ
       const entry = ledger.get(stream.name)
       if (!entry) return []
       const refused = (row.refused ?? []).filter(([name]) => name === stream.name).map(([, from, to]) => ({ from, to }))
-      const digesting = (entry.digested_at ?? 0) > request.nowMs ? toSpans(entry.digesting) : []
+      const isDigesting = (entry.digested_at ?? 0) > request.nowMs && entry.last_at > request.nowMs - UNREAD_MAX_MS
       const windows = dueWindows({
         wanted,
-        covered: request.again ? [] : toSpans(entry.covered),
-        blocked: [...refused, ...digesting],
+        covered: request.again ? [] : spansOf(entry.covered),
+        blocked: isDigesting ? [...refused, ...spansOf(entry.digesting)] : refused,
         sizeMs: stream.windowMs,
         windowsMax: WINDOWS_PER_PLAN_MAX,
       })
@@ -133,7 +147,8 @@ async function loadPlans(
     text: `select p.id, p.external_id, p.state, ${epochMs('p.wanted_from')} as wanted_from,
         (select json_agg(json_build_object('stream', l.stream, 'generation', l.generation,
             'covered', ${pairs('l.covered')}, 'digesting', ${pairs('l.digesting')},
-            'digested_at', ${epochMs("nullif(l.digested_at, '-infinity')")}))
+            'digested_at', ${epochMs("nullif(l.digested_at, '-infinity')")},
+            'last_at', ${epochMs('coalesce(l.read_at, p.added_at)')}))
           from vitalsync.ledger l where l.profile_id = p.id and l.stream = any($2)) as ledger,
         (select json_agg(json_build_array(f.stream, ${epochMs('lower(f.span)')}, ${epochMs('upper(f.span)')}))
           from vitalsync.refusals f where f.profile_id = p.id and f.next_try_at > clock_timestamp()) as refused
@@ -144,39 +159,54 @@ async function loadPlans(
   return ids.map((id) => byId.get(id))
 }
 
+/** Windows shift from day to day: a refusal takes over from those it overlaps, so that the pauses go on growing. */
 async function keepRefusal(pool: Pool, refusal: Refusal): Promise<void> {
   await pool.query(
-    `insert into vitalsync.refusals (profile_id, stream, span, status, reason, first_at, last_at, next_try_at)
-     select p.id, $2, tstzrange(to_timestamp($3::float8 / 1000), to_timestamp($4::float8 / 1000)), $5, $6, clock_timestamp(), clock_timestamp(),
-       clock_timestamp() + interval '15 minutes'
-     from vitalsync.profiles p where p.id = $1
-     on conflict (profile_id, stream, span) do update set status = excluded.status, reason = excluded.reason,
-       attempts = refusals.attempts + 1, last_at = excluded.last_at,
-       next_try_at = excluded.last_at + least(interval '15 minutes' * power(2, least(refusals.attempts, 12)), interval '7 days')`,
+    `with asked as (
+       select p.id, tstzrange(to_timestamp($3::float8 / 1000), to_timestamp($4::float8 / 1000)) as span
+       from vitalsync.profiles p where p.id = $1
+     ), former as (
+       delete from vitalsync.refusals f using asked a
+       where f.profile_id = a.id and f.stream = $2 and f.span && a.span returning f.attempts, f.first_at
+     ), tried as (
+       select coalesce(max(attempts), 0) + 1 as attempts, coalesce(min(first_at), clock_timestamp()) as first_at from former
+     )
+     insert into vitalsync.refusals (profile_id, stream, span, status, reason, attempts, first_at, last_at, next_try_at)
+     select a.id, $2, a.span, $5, $6, t.attempts, t.first_at, clock_timestamp(),
+       clock_timestamp() + least(interval '15 minutes' * power(2, least(t.attempts - 1, 12)), interval '7 days')
+     from asked a, tried t
+     on conflict (profile_id, stream, span) do update set attempts = excluded.attempts, last_at = excluded.last_at`,
     [refusal.profileId, refusal.stream, refusal.window.from, refusal.window.to, refusal.status ?? null, refusal.reason],
   )
 }
 
 type Finished = { readonly profileId: string; readonly runId: string | undefined; readonly job: string }
 
+/**
+ * When the sweep looks again: after the next nightly should have been there, or earlier, when a refused window may be
+ * asked for again, when what was pushed and not read since has been digested, or when something still waits.
+ */
 async function finishAll(pool: Pool, items: readonly Finished[]): Promise<undefined[]> {
-  await pool.query({
-    name: 'finish profiles',
-    text: `with input as (select * from unnest($1::int8[], $2::int8[], $3::text[]) as i(profile_id, run_id, job)),
-      mended as (delete from vitalsync.failures f using input i where f.profile_id = i.profile_id and f.job = i.job)
-      update vitalsync.profiles p set finished_at = clock_timestamp(), run_id = coalesce(i.run_id, p.run_id),
-        due_at = least(
-          clock_timestamp() + interval '20 hours',
-          (select min(f.next_try_at) from vitalsync.refusals f where f.profile_id = p.id),
-          (select min(l.digested_at) from vitalsync.ledger l where l.profile_id = p.id and l.digesting <> '{}'),
-          (select clock_timestamp() + interval '5 minutes' from vitalsync.outbox o
-            where o.profile_id = p.id and o.state = 'waiting' limit 1))
-      from input i where p.id = i.profile_id`,
-    values: [
-      items.map((item) => item.profileId),
-      items.map((item) => item.runId ?? null),
-      items.map((item) => item.job),
-    ],
-  })
+  const once = [...new Map(items.map((item) => [`${item.profileId} ${item.job}`, item])).values()]
+  const ids = [once.map((item) => item.profileId), once.map((item) => item.runId ?? null), once.map((item) => item.job)]
+  await transaction(pool, (tx) =>
+    tx.query({
+      name: 'finish profiles',
+      text: `with input as (select * from unnest($1::int8[], $2::int8[], $3::text[]) as i(profile_id, run_id, job)),
+        mended as (delete from vitalsync.failures f using input i where f.profile_id = i.profile_id and f.job = i.job),
+        locked as (select p.id from vitalsync.profiles p where p.id = any($1) order by p.id for update)
+        update vitalsync.profiles p set finished_at = clock_timestamp(), run_id = coalesce(i.run_id, p.run_id),
+          due_at = least(
+            clock_timestamp() + interval '26 hours',
+            (select min(f.next_try_at) from vitalsync.refusals f
+              where f.profile_id = p.id and f.next_try_at > clock_timestamp()),
+            (select min(l.digested_at) from vitalsync.ledger l
+              where l.profile_id = p.id and l.digesting <> '{}' and l.digested_at > coalesce(l.read_at, '-infinity')),
+            (select clock_timestamp() + interval '5 minutes' from vitalsync.outbox o
+              where o.profile_id = p.id and o.state = 'waiting' limit 1))
+        from input i, locked k where p.id = i.profile_id and k.id = p.id`,
+      values: ids,
+    }),
+  )
   return []
 }

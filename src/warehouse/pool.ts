@@ -11,7 +11,8 @@ export function openPool(options: { databaseUrl: string; connectionsMax: number;
     application_name: options.name,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 30_000,
-    options: '-c timezone=UTC -c synchronous_commit=on',
+    // A process that is stopped in the middle of a transaction must not hold its locks against everybody for ever.
+    options: '-c timezone=UTC -c synchronous_commit=on -c idle_in_transaction_session_timeout=20s',
   })
   // An idle connection that the server ends is replaced on next use; without a listener it would end the process.
   pool.on('error', () => undefined)
@@ -57,8 +58,19 @@ async function once<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
 export const sqlState = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
-/** Classes 22 and 23: Postgres understood us and refuses this very data; asking again would change nothing. */
-export const isRefusal = (error: unknown): boolean => /^2[23]/.test(sqlState(error))
+/** Classes 22, 23 and 54: Postgres understood us and refuses this very data; asking again would change nothing. */
+export const isRefusal = (error: unknown): boolean => /^(22|23|54)/.test(sqlState(error))
+
+const socketTrouble = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT'])
+
+/** Postgres is away, going, or full: nothing is wrong with what was asked, and it is worth asking again. */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof EngineUnreachable) return true
+  const state = sqlState(error)
+  if (/^(08|57P0|53)/.test(state) || state === '25P03' || socketTrouble.has(state)) return true
+  // The driver has no code for a connection that ended under a query.
+  return error instanceof Error && /^Connection terminated|timeout exceeded when trying to connect/.test(error.message)
+}
 
 export function unreachable(cause: unknown): Problem {
   return new EngineUnreachable(`reach Postgres: ${cause instanceof Error ? cause.message : String(cause)}`, {

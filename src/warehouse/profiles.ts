@@ -14,7 +14,8 @@ export type Profiles = {
   /** Everybody, or those named, in pages by id. */
   page(afterId: string, limit: number, named?: readonly string[]): Promise<ProfilePage>
   find(externalId: string): Promise<{ profileId: string } | undefined>
-  setState(profileId: string, state: 'active' | 'gone'): Promise<void>
+  /** False when the profile is not ours any more. */
+  setState(profileId: string, state: 'active' | 'gone'): Promise<boolean>
   isErased(externalId: string): Promise<boolean>
   /** Removes every trace of a person but a salted hash, in one transaction. Says what was removed, table by table. */
   erase(profileId: string): Promise<ReadonlyArray<{ table: string; rows: number }>>
@@ -41,7 +42,11 @@ export function openProfiles(options: { pool: Pool; streams: readonly PulledStre
       return rows[0] && { profileId: rows[0].id as string }
     },
     async setState(profileId, state) {
-      await pool.query('update vitalsync.profiles set state = $2 where id = $1', [profileId, state])
+      const { rowCount } = await pool.query('update vitalsync.profiles set state = $2 where id = $1', [
+        profileId,
+        state,
+      ])
+      return rowCount === 1
     },
     async isErased(externalId) {
       const digest = tombstoneOf(await readSalt(pool), externalId)
@@ -75,24 +80,36 @@ async function addAll(
 ): Promise<AddCounts> {
   const wished = [...new Set(externalIds)]
   return transaction(pool, async (tx) => {
-    const salt = await readSalt(tx)
-    const digests = wished.map((externalId) => tombstoneOf(salt, externalId))
-    const erased = await tx.query('select digest from vitalsync.tombstones where digest = any($1)', [digests])
-    const buried = new Set(erased.rows.map((row) => (row.digest as Buffer).toString('hex')))
-    const allowed = wished.filter((_, index) => !buried.has(digests[index]?.toString('hex') ?? ''))
-    const added = await tx.query(
-      `with born as (
-         insert into vitalsync.profiles (external_id, wanted_from, state)
-         select x, $2, $3 from unnest($1::text[]) x order by x on conflict (external_id) do nothing returning id
-       ), opened as (
-         insert into vitalsync.ledger (profile_id, stream) select born.id, s from born, unnest($4::text[]) s
-       )
-       select count(*)::int as n from born`,
-      [allowed, how.wantedFrom, how.state, ledgerStreams],
+    const born = await tx.query<{ id: string; external_id: string }>(
+      `insert into vitalsync.profiles (external_id, wanted_from, state)
+       select x, $2, $3 from unnest($1::text[]) x order by x on conflict (external_id) do nothing returning id, external_id`,
+      [wished, how.wantedFrom, how.state],
     )
-    const n: number = added.rows[0].n
-    return { added: n, known: allowed.length - n, erased: buried.size }
+    const erased = await buriedAmong(tx, wished)
+    const again = born.rows.filter((row) => erased.has(row.external_id)).map((row) => row.id)
+    if (again.length > 0) await tx.query('delete from vitalsync.profiles where id = any($1)', [again])
+    await tx.query(
+      `insert into vitalsync.ledger (profile_id, stream)
+       select i, s from unnest($1::int8[]) i, unnest($2::text[]) s where i <> all($3::int8[])`,
+      [born.rows.map((row) => row.id), ledgerStreams, again],
+    )
+    const added = born.rows.length - again.length
+    return { added, known: wished.length - added - erased.size, erased: erased.size }
   })
+}
+
+/**
+ * Asked for after the insertion, which waits for an erasure of the same name that is under way: before it, the
+ * tombstone of that one could not be seen yet.
+ */
+async function buriedAmong(tx: Tx, externalIds: readonly string[]): Promise<Set<string>> {
+  const salt = await readSalt(tx)
+  const names = new Map(externalIds.map((externalId) => [tombstoneOf(salt, externalId).toString('hex'), externalId]))
+  const { rows } = await tx.query<{ digest: string }>(
+    `select encode(digest, 'hex') as digest from vitalsync.tombstones where digest = any(select decode(x, 'hex') from unnest($1::text[]) x)`,
+    [[...names.keys()]],
+  )
+  return new Set(rows.flatMap(({ digest }) => names.get(digest) ?? []))
 }
 
 /** The ledger goes first: a reading in flight that finds no ledger row stores nothing. */
@@ -107,8 +124,7 @@ async function eraseIn(
   await tx.query(`insert into vitalsync.tombstones values ($1, clock_timestamp()) on conflict do nothing`, [digest])
   const removed: Array<{ table: string; rows: number }> = []
   for (const table of ['ledger', ...tables, 'history', 'quarantine', 'refusals', 'failures', 'outbox', 'tokens']) {
-    const column = 'profile_id'
-    const { rowCount } = await tx.query(`delete from vitalsync.${table} where ${column} = $1`, [profileId])
+    const { rowCount } = await tx.query(`delete from vitalsync.${table} where profile_id = $1`, [profileId])
     removed.push({ table, rows: rowCount ?? 0 })
   }
   const { rowCount } = await tx.query('delete from vitalsync.profiles where id = $1', [profileId])

@@ -1,5 +1,6 @@
+import { Rejected } from '../errors.ts'
 import { type Prepared, type Stored, type StoreRequest, storeGroup } from './commit.ts'
-import { isRefusal, type Pool, transaction } from './pool.ts'
+import { isRefusal, type Pool, sqlState, transaction } from './pool.ts'
 import { type OddRecord, type Row, toRows } from './rows.ts'
 
 export type Writer = {
@@ -119,8 +120,26 @@ async function storeAlone(options: WriterOptions, pending: Pending, refusal: unk
     if (reason === undefined) good.push(row)
     else odd.push({ path: '', reason, raw: row.raw })
   }
-  if (good.length === pending.rows.length) return pending.reject(refusal)
+  if (good.length === pending.rows.length) return pending.reject(rejected(refusal))
   await commitGroup(options, [{ ...pending, rows: good, odd }])
+}
+
+/** No record of it is at fault by its text: the window is refused as a whole, and blocks nothing else. */
+function rejected(refusal: unknown): Rejected {
+  return new Rejected(`store reading: Postgres refuses it (${sqlState(refusal)})`, {
+    status: 0,
+    hint: 'A constraint or trigger that was added to the warehouse may be in the way.',
+    cause: refusal,
+  })
+}
+
+/** Postgres's own words may quote the record. */
+const kindsOf: Record<string, string> = {
+  '22P05': 'it holds the character U+0000',
+  '22021': 'it holds the character U+0000',
+  '22P02': 'it holds half a character, or is no JSON',
+  '22003': 'a number is too large',
+  '54001': 'it is nested too deeply',
 }
 
 /** What Postgres says to this record's text, or undefined when it takes it. */
@@ -130,7 +149,7 @@ async function refusalOf(pool: Pool, row: Row): Promise<string | undefined> {
     () => undefined,
     (error: Error) => {
       if (!isRefusal(error)) throw error
-      return `Postgres refuses it: ${error.message}`
+      return `Postgres refuses it (${sqlState(error)}): ${kindsOf[sqlState(error)] ?? 'it cannot be stored'}`
     },
   )
 }
