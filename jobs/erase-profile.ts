@@ -21,6 +21,7 @@ export const eraseProfile = defineJob({
     if (!plan) return nothing
     await context.upstream.deleteProfiles([plan.profile.externalId], { lane: context.lane, signal: context.signal })
     await context.upstream.forget(profileId)
+    await context.forgetJobs(profileId)
     const removed = await context.profiles.erase(profileId)
     return { ...nothing, requests: 1, rowsWritten: removed.reduce((sum, { rows }) => sum + rows, 0) }
   },

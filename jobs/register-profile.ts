@@ -7,7 +7,7 @@ import { MINUTE } from '../src/window.ts'
  * Makes a person known upstream.
  *
  * Safe to run twice: a name that upstream already has is asked for, not registered again. Whoever is there, for whatever
- * reason, is registered.
+ * reason, is registered. Whoever was erased here meanwhile is removed there again.
  */
 export const registerProfile = defineJob({
   name: 'register-profile',
@@ -26,7 +26,8 @@ export const registerProfile = defineJob({
       // Refused because it is there already: then asking for it succeeds, and else says better what is wrong.
       await context.upstream.profile(profile.externalId, options)
     })
-    await context.profiles.setState(profileId, 'active')
+    const isOurs = await context.profiles.setState(profileId, 'active')
+    if (!isOurs) await context.upstream.deleteProfiles([profile.externalId], options)
     return { ...nothing, requests: 1 }
   },
 })

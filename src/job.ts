@@ -14,6 +14,8 @@ export type JobContext = {
   readonly outbox: Outbox
   readonly profiles: Profiles
   readonly writer: Writer
+  /** Takes everything about a person out of the queue, but what is being worked on. */
+  forgetJobs(profileId: string): Promise<number>
   /** Milliseconds since 1970 by the database's clock, which orders readings. */
   now(): number
   readonly signal: AbortSignal
@@ -21,6 +23,8 @@ export type JobContext = {
   readonly runId: string | undefined
   /** No further attempt will follow: what still fails now is written down with its reason instead of thrown. */
   readonly lastAttempt: boolean
+  /** The job was told to wait so often while others got on that being told so again counts as a failure. */
+  readonly waitsOver?: boolean
   readonly settings: JobSettings
   readonly log: Log
 }

@@ -20,7 +20,7 @@ export type ProduceContext = {
   readonly runs: Runs
   readonly queue: {
     enqueue(lane: Lane, orders: readonly ProducedOrder[]): Promise<void>
-    backlog(lane: Lane): Promise<{ waiting: number }>
+    backlog(lane: Lane): Promise<{ waiting: number; delayed: number }>
   }
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
@@ -38,7 +38,7 @@ type ProducedOrder = {
 export type ProduceLimits = {
   /** How many profiles one page holds: what the producer keeps in memory. */
   readonly pageSize: number
-  /** Above this many waiting jobs the producer pauses: what the queue keeps in memory. */
+  /** Above this many jobs that wait, for their turn or their next attempt, the producer pauses: what the queue keeps in memory. */
   readonly backlogMax: number
   readonly pauseMs: number
 }
@@ -53,7 +53,8 @@ export async function produce(producer: Producer, run: Run, context: ProduceCont
   let enqueued = 0
   for (;;) {
     signal.throwIfAborted()
-    if ((await queue.backlog(producer.lane)).waiting > limits.backlogMax) {
+    const { waiting, delayed } = await queue.backlog(producer.lane)
+    if (waiting + delayed > limits.backlogMax) {
       // Shows life, so that no other process takes the run over while it only waits.
       await runs.produced(run.id, { afterId, enqueued: 0, all: false })
       await context.sleep(limits.pauseMs, signal)

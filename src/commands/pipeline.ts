@@ -49,7 +49,7 @@ export type Pipeline = {
   readonly upstream: Upstream
   readonly engine: QueueEngine
   readonly queue: Enqueuer
-  readonly context: Omit<JobContext, 'signal' | 'lane' | 'runId' | 'lastAttempt'>
+  readonly context: Omit<JobContext, 'signal' | 'lane' | 'runId' | 'lastAttempt' | 'waitsOver'>
   close(): Promise<void>
 }
 
@@ -93,6 +93,7 @@ export async function openPipeline({ config, addresses, log, onSkewed }: Pipelin
   const profiles = openProfiles({ pool, streams })
   const runs = openRuns({ pool })
   const writer = openWriter({ pool, now: clock.now, rowsPerCommit: 1000, commitsAtOnce: 2 })
+  const queue = createEnqueuer(engine)
   const settings = { historyMs: config.historyDays * DAY, windowsAtOnce: config.windowsAtOnce }
   return {
     pool,
@@ -104,8 +105,8 @@ export async function openPipeline({ config, addresses, log, onSkewed }: Pipelin
     writer,
     upstream,
     engine,
-    queue: createEnqueuer(engine),
-    context: { upstream, ledger, outbox, profiles, writer, now: clock.now, settings, log },
+    queue,
+    context: { upstream, ledger, outbox, profiles, writer, forgetJobs: queue.forget, now: clock.now, settings, log },
     async close() {
       await writer.close()
       await upstream.close()

@@ -15,7 +15,7 @@ export type Enqueuer = {
   enqueue(lane: Lane, orders: readonly Order[]): Promise<void>
   /** How many jobs of the lane wait or are being worked on. */
   backlog(lane: Lane): Promise<Backlog>
-  /** Takes a profile's waiting jobs out of every lane. */
+  /** Takes everything about a profile out of every lane, but what is being worked on. */
   forget(profileId: string): Promise<number>
 }
 
@@ -23,6 +23,8 @@ export type Backlog = { readonly waiting: number; readonly active: number; reado
 
 /** From this many jobs on an enqueue counts as large and the engine is told. */
 const LARGE = 1000
+/** How many ended jobs a lane keeps, for a person who wants to look. */
+const KEPT_MAX = 1000
 
 export function createEnqueuer(engine: QueueEngine): Enqueuer {
   return {
@@ -57,8 +59,8 @@ function toBullJob(engine: QueueEngine, order: Order) {
       attempts: order.attemptsMax,
       backoff: { type: 'exponential', delay: 5000, jitter: 0.5 },
       // Nothing is looked up in the queue afterwards: the ledger, the failures and the runs say what happened.
-      removeOnComplete: engine.kind === 'redis' ? true : { count: 1000 },
-      removeOnFail: { count: 1000 },
+      removeOnComplete: engine.kind === 'redis' ? true : { count: KEPT_MAX },
+      removeOnFail: { count: KEPT_MAX },
       ...(order.profileId === undefined
         ? {}
         : { deduplication: { id: dedupId(order.job, order.profileId), keepLastIfActive: true } }),
@@ -67,13 +69,21 @@ function toBullJob(engine: QueueEngine, order: Order) {
 }
 
 async function forgetIn(queue: LaneQueue, profileId: string): Promise<number> {
+  const waiting = await Promise.all(
+    dedupNames.map(async (name) => {
+      const jobId = await queue.getDeduplicationJobId(dedupId(name, profileId))
+      return jobId ? queue.getJob(jobId) : undefined
+    }),
+  )
+  const ended = await queue.getJobs(['failed', 'completed'], 0, KEPT_MAX)
   let removed = 0
-  for (const name of dedupNames) {
-    const jobId = await queue.getDeduplicationJobId(dedupId(name, profileId))
-    const job = jobId ? await queue.getJob(jobId) : undefined
-    if (!job || (await job.isActive())) continue
+  for (const job of [...waiting, ...ended]) {
+    if (!job || !isAbout(job.data.payload, profileId) || (await job.isActive())) continue
     await job.remove()
     removed += 1
   }
   return removed
 }
+
+const isAbout = (payload: unknown, profileId: string) =>
+  typeof payload === 'object' && payload !== null && 'profileId' in payload && payload.profileId === profileId

@@ -1,8 +1,9 @@
-import { type Job as BullJob, UnrecoverableError, Worker } from 'bullmq'
+import { type Job as BullJob, UnrecoverableError, WaitingError, Worker } from 'bullmq'
 import { type Lane, lanes } from '../budget.ts'
 import { Halted, NotThere, Problem, Rejected, RetryLater } from '../errors.ts'
 import { type Counts, type Job, type JobContext, nothing } from '../job.ts'
 import type { Log } from '../log.ts'
+import { isOutage } from '../warehouse/pool.ts'
 import { MINUTE, SECOND } from '../window.ts'
 import type { LaneWorker, QueueEngine, Ticket } from './engine.ts'
 
@@ -24,9 +25,11 @@ export type WorkersOptions = {
   /** How many jobs of each lane this process works on at once. */
   readonly concurrency: Readonly<Record<Lane, number>>
   /** What a job is given, besides what its ticket says. */
-  readonly context: Omit<JobContext, 'signal' | 'lane' | 'runId' | 'lastAttempt'>
+  readonly context: Omit<JobContext, 'signal' | 'lane' | 'runId' | 'lastAttempt' | 'waitsOver'>
   /** Told of every attempt, after it ended. A job whose success cannot be noted is not done. */
   onEnded(ended: Ended): Promise<void>
+  /** For how long a job that its worker no longer speaks for counts as being worked on. */
+  readonly leaseMs?: number
   readonly log: Log
 }
 
@@ -40,39 +43,59 @@ export type Workers = {
 
 /** How long a lane rests when the account's credentials are refused: long enough to be no storm, short enough to be mended. */
 const HALTED_WAIT_MS = MINUTE
+const OUTAGE_WAIT_MS = 2 * SECOND
+/** How often a job may be told to wait while others get on before that counts as its own trouble. */
+const WAITS_MAX = 3
+/** After the grace, how long a job may take to notice that it was aborted. */
+const ABORT_MS = 5 * SECOND
+
+type Shared = {
+  readonly options: WorkersOptions
+  begun: number
+  active: number
+  done: number
+  closing: boolean
+  /** Jobs that were told to wait: how often, and how many others were done when it began. */
+  readonly waits: Map<string, { times: number; done: number }>
+}
 
 export function startWorkers(options: WorkersOptions): Workers {
-  const state = { begun: 0, active: 0 }
-  const workers = lanes.map((lane) => startLane(lane, options, state))
+  const shared: Shared = { options, begun: 0, active: 0, done: 0, closing: false, waits: new Map() }
+  const workers = lanes.map((lane) => startLane(lane, shared))
   return {
-    begun: () => state.begun,
-    active: () => state.active,
+    begun: () => shared.begun,
+    active: () => shared.active,
     async close(graceMs) {
       const closing = Promise.all(workers.map((worker) => worker.close()))
+      let leave: NodeJS.Timeout | undefined
       const grace = setTimeout(() => {
+        shared.closing = true
         for (const worker of workers) worker.cancelAllJobs('shutting down')
+        // What hangs even now is left to its lease.
+        leave = setTimeout(() => void Promise.all(workers.map((worker) => worker.close(true))), ABORT_MS)
       }, graceMs)
       await closing
       clearTimeout(grace)
+      clearTimeout(leave)
     },
   }
 }
 
-function startLane(lane: Lane, options: WorkersOptions, state: { begun: number; active: number }): LaneWorker {
-  const { engine, log } = options
-  const work = async (bull: BullJob<Ticket>, _token?: string, signal?: AbortSignal) => {
-    state.begun += 1
-    state.active += 1
+function startLane(lane: Lane, shared: Shared): LaneWorker {
+  const { engine, log, concurrency, leaseMs = 30 * SECOND } = shared.options
+  const work = async (bull: BullJob<Ticket>, token?: string, signal?: AbortSignal) => {
+    shared.begun += 1
+    shared.active += 1
     try {
-      return await attempt({ bull, lane, signal }, options)
+      return await attempt({ bull, lane, token, signal }, shared)
     } finally {
-      state.active -= 1
+      shared.active -= 1
     }
   }
   const worker = engine.worker(lane, work, {
-    concurrency: options.concurrency[lane],
-    lockDuration: 30 * SECOND,
-    stalledInterval: 15 * SECOND,
+    concurrency: concurrency[lane],
+    lockDuration: leaseMs,
+    stalledInterval: leaseMs / 2,
     // A worker's death says nothing about the job it held: only its own failures use up attempts.
     maxStalledCount: 1000,
     drainDelay: 5,
@@ -84,9 +107,11 @@ function startLane(lane: Lane, options: WorkersOptions, state: { begun: number; 
   return worker
 }
 
-type Attempt = { bull: BullJob<Ticket>; lane: Lane; signal: AbortSignal | undefined }
+type Attempt = { bull: BullJob<Ticket>; lane: Lane; token: string | undefined; signal: AbortSignal | undefined }
 
-async function attempt({ bull, lane, signal }: Attempt, options: WorkersOptions): Promise<Counts> {
+async function attempt(one: Attempt, shared: Shared): Promise<Counts> {
+  const { bull, lane, signal } = one
+  const { options, waits } = shared
   const job = options.jobs.find(({ name }) => name === bull.name)
   if (!job) throw new UnrecoverableError(`work on ${bull.name}: this version knows no such job`)
   const timeout = AbortSignal.timeout(job.timeoutMs)
@@ -101,36 +126,64 @@ async function attempt({ bull, lane, signal }: Attempt, options: WorkersOptions)
       lane,
       runId: bull.data.runId,
       lastAttempt,
+      waitsOver: !isToWait(bull, shared),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     })
     await ended('done', counts)
+    shared.done += 1
+    waits.delete(bull.id ?? '')
     return counts
   } catch (error) {
-    const outcome = outcomeOf(error, lastAttempt)
-    await ended(outcome, nothing, error)
-    return translate(error, { options, lane, outcome })
+    const next = nextOf(error, one, { shared, lastAttempt })
+    // What cannot be noted down now is left to the queue's next attempt.
+    await ended(next.outcome, nothing, error).catch(() => undefined)
+    return carryOut(next, one, shared)
   }
 }
 
-function outcomeOf(error: unknown, lastAttempt: boolean): Ended['outcome'] {
-  if (error instanceof RetryLater) return 'again'
-  if (error instanceof Halted) return 'halted'
-  return lastAttempt || error instanceof Rejected || error instanceof NotThere ? 'failed' : 'again'
+/** What follows a failure: the job waits, by itself or with its whole lane, and uses up no attempt; or it is an attempt less. */
+type Next =
+  | { readonly outcome: 'again' | 'halted'; readonly laneRestsMs: number }
+  | { readonly outcome: 'again'; readonly backInLine: true }
+  | { readonly outcome: 'again' | 'failed'; readonly message: string }
+
+function nextOf(error: unknown, one: Attempt, { shared, lastAttempt }: { shared: Shared; lastAttempt: boolean }): Next {
+  if (shared.closing) return { outcome: 'again', backInLine: true }
+  if (error instanceof Halted) return { outcome: 'halted', laneRestsMs: HALTED_WAIT_MS }
+  if (isOutage(error)) return { outcome: 'again', laneRestsMs: OUTAGE_WAIT_MS }
+  if (error instanceof RetryLater && isToWait(one.bull, shared)) {
+    const known = shared.waits.get(one.bull.id ?? '') ?? { times: 0, done: shared.done }
+    shared.waits.set(one.bull.id ?? '', { ...known, times: known.times + 1 })
+    return { outcome: 'again', laneRestsMs: error.waitMs }
+  }
+  const failed = lastAttempt || error instanceof Rejected || error instanceof NotThere
+  if (failed) shared.waits.delete(one.bull.id ?? '')
+  // The queue keeps this text: only messages of our own go there.
+  const message = error instanceof Problem ? error.message : 'unexpected error, see the log of the worker'
+  return { outcome: failed ? 'failed' : 'again', message }
 }
 
-/** The one place where our intents become BullMQ's. Waiting uses up no attempt; what is permanent is not tried again. */
-async function translate(
-  error: unknown,
-  { options, lane, outcome }: { options: WorkersOptions; lane: Lane; outcome: Ended['outcome'] },
-): Promise<never> {
-  if (error instanceof RetryLater || error instanceof Halted) {
-    const waitMs = error instanceof RetryLater ? error.waitMs : HALTED_WAIT_MS
-    await options.engine.queue(lane).rateLimit(Math.max(1, Math.ceil(waitMs)))
+/**
+ * Being told to wait is everybody's trouble as long as nobody gets on. A job that is told so time and again while others
+ * are done has trouble of its own.
+ */
+function isToWait(bull: BullJob<Ticket>, { waits, done }: Shared): boolean {
+  const known = waits.get(bull.id ?? '')
+  return known === undefined || known.times < WAITS_MAX || known.done === done
+}
+
+/** The one place where our intents become BullMQ's. */
+async function carryOut(next: Next, { bull, lane, token }: Attempt, { options }: Shared): Promise<never> {
+  if ('laneRestsMs' in next) {
+    await options.engine.queue(lane).rateLimit(Math.max(1, Math.ceil(next.laneRestsMs)))
     throw Worker.RateLimitError()
   }
-  const message = error instanceof Problem ? error.message : 'unexpected error, see the log of the worker'
-  if (outcome === 'failed') throw new UnrecoverableError(message)
-  throw new Error(message) // the queue keeps this text: only messages of our own go there
+  if ('backInLine' in next) {
+    await bull.moveToWait(token)
+    throw new WaitingError()
+  }
+  if (next.outcome === 'failed') throw new UnrecoverableError(next.message)
+  throw new Error(next.message)
 }
 
 function profileIdOf(payload: unknown): string | undefined {
