@@ -15,7 +15,7 @@ import { createTelemetry, type Telemetry } from './telemetry.ts'
 import { type ObtainRequest, TokenKeeper } from './token-keeper.ts'
 import { openTransport, type Transport } from './transport.ts'
 
-export type { SnapshotStream, StreamName, WindowedStream } from './streams.ts'
+export type { StreamName } from './streams.ts'
 export { snapshotStreams, windowedStreams } from './streams.ts'
 
 /** Our own id and upstream's name of a person. Only the request path ever carries the latter. */
