@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { loadEnvironment, readConfig } from '../config/env.ts'
+import { addServiceCommands } from './cli/service.ts'
 import { migrateWarehouse } from './commands/migrate.ts'
 import { runSandbox, sandboxDefaults } from './commands/sandbox.ts'
 import { createTerminal } from './commands/terminal.ts'
@@ -117,6 +118,8 @@ program
   .action(async ({ fault, ...options }: SandboxOptions) => {
     process.exitCode = await runSandbox({ ...context(options), port: undefined, ...options, faults: fault })
   })
+
+addServiceCommands(program, context, { whole })
 
 try {
   await program.parseAsync()

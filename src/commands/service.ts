@@ -1,87 +1,56 @@
 import { once } from 'node:events'
+import type { Config } from '../../config/env.ts'
 import { migrate } from '../engines/migrate.ts'
-import { UsageProblem } from '../errors.ts'
+import { EngineUnreachable, UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { type Extension, type Service, startService } from '../service/server.ts'
-import {
-  createKey,
-  ensureAccount,
-  type KeyKind,
-  type ListedKey,
-  listKeys,
-  type MadeKey,
-  revokeKey,
-} from '../service/store/keys.ts'
-import { openPool, type Pool } from '../service/store/pool.ts'
-import { grantRunTimeRights } from '../service/store/run-time-role.ts'
+import { deriving } from '../service/recompute/extension.ts'
+import { startService } from '../service/server.ts'
+import type { Terminal } from './terminal.ts'
 
 const migrations = new URL('../service/store/migrations/', import.meta.url)
 
 export type ServiceCommand = {
-  databaseUrl: string
-  port: number
-  host: string
-  /** False where the service runs as a role that may not change tables: then somebody else migrates before. */
-  migrateFirst: boolean
-  extensions: readonly Extension[]
-  log: Log
+  readonly config: Config
+  readonly terminal: Terminal
+  readonly log: Log
+  /** Absent: PORT. 0 takes a free one. */
+  readonly port: number | undefined
+  readonly host: string
+  /** False where the service runs as a role that may not change tables: then its owner migrates before. */
+  readonly migrate: boolean
+  /** Aborted when the service is to stop. */
+  readonly signal: AbortSignal
 }
 
 export async function migrateService(databaseUrl: string): Promise<{ applied: string[] }> {
   return migrate({ databaseUrl, folder: migrations, schema: 'service' })
 }
 
-/** Serves until `signal` is aborted, then answers what is in flight and ends. */
-export async function runService(command: ServiceCommand, signal: AbortSignal): Promise<void> {
-  const service = await openService(command)
-  command.log.info({ url: service.url }, 'the Profile Service is ready')
-  if (!signal.aborted) await once(signal, 'abort')
-  await service.close()
-}
-
-export async function openService(command: ServiceCommand): Promise<Service> {
-  const { databaseUrl, port, host, extensions, log } = command
-  if (command.migrateFirst) await migrateService(databaseUrl)
-  return startService({ databaseUrl, port, host, extensions, log })
-}
-
-type KeysCommand = { databaseUrl: string; now: Date; log: Log }
-
-/** The secret is shown now and never again. The account is made when there is none of this name. */
-export async function createServiceKey(
-  command: KeysCommand & { account: string; kind: KeyKind; label: string },
-): Promise<MadeKey> {
-  return withPool(command, async (pool) => {
-    const { now, kind, label } = command
-    const accountId = await ensureAccount(pool, { name: command.account, now })
-    return createKey(pool, { accountId, kind, label, now })
-  })
-}
-
-export async function listServiceKeys(command: KeysCommand): Promise<ListedKey[]> {
-  return withPool(command, listKeys)
-}
-
-/** Ends the key and every token that was had by it, in every running service, at once. */
-export async function revokeServiceKey(command: KeysCommand & { publicId: string }): Promise<void> {
-  const revoked = await withPool(command, (pool) => revokeKey(pool, command))
-  if (revoked) return
-  throw new UsageProblem(`revoke key ${command.publicId}: there is no such key, or it was revoked before`, {
-    hint: 'List the keys with `vitalsync service keys list`.',
-  })
-}
-
-/** Gives a role what a running service needs and nothing else. */
-export async function grantServiceRights(command: KeysCommand & { role: string }): Promise<void> {
-  await withPool(command, (pool) => grantRunTimeRights(pool, command.role))
-}
-
-async function withPool<T>(command: KeysCommand, work: (pool: Pool) => Promise<T>): Promise<T> {
-  const { databaseUrl, log } = command
-  const pool = openPool({ databaseUrl, connectionsMax: 1, statementTimeoutMs: 20_000, log })
+/** Serves until told to stop, then answers what is in flight and ends. With `--json` one line is printed when ready. */
+export async function runService(command: ServiceCommand): Promise<number> {
+  const { config, terminal, log, host, signal } = command
+  const databaseUrl = databaseOf(config)
+  if (command.migrate) await migrateService(databaseUrl)
+  const port = command.port ?? config.port
+  const service = await startService({ databaseUrl, port, host, log, extensions: [deriving] }).catch(explained)
   try {
-    return await work(pool)
+    if (terminal.json) terminal.printJson({ url: service.url })
+    else terminal.print(`Profile Service  ${service.url}\nreference        ${service.url}/docs\nCtrl-C stops it.`)
+    if (!signal.aborted) await once(signal, 'abort')
   } finally {
-    await pool.end()
+    await service.close()
   }
+  return 0
+}
+
+export function databaseOf(config: Config): string {
+  if (config.databaseUrl) return config.databaseUrl
+  throw new UsageProblem('run the Profile Service: DATABASE_URL is not set', {
+    hint: 'Set it to a Postgres of your own, or try `vitalsync sandbox`, which brings one along.',
+  })
+}
+
+function explained(cause: Error & { code?: string }): never {
+  if (!/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|28|3D)/.test(cause.code ?? '')) throw cause
+  throw new EngineUnreachable(`reach Postgres: ${cause.message}`, { hint: 'Check DATABASE_URL.', cause })
 }

@@ -6,7 +6,7 @@ export function makeSecret(): string {
 }
 
 export function makePublicId(): string {
-  return randomBytes(12).toString('base64url')
+  return randomBytes(12).toString('hex')
 }
 
 export function hashSecret(secret: string): Buffer {

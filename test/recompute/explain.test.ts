@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { explain } from '../../src/commands/explain.ts'
-import { createServiceKey } from '../../src/commands/service.ts'
+import { createServiceKey } from '../../src/commands/service-keys.ts'
 import { deriving } from '../../src/service/recompute/extension.ts'
 import { logsOf, peopleOf } from '../../src/service/sandbox/people/people.ts'
 import { startService } from '../../src/service/server.ts'

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import pg from 'pg'
 import { describe, expect } from 'vitest'
-import { grantServiceRights, listServiceKeys, revokeServiceKey } from '../../src/commands/service.ts'
+import { grantServiceRights, listServiceKeys, revokeServiceKey } from '../../src/commands/service-keys.ts'
 import { createLog } from '../../src/log.ts'
 import { startService } from '../../src/service/server.ts'
 import { test as withDatabase } from '../support/fixtures.ts'
