@@ -1,4 +1,4 @@
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { explain } from '../../src/commands/explain.ts'
 import { createServiceKey } from '../../src/commands/service-keys.ts'
 import { deriving } from '../../src/service/recompute/extension.ts'
@@ -7,6 +7,8 @@ import { startService } from '../../src/service/server.ts'
 import { storeLogs } from '../../src/service/store/logs.ts'
 import { test } from '../support/fixtures.ts'
 import { quiet, withRecompute } from './profiles.ts'
+
+vi.setConfig({ testTimeout: 90_000 })
 
 const at = '2026-11-18T15:00:00Z'
 const now = Date.parse(at)

@@ -18,6 +18,8 @@ import {
   withRecompute,
 } from './profiles.ts'
 
+vi.setConfig({ testTimeout: 90_000 })
+
 const day = 86_400_000
 const at = '2026-11-18T15:00:00Z'
 const now = Date.parse(at)

@@ -1,9 +1,11 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, vi } from 'vitest'
 import type { DataLogInput } from '../../src/contract/data-log.ts'
 import { logsOf, peopleOf } from '../../src/service/sandbox/people/people.ts'
 import { readMarks } from '../../src/service/store/recompute.ts'
 import { test } from '../support/fixtures.ts'
 import { createProfile, rowsOf, upload, withRecompute } from './profiles.ts'
+
+vi.setConfig({ testTimeout: 90_000 })
 
 const day = 86_400_000
 const at = '2026-11-18T15:00:00Z'
