@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { biomarkerAnswerSchema, biomarkerTypes } from '../../src/contract/biomarker.ts'
 import { biomarkerForms } from '../../src/service/derive/biomarker-catalogue.ts'
-import { biomarker, daysFrom, deriveAll, log, wornAllDay } from './logs.ts'
+import { biomarker, daysFrom, deriveAll, factor, log, wornAllDay } from './logs.ts'
 
 const day = '2026-06-03'
 const at = (time: string, on = day) => `${on}T${time}:00+02:00`
@@ -97,6 +97,21 @@ describe('hours, stillness and the gate of ten hours', () => {
         'activity_sedentary_duration',
       ),
     ).toBeUndefined()
+  })
+
+  test('stillness counts from an hour on', () => {
+    // Still from 12:00 to 12:59, too short, and from 20:00 to midnight: 240 minutes.
+    const logs = [
+      log('sleep_stage_sleeping', at('00:00'), [420, 420]),
+      log('steps', at('07:00'), [300, 600]),
+      log('steps', at('12:59'), [421, 900]),
+      ...worn,
+    ]
+
+    expect(factor(deriveAll({ logs, asOf }), ['activity', 'extended_inactivity'], day)).toMatchObject({
+      value: 240,
+      score: 1,
+    })
   })
 
   test('sedentary is awake and recorded, less what was active', () => {

@@ -73,14 +73,14 @@ describe('days on which the clocks change', () => {
       ...pulse,
       steps('2026-10-24T12:00:00+02:00', 60, 1000),
       steps('2026-10-25T12:00:00+01:00', 60, 3000),
-      log('sleep_stage_sleeping', '2026-10-25T00:00:00+02:00', [420, 420], { endOffset: 60 }),
+      log('sleep_stage_sleeping', '2026-10-25T01:00:00+02:00', [420, 420], { endOffset: 60 }),
     ]
 
     const derived = deriveAll({ logs, asOf })
 
-    // Asleep from 00:00+02:00 to 06:00+01:00, seven hours. 25 h - 7 h asleep - 1 h walking at 50 a minute = 17 h = 1020 min.
+    // Asleep from 01:00+02:00 to 07:00+01:00, seven hours; the hour before it is one of the 25. 25 h - 7 h asleep - 1 h walking at 50 a minute = 17 h = 1020 min.
     expect(biomarker(derived, 'sleep_duration', '2026-10-25')).toBe('420')
-    expect(biomarker(derived, 'sleep_end_time', '2026-10-25')).toBe('2026-10-25T06:00:00+01:00')
+    expect(biomarker(derived, 'sleep_end_time', '2026-10-25')).toBe('2026-10-25T07:00:00+01:00')
     expect(biomarker(derived, 'activity_sedentary_duration', '2026-10-25')).toBe('1020')
     expect(biomarker(derived, 'activity_low_intensity_duration', '2026-10-25')).toBe('60')
   })

@@ -80,6 +80,21 @@ describe('a trend', () => {
       )?.['trendEndDateTime'],
     ).toBe('2026-03-29T23:59:59+00:00')
   })
+  test('a last week far off the one before is a change, though the slope of all days is none', () => {
+    // +75 %, where 67 % is the edge; most pairs of days are alike, so the median slope is 0.
+    expect(
+      trend(
+        walking((place) => (place < 21 ? 8000 : 14000)),
+        'steps',
+      )?.['state'],
+    ).toBe('increasing')
+    expect(
+      trend(
+        walking((place) => (place < 21 ? 8000 : 13000)),
+        'steps',
+      )?.['state'],
+    ).toBe('stable')
+  })
   test('less is better of some', () => {
     const rates = month.map((day) => log('resting_heart_rate', `${day}T09:00:00Z`, [0, 60]))
     expect(trend(rates, 'resting_heart_rate')).toMatchObject({ isHigherBetter: false, state: 'stable' })

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { DataLogInput } from '../../src/contract/data-log.ts'
 import { namedUuid } from '../../src/service/named-uuid.ts'
 import { startRecompute } from '../../src/service/recompute/recompute.ts'
-import { readDerived } from '../../src/service/store/reads.ts'
+import { createDerivedReader } from '../../src/service/store/reads.ts'
 import { daysFrom } from '../derive/logs.ts'
 import { test } from '../support/fixtures.ts'
 import { createProfile, quiet, saidAtOnce, saidOf, upload, withRecompute } from './profiles.ts'
@@ -53,11 +53,12 @@ test('a crowd that uploads a month at once loses no day, and nobody who reads wa
     const deriving = ticking.idle().then(() => {
       done = true
     })
+    const reader = createDerivedReader(pool, 0)
     const waits: number[] = []
     for (let turn = 0; !done; turn += 1) {
       const startedAt = performance.now()
       const profileId = people[turn % crowd]?.profileId ?? ''
-      await readDerived(pool, { profileId, kind: 'score', filter: {} })
+      await reader.read({ of: { profileId }, kind: 'score', filter: {} })
       waits.push(performance.now() - startedAt)
     }
     await deriving
