@@ -14,10 +14,12 @@ export function addServiceCommands(
   context: OpenContext,
   parts: { whole: (text: string) => number },
 ): void {
+  // What follows `keys create` is that command's own, though `service` knows --json as well.
   const service = program
+    .enablePositionalOptions()
     .command('service')
     .description('run the Profile Service for real on DATABASE_URL and PORT')
-    .enablePositionalOptions() // what follows `keys create` is that command's, though both know --json
+    .enablePositionalOptions()
     .option('--port <n>', 'where it answers; 0 takes a free port (default: PORT)', parts.whole)
     .option('--host <address>', 'address it listens on', '0.0.0.0')
     .option('--no-migrate', 'leave the tables alone: for a role that may not change them')
