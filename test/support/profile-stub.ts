@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 
 export type Seen = { method: string; path: string; authorization: string; body: string }
+export type Early = Reply | 'drop' | 'lose' | undefined
 export type Reply = { status: number; body?: string; headers?: Record<string, string> }
 
 /**
@@ -18,8 +19,8 @@ export type ProfileStub = {
   revokeAll(): void
   /** Refuses every token, however new. */
   refuseAll(on: boolean): void
-  /** Answers before anything else; undefined leaves it to the stub. `lose` hangs up after it has acted. */
-  before: (seen: Seen) => Reply | 'lose' | undefined | Promise<Reply | 'lose' | undefined>
+  /** Answers before anything else; undefined leaves it to the stub. `drop` hangs up, `lose` does so after it has acted. */
+  before: (seen: Seen) => Early | Promise<Early>
   answer: (seen: Seen) => Reply
   profiles: Set<string>
   close(): Promise<void>
@@ -95,6 +96,7 @@ export async function startProfileStub(options: StubOptions = {}): Promise<Profi
     const seen = await seenOf(request)
     stub.seen.push(seen)
     const early = await stub.before(seen)
+    if (early === 'drop') return void response.destroy()
     if (early !== undefined && early !== 'lose') return send(response, early)
     const late = reply(seen)
     if (early === 'lose') return void response.destroy()

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { Halted, NotThere, Rejected } from '../../src/errors.ts'
+import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
+import { createMemoryShelf } from '../../src/upstream/memory-shelf.ts'
 import { HOUR, MINUTE } from '../../src/window.ts'
 import { json, type ProfileStub, type StubOptions, startProfileStub } from '../support/profile-stub.ts'
 import { ada, nightly, type OpenedUpstream, openTestUpstream, type UpstreamParts } from '../support/upstream.ts'
@@ -35,7 +36,13 @@ test('takes an account token that comes without its lifetime', async () => {
 })
 
 test('renews a dead token once for all who meet it, and fails none of them', async () => {
-  const { stub, upstream } = await open()
+  let asked = 0
+  const memory = createMemoryShelf(Date.now)
+  const counting = {
+    ...memory,
+    lease: (...how: Parameters<typeof memory.lease>) => memory.lease(...how).finally(() => (asked += 1)),
+  }
+  const { stub, upstream } = await open({ shelf: counting })
   await upstream.read('scores', ada, nightly)
   stub.revokeAll()
 
@@ -43,6 +50,8 @@ test('renews a dead token once for all who meet it, and fails none of them', asy
 
   expect(readings).toHaveLength(200)
   expect(stub.calls(accountTokenPath)).toBe(2)
+  // Within one process nobody even asks the shelf twice.
+  expect(asked).toBe(2)
 })
 
 test('a late refusal of an old generation does not cost the new one', async () => {
@@ -69,13 +78,14 @@ test('a late refusal of an old generation does not cost the new one', async () =
 })
 
 test('forgets a failed renewal: the next caller tries afresh', async () => {
-  const { stub, upstream } = await open()
+  const { stub, upstream, waits } = await open()
   stub.before = ({ path }) => (path.endsWith(accountTokenPath) ? json(500, {}) : undefined)
   await expect(upstream.read('scores', ada, nightly)).rejects.toThrow('upstream failed (status 500)')
 
   stub.before = () => undefined
 
   expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+  expect(waits).toEqual([])
 })
 
 test('refused credentials halt the account with a reason, and upstream is left alone', async () => {
@@ -186,4 +196,62 @@ test('an unknown profile is not there, and its account goes on', async () => {
   )
 
   expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+})
+
+test('a registration whose answer was lost is not sent again: the profile is asked for', async () => {
+  const { stub, upstream } = await open()
+  const eve = { profileId: '5', externalId: 'eve' }
+  stub.before = ({ path }) => (path.endsWith('/register') ? 'lose' : undefined)
+
+  await upstream.register(eve, nightly)
+
+  expect(stub.calls('oauth/profile/register')).toBe(1)
+  expect(stub.calls('oauth/profile/token')).toBe(1)
+  await upstream.read('demographics', eve, nightly)
+  expect(stub.calls('oauth/profile/token')).toBe(1)
+})
+
+test('a registration that upstream never saw is left to the queue', async () => {
+  const { stub, upstream } = await open()
+  stub.before = ({ path }) => (path.endsWith('/register') ? 'drop' : undefined)
+
+  await expect(upstream.register({ profileId: '5', externalId: 'eve' }, nightly)).rejects.toThrow(Unanswered)
+
+  expect(stub.calls('oauth/profile/register')).toBe(1)
+})
+
+test('a registration keeps the token that came with it, and a name in use is refused as it is', async () => {
+  const { stub, upstream } = await open()
+  const eve = { profileId: '5', externalId: 'eve' }
+
+  await upstream.register(eve, nightly)
+  await upstream.read('demographics', eve, nightly)
+
+  expect(stub.calls('oauth/profile/token')).toBe(0)
+  await expect(upstream.register({ profileId: '6', externalId: 'eve' }, nightly)).rejects.toThrow(Rejected)
+})
+
+test('a forgotten profile has no token here any more', async () => {
+  const { stub, upstream } = await open()
+  await upstream.read('demographics', ada, nightly)
+
+  await upstream.forget(ada.profileId)
+  await upstream.read('demographics', ada, nightly)
+
+  expect(stub.calls('oauth/profile/token')).toBe(2)
+})
+
+test('a token that dies time after time ends with the wish to be asked again, not with a storm', async () => {
+  const { stub, upstream } = await open()
+  await upstream.read('scores', ada, nightly)
+  stub.before = ({ path }) => {
+    // Every token dies as soon as it has been used on a search: taken there, and dead for the read that follows.
+    if (path.includes('/score/')) stub.revokeAll()
+    return undefined
+  }
+
+  const error = await upstream.read('scores', ada, nightly).catch((failure: unknown) => failure)
+
+  expect(error instanceof RetryLater || error instanceof Halted).toBe(true)
+  expect(stub.calls(accountTokenPath)).toBeLessThanOrEqual(4)
 })
