@@ -39,7 +39,8 @@ return 1`
 
 /**
  * The board in Redis. Requests a second are counted by rate-limiter-flexible; what it has no word for (requests in
- * flight, urgency, one cut for all) is two small scripts. All keys share a hash tag, so that Redis Cluster keeps them together.
+ * flight, urgency, one cut for all) is two small scripts. All keys share a hash tag, so that Redis Cluster keeps them together. The connection becomes the board's own: closing
+ * the board closes it.
  */
 export function openRedisBoard({
   redis,
@@ -74,6 +75,6 @@ export function openRedisBoard({
     },
     draw: drawFrom(rate),
     leave: async (member) => void (await redis.hdel(linesKey, member)),
-    close: async () => undefined,
+    close: async () => redis.disconnect(),
   }
 }

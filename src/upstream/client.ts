@@ -13,7 +13,7 @@ import { isSnapshot } from './reading.ts'
 import type { StreamName } from './streams.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 import { type ObtainRequest, TokenKeeper } from './token-keeper.ts'
-import { openTransport, type Transport } from './transport.ts'
+import { openTransport, type Transport, type TransportLimits, transportDefaults } from './transport.ts'
 
 export type { StreamName } from './streams.ts'
 export { snapshotStreams, windowedStreams } from './streams.ts'
@@ -102,7 +102,7 @@ const PAGES_MAX = 100_000
 
 export function openUpstream(options: UpstreamOptions): Upstream {
   const { url, credentials, budget, clock, random, sleep, shelf } = options
-  const transport = options.transport ?? openTransport(url)
+  const transport = options.transport ?? openTransport(url, connectionsFor(budget))
   const telemetry = createTelemetry()
   const basePath = new URL(url).pathname.replace(/\/+$/, '')
   const caller = createCaller({ transport, budget, telemetry, basePath, clock, random, sleep })
@@ -129,6 +129,13 @@ export function openUpstream(options: UpstreamOptions): Upstream {
       await transport.close()
     },
   }
+}
+
+const CONNECTIONS_MAX = 1024
+
+/** As many connections as the budget ever lets out at once: more are never needed, fewer would be a second budget. */
+function connectionsFor(budget: Budget): TransportLimits {
+  return { ...transportDefaults, connections: Math.min(budget.state().inFlightMax, CONNECTIONS_MAX) }
 }
 
 /** One account at one address. A digest, so that tables and memory hold no credential. */

@@ -126,10 +126,14 @@ describe('how the budget moves', () => {
 
 const test = base.extend<{ openRedis: () => BudgetBoard; openPostgres: () => BudgetBoard }>({
   openRedis: async ({ redisUrl }, use) => {
-    const redis = new Redis(redisUrl, { maxRetriesPerRequest: 1 })
+    const opened: Redis[] = []
     const prefix = `{${randomUUID()}}:budget`
-    await use(() => openRedisBoard({ redis, prefix }))
-    redis.disconnect()
+    await use(() => {
+      const redis = new Redis(redisUrl, { maxRetriesPerRequest: 1 })
+      opened.push(redis)
+      return openRedisBoard({ redis, prefix })
+    })
+    for (const redis of opened) redis.disconnect()
   },
   openPostgres: async ({ warehouseUrl }, use) => {
     const pool = openPool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'budget' })

@@ -93,7 +93,7 @@ test('no secret, no name and no value shows in logs, errors, spans, metrics, Red
   const prefix = `{${randomUUID()}}:budget`
   const limits = { requestsPerSecond: 1000, inFlight: 50 }
   const budget = openGate({
-    board: openRedisBoard({ redis, prefix }),
+    board: openRedisBoard({ redis: redis.duplicate(), prefix }),
     limits,
     member: randomUUID(),
     clock: Date.now,
