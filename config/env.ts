@@ -149,7 +149,7 @@ export function readConfig(environment: Environment): Config {
       },
     )
   }
-  return Object.freeze(assemble(values as Values))
+  return Object.freeze(assemble(values as Values, environment))
 }
 
 function textOf(environment: Environment, name: Name): string | undefined {
@@ -189,7 +189,7 @@ function inconsistent(environment: Environment): string[] {
 
 type Values = { [N in Name]?: z.output<(typeof variables)[N]['schema']> }
 
-function assemble(values: Values) {
+function assemble(values: Values, environment: Environment) {
   const needed = <N extends Name>(name: N) => values[name] as NonNullable<Values[N]> // has a fallback
   const { UPSTREAM_URL: url, UPSTREAM_CLIENT_ID: clientId, UPSTREAM_CLIENT_SECRET: clientSecret } = values
   return {
@@ -209,6 +209,7 @@ function assemble(values: Values) {
     dataFolder: resolve(needed('VITALSYNC_DATA')),
     port: needed('PORT'),
     logLevel: needed('LOG_LEVEL'),
+    logLevelGiven: Boolean(environment['LOG_LEVEL']?.trim()),
     schedule: Object.freeze({
       nightlyCron: needed('NIGHTLY_CRON'),
       sweepCron: needed('SWEEP_CRON'),

@@ -2,7 +2,8 @@ import type { Config } from '../../config/env.ts'
 import { streams } from '../../config/streams.ts'
 import { discoverProfiles } from '../../jobs/discover-profiles.ts'
 import { type LocalEngines, startLocalEngines } from '../engines/local.ts'
-import { UsageProblem } from '../errors.ts'
+import { type Running, writeRunning } from '../engines/running.ts'
+import { Problem, UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Sandbox, startSandbox } from '../service/sandbox/sandbox.ts'
 import type { Run } from '../warehouse/runs.ts'
@@ -10,7 +11,7 @@ import { type Closing, openClosing } from './closing.ts'
 import { followRun } from './follow.ts'
 import { migrateWarehouse } from './migrate.ts'
 import { type Addresses, openPipeline, type Pipeline } from './pipeline.ts'
-import { duration, number, type Terminal, table } from './terminal.ts'
+import { bar, duration, number, type Terminal, table } from './terminal.ts'
 import { produceRun, startTicks, startWork, type Working } from './work.ts'
 
 export type UpOptions = {
@@ -28,8 +29,11 @@ export type UpOptions = {
  * Everything in one process: what is not given by an address is started here. Syncs at once, then works by schedule
  * until told to stop. Returns the exit code.
  */
-export async function up(options: UpOptions): Promise<number> {
-  const { config, terminal, log, signal } = options
+export async function up(given: UpOptions): Promise<number> {
+  // Between lines for people, lines for machines are noise: only trouble is logged, unless LOG_LEVEL says otherwise.
+  const log = given.config.logLevelGiven ? given.log : given.log.child({}, { level: 'warn' })
+  const options = { ...given, log }
+  const { config, terminal, signal } = options
   const closing = openClosing()
   try {
     terminal.say(`vitalsync: starting in ${config.dataFolder}`)
@@ -44,6 +48,7 @@ export async function up(options: UpOptions): Promise<number> {
       startWork({ pipeline, config, log, onSilent: (problem) => stop.abort(problem) }),
       'worker',
     )
+    if (local) closing.add(await writeRunning(config.dataFolder, runningOf(addresses)), 'addresses')
     const stopped = AbortSignal.any([signal, stop.signal])
     const run = await syncOnce({ ...options, signal: stopped }, { pipeline, working, sandbox })
     await printLoaded(pipeline, run, terminal)
@@ -52,22 +57,47 @@ export async function up(options: UpOptions): Promise<number> {
     if (stop.signal.aborted) throw stop.signal.reason
     return run.failed + run.refused > 0 ? 1 : 0
   } catch (error) {
-    if (!signal.aborted) throw error
+    if (!signal.aborted) throw told(error)
+    terminal.progressEnd()
     return 0
   } finally {
     await closing.close()
+    if (signal.aborted) terminal.say('stopped')
   }
+}
+
+/** A full disk shows in many places, by one of two codes: the system's and Postgres's. */
+function told(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code !== 'ENOSPC' && code !== '53100') return error
+  return new Problem('work in the data folder: the disk is full', {
+    hint: 'Free some space, or choose a folder on another disk with VITALSYNC_DATA, and start again: nothing that was stored is lost.',
+    cause: error,
+  })
+}
+
+function runningOf({ databaseUrl, queueUrl, upstream, tokenKey }: Addresses): Running {
+  const startedAt = new Date().toISOString()
+  return { pid: process.pid, startedAt, databaseUrl, queueUrl, upstream, tokenKey: tokenKey.toString('base64') }
 }
 
 type Engines = { addresses: Addresses; local: LocalEngines | undefined; sandbox: Sandbox | undefined }
 
 /** Starts what no address is given for. */
 async function startEngines({ config, terminal, profiles, log }: UpOptions, closing: Closing): Promise<Engines> {
+  const tokenKeyMissing = config.databaseUrl !== undefined && config.tokenKey === undefined
+  if (tokenKeyMissing) needTokenKey()
   const needsLocal = !config.databaseUrl || !config.upstream
+  if (needsLocal) terminal.progress('  starting Postgres …')
   const local = needsLocal ? closing.add(await startLocalEngines(config.dataFolder), 'Postgres') : undefined
-  if (local) terminal.say('  Postgres is running')
+  if (local) terminal.say('  ✓ Postgres is running')
+  if (local?.moved) {
+    terminal.say(`    It runs as the user nobody, who may not enter this folder: its files are in ${local.dataFolder}`)
+  }
+  if (!config.upstream)
+    terminal.progress('  starting the Profile Service; a first start writes down its people’s lives …')
   const sandbox = config.upstream || !local ? undefined : await startPeople({ local, config, profiles, log }, closing)
-  if (sandbox) terminal.say(`  Profile Service is running at ${sandbox.url}`)
+  if (sandbox) terminal.say(`  ✓ Profile Service is running, with ${number(profiles)} sample people, at ${sandbox.url}`)
   const databaseUrl = config.databaseUrl ?? local?.databaseUrl ?? ''
   const addresses = {
     databaseUrl,
@@ -108,15 +138,25 @@ type Parts = { pipeline: Pipeline; working: Working; sandbox: Sandbox | undefine
 /** Finds whoever is there, and syncs them. */
 async function syncOnce(options: UpOptions, { pipeline, working, sandbox }: Parts): Promise<Run> {
   const { config, terminal, signal } = options
-  if (sandbox) {
-    terminal.progress('  the sandbox derives scores from its people’s logs …')
-    await Promise.race([sandbox.derived(), aborted(signal)])
-    signal.throwIfAborted()
-  }
+  if (sandbox) await untilDerived(sandbox, options)
   await discoverProfiles.run({}, { ...pipeline.context, signal, lane: 'manual', runId: undefined, lastAttempt: true })
   const run = await pipeline.runs.start('sync', {})
   await produceRun(pipeline, config, run, signal)
   return followRun({ pipeline, runId: run.id, lane: 'manual', terminal, signal, halted: working.halted })
+}
+
+/** A sync before the sandbox has thought would find little; a real upstream is never waited for. */
+async function untilDerived(sandbox: Sandbox, { terminal, signal }: UpOptions): Promise<void> {
+  let most = 0
+  const derived = sandbox.derived((left) => {
+    most = Math.max(most, left)
+    terminal.progress(`  ${bar(1 - left / most, 20)} scores derived, ${number(left)} of ${number(most)} days to go`)
+  })
+  derived.catch(() => undefined) // closed while we are leaving
+  await Promise.race([derived, aborted(signal)])
+  terminal.progressEnd()
+  signal.throwIfAborted()
+  if (most > 0) terminal.say('  ✓ Scores are derived from their logs')
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

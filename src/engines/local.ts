@@ -5,6 +5,7 @@ import pg from 'pg'
 import { UsageProblem } from '../errors.ts'
 import { lockFolder } from './folder-lock.ts'
 import { startPostgres } from './postgres.ts'
+import { writeOnce } from './postgres-files.ts'
 
 /** Everything that is there without an address being given: three databases of one embedded Postgres, each with its role. */
 export type LocalEngines = {
@@ -15,7 +16,9 @@ export type LocalEngines = {
   /** A line for a terminal: an analyst's read-only connection, its password in a file only this user may read. */
   readonly psqlLine: string
   readonly readerRole: string
+  /** Where Postgres keeps its files, and whether that is outside the folder that was asked for. */
   readonly dataFolder: string
+  readonly moved: boolean
   close(): Promise<void>
 }
 
@@ -54,6 +57,7 @@ export async function startLocalEngines(folder: string): Promise<LocalEngines> {
         psqlLine: `PGPASSFILE=${passFile} psql "host=127.0.0.1 port=${postgres.port} dbname=vitalsync user=${roles.reader}"`,
         readerRole: roles.reader,
         dataFolder: postgres.dataFolder,
+        moved: postgres.moved,
         async close() {
           await postgres.close()
           await unlock()
@@ -78,9 +82,7 @@ async function readOrMakeSecrets(folder: string): Promise<Secrets> {
     reader: secret(),
     tokenKey: randomBytes(32).toString('base64'),
   }
-  await writeFile(file, JSON.stringify(fresh), { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
-  })
+  await writeOnce(file, JSON.stringify(fresh))
   return JSON.parse(await readFile(file, 'utf8')) as Secrets
 }
 

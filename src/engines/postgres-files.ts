@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { cp, mkdir, readFile, rm, stat, symlink } from 'node:fs/promises'
+import { cp, link, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { UsageProblem } from '../errors.ts'
 
@@ -39,30 +39,57 @@ export const ignore = (code: string) => (error: NodeJS.ErrnoException) => {
   if (error.code !== code) throw error
 }
 
+/** Writes a file that is not there yet, whole or not at all; one that is there stays as it is. */
+export async function writeOnce(file: string, text: string): Promise<void> {
+  const draft = `${file}.${process.pid}`
+  try {
+    await writeFile(draft, text, { mode: 0o600 })
+    await link(draft, file).catch(ignore('EEXIST'))
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
 export type Place = { dataFolder: string; binaries: Binaries; runAs: number | undefined; moved: boolean }
 
+const ELSEWHERE = '/var/lib/vitalsync'
+
 /**
- * Decides where the data and the programs live and as whom they run. As root they run as `nobody`; when root's folder
- * is closed to others (a checkout below /root), both move to /var/lib/vitalsync, for `nobody` could not reach them.
+ * Decides where the data and the programs live and as whom they run. As root they run as `nobody`; what `nobody` could
+ * not reach (a checkout or a data folder below /root, say) lives in /var/lib/vitalsync instead.
  */
 export async function choosePlace(folder: string, binaries: Binaries): Promise<Place> {
   const dataFolder = join(folder, 'postgres')
   if (process.getuid?.() !== 0) return { dataFolder, binaries, runAs: undefined, moved: false }
-  const reachable = (await othersMayEnter(folder)) && (await othersMayEnter(dirname(binaries.postgres)))
-  if (reachable) return { dataFolder, binaries, runAs: NOBODY, moved: false }
-
-  const home = join('/var/lib/vitalsync', createHash('sha256').update(folder).digest('hex').slice(0, 12))
+  const reachable = (await othersMayEnter(dirname(binaries.postgres))) ? binaries : await copyPrograms(binaries)
+  const home = join(ELSEWHERE, createHash('sha256').update(folder).digest('hex').slice(0, 12))
+  const movedFolder = join(home, 'postgres')
+  // Once moved, always moved: a folder that is opened to others later must not seem empty.
+  const moved = !(await exists(dataFolder)) && (!(await othersMayEnter(folder)) || (await exists(movedFolder)))
+  if (!moved) return { dataFolder, binaries: reachable, runAs: NOBODY, moved: false }
   await mkdir(home, { recursive: true, mode: 0o755 })
-  const copied = await copyPrograms(dirname(dirname(binaries.postgres)), join(home, 'native'))
-  return { dataFolder: join(home, 'postgres'), binaries: copied, runAs: NOBODY, moved: true }
+  await setAsideForgotten(folder, movedFolder)
+  return { dataFolder: movedFolder, binaries: reachable, runAs: NOBODY, moved: true }
 }
 
-async function copyPrograms(from: string, to: string): Promise<Binaries> {
-  const done = `${to}.complete`
-  if (!(await exists(done))) {
-    await rm(to, { recursive: true, force: true })
-    await cp(from, to, { recursive: true, verbatimSymlinks: true })
-    await mkdir(done)
+/** The folder was removed and made anew: what lies elsewhere under its name was somebody else's start, with other passwords. */
+async function setAsideForgotten(folder: string, movedFolder: string): Promise<void> {
+  if (!(await exists(movedFolder)) || (await exists(join(folder, 'postgres-password')))) return
+  const aside = `${movedFolder}.forgotten`
+  await rm(aside, { recursive: true, force: true })
+  await rename(movedFolder, aside)
+}
+
+/** One copy for each version, whole or not there: it is made beside its place and moved in. */
+async function copyPrograms(binaries: Binaries): Promise<Binaries> {
+  const from = dirname(dirname(binaries.postgres))
+  const about = await readFile(join(dirname(from), 'package.json'), 'utf8')
+  const { name, version } = JSON.parse(about) as { name: string; version: string } // npm's own fields
+  const to = join(ELSEWHERE, `${name.replace(/^.*\//, '')}-${version}`)
+  if (!(await exists(to))) {
+    const draft = `${to}.${process.pid}`
+    await cp(from, draft, { recursive: true, verbatimSymlinks: true })
+    await rename(draft, to).catch(() => rm(draft, { recursive: true, force: true })) // another start was quicker
   }
   return { initdb: join(to, 'bin', 'initdb'), postgres: join(to, 'bin', 'postgres') }
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { EngineUnreachable, Problem, UsageProblem } from '../errors.ts'
-import { choosePlace, exists, findBinaries, ignore, type Place } from './postgres-files.ts'
+import { choosePlace, exists, findBinaries, type Place, writeOnce } from './postgres-files.ts'
 
 export type EmbeddedPostgres = {
   port: number
@@ -15,6 +15,7 @@ export type EmbeddedPostgres = {
   urlFor(role: string, password: string, database: string): string
   /** Where the data really lies: beside us, or in /var/lib when root's folder is closed to others. */
   dataFolder: string
+  moved: boolean
   /** Stops the server, waiting for it to write everything down. */
   close(): Promise<void>
 }
@@ -28,6 +29,8 @@ export type PostgresOptions = {
 
 const START_TIMEOUT_MS = 60_000
 const STOP_TIMEOUT_MS = 30_000
+const WRONG_PASSWORD = '28P01'
+const DRAFT = 'postgres.new-'
 
 /** Starts a real Postgres of our own in `folder`, making its data on first use. Listens on loopback only. */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
@@ -47,12 +50,22 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     `postgres://${role}:${encodeURIComponent(secret)}@127.0.0.1:${port}/${database}`
   const adminUrl = (database: string) => address('postgres', password, database)
   await waitUntilReady(child, adminUrl('postgres'))
-  return { port, adminUrl, urlFor: address, dataFolder: place.dataFolder, close: () => stop(child) }
+  return {
+    port,
+    adminUrl,
+    urlFor: address,
+    dataFolder: place.dataFolder,
+    moved: place.moved,
+    async close() {
+      await stop(child)
+      if (options.throwAway) await rm(place.dataFolder, { recursive: true, force: true })
+    },
+  }
 }
 
 async function readOrMakePassword(folder: string): Promise<string> {
   const file = join(folder, 'postgres-password')
-  await writeFile(file, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' }).catch(ignore('EEXIST'))
+  await writeOnce(file, randomBytes(24).toString('base64url'))
   return readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new UsageProblem(`read ${file}: ${cause.message}`, {
       hint: 'The data folder belongs to another user: run as that user, or choose another folder with VITALSYNC_DATA.',
@@ -61,24 +74,27 @@ async function readOrMakePassword(folder: string): Promise<string> {
   })
 }
 
-/** Makes the cluster beside its place and moves nothing in before it is whole: a half-made one is thrown away. */
+/** Makes the cluster beside its place and moves it in when it is whole: a start that dies half-way leaves no half of one. */
 async function createCluster(place: Place, password: string, options: PostgresOptions): Promise<void> {
-  await rm(place.dataFolder, { recursive: true, force: true })
-  await mkdir(place.dataFolder, { mode: 0o700 })
-  const passwordFile = join(place.dataFolder, '..', `.pw-${randomBytes(6).toString('hex')}`)
-  await writeFile(passwordFile, password, { mode: 0o600 })
-  if (place.runAs !== undefined) {
-    await chown(place.dataFolder, place.runAs, place.runAs)
-    await chown(passwordFile, place.runAs, place.runAs)
-  }
+  const home = dirname(place.dataFolder)
+  const left = (await readdir(home)).filter((name) => name.startsWith(DRAFT))
+  for (const name of left) await rm(join(home, name), { recursive: true, force: true })
+  const draft = join(home, `${DRAFT}${process.pid}`)
+  const passwordFile = join(home, `${DRAFT}${process.pid}.pw`)
   try {
-    const words = ['-D', place.dataFolder, '-U', 'postgres', '-E', 'UTF8', '--locale=C.UTF-8', '--auth=scram-sha-256']
+    await mkdir(draft, { mode: 0o700 })
+    await writeFile(passwordFile, password, { mode: 0o600 })
+    if (place.runAs !== undefined) {
+      await chown(draft, place.runAs, place.runAs)
+      await chown(passwordFile, place.runAs, place.runAs)
+    }
+    const words = ['-D', draft, '-U', 'postgres', '-E', 'UTF8', '--locale=C.UTF-8', '--auth=scram-sha-256']
     if (options.throwAway) words.push('--no-sync')
     await runToEnd(place.binaries.initdb, [...words, `--pwfile=${passwordFile}`], place)
-  } catch (error) {
     await rm(place.dataFolder, { recursive: true, force: true })
-    throw error
+    await rename(draft, place.dataFolder)
   } finally {
+    await rm(draft, { recursive: true, force: true })
     await rm(passwordFile, { force: true })
   }
 }
@@ -163,11 +179,12 @@ async function firstAnswer(url: string, said: () => string): Promise<void> {
   for (const deadlineAt = Date.now() + START_TIMEOUT_MS; Date.now() < deadlineAt; ) {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
     client.on('error', () => undefined) // a server that goes away while starting is reported by its exit
-    const answered = await client.connect().then(
-      () => true,
-      () => false,
+    const refusal = await client.connect().then(
+      () => undefined,
+      (error: Error & { code?: string }) => error,
     )
-    if (answered) return client.end()
+    if (refusal === undefined) return client.end()
+    if (refusal.code === WRONG_PASSWORD) throw cannotStart('the password kept beside the data does not open it')
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
   throw cannotStart(`no answer within ${START_TIMEOUT_MS / 1000} s. ${said()}`)

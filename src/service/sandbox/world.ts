@@ -23,8 +23,8 @@ export type World = {
   ledger(externalId: string): Promise<Ledger | undefined>
   /** The account's own name of a profile. */
   nameOf(profileId: string): Promise<string | undefined>
-  /** Resolves when everything that follows from what was uploaded so far has been derived. */
-  derived(): Promise<void>
+  /** Resolves when everything that follows from what was uploaded so far has been derived; tells what is left meanwhile. */
+  derived(onLeft?: (days: number) => void): Promise<void>
   /** Moves the clock on, and stores what the sample people's devices write meanwhile. */
   live(byMs: number): Promise<{ logs: number }>
   /** Takes the tokens that were issued so far, of the whole account or of one profile. */
@@ -41,6 +41,7 @@ type Parts = Pick<World, 'clock' | 'faults' | 'journal' | 'ledger'> & {
 const namesMax = 100_000
 const derivedTimeoutMs = 30 * MINUTE
 const derivedPollMs = 50
+const reportEveryMs = 250
 
 export function createWorld({ clock, faults, journal, ledger, room, lives, recompute, closing }: Parts): World {
   const { pool, identities } = room
@@ -60,10 +61,12 @@ export function createWorld({ clock, faults, journal, ledger, room, lives, recom
       return name
     },
     people: () => people.map(({ externalId, kind }) => ({ externalId, kind })),
-    derived: async () => {
+    derived: async (onLeft) => {
       for (const deadlineAt = Date.now() + derivedTimeoutMs; Date.now() < deadlineAt; await wait(derivedPollMs)) {
         if (closing.aborted) throw new Problem('wait for derived data: the sandbox was closed meanwhile')
-        await recompute?.idle()
+        const idle = recompute?.idle().then(() => true) ?? true
+        while (onLeft && !(await Promise.race([idle, wait(reportEveryMs, false)]))) onLeft(await countDirtyDays(pool))
+        await idle
         if ((await countDirtyDays(pool)) === 0) return
       }
       throw new Problem('wait for derived data: days are still due after half an hour', {

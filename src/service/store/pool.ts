@@ -20,9 +20,10 @@ export function openPool(options: PoolOptions): pg.Pool {
     options: `-c timezone=UTC -c statement_timeout=${options.statementTimeoutMs} -c idle_in_transaction_session_timeout=30000`,
   })
   // An idle connection that the server ends is replaced on next use; unheard, its error would end the process.
-  pool.on('error', (error) =>
-    options.log.warn({ code: (error as { code?: string }).code }, 'lost a database connection'),
-  )
+  pool.on('error', (error) => {
+    if (pool.ending) return // we are hanging up ourselves, and the server may be quicker
+    options.log.warn({ code: (error as { code?: string }).code }, 'lost a database connection')
+  })
   return pool
 }
 
