@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { loadEnvironment, readConfig } from '../config/env.ts'
 import { addServiceCommands } from './cli/service.ts'
+import { runDoctor } from './commands/doctor.ts'
 import { migrateWarehouse } from './commands/migrate.ts'
 import { runSandbox, sandboxDefaults } from './commands/sandbox.ts'
 import { createTerminal } from './commands/terminal.ts'
@@ -120,6 +121,16 @@ program
   })
 
 addServiceCommands(program, context, { whole })
+
+program
+  .command('doctor')
+  .description('print the configuration in force, try every connection, say what to mend')
+  .option('--json', 'print it as JSON', false)
+  .addHelpText('after', '\nExamples:\n  vitalsync doctor\n  vitalsync doctor --json')
+  .action(async (options: { json: boolean }) => {
+    const terminal = createTerminal({ json: options.json })
+    process.exitCode = await runDoctor({ environment: loadEnvironment(), terminal })
+  })
 
 try {
   await program.parseAsync()

@@ -9,6 +9,9 @@ const PAUSE_MS = 25
 /** Taking over takes milliseconds: a takeover this old was itself killed. */
 const TAKEOVER_MAX_MS = 10_000
 
+/** Another process of ours works in the folder. */
+export class FolderInUse extends UsageProblem {}
+
 /** One start per folder. The lock of a process that was killed is taken over, by one even when several try at once. */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const file = join(folder, 'lock')
@@ -27,6 +30,13 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     await removeDead(folder)
   }
   throw new UsageProblem(`lock data folder ${folder}: another start keeps taking it`, { hint: 'Start once.' })
+}
+
+/** The process of ours, other than this one, that works in the folder now. */
+export async function holderOf(folder: string): Promise<number | undefined> {
+  const holder = await readFile(join(folder, 'lock'), 'utf8').catch(() => '')
+  const pid = Number(holder.split(' ')[0])
+  return pid !== process.pid && holder !== '' && (await isHeld(holder)) ? pid : undefined
 }
 
 /** A link appears with its content or not at all: nobody ever reads a lock that does not yet say whose it is. */

@@ -65,6 +65,27 @@ export function openTokenShelf({ pool, key }: { pool: Pool; key: Buffer }): Toke
   }
 }
 
+/** Tries the key on tokens that are kept, the newest first. Tables that are not there yet hold none. */
+export async function examineTokens({ pool, key }: Opened): Promise<{ tried: number; opened: number }> {
+  const { rows } = await pool
+    .query<{ account: string; profile_id: string | null; generation: string; sealed: Buffer }>(
+      `select account, profile_id::text, generation, sealed from vitalsync.tokens
+       where sealed is not null order by issued_at desc limit ${EXAMINED_MAX}`,
+    )
+    .catch((cause: unknown) => {
+      if (sqlState(cause) === UNDEFINED_TABLE) return { rows: [] }
+      throw cause
+    })
+  const opened = rows.filter(({ account, profile_id, generation, sealed }) => {
+    const name = { account, profileId: profile_id ?? undefined }
+    return open(key, aadOf(name, Number(generation)), sealed) !== undefined
+  })
+  return { tried: rows.length, opened: opened.length }
+}
+
+const EXAMINED_MAX = 100
+const UNDEFINED_TABLE = '42P01'
+
 type Opened = { pool: Pool; key: Buffer }
 
 async function readShelf({ pool, key }: Opened, name: TokenName): Promise<Shelved> {
