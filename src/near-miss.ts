@@ -1,12 +1,14 @@
 /** The known word that a mistyped one most likely means, if any is near enough. */
 export function nearMiss(word: string, known: readonly string[]): string | undefined {
-  const distanceMax = word.length <= 4 ? 1 : 2
   const ranked = known
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
-    .filter(({ distance }) => distance > 0 && distance <= distanceMax)
+    .filter(({ candidate, distance }) => distance > 0 && distance <= farthest(word, candidate))
     .sort((a, b) => a.distance - b.distance)
   return ranked[0]?.candidate
 }
+
+/** Of a short word, half would be another word: PGPORT is no slip for PORT. */
+const farthest = (word: string, candidate: string) => (Math.min(word.length, candidate.length) <= 4 ? 1 : 2)
 
 /** Damerau-Levenshtein: letters missing, added, wrong, or two neighbours swapped. */
 export function editDistance(a: string, b: string): number {
