@@ -31,6 +31,8 @@ async function query<Row extends pg.QueryResultRow>(databaseUrl: string, sql: st
 const countLogs = async (databaseUrl: string) =>
   Number((await query<{ n: string }>(databaseUrl, 'select count(*) as n from service.logs'))[0]?.n)
 
+const soon = { timeout: 20_000 }
+
 describe('the journal', () => {
   test('counts every request once, by operation and how it ended', async ({ world }) => {
     const headers = { authorization: `account ${await world.accountToken()}` }
@@ -67,10 +69,10 @@ describe('the journal', () => {
     const agent = new Agent({ keepAlive: true })
     const headers = { authorization: `profile ${profileToken}` }
     const asked = world.api('profile/demographic', { headers, agent }).catch(() => 'gone')
-    await expect.poll(() => controlled(world, 'GET', '/faults').then((rules) => rules[0].met)).toBe(1)
+    await expect.poll(() => controlled(world, 'GET', '/faults').then((rules) => rules[0].met), soon).toBe(1)
     agent.destroy()
     expect(await asked).toBe('gone')
-    await expect.poll(() => world.sandbox.journal.last(1)[0]?.outcome).toBe('aborted')
+    await expect.poll(() => world.sandbox.journal.last(1)[0]?.outcome, soon).toBe('aborted')
   })
 
   test('does not count the control routes nor the reading of the ledger', async ({ world }) => {

@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, vi } from 'vitest'
 import { operations } from '../../src/contract/operations.ts'
 import { scoreAnswerSchema } from '../../src/contract/score.ts'
 import { test as base } from '../support/fixtures.ts'
@@ -11,6 +11,8 @@ const test = base.extend<{ world: World }>({
     await world.sandbox.close()
   },
 })
+
+vi.setConfig({ testTimeout: 120_000 }) // eight people of a month each, on machines that are busy with other tests
 
 type Told = { id: string; value?: unknown }
 const listed = ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const

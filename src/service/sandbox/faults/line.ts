@@ -106,7 +106,10 @@ export function addFaultLine(app: FastifyInstance, options: LineOptions): void {
   app.addHook('onSend', async (request, reply, payload) => {
     const visit = visits.get(request)
     if (!visit) return payload
-    return spoil({ visit, request, reply }, tell({ visit, request, reply, options }, payload))
+    const rules = faults.aboutRecords(visit)
+    if (rules.length === 0 && visit.met.size === 0) return payload
+    const text = Buffer.isBuffer(payload) ? payload.toString('utf8') : payload
+    return spoil({ visit, request, reply }, tell({ visit, request, reply, rules, options }, text))
   })
 }
 
@@ -155,17 +158,13 @@ function refusal(status: number, retryAfter?: string): Refusal {
 const httpDate = (atMs: number) => new Date(Math.ceil(atMs / SECOND) * SECOND).toUTCString()
 
 /** Faults in what is told: changes the records of an answer. */
-function tell(scene: Scene & { options: LineOptions }, payload: unknown): unknown {
-  const { visit, request, reply, options } = scene
+function tell(scene: Scene & { options: LineOptions; rules: Rule[] }, payload: unknown): unknown {
+  const { visit, reply } = scene
   if (visit.operation === 'accountToken' && visit.met.has('bare-token')) return changed(payload, onlyToken)
   if (visit.operation === 'searchProfiles' && visit.met.has('pages-from-zero')) return changed(payload, pageBefore)
   if (!listed.includes(visit.operation)) return payload
-  if (reply.statusCode === 200 && typeof payload === 'string') {
-    const rules = options.faults.aboutRecords(visit)
-    if (rules.length > 0 || visit.met.size > 0) return retold({ ...scene, rules }, payload)
-  }
+  if (reply.statusCode === 200 && typeof payload === 'string') return retold(scene, payload)
   if (reply.statusCode === 204 && visit.met.has('empty-200')) return emptyList(reply)
-  if (request.method === 'GET' && reply.statusCode === 204) return null
   return payload
 }
 
