@@ -6,6 +6,7 @@ import { type Measure, machine, type Round } from './measure.ts'
  */
 const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () => Promise<Round> }>> = {
   pull: { about: 'cold pull and reading again, on both engines', quick: true, load: () => import('./pull.ts') },
+  client: { about: 'the upstream client beside bare undici', quick: true, load: () => import('./client.ts') },
 }
 
 const words = process.argv.slice(2)
