@@ -1,5 +1,6 @@
 import { describe, expect, vi } from 'vitest'
 import type { DataLogInput } from '../../src/contract/data-log.ts'
+import { recomputeProfile } from '../../src/service/recompute/profile.ts'
 import { logsOf, peopleOf } from '../../src/service/sandbox/people/people.ts'
 import { readMarks } from '../../src/service/store/recompute.ts'
 import { test } from '../support/fixtures.ts'
@@ -106,5 +107,29 @@ describe('a record is written only when it says something else', () => {
       expect(score?.version).toBe(2)
       expect(score?.body).toMatchObject({ version: 2, createdAt: '2026-11-18T15:00:00.000Z' })
     })
+  })
+})
+
+test('more logs than fit are read in smaller stretches; of a day that does not fit at all it says so', async ({
+  serviceUrl,
+}) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const [whole, pieces] = [await createProfile(world.pool), await createProfile(world.pool)]
+    await upload(world, whole, five)
+    await upload(world, pieces, five)
+    const task = { now: new Date(now), cohortOf: async () => null }
+    await recomputeProfile(world.pool, { ...task, profileId: whole })
+
+    await expect(recomputeProfile(world.pool, { ...task, profileId: pieces, logsMax: 1000 })).rejects.toThrow(
+      'more than 1000 logs',
+    )
+    await recomputeProfile(world.pool, { ...task, profileId: pieces, logsMax: 4000 })
+
+    // Ids tell whose a record is; everything else is alike.
+    const said = async (profileId: string) =>
+      (await rowsOf(world, profileId))
+        .map(({ body }) => JSON.stringify(body).replaceAll(/"id":"[^"]+"/g, ''))
+        .toSorted()
+    expect(await said(pieces)).toEqual(await said(whole))
   })
 })

@@ -7,6 +7,9 @@ import { type Pool, withTransaction } from '../store/pool.ts'
 import { readState } from '../store/recompute.ts'
 import { factsLookBack } from './reach.ts'
 
+/** As many as a day's neighbourhood may be derived from. */
+const logsMax = 300_000
+
 /** Explains a score from what is stored, as it would be derived now. Undefined when there is no such profile. */
 export async function explainStored(
   pool: Pool,
@@ -17,7 +20,7 @@ export async function explainStored(
     if (!state) return undefined
     const day = dayNumber(date)
     const near = { from: dayText(day - neighbourDays), to: dayText(day + neighbourDays) }
-    const logs = await readLogs(tx, { profileId, ...near })
+    const logs = await readLogs(tx, { profileId, ...near, countMax: logsMax })
     const days = await readDays(tx, { profileId, from: dayText(day - factsLookBack), to: date })
     const facts = days.map((one) => JSON.parse(one.facts))
     return explainScore({ logs, facts, person: state.person, asOf: now, day, type })

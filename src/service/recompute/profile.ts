@@ -1,9 +1,10 @@
+import { Problem } from '../../errors.ts'
 import type { Cohort } from '../derive/cohort.ts'
 import { createDerivation, type Outcome, outcomeOf } from '../derive/derivation.ts'
 import { factsOf } from '../derive/derive.ts'
 import type { DayFacts } from '../derive/facts.ts'
 import { dayAt, dayNumber, dayText } from '../derive/local-time.ts'
-import type { Person } from '../derive/log.ts'
+import type { Log, Person } from '../derive/log.ts'
 import { modelVersion } from '../derive/model.ts'
 import { neighbourDays } from '../derive/shelf.ts'
 import { dropDays, keepDays, nextLogAt, readDays, readLogs, recentDays, type StoredDay } from '../store/derived-days.ts'
@@ -23,7 +24,8 @@ import { writeUnits } from './units.ts'
 
 /** Bounds on one transaction: marked days eaten, and days whose logs are in memory at once. */
 const marksMax = 120
-const daysPerRead = 20
+const daysPerRead = 10
+const logsPerReadMax = 300_000
 const offsetMinutesMax = 14 * 60
 
 export type Recomputed = {
@@ -33,7 +35,15 @@ export type Recomputed = {
   readonly dropped: number
 }
 
-type Task = { tx: Queryable; profileId: string; person: Person; now: Date; cohort: Cohort | null }
+type Task = { tx: Queryable; profileId: string; person: Person; now: Date; cohort: Cohort | null; logsMax: number }
+
+export type RecomputeTask = {
+  profileId: string
+  now: Date
+  cohortOf(accountId: string): Promise<Cohort | null>
+  /** Logs in memory at once, at most. */
+  logsMax?: number
+}
 
 /**
  * Derives what is due of one profile in one transaction: what it wrote and the marks it ate are one commit, so being
@@ -41,7 +51,7 @@ type Task = { tx: Queryable; profileId: string; person: Person; now: Date; cohor
  */
 export async function recomputeProfile(
   pool: Pool,
-  { profileId, now, cohortOf }: { profileId: string; now: Date; cohortOf(accountId: string): Promise<Cohort | null> },
+  { profileId, now, cohortOf, logsMax = logsPerReadMax }: RecomputeTask,
 ): Promise<Recomputed | 'busy' | 'gone'> {
   return withTransaction(pool, async (tx) => {
     if (!(await lockProfile(tx, profileId))) return 'busy'
@@ -49,7 +59,7 @@ export async function recomputeProfile(
     if (!state) return 'gone'
     if (state.modelVersion !== null && state.modelVersion !== modelVersion) await markEveryDay(tx, profileId, now)
     const marks = await readMarks(tx, profileId, marksMax)
-    const task = { tx, profileId, person: state.person, now, cohort: await cohortOf(state.accountId) }
+    const task = { tx, profileId, person: state.person, now, cohort: await cohortOf(state.accountId), logsMax }
     const done = await deriveDays(task, { marks, passed: daysPassed(state.asOf, now.getTime()) })
     await eatMarks(tx, profileId, marks)
     await noteDerived(tx, { profileId, asOf: now, dueAt: await dueAt(task) })
@@ -112,24 +122,35 @@ async function deriveDays(
 }
 
 /** Reads the logs in stretches, so that a year that comes at once does not have to fit into memory at once. */
-async function freshFacts(
-  { tx, profileId, person, now }: Task,
-  wanted: readonly number[],
-): Promise<Map<number, DayFacts>> {
+async function freshFacts(task: Task, wanted: readonly number[]): Promise<Map<number, DayFacts>> {
   const fresh = new Map<number, DayFacts>()
-  for (let place = 0; place < wanted.length; ) {
+  for (let [place, span] = [0, daysPerRead]; place < wanted.length; ) {
     const first = wanted[place] ?? 0
-    const days = wanted.slice(place).filter((day) => day < first + daysPerRead)
-    const last = days.at(-1) ?? first
-    const logs = await readLogs(tx, {
-      profileId,
-      from: dayText(first - neighbourDays),
-      to: dayText(last + neighbourDays),
-    })
+    const days = wanted.slice(place, place + span).filter((day) => day < first + span)
+    const logs = await logsAround(task, { first, last: days.at(-1) ?? first })
+    if (logs === 'too many' && span > 1) {
+      span = Math.ceil(span / 2)
+      continue
+    }
+    if (logs === 'too many') {
+      throw new Problem(`derive profile: there are more than ${task.logsMax} logs around one day`, {
+        hint: 'No device writes that many. Delete what does not belong there; the profile is tried again every hour.',
+      })
+    }
+    const { person, now } = task
     for (const facts of factsOf({ logs, person, asOf: now.getTime() }, days)) fresh.set(facts.day, facts)
     place += days.length
   }
   return fresh
+}
+
+async function logsAround(
+  { tx, profileId, logsMax }: Task,
+  { first, last }: { first: number; last: number },
+): Promise<Log[] | 'too many'> {
+  const [from, to] = [dayText(first - neighbourDays), dayText(last + neighbourDays)]
+  const logs = await readLogs(tx, { profileId, from, to, countMax: logsMax + 1 })
+  return logs.length > logsMax ? 'too many' : logs
 }
 
 type Known = { facts: DayFacts; text: string; outcome: string | null }

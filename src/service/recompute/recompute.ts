@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../../log.ts'
 import type { Pool } from '../store/pool.ts'
-import { dueAfterModelChange } from '../store/recompute.ts'
+import { dueAfterModelChange, noteFailure } from '../store/recompute.ts'
 import type { Answer, Ask, ThreadData } from './thread.ts'
 
 export type RecomputeOptions = {
@@ -86,21 +86,37 @@ function openLane(settings: Settings): Lane {
   }
 }
 
+/** Memory a thread may take before it is ended; the process around it lives on. */
+const threadMemoryMb = 1536
+
 /** A thread as something that answers, one question at a time; when it dies, that is the answer. */
-function startThread({ databaseUrl, log, profilesPerRound, cohortMaxAgeMs }: Settings) {
+function startThread({ databaseUrl, pool, clock, log, profilesPerRound, cohortMaxAgeMs }: Settings) {
   const workerData: ThreadData = { databaseUrl, logLevel: log.level, profilesPerRound, cohortMaxAgeMs }
-  const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData })
+  const resourceLimits = { maxOldGenerationSizeMb: threadMemoryMb }
+  const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData, resourceLimits })
   let waiting: ((answer: Answer) => void) | null = null
+  let underWay: string | null = null
   let ended = false
   const answered = (answer: Answer) => {
     const tell = waiting
     waiting = null
+    underWay = null
     tell?.(answer)
   }
-  worker.on('message', answered)
+  worker.on('message', (answer: Answer) => {
+    if (answer.did === 'begin') underWay = answer.profileId
+    else answered(answer)
+  })
   worker.on('error', (error) => log.error({ err: error }, 'the derivation thread broke'))
-  worker.on('exit', () => {
+  worker.on('exit', async () => {
     ended = true
+    // Else the next thread would begin with the same profile, and die of it as well.
+    const profileId = underWay
+    if (profileId !== null) {
+      await noteFailure(pool, { profileId, now: new Date(clock()) }).catch((error: unknown) =>
+        log.error({ profileId, err: error }, 'could not put off a profile on which a thread died'),
+      )
+    }
     answered({ did: 'fail', reason: 'the derivation thread ended' })
   })
   const ask = (question: Ask) =>

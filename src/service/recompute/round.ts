@@ -9,6 +9,8 @@ export type RoundOptions = {
   log: Log
   now: Date
   profilesMax: number
+  /** Told before each profile. */
+  begin?(profileId: string): void
   cohortOf(accountId: string): Promise<Cohort | null>
 }
 
@@ -16,10 +18,11 @@ export type RoundOptions = {
 export type Round = { profiles: number; written: number; dropped: number; failed: number; more: boolean }
 
 /** Derives the profiles that have waited longest. One that fails is put off with its reason and stops no other. */
-export async function runRound({ pool, log, now, profilesMax, cohortOf }: RoundOptions): Promise<Round> {
+export async function runRound({ pool, log, now, profilesMax, begin, cohortOf }: RoundOptions): Promise<Round> {
   const due = await dueProfiles(pool, { now, countMax: profilesMax })
   const round = { profiles: 0, written: 0, dropped: 0, failed: 0, more: false }
   for (const profileId of due) {
+    begin?.(profileId)
     try {
       const done = await recomputeProfile(pool, { profileId, now, cohortOf })
       if (done === 'busy' || done === 'gone') continue

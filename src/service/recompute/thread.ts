@@ -10,7 +10,9 @@ import { runRound } from './round.ts'
  */
 export type ThreadData = { databaseUrl: string; logLevel: string; profilesPerRound: number; cohortMaxAgeMs: number }
 export type Ask = { ask: 'round'; nowMs: number } | { ask: 'close' }
+/** `begin` comes before each profile, so that one on which the thread dies is known; it answers nothing. */
 export type Answer =
+  | { did: 'begin'; profileId: string }
   | { did: 'round'; profiles: number; more: boolean }
   | { did: 'fail'; reason: string }
   | { did: 'close' }
@@ -39,6 +41,7 @@ port.on('message', async (message: Ask) => {
       log,
       now,
       profilesMax: profilesPerRound,
+      begin: (profileId) => answer({ did: 'begin', profileId }),
       cohortOf: (accountId) => cohorts.of(accountId, now),
     })
     answer({ did: 'round', profiles, more })

@@ -25,12 +25,15 @@ type LogRow = [
   modifiedAt: number | null,
 ]
 
-/** Logs that start on local days from `from` to `to`, both included. */
-export async function readLogs(tx: Queryable, { profileId, from, to }: Days): Promise<Log[]> {
+/** Logs that start on local days from `from` to `to`, both included; so many at most. */
+export async function readLogs(
+  tx: Queryable,
+  { profileId, from, to, countMax }: Days & { countMax: number },
+): Promise<Log[]> {
   const { rows } = await tx.query<LogRow>({
     name: 'logs-of-days',
-    text: `select ${columns} from service.logs where profile_id = $1 and start_day between $2 and $3`,
-    values: [profileId, from, to],
+    text: `select ${columns} from service.logs where profile_id = $1 and start_day between $2 and $3 limit $4`,
+    values: [profileId, from, to, countMax],
     rowMode: 'array',
   })
   return rows.map(logOf)
