@@ -119,7 +119,7 @@ export async function openPipeline({ config, addresses, log, onSkewed }: Pipelin
 }
 
 /** The fleet's budget lies where the queue lies; on Postgres beside the ledger. */
-function openBoard(engine: QueueEngine, pool: Pool, queueUrl: string): BudgetBoard {
+export function openBoard(engine: QueueEngine, pool: Pool, queueUrl: string): BudgetBoard {
   if (engine.kind === 'postgres') return openPostgresBoard({ pool })
   const redis = connectRedis(queueUrl, { maxRetriesPerRequest: 1, connectTimeout: 5000 })
   redis.on('error', () => undefined) // the gate goes on alone, with a part of the budget, and tries again

@@ -1,28 +1,21 @@
-import type { Config } from '../../config/env.ts'
 import { streams } from '../../config/streams.ts'
 import { discoverProfiles } from '../../jobs/discover-profiles.ts'
-import { type LocalEngines, startLocalEngines } from '../engines/local.ts'
 import { type Running, writeRunning } from '../engines/running.ts'
-import { Problem, UsageProblem } from '../errors.ts'
-import type { Log } from '../log.ts'
-import { type Sandbox, startSandbox } from '../service/sandbox/sandbox.ts'
+import { Problem } from '../errors.ts'
+import type { Sandbox } from '../service/sandbox/sandbox.ts'
 import type { Run } from '../warehouse/runs.ts'
 import { type Closing, openClosing } from './closing.ts'
+import { type CommandContext, type Engines, startEngines } from './engines.ts'
 import { followRun } from './follow.ts'
 import { migrateWarehouse } from './migrate.ts'
 import { type Addresses, openPipeline, type Pipeline } from './pipeline.ts'
 import { bar, duration, number, type Terminal, table } from './terminal.ts'
 import { produceRun, startTicks, startWork, type Working } from './work.ts'
 
-export type UpOptions = {
-  readonly config: Config
-  readonly terminal: Terminal
-  readonly log: Log
+export type UpOptions = CommandContext & {
   /** Leaves after the first sync. */
   readonly once: boolean
   readonly profiles: number
-  /** Aborted by the first Ctrl-C. */
-  readonly signal: AbortSignal
 }
 
 /**
@@ -79,58 +72,6 @@ function told(error: unknown): unknown {
 function runningOf({ databaseUrl, queueUrl, upstream, tokenKey }: Addresses): Running {
   const startedAt = new Date().toISOString()
   return { pid: process.pid, startedAt, databaseUrl, queueUrl, upstream, tokenKey: tokenKey.toString('base64') }
-}
-
-type Engines = { addresses: Addresses; local: LocalEngines | undefined; sandbox: Sandbox | undefined }
-
-/** Starts what no address is given for. */
-async function startEngines({ config, terminal, profiles, log }: UpOptions, closing: Closing): Promise<Engines> {
-  const tokenKeyMissing = config.databaseUrl !== undefined && config.tokenKey === undefined
-  if (tokenKeyMissing) needTokenKey()
-  const needsLocal = !config.databaseUrl || !config.upstream
-  if (needsLocal) terminal.progress('  starting Postgres …')
-  const local = needsLocal ? closing.add(await startLocalEngines(config.dataFolder), 'Postgres') : undefined
-  if (local) terminal.say('  ✓ Postgres is running')
-  if (local?.moved) {
-    terminal.say(`    It runs as the user nobody, who may not enter this folder: its files are in ${local.dataFolder}`)
-  }
-  if (!config.upstream)
-    terminal.progress('  starting the Profile Service; a first start writes down its people’s lives …')
-  const sandbox = config.upstream || !local ? undefined : await startPeople({ local, config, profiles, log }, closing)
-  if (sandbox) terminal.say(`  ✓ Profile Service is running, with ${number(profiles)} sample people, at ${sandbox.url}`)
-  const databaseUrl = config.databaseUrl ?? local?.databaseUrl ?? ''
-  const addresses = {
-    databaseUrl,
-    queueUrl: config.queueUrl ?? (config.databaseUrl ? databaseUrl : (local?.queueUrl ?? databaseUrl)),
-    upstream: config.upstream ?? credentialsOf(sandbox),
-    tokenKey: config.tokenKey ?? local?.tokenKey ?? needTokenKey(),
-  }
-  return { addresses, local, sandbox }
-}
-
-function needTokenKey(): never {
-  throw new UsageProblem('read configuration: TOKEN_KEY is not set', {
-    hint: 'Tokens in a database of your own are encrypted with it: openssl rand -base64 32.',
-  })
-}
-
-type PeopleOptions = { local: LocalEngines; config: Config; profiles: number; log: Log }
-
-async function startPeople({ local, config, profiles, log }: PeopleOptions, closing: Closing): Promise<Sandbox> {
-  const started = startSandbox({
-    databaseUrl: local.serviceUrl,
-    port: config.port,
-    profiles,
-    seed: 'vitalsync',
-    log,
-  })
-  return closing.add(await started, 'Profile Service')
-}
-
-function credentialsOf(sandbox: Sandbox | undefined): Addresses['upstream'] {
-  if (!sandbox) throw new Error('start engines: neither an upstream nor a sandbox')
-  const { url, clientId, clientSecret, appId, appSecret } = sandbox
-  return { url, clientId, clientSecret, appId, appSecret }
 }
 
 type Parts = { pipeline: Pipeline; working: Working; sandbox: Sandbox | undefined }

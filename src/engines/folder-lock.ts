@@ -20,7 +20,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     if (await take(folder, own)) return () => rm(file, { force: true })
     const holder = await readFile(file, 'utf8').catch(() => '')
     if (holder !== '' && (await isHeld(holder))) {
-      throw new UsageProblem(
+      throw new FolderInUse(
         `lock data folder ${folder}: vitalsync runs here already (process ${holder.split(' ')[0]})`,
         {
           hint: 'Use the one that runs, stop it with Ctrl-C, or choose another folder with VITALSYNC_DATA.',

@@ -1,0 +1,23 @@
+import { Command } from 'commander'
+import { declareLooking } from './looking.ts'
+import { declareMending } from './mending.ts'
+import { declarePeople } from './people.ts'
+import { type Rim, whole } from './rim.ts'
+import { declareRunning } from './running.ts'
+import { addServiceCommands } from './service.ts'
+import { declareSyncing } from './syncing.ts'
+
+/** The whole tree of commands. */
+export function createProgram(rim: Rim): Command {
+  const program = new Command('vitalsync')
+    .description('Sync worker between a health data service and a Postgres warehouse.')
+    .exitOverride()
+    .showSuggestionAfterError()
+  declareRunning(program, rim)
+  declareSyncing(program, rim)
+  declareLooking(program, rim)
+  declareMending(program, rim)
+  declarePeople(program, rim)
+  addServiceCommands(program, rim.context, { whole })
+  return program
+}

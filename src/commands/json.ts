@@ -1,0 +1,205 @@
+import { z } from 'zod'
+import { gapReasons } from '../gaps.ts'
+
+/**
+ * What `--json` prints, command by command: the public shape. Fields are added, never renamed or taken away. A list is
+ * one object a line; everything else is one object.
+ */
+const instant = z.iso.datetime({ offset: true })
+const count = z.int().nonnegative()
+const share = z.number().min(0).max(1)
+
+const run = z.strictObject({
+  id: z.string(),
+  kind: z.string(),
+  params: z.record(z.string(), z.unknown()),
+  state: z.enum(['running', 'done', 'failed', 'stopped']),
+  startedAt: instant,
+  endedAt: instant.nullable(),
+  enqueued: count,
+  enqueuedAll: z.boolean(),
+  afterId: z.string(),
+  done: count,
+  failed: count,
+  refused: count,
+  requests: count,
+  rowsRead: count,
+  rowsWritten: count,
+  itemsPushed: count,
+})
+
+const person = z.strictObject({
+  profileId: z.string(),
+  externalId: z.string(),
+  state: z.enum(['new', 'active', 'gone']),
+  wantedFrom: instant,
+  addedAt: instant,
+  finishedAt: instant.nullable(),
+  dueAt: instant,
+  failures: count,
+  refused: count,
+  quarantined: count,
+  waiting: count,
+})
+
+const failure = z.strictObject({
+  id: z.string(),
+  kind: z.enum(['job', 'window']),
+  externalId: z.string(),
+  subject: z.string(),
+  startAt: instant.nullable(),
+  endAt: instant.nullable(),
+  status: z.int().nullable(),
+  reason: z.string(),
+  hint: z.string().nullable(),
+  attempts: count,
+  firstAt: instant,
+  lastAt: instant,
+  nextTryAt: instant.nullable(),
+})
+
+const quarantined = z.strictObject({
+  id: z.string(),
+  externalId: z.string(),
+  stream: z.string(),
+  direction: z.enum(['push', 'pull']),
+  path: z.string(),
+  reason: z.string(),
+  times: count,
+  firstSeenAt: instant,
+  lastSeenAt: instant,
+})
+
+const plan = z.strictObject({
+  profiles: count,
+  fromAt: instant.nullable(),
+  toAt: instant.nullable(),
+  windows: count,
+  covered: count,
+  requests: count,
+  itemsWaiting: count,
+  requestsPerSecond: z.number().nullable(),
+  seconds: z.number().nonnegative(),
+  streams: z.array(z.strictObject({ stream: z.string(), windows: count, covered: count })),
+})
+
+const added = z.strictObject({ read: count, added: count, known: count, erased: count, rejected: count })
+const backlog = z.strictObject({ waiting: count, active: count, delayed: count })
+
+export const jsonSchemas = {
+  up: z.strictObject({ run, rows: z.record(z.string(), count) }),
+  migrate: z.strictObject({ applied: z.array(z.string()), readerGranted: z.boolean() }),
+  sync: run,
+  backfill: run,
+  plan,
+  runs: run,
+  status: z.strictObject({
+    at: instant,
+    profiles: z.strictObject({ new: count, active: count, gone: count, due: count }),
+    streams: z.array(
+      z.strictObject({
+        stream: z.string(),
+        profiles: count,
+        coveredShare: share,
+        lagSecondsMedian: z.number(),
+        lagSecondsMax: z.number(),
+        oldestReadAt: instant.nullable(),
+        newestReadAt: instant.nullable(),
+        neverRead: count,
+      }),
+    ),
+    runs: z.array(run),
+    queue: z.strictObject({
+      engine: z.enum(['redis', 'postgres']),
+      nightly: backlog,
+      manual: backlog,
+      backfill: backlog,
+      workers: count,
+    }),
+    failures: z.array(
+      z.strictObject({
+        kind: z.enum(['job', 'window']),
+        subject: z.string(),
+        reason: z.string(),
+        count,
+        newestAt: instant,
+      }),
+    ),
+    outbox: z.array(z.strictObject({ stream: z.string(), waiting: count, oldestAt: instant.nullable() })),
+    quarantine: z.array(z.strictObject({ direction: z.enum(['push', 'pull']), stream: z.string(), count })),
+    budget: z.strictObject({
+      requestsPerSecond: z.number().nullable(),
+      inFlight: count,
+      pausedUntil: instant.nullable(),
+    }),
+  }),
+  gaps: z.strictObject({
+    externalId: z.string(),
+    stream: z.string(),
+    startAt: instant,
+    endAt: instant,
+    reason: z.enum(gapReasons),
+    detail: z.string().nullable(),
+    nextTryAt: instant.nullable(),
+  }),
+  verify: z.strictObject({
+    windows: count,
+    windowsDiffering: count,
+    records: count,
+    missingHere: count,
+    differing: count,
+    missingUpstream: count,
+    unreadable: count,
+    rate: share.nullable(),
+    rateUpTo: share.nullable(),
+    differences: z.array(
+      z.strictObject({ externalId: z.string(), stream: z.string(), startAt: instant, endAt: instant, records: count }),
+    ),
+  }),
+  'failures list': failure,
+  'failures show': failure,
+  'failures retry': z.strictObject({ retried: count }),
+  'failures discard': z.strictObject({ discarded: count }),
+  'quarantine list': quarantined,
+  'quarantine show': quarantined.extend({ body: z.string() }),
+  'quarantine replay': z.strictObject({ pushed: count, reread: count }),
+  'profiles add': added,
+  'profiles import': added,
+  'profiles discover': z.strictObject({ pages: count, found: count, added: count }),
+  'profiles list': person,
+  'profiles show': person.extend({
+    streams: z.array(
+      z.strictObject({
+        stream: z.string(),
+        covered: z.string(),
+        checkpoint: instant.nullable(),
+        readAt: instant.nullable(),
+      }),
+    ),
+  }),
+  'profiles erase': z.strictObject({
+    removed: z.array(z.strictObject({ table: z.string(), rows: count })),
+    queueJobs: count,
+    upstream: z.enum(['gone', 'still there', 'not asked']),
+    tombstone: z.boolean(),
+    left: z.array(z.strictObject({ table: z.string(), rows: count })),
+    complete: z.boolean(),
+  }),
+  import: z.strictObject({
+    kind: z.string(),
+    resumedAtLine: count,
+    read: count,
+    accepted: count,
+    duplicate: count,
+    rejected: count,
+    rejects: z.string().nullable(),
+    finished: z.boolean(),
+  }),
+  export: z.strictObject({
+    streams: z.array(z.strictObject({ stream: z.string(), rows: count })),
+    format: z.string(),
+    output: z.string(),
+    since: instant.nullable(),
+    upto: instant,
+  }),
+} as const
