@@ -8,8 +8,22 @@ const pattern =
 
 const offsetMinutesMax = 14 * 60
 
+/** A log's date-times are looked at by several rules in a row, and neighbouring logs share them: reading one costs most. */
+const recent = new Map<string, Instant>()
+const recentMax = 4096
+
 /** Reads ISO 8601. Without an offset it is UTC, a date alone is its midnight in UTC; anything else is undefined. */
 export function parseInstant(text: string): Instant | undefined {
+  const known = recent.get(text)
+  if (known !== undefined) return known
+  const instant = readInstant(text)
+  if (recent.size >= recentMax) recent.clear()
+  if (instant) recent.set(text, instant)
+  return instant
+}
+
+function readInstant(text: string): Instant | undefined {
+  if (text.length > 40) return undefined
   const match = pattern.exec(text)
   if (!match) return undefined
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0))

@@ -21,6 +21,7 @@ const sandbox = await startSandbox({
   log: createLog({ level: 'warn' }),
 })
 
+await sandbox.derived() // so that answers with derived records are held against the document as well
 const externalId = await somebody()
 process.stdout.write(
   `${JSON.stringify({

@@ -301,6 +301,34 @@ describe('an entry', () => {
     },
   )
 
+  test.for([
+    'null',
+    'NULL',
+    '{a,b}',
+    'a"b',
+    'a\\b',
+    '\\',
+    '"',
+    ',',
+    ' a ',
+    'line\nbreak',
+    "'; drop table service.logs; --",
+    '🏃{"}',
+  ])('keeps the text %j as it is', async (text, { world, inside }) => {
+    const log = stepsLog({ source: text, unit: text, deviceId: text, additionalProperties: { [text]: text } })
+    expect((await upload(world, await newPerson(world), [stepsLog(), log, stepsLog()])).json).toMatchObject({
+      accepted: 3,
+    })
+
+    const { rows } = await inside.sql.query(
+      'select source, unit, device_id, source_id, additional_properties from service.logs where id = $1',
+      [log['id']],
+    )
+    expect(rows).toEqual([
+      { source: text, unit: text, device_id: text, source_id: null, additional_properties: { [text]: text } },
+    ])
+  })
+
   test('that is no object is refused in its place', async ({ world }) => {
     const answer = await upload(world, await newPerson(world), [stepsLog(), null, 5, 'x', []])
 

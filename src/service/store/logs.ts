@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { DataLogInput, UploadAnswer } from '../../contract/data-log.ts'
 import { type Instant, localDay, parseInstant } from '../../contract/instant.ts'
 import { namedUuid } from '../named-uuid.ts'
+import { arrayText } from './array-text.ts'
 import { withTransaction } from './pool.ts'
 
 const logNamespace = '5b0a35ff-7ff0-5a9c-9f0c-0c1c3d1b7a52'
@@ -92,7 +93,16 @@ export async function storeLogs(
     const { rows } = await tx.query<{ accepted: number; updated: number }>({
       name: 'store-logs',
       text: uploadSql,
-      values: [upload.profileId, upload.now, ...columns.map(([, , read]) => logs.map((row) => read(row) ?? null))],
+      values: [
+        upload.profileId,
+        upload.now,
+        ...columns.map(([, type, read]) =>
+          arrayText(
+            type,
+            logs.map((row) => read(row)),
+          ),
+        ),
+      ],
     })
     const { accepted, updated } = rows[0] ?? { accepted: 0, updated: 0 }
     return { received: upload.logs.length, accepted, updated, duplicates: upload.logs.length - accepted - updated }
