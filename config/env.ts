@@ -19,6 +19,8 @@ const queueUrl = z.string().refine((text) => text.split(',').every((part, index)
 })
 const isQueueUrl = (text: string) => URL.canParse(text) && /^(rediss?|postgres(ql)?):$/.test(new URL(text).protocol)
 
+const isHttpUrl = (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+
 const whole = (min: number, max: number) =>
   z
     .string()
@@ -63,7 +65,7 @@ const variables = {
   },
   QUEUE_URL: { schema: queueUrl, about: 'queue; absent: the embedded Postgres, or DATABASE_URL', address: true },
   UPSTREAM_URL: {
-    schema: z.union([environmentName, urlOf('http', 'https')], {
+    schema: z.string().refine((text) => environmentName.safeParse(text).success || isHttpUrl(text), {
       error: 'must be http://…, https://…, sandbox or production',
     }),
     about: 'the Profile Service; absent: a local sandbox with sample profiles',
@@ -247,5 +249,8 @@ export function describeConfig(environment: Environment): Described[] {
 function masked(variable: Variable, text: string | undefined): string {
   if (text === undefined) return ''
   if (variable.secret) return '••••'
-  return variable.address ? text.replace(/\/\/([^/@]*)@/, (_, user: string) => `//${user.split(':')[0]}:••••@`) : text
+  if (!variable.address) return text
+  return text
+    .replace(/(^|,|\/\/)([^/@,]*)@/g, (_, before: string, user: string) => `${before}${user.split(':')[0]}:••••@`)
+    .replace(/(password=)[^&]*/gi, '$1••••')
 }
