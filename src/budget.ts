@@ -113,8 +113,11 @@ const GROWTH = 1.1
 const QUIET_BEFORE_GROWTH_MS = 2000
 const GROWTH_PAUSE_MS = 500
 const RATE_UNBOUNDED = 100_000
-/** A fleet that hardly asks anything says little about what upstream bears: the first cut does not go below this. */
-const RATE_WORTH_CUTTING = 10
+/**
+ * Cuts stop here: an upstream that refuses at random would otherwise bring the fleet to a standstill, and one that bears
+ * even less says so by Retry-After, or by the configured limits.
+ */
+const FLOOR: BudgetLimits = { requestsPerSecond: 10, inFlight: 4 }
 
 export function firstState(limits: BudgetLimits, nowMs: number): FleetState {
   return { version: 1, ...limits, pausedUntilMs: 0, cutAtMs: 0, grownAtMs: nowMs, quietLatencyMs: 0 }
@@ -125,12 +128,12 @@ export function slowDown(state: FleetState, met: { retryAfterMs: number; answers
   const { retryAfterMs, answersPerSecond, nowMs } = met
   const pausedUntilMs = Math.max(state.pausedUntilMs, retryAfterMs > 0 ? nowMs + retryAfterMs : 0)
   if (nowMs - state.cutAtMs < CUT_PAUSE_MS) return { ...state, pausedUntilMs, version: state.version + 1 }
-  const rate = Math.min(state.requestsPerSecond, Math.max(answersPerSecond, RATE_WORTH_CUTTING))
+  const rate = Math.min(state.requestsPerSecond, answersPerSecond)
   return {
     ...state,
     version: state.version + 1,
-    requestsPerSecond: Math.max(1, Math.floor(rate * CUT)),
-    inFlight: Math.max(1, Math.floor(state.inFlight * CUT)),
+    requestsPerSecond: Math.max(Math.min(FLOOR.requestsPerSecond, state.requestsPerSecond), Math.floor(rate * CUT)),
+    inFlight: Math.max(Math.min(FLOOR.inFlight, state.inFlight), Math.floor(state.inFlight * CUT)),
     pausedUntilMs,
     cutAtMs: nowMs,
   }
@@ -150,7 +153,7 @@ export function adaptToBoard(
   if (measured && quietMs > 0 && latencyMs > 2.5 * quietMs + 50) {
     if (nowMs - state.cutAtMs < 2 * CUT_PAUSE_MS) return state
     // The measure itself drifts upwards a little, or a lasting change of upstream would throttle us for ever.
-    const inFlight = Math.max(1, Math.floor(state.inFlight * LATENCY_CUT))
+    const inFlight = Math.max(Math.min(FLOOR.inFlight, state.inFlight), Math.floor(state.inFlight * LATENCY_CUT))
     return { ...state, version: state.version + 1, inFlight, cutAtMs: nowMs, quietLatencyMs: quietMs * 1.1 }
   }
   const quiet = nowMs - state.cutAtMs >= QUIET_BEFORE_GROWTH_MS && nowMs >= state.pausedUntilMs

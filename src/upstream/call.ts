@@ -159,8 +159,8 @@ function resultOf(answer: HttpAnswer | TransportTrouble): number | string {
 }
 
 function outcomeOf(answer: HttpAnswer | TransportTrouble, latencyMs: number, nowMs: number) {
-  // A caller's own abort says nothing about upstream; a lost answer may well be one that never came for load.
-  if (answer instanceof TransportTrouble) return { latencyMs, overloaded: answer.kind === 'lost', retryAfterMs: 0 }
+  // A lost connection says nothing about load; one that timed out shows in the latency.
+  if (answer instanceof TransportTrouble) return { latencyMs, overloaded: false, retryAfterMs: 0 }
   const overloaded = answer.status === 429 || answer.status === 503
   if (!overloaded) return { latencyMs, overloaded, retryAfterMs: 0 }
   return { latencyMs, overloaded, retryAfterMs: retryAfterMs(answer.retryAfter, httpDateMs(answer.date), nowMs) ?? 0 }

@@ -64,6 +64,7 @@ class Gate implements Budget {
   private fleet: FleetState | undefined
   private lines: readonly Line[] = []
   private beating: Promise<void> = Promise.resolve()
+  private nap: AbortController | undefined
 
   constructor(parts: GateParts) {
     this.parts = parts
@@ -137,6 +138,8 @@ class Gate implements Budget {
     if (pauseMs > PAUSE_INSIDE_MS) return Promise.reject(pausedFor(pauseMs))
     const entered = this.room.wait(lane, nowMs, signal)
     this.pump()
+    // An idle process that is wanted again asks for its share at once.
+    if (this.room.size > 0) this.nap?.abort()
     return entered
   }
 
@@ -188,7 +191,9 @@ class Gate implements Budget {
       this.sendBackTheTired()
       if (this.room.size > 0) this.pump()
       const idle = this.room.size === 0 && this.inFlight === 0
-      await this.parts.sleep(idle ? IDLE_BEAT_MS : BEAT_MS, signal).catch(() => undefined)
+      this.nap = idle ? new AbortController() : undefined
+      const waking = this.nap === undefined ? signal : AbortSignal.any([signal, this.nap.signal])
+      await this.parts.sleep(idle ? IDLE_BEAT_MS : BEAT_MS, waking).catch(() => undefined)
     }
   }
 

@@ -73,14 +73,16 @@ describe('how the budget moves', () => {
     expect(twice).toMatchObject({ requestsPerSecond: 300, inFlight: 60, pausedUntilMs: 7100 })
   })
 
-  base('the longest pause wins, and it never falls below one', () => {
+  base('the longest pause wins, and cuts stop at a floor', () => {
     const once = slowDown(state, { retryAfterMs: 9000, answersPerSecond: 1, nowMs: 5000 })
     let low = once
     for (let nowMs = 7000; nowMs < 60_000; nowMs += 1100)
       low = slowDown(low, { retryAfterMs: 1, answersPerSecond: 0, nowMs })
 
-    expect(low.requestsPerSecond).toBe(1)
-    expect(low.inFlight).toBe(1)
+    expect(low).toMatchObject({ requestsPerSecond: 10, inFlight: 4 })
+    const small = firstState({ requestsPerSecond: 3, inFlight: 2 }, 0)
+    const cut = slowDown(small, { retryAfterMs: 0, answersPerSecond: 3, nowMs: 5000 })
+    expect(cut).toMatchObject({ requestsPerSecond: 3, inFlight: 2 })
     expect(once.pausedUntilMs).toBe(14_000)
     expect(slowDown(once, { retryAfterMs: 10, answersPerSecond: 0, nowMs: 6500 }).pausedUntilMs).toBe(14_000)
   })

@@ -85,7 +85,15 @@ describe('the quick check', () => {
       ([[a, b, c, d, e, f, g], fraction, offset, letter]) =>
         `${a}${b}-${c}-${d}${letter}${e}:${f}:${g}${fraction}${offset}`,
     )
-  const likely = fc.constantFrom('2026-03-03T00:00:00Z', '2026-02-28T23:59:59.999+13:00')
+  const likely = fc.constantFrom(
+    '2026-03-03T00:00:00Z',
+    '2026-02-28T23:59:59.999+13:00',
+    '2026-02-30T00:00:00Z',
+    '2026-13-03T00:00:00Z',
+    '2026-03-03T24:00:00Z',
+    '0000-03-03T00:00:00Z',
+    '2026-03-03T00:00:00+15:00',
+  )
   const keys = [
     'id',
     'type',
