@@ -1,10 +1,18 @@
 import { spansOf } from '../coverage.ts'
 import { isTheirs, judge, type LedgerState, type RecentReading, type Verdict } from '../planner.ts'
 import type { PulledStream } from '../stream.ts'
-import { binaryArray } from './binary-arrays.ts'
+import { binaryArray, type Cell, type ColumnType } from './binary-arrays.ts'
 import type { Tx } from './pool.ts'
 import { crossingOf, digestOf, type OddRecord, periodOf, type Row, type SourceRecord, shortNameOf } from './rows.ts'
-import { type GroupedReading, storeParameters, storeStatement } from './statements.ts'
+import {
+  type Arriving,
+  addStatement,
+  compareParameters,
+  compareStatement,
+  type GroupedReading,
+  replaceStatement,
+  storeParameters,
+} from './statements.ts'
 
 /** One answer of upstream for one window of one stream of one profile, on its way into the warehouse. */
 export type StoreRequest = {
@@ -42,28 +50,72 @@ export async function storeGroup(tx: Tx, group: readonly Prepared[], nowMs: numb
   const states = await lockLedger(tx, group)
   const judged = group.map((pending) => ({ pending, verdict: verdictOf(pending, states.get(nameOf(pending)), nowMs) }))
   const admitted = judged.filter(isAdmitted)
-  const written = new Map<Prepared, number>()
+  const written = new Map<string, number>()
 
   for (const [stream, members] of Map.groupBy(admitted, ({ pending }) => pending.request.stream)) {
-    const readings = members.map(({ pending, verdict }) => toGrouped(pending, verdict))
-    if (readings.every((reading) => reading.rows.length === 0 && !reading.complete)) continue
-    const { rows } = await tx.query<{ profile_id: string; written: number }>({
-      name: `store ${stream.name}`,
-      text: storeStatement(stream),
-      values: storeParameters(stream, readings),
-    })
-    const byProfile = new Map(rows.map((row) => [row.profile_id, row.written]))
-    for (const { pending } of members) written.set(pending, byProfile.get(pending.request.profileId) ?? 0)
+    const isFirst = ({ pending }: Admitted) => states.get(nameOf(pending))?.unread === true
+    const first = members.filter(isFirst).map(toGrouped)
+    const later = members.filter((member) => !isFirst(member)).map(toGrouped)
+    for (const [profileId, rows] of await storeStream(tx, stream, { first, later })) {
+      written.set(`${stream.name} ${profileId}`, rows)
+    }
   }
   await writeLedger(tx, admitted)
-  await forgetRefusals(tx, admitted)
   await keepOdd(tx, admitted, nowMs)
   return judged.map(({ pending, verdict }) => ({
     outcome: verdict === 'erased' ? 'erased' : verdict.kind === 'too-old' ? 'too-old' : 'stored',
     read: pending.rows.length,
-    written: written.get(pending) ?? 0,
+    written: written.get(nameOf(pending)) ?? 0,
     odd: pending.odd.length,
   }))
+}
+
+type Readings = {
+  /** Nothing was ever stored for these: all they hold is new. */
+  readonly first: readonly GroupedReading[]
+  readonly later: readonly GroupedReading[]
+}
+
+/** Writes what is new or changed, and marks gone what is missing. Gives how many records it touched, by profile. */
+async function storeStream(tx: Tx, stream: PulledStream, { first, later }: Readings): Promise<Map<string, number>> {
+  const written = new Map<string, number>()
+  const count = (profileId: string) => written.set(profileId, (written.get(profileId) ?? 0) + 1)
+  const added = arrivingOf(first)
+  const changed: Arriving[] = []
+  if (later.some((reading) => reading.rows.length > 0 || reading.complete)) {
+    const arriving = arrivingOf(later)
+    const { rows } = await tx.query<Compared>({
+      name: `compare ${stream.name}`,
+      text: compareStatement(stream),
+      values: compareParameters(stream, arriving, later),
+    })
+    const chosen = (numbers: readonly number[] | null | undefined) =>
+      (numbers ?? []).flatMap((number) => arriving[number - 1] ?? [])
+    added.push(...chosen(rows[0]?.added))
+    changed.push(...chosen(rows[0]?.changed))
+    for (const profileId of rows[0]?.vanished ?? []) count(profileId)
+  }
+  if (added.length > 0) {
+    const values = storeParameters(stream, added)
+    await tx.query({ name: `add ${stream.name}`, text: addStatement(stream), values })
+  }
+  if (changed.length > 0) {
+    const values = storeParameters(stream, changed)
+    await tx.query({ name: `replace ${stream.name}`, text: replaceStatement(stream), values })
+  }
+  for (const { reading } of added) count(reading.profileId)
+  for (const { reading } of changed) count(reading.profileId)
+  return written
+}
+
+type Compared = { added: number[] | null; changed: number[] | null; vanished: string[] | null }
+
+/** In the order of the table's key, as far as that is cheap: neighbours in the input become neighbours on disk. */
+function arrivingOf(readings: readonly GroupedReading[]): Arriving[] {
+  const byStart = (a: Row, b: Row) => (a.startMicros ?? 0) - (b.startMicros ?? 0)
+  return readings
+    .toSorted((a, b) => Number(a.profileId) - Number(b.profileId))
+    .flatMap((reading) => reading.rows.toSorted(byStart).map((row) => ({ row, reading })))
 }
 
 type Admitted = { pending: Prepared; verdict: Extract<Verdict, { kind: 'admitted' }> }
@@ -91,7 +143,7 @@ function verdictOf(pending: Prepared, state: LedgerState | undefined, nowMs: num
   )
 }
 
-function toGrouped(pending: Prepared, verdict: Admitted['verdict']): GroupedReading {
+function toGrouped({ pending, verdict }: Admitted): GroupedReading {
   const { request, rows } = pending
   const { newer } = verdict
   const ours = (row: Row) =>
@@ -113,11 +165,14 @@ type KeptReading = [number, number, number, number[]?]
 const toKept = ({ from, to, sentAtMs, crossing }: RecentReading): KeptReading =>
   crossing.length === 0 ? [from, to, sentAtMs] : [from, to, sentAtMs, [...crossing]]
 
+/** `unread`: no reading was ever stored, so that there cannot be a record. */
+type Locked = LedgerState & { readonly unread: boolean }
+
 /** Locks the ledger rows of the group, always in the same order, and says what they hold. */
-async function lockLedger(tx: Tx, group: readonly Prepared[]): Promise<Map<string, LedgerState>> {
+async function lockLedger(tx: Tx, group: readonly Prepared[]): Promise<Map<string, Locked>> {
   const { rows } = await tx.query({
     name: 'lock ledger',
-    text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent,
+    text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.read_at is null as unread,
         (extract(epoch from nullif(l.digested_at, '-infinity')) * 1000)::float8 as digested_at,
         case when l.digesting = '{}' then null else
           (select json_agg(json_build_array(extract(epoch from lower(r)) * 1000, extract(epoch from upper(r)) * 1000))
@@ -140,6 +195,7 @@ async function lockLedger(tx: Tx, group: readonly Prepared[]): Promise<Map<strin
     rows.map((row) => [
       `${row.stream} ${row.profile_id}`,
       {
+        unread: row.unread,
         generation: row.generation,
         digestedAtMs: row.digested_at ?? Number.NEGATIVE_INFINITY,
         digesting: spansOf(row.digesting),
@@ -154,75 +210,43 @@ async function lockLedger(tx: Tx, group: readonly Prepared[]): Promise<Map<strin
   )
 }
 
+/**
+ * Writes what is covered and was read, and ends refusals. Windows shift from day to day, so a refusal that was due for
+ * another try counts as ended when a part of it was read: if the rest is refused again, it is written down again.
+ */
 async function writeLedger(tx: Tx, admitted: readonly Admitted[]): Promise<void> {
   if (admitted.length === 0) return
-  const spans = admitted.map(({ verdict }) => verdict.covers)
+  const column = (type: ColumnType, cell: (one: Admitted) => Cell) => binaryArray(type, admitted.map(cell))
   await tx.query({
     name: 'write ledger',
-    text: `update vitalsync.ledger l set
-        covered = l.covered + i.covers::tstzmultirange,
-        recent = i.recent::jsonb,
+    text: `with input as materialized (
+        select profile_id, stream, covers::tstzmultirange as covers, recent::jsonb as recent, sent_at,
+          tstzrange(from_at, to_at) as span
+        from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[])
+          as u(profile_id, stream, covers, recent, sent_at, from_at, to_at)
+      ), ended as (
+        delete from vitalsync.refusals f using input i
+        where f.profile_id = i.profile_id and f.stream = i.stream and f.span && i.span
+          and (f.span <@ i.span or f.next_try_at <= clock_timestamp())
+      )
+      update vitalsync.ledger l set covered = l.covered + i.covers, recent = i.recent,
         read_at = greatest(l.read_at, i.sent_at),
-        digesting = case when i.sent_at >= l.digested_at then l.digesting - i.covers::tstzmultirange else l.digesting end
-      from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
-        as i(profile_id, stream, covers, recent, sent_at)
-      where l.profile_id = i.profile_id and l.stream = i.stream`,
+        digesting = case when i.sent_at >= l.digested_at then l.digesting - i.covers else l.digesting end
+      from input i where l.profile_id = i.profile_id and l.stream = i.stream`,
     values: [
-      binaryArray(
-        'int8',
-        admitted.map(({ pending }) => pending.request.profileId),
-      ),
-      binaryArray(
-        'text',
-        admitted.map(({ pending }) => pending.request.stream.name),
-      ),
-      binaryArray('text', spans.map(toMultirange)),
-      binaryArray(
-        'text',
-        admitted.map(({ verdict }) => JSON.stringify(verdict.recent.map(toKept))),
-      ),
-      binaryArray(
-        'timestamptz',
-        admitted.map(({ pending }) => pending.request.sentAtMs * 1000),
-      ),
+      column('int8', ({ pending }) => pending.request.profileId),
+      column('text', ({ pending }) => pending.request.stream.name),
+      column('text', ({ verdict }) => toMultirange(verdict.covers)),
+      column('text', ({ verdict }) => JSON.stringify(verdict.recent.map(toKept))),
+      column('timestamptz', ({ pending }) => pending.request.sentAtMs * 1000),
+      column('timestamptz', ({ pending }) => pending.request.window.from * 1000),
+      column('timestamptz', ({ pending }) => pending.request.window.to * 1000),
     ],
   })
 }
 
 export const toMultirange = (spans: ReadonlyArray<{ from: number; to: number }>): string =>
   `{${spans.map(({ from, to }) => `["${new Date(from).toISOString()}","${new Date(to).toISOString()}")`).join(',')}}`
-
-/**
- * A refusal ends with a reading of its span. Windows shift from day to day, so one that was due for another try counts
- * as ended when a part of it was read: if the rest is refused again, it is written down again.
- */
-async function forgetRefusals(tx: Tx, admitted: readonly Admitted[]): Promise<void> {
-  await tx.query({
-    name: 'forget refusals',
-    text: `delete from vitalsync.refusals f
-      using unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as i(profile_id, stream, from_at, to_at)
-      where f.profile_id = i.profile_id and f.stream = i.stream and f.span && tstzrange(i.from_at, i.to_at)
-        and (f.span <@ tstzrange(i.from_at, i.to_at) or f.next_try_at <= clock_timestamp())`,
-    values: [
-      binaryArray(
-        'int8',
-        admitted.map(({ pending }) => pending.request.profileId),
-      ),
-      binaryArray(
-        'text',
-        admitted.map(({ pending }) => pending.request.stream.name),
-      ),
-      binaryArray(
-        'timestamptz',
-        admitted.map(({ pending }) => pending.request.window.from * 1000),
-      ),
-      binaryArray(
-        'timestamptz',
-        admitted.map(({ pending }) => pending.request.window.to * 1000),
-      ),
-    ],
-  })
-}
 
 /** Odd records are set aside whole, once each; seen again they only count up. */
 async function keepOdd(tx: Tx, admitted: readonly Admitted[], nowMs: number): Promise<void> {

@@ -16,63 +16,133 @@ export type GroupedReading = {
   readonly complete: boolean
 }
 
-/**
- * One statement that stores the rows of many readings of one stream. It writes only what is new or changed, keeps the
- * former self of what changed, and marks gone what a complete reading no longer holds.
- * Its caller holds the ledger rows of all these readings, so that nobody else writes the same records meanwhile.
- */
-export function storeStatement(stream: PulledStream): string {
-  const own = stream.columns.map((column) => column.name)
-  const keys = ['profile_id', ...keyColumns(stream).map((column) => column.name)]
-  const dated = stream.kind === 'windowed' ? ['local_date'] : []
-  const columns = ['profile_id', ...own, ...dated, 'raw', 'digest', 'read_at']
-  const types = [
-    'int8',
-    ...stream.columns.map((column) => sqlType[column.type]),
-    ...dated.map(() => 'date'),
-    'text',
-    'int8',
-    'timestamptz',
-  ]
-  const table = `vitalsync.${stream.table}`
-  const same = (a: string, b: string) => keys.map((key) => `${a}.${key} = ${b}.${key}`).join(' and ')
-  const recordKey = `jsonb_build_object(${keyColumns(stream).flatMap((column) => [`'${column.name}'`, `t.${column.name}`])})`
-  const changed = [...own.filter((name) => !keys.includes(name)), ...dated, 'raw', 'digest', 'read_at']
-  const next = types.length
+/** One record on its way into its table, and the reading it came with. */
+export type Arriving = { readonly row: Row; readonly reading: GroupedReading }
 
+/*
+ * Three statements store the readings of one stream. All of them rely on their caller: it holds the ledger rows of these
+ * readings, so that nobody else writes the same records meanwhile.
+ */
+
+const same = (stream: PulledStream, a: string, b: string) =>
+  namesOfKey(stream)
+    .map((key) => `${a}.${key} = ${b}.${key}`)
+    .join(' and ')
+
+const namesOfKey = (stream: PulledStream) => ['profile_id', ...keyColumns(stream).map((column) => column.name)]
+
+const recordKey = (stream: PulledStream) =>
+  `jsonb_build_object(${keyColumns(stream).flatMap((column) => [`'${column.name}'`, `t.${column.name}`])})`
+
+const unnest = (types: readonly string[], columns: readonly string[]) =>
+  `unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')}) as i(${columns.join(', ')})`
+
+/**
+ * Holds what came against what is there, by names and digests alone: most of what is read again has not changed, and its
+ * text then need not travel. Says which of the input, by number, are new and which have changed. What a complete reading
+ * no longer holds is marked gone, its former self kept.
+ *
+ * `not in`, for that is hashed whatever the planner believes of the size of an array; of `not exists` it has made a
+ * loop in a loop.
+ */
+export function compareStatement(stream: PulledStream): string {
+  const keys = namesOfKey(stream)
+  const types = ['int8', ...keyColumns(stream).map((column) => sqlType[column.type]), 'int8', 'timestamptz']
+  const next = types.length
+  const table = `vitalsync.${stream.table}`
   return `
 with input as materialized (
-  select * from unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')}) as i(${columns.join(', ')})
+  select * from unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})
+    with ordinality as i(${keys.join(', ')}, digest, read_at, n)
 ), fresh as materialized (
-  select i.*, t.revision as former_revision, t.raw as former_raw, t.changed_at as former_at, t.gone_at as former_gone_at
-  from input i left join ${table} t on ${same('t', 'i')}
+  select i.n, t.profile_id is not null as known
+  from input i left join ${table} t on ${same(stream, 't', 'i')}
   where t.profile_id is null or (t.read_at < i.read_at and (t.digest <> i.digest or t.gone_at is not null))
 ), lost as materialized (
   select t.*, w.sent_at
   from unnest($${next + 1}::int8[], $${next + 2}::timestamptz[], $${next + 3}::timestamptz[], $${next + 4}::timestamptz[])
     as w(profile_id, from_at, to_at, sent_at)
   join ${table} t on t.profile_id = w.profile_id and ${insideWindow(stream)}
-  where t.gone_at is null and t.read_at < w.sent_at and not exists (select from input i where ${same('i', 't')})
+  where t.gone_at is null and t.read_at < w.sent_at
+    and (${keys.map((key) => `t.${key}`).join(', ')}) not in (select ${keys.join(', ')} from input)
 ), kept as (
   insert into vitalsync.history (profile_id, stream, record_key, revision, raw, recorded, gone_at)
-  select t.profile_id, '${stream.name}', ${recordKey}, t.former_revision, t.former_raw, tstzrange(t.former_at, t.read_at), t.former_gone_at
-  from fresh t where t.former_revision is not null
-  union all
-  select t.profile_id, '${stream.name}', ${recordKey}, t.revision, t.raw, tstzrange(t.changed_at, t.sent_at), t.gone_at from lost t
+  select t.profile_id, '${stream.name}', ${recordKey(stream)}, t.revision, t.raw, tstzrange(t.changed_at, t.sent_at), t.gone_at from lost t
   on conflict do nothing
 ), vanished as (
   update ${table} t set gone_at = g.sent_at, changed_at = g.sent_at, read_at = g.sent_at, revision = t.revision + 1
-  from lost g where ${same('t', 'g')} returning t.profile_id
-), stored as (
-  insert into ${table} (${columns.join(', ')}, first_seen_at, changed_at)
-  select ${columns.map((name) => (name === 'raw' ? 'raw::jsonb' : name)).join(', ')}, read_at, read_at
-  from fresh order by ${keys.join(', ')}
-  on conflict (${keys.join(', ')}) do update set ${changed.map((name) => `${name} = excluded.${name}`).join(', ')},
-    changed_at = excluded.read_at, gone_at = null, revision = ${stream.table}.revision + 1
-  returning profile_id
+  from lost g where ${same(stream, 't', 'g')} returning t.profile_id
 )
-select profile_id, count(*)::int as written
-from (select profile_id from stored union all select profile_id from vanished) touched group by profile_id`
+select (select array_agg(n::int4) from fresh where not known) as added,
+  (select array_agg(n::int4) from fresh where known) as changed,
+  (select array_agg(profile_id::text) from vanished) as vanished`
+}
+
+/** The parameters of `compareStatement`, as binary arrays, in its order. */
+export function compareParameters(
+  stream: PulledStream,
+  arriving: readonly Arriving[],
+  readings: readonly GroupedReading[],
+): Buffer[] {
+  const column = columnOf(arriving)
+  const keys = stream.columns.flatMap((one, index) => (one.key ? [{ index, type: arrayType[one.type] }] : []))
+  const complete = readings.filter((reading) => reading.complete)
+  const window = (type: ColumnType, cell: (reading: GroupedReading) => Cell) => binaryArray(type, complete.map(cell))
+  return [
+    column('int8', ({ reading }) => reading.profileId),
+    ...keys.map(({ index, type }) => column(type, ({ row }) => row.cells[index] ?? null)),
+    column('digest', ({ row }) => row.digest),
+    column('timestamptz', ({ reading }) => reading.sentAtMs * 1000),
+    window('int8', (reading) => reading.profileId),
+    window('timestamptz', (reading) => reading.fromMs * 1000),
+    window('timestamptz', (reading) => reading.toMs * 1000),
+    window('timestamptz', (reading) => reading.sentAtMs * 1000),
+  ]
+}
+
+/** Stores records that are not there yet. One that is there all the same would be a broken promise, and an error. */
+export function addStatement(stream: PulledStream): string {
+  const { columns, types } = shapeOf(stream)
+  return `
+insert into vitalsync.${stream.table} (${columns.join(', ')}, first_seen_at, changed_at)
+select ${columns.map((name) => (name === 'raw' ? 'raw::jsonb' : name)).join(', ')}, read_at, read_at
+from ${unnest(types, columns)}`
+}
+
+/** Stores records that have changed, or came back, and keeps their former selves. */
+export function replaceStatement(stream: PulledStream): string {
+  const { columns, types } = shapeOf(stream)
+  const keys = namesOfKey(stream)
+  const table = `vitalsync.${stream.table}`
+  const changed = columns.filter((name) => !keys.includes(name))
+  return `
+with input as materialized (
+  select * from ${unnest(types, columns)}
+), kept as (
+  insert into vitalsync.history (profile_id, stream, record_key, revision, raw, recorded, gone_at)
+  select t.profile_id, '${stream.name}', ${recordKey(stream)}, t.revision, t.raw, tstzrange(t.changed_at, i.read_at), t.gone_at
+  from input i join ${table} t on ${same(stream, 't', 'i')}
+  on conflict do nothing
+)
+update ${table} t set ${changed.map((name) => `${name} = i.${name}${name === 'raw' ? '::jsonb' : ''}`).join(', ')},
+  changed_at = i.read_at, gone_at = null, revision = t.revision + 1
+from input i where ${same(stream, 't', 'i')}`
+}
+
+function shapeOf(stream: PulledStream): { columns: string[]; types: string[] } {
+  const dated = stream.kind === 'windowed'
+  const own = stream.columns.map((column) => column.name)
+  return {
+    columns: ['profile_id', ...own, ...(dated ? ['local_date'] : []), 'raw', 'digest', 'read_at'],
+    types: [
+      'int8',
+      ...stream.columns.map((column) => sqlType[column.type]),
+      ...(dated ? ['date'] : []),
+      'text',
+      'int8',
+      'timestamptz',
+    ],
+  }
 }
 
 /** The same as `isInside` of the planner, in SQL: of these records a reading that lacks them says that they are gone. */
@@ -89,23 +159,18 @@ const arrayType: Record<Column['type'], ColumnType> = {
   boolean: 'bool',
 }
 
-/** The parameters of `storeStatement`, as binary arrays, in its order. */
-export function storeParameters(stream: PulledStream, readings: readonly GroupedReading[]): Buffer[] {
-  const pairs = readings.flatMap((reading) => reading.rows.map((row) => ({ row, reading })))
-  const column = (type: ColumnType, cell: (pair: { row: Row; reading: GroupedReading }) => Cell) =>
-    binaryArray(type, pairs.map(cell))
-  const complete = readings.filter((reading) => reading.complete)
-  const window = (type: ColumnType, cell: (reading: GroupedReading) => Cell) => binaryArray(type, complete.map(cell))
+const columnOf = (arriving: readonly Arriving[]) => (type: ColumnType, cell: (one: Arriving) => Cell) =>
+  binaryArray(type, arriving.map(cell))
+
+/** The parameters of `addStatement` and `replaceStatement`, as binary arrays, in their order. */
+export function storeParameters(stream: PulledStream, arriving: readonly Arriving[]): Buffer[] {
+  const column = columnOf(arriving)
   return [
-    column('int8', (pair) => pair.reading.profileId),
-    ...stream.columns.map(({ type }, index) => column(arrayType[type], (pair) => pair.row.cells[index] ?? null)),
-    ...(stream.kind === 'windowed' ? [column('date', (pair) => pair.row.localDateMs)] : []),
-    column('text', (pair) => pair.row.raw),
-    column('digest', (pair) => pair.row.digest),
-    column('timestamptz', (pair) => pair.reading.sentAtMs * 1000),
-    window('int8', (reading) => reading.profileId),
-    window('timestamptz', (reading) => reading.fromMs * 1000),
-    window('timestamptz', (reading) => reading.toMs * 1000),
-    window('timestamptz', (reading) => reading.sentAtMs * 1000),
+    column('int8', ({ reading }) => reading.profileId),
+    ...stream.columns.map(({ type }, index) => column(arrayType[type], ({ row }) => row.cells[index] ?? null)),
+    ...(stream.kind === 'windowed' ? [column('date', ({ row }) => row.localDateMs)] : []),
+    column('text', ({ row }) => row.raw),
+    column('digest', ({ row }) => row.digest),
+    column('timestamptz', ({ reading }) => reading.sentAtMs * 1000),
   ]
 }
