@@ -143,7 +143,10 @@ describe('vitalsync sandbox', () => {
     expect(json(await send(`${controlUrl}/people`)).length).toBe(stored + 2)
   })
 
-  test('brings a Postgres of its own, keeps its data, and leaves nothing running', async ({ run, folder }) => {
+  test('brings a Postgres of its own, keeps its data, leaves nothing running, and survives a kill', async ({
+    run,
+    folder,
+  }) => {
     const environment = { VITALSYNC_DATA: folder }
     const first = run([...small, '--json'], environment)
     const told = JSON.parse(await first.firstLine)
@@ -159,6 +162,12 @@ describe('vitalsync sandbox', () => {
     const second = run([...small, '--json'], environment)
     const { clientSecret } = JSON.parse(await second.firstLine)
     expect(clientSecret).toBe(told.clientSecret)
+
+    second.child.kill('SIGKILL') // its Postgres outlives it, and is stopped by the next start
+    await second.ended
+    const third = run([...small, '--json'], environment)
+    const { controlUrl } = JSON.parse(await third.firstLine)
+    expect(json(await send(`${controlUrl}/ledger/${runner}`)).demographics).toHaveLength(1)
   })
 })
 
