@@ -8,7 +8,7 @@ import { logOf, profileId } from './logs.ts'
 // Across the night on which Europe's clocks go back, and Lord Howe's half an hour forward.
 const endMs = Date.parse('2026-11-02T12:00:00Z')
 const hash = createHash('sha256')
-for (const person of peopleOf('zones', 4)) {
+for (const person of peopleOf('zones', 3).slice(1)) {
   const logs = logsOf(person, { startMs: endMs - 35 * 86_400_000, endMs }).map(logOf)
   hash.update(
     JSON.stringify(derive({ logs, person: { ...unknownPerson, birthDate: '1980-03-29' }, asOf: endMs, profileId })),

@@ -42,10 +42,12 @@ export function cohortFrom(means: readonly PersonMean[], now: Date): Cohort {
     cells.set(cell, own)
     put(own, name, mean)
   }
-  return {
-    all: quantilesOf(all, cohortRules.profilesMin),
-    cells: Object.fromEntries([...cells].map(([cell, own]) => [cell, quantilesOf(own, cohortRules.cellMin)])),
-  }
+  const whole = quantilesOf(all, cohortRules.profilesMin)
+  const known = [...cells].map(([cell, own]) => {
+    const large = new Map([...own].filter(([name]) => name in whole))
+    return [cell, quantilesOf(large, cohortRules.cellMin)] as const
+  })
+  return { all: whole, cells: Object.fromEntries(known) }
 }
 
 function put(groups: Map<string, number[]>, name: string, value: number): void {
