@@ -26,7 +26,7 @@ export class Deadlines {
 
   add(exchange: Exchange): void {
     this.startedAtMs.set(exchange, performance.now())
-    this.timer ??= setInterval(() => this.tick(), Math.min(this.totalMs / 4, SECOND))
+    this.timer ??= setInterval(() => this.tick(), Math.min(this.totalMs / 4, SECOND)).unref()
   }
 
   delete(exchange: Exchange): void {
