@@ -93,6 +93,23 @@ describe('what is served is what all logs at once would give', () => {
     })
   })
 
+  test('when a figure that no other day looks at is corrected, three weeks after', async ({ serviceUrl }) => {
+    // Floors: only the trends of the weeks that follow know of that day.
+    const floors = five.filter((log) => dayOf(log) === '2026-10-27' && log.dataType === 'floors_climbed')
+    const corrected = five.map((log) => (floors.includes(log) ? { ...log, value: log.value + 5 } : log))
+    await withRecompute(serviceUrl, at, async (world) => {
+      const profileId = await createProfile(world.pool)
+      await upload(world, profileId, five)
+      await world.recompute.idle()
+      await upload(world, profileId, corrected)
+
+      await world.recompute.idle()
+
+      expect(floors.length).toBeGreaterThan(0)
+      await served(world, profileId, corrected)
+    })
+  })
+
   test('when time goes by, day for day, with nothing uploaded', async ({ serviceUrl }) => {
     await withRecompute(serviceUrl, at, async (world) => {
       const profileId = await createProfile(world.pool)
