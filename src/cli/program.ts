@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { declareLooking } from './looking.ts'
 import { declareMending } from './mending.ts'
+import { declareMoving } from './moving.ts'
 import { declarePeople } from './people.ts'
 import { type Rim, whole } from './rim.ts'
 import { declareRunning } from './running.ts'
@@ -18,6 +19,7 @@ export function createProgram(rim: Rim): Command {
   declareLooking(program, rim)
   declareMending(program, rim)
   declarePeople(program, rim)
+  declareMoving(program, rim)
   addServiceCommands(program, rim.context, { whole })
   return program
 }

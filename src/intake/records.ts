@@ -68,6 +68,14 @@ async function* csvEntries(lines: AsyncIterable<Line>, known: readonly string[] 
   }
 }
 
+/** The names of a file's columns. */
+export async function columnsOf(bytes: AsyncIterable<Buffer>): Promise<string[]> {
+  for await (const { text } of csvRecords(linesOf(bytes, { position: 0, line: 0 }))) {
+    return headOf(text === undefined ? undefined : cellsOf(text))
+  }
+  return headOf(undefined)
+}
+
 function headOf(cells: readonly string[] | undefined): string[] {
   const columns = (cells ?? []).map((cell) => cell.trim())
   const twice = columns.find((name, index) => columns.indexOf(name) !== index)

@@ -1,9 +1,9 @@
 import { type DataLogInput, dataLogInputSchema } from '../../src/contract/data-log.ts'
 import { parseInstant } from '../../src/contract/instant.ts'
+import { namedUuid } from '../../src/named-uuid.ts'
 import { derive } from '../../src/service/derive/derive.ts'
 import { dayText } from '../../src/service/derive/local-time.ts'
 import { type Log, type Person, unknownPerson } from '../../src/service/derive/log.ts'
-import { namedUuid } from '../../src/service/named-uuid.ts'
 
 export const profileId = '6a1f1b0e-5f0d-4f43-9a3b-0d5bb0f6a001'
 

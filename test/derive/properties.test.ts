@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { namedUuid } from '../../src/named-uuid.ts'
 import { derive, factsOf } from '../../src/service/derive/derive.ts'
 import type { Factor, Factors } from '../../src/service/derive/factors.ts'
 import { dayText } from '../../src/service/derive/local-time.ts'
@@ -7,7 +8,6 @@ import type { Log } from '../../src/service/derive/log.ts'
 import type { FactorName } from '../../src/service/derive/model.ts'
 import { recipes } from '../../src/service/derive/model.ts'
 import { scoresFrom } from '../../src/service/derive/scores.ts'
-import { namedUuid } from '../../src/service/named-uuid.ts'
 import { profileId } from './logs.ts'
 
 const day = 86_400_000

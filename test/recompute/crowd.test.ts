@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { expect } from 'vitest'
 import type { DataLogInput } from '../../src/contract/data-log.ts'
-import { namedUuid } from '../../src/service/named-uuid.ts'
+import { namedUuid } from '../../src/named-uuid.ts'
 import { startRecompute } from '../../src/service/recompute/recompute.ts'
 import { createDerivedReader } from '../../src/service/store/reads.ts'
 import { daysFrom } from '../derive/logs.ts'

@@ -1,5 +1,5 @@
+import { namedUuid } from '../../named-uuid.ts'
 import { SECOND } from '../../window.ts'
-import { namedUuid } from '../named-uuid.ts'
 import { dayText, isoAt, midnightAt } from './local-time.ts'
 
 export type Kind = 'score' | 'biomarker' | 'archetype' | 'trend' | 'comparison'

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
-import { namedUuid } from '../named-uuid.ts'
+import { namedUuid } from '../../named-uuid.ts'
 import { ensureAccount } from '../store/keys.ts'
 import { storeLogs } from '../store/logs.ts'
 import { writeDemographics, writeDevice } from '../store/metadata.ts'

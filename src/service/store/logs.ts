@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { DataLogInput, UploadAnswer } from '../../contract/data-log.ts'
 import { type Instant, localDay, parseInstant } from '../../contract/instant.ts'
-import { namedUuid } from '../named-uuid.ts'
+import { namedUuid } from '../../named-uuid.ts'
 import { arrayText } from './array-text.ts'
 import { withTransaction } from './pool.ts'
 

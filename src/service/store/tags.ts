@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { formatInstant, type Instant, parseInstant } from '../../contract/instant.ts'
 import type { TagAnswer, TagInput } from '../../contract/tag.ts'
-import { namedUuid } from '../named-uuid.ts'
+import { namedUuid } from '../../named-uuid.ts'
 import { type Queryable, withTransaction } from './pool.ts'
 import type { ReadWindow } from './reads.ts'
 
