@@ -1,7 +1,7 @@
 import type { StreamName } from './streams.ts'
 
 /**
- * Says yes only to what the contract's schema of the stream surely accepts, at a tenth of its cost. A no says nothing:
+ * Says yes only to what the contract's schema of the stream surely accepts, at a fifth of its cost. A no says nothing:
  * then the schema itself is asked. A property test holds the two against one another.
  */
 export type QuickCheck = (record: Readonly<Record<string, unknown>>) => boolean

@@ -128,7 +128,10 @@ test('a profile that upstream refuses to the account halts nobody else', async (
   const { stub, upstream } = await open()
   stub.before = ({ path }) => (path.includes('/odd') ? json(401, {}) : undefined)
 
-  await expect(upstream.read('scores', { profileId: '2', externalId: 'odd' }, nightly)).rejects.toThrow(Rejected)
+  const error = await upstream.read('scores', { profileId: '2', externalId: 'odd' }, nightly).catch((e: unknown) => e)
+
+  expect(error).toBeInstanceOf(Rejected)
+  expect(String(error)).not.toContain('odd')
 
   expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
   expect(stub.calls(accountTokenPath)).toBeLessThanOrEqual(2)
@@ -254,4 +257,15 @@ test('a token that dies time after time ends with the wish to be asked again, no
 
   expect(error instanceof RetryLater || error instanceof Halted).toBe(true)
   expect(stub.calls(accountTokenPath)).toBeLessThanOrEqual(4)
+})
+
+test('a write whose profile token is refused again is no fault of what was sent, and halts nobody', async () => {
+  const { stub, upstream } = await open()
+  stub.before = ({ path }) => (path.endsWith('/data/log') ? json(401, {}) : undefined)
+
+  const error = await upstream.pushLogs(ada, [{ id: 'x' }], nightly).catch((failure: unknown) => failure)
+
+  expect(error).toBeInstanceOf(Unanswered)
+  expect(stub.calls('oauth/profile/token')).toBe(2)
+  expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
 })
