@@ -1,7 +1,7 @@
 import { spansOf } from '../coverage.ts'
 import { isTheirs, judge, type LedgerState, type RecentReading, type Verdict } from '../planner.ts'
 import type { PulledStream } from '../stream.ts'
-import { binaryArray, type Cell, type ColumnType } from './binary-arrays.ts'
+import { binaryColumn, type Cell, type ColumnType } from './binary-arrays.ts'
 import type { Tx } from './pool.ts'
 import { crossingOf, digestOf, type OddRecord, periodOf, type Row, type SourceRecord, shortNameOf } from './rows.ts'
 import {
@@ -181,14 +181,8 @@ async function lockLedger(tx: Tx, group: readonly Prepared[]): Promise<Map<strin
         on l.profile_id = i.profile_id and l.stream = i.stream
       order by l.profile_id, l.stream for update of l`,
     values: [
-      binaryArray(
-        'int8',
-        group.map(({ request }) => request.profileId),
-      ),
-      binaryArray(
-        'text',
-        group.map(({ request }) => request.stream.name),
-      ),
+      binaryColumn('int8', group, ({ request }) => request.profileId),
+      binaryColumn('text', group, ({ request }) => request.stream.name),
     ],
   })
   return new Map(
@@ -216,7 +210,7 @@ async function lockLedger(tx: Tx, group: readonly Prepared[]): Promise<Map<strin
  */
 async function writeLedger(tx: Tx, admitted: readonly Admitted[]): Promise<void> {
   if (admitted.length === 0) return
-  const column = (type: ColumnType, cell: (one: Admitted) => Cell) => binaryArray(type, admitted.map(cell))
+  const column = (type: ColumnType, cell: (one: Admitted) => Cell) => binaryColumn(type, admitted, cell)
   await tx.query({
     name: 'write ledger',
     text: `with input as materialized (

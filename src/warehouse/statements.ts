@@ -1,6 +1,6 @@
 import type { Column, PulledStream } from '../stream.ts'
 import { keyColumns } from '../stream.ts'
-import { binaryArray, type Cell, type ColumnType } from './binary-arrays.ts'
+import { binaryColumn, type Cell, type ColumnType } from './binary-arrays.ts'
 import type { Row } from './rows.ts'
 
 const sqlType = { text: 'text', instant: 'timestamptz', number: 'float8', boolean: 'bool' } as const
@@ -87,7 +87,7 @@ export function compareParameters(
   const column = columnOf(arriving)
   const keys = stream.columns.flatMap((one, index) => (one.key ? [{ index, type: arrayType[one.type] }] : []))
   const complete = readings.filter((reading) => reading.complete)
-  const window = (type: ColumnType, cell: (reading: GroupedReading) => Cell) => binaryArray(type, complete.map(cell))
+  const window = (type: ColumnType, cell: (reading: GroupedReading) => Cell) => binaryColumn(type, complete, cell)
   return [
     column('int8', ({ reading }) => reading.profileId),
     ...keys.map(({ index, type }) => column(type, ({ row }) => row.cells[index] ?? null)),
@@ -160,7 +160,7 @@ const arrayType: Record<Column['type'], ColumnType> = {
 }
 
 const columnOf = (arriving: readonly Arriving[]) => (type: ColumnType, cell: (one: Arriving) => Cell) =>
-  binaryArray(type, arriving.map(cell))
+  binaryColumn(type, arriving, cell)
 
 /** The parameters of `addStatement` and `replaceStatement`, as binary arrays, in their order. */
 export function storeParameters(stream: PulledStream, arriving: readonly Arriving[]): Buffer[] {
