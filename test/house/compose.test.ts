@@ -1,0 +1,73 @@
+import { readFile } from 'node:fs/promises'
+import { Ajv } from 'ajv'
+import addFormats from 'ajv-formats'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { readConfig } from '../../config/env.ts'
+import { credentialsOf } from '../../src/service/sandbox/seeding.ts'
+import { runProgram } from '../support/program.ts'
+
+const root = new URL('../../', import.meta.url)
+const text = await readFile(new URL('docker-compose.yml', root), 'utf8')
+const raw: unknown = parse(text, { merge: true })
+
+/** As Compose does it where nothing is set: `${NAME:-fallback}` becomes the fallback. */
+const interpolated: unknown = parse(
+  text.replace(/\$\{\w+:-([^}]*)\}/g, (_, fallback: string) => fallback),
+  { merge: true },
+)
+const { services } = z
+  .looseObject({
+    services: z.record(
+      z.string(),
+      z.looseObject({
+        image: z.string(),
+        command: z.array(z.string()).default([]),
+        environment: z.record(z.string(), z.string()).default({}),
+        depends_on: z.record(z.string(), z.unknown()).default({}),
+        deploy: z.object({ replicas: z.int() }).optional(),
+      }),
+    ),
+  })
+  .parse(interpolated)
+const ours = Object.entries(services).filter(([, { image }]) => image === 'vitalsync')
+
+test('docker-compose.yml follows the schema of the Compose specification', async () => {
+  const schema = JSON.parse(await readFile(new URL('fixtures/compose-spec.json', import.meta.url), 'utf8'))
+  schema.$schema = 'http://json-schema.org/draft-07/schema#' // it is draft 7, under an address that ajv does not know
+  const ajv = new Ajv({ strict: false, allErrors: true })
+  addFormats.default(ajv)
+  const validate = ajv.compile(schema)
+  validate(raw)
+  expect(validate.errors).toBeNull()
+})
+
+test('it brings up redis, postgres, the service, a scheduler and two workers', () => {
+  expect(Object.keys(services)).toEqual(expect.arrayContaining(['postgres', 'redis', 'service', 'scheduler', 'worker']))
+  expect(services['worker']?.deploy?.replicas).toBe(2)
+  for (const { depends_on } of Object.values(services)) {
+    for (const needed of Object.keys(depends_on)) expect(services).toHaveProperty(needed)
+  }
+})
+
+test('its Redis keeps an append-only file and evicts nothing', () => {
+  const words = services['redis']?.command.join(' ')
+  expect(words).toContain('--appendonly yes')
+  expect(words).toContain('--maxmemory-policy noeviction')
+})
+
+test('what it sets is a configuration without fault, with the credentials of the sandbox it starts', () => {
+  for (const [, { environment }] of ours) expect(() => readConfig(environment)).not.toThrow()
+  const { clientId, clientSecret } = credentialsOf('vitalsync')
+  expect(readConfig(services['worker']?.environment ?? {}).upstream).toMatchObject({ clientId, clientSecret })
+})
+
+test('every command it gives is one of ours', { timeout: 60_000 }, async () => {
+  for (const [, { command }] of ours) {
+    const ended = await runProgram([...command, '--help'], { cwd: root.pathname })
+    expect({ command, code: ended.code }).toEqual({ command, code: 0 })
+    const verb = command.filter((word) => /^[a-z]+$/.test(word)).slice(0, command[0] === 'profiles' ? 2 : 1)
+    expect(ended.stdout).toContain(`Usage: vitalsync ${verb.join(' ')}`)
+  }
+})
