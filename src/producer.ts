@@ -8,6 +8,8 @@ export type Producer = {
   readonly name: string
   readonly lane: Lane
   readonly job: Job
+  /** Produced again from its start, a run would ask only for those who are not finished. */
+  readonly isResumable?: boolean
   /** The next due profiles after `afterId`, in order. An empty page ends the run's production. */
   page(run: Run, afterId: string, context: { profiles: Profiles; limit: number }): Promise<ProfilePage>
   payload(run: Run, profileId: string): Readonly<Record<string, unknown>>

@@ -145,6 +145,23 @@ export async function produceRun(pipeline: Pipeline, config: Config, run: Run, s
   })
 }
 
+/**
+ * Ends runs whose jobs are all out of the queue, though their counts do not say so: jobs that were asked for twice are
+ * done once, and the counts of a worker that died are lost. A nightly is looked through once more before, for a queue
+ * that was emptied by force has forgotten people.
+ */
+export async function settleRuns({ runs, queue }: Pipeline, idleMs: number): Promise<void> {
+  for (const run of await runs.silent(idleMs)) {
+    const producer = producers.find(({ name }) => name === run.kind)
+    const { waiting, active, delayed } = producer ? await queue.backlog(producer.lane) : idle
+    if (waiting + active + delayed > 0) continue
+    const opened = producer?.isResumable === true && (await runs.reopen(run.id))
+    if (!opened) await runs.end(run.id, 'done')
+  }
+}
+
+const idle = { waiting: 0, active: 0, delayed: 0 }
+
 /** Ticks until closed. */
 export function startTicks(pipeline: Pipeline, config: Config, log: Log): Promise<Scheduler> {
   return startScheduler({
@@ -155,6 +172,7 @@ export function startTicks(pipeline: Pipeline, config: Config, log: Log): Promis
       const enqueued = await produceRun(pipeline, config, run, signal)
       if (enqueued > 0) log.info({ run: run.id, kind: run.kind, profiles: enqueued }, 'enqueued')
     },
+    settle: (idleMs) => settleRuns(pipeline, idleMs),
     log,
   })
 }

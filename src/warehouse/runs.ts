@@ -39,6 +39,10 @@ export type Runs = {
   get(runId: string): Promise<Run | undefined>
   /** Runs whose producer died before it had enqueued everybody. */
   unproduced(idleMs: number): Promise<Run[]>
+  /** Runs that were produced in full and of which nothing was heard for a while, though not all their jobs were. */
+  silent(idleMs: number): Promise<Run[]>
+  /** Lets a run be produced once more from its start, for those of its profiles that are not finished. Once a run. */
+  reopen(runId: string): Promise<boolean>
   produced(runId: string, progress: { afterId: string; enqueued: number; all: boolean }): Promise<void>
   count(runId: string, tally: Tally): Promise<void>
   end(runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void>
@@ -96,6 +100,23 @@ export function openRuns({ pool }: { pool: Pool }): Runs {
         [idleMs],
       )
       return rows
+    },
+    async silent(idleMs) {
+      const { rows } = await pool.query(
+        `select ${columns} from vitalsync.runs where state = 'running' and enqueued_all
+           and touched_at < clock_timestamp() - $1 * interval '1 millisecond' order by id`,
+        [idleMs],
+      )
+      return rows
+    },
+    async reopen(runId) {
+      const { rowCount } = await pool.query(
+        `update vitalsync.runs set enqueued_all = false, after_id = 0, enqueued = done + failed,
+           params = params || '{"reopened": true}'
+         where id = $1 and state = 'running' and not params ? 'reopened'`,
+        [runId],
+      )
+      return rowCount === 1
     },
     async produced(runId, { afterId, enqueued, all }) {
       await pool.query(
