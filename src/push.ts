@@ -1,3 +1,4 @@
+import { changesOf } from './changes.ts'
 import { Rejected } from './errors.ts'
 import { add, type Counts, type JobContext, nothing } from './job.ts'
 import { cutBatches, faultsByIndex } from './upstream/batches.ts'
@@ -49,6 +50,8 @@ async function pushBatch(
   batch: readonly WaitingItem[],
   context: Pushing,
 ): Promise<Counts> {
+  const [item] = batch
+  if (stream === 'demographics' && item?.mode === 'patch') return patchDemographics(profile, item, context)
   try {
     await send(profile, stream, batch, context)
   } catch (error) {
@@ -57,6 +60,29 @@ async function pushBatch(
   }
   await context.outbox.sent(profile.profileId, stream, batch)
   return { ...nothing, requests: 1, itemsPushed: batch.length }
+}
+
+/** Demographics wait under one key, so there is one of them. What upstream has is not sent again. */
+async function patchDemographics(
+  profile: PlannedProfile,
+  item: WaitingItem,
+  { upstream, outbox, lane, signal }: Pushing,
+): Promise<Counts> {
+  const { profileId } = profile
+  const changes = changesOf(JSON.parse(item.body), (await outbox.lastDemographics(profileId)) ?? {})
+  if (changes === undefined) {
+    await outbox.known(profileId, 'demographics', [item])
+    return nothing
+  }
+  try {
+    await upstream.patchDemographics(profile, changes, { lane, signal })
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error
+    await outbox.refused(profileId, 'demographics', [{ ...item, path: '', reason: wordsOf(error).join('; ') }])
+    return { ...nothing, requests: 1, refused: 1 }
+  }
+  await outbox.sent(profileId, 'demographics', [item])
+  return { ...nothing, requests: 1, itemsPushed: 1 }
 }
 
 type RefusedBatch = { profile: PlannedProfile; stream: PushedStream; batch: readonly WaitingItem[]; error: Rejected }
@@ -98,8 +124,7 @@ async function send(
     // Snapshots wait under one key each, so there is one of them.
     for (const item of batch) {
       if (stream === 'device-information') await upstream.putDeviceInformation(profile, item.body, options)
-      else if (item.mode === 'put') await upstream.putDemographics(profile, item.body, options)
-      else await upstream.patchDemographics(profile, item.body, options)
+      else await upstream.putDemographics(profile, item.body, options)
     }
   }
 }

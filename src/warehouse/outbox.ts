@@ -35,9 +35,13 @@ export type Outbox = {
   waiting(profileId: string, stream: PushedStream, limit: number): Promise<WaitingItem[]>
   /**
    * Upstream said yes. In one transaction: the items are marked sent, unless they were replaced meanwhile; what they
-   * touch becomes due again under a new generation; the push checkpoint moves up to the oldest item still waiting.
+   * touch becomes due again under a new generation; the push checkpoint moves on.
    */
   sent(profileId: string, stream: PushedStream, items: readonly WaitingItem[]): Promise<void>
+  /** Upstream holds this already, by what it last gave: marked sent without a call, and without touching anything. */
+  known(profileId: string, stream: PushedStream, items: readonly WaitingItem[]): Promise<void>
+  /** The demographics that upstream last gave, if it ever did. */
+  lastDemographics(profileId: string): Promise<Readonly<Record<string, unknown>> | undefined>
   /** Upstream said no to these. They leave the outbox for the quarantine, with its reason. */
   refused(
     profileId: string,
@@ -58,12 +62,25 @@ export function openOutbox(options: OutboxOptions): Outbox {
   return {
     add: (items) => addItems(pool, items),
     waiting: (profileId, stream, limit) => readWaiting(pool, profileId, stream, limit),
-    sent: (profileId, stream, items) => markSent({ profileId, stream, items }),
+    sent: (profileId, stream, items) => markSent({ profileId, stream, items, touches: true }),
+    known: (profileId, stream, items) => markSent({ profileId, stream, items, touches: false }),
+    async lastDemographics(profileId) {
+      const { rows } = await pool.query(
+        'select raw from vitalsync.demographics where profile_id = $1 and gone_at is null',
+        [profileId],
+      )
+      return rows[0]?.raw
+    },
     refused: (profileId, stream, items) => transaction(pool, (tx) => quarantine(tx, profileId, stream, items)),
   }
 }
 
-type Push = { readonly profileId: string; readonly stream: PushedStream; readonly items: readonly WaitingItem[] }
+type Push = {
+  readonly profileId: string
+  readonly stream: PushedStream
+  readonly items: readonly WaitingItem[]
+  readonly touches: boolean
+}
 
 async function addItems(pool: Pool, items: readonly OutboxItem[]): Promise<Accepted> {
   // The last word on an item within one call is the one that counts.
@@ -163,7 +180,8 @@ async function markAllSent(options: OutboxOptions, pushes: readonly Push[]): Pro
         ),
       ],
     })
-    await touchLedger(tx, options, pushes)
+    const touching = pushes.filter((push) => push.touches)
+    await touchLedger(tx, options, touching)
     await moveCheckpoints(tx, pushes)
   })
   return []
@@ -219,13 +237,11 @@ async function touchLedger(tx: Tx, { streams, digestMs }: OutboxOptions, pushes:
   })
 }
 
-/** Up to the oldest item that still waits; past the newest sent one when nothing waits. */
+/** The newest end that was pushed. What still waits before it holds the checkpoint back: see the view `coverage`. */
 async function moveCheckpoints(tx: Tx, pushes: readonly Push[]): Promise<void> {
   await tx.query({
     name: 'move push checkpoints',
-    text: `update vitalsync.ledger l set pushed_to = greatest(l.pushed_to, coalesce(
-        (select min(o.end_at) from vitalsync.outbox o
-          where o.profile_id = l.profile_id and o.stream = l.stream and o.state = 'waiting'), i.end_at))
+    text: `update vitalsync.ledger l set pushed_to = greatest(l.pushed_to, i.end_at)
       from (select profile_id, stream, max(end_at) as end_at
             from unnest($1::int8[], $2::text[], $3::timestamptz[]) as u(profile_id, stream, end_at) group by 1, 2) i
       where l.profile_id = i.profile_id and l.stream = i.stream`,
@@ -260,7 +276,8 @@ async function quarantine(
        where o.id = i.id and o.revision = i.revision returning o.digest, o.body, i.reason, i.path
      )
      insert into vitalsync.quarantine (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
-     select $1, $2, 'push', b.digest, b.path, b.reason, b.body, clock_timestamp(), clock_timestamp() from left_behind b
+     select distinct on (b.digest) $1::int8, $2, 'push', b.digest, b.path, b.reason, b.body, clock_timestamp(), clock_timestamp()
+     from left_behind b
      on conflict (profile_id, stream, direction, digest)
        do update set times = quarantine.times + 1, last_seen_at = excluded.last_seen_at, reason = excluded.reason`,
     [

@@ -90,6 +90,7 @@ export const test = base.extend<{ warehouse: Warehouse }>({
 /** A connection of the test's own, to hold locks with. */
 export async function connect(databaseUrl: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: databaseUrl })
+  client.on('error', () => undefined) // a test that fails leaves it open, and its database is dropped
   await client.connect()
   return client
 }
