@@ -1,8 +1,11 @@
 import { Argument, type Command } from 'commander'
+import { exportStreams } from '../commands/export.ts'
 import { type ImportOptions, importFile } from '../commands/import.ts'
+import { UsageProblem } from '../errors.ts'
+import { type ExportFormat, exportFormats } from '../export/format.ts'
 import { itemKinds } from '../intake/items.ts'
 import { type FileFormat, fileFormats } from '../intake/records.ts'
-import { choice, examples, jsonOption, type Rim, timeZone } from './rim.ts'
+import { choice, examples, gatherStream, instant, jsonOption, type Rim, streamNames, timeZone } from './rim.ts'
 
 type Importing = {
   format?: FileFormat
@@ -16,6 +19,11 @@ type Importing = {
 
 /** What comes in from files, and what goes out to them. */
 export function declareMoving(program: Command, rim: Rim): void {
+  declareImport(program, rim)
+  declareExport(program, rim)
+}
+
+function declareImport(program: Command, rim: Rim): void {
   program
     .command('import')
     .description('take a file into the outbox, from where the next sync pushes it; stopped anywhere, it carries on')
@@ -39,5 +47,41 @@ export function declareMoving(program: Command, rim: Rim): void {
     .action(async (kind: ImportOptions['kind'], file: string, options: Importing) => {
       const { format, rejects } = options
       rim.exit(await importFile({ ...rim.context(options), ...options, kind, file, format, rejects }))
+    })
+}
+
+type Exporting = {
+  stream: string[]
+  format: ExportFormat
+  since?: Date
+  output?: string
+  state?: string
+  json: boolean
+}
+
+function declareExport(program: Command, rim: Rim): void {
+  program
+    .command('export')
+    .description('stream rows of the warehouse into a file or a pipe; with --state it goes on where it was')
+    .option('--stream <name>', `one of ${streamNames.join(', ')}; several for singer`, gatherStream, [])
+    .addOption(choice('--format <format>', 'how', exportFormats).default('ndjson'))
+    .option('--since <date>', 'only what changed after this instant', instant)
+    .option('--output <file>', 'where to; standard output when absent')
+    .option('--state <file>', 'where it stands: read at the start, kept up to date (by a Singer target for singer)')
+    .addOption(jsonOption('print the summary as JSON'))
+    .addHelpText(
+      'after',
+      examples(
+        'vitalsync export --stream scores > scores.ndjson',
+        'vitalsync export --stream biomarkers --format parquet --output biomarkers.parquet',
+        'vitalsync export --stream scores --format csv --output new.csv --state scores.state',
+        'vitalsync export --stream scores --stream tags --format singer --state state.json | target-jsonl',
+      ),
+    )
+    .action(async (options: Exporting) => {
+      const { format, since, output, state } = options
+      if (options.stream.length === 0)
+        throw new UsageProblem('export: no stream', { hint: 'Name it: --stream scores.' })
+      rim.exit(await exportStreams({ ...rim.context(options), streams: options.stream, format, since, output, state }))
     })
 }

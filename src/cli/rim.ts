@@ -35,7 +35,7 @@ export function gather(text: string, before: readonly string[]): string[] {
 }
 
 /** May be given several times; checked one by one, with the allowed words in the message. */
-function gatherStream(text: string, before: readonly string[]): string[] {
+export function gatherStream(text: string, before: readonly string[]): string[] {
   if (!streamNames.includes(text)) throw new InvalidArgumentError(`It must be one of ${streamNames.join(', ')}.`)
   return [...before, text]
 }
