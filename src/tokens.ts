@@ -30,6 +30,8 @@ export type Shelved = {
   readonly breaker: Breaker | undefined
   /** Whether some caller has seen this generation accepted: a proven token that is refused has merely died. */
   readonly proven: boolean
+  /** How many generations in a row before this one nobody has seen accepted. */
+  readonly unprovenBefore: number
 }
 
 export type Lease = { readonly holder: string; readonly generation: number; readonly token: Token | undefined }

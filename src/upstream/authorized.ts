@@ -22,10 +22,12 @@ type Signing = {
 const RENEWALS_MAX = 3
 /** A token younger than this that is refused deserves a question before it is replaced. */
 const FRESH_MS = MINUTE
+/** One new token that upstream refuses may have been taken away in that instant. Two in a row are no accident. */
+const UNPROVEN_MAX = 2
 
 /**
- * Signs calls with the account's or a profile's token, and answers refusals by the protocol: renew once, repeat once;
- * a token refused right after its renewal halts the account, unless upstream takes it elsewhere: then the refusal is
+ * Signs calls with the account's or a profile's token, and answers refusals by the protocol: renew, repeat; two new
+ * tokens in a row that are refused from the first halt the account, unless upstream takes it elsewhere: then the refusal is
  * about this one call and stays its own trouble.
  */
 export function createAuthorized(parts: {
@@ -36,7 +38,7 @@ export function createAuthorized(parts: {
 }): Authorized {
   const { caller, keeper, account, clock } = parts
   const accountSigning: Signing = { name: { account }, scheme: 'account' }
-  const judgements = new Map<string, Promise<Judgement>>()
+  const judgements = new Map<number, Promise<Judgement>>()
 
   async function signed<T>(signing: Signing, call: UnsignedCall<T>): Promise<T> {
     const held = keeper.get(signing.name, 0, { externalId: signing.externalId, signal: call.signal })
@@ -65,7 +67,7 @@ export function createAuthorized(parts: {
     const { name, externalId } = signing
     let token = first
     for (let renewals = 0; renewals < RENEWALS_MAX; renewals += 1) {
-      const judgement = name.profileId === undefined ? await judge(token, renewals > 0) : ofProfile(renewals > 0)
+      const judgement = name.profileId === undefined ? await judge(token) : ofProfile(renewals)
       if (judgement === 'dead') token = await keeper.get(name, token.generation, { externalId, signal: call.signal })
       try {
         return await send(signing, token, call)
@@ -80,20 +82,19 @@ export function createAuthorized(parts: {
   }
 
   /** However many callers meet the refusal of one token, upstream is asked about it once. */
-  function judge(token: Token, renewed: boolean): Promise<Judgement> | Judgement {
+  function judge(token: Token): Promise<Judgement> | Judgement {
     if (clock() - token.issuedAtMs >= FRESH_MS) return 'dead'
-    const key = `${token.generation} ${renewed}`
-    const open = judgements.get(key)
+    const open = judgements.get(token.generation)
     if (open !== undefined) return open
-    const judgement = judgeFresh(token, renewed).finally(() => judgements.delete(key))
-    judgements.set(key, judgement)
+    const judgement = judgeFresh(token).finally(() => judgements.delete(token.generation))
+    judgements.set(token.generation, judgement)
     return judgement
   }
 
-  async function judgeFresh(token: Token, renewed: boolean): Promise<Judgement> {
+  async function judgeFresh(token: Token): Promise<Judgement> {
     const { name } = accountSigning
     if (await isTakenElsewhere(token)) return 'alive'
-    if (!renewed || !(await keeper.isUntried(name, token))) return 'dead'
+    if ((await keeper.unprovenInARow(name, token)) < UNPROVEN_MAX) return 'dead'
     throw await keeper.halt(name, token.generation, 'upstream refuses the account token it has only just given out')
   }
 
@@ -117,9 +118,9 @@ export function createAuthorized(parts: {
 
 type Judgement = 'dead' | 'alive'
 
-/** A profile's token is asked for anew once; a second refusal is this profile's trouble and halts nobody else. */
-function ofProfile(renewed: boolean): Judgement {
-  return renewed ? 'alive' : 'dead'
+/** A profile's token is asked for anew twice; a third refusal is this profile's trouble and halts nobody else. */
+function ofProfile(renewals: number): Judgement {
+  return renewals < 2 ? 'dead' : 'alive'
 }
 
 function isRefused(error: unknown): boolean {

@@ -6,6 +6,7 @@ type Row = {
   generation: number
   breaker: Breaker | undefined
   proven: boolean
+  unprovenBefore: number
   lease: { holder: string; untilMs: number } | undefined
 }
 
@@ -16,7 +17,14 @@ export function createMemoryShelf(clock: () => number): TokenShelf {
   const rowOf = (name: TokenName): Row => {
     const found = rows.get(keyOf(name))
     if (found !== undefined) return found
-    const made: Row = { token: undefined, generation: 0, breaker: undefined, proven: false, lease: undefined }
+    const made: Row = {
+      token: undefined,
+      generation: 0,
+      breaker: undefined,
+      proven: false,
+      unprovenBefore: 0,
+      lease: undefined,
+    }
     rows.set(keyOf(name), made)
     return made
   }
@@ -26,8 +34,8 @@ export function createMemoryShelf(clock: () => number): TokenShelf {
   }
   return {
     async read(name) {
-      const { generation = 0, token, breaker, proven = false } = rows.get(keyOf(name)) ?? {}
-      return { generation, token, breaker, proven }
+      const { generation = 0, token, breaker, proven = false, unprovenBefore = 0 } = rows.get(keyOf(name)) ?? {}
+      return { generation, token, breaker, proven, unprovenBefore }
     },
     async lease(name, { generation, leaseMs }) {
       const row = rowOf(name)
@@ -43,6 +51,7 @@ export function createMemoryShelf(clock: () => number): TokenShelf {
     async store(name, lease, token) {
       const row = held(name, lease)
       if (row === undefined) return undefined
+      row.unprovenBefore = row.proven || row.generation === 0 ? 0 : row.unprovenBefore + 1
       row.generation += 1
       row.token = { ...token, generation: row.generation }
       row.lease = undefined

@@ -1,4 +1,4 @@
-import { Halted, RetryLater } from '../errors.ts'
+import { Halted, RetryLater, Unanswered } from '../errors.ts'
 import {
   type Breaker,
   decideToken,
@@ -90,11 +90,14 @@ export class TokenKeeper {
     proof.finally(() => this.proofs.delete(proof))
   }
 
-  /** Whether this is still the newest token and nobody, in any process, has seen it accepted. */
-  async isUntried(name: TokenName, token: Token): Promise<boolean> {
+  /**
+   * How many generations in a row, up to this one, nobody in any process has seen accepted; none when this one was, or
+   * is no longer the newest.
+   */
+  async unprovenInARow(name: TokenName, token: Token): Promise<number> {
     const shelved = await this.parts.shelf.read(name)
     this.remember(name, shelved)
-    return shelved.token?.generation === token.generation && !shelved.proven
+    return shelved.token?.generation === token.generation && !shelved.proven ? shelved.unprovenBefore + 1 : 0
   }
 
   /** Opens the breaker of the account for the whole fleet. */
@@ -165,7 +168,13 @@ export class TokenKeeper {
       const answer = await shelf.lease(name, { generation: ask.generation, leaseMs: LEASE_MS })
       if (answer.kind === 'leased') return this.obtain(name, { ...ask, lease: answer.lease })
       if (answer.kind === 'broken') {
-        this.remember(name, { generation: ask.generation, token: undefined, breaker: answer.breaker, proven: false })
+        this.remember(name, {
+          generation: ask.generation,
+          token: undefined,
+          breaker: answer.breaker,
+          proven: false,
+          unprovenBefore: 0,
+        })
         throw haltedBy(answer.breaker)
       }
       if (answer.kind === 'newer') {
@@ -199,7 +208,7 @@ export class TokenKeeper {
       if (halted) throw await this.halt(name, lease.generation, error.message)
       // Forgotten, not kept: the next caller tries afresh. The first failure is the one worth telling.
       await shelf.release(name, lease).catch(() => undefined)
-      throw error
+      throw name.profileId === undefined ? asWaiting(error) : error
     }
   }
 
@@ -217,8 +226,14 @@ export class TokenKeeper {
   }
 }
 
+/** Without the account's token nobody can work: that is no job's own failure, and costs none an attempt. */
+function asWaiting(error: unknown): unknown {
+  if (!(error instanceof Unanswered)) return error
+  return new RetryLater(`renew token: ${error.message}`, { waitMs: WAIT_AFTER_FAILURE_MS, cause: error })
+}
+
 function newly(token: Token): Shelved {
-  return { generation: token.generation, token, breaker: undefined, proven: false }
+  return { generation: token.generation, token, breaker: undefined, proven: false, unprovenBefore: 0 }
 }
 
 function keyOf(name: TokenName): string {

@@ -10,13 +10,14 @@ type Row = {
   expires_ms: number | null
   refresh_taken: number
   proven: boolean
+  unproven_before: number
   broken_reason: string | null
   broken_until_ms: number | null
   broken_now: boolean
   broken_openings: number
 }
 
-const columns = `generation, sealed, refresh_taken, proven, broken_reason, broken_openings,
+const columns = `generation, sealed, refresh_taken, proven, unproven_before, broken_reason, broken_openings,
   extract(epoch from issued_at)::float8 * 1000 as issued_ms,
   extract(epoch from expires_at)::float8 * 1000 as expires_ms,
   extract(epoch from broken_until)::float8 * 1000 as broken_until_ms,
@@ -91,12 +92,14 @@ type Opened = { pool: Pool; key: Buffer }
 async function readShelf({ pool, key }: Opened, name: TokenName): Promise<Shelved> {
   const { rows } = await pool.query<Row>(`select ${columns} from vitalsync.tokens where ${rowOf(name)}`, keyOf(name))
   const [row] = rows
-  if (row === undefined) return { generation: 0, token: undefined, breaker: undefined, proven: false }
+  if (row === undefined)
+    return { generation: 0, token: undefined, breaker: undefined, proven: false, unprovenBefore: 0 }
   return {
     generation: Number(row.generation),
     token: tokenOf(key, { name, row, refreshable: row.refresh_taken === 0 }),
     breaker: breakerOf(row),
     proven: row.proven,
+    unprovenBefore: row.unproven_before,
   }
 }
 
@@ -143,6 +146,7 @@ async function storeToken(
   const { rowCount } = await pool.query(
     `update vitalsync.tokens set generation = $5, sealed = $6, issued_at = to_timestamp($7::float8 / 1000),
        expires_at = to_timestamp($8::float8 / 1000), refresh_taken = 0, proven = false,
+       unproven_before = case when proven or generation = 0 then 0 else unproven_before + 1 end,
        lease_holder = null, lease_until = null
      where ${rowOf(name)} and lease_holder = $3 and generation = $4`,
     [

@@ -249,3 +249,40 @@ test('whatever fault the sandbox knows, a read ends in a reading or in a problem
     expect(outcome === 'read' || outcome === 'empty' || problems.test(outcome)).toBe(true)
   }
 }, 60_000)
+
+test('a rain of faults halts nothing, and nearly every call gets through', async ({ fresh }) => {
+  const { upstream, sandbox } = fresh
+  const rain = {
+    'expired-token': 3,
+    'revoked-token': 2,
+    reset: 3,
+    'error-502': 3,
+    'malformed-body': 2,
+    'lost-answer': 2,
+    'cut-body': 2,
+  }
+  sandbox.faults.set(
+    Object.entries(rain).map(([name, percent]) => ({ name: name as keyof typeof rain, rate: percent / 100 })),
+  )
+  const outcomes: string[] = []
+  let left = 600
+  const worker = async () => {
+    for (left -= 1; left >= 0; left -= 1) {
+      const work =
+        left % 3 === 0
+          ? upstream.pushLogs(runner, [log()], nightly)
+          : upstream.read(left % 3 === 1 ? 'scores' : 'demographics', runner, nightly)
+      outcomes.push(
+        await work.then(
+          () => 'done',
+          (error: Error) => error.name,
+        ),
+      )
+    }
+  }
+
+  await Promise.all(Array.from({ length: 16 }, worker))
+
+  expect(outcomes).not.toContain('Halted')
+  expect(outcomes.filter((outcome) => outcome === 'done').length).toBeGreaterThan(540)
+})
