@@ -136,6 +136,17 @@ describe.for(suites)('the shelf in %s', ([, each]) => {
     expect(await shelf.read(name)).toMatchObject({ proven: true, breaker: undefined })
   })
 
+  each('counts the generations in a row that nobody saw accepted', async ({ shelf }) => {
+    const counts: number[] = []
+    for (let generation = 0; generation < 4; generation += 1) {
+      await shelf.store(name, leaseOf(await shelf.lease(name, { generation, ...long })), token(`t${generation}`))
+      counts.push((await shelf.read(name)).unprovenBefore)
+      if (generation === 1) await shelf.prove(name, 2)
+    }
+
+    expect(counts).toEqual([0, 1, 0, 1])
+  })
+
   each('forgets a profile everywhere, and nobody else', async ({ shelf }) => {
     await storeFirst(shelf)
     const own = { account: 'a' }
