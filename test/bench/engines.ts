@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import pg from 'pg'
 import { startPostgres } from '../../src/engines/postgres.ts'
 
@@ -14,7 +15,7 @@ export type Engines = {
   /** Undefined where there is no `redis-server`: the round leaves that half out and says so. */
   redisUrl: string | undefined
   versions: string
-  /** Writes out what former contestants left in memory, so that the next one does not pay for it. */
+  /** Forgets former rounds: writes out what Postgres has in memory, empties Redis. */
   settle(): Promise<void>
   drop(url: string): Promise<void>
   close(): Promise<void>
@@ -41,6 +42,7 @@ export async function startEngines(): Promise<Engines> {
     },
     async settle() {
       await admin.query('checkpoint')
+      await redis?.empty()
     },
     async drop(url) {
       await admin.query(`drop database if exists ${new URL(url).pathname.slice(1)} with (force)`)
@@ -54,9 +56,9 @@ export async function startEngines(): Promise<Engines> {
   }
 }
 
-type Redis = { url: string; version: string; close(): Promise<void> }
+type LocalRedis = { url: string; version: string; empty(): Promise<void>; close(): Promise<void> }
 
-async function startRedis(folder: string): Promise<Redis | undefined> {
+async function startRedis(folder: string): Promise<LocalRedis | undefined> {
   const port = await freePort()
   const words = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '']
   const durable = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction']
@@ -72,7 +74,16 @@ async function startRedis(folder: string): Promise<Redis | undefined> {
   })
   if (!ready) return undefined
   const version = /Redis version=([\d.]+)/.exec(said)?.[1] ?? ''
-  return { url: `redis://127.0.0.1:${port}`, version: `Redis ${version}`, close: () => endOf(child) }
+  const client = new Redis(port)
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    version: `Redis ${version}`,
+    empty: async () => void (await client.flushall()),
+    async close() {
+      client.disconnect()
+      await endOf(child)
+    },
+  }
 }
 
 export async function endOf(child: ChildProcess): Promise<void> {

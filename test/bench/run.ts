@@ -6,6 +6,10 @@ import { type Measure, machine, type Round } from './measure.ts'
  */
 const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () => Promise<Round> }>> = {
   pull: { about: 'cold pull and reading again, on both engines', quick: true, load: () => import('./pull.ts') },
+  enqueue: { about: 'planning and enqueueing a million profiles', quick: true, load: () => import('./enqueue.ts') },
+  latency: { about: 'an upstream that takes 50 or 250 ms', quick: true, load: () => import('./latency.ts') },
+  'scale-out': { about: '1, 2 and 4 worker processes', quick: true, load: () => import('./scale-out.ts') },
+  push: { about: 'a million waiting data logs', quick: true, load: () => import('./push.ts') },
   client: { about: 'the upstream client beside bare undici', quick: true, load: () => import('./client.ts') },
 }
 

@@ -28,6 +28,8 @@ export type Subject = {
   /** Runs a producer and its jobs to their end; gives the run and the seconds it took. */
   run(kind: string, params: RunParams): Promise<{ run: Run; seconds: number }>
   produce(kind: string, params: RunParams): Promise<{ run: Run; seconds: number }>
+  /** Ends a producer that waits for room in the queue. */
+  stop(): void
   close(): Promise<void>
 }
 
@@ -57,16 +59,17 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
   const pipeline = await openPipeline({ config, addresses: addressesOf(config), log, onSkewed: failed })
   const working: Working | undefined =
     options.works === false ? undefined : startWork({ pipeline, config, log, onSilent: failed })
-  const signal = new AbortController().signal
+  const stopping = new AbortController()
   const produce = async (kind: string, params: RunParams) => {
     const startedAt = performance.now()
     const run = await pipeline.runs.start(kind, params)
-    await produceRun(pipeline, config, run, signal)
+    await produceRun(pipeline, config, run, stopping.signal)
     return { run, seconds: (performance.now() - startedAt) / 1000 }
   }
   return {
     pipeline,
     produce,
+    stop: () => stopping.abort(),
     async run(kind, params) {
       const startedAt = performance.now()
       const { run } = await produce(kind, params)

@@ -1,0 +1,56 @@
+import { pulledStreams } from './canned.ts'
+import { startEngines } from './engines.ts'
+import { type Measure, median, type RoundOptions, rounded, spreadOf } from './measure.ts'
+import { fillWarehouse, openSubject, people } from './subject.ts'
+import { startFastUpstream } from './upstream.ts'
+
+/**
+ * An upstream that takes its time: 50 ms with as many requests in flight as a processor can follow, and 250 ms. What can
+ * be had at most is requests in flight ÷ latency; how near does a run come, its start and its end included?
+ */
+export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
+  const engines = await startEngines()
+  const upstream = await startFastUpstream()
+  const measures: Measure[] = []
+  try {
+    for (const { latencyMs, inFlight } of [
+      { latencyMs: 50, inFlight: 16 },
+      { latencyMs: 250, inFlight: 64 },
+    ]) {
+      const atMost = (inFlight * 1000) / latencyMs
+      const profiles = Math.ceil((atMost * (quick ? 8 : 30)) / pulledStreams.length)
+      const rates: number[] = []
+      for (let round = 0; round < (quick ? 1 : 3); round++) {
+        const databaseUrl = await engines.database()
+        const queueUrl = engines.redisUrl ?? (await engines.database())
+        await fillWarehouse(databaseUrl, people(profiles))
+        await engines.settle() // the fleet's memory of how fast upstream was, too
+        const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, inFlight })
+        await upstream.set({ latencyMs })
+        const { run: done, seconds } = await subject.run('sync', { streams: pulledStreams })
+        const { inFlightMax } = await upstream.set({ latencyMs: 0 })
+        rates.push(done.requests / seconds)
+        say(
+          `    ${latencyMs} ms, ${inFlight} in flight: ${Math.round(done.requests / seconds)} of ${atMost} requests/s (${inFlightMax} seen at once)`,
+        )
+        await subject.close()
+        await engines.drop(databaseUrl)
+      }
+      say(`  ${latencyMs} ms: ${spreadOf(rates)} requests/s`)
+      const ratio = rounded(median(rates) / atMost)
+      measures.push({
+        name: `pull, ${latencyMs} ms upstream`,
+        value: rounded(median(rates)),
+        unit: 'requests/s',
+        ratio,
+        against: `${inFlight} in flight ÷ ${latencyMs} ms`,
+        goal: '≥ 0.8',
+        holds: ratio >= 0.8,
+      })
+    }
+    return measures
+  } finally {
+    await upstream.close()
+    await engines.close()
+  }
+}

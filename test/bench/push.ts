@@ -1,0 +1,102 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { DAY } from '../../src/window.ts'
+import { cannedLog } from './canned.ts'
+import { costPer, readCost } from './cost.ts'
+import { startEngines } from './engines.ts'
+import { alternate, type Measure, median, type RoundOptions, ratioOf, rounded, spreadOf } from './measure.ts'
+import { fillWarehouse, openSubject, people } from './subject.ts'
+import { startFastUpstream } from './upstream.ts'
+
+const logsPerProfile = 450
+const logsPerRequest = 90
+const inFlight = 64
+
+/** A million waiting data logs pushed, beside the same batches sent by bare undici. */
+export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
+  const profiles = Math.ceil((quick ? 60_000 : 1_000_000) / logsPerProfile)
+  const engines = await startEngines()
+  const upstream = await startFastUpstream()
+  try {
+    say(`  ${engines.versions}; ${profiles * logsPerProfile} logs`)
+    const ours = async () => {
+      const databaseUrl = await engines.database()
+      const queueUrl = engines.redisUrl ?? (await engines.database())
+      await fillWarehouse(databaseUrl, people(profiles))
+      const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, inFlight })
+      await fillOutbox(subject.pipeline, profiles)
+      await engines.settle()
+      const before = readCost()
+      const { run: done, seconds } = await subject.run('sync', { streams: [] })
+      if (done.itemsPushed !== profiles * logsPerProfile) throw new Error(`push: only ${done.itemsPushed} were pushed`)
+      say(`      ${costPer(before, readCost(), done.itemsPushed)}`)
+      await subject.close()
+      await engines.drop(databaseUrl)
+      return done.itemsPushed / seconds
+    }
+    const bare = () => sendBare(upstream.url, profiles)
+    const contestants = [
+      { name: 'bare undici', measure: bare },
+      { name: 'push', measure: ours },
+    ]
+    const figures = await alternate(contestants, { rounds: quick ? 3 : 5, say })
+    for (const [name, values] of figures) say(`  ${name.padEnd(28)} ${spreadOf(values)} logs/s`)
+    const ratio = rounded(ratioOf(figures, 'push', 'bare undici'))
+    const value = rounded(median(figures.get('push') ?? []))
+    return [{ name: 'push', value, unit: 'logs/s', ratio, against: 'bare undici', goal: '≥ 0.5', holds: ratio >= 0.5 }]
+  } finally {
+    await upstream.close()
+    await engines.close()
+  }
+}
+
+type Filling = Awaited<ReturnType<typeof openSubject>>['pipeline']
+
+/** Puts the logs in as an import would, untimed; the profile tokens are fetched with the first push of each. */
+async function fillOutbox({ outbox, pool }: Filling, profiles: number): Promise<void> {
+  const { rows } = await pool.query<{ id: string }>('select id from vitalsync.profiles order by id')
+  const start = Date.now() - 2 * DAY
+  for (let at = 0; at < profiles; at += 10) {
+    const items = rows.slice(at, at + 10).flatMap(({ id }, index) =>
+      Array.from({ length: logsPerProfile }, (_, number) => {
+        const startAtMs = start + number * 60_000
+        const log = cannedLog((at + index) * logsPerProfile + number, startAtMs)
+        const span = { startAtMs, endAtMs: startAtMs + 60_000 }
+        return { profileId: id, stream: 'data-logs' as const, itemKey: log.id, body: log.body, ...span }
+      }),
+    )
+    await outbox.add(items)
+  }
+  await pool.query('vacuum analyze')
+  await wait(0)
+}
+
+/** The same bytes in the same batches, from memory, with nothing kept of it. */
+async function sendBare(upstreamUrl: string, profiles: number): Promise<number> {
+  const http = new Pool(upstreamUrl, { connections: inFlight, pipelining: 1 })
+  const start = Date.now() - 2 * DAY
+  const bodies = Array.from({ length: logsPerProfile / logsPerRequest }, (_, batch) =>
+    Array.from({ length: logsPerRequest }, (_, number) => {
+      const index = batch * logsPerRequest + number
+      return cannedLog(index, start + index * 60_000).body
+    }),
+  )
+  const requests = profiles * bodies.length
+  let next = 0
+  const startedAt = performance.now()
+  const worker = async () => {
+    for (let at = next++; at < requests; at = next++) {
+      const answer = await http.request({
+        method: 'POST',
+        path: '/api/v1/profile/data/log',
+        headers: { authorization: 'profile profile-token', 'content-type': 'application/json' },
+        body: `[${(bodies[at % bodies.length] ?? []).join(',')}]`,
+      })
+      JSON.parse(await answer.body.text())
+    }
+  }
+  await Promise.all(Array.from({ length: inFlight }, worker))
+  const seconds = (performance.now() - startedAt) / 1000
+  await http.close()
+  return (requests * logsPerRequest) / seconds
+}
