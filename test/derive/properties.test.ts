@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { namedUuid } from '../../src/named-uuid.ts'
 import { derive, factsOf } from '../../src/service/derive/derive.ts'
 import type { Factor, Factors } from '../../src/service/derive/factors.ts'
@@ -8,69 +8,21 @@ import type { Log } from '../../src/service/derive/log.ts'
 import type { FactorName } from '../../src/service/derive/model.ts'
 import { recipes } from '../../src/service/derive/model.ts'
 import { scoresFrom } from '../../src/service/derive/scores.ts'
+import { anyLog, anyLogs, asOf, day } from './lives.ts'
 import { profileId } from './logs.ts'
 
-const day = 86_400_000
-const start = Date.parse('2026-03-02T00:00:00Z')
-const asOf = start + 40 * day
-
-const kinds = [
-  { dataType: 'steps', most: 3000, minutes: 90 },
-  { dataType: 'floors_climbed', most: 10, minutes: 60 },
-  { dataType: 'active_energy_burned', most: 300, minutes: 60 },
-  { dataType: 'sleep_stage_in_bed', most: 1, minutes: 600 },
-  { dataType: 'sleep_stage_light', most: 1, minutes: 240 },
-  { dataType: 'sleep_stage_deep', most: 1, minutes: 120 },
-  { dataType: 'sleep_stage_awake', most: 1, minutes: 30 },
-  { dataType: 'heart_rate', most: 160, minutes: 0 },
-  { dataType: 'resting_heart_rate', most: 90, minutes: 0 },
-  { dataType: 'heart_rate_variability_rmssd', most: 90, minutes: 0 },
-  { dataType: 'exercise_session_running', most: 60, minutes: 60 },
-  { dataType: 'weight', most: 120, minutes: 0 },
-  { dataType: 'height', most: 2, minutes: 0 },
-] as const
-
-/** A log at any minute of three weeks, of any kind, device and offset: what comes out need not be likely to be right. */
-const anyLog = fc
-  .record({
-    kind: fc.constantFrom(...kinds),
-    minute: fc.integer({ min: 0, max: 21 * 1440 }),
-    length: fc.integer({ min: 1, max: 100 }),
-    share: fc.integer({ min: 1, max: 1000 }),
-    device: fc.constantFrom('watch', 'phone', 'ring'),
-    offset: fc.constantFrom(0, 60, 120, -480, 780, 330),
-    serial: fc.nat(),
-  })
-  .map(({ kind, minute, length, share, device, offset, serial }): Log => {
-    const startAt = start + minute * 60_000
-    const endAt = startAt + Math.ceil((kind.minutes * length) / 100) * 60_000
-    const source = `${device}-app`
-    const made = {
-      dataType: kind.dataType,
-      value: Math.ceil((kind.most * share) / 10) / 100,
-      source,
-      deviceType: device,
-      startAt,
-      endAt,
-    }
-    return {
-      id: namedUuid('0bb7a3a0-2b5c-5d35-8a05-1f9a3e1b2c3d', [JSON.stringify(made), String(serial)]),
-      parentId: null,
-      unit: 'count',
-      recordingMethod: 'automatically_recorded',
-      deviceId: null,
-      periodicity: null,
-      startOffset: offset,
-      endOffset: offset,
-      modifiedAt: null,
-      ...made,
-    }
-  })
-const anyLogs = fc.array(anyLog, { minLength: 1, maxLength: 120 })
+vi.setConfig({ testTimeout: 120_000 })
 
 const person = { birthDate: '1980-03-20', age: null, gender: 'Female' }
 const derived = (logs: readonly Log[], at = asOf) => derive({ logs, asOf: at, person, profileId })
-const runs = { numRuns: 60 }
+const runs = { numRuns: 12 }
+
+test('there is something to move: lives have scores, trends and comparisons', () => {
+  const counts = fc.sample(anyLogs, { numRuns: 20, seed: 1 }).map((logs) => derived(logs))
+  for (const kind of ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const) {
+    expect(counts.filter((one) => one[kind].length > 20).length).toBeGreaterThan(5)
+  }
+})
 
 test('the order of arrival does not matter', () => {
   fc.assert(
@@ -260,6 +212,6 @@ test('deriving one day gives what deriving everything gives for it', () => {
         expect(factsOf({ logs: near, person, asOf }, [facts.day])).toEqual([facts])
       }
     }),
-    { numRuns: 30 },
+    { numRuns: 8 },
   )
 })

@@ -1,0 +1,126 @@
+import fc from 'fast-check'
+import { namedUuid } from '../../src/named-uuid.ts'
+import type { Log } from '../../src/service/derive/log.ts'
+
+export const day = 86_400_000
+/** A Monday. */
+export const start = Date.parse('2026-03-02T00:00:00Z')
+export const asOf = start + 40 * day
+
+const kinds = [
+  { dataType: 'steps', most: 3000, minutes: 90 },
+  { dataType: 'floors_climbed', most: 10, minutes: 60 },
+  { dataType: 'active_energy_burned', most: 300, minutes: 60 },
+  { dataType: 'sleep_stage_in_bed', most: 1, minutes: 600 },
+  { dataType: 'sleep_stage_light', most: 1, minutes: 240 },
+  { dataType: 'sleep_stage_deep', most: 1, minutes: 120 },
+  { dataType: 'sleep_stage_awake', most: 1, minutes: 30 },
+  { dataType: 'heart_rate', most: 160, minutes: 0 },
+  { dataType: 'resting_heart_rate', most: 90, minutes: 0 },
+  { dataType: 'heart_rate_variability_rmssd', most: 90, minutes: 0 },
+  { dataType: 'exercise_session_running', most: 60, minutes: 60 },
+  { dataType: 'weight', most: 120, minutes: 0 },
+  { dataType: 'height', most: 2, minutes: 0 },
+] as const
+
+type Made = Pick<Log, 'dataType' | 'value' | 'deviceType' | 'startAt' | 'endAt'> & { offset: number; serial: number }
+
+function logFrom({ offset, serial, ...made }: Made): Log {
+  return {
+    id: namedUuid('0bb7a3a0-2b5c-5d35-8a05-1f9a3e1b2c3d', [JSON.stringify(made), String(serial)]),
+    parentId: null,
+    unit: 'count',
+    source: `${made.deviceType}-app`,
+    recordingMethod: 'automatically_recorded',
+    deviceId: null,
+    periodicity: null,
+    startOffset: offset,
+    endOffset: offset,
+    modifiedAt: null,
+    ...made,
+  }
+}
+
+/** A log at any minute of three weeks, of any kind, device and offset: what comes out need not be likely to be right. */
+export const anyLog: fc.Arbitrary<Log> = fc
+  .record({
+    kind: fc.constantFrom(...kinds),
+    minute: fc.integer({ min: 0, max: 21 * 1440 }),
+    length: fc.integer({ min: 1, max: 100 }),
+    share: fc.integer({ min: 1, max: 1000 }),
+    deviceType: fc.constantFrom('watch', 'phone', 'ring'),
+    offset: fc.constantFrom(0, 60, 120, -480, 780, 330),
+    serial: fc.nat(),
+  })
+  .map(({ kind, minute, length, share, deviceType, offset, serial }) => {
+    const startAt = start + minute * 60_000
+    const endAt = startAt + Math.ceil((kind.minutes * length) / 100) * 60_000
+    const value = Math.ceil((kind.most * share) / 10) / 100
+    return logFrom({ dataType: kind.dataType, value, deviceType, startAt, endAt, offset, serial })
+  })
+
+/** Thirty days of somebody: nights in stages, walks that watch and phone both count, pulse, variability, runs. */
+const anyLife: fc.Arbitrary<Log[]> = fc
+  .record({
+    offset: fc.constantFrom(0, 60, -480, 780),
+    habits: fc.array(fc.integer({ min: 0, max: 99 }), { minLength: 97, maxLength: 97 }),
+  })
+  .map(({ offset, habits }) => {
+    let turn = 0
+    const some = () => {
+      turn += 1
+      return habits[turn % habits.length] ?? 0
+    }
+    return Array.from({ length: 30 }, (_, place) =>
+      dayOf({ midnight: start + place * day - offset * 60_000, offset, place, some }),
+    ).flat()
+  })
+
+function dayOf({
+  midnight,
+  offset,
+  place,
+  some,
+}: {
+  midnight: number
+  offset: number
+  place: number
+  some: () => number
+}): Log[] {
+  const log = (dataType: string, [from, minutes, value]: readonly [number, number, number], deviceType = 'watch') =>
+    logFrom({
+      dataType,
+      value,
+      deviceType,
+      startAt: midnight + from * 60_000,
+      endAt: midnight + (from + minutes) * 60_000,
+      offset,
+      serial: place,
+    })
+  const onset = some() - 90
+  const [light, deep, rem] = [200 + some(), 40 + some(), 60 + some()]
+  const [walk, steps] = [480 + some(), 20 * some()]
+  return [
+    log('sleep_stage_light', [onset, light, 1]),
+    log('sleep_stage_deep', [onset + light, deep, 1]),
+    log('sleep_stage_awake', [onset + light + deep, 1 + (some() % 20), 1]),
+    log('sleep_stage_rem', [onset + light + deep + 21, rem, 1]),
+    log('steps', [walk, 60, 500 + steps]),
+    log('steps', [walk + 30, 60, 400 + steps], 'phone'),
+    log('steps', [1050, 60, 3000 + 20 * some()], 'phone'),
+    log('floors_climbed', [walk, 30, some() % 12]),
+    log('active_energy_burned', [walk, 300, 100 + 2 * some()]),
+    log('resting_heart_rate', [420, 0, 50 + (some() % 15)]),
+    ...[60, 120, 180].map((minute) => log('heart_rate_variability_rmssd', [minute, 0, 30 + (some() % 40)])),
+    ...Array.from({ length: 48 }, (_, half) => log('heart_rate', [half * 30, 29, 60 + (some() % 50)])),
+    ...(some() < 40 ? [log('exercise_session_running', [1080, 20 + (some() % 40), 1])] : []),
+  ]
+}
+
+const strays = fc.array(anyLog, { minLength: 1, maxLength: 60 })
+
+/** Either a heap of strays, or a life with some strays in it: the first finds crashes, the second has scores to move. */
+export const anyLogs: fc.Arbitrary<Log[]> = fc.oneof(
+  strays,
+  fc.tuple(anyLife, fc.array(anyLog, { maxLength: 10 })).map(([life, more]) => [...life, ...more]),
+)
