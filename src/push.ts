@@ -55,7 +55,7 @@ async function pushBatch(
   try {
     await send(profile, stream, batch, context)
   } catch (error) {
-    if (!(error instanceof Rejected)) throw error
+    if (!isAboutItems(error)) throw error
     return add({ ...nothing, requests: 1 }, await partRefused({ profile, stream, batch, error }, context))
   }
   await context.outbox.sent(profile.profileId, stream, batch)
@@ -77,13 +77,17 @@ async function patchDemographics(
   try {
     await upstream.patchDemographics(profile, changes, { lane, signal })
   } catch (error) {
-    if (!(error instanceof Rejected)) throw error
+    if (!isAboutItems(error)) throw error
     await outbox.refused(profileId, 'demographics', [{ ...item, path: '', reason: wordsOf(error).join('; ') }])
     return { ...nothing, requests: 1, refused: 1 }
   }
   await outbox.sent(profileId, 'demographics', [item])
   return { ...nothing, requests: 1, itemsPushed: 1 }
 }
+
+/** Refusals that speak of what was sent. Any other, of the route or of our rights, says nothing against the items. */
+const isAboutItems = (error: unknown): error is Rejected =>
+  error instanceof Rejected && (error.status === 400 || error.status === 413 || error.status === 422)
 
 type RefusedBatch = { profile: PlannedProfile; stream: PushedStream; batch: readonly WaitingItem[]; error: Rejected }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config/env.ts'
@@ -74,7 +75,7 @@ export async function openPipeline({ config, addresses, log, onSkewed }: Pipelin
   const budget = openGate({
     board: openBoard(engine, pool, addresses.queueUrl),
     limits: config.budget,
-    member: `${hostname()}.${process.pid}`,
+    member: `${hostname()}.${process.pid}.${randomUUID().slice(0, 8)}`,
     clock: clock.now,
     sleep,
   })
