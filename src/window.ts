@@ -1,15 +1,5 @@
-import { z } from 'zod'
-
 /** A half-open span of time, [startAt, endAt), both ISO 8601 in UTC as `Date.toISOString` writes them. */
 export type Window = { readonly startAt: string; readonly endAt: string }
-
-const instantSchema = z.iso.datetime()
-
-export const windowSchema = z
-  .object({ startAt: instantSchema, endAt: instantSchema })
-  .refine((window) => Date.parse(window.startAt) < Date.parse(window.endAt), {
-    error: 'a window must end after it starts',
-  })
 
 export const SECOND = 1000
 export const MINUTE = 60 * SECOND

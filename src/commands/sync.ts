@@ -44,7 +44,7 @@ export async function workOff(context: CommandContext, opened: Opened, run: Run)
     const halted = () => working?.halted()
     const followed = followRun({ pipeline, runId: run.id, lane, terminal, signal, halted })
     // Both at once: the bar moves while people are still being enqueued.
-    const [, ended] = await Promise.all([run.enqueuedAll || produceRun(pipeline, config, run, signal), followed])
+    const [, ended] = await Promise.all([run.enqueuedAll || produceRun({ pipeline, config, signal }, run), followed])
     return ended
   } catch (error) {
     if (!context.signal.aborted) throw error

@@ -82,7 +82,7 @@ async function syncOnce(options: UpOptions, { pipeline, working, sandbox }: Part
   if (sandbox) await untilDerived(sandbox, options)
   await discoverProfiles.run({}, { ...pipeline.context, signal, lane: 'manual', runId: undefined, lastAttempt: true })
   const run = await pipeline.runs.start('sync', {})
-  await produceRun(pipeline, config, run, signal)
+  await produceRun({ pipeline, config, signal }, run)
   return followRun({ pipeline, runId: run.id, lane: 'manual', terminal, signal, halted: working.halted })
 }
 

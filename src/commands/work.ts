@@ -132,7 +132,10 @@ function told(error: unknown): { err: string; at?: string[] } {
 }
 
 /** Enqueues everybody who is due in a run. */
-export async function produceRun(pipeline: Pipeline, config: Config, run: Run, signal: AbortSignal): Promise<number> {
+export async function produceRun(
+  { pipeline, config, signal }: { pipeline: Pipeline; config: Config; signal: AbortSignal },
+  run: Run,
+): Promise<number> {
   const producer = producers.find(({ name }) => name === run.kind)
   if (!producer) throw new Problem(`produce run ${run.id}: this version knows no ${run.kind}`)
   return produce(producer, run, {
@@ -169,7 +172,7 @@ export function startTicks(pipeline: Pipeline, config: Config, log: Log): Promis
     runs: pipeline.runs,
     now: pipeline.clock.now,
     produce: async (run, signal) => {
-      const enqueued = await produceRun(pipeline, config, run, signal)
+      const enqueued = await produceRun({ pipeline, config, signal }, run)
       if (enqueued > 0) log.info({ run: run.id, kind: run.kind, profiles: enqueued }, 'enqueued')
     },
     settle: (idleMs) => settleRuns(pipeline, idleMs),

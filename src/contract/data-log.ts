@@ -29,11 +29,9 @@ const legacyRecordingMethods = [
   'RECORDING_METHOD_ACTIVELY_RECORDED',
 ] as const
 
-/** Limits of one upload: what the service takes at most, and how large a client should make its batches. */
+/** Limits of one upload: what the service takes at most. */
 export const logsPerUploadMax = 1000
 export const uploadBytesMax = 1024 * 1024
-export const logsPerBatchMax = 90
-export const batchBytesMax = 150 * 1000
 
 const spanDaysMax = 366
 

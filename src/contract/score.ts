@@ -66,16 +66,3 @@ export const scoreReadingSchema = z
 export type ScoreAnswer = z.infer<typeof scoreAnswerSchema>
 export type FactorAnswer = z.infer<typeof factorAnswerSchema>
 export type ScoreReading = z.infer<typeof scoreReadingSchema>
-
-/** Upstream has been seen to write `score` for `value`. Never rescaled. */
-export function scoreValue(reading: ScoreReading): number | undefined {
-  return reading.value ?? reading.score ?? undefined
-}
-
-/** Upstream has been seen to write `createdAtUtc` for `createdAt`. */
-export function createdAt(reading: {
-  createdAt?: string | null | undefined
-  createdAtUtc?: string | null | undefined
-}): string | undefined {
-  return reading.createdAt ?? reading.createdAtUtc ?? undefined
-}

@@ -61,7 +61,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
   })
   return {
     add: (items) => addItems(pool, items),
-    waiting: (profileId, stream, limit) => readWaiting(pool, profileId, stream, limit),
+    waiting: (profileId, stream, limit) => readWaiting(pool, { profileId, stream, limit }),
     sent: (profileId, stream, items) => markSent({ profileId, stream, items, touches: true }),
     known: (profileId, stream, items) => markSent({ profileId, stream, items, touches: false }),
     async lastDemographics(profileId) {
@@ -143,7 +143,9 @@ async function wake(pool: Pool, items: readonly OutboxItem[]): Promise<void> {
   )
 }
 
-async function readWaiting(pool: Pool, profileId: string, stream: string, limit: number): Promise<WaitingItem[]> {
+type Wanted = { profileId: string; stream: string; limit: number }
+
+async function readWaiting(pool: Pool, { profileId, stream, limit }: Wanted): Promise<WaitingItem[]> {
   const { rows } = await pool.query({
     name: 'read waiting',
     text: `select id, revision, body, mode, (extract(epoch from start_at) * 1000)::float8 as start_ms,

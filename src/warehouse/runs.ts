@@ -62,27 +62,7 @@ export function openRuns({ pool }: { pool: Pool }): Runs {
       )
       return rows[0]
     },
-    async claimSlot(schedule, slotAt) {
-      const { rows } = await pool.query(
-        `with claimed as (
-           insert into vitalsync.slots (schedule, slot_at) values ($1, $2) on conflict do nothing returning slot_at
-         ), run as (
-           insert into vitalsync.runs (kind, params)
-           select $1, jsonb_build_object('slotAt', to_char(slot_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) from claimed
-           returning *
-         )
-         select ${columns} from run`,
-        [schedule, slotAt],
-      )
-      if (rows[0]) {
-        await pool.query('update vitalsync.slots set run_id = $3 where schedule = $1 and slot_at = $2', [
-          schedule,
-          slotAt,
-          rows[0].id,
-        ])
-      }
-      return rows[0]
-    },
+    claimSlot: (schedule, slotAt) => claimSlot(pool, schedule, slotAt),
     async lastSlot(schedule) {
       const { rows } = await pool.query('select max(slot_at) as at from vitalsync.slots where schedule = $1', [
         schedule,
@@ -126,24 +106,7 @@ export function openRuns({ pool }: { pool: Pool }): Runs {
       )
       if (all) await endIfComplete(pool, runId)
     },
-    async count(runId, tally) {
-      await pool.query(
-        `update vitalsync.runs set done = done + $2, failed = failed + $3, refused = refused + $4, requests = requests + $5,
-           rows_read = rows_read + $6, rows_written = rows_written + $7, items_pushed = items_pushed + $8,
-           touched_at = clock_timestamp() where id = $1`,
-        [
-          runId,
-          tally.done,
-          tally.failed,
-          tally.refused,
-          tally.requests,
-          tally.rowsRead,
-          tally.rowsWritten,
-          tally.itemsPushed,
-        ],
-      )
-      await endIfComplete(pool, runId)
-    },
+    count: (runId, tally) => addTally(pool, runId, tally),
     async end(runId, state) {
       await pool.query(
         `update vitalsync.runs set state = $2, ended_at = clock_timestamp() where id = $1 and state = 'running'`,
@@ -151,6 +114,47 @@ export function openRuns({ pool }: { pool: Pool }): Runs {
       )
     },
   }
+}
+
+async function claimSlot(pool: Pool, schedule: string, slotAt: Date): Promise<Run | undefined> {
+  const { rows } = await pool.query(
+    `with claimed as (
+       insert into vitalsync.slots (schedule, slot_at) values ($1, $2) on conflict do nothing returning slot_at
+     ), run as (
+       insert into vitalsync.runs (kind, params)
+       select $1, jsonb_build_object('slotAt', to_char(slot_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) from claimed
+       returning *
+     )
+     select ${columns} from run`,
+    [schedule, slotAt],
+  )
+  if (rows[0]) {
+    await pool.query('update vitalsync.slots set run_id = $3 where schedule = $1 and slot_at = $2', [
+      schedule,
+      slotAt,
+      rows[0].id,
+    ])
+  }
+  return rows[0]
+}
+
+async function addTally(pool: Pool, runId: string, tally: Tally): Promise<void> {
+  await pool.query(
+    `update vitalsync.runs set done = done + $2, failed = failed + $3, refused = refused + $4, requests = requests + $5,
+       rows_read = rows_read + $6, rows_written = rows_written + $7, items_pushed = items_pushed + $8,
+       touched_at = clock_timestamp() where id = $1`,
+    [
+      runId,
+      tally.done,
+      tally.failed,
+      tally.refused,
+      tally.requests,
+      tally.rowsRead,
+      tally.rowsWritten,
+      tally.itemsPushed,
+    ],
+  )
+  await endIfComplete(pool, runId)
 }
 
 async function endIfComplete(pool: Pool, runId: string): Promise<void> {

@@ -63,7 +63,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
   const produce = async (kind: string, params: RunParams) => {
     const startedAt = performance.now()
     const run = await pipeline.runs.start(kind, params)
-    await produceRun(pipeline, config, run, stopping.signal)
+    await produceRun({ pipeline, config, signal: stopping.signal }, run)
     return { run, seconds: (performance.now() - startedAt) / 1000 }
   }
   return {

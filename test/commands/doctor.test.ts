@@ -132,7 +132,7 @@ test('a Redis without an append-only file that evicts is called both', { timeout
   ])
 })
 
-test('a Redis as it should be is well', { timeout }, async ({ doctor, startRedis }) => {
+test('a Redis with nothing wrong is well', { timeout }, async ({ doctor, startRedis }) => {
   const url = await startRedis('--appendonly', 'yes', '--maxmemory-policy', 'noeviction')
   const { code, findings } = await doctor({ QUEUE_URL: url })
   expect(code).toBe(0)

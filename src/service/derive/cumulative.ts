@@ -32,7 +32,7 @@ export function amountsOn({ shelf, day, better, trace }: DaySource, dataType: st
     if (from >= to) continue
     amounts.push({ startAt: from, endAt: to, log: of.log, value: (of.value * (to - from)) / (of.endAt - of.startAt) })
   }
-  if (trace) tell(trace, own, amounts, dataType)
+  if (trace) tell(trace, dataType, { logs: own, amounts })
   return amounts
 }
 
@@ -67,7 +67,9 @@ function withoutChildren(logs: readonly Log[]): Piece[] {
   })
 }
 
-function tell(trace: Trace, logs: readonly Log[], amounts: readonly Amount[], dataType: string): void {
+type Resolved = { logs: readonly Log[]; amounts: readonly Amount[] }
+
+function tell(trace: Trace, dataType: string, { logs, amounts }: Resolved): void {
   const counted = new Map<Log, number>()
   for (const { log, value } of amounts) counted.set(log, (counted.get(log) ?? 0) + value)
   for (const log of logs) {

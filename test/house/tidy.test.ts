@@ -1,0 +1,116 @@
+import { basename } from 'node:path'
+import { expect, test } from 'vitest'
+import { files, type Line, lines, linesOf, offence } from './sources.ts'
+
+const program = /^(src|jobs|config)\/.*\.(ts|mjs)$/
+const tests = /^test\/.*\.ts$/
+const prose = /\.md$/
+const code = /\.(ts|mjs)$/
+
+const fileLinesMax = 300
+/** A suite of one interface's cases reads better in one file than cut at a number. */
+const testLinesMax = 450
+const functionLinesMax = 70
+const parametersMax = 3
+
+test('no file of the program is longer than 300 lines', () => {
+  const long = (pattern: RegExp, max: number) =>
+    files
+      .filter((file) => pattern.test(file) && linesOf(file).length > max)
+      .map((file) => `${file}: ${linesOf(file).length}`)
+  expect([...long(program, fileLinesMax), ...long(tests, testLinesMax)]).toEqual([])
+})
+
+/** Formatted code ends a block at the indentation it began with: that is all that is needed to measure one. */
+function functionsOf(file: string): Array<Line & { length: number }> {
+  const all = linesOf(file)
+  return all.flatMap((line, index) => {
+    const opens = /(\bfunction\b.*|=> )\{$|^\s+(async )?#?\w+\(.*\)(: .+)? \{$/.test(line.text)
+    if (!opens || /^\s*(if|for|while|switch|} else)\b/.test(line.text)) return []
+    const indent = line.text.match(/^\s*/)?.[0] ?? ''
+    const end = all.slice(index + 1).findIndex(({ text }) => text.startsWith(`${indent}}`))
+    return [{ ...line, length: end + 2 }]
+  })
+}
+
+test('no function is longer than 70 lines', () => {
+  const long = files
+    .filter((file) => program.test(file))
+    .flatMap(functionsOf)
+    .filter(({ length }) => length > functionLinesMax)
+  expect(long.map((line) => `${offence(line)} (${line.length} lines)`)).toEqual([])
+})
+
+test('more than three parameters are one object', () => {
+  const crowded = lines(program).filter(({ text }) => {
+    const [, words] = text.match(/\bfunction\*? ?\w*(?:<[^>]*>)?\(([^()]*)\)/) ?? []
+    return (
+      words !== undefined &&
+      words
+        .replace(/\{[^}]*\}|<[^>]*>/g, '')
+        .split(',')
+        .filter((word) => word.trim()).length > parametersMax
+    )
+  })
+  expect(crowded.map(offence)).toEqual([])
+})
+
+test('types are told, not waved away', () => {
+  const waved = lines(program).filter(({ text }) =>
+    /: any\b|as any\b|<any>|@ts-(ignore|nocheck|expect-error)|biome-ignore/.test(bare(text)),
+  )
+  expect(waved.map(offence)).toEqual([])
+  const cast = lines(/^jobs\//).filter(({ text }) => / as (?!const\b)[A-Z{]/.test(bare(text)))
+  expect(cast.map(offence)).toEqual([])
+})
+
+/** Without comments and texts, whose words are nobody's types. */
+const bare = (text: string) => text.replace(/'[^']*'|`[^`]*`/g, "''").replace(/^\s*(\*|\/\*\*|\/\/).*|\/\/.*$/, '')
+
+test('names say what a thing is, not what kind of thing', () => {
+  const kinds = /(^|[-.])(manager|handler|helpers?|utils?|common|processor|base|entity|misc)([-.]|$)/
+  expect(files.filter((file) => program.test(file) && kinds.test(basename(file)))).toEqual([])
+  const declared = lines(program).filter(({ text }) =>
+    /\b(class|type|interface|function|const) \w*(Manager|Handler|Helper|Utils?|Processor|Entity)\b/.test(bare(text)),
+  )
+  expect(declared.map(offence)).toEqual([])
+  expect(files.filter((file) => code.test(file) && !/^[a-z0-9.-]+$/.test(basename(file)))).toEqual([])
+})
+
+test('tests wait for moments, take any port, and run the real thing', () => {
+  const suspects = lines(/^test\/(?!bench\/).*\.ts$/).filter(({ text }) => {
+    const words = bare(text)
+    return (
+      /\bvi\.(mock|doMock)\(/.test(text) ||
+      /\bawait (sleep|wait|delay|pause)\(\d{2,}/.test(words) ||
+      /setTimeout\((resolve|done|r), ?\d{2,}/.test(words)
+    )
+  })
+  expect(suspects.map(offence)).toEqual([])
+  const ports = lines(tests).filter(({ text }) => /\b(listen\(|port: ?)[1-9]\d{2,4}\b/.test(bare(text)))
+  expect(ports.map(offence)).toEqual([])
+})
+
+test('names of tests say what is, not what ought to be', () => {
+  const wishes = lines(/\.test\.ts$/).filter(({ text }) => /^\s*(test|it)(\.\w+)?\(\s*['`].*\bshould\b/.test(text))
+  expect(wishes.map(offence)).toEqual([])
+})
+
+test('the docs do not praise', () => {
+  const praise =
+    /\b(blazing(ly)?|robust|seamless(ly)?|powerful|cutting-edge|world-class|best-in-class|state-of-the-art|enterprise-grade|production-ready|battle-tested|effortless(ly)?|elegant(ly)?|comprehensive|leverag(e|es|ing)|delightful|game-changing|lightning[- ]fast)\b/i
+  expect(
+    lines(prose)
+      .filter(({ text }) => praise.test(text))
+      .map(offence),
+  ).toEqual([])
+})
+
+test('nothing is left for later in the sources', () => {
+  const left = lines(/\.(ts|mjs|sql|sh|md|yml|json)$/).filter(
+    ({ file, text }) =>
+      file !== 'test/house/tidy.test.ts' &&
+      /\b(TODO|FIXME|XXX|HACK)\b|console\.log\('(here|debug)|\bdebugger\b|\.only\(/.test(text),
+  )
+  expect(left.map(offence)).toEqual([])
+})
