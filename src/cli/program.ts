@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { declareCompletion } from './completion.ts'
 import { declareLooking } from './looking.ts'
 import { declareMending } from './mending.ts'
 import { declareMoving } from './moving.ts'
@@ -21,5 +22,6 @@ export function createProgram(rim: Rim): Command {
   declarePeople(program, rim)
   declareMoving(program, rim)
   addServiceCommands(program, rim.context, { whole })
+  declareCompletion(program, (text) => process.stdout.write(`${text}\n`))
   return program
 }

@@ -86,7 +86,84 @@ const plan = z.strictObject({
 const added = z.strictObject({ read: count, added: count, known: count, erased: count, rejected: count })
 const backlog = z.strictObject({ waiting: count, active: count, delayed: count })
 
+const explainedLog = z.strictObject({
+  id: z.string(),
+  dataType: z.string(),
+  source: z.string(),
+  deviceType: z.string(),
+  startDateTime: z.string(),
+  endDateTime: z.string(),
+  value: z.number(),
+  as: z.string(),
+  amount: z.number().optional(),
+  reason: z.string().optional(),
+})
+
+const explanation = z.strictObject({
+  score: z.string(),
+  date: z.string(),
+  value: z.number().nullable(),
+  state: z.string().nullable(),
+  coverage: z.number(),
+  modelVersion: z.string(),
+  notice: z.string(),
+  reason: z.string().nullable(),
+  factors: z.array(
+    z.strictObject({
+      name: z.string(),
+      value: z.number(),
+      goal: z.number(),
+      unit: z.string(),
+      score: z.number(),
+      weight: z.number(),
+      contribution: z.number(),
+      basis: z.string().optional(),
+    }),
+  ),
+  missing: z.array(z.strictObject({ name: z.string(), weight: z.number() })),
+  used: z.array(explainedLog),
+  leftOut: z.array(explainedLog),
+})
+
+const address = {
+  url: z.string(),
+  clientId: z.string(),
+  clientSecret: z.string(),
+  appId: z.string(),
+  appSecret: z.string(),
+}
+
 export const jsonSchemas = {
+  doctor: z.strictObject({
+    configuration: z.array(
+      z.strictObject({
+        name: z.string(),
+        value: z.string(),
+        from: z.enum(['set', 'default', 'absent']),
+        about: z.string(),
+      }),
+    ),
+    findings: z.array(
+      z.strictObject({ subject: z.string(), state: z.string(), text: z.string(), hint: z.string().optional() }),
+    ),
+  }),
+  explain: explanation,
+  sandbox: z.strictObject({ ...address, controlUrl: z.string() }),
+  service: z.strictObject({ url: z.string() }),
+  'service keys create': z.union([
+    z.strictObject({ clientId: z.string(), clientSecret: z.string() }),
+    z.strictObject({ appId: z.string(), appSecret: z.string() }),
+  ]),
+  'service keys list': z.array(
+    z.strictObject({
+      publicId: z.string(),
+      kind: z.enum(['client', 'app']),
+      account: z.string(),
+      label: z.string(),
+      createdAt: instant,
+      revokedAt: instant.nullable(),
+    }),
+  ),
   up: z.strictObject({ run, rows: z.record(z.string(), count) }),
   migrate: z.strictObject({ applied: z.array(z.string()), readerGranted: z.boolean() }),
   sync: run,
