@@ -1,4 +1,5 @@
 import { intersect, type Span, subtract } from './coverage.ts'
+import { HOUR } from './window.ts'
 
 /** Why a span that is wanted is not covered. */
 export const gapReasons = ['never-asked', 'refused', 'unsettled', 'waiting'] as const
@@ -21,8 +22,8 @@ export type Known = {
   readonly settleMs: number
 }
 
-/** Upstream tells its time by whole seconds, so a reading covers up to a little less than its own clock would say. */
-const CLOCK_GRAIN_MS = 2000
+/** A reading covers up to the instant it was planned at the most, and may have been sent up to this much later. */
+const ON_ITS_WAY_MS = HOUR
 
 /** Every wanted span that is not covered, each with its first matching reason, oldest first. Together they are the hole. */
 export function gapsOf(known: Known): Gap[] {
@@ -35,7 +36,7 @@ export function gapsOf(known: Known): Gap[] {
   for (const { reason, nextTryMs, ...span } of known.refused) take([span], 'refused', { detail: reason, nextTryMs })
   take(known.digesting, 'waiting', { nextTryMs: known.digestedAtMs })
   if (known.readAtMs !== null) {
-    take([{ from: known.readAtMs - known.settleMs - CLOCK_GRAIN_MS, to: Number.POSITIVE_INFINITY }], 'unsettled')
+    take([{ from: known.readAtMs - known.settleMs - ON_ITS_WAY_MS, to: Number.POSITIVE_INFINITY }], 'unsettled')
   }
   take([{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }], 'never-asked')
   return gaps.sort((a, b) => a.from - b.from)

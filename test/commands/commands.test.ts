@@ -1,0 +1,192 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { jsonSchemas } from '../../src/commands/json.ts'
+import { runProgram } from '../support/program.ts'
+import { openWorld, type World } from './world.ts'
+
+/** One synced world; these tests look at it, or take away what no other looks at. */
+let world: World
+const timeout = 120_000
+const gone = 'SampleProfile-office-worker-1'
+
+beforeAll(async () => {
+  world = await openWorld({ profiles: 3, days: 12 })
+  await world.json('profiles', 'discover')
+  await world.json('sync')
+}, timeout)
+afterAll(() => world.close(), timeout)
+
+/** Runs a command with --json and holds every line against its schema. */
+async function checked(name: keyof typeof jsonSchemas, ...words: string[]): Promise<Array<Record<string, unknown>>> {
+  const objects = await world.json(...name.split(' '), ...words)
+  for (const object of objects) {
+    expect(jsonSchemas[name].safeParse(object).error?.issues, `${name}: ${JSON.stringify(object)}`).toBeUndefined()
+  }
+  return objects as Array<Record<string, unknown>> // each was just found to be an object of its schema
+}
+
+test('a sync of what was synced finds everything unchanged and says so as JSON', { timeout }, async () => {
+  const [run] = await checked('sync')
+
+  expect(run).toMatchObject({ kind: 'sync', state: 'done', done: 3, failed: 0, rowsWritten: 0 })
+})
+
+test('plan counts what is due, and what is covered already', { timeout }, async () => {
+  const [plan] = await checked('plan')
+  const [range] = await checked('plan', '--from', '2020-01-01', '--to', '2020-07-01', '--stream', 'scores')
+
+  expect(plan).toMatchObject({ profiles: 3, fromAt: null })
+  expect(plan?.['windows']).toBe(plan?.['requests'])
+  expect(range).toMatchObject({ profiles: 3, covered: 0 })
+  expect(range?.['streams']).toHaveLength(1)
+})
+
+test('a dry run of a back-fill asks nothing, the back-fill covers, and a second one has nothing to do', {
+  timeout,
+}, async () => {
+  const words = ['--from', '2020-01-01', '--to', '2020-03-01', '--stream', 'trends']
+  const { stdout } = await world.run('backfill', ...words, '--dry-run', '--json')
+  const dry = jsonSchemas.plan.parse(JSON.parse(stdout))
+  const [first] = await checked('backfill', ...words)
+  const [again] = await checked('backfill', ...words)
+  const [forced] = await checked('backfill', ...words, '--again')
+
+  expect(dry.windows).toBe(3)
+  expect(first).toMatchObject({ state: 'done', done: 3, requests: 3 })
+  expect(again).toMatchObject({ state: 'done', done: 3, requests: 0 })
+  expect(forced).toMatchObject({ state: 'done', done: 3, requests: 3 })
+})
+
+test('status, runs and gaps tell how things stand', { timeout }, async () => {
+  const [status] = await checked('status')
+  const runs = await checked('runs', '--limit', '2')
+  const gaps = await checked('gaps', '--profile', 'SampleProfile-traveller-1')
+
+  expect(status).toMatchObject({ profiles: { active: 3, gone: 0 } })
+  expect(runs).toHaveLength(2)
+  expect(new Set(gaps.map(({ reason }) => reason))).toEqual(new Set(['unsettled']))
+})
+
+test('verify finds no silent difference, and one that was made by hand', { timeout }, async () => {
+  const [clean] = await checked('verify', '--sample', '40')
+  await world.query(`update vitalsync.scores set digest = digest + 1 where type = 'sleep'`)
+  const [dirty] = await checked('verify', '--sample', '40', '--stream', 'scores')
+  await world.query(`update vitalsync.scores set digest = digest - 1 where type = 'sleep'`)
+  const { code } = await world.run('verify', '--sample', '5', '--stream', 'scores')
+
+  expect(clean).toMatchObject({ windowsDiffering: 0, rate: 0, missingHere: 0, differing: 0, missingUpstream: 0 })
+  expect(Number(clean?.['rateUpTo'])).toBeGreaterThan(0)
+  expect(Number(dirty?.['differing'])).toBeGreaterThan(0)
+  expect(Number(dirty?.['rate'])).toBeGreaterThan(0)
+  expect(code).toBe(0)
+})
+
+test('people are added, imported, listed and shown', { timeout }, async () => {
+  const file = join(world.folder, 'people.csv')
+  await writeFile(file, 'externalId,cohort\nmary,a\nmary,a\n"",b\n')
+  const [added] = await checked('profiles add', 'mary', 'paul')
+  const [imported] = await checked('profiles import', file)
+  const listed = await checked('profiles list', '--state', 'new')
+  const [shown] = await checked('profiles show', 'mary')
+  await world.query(`delete from vitalsync.profiles where external_id in ('mary', 'paul')`)
+
+  expect(added).toMatchObject({ read: 2, added: 2, known: 0 })
+  expect(imported).toMatchObject({ read: 3, added: 0, known: 2, rejected: 1 })
+  expect(listed.map(({ externalId }) => externalId)).toEqual(['mary', 'paul'])
+  expect(shown).toMatchObject({ state: 'new', externalId: 'mary' })
+})
+
+test('failures are listed, shown, retried and discarded', { timeout }, async () => {
+  await world.query(`insert into vitalsync.refusals select id, 'scores', tstzrange('2019-01-01', '2019-02-01'), 400,
+    'call scoresOf: refused', 1, now(), now(), now() + interval '1 day' from vitalsync.profiles order by id limit 1`)
+  await world.query(`insert into vitalsync.failures select id, 'sync-profile', 'it broke', 'mend it', 1, now(), now()
+    from vitalsync.profiles order by id limit 1`)
+  const listed = await checked('failures list')
+  const ids = listed.map(({ id }) => String(id)).sort()
+  const [window] = await checked('failures show', ids[1] ?? '')
+  const [retried] = await checked('failures retry', '--reason', 'REFUSED')
+  const [discarded] = await checked('failures discard', ...ids)
+  const left = await checked('failures list')
+  const unknown = await world.run('failures', 'retry', 'job:0:nothing')
+  await world.query('delete from vitalsync.refusals')
+
+  expect(ids).toEqual([expect.stringMatching(/^job:\d+:sync-profile$/), expect.stringMatching(/^window:\d+:scores:/)])
+  expect(window).toMatchObject({ kind: 'window', status: 400, hint: expect.stringContaining('discard') })
+  expect(retried).toEqual({ retried: 1 })
+  expect(discarded).toEqual({ discarded: 2 })
+  expect(left).toEqual([expect.objectContaining({ kind: 'window', nextTryAt: null })])
+  expect(unknown.code).toBe(1)
+})
+
+test('a record in quarantine is shown, and replayed by asking upstream anew', { timeout }, async () => {
+  await world.query(`insert into vitalsync.quarantine
+      (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
+    select id, 'scores', 'pull', '\\x01', 'type', 'missing', '{"scoreDateTime":"2026-01-02T00:00:00Z","type":"sleep"}', now(), now()
+    from vitalsync.profiles order by id limit 1`)
+  await world.query(
+    `update vitalsync.ledger set covered = covered + '{[2026-01-01, 2026-01-04)}' where stream = 'scores'`,
+  )
+  const [listed] = await checked('quarantine list', '--way', 'pull')
+  const [shown] = await checked('quarantine show', String(listed?.['id']))
+  const [replayed] = await checked('quarantine replay', String(listed?.['id']))
+  const holes = await world.query(`select count(*)::int as n from vitalsync.ledger where stream = 'scores'
+    and not covered @> '2026-01-02T00:00:00Z'::timestamptz`)
+
+  expect(shown).toMatchObject({ path: 'type', body: expect.stringContaining('sleep') })
+  expect(replayed).toEqual({ pushed: 0, reread: 1 })
+  expect(holes).toEqual([{ n: 1 }])
+  expect(await checked('quarantine list')).toEqual([])
+})
+
+test('explain tells where a score comes from', { timeout }, async () => {
+  const [score] = await world.query(`select external_id, local_date::text as day from warehouse.scores
+    where type = 'activity' order by score_date_time limit 1`)
+  const words = ['--profile', String(score?.['external_id']), '--date', String(score?.['day']), '--score', 'activity']
+  const [explained] = await checked('explain', ...words)
+
+  expect(explained).toMatchObject({ score: 'activity', date: score?.['day'] })
+})
+
+test('erase takes a person away everywhere and proves it', { timeout }, async () => {
+  const refused = await world.run('profiles', 'erase', gone)
+  const [proof] = await checked('profiles erase', gone, '--yes')
+  const [again] = await checked('profiles add', gone)
+  const upstream = await world.json('profiles', 'discover', '--search', gone)
+  const rows = await world.query(`select count(*)::int as n from warehouse.scores where external_id = $1`, [gone])
+
+  expect(refused.code).toBe(2)
+  expect(proof).toMatchObject({ complete: true, upstream: 'gone', tombstone: true, left: [] })
+  expect(again).toMatchObject({ added: 0, erased: 1 })
+  expect(upstream).toMatchObject([{ found: 0 }])
+  expect(rows).toEqual([{ n: 0 }])
+})
+
+test('doctor and migrate print JSON of their schemas', { timeout }, async () => {
+  const [doctor] = await checked('doctor')
+  const [migrated] = await checked('migrate')
+
+  expect(doctor?.['findings']).not.toHaveLength(0)
+  expect(migrated).toMatchObject({ applied: [] })
+})
+
+test('each kind of trouble has its exit code and a message without a stack', { timeout }, async () => {
+  const cases: Array<{ words: string[]; env: Record<string, string>; code: number; says: RegExp }> = [
+    { words: ['statu'], env: {}, code: 2, says: /Did you mean status/ },
+    { words: ['sync', '--strem', 'x'], env: {}, code: 2, says: /Did you mean --stream/ },
+    { words: ['gaps', '--profile', 'nobody'], env: {}, code: 2, says: /not known here/ },
+    { words: ['profiles', 'show', 'nobody'], env: {}, code: 2, says: /none of this id/ },
+    { words: ['failures', 'retry'], env: {}, code: 2, says: /--all/ },
+    { words: ['runs'], env: { DATABASE_URL: 'postgres://localhost:1/x' }, code: 3, says: /doctor/ },
+    { words: ['status'], env: { QUEUE_URL: 'postgres://localhost:1/x' }, code: 3, says: /QUEUE_URL/ },
+    { words: ['sync'], env: { TOKEN_KEY: '' }, code: 2, says: /TOKEN_KEY/ },
+  ]
+  for (const { words, env, code, says } of cases) {
+    const ended = await runProgram(words, { cwd: world.folder, env: { ...world.env, ...env } })
+
+    expect(ended.stderr).toMatch(says)
+    expect(ended.stderr).not.toMatch(/\n {4}at /)
+    expect(ended.stdout).toBe('')
+    expect([words, ended.code]).toEqual([words, code])
+  }
+})

@@ -1,0 +1,30 @@
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { jsonSchemas } from '../../src/commands/json.ts'
+import { commandsOf, examplesOf, reference, tree } from './reference.ts'
+
+const page = fileURLToPath(new URL('../../docs/cli.md', import.meta.url))
+
+test('docs/cli.md lists the commands as they are (npx vitest -u writes it anew)', async () => {
+  await expect(reference()).toMatchFileSnapshot(page)
+})
+
+test('every command has an example that names it', () => {
+  for (const { name, command } of commandsOf(tree())) {
+    const lines = examplesOf(command)
+
+    expect(lines.length, name).toBeGreaterThan(0)
+    expect(
+      lines.some((line) => line.includes(`vitalsync ${name}`)),
+      `${name}: ${lines}`,
+    ).toBe(true)
+  }
+})
+
+test('every command that takes --json has a schema, and no schema is without its command', () => {
+  const taking = commandsOf(tree())
+    .filter(({ command }) => command.options.some(({ long }) => long === '--json'))
+    .map(({ name }) => name)
+
+  expect(taking.sort()).toEqual(Object.keys(jsonSchemas).sort())
+})
