@@ -64,6 +64,3 @@ export const archetypeReadingSchema = z.looseObject({
   endDateTime: instantSchema,
   version: z.union([z.number(), z.string()]).nullish(),
 })
-
-export type ArchetypeAnswer = z.infer<typeof archetypeAnswerSchema>
-export type ArchetypeReading = z.infer<typeof archetypeReadingSchema>

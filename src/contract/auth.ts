@@ -46,7 +46,6 @@ export const profileTokenReadingSchema = z.looseObject({
 })
 
 export type ProfileTokenInput = z.infer<typeof profileTokenInputSchema>
-export type AccountTokenAnswer = z.infer<typeof accountTokenAnswerSchema>
 export type ProfileTokenAnswer = z.infer<typeof profileTokenAnswerSchema>
 export type AccountTokenReading = z.infer<typeof accountTokenReadingSchema>
 export type ProfileTokenReading = z.infer<typeof profileTokenReadingSchema>

@@ -95,6 +95,3 @@ export const biomarkerReadingSchema = z.looseObject({
   startDateTime: instantSchema,
   endDateTime: instantSchema,
 })
-
-export type BiomarkerAnswer = z.infer<typeof biomarkerAnswerSchema>
-export type BiomarkerReading = z.infer<typeof biomarkerReadingSchema>

@@ -67,6 +67,3 @@ export const comparisonReadingSchema = z.looseObject({
   endDateTime: instantSchema,
   data: z.array(z.unknown()).nullish(),
 })
-
-export type ComparisonAnswer = z.infer<typeof comparisonAnswerSchema>
-export type ComparisonReading = z.infer<typeof comparisonReadingSchema>

@@ -77,4 +77,3 @@ export const demographicReadingSchema = z.looseObject({
 
 export type DemographicInput = z.infer<typeof demographicInputSchema>
 export type DemographicAnswer = z.infer<typeof demographicAnswerSchema>
-export type DemographicReading = z.infer<typeof demographicReadingSchema>

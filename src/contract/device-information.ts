@@ -49,4 +49,3 @@ export const deviceInformationReadingSchema = z.looseObject({
 
 export type DeviceInformationInput = z.infer<typeof deviceInformationInputSchema>
 export type DeviceInformationAnswer = z.infer<typeof deviceInformationAnswerSchema>
-export type DeviceInformationReading = z.infer<typeof deviceInformationReadingSchema>

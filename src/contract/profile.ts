@@ -79,6 +79,5 @@ export const profilePageReadingSchema = z.looseObject({
 })
 
 export type ProfileAnswer = z.infer<typeof profileAnswerSchema>
-export type ProfilePageAnswer = z.infer<typeof profilePageAnswerSchema>
 export type ProfileReading = z.infer<typeof profileReadingSchema>
 export type ProfilePageReading = z.infer<typeof profilePageReadingSchema>

@@ -58,4 +58,3 @@ export const tagReadingSchema = z.looseObject({
 
 export type TagInput = z.infer<typeof tagInputSchema>
 export type TagAnswer = z.infer<typeof tagAnswerSchema>
-export type TagReading = z.infer<typeof tagReadingSchema>

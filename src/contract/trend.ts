@@ -57,6 +57,3 @@ export const trendReadingSchema = z.looseObject({
   trendEndDateTime: instantSchema,
   data: z.array(z.unknown()).nullish(),
 })
-
-export type TrendAnswer = z.infer<typeof trendAnswerSchema>
-export type TrendReading = z.infer<typeof trendReadingSchema>

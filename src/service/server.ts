@@ -130,6 +130,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     }
     addOperationsRoutes(app, { room, registry, routes, isStopping: () => state.stopping })
     addRoutes(app, room, limits)
+    closers.unshift(startForgetting(room))
     const place = { port: options.port, host: options.host ?? '127.0.0.1' }
     const url = await app.listen(place).catch((cause: Error) => {
       throw new UsageProblem(`listen on ${place.host}, port ${place.port}: ${cause.message}`, {
@@ -142,6 +143,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await close()
     throw error
   }
+}
+
+const forgetEveryMs = 3_600_000
+
+/** Takes tokens away, now and then, that nobody can use any more. A miss costs nothing: the next hour takes them. */
+function startForgetting({ pool, clock, log }: Room): () => Promise<void> {
+  const timer = setInterval(() => {
+    forgetOldTokens(pool, clock()).catch((error: { code?: string }) =>
+      log.warn({ code: error.code }, 'old tokens are still there'),
+    )
+  }, forgetEveryMs)
+  return async () => clearInterval(timer)
 }
 
 function createApp(room: Room, limits: Limits): App {
