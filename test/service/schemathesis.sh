@@ -21,7 +21,7 @@ python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$version"
 
 mkfifo "$work/input"
-node_modules/.bin/node test/support/fuzz-target.ts <"$work/input" >"$work/ready" &
+node_modules/.bin/node test/service/fuzz-target.ts <"$work/input" >"$work/ready" &
 target_pid=$!
 exec 7>"$work/input"
 for _ in $(seq 600); do
