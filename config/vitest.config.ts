@@ -12,8 +12,8 @@ export default defineConfig({
     reporters: ['default', `${root}/test/support/left-out.ts`],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     teardownTimeout: 20_000,
   },
 })
