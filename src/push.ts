@@ -10,9 +10,6 @@ type Pushing = Pick<JobContext, 'upstream' | 'outbox' | 'signal' | 'lane'>
 /** How many items of one stream are taken from the outbox at a time. */
 const ITEMS_AT_ONCE = 900
 
-/** Snapshots first: what upstream derives from logs depends on who the person is. */
-const order: readonly PushedStream[] = ['device-information', 'demographics', 'tags', 'data-logs']
-
 /**
  * Sends what waits for one profile, oldest endDateTime first. An item is marked sent only after upstream said yes, so a
  * death in between sends it again, which its stable id makes harmless. Items that upstream refuses go to quarantine with
@@ -20,7 +17,7 @@ const order: readonly PushedStream[] = ['device-information', 'demographics', 't
  */
 export async function pushWaiting(profile: PlannedProfile, context: Pushing): Promise<Counts> {
   let counts = nothing
-  for (const stream of order) {
+  for (const stream of profile.waiting) {
     for (;;) {
       const items = await context.outbox.waiting(profile.profileId, stream, ITEMS_AT_ONCE)
       if (items.length === 0) break

@@ -3,12 +3,15 @@ import { dueWindows } from '../planner.ts'
 import type { PulledStream } from '../stream.ts'
 import { HOUR } from '../window.ts'
 import { createBatch } from './batch.ts'
+import { type PushedStream, pushedStreams } from './outbox.ts'
 import { type Pool, transaction } from './pool.ts'
 
 export type PlannedProfile = {
   readonly profileId: string
   readonly externalId: string
   readonly state: 'new' | 'active' | 'gone'
+  /** Of which streams something waited to be pushed. What comes in later makes the profile due again. */
+  readonly waiting: readonly PushedStream[]
 }
 
 /** A window that is to be read, with the ledger's generation at the time of planning. */
@@ -65,6 +68,7 @@ type PlanRow = {
   wanted_from: number
   ledger: LedgerRow[] | null
   refused: Array<[string, number, number]> | null
+  waiting: PushedStream[]
 }
 
 export function openLedger(options: { pool: Pool; streams: readonly PulledStream[] }): Ledger {
@@ -103,6 +107,7 @@ const toProfile = (row: PlanRow): PlannedProfile => ({
   profileId: row.id,
   externalId: row.external_id,
   state: row.state,
+  waiting: row.waiting,
 })
 
 /**
@@ -151,9 +156,11 @@ async function loadPlans(
             'last_at', ${epochMs('coalesce(l.read_at, p.added_at)')}))
           from vitalsync.ledger l where l.profile_id = p.id and l.stream = any($2)) as ledger,
         (select json_agg(json_build_array(f.stream, ${epochMs('lower(f.span)')}, ${epochMs('upper(f.span)')}))
-          from vitalsync.refusals f where f.profile_id = p.id and f.next_try_at > clock_timestamp()) as refused
+          from vitalsync.refusals f where f.profile_id = p.id and f.next_try_at > clock_timestamp()) as refused,
+        array(select s from unnest($3::text[]) s where exists (select from vitalsync.outbox o
+          where o.profile_id = p.id and o.stream = s and o.state = 'waiting')) as waiting
       from vitalsync.profiles p where p.id = any($1)`,
-    values: [ids, streams.map((stream) => stream.name)],
+    values: [ids, streams.map((stream) => stream.name), pushedStreams],
   })
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.map((id) => byId.get(id))

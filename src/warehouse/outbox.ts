@@ -4,7 +4,9 @@ import { binaryArray } from './binary-arrays.ts'
 import { type Pool, type Tx, transaction } from './pool.ts'
 import { digestOf } from './rows.ts'
 
-export type PushedStream = 'data-logs' | 'tags' | 'demographics' | 'device-information'
+/** In the order in which they are pushed: what upstream derives from logs depends on who the person is. */
+export const pushedStreams = ['device-information', 'demographics', 'tags', 'data-logs'] as const
+export type PushedStream = (typeof pushedStreams)[number]
 
 /** Something to be pushed. `itemKey` is its stable name: the log's id, a tag's identity, or one word for a snapshot. */
 export type OutboxItem = {
