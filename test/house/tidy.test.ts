@@ -118,7 +118,7 @@ test('nothing is left for later in the sources', () => {
 test('every link between our documents leads somewhere', () => {
   const known = new Set(files)
   const dead = lines(prose).filter(({ file, text }) =>
-    [...text.matchAll(/\]\(([^)#:\s]+)[^)]*\)/g)].some(([, target = '']) => {
+    [...text.matchAll(/\]\((?!\w+:)([^)#\s]+)[^)]*\)/g)].some(([, target = '']) => {
       const path = normalize(join(dirname(file), target)).replace(/\/$/, '')
       return !known.has(path) && !files.some((one) => one.startsWith(`${path}/`))
     }),
