@@ -1,4 +1,5 @@
 import { formatOffset } from '../contract/instant.ts'
+import { offsetIn } from '../time-zone.ts'
 import { DAY, MINUTE } from '../window.ts'
 
 const SLOT_MS = 15 * MINUTE
@@ -7,27 +8,14 @@ const withoutOffset = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))
 
 /** Gives date-times without an offset the one that clocks showed in the zone; leaves every other text as it is. */
 export function createZoning(timeZone: string): (text: string) => string {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  })
+  const zoneOffset = offsetIn(timeZone)
   const known = new Map<number, number>()
   const offsetAt = (epochMs: number): number => {
     const slot = Math.floor(epochMs / SLOT_MS)
     const before = known.get(slot)
     if (before !== undefined) return before
     if (known.size >= SLOTS_KEPT_MAX) known.clear()
-    const parts = Object.fromEntries(
-      format.formatToParts(slot * SLOT_MS).map(({ type, value }) => [type, Number(value)]),
-    )
-    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
-    const offset = Date.UTC(year, month - 1, day, hour, minute, second) - slot * SLOT_MS
+    const offset = zoneOffset(slot * SLOT_MS)
     known.set(slot, offset)
     return offset
   }

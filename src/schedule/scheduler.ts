@@ -1,9 +1,10 @@
 import cron, { type ScheduledTask } from 'node-cron'
 import type { Schedule } from '../../config/schedules.ts'
 import type { Log } from '../log.ts'
+import { offsetIn } from '../time-zone.ts'
 import type { Run, Runs } from '../warehouse/runs.ts'
 import { MINUTE, SECOND } from '../window.ts'
-import { lastSlot, leavesHourOpen, offsetIn, type Timetable } from './slots.ts'
+import { lastSlot, leavesHourOpen, type Timetable } from './slots.ts'
 
 export type SchedulerOptions = {
   readonly schedules: readonly Schedule[]

@@ -1,6 +1,7 @@
 import cron from 'node-cron'
 import { expect, test } from 'vitest'
-import { lastSlot, leavesHourOpen, offsetIn, type Timetable } from '../../src/schedule/slots.ts'
+import { lastSlot, leavesHourOpen, type Timetable } from '../../src/schedule/slots.ts'
+import { offsetIn } from '../../src/time-zone.ts'
 import { HOUR, MINUTE } from '../../src/window.ts'
 
 function timetable(line: string, timeZone: string): Timetable {
