@@ -25,10 +25,17 @@ export type Working = {
   close(): Promise<void>
 }
 
-export type WorkOptions = { pipeline: Pipeline; config: Config; log: Log; onSilent(problem: Problem): void }
+export type WorkOptions = {
+  readonly pipeline: Pipeline
+  readonly config: Config
+  readonly log: Log
+  /** For how long a job whose worker went silent counts as being worked on. */
+  readonly leaseMs?: number
+  onSilent(problem: Problem): void
+}
 
 /** Works on jobs in this process until closed. */
-export function startWork({ pipeline, config, log, onSilent }: WorkOptions): Working {
+export function startWork({ pipeline, config, log, leaseMs, onSilent }: WorkOptions): Working {
   const tallies = new Map<string, Tally>()
   let halted: Problem | undefined
   const onEnded = async (ended: Ended) => {
@@ -44,6 +51,7 @@ export function startWork({ pipeline, config, log, onSilent }: WorkOptions): Wor
     concurrency: { nightly: config.concurrency, manual: config.concurrency, backfill: config.concurrency },
     context: pipeline.context,
     onEnded,
+    ...(leaseMs === undefined ? {} : { leaseMs }),
     log,
   })
   const flush = async () => {

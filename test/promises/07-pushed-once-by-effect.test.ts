@@ -1,0 +1,53 @@
+import { expect } from 'vitest'
+import { isUpload } from '../support/peer.ts'
+import { engines, type Line, test } from '../support/pipeline.ts'
+
+const at = Date.parse('2026-03-02T00:00:00Z')
+const logsOf = (profileId: string, count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    profileId,
+    stream: 'data-logs' as const,
+    itemKey: `log-${index}`,
+    body: JSON.stringify({ id: `log-${index}`, value: index }),
+    startAtMs: at + index,
+    endAtMs: at + index,
+  }))
+const states = ({ rows }: Line) => rows('select state, count(*)::int as n from vitalsync.outbox group by 1 order by 1')
+
+for (const engine of engines) {
+  test(`an upload whose answer is lost is sent again, and has its effect once (${engine})`, async ({ open, peer }) => {
+    const line = await open(engine)
+    const [ada = ''] = await line.people('ada')
+    peer.profiles.add('ada')
+    await line.pipeline.outbox.add(logsOf(ada, 200))
+    let lost = 0
+    const before = peer.before
+    peer.before = (seen) => (isUpload(seen) && lost++ < 4 ? 'lose' : before(seen))
+
+    line.work()
+    await line.tick('sync')
+    await line.idle()
+
+    expect(await states(line)).toEqual([{ state: 'sent', n: 200 }])
+    expect(peer.logs.size).toBe(200)
+    expect(lost).toBeGreaterThan(4)
+    expect(await line.rows('select 1 from vitalsync.quarantine')).toEqual([])
+  })
+}
+
+test('nothing counts as sent before upstream has said yes', async ({ open, peer }) => {
+  const line = await open('postgres')
+  const [ada = ''] = await line.people('ada')
+  peer.profiles.add('ada')
+  await line.pipeline.outbox.add(logsOf(ada, 3))
+  const held = peer.hold(isUpload, 'after')
+
+  line.work()
+  await line.tick('sync')
+  await held.reached
+  expect(await states(line)).toEqual([{ state: 'waiting', n: 3 }])
+  held.release()
+  await line.idle()
+
+  expect(await states(line)).toEqual([{ state: 'sent', n: 3 }])
+})
