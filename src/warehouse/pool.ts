@@ -38,10 +38,15 @@ async function once<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
   const tx = await pool.connect().catch((cause: Error) => {
     throw unreachable(cause)
   })
+  // A connection that dies between two statements says so by an event, which would end the process if nobody listened;
+  // the next statement says it too.
+  const heard = () => undefined
+  tx.on('error', heard)
   try {
     await tx.query('begin')
     const result = await work(tx)
     await tx.query('commit')
+    tx.off('error', heard)
     tx.release()
     return result
   } catch (error) {

@@ -9,6 +9,9 @@ const templates = {
   service: { folder: new URL('../../src/service/store/migrations/', import.meta.url), schema: 'service' },
 }
 
+/** For `expect.poll`: how long a machine that is busy with other things may take over what is at hand. */
+export const soon = { timeout: 20_000, interval: 20 }
+
 type Fixtures = {
   /** Address of an empty database of this test's own. */
   database: string

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { Rejected } from '../../src/errors.ts'
+import { soon } from '../support/fixtures.ts'
 import { connect, march, reading, score, test } from '../support/warehouse.ts'
 
 const good = [score({ scoreDateTime: march(1) }), score({ scoreDateTime: march(3) })]
@@ -84,7 +85,10 @@ test('a deadlock is resolved by beginning again', async ({ warehouse, warehouseU
   // The writer locks ada and waits for bob; then we ask for ada: Postgres ends the writer's transaction.
   const storing = Promise.all(people.map((profileId) => writer.store(reading({ profileId, sentAtMs, records: good }))))
   await expect
-    .poll(() => rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`))
+    .poll(
+      () => rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
+      soon,
+    )
     .toHaveLength(1)
   await lock(ada)
   await other.query('commit')

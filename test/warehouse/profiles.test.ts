@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { soon } from '../support/fixtures.ts'
 import { connect, march, reading, score, test } from '../support/warehouse.ts'
 
 const wanted = { wantedFrom: new Date('2026-01-01T00:00:00Z'), state: 'active' } as const
@@ -80,10 +81,10 @@ test('an import that meets an erasure under way does not bring the person back',
   const erasing = profiles.erase(ada)
   const blocked = () =>
     rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)
-  await expect.poll(blocked).toHaveLength(1)
+  await expect.poll(blocked, soon).toHaveLength(1)
 
   const adding = profiles.add(['ada'], wanted)
-  await expect.poll(blocked).toHaveLength(2)
+  await expect.poll(blocked, soon).toHaveLength(2)
   await other.query('commit')
 
   await erasing

@@ -1,0 +1,53 @@
+import { expect } from 'vitest'
+import { soon } from '../support/fixtures.ts'
+import { test } from '../support/pipeline.ts'
+import { scoreOf } from '../support/records.ts'
+import { connect } from '../support/warehouse.ts'
+
+test('there is no instant at which the ledger vouches for rows that are not there', async ({
+  open,
+  peer,
+  warehouseUrl,
+  onTestFinished,
+}) => {
+  const line = await open('postgres')
+  const [ada = ''] = await line.people('ada')
+  peer.give('ada', 'scores', [scoreOf(10, 0.4), scoreOf(9, 0.5)])
+  const other = await connect(warehouseUrl)
+  onTestFinished(() => other.end())
+  const seen = async () => {
+    const { rows } = await other.query(
+      `select (select count(*)::int from vitalsync.scores) as scores,
+        (select covered <> '{}' from vitalsync.ledger where profile_id = $1 and stream = 'scores') as covered`,
+      [ada],
+    )
+    return rows[0]
+  }
+  const waiting = () =>
+    line.rows(`select pid from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'vitalsync'
+      and datname = current_database()`)
+
+  const held = peer.hold((request) => request.path.includes('/score/'))
+  line.work()
+  await line.tick('sync', { streams: ['scores'] })
+  await held.reached
+  // Stops the transaction at its last step, when rows and ledger are written but not committed.
+  const blocker = await connect(warehouseUrl)
+  try {
+    await blocker.query('begin; lock vitalsync.refusals in access exclusive mode')
+    held.release()
+    await expect.poll(waiting, soon).toHaveLength(1)
+    expect(await seen()).toEqual({ scores: 0, covered: false })
+
+    // It dies there: nothing of it stays.
+    const [victim] = await waiting()
+    await other.query('select pg_terminate_backend($1)', [victim?.['pid']])
+    expect(await seen()).toEqual({ scores: 0, covered: false })
+  } finally {
+    await blocker.end()
+  }
+
+  // Done again, both are there at once.
+  await line.idle()
+  expect(await seen()).toEqual({ scores: 2, covered: true })
+})

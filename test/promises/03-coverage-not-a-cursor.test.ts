@@ -1,0 +1,61 @@
+import { expect } from 'vitest'
+import { isReadOf } from '../support/peer.ts'
+import { test } from '../support/pipeline.ts'
+import { json } from '../support/profile-stub.ts'
+import { daysAgo, daysAgoMs, scoreOf } from '../support/records.ts'
+
+const range = { from: daysAgoMs(120), to: daysAgoMs(10), streams: ['scores'] }
+
+test('a backfill asks for what is not covered, newest first, and nothing twice', async ({ open, peer }) => {
+  const line = await open('postgres')
+  await line.people('ada')
+  peer.give('ada', 'scores', [scoreOf(100, 0.1), scoreOf(50, 0.2), scoreOf(20, 0.3)])
+  line.work()
+
+  await line.tick('backfill', { ...range, from: daysAgoMs(70), to: daysAgoMs(40) })
+  await line.idle()
+  expect(peer.asked('scores')).toEqual([['ada', daysAgo(70), daysAgo(40)]])
+
+  await line.tick('backfill', range)
+  await line.idle()
+  const asked = peer.asked('scores').slice(1)
+  expect([...asked].sort()).toEqual([
+    ['ada', daysAgo(120), daysAgo(100)],
+    ['ada', daysAgo(100), daysAgo(70)],
+    ['ada', daysAgo(40), daysAgo(10)],
+  ])
+  expect(asked[0]).toEqual(['ada', daysAgo(40), daysAgo(10)])
+
+  await line.tick('backfill', range)
+  await line.idle()
+  expect(peer.asked('scores')).toHaveLength(4)
+  expect(await line.rows('select value from vitalsync.scores order by 1')).toHaveLength(3)
+})
+
+test('nothing advances past a hole', async ({ open, peer }) => {
+  const line = await open('postgres')
+  await line.people('ada')
+  peer.profiles.add('ada')
+  await line.rows('update vitalsync.profiles set wanted_from = $1', [daysAgo(120)])
+  const isHole = isReadOf('scores')
+  const before = peer.before
+  const broken = `startDateTime=${daysAgo(100)}`
+  peer.before = (seen) =>
+    isHole(seen) && decodeURIComponent(seen.path).includes(broken) ? json(400, { title: 'Bad' }) : before(seen)
+  const checkpoint = async () => {
+    const [row] = await line.rows(`select checkpoint, covered::text from warehouse.coverage where stream = 'scores'`)
+    return row
+  }
+  line.work()
+
+  await line.tick('backfill', range)
+  await line.idle()
+  expect((await checkpoint())?.['checkpoint']).toEqual(new Date(daysAgo(100)))
+  expect(String((await checkpoint())?.['covered'])).toContain(daysAgo(10).slice(0, 10))
+
+  peer.before = before
+  await line.rows('update vitalsync.refusals set next_try_at = now()')
+  await line.tick('backfill', range)
+  await line.idle()
+  expect((await checkpoint())?.['checkpoint']).toEqual(new Date(daysAgo(10)))
+})

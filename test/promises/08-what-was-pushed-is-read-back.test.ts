@@ -1,0 +1,64 @@
+import { expect } from 'vitest'
+import { HOUR } from '../../src/window.ts'
+import { isReadOf, isUpload } from '../support/peer.ts'
+import { test } from '../support/pipeline.ts'
+import { daysAgoMs, scoreOf } from '../support/records.ts'
+
+const sync = { streams: ['scores'] }
+const log = (profileId: string, days: number) => ({
+  profileId,
+  stream: 'data-logs' as const,
+  itemKey: `log-${days}`,
+  body: JSON.stringify({ id: `log-${days}` }),
+  startAtMs: daysAgoMs(days),
+  endAtMs: daysAgoMs(days) + HOUR,
+})
+
+test('a pushed day is read again though it was covered, and what upstream made of it is found', async ({
+  open,
+  peer,
+}) => {
+  const line = await open('postgres')
+  const [ada = ''] = await line.people('ada')
+  peer.give('ada', 'scores', [scoreOf(20, 0.1)])
+  line.work()
+  await line.tick('sync', sync)
+  await line.idle()
+  await line.pipeline.outbox.add([log(ada, 20)])
+  const held = peer.hold(isUpload)
+
+  await line.tick('sweep')
+  await held.reached
+  peer.give('ada', 'scores', [scoreOf(20, 0.7)])
+  held.release()
+  await line.idle()
+
+  expect(await line.rows('select value, revision from vitalsync.scores')).toEqual([{ value: 0.7, revision: 2 }])
+  expect(await line.rows('select state from vitalsync.outbox')).toEqual([{ state: 'sent' }])
+})
+
+test('a reading begun before a push stores its rows, but does not call the window covered', async ({ open, peer }) => {
+  const line = await open('postgres')
+  const [ada = ''] = await line.people('ada')
+  peer.give('ada', 'scores', [scoreOf(20, 0.1)])
+  const held = peer.hold(isReadOf('scores'), 'after')
+  line.work()
+  await line.tick('backfill', { from: daysAgoMs(25), to: daysAgoMs(15), ...sync })
+  await held.reached
+
+  // Meanwhile a push is answered, from which upstream derives something else.
+  const { outbox } = line.pipeline
+  await outbox.add([log(ada, 20)])
+  await outbox.sent(ada, 'data-logs', await outbox.waiting(ada, 'data-logs', 1))
+  peer.give('ada', 'scores', [scoreOf(20, 0.7)])
+  held.release()
+  await line.idle()
+  expect(await line.rows('select value from vitalsync.scores')).toEqual([{ value: 0.1 }])
+  expect(await line.rows(`select covered::text from vitalsync.ledger where stream = 'scores'`)).toEqual([
+    { covered: '{}' },
+  ])
+
+  await line.tick('sync', sync)
+  await line.idle()
+  expect(await line.rows('select value from vitalsync.scores')).toEqual([{ value: 0.7 }])
+})
