@@ -101,7 +101,7 @@ export async function openLine({ warehouseUrl, queueUrl, upstream, settings }: L
     },
     async tick(kind, params = {}) {
       const run = await pipeline.runs.start(producers[kind].name, params)
-      await produceRun(pipeline, config, run, AbortSignal.timeout(30_000))
+      await produceRun({ pipeline, config, signal: AbortSignal.timeout(30_000) }, run)
       return run
     },
     idle: () => idle(pipeline),
