@@ -1,11 +1,5 @@
 import type { Command } from 'commander'
 import { loadEnvironment } from '../../config/env.ts'
-import { runDoctor } from '../commands/doctor.ts'
-import { explain, explanationLines } from '../commands/explain.ts'
-import { gaps } from '../commands/gaps.ts'
-import { withPipeline } from '../commands/open.ts'
-import { runs } from '../commands/runs.ts'
-import { status } from '../commands/status.ts'
 import { createTerminal } from '../commands/terminal.ts'
 import { scoreTypes } from '../contract/score.ts'
 import { type Choosing, choice, choosing, chosenIn, examples, jsonOption, positive, type Rim } from './rim.ts'
@@ -18,6 +12,7 @@ export function declareLooking(program: Command, rim: Rim): void {
     .addOption(jsonOption('print it as JSON'))
     .addHelpText('after', examples('vitalsync doctor', 'vitalsync doctor --json'))
     .action(async (options: { json: boolean }) => {
+      const { runDoctor } = await import('../commands/doctor.ts')
       rim.exit(await runDoctor({ environment: loadEnvironment(), terminal: createTerminal({ json: options.json }) }))
     })
   program
@@ -25,13 +20,17 @@ export function declareLooking(program: Command, rim: Rim): void {
     .description('lag, freshness, last runs, backlog, failures by reason, budget')
     .addOption(jsonOption('print it as JSON'))
     .addHelpText('after', examples('vitalsync status', 'vitalsync status --json | jq .failures'))
-    .action(async (options: { json: boolean }) => rim.exit(await status(rim.context(options))))
+    .action(async (options: { json: boolean }) => {
+      const { status } = await import('../commands/status.ts')
+      rim.exit(await status(rim.context(options)))
+    })
   choosing(program.command('gaps'))
     .description('which windows are missing and why: never asked, refused, unsettled, waiting')
     .option('--limit <n>', 'how many are shown; with --json all are', positive, 100)
     .addOption(jsonOption('print one JSON object a line'))
     .addHelpText('after', examples('vitalsync gaps', 'vitalsync gaps --profile ada --stream scores'))
     .action(async (options: Choosing & { limit: number; json: boolean }) => {
+      const { gaps } = await import('../commands/gaps.ts')
       rim.exit(await gaps({ ...rim.context(options), ...chosenIn(options), limit: options.limit }))
     })
   program
@@ -41,6 +40,7 @@ export function declareLooking(program: Command, rim: Rim): void {
     .addOption(jsonOption('print one JSON object a line'))
     .addHelpText('after', examples('vitalsync runs --limit 5'))
     .action(async (options: { limit: number; json: boolean }) => {
+      const { runs } = await import('../commands/runs.ts')
       rim.exit(await runs({ ...rim.context(options), limit: options.limit }))
     })
   program
@@ -54,6 +54,8 @@ export function declareLooking(program: Command, rim: Rim): void {
     .action(async (options: { profile: string; date: string; score: string; json: boolean }) => {
       const context = rim.context(options)
       const { profile: externalId, date, score } = options
+      const { explain, explanationLines } = await import('../commands/explain.ts')
+      const { withPipeline } = await import('../commands/open.ts')
       const found = await withPipeline(context, ({ addresses: { upstream } }) =>
         explain({ ...upstream, externalId, date, score }),
       )

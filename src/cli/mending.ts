@@ -1,6 +1,4 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { discardFailures, listFailures, retryFailures, showFailure } from '../commands/failures.ts'
-import { listQuarantine, replayQuarantine, showQuarantined } from '../commands/quarantine.ts'
 import { UsageProblem } from '../errors.ts'
 import { choice, examples, jsonOption, positive, type Rim } from './rim.ts'
 
@@ -27,6 +25,7 @@ function declareFailures(program: Command, rim: Rim): void {
     .addHelpText('after', examples('vitalsync failures list --reason "status 400"'))
     .action(async (options: FailureOptions & { limit: number }) => {
       const { profile, reason, limit } = options
+      const { listFailures } = await import('../commands/failures.ts')
       rim.exit(await listFailures({ ...rim.context(options), profile, reason, limit }))
     })
   failures
@@ -34,14 +33,15 @@ function declareFailures(program: Command, rim: Rim): void {
     .description('one of them, and what to do about it')
     .addOption(jsonOption('print it as JSON'))
     .addHelpText('after', examples('vitalsync failures show job:42:sync-profile'))
-    .action(async (id: string, options: { json: boolean }) =>
-      rim.exit(await showFailure({ ...rim.context(options), id })),
-    )
+    .action(async (id: string, options: { json: boolean }) => {
+      const { showFailure } = await import('../commands/failures.ts')
+      rim.exit(await showFailure({ ...rim.context(options), id }))
+    })
   const changes = {
-    retry: { about: 'make them due now; the next sweep or sync takes them', run: retryFailures },
-    discard: { about: 'forget failed jobs, and ask for refused windows no more', run: discardFailures },
+    retry: 'make them due now; the next sweep or sync takes them',
+    discard: 'forget failed jobs, and ask for refused windows no more',
   }
-  for (const [name, { about, run }] of Object.entries(changes)) {
+  for (const [name, about] of Object.entries(changes)) {
     failures
       .command(`${name} [id...]`)
       .description(about)
@@ -56,6 +56,8 @@ function declareFailures(program: Command, rim: Rim): void {
       .action(async (ids: string[], options: FailureOptions) => {
         const { profile, reason, all } = options
         requireSome(ids, profile ?? reason ?? all)
+        const { discardFailures, retryFailures } = await import('../commands/failures.ts')
+        const run = name === 'retry' ? retryFailures : discardFailures
         rim.exit(await run({ ...rim.context(options), ids: ids.length > 0 ? ids : undefined, profile, reason }))
       })
   }
@@ -81,6 +83,7 @@ function declareQuarantine(program: Command, rim: Rim): void {
     .addOption(jsonOption('print one JSON object a line'))
     .addHelpText('after', examples('vitalsync quarantine list --way push'))
     .action(async (options: QuarantineOptions & { limit: number }) => {
+      const { listQuarantine } = await import('../commands/quarantine.ts')
       rim.exit(await listQuarantine({ ...rim.context(options), ...filtersOf(options), limit: options.limit }))
     })
   quarantine
@@ -89,9 +92,10 @@ function declareQuarantine(program: Command, rim: Rim): void {
     .description('one of them, with its content')
     .addOption(jsonOption('print it as JSON'))
     .addHelpText('after', examples('vitalsync quarantine show 17'))
-    .action(async (id: string, options: { json: boolean }) =>
-      rim.exit(await showQuarantined({ ...rim.context(options), id })),
-    )
+    .action(async (id: string, options: { json: boolean }) => {
+      const { showQuarantined } = await import('../commands/quarantine.ts')
+      rim.exit(await showQuarantined({ ...rim.context(options), id }))
+    })
   filtered(quarantine.command('replay'))
     .argument('[id...]', 'their numbers', (text: string, before: string[] | undefined) => [
       ...(before ?? []),
@@ -108,6 +112,7 @@ function declareQuarantine(program: Command, rim: Rim): void {
       const ids = given ?? []
       requireSome(ids, options.profile ?? options.stream ?? options.way ?? options.all)
       const filter = { ...filtersOf(options), ids: ids.length > 0 ? ids : undefined }
+      const { replayQuarantine } = await import('../commands/quarantine.ts')
       rim.exit(await replayQuarantine({ ...rim.context(options), ...filter }))
     })
 }

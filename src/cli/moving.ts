@@ -1,6 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { exportStreams } from '../commands/export.ts'
-import { type ImportOptions, importFile } from '../commands/import.ts'
+import type { ImportOptions } from '../commands/import.ts'
 import { UsageProblem } from '../errors.ts'
 import { type ExportFormat, exportFormats } from '../export/format.ts'
 import { itemKinds } from '../intake/items.ts'
@@ -46,6 +45,7 @@ function declareImport(program: Command, rim: Rim): void {
     )
     .action(async (kind: ImportOptions['kind'], file: string, options: Importing) => {
       const { format, rejects } = options
+      const { importFile } = await import('../commands/import.ts')
       rim.exit(await importFile({ ...rim.context(options), ...options, kind, file, format, rejects }))
     })
 }
@@ -82,6 +82,7 @@ function declareExport(program: Command, rim: Rim): void {
       const { format, since, output, state } = options
       if (options.stream.length === 0)
         throw new UsageProblem('export: no stream', { hint: 'Name it: --stream scores.' })
+      const { exportStreams } = await import('../commands/export.ts')
       rim.exit(await exportStreams({ ...rim.context(options), streams: options.stream, format, since, output, state }))
     })
 }

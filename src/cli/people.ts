@@ -1,6 +1,4 @@
 import type { Command } from 'commander'
-import { erase } from '../commands/erase.ts'
-import { addProfiles, discover, importProfiles, listProfiles, showProfile } from '../commands/profiles.ts'
 import { type FileFormat, fileFormats } from '../intake/records.ts'
 import { choice, examples, instant, jsonOption, positive, type Rim } from './rim.ts'
 
@@ -18,6 +16,7 @@ export function declarePeople(program: Command, rim: Rim): void {
     .addOption(jsonOption('print the counts as JSON'))
     .addHelpText('after', examples('vitalsync profiles add ada grace --from 2026-01-01'))
     .action(async (externalIds: string[], options: { from?: Date; json: boolean }) => {
+      const { addProfiles } = await import('../commands/profiles.ts')
       rim.exit(await addProfiles({ ...rim.context(options), externalIds, from: options.from }))
     })
   profiles
@@ -33,6 +32,7 @@ export function declarePeople(program: Command, rim: Rim): void {
     )
     .action(async (file: string, options: { format?: FileFormat; from?: Date; rejects?: string; json: boolean }) => {
       const { format, from, rejects } = options
+      const { importProfiles } = await import('../commands/profiles.ts')
       rim.exit(await importProfiles({ ...rim.context(options), file, format, from, rejects }))
     })
   profiles
@@ -42,6 +42,7 @@ export function declarePeople(program: Command, rim: Rim): void {
     .addOption(jsonOption('print the counts as JSON'))
     .addHelpText('after', examples('vitalsync profiles discover', 'vitalsync profiles discover --search study-7-'))
     .action(async (options: { search?: string; json: boolean }) => {
+      const { discover } = await import('../commands/profiles.ts')
       rim.exit(await discover({ ...rim.context(options), search: options.search }))
     })
   declareOne(profiles, rim)
@@ -57,6 +58,7 @@ function declareOne(profiles: Command, rim: Rim): void {
     .addHelpText('after', examples('vitalsync profiles list --state gone'))
     .action(async (options: { state?: string; limit?: number; json: boolean }) => {
       const { state, limit } = options
+      const { listProfiles } = await import('../commands/profiles.ts')
       rim.exit(await listProfiles({ ...rim.context(options), state, limit }))
     })
   profiles
@@ -65,6 +67,7 @@ function declareOne(profiles: Command, rim: Rim): void {
     .addOption(jsonOption('print it as JSON'))
     .addHelpText('after', examples('vitalsync profiles show ada'))
     .action(async (externalId: string, options: { json: boolean }) => {
+      const { showProfile } = await import('../commands/profiles.ts')
       rim.exit(await showProfile({ ...rim.context(options), externalId }))
     })
   profiles
@@ -74,6 +77,7 @@ function declareOne(profiles: Command, rim: Rim): void {
     .addOption(jsonOption('print the proof as JSON'))
     .addHelpText('after', examples('vitalsync profiles erase ada --yes'))
     .action(async (externalId: string, options: { yes: boolean; json: boolean }) => {
+      const { erase } = await import('../commands/erase.ts')
       rim.exit(await erase({ ...rim.context(options), externalId, yes: options.yes }))
     })
 }

@@ -9,7 +9,7 @@ import { declareRunning } from './running.ts'
 import { addServiceCommands } from './service.ts'
 import { declareSyncing } from './syncing.ts'
 
-/** The whole tree of commands. */
+/** The whole tree of commands. Each loads what it runs when it is run: help and completion come at once. */
 export function createProgram(rim: Rim): Command {
   const program = new Command('vitalsync')
     .description('Sync worker between a health data service and a Postgres warehouse.')

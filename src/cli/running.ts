@@ -1,8 +1,5 @@
 import type { Command } from 'commander'
-import { migrateWarehouse } from '../commands/migrate.ts'
-import { runSandbox, sandboxDefaults } from '../commands/sandbox.ts'
-import { up } from '../commands/up.ts'
-import { runSchedule, runWorker } from '../commands/worker.ts'
+import { sandboxDefaults } from '../commands/sandbox-defaults.ts'
 import { UsageProblem } from '../errors.ts'
 import { examples, gather, jsonOption, type Rim, whole } from './rim.ts'
 
@@ -16,6 +13,7 @@ export function declareRunning(program: Command, rim: Rim): void {
     .addOption(jsonOption('print what was loaded as JSON'))
     .addHelpText('after', examples('vitalsync up', 'vitalsync up --once --profiles 100'))
     .action(async (options: { once: boolean; profiles: number; json: boolean }) => {
+      const { up } = await import('../commands/up.ts')
       rim.exit(await up({ ...rim.context(options), once: options.once, profiles: options.profiles }))
     })
   program
@@ -24,13 +22,17 @@ export function declareRunning(program: Command, rim: Rim): void {
     .option('--drain', 'leave when nothing is due and nothing waits', false)
     .addHelpText('after', examples('vitalsync worker', 'vitalsync worker --drain'))
     .action(async (options: { drain: boolean }) => {
+      const { runWorker } = await import('../commands/worker.ts')
       rim.exit(await runWorker({ ...rim.context({}), drain: options.drain }))
     })
   program
     .command('schedule')
     .description('tick by the cron lines until SIGTERM; any number may run')
     .addHelpText('after', examples('NIGHTLY_CRON="0 4 * * *" SCHEDULE_TIME_ZONE=Europe/Berlin vitalsync schedule'))
-    .action(async () => rim.exit(await runSchedule(rim.context({}))))
+    .action(async () => {
+      const { runSchedule } = await import('../commands/worker.ts')
+      rim.exit(await runSchedule(rim.context({})))
+    })
   program
     .command('migrate')
     .description('bring the warehouse of DATABASE_URL up to this version')
@@ -40,6 +42,7 @@ export function declareRunning(program: Command, rim: Rim): void {
       const { config, terminal } = rim.context(options)
       const { databaseUrl } = config
       if (!databaseUrl) throw new UsageProblem('migrate: DATABASE_URL is not set', { hint: 'Set it to the warehouse.' })
+      const { migrateWarehouse } = await import('../commands/migrate.ts')
       const result = await migrateWarehouse(databaseUrl)
       if (terminal.json) terminal.printJson(result)
       else terminal.print(result.applied.length === 0 ? 'Nothing to do.' : `Applied:\n  ${result.applied.join('\n  ')}`)
@@ -77,6 +80,7 @@ function declareSandbox(program: Command, rim: Rim): void {
       ),
     )
     .action(async ({ fault, ...options }: SandboxOptions) => {
+      const { runSandbox } = await import('../commands/sandbox.ts')
       rim.exit(await runSandbox({ ...rim.context(options), port: undefined, ...options, faults: fault }))
     })
 }

@@ -1,7 +1,5 @@
 import { type Command, Option } from 'commander'
 import type { Config } from '../../config/env.ts'
-import { databaseOf, runService } from '../commands/service.ts'
-import { createServiceKey, grantServiceRights, listServiceKeys, revokeServiceKey } from '../commands/service-keys.ts'
 import { type Terminal, table } from '../commands/terminal.ts'
 import type { Log } from '../log.ts'
 
@@ -29,6 +27,7 @@ export function addServiceCommands(
       '\nExamples:\n  vitalsync service\n  vitalsync service --port 8080 --no-migrate\n  vitalsync service keys create --account acme',
     )
     .action(async (options: { port?: number; host: string; migrate: boolean; json: boolean }) => {
+      const { runService } = await import('../commands/service.ts')
       process.exitCode = await runService({ ...context(options), port: undefined, ...options })
     })
   addKeys(service, context)
@@ -38,7 +37,8 @@ export function addServiceCommands(
     .argument('<role>', 'the role that will serve')
     .addHelpText('after', '\nExample:\n  vitalsync service grant vitalsync_service')
     .action(async (role: string) => {
-      const { terminal, ...rest } = command(context({}))
+      const { terminal, ...rest } = await command(context({}))
+      const { grantServiceRights } = await import('../commands/service-keys.ts')
       await grantServiceRights({ ...rest, role })
       terminal.say(`${role} may serve. Start it with --no-migrate.`)
     })
@@ -58,8 +58,9 @@ function addKeys(service: Command, context: OpenContext): void {
       '\nExamples:\n  vitalsync service keys create --account acme\n  vitalsync service keys create --app --json',
     )
     .action(async (options: { account: string; app: boolean; label: string; json: boolean }) => {
-      const { terminal, ...rest } = command(context(options))
+      const { terminal, ...rest } = await command(context(options))
       const kind = options.app ? 'app' : 'client'
+      const { createServiceKey } = await import('../commands/service-keys.ts')
       const made = await createServiceKey({ ...rest, account: options.account, label: options.label, kind })
       const shown = { [`${kind}Id`]: made.publicId, [`${kind}Secret`]: made.secret }
       if (terminal.json) terminal.printJson(shown)
@@ -71,7 +72,8 @@ function addKeys(service: Command, context: OpenContext): void {
     .addOption(new Option('--json', 'print the keys as JSON').default(false))
     .addHelpText('after', '\nExample:\n  vitalsync service keys list --json')
     .action(async (options: { json: boolean }) => {
-      const { terminal, ...rest } = command(context(options))
+      const { terminal, ...rest } = await command(context(options))
+      const { listServiceKeys } = await import('../commands/service-keys.ts')
       const listed = await listServiceKeys(rest)
       if (terminal.json) return terminal.printJson(listed)
       const head = ['id', 'kind', 'account', 'label', 'made', 'revoked']
@@ -89,12 +91,14 @@ function addKeys(service: Command, context: OpenContext): void {
     .argument('<id>', 'a clientId or appId')
     .addHelpText('after', '\nExample:\n  vitalsync service keys revoke 4fRk0w')
     .action(async (publicId: string) => {
-      const { terminal, ...rest } = command(context({}))
+      const { terminal, ...rest } = await command(context({}))
+      const { revokeServiceKey } = await import('../commands/service-keys.ts')
       await revokeServiceKey({ ...rest, publicId })
       terminal.say(`${publicId} is revoked.`)
     })
 }
 
-function command({ config, log, terminal }: Context) {
+async function command({ config, log, terminal }: Context) {
+  const { databaseOf } = await import('../commands/service.ts')
   return { databaseUrl: databaseOf(config), log, terminal, now: new Date() }
 }

@@ -1,8 +1,4 @@
 import type { Command } from 'commander'
-import { backfill } from '../commands/backfill.ts'
-import { plan } from '../commands/plan.ts'
-import { sync } from '../commands/sync.ts'
-import { verify } from '../commands/verify.ts'
 import { type Choosing, choosing, chosenIn, examples, instant, jsonOption, positive, type Rim } from './rim.ts'
 
 type Backfill = Choosing & { from: Date; to?: Date; profilesFrom?: string; again: boolean; dryRun: boolean }
@@ -17,6 +13,7 @@ export function declareSyncing(program: Command, rim: Rim): void {
       examples('vitalsync sync', 'vitalsync sync --profile ada --stream scores --stream biomarkers'),
     )
     .action(async (options: Choosing & { json: boolean }) => {
+      const { sync } = await import('../commands/sync.ts')
       rim.exit(await sync({ ...rim.context(options), ...chosenIn(options) }))
     })
   choosing(program.command('plan'))
@@ -26,6 +23,7 @@ export function declareSyncing(program: Command, rim: Rim): void {
     .addOption(jsonOption('print the plan as JSON'))
     .addHelpText('after', examples('vitalsync plan', 'vitalsync plan --from 2026-01-01 --to 2026-04-01'))
     .action(async (options: Choosing & { from?: Date; to?: Date; json: boolean }) => {
+      const { plan } = await import('../commands/plan.ts')
       rim.exit(await plan({ ...rim.context(options), ...options, ...chosenIn(options) }))
     })
   choosing(program.command('backfill'))
@@ -46,6 +44,7 @@ export function declareSyncing(program: Command, rim: Rim): void {
     .action(async (options: Backfill & { json: boolean }) => {
       const { from, to, profilesFrom, again, dryRun } = options
       const range = { from, to, profilesFrom, again, dryRun }
+      const { backfill } = await import('../commands/backfill.ts')
       rim.exit(await backfill({ ...rim.context(options), ...chosenIn(options), ...range }))
     })
   choosing(program.command('verify'))
@@ -54,6 +53,7 @@ export function declareSyncing(program: Command, rim: Rim): void {
     .addOption(jsonOption('print the result as JSON'))
     .addHelpText('after', examples('vitalsync verify', 'vitalsync verify --sample 1000 --stream scores'))
     .action(async (options: Choosing & { sample: number; json: boolean }) => {
+      const { verify } = await import('../commands/verify.ts')
       rim.exit(await verify({ ...rim.context(options), ...chosenIn(options), sample: options.sample }))
     })
 }

@@ -12,7 +12,7 @@ import { openPool, type Pool } from '../warehouse/pool.ts'
 import type { Closing } from './closing.ts'
 import { migrateWarehouse } from './migrate.ts'
 import type { Addresses } from './pipeline.ts'
-import { sandboxDefaults } from './sandbox.ts'
+import { sandboxDefaults } from './sandbox-defaults.ts'
 import { number, type Terminal } from './terminal.ts'
 
 /** What every command is given. */

@@ -53,10 +53,11 @@ export async function importFile(options: ImportOptions): Promise<number> {
         signal,
         reject: rejects.write,
         async progressed(now) {
+          if (identity && reader) {
+            const tail = await tailOf(reader, now.position)
+            await imports.save(kind, identity, { ...now, tail, rejectsBytes: rejects.bytes() })
+          }
           showProgress(terminal, now, source.size)
-          if (!identity || !reader) return
-          const tail = await tailOf(reader, now.position)
-          await imports.save(kind, identity, { ...now, tail, rejectsBytes: rejects.bytes() })
         },
       })
       const finished = !signal.aborted

@@ -24,8 +24,6 @@ export type SandboxCommand = {
   readonly signal: AbortSignal
 }
 
-export const sandboxDefaults = { host: '127.0.0.1', profiles: 8, days: 60, seed: 'vitalsync' } as const
-
 /**
  * Runs a sandbox until told to stop, on DATABASE_URL or on a Postgres of its own. With `--json` exactly one line is
  * printed, when the sandbox is ready to answer. Stopped while it is still storing people, it goes on with them at the

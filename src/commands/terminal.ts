@@ -43,7 +43,7 @@ export function createTerminal(options: { json: boolean; quiet?: boolean }): Ter
     progress(text) {
       if (isTerminal) {
         clear()
-        process.stderr.write(text.slice(0, Math.max(1, (process.stderr.columns ?? 80) - 1)))
+        process.stderr.write(cut(text, process.stderr.columns ?? 80))
         showing = true
       } else if (performance.now() - lastPlainAt > PLAIN_PROGRESS_EVERY_MS) {
         lastPlainAt = performance.now()
@@ -53,6 +53,9 @@ export function createTerminal(options: { json: boolean; quiet?: boolean }): Ter
     progressEnd: clear,
   }
 }
+
+/** What fits on one line, however narrow: a line that wraps could not be replaced. */
+export const cut = (text: string, columns: number): string => text.slice(0, Math.max(1, columns - 1))
 
 export function bar(share: number, width: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, share)) * width)

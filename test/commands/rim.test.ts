@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { scriptFor, shells } from '../../src/cli/completion.ts'
+import { bar, cut, table } from '../../src/commands/terminal.ts'
+import { runProgram } from '../support/program.ts'
+import { commandsOf, tree } from './reference.ts'
+
+const timeout = 240_000
+const entry = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'vitalsync-rim-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const run = (words: readonly string[], env: Record<string, string> = {}) => runProgram(words, { cwd: folder, env })
+
+/** As many at once as keep two cores busy. */
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items]
+  const worker = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
+  }
+  await Promise.all([worker(), worker(), worker()])
+}
+
+test('every command has help, with examples, and leaves with 0', { timeout }, async () => {
+  await eachOf(commandsOf(tree()), async ({ name, command }) => {
+    const { code, stdout, stderr } = await run([...name.split(' '), '--help'])
+
+    expect([name, code, stderr]).toEqual([name, 0, ''])
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(command.description())
+    expect(stdout).toMatch(/\nExamples?:\n {2}.*vitalsync/)
+    for (const { long } of command.options) expect(stdout).toContain(long ?? '')
+  })
+})
+
+/** An option that reads its word, or has a closed list of them, must refuse what is none of it. */
+const picky = commandsOf(tree()).flatMap(({ name, command }) =>
+  command.options
+    .filter(
+      ({ long, parseArg, argChoices }) => argChoices ?? (parseArg && !['--profile', '--fault'].includes(long ?? '')),
+    )
+    .map((option) => ({ name, command, long: option.long ?? '' })),
+)
+
+test('every option that is picky refuses bad input with code 2 and says what it wants', { timeout }, async () => {
+  expect(picky.length).toBeGreaterThan(20)
+  await eachOf(picky, async ({ name, command, long }) => {
+    const given = command.registeredArguments.map((argument) => argument.argChoices?.[0] ?? '1')
+    const { code, stdout, stderr } = await run([...name.split(' '), ...given, long, 'no such thing'])
+
+    expect([name, long, code, stdout]).toEqual([name, long, 2, ''])
+    expect(stderr).toMatch(/It must be|Allowed choices/)
+    expect(stderr).not.toMatch(/\n {4}at /)
+  })
+})
+
+test('nothing that is printed elsewhere than on a terminal has escapes, colours or bars that move', {
+  timeout,
+}, async () => {
+  const { stdout, stderr } = await run(['doctor'], { COLUMNS: '10', NO_COLOR: '1', FORCE_COLOR: '' })
+  const help = await run(['--help'], { COLUMNS: '10' })
+
+  for (const text of [stdout, stderr, help.stdout]) {
+    expect(text).not.toContain('\u001b')
+    expect(text).not.toContain('\r')
+  }
+})
+
+test('a pipe that is closed by its reader ends the command quietly', { timeout }, async () => {
+  const child = spawn(process.execPath, [entry, 'completion', 'bash'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    said += chunk.toString()
+  })
+  child.stdout.destroy()
+  const [code] = await once(child, 'close')
+
+  expect([code, said]).toEqual([0, ''])
+})
+
+test('a line of progress never exceeds the terminal, however narrow', () => {
+  const text = `${bar(0.5, 20)} 12,345/99,999 profiles · 3 failed · 1,234,567 rows`
+
+  for (const columns of [1, 2, 10, 20, 80]) expect([...cut(text, columns)].length).toBeLessThan(Math.max(2, columns))
+  expect(cut(text, 200)).toBe(text)
+})
+
+test('tables put numbers to the right and never trail spaces', () => {
+  expect(
+    table(
+      ['stream', 'rows'],
+      [
+        ['scores', 1234],
+        ['tags', 5],
+      ],
+    ),
+  ).toBe('stream  rows\nscores  1,234\ntags        5')
+})
+
+test('the completion scripts know every command and every word of a closed list', { timeout }, async () => {
+  const program = tree()
+  for (const shell of shells) {
+    const script = scriptFor(program, shell)
+
+    for (const { name } of commandsOf(program)) expect(script).toContain(` ${name}`)
+    expect(script).toContain('ndjson csv parquet singer')
+  }
+  const file = join(folder, 'completion.bash')
+  const asked = `COMP_WORDS=(vitalsync failures re); COMP_CWORD=2; _vitalsync; echo "\${COMPREPLY[@]}"`
+  await writeFile(file, `${scriptFor(program, 'bash')}\n${asked}\n`)
+  const bash = spawn('bash', [file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [answer] = await once(bash.stdout, 'data')
+
+  expect(String(answer)).toBe('retry\n')
+})
