@@ -2,10 +2,12 @@ import { spansOf } from '../coverage.ts'
 import { isTheirs, judge, type LedgerState, type RecentReading, type Verdict } from '../planner.ts'
 import type { PulledStream } from '../stream.ts'
 import { binaryColumn, type Cell, type ColumnType } from './binary-arrays.ts'
+import { copyFrom } from './copy.ts'
 import type { Tx } from './pool.ts'
 import { crossingOf, digestOf, type OddRecord, periodOf, type Row, type SourceRecord, shortNameOf } from './rows.ts'
 import {
   type Arriving,
+  addRows,
   addStatement,
   compareParameters,
   compareStatement,
@@ -95,10 +97,7 @@ async function storeStream(tx: Tx, stream: PulledStream, { first, later }: Readi
     changed.push(...chosen(rows[0]?.changed))
     for (const profileId of rows[0]?.vanished ?? []) count(profileId)
   }
-  if (added.length > 0) {
-    const values = storeParameters(stream, added)
-    await tx.query({ name: `add ${stream.name}`, text: addStatement(stream), values })
-  }
+  if (added.length > 0) await copyFrom(tx, addStatement(stream), addRows(stream, added))
   if (changed.length > 0) {
     const values = storeParameters(stream, changed)
     await tx.query({ name: `replace ${stream.name}`, text: replaceStatement(stream), values })

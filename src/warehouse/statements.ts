@@ -1,6 +1,6 @@
 import type { Column, PulledStream } from '../stream.ts'
 import { keyColumns } from '../stream.ts'
-import { binaryColumn, type Cell, type ColumnType } from './binary-arrays.ts'
+import { binaryColumn, binaryRows, type Cell, type ColumnType, type CopyColumn } from './binary-arrays.ts'
 import type { Row } from './rows.ts'
 
 const sqlType = { text: 'text', instant: 'timestamptz', number: 'float8', boolean: 'bool' } as const
@@ -102,11 +102,26 @@ export function compareParameters(
 
 /** Stores records that are not there yet. One that is there all the same would be a broken promise, and an error. */
 export function addStatement(stream: PulledStream): string {
-  const { columns, types } = shapeOf(stream)
-  return `
-insert into vitalsync.${stream.table} (${columns.join(', ')}, first_seen_at, changed_at)
-select ${columns.map((name) => (name === 'raw' ? 'raw::jsonb' : name)).join(', ')}, read_at, read_at
-from ${unnest(types, columns)}`
+  const { columns } = shapeOf(stream)
+  return `copy vitalsync.${stream.table} (${columns.join(', ')}, first_seen_at, changed_at) from stdin (format binary)`
+}
+
+/** The rows that `addStatement` takes. */
+export function addRows(stream: PulledStream, arriving: readonly Arriving[]): Buffer {
+  const readAt: CopyColumn<Arriving> = { type: 'timestamptz', cell: ({ reading }) => reading.sentAtMs * 1000 }
+  return binaryRows(arriving, [
+    { type: 'int8', cell: ({ reading }) => reading.profileId },
+    ...stream.columns.map((column, index) => ({
+      type: arrayType[column.type],
+      cell: ({ row }: Arriving) => row.cells[index] ?? null,
+    })),
+    ...(stream.kind === 'windowed' ? [{ type: 'date' as const, cell: ({ row }: Arriving) => row.localDateMs }] : []),
+    { type: 'jsonb', cell: ({ row }) => row.raw },
+    { type: 'digest', cell: ({ row }) => row.digest },
+    readAt,
+    readAt,
+    readAt,
+  ])
 }
 
 /** Stores records that have changed, or came back, and keeps their former selves. */
@@ -162,7 +177,7 @@ const arrayType: Record<Column['type'], ColumnType> = {
 const columnOf = (arriving: readonly Arriving[]) => (type: ColumnType, cell: (one: Arriving) => Cell) =>
   binaryColumn(type, arriving, cell)
 
-/** The parameters of `addStatement` and `replaceStatement`, as binary arrays, in their order. */
+/** The parameters of `replaceStatement`, as binary arrays, in its order. */
 export function storeParameters(stream: PulledStream, arriving: readonly Arriving[]): Buffer[] {
   const column = columnOf(arriving)
   return [
