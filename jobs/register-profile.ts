@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Rejected } from '../src/errors.ts'
+import { NotThere, Rejected } from '../src/errors.ts'
 import { defineJob, nothing } from '../src/job.ts'
 import { MINUTE } from '../src/window.ts'
 
@@ -22,6 +22,8 @@ export const registerProfile = defineJob({
     const options = { lane: context.lane, signal: context.signal }
 
     await context.upstream.register(profile, options).catch(async (error: unknown) => {
+      // Registered, but its token finds nobody here to belong to.
+      if (error instanceof NotThere && error.removed) return
       if (!(error instanceof Rejected)) throw error
       // Refused because it is there already: then asking for it succeeds, and else says better what is wrong.
       await context.upstream.profile(profile.externalId, options)

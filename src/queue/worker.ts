@@ -44,8 +44,9 @@ export type Workers = {
 /** How long a lane rests when the account's credentials are refused: long enough to be no storm, short enough to be mended. */
 const HALTED_WAIT_MS = MINUTE
 const OUTAGE_WAIT_MS = 2 * SECOND
-/** How often a job may be told to wait while others get on before that counts as its own trouble. */
+/** How often a job may be told to wait before that counts as its own trouble: while others get on, and in any case. */
 const WAITS_MAX = 3
+const WAITS_ALONE_MAX = 20
 /** After the grace, how long a job may take to notice that it was aborted. */
 const ABORT_MS = 5 * SECOND
 
@@ -169,7 +170,8 @@ function nextOf(error: unknown, one: Attempt, { shared, lastAttempt }: { shared:
  */
 function isToWait(bull: BullJob<Ticket>, { waits, done }: Shared): boolean {
   const known = waits.get(bull.id ?? '')
-  return known === undefined || known.times < WAITS_MAX || known.done === done
+  if (known === undefined || known.times < WAITS_MAX) return true
+  return known.done === done && known.times < WAITS_ALONE_MAX
 }
 
 /** The one place where our intents become BullMQ's. */

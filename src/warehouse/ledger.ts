@@ -67,7 +67,8 @@ type PlanRow = {
   state: PlannedProfile['state']
   wanted_from: number
   ledger: LedgerRow[] | null
-  refused: Array<[string, number, number]> | null
+  /** Stream, start and end; no end when it reached up to the moment of the refusal: then what came since is no better. */
+  refused: Array<[string, number, number | null]> | null
   waiting: PushedStream[]
 }
 
@@ -124,7 +125,8 @@ function dueOf(streams: readonly PulledStream[], row: PlanRow, request: PlanRequ
     .flatMap((stream) => {
       const entry = ledger.get(stream.name)
       if (!entry) return []
-      const refused = (row.refused ?? []).filter(([name]) => name === stream.name).map(([, from, to]) => ({ from, to }))
+      const refusals = (row.refused ?? []).filter(([name]) => name === stream.name)
+      const refused = spansOf(refusals.map(([, from, to]) => [from, to]))
       const isDigesting = (entry.digested_at ?? 0) > request.nowMs && entry.last_at > request.nowMs - UNREAD_MAX_MS
       const windows = dueWindows({
         wanted,
@@ -155,7 +157,8 @@ async function loadPlans(
             'digested_at', ${epochMs("nullif(l.digested_at, '-infinity')")},
             'last_at', ${epochMs('coalesce(l.read_at, p.added_at)')}))
           from vitalsync.ledger l where l.profile_id = p.id and l.stream = any($2)) as ledger,
-        (select json_agg(json_build_array(f.stream, ${epochMs('lower(f.span)')}, ${epochMs('upper(f.span)')}))
+        (select json_agg(json_build_array(f.stream, ${epochMs('lower(f.span)')},
+            case when upper(f.span) < f.last_at - interval '10 minutes' then ${epochMs('upper(f.span)')} end))
           from vitalsync.refusals f where f.profile_id = p.id and f.next_try_at > clock_timestamp()) as refused,
         array(select s from unnest($3::text[]) s where exists (select from vitalsync.outbox o
           where o.profile_id = p.id and o.stream = s and o.state = 'waiting')) as waiting

@@ -1,0 +1,40 @@
+import { expect } from 'vitest'
+import { isReadOf } from '../support/peer.ts'
+import { test } from '../support/pipeline.ts'
+import { daysAgoMs, scoreOf } from '../support/records.ts'
+
+test('the fleet never has more requests in flight than its budget, and nightly goes before backfill', async ({
+  open,
+  peer,
+}) => {
+  const line = await open('postgres', { BUDGET_IN_FLIGHT: '2', WINDOWS_AT_ONCE: '4' })
+  const names = Array.from({ length: 6 }, (_, index) => `person-${index}`)
+  await line.people(...names)
+  for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])
+  let inFlight = 0
+  let most = 0
+  const order: string[] = []
+  const before = peer.before
+  const isScore = isReadOf('scores')
+  peer.before = async (seen) => {
+    inFlight += 1
+    most = Math.max(most, inFlight)
+    if (isScore(seen)) order.push(new URL(seen.path, peer.url).searchParams.get('endDateTime') ?? '')
+    const early = await before(seen)
+    await new Promise((resolve) => setImmediate(resolve))
+    inFlight -= 1
+    return early
+  }
+  const held = peer.hold(isScore)
+
+  line.work()
+  await line.tick('backfill', { from: daysAgoMs(400), to: daysAgoMs(100), streams: ['scores'] })
+  await held.reached
+  await line.tick('nightly')
+  held.release()
+  await line.idle()
+
+  expect(most).toBe(2)
+  const recent = order.flatMap((end, index) => (Date.parse(end) > daysAgoMs(70) ? [index] : []))
+  expect(Math.max(...recent)).toBeLessThan(order.length - 12)
+})

@@ -1,0 +1,93 @@
+import { expect } from 'vitest'
+import { eraseProfile } from '../../jobs/erase-profile.ts'
+import { lanes } from '../../src/budget.ts'
+import { isReadOf, isUpload } from '../support/peer.ts'
+import { engines, type Line, test } from '../support/pipeline.ts'
+import { daysAgoMs, scoreOf } from '../support/records.ts'
+
+const name = 'ada-4711@example.org'
+
+/** Every place of the database where a text stands, whatever table or column. */
+async function traces(line: Line, text: string): Promise<string[]> {
+  const tables = await line.rows(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema')`,
+  )
+  const found: string[] = []
+  for (const { name: table } of tables) {
+    const rows = await line.rows(`select 1 from ${table} t where t::text like $1 limit 1`, [`%${text}%`])
+    if (rows.length > 0) found.push(String(table))
+  }
+  return found
+}
+
+async function erase(line: Line, profileId: string): Promise<void> {
+  const { context } = line.pipeline
+  const signal = AbortSignal.timeout(20_000)
+  await eraseProfile.run({ profileId }, { ...context, lane: 'manual', runId: undefined, lastAttempt: false, signal })
+}
+
+for (const engine of engines) {
+  test(`an erase during a pull, a push and a wait leaves nothing, here or upstream (${engine})`, async ({
+    open,
+    peer,
+  }) => {
+    const line = await open(engine, { CONCURRENCY: '4' })
+    const [ada = '', bob = ''] = await line.people(name, 'bob')
+    for (const who of [name, 'bob']) peer.give(who, 'scores', [scoreOf(10, 0.4), scoreOf(9, 0.6)])
+    const log = { stream: 'data-logs' as const, itemKey: 'l', body: '{"id":"l"}', startAtMs: 1, endAtMs: 2 }
+    await line.pipeline.outbox.add([ada, bob].map((profileId) => ({ ...log, profileId })))
+    const pull = peer.hold(isReadOf('scores', encodeURIComponent(name)), 'after')
+    const push = peer.hold(isUpload, 'after')
+    line.work()
+    await line.tick('backfill', { from: daysAgoMs(30), to: daysAgoMs(5), streams: ['scores'], profileIds: [ada] })
+    await pull.reached
+    await line.tick('sync', { profileIds: [ada] })
+    await push.reached
+    // Behind the job that is under way another one waits.
+    await line.tick('sync', { profileIds: [ada] })
+
+    await erase(line, ada)
+    pull.release()
+    push.release()
+    await line.idle()
+
+    expect(peer.profiles.has(name)).toBe(false)
+    expect(await line.pipeline.profiles.isErased(name)).toBe(true)
+    expect(await traces(line, name)).toEqual([])
+    for (const table of ['ledger', 'scores', 'outbox', 'history', 'tokens', 'failures', 'refusals']) {
+      expect(await line.rows(`select 1 from vitalsync.${table} where profile_id = $1`, [ada]), table).toEqual([])
+    }
+    for (const lane of lanes) {
+      const jobs = await line.pipeline.engine
+        .queue(lane)
+        .getJobs(['waiting', 'delayed', 'prioritized', 'failed', 'active'])
+      expect(jobs).toEqual([])
+    }
+
+    // Nor do a discovery with an old list, an import, or the next tick bring the person back.
+    await line.people(name)
+    await line.tick('sync')
+    await line.idle()
+    expect(await line.pipeline.profiles.find(name)).toBeUndefined()
+    expect(peer.profiles.has(name)).toBe(false)
+    expect(await line.rows('select external_id from warehouse.scores')).toHaveLength(2)
+  })
+}
+
+test('a registration that an erase overtakes is undone upstream', async ({ open, peer }) => {
+  const line = await open('postgres')
+  const wantedFrom = new Date(daysAgoMs(30))
+  await line.pipeline.profiles.add([name], { wantedFrom, state: 'new' })
+  const found = await line.pipeline.profiles.find(name)
+  const held = peer.hold((seen) => seen.path.endsWith('/oauth/profile/register'))
+  line.work()
+  await line.tick('sync')
+  await held.reached
+
+  await erase(line, found?.profileId ?? '')
+  held.release()
+  await line.idle()
+
+  expect(peer.profiles.has(name)).toBe(false)
+})

@@ -1,0 +1,76 @@
+import { Redis } from 'ioredis'
+import { expect } from 'vitest'
+import { isReadOf } from '../support/peer.ts'
+import { engines, type Line, test } from '../support/pipeline.ts'
+import { json } from '../support/profile-stub.ts'
+import { scoreOf } from '../support/records.ts'
+
+const canaries = { name: 'canary-name-8f21', value: 0.918273645, note: 'canary-note-77aa' }
+
+/** All that the queue holds, as text. */
+async function queueText(line: Line): Promise<string> {
+  const { queueUrl = '' } = line.config
+  if (queueUrl.startsWith('postgres')) {
+    return JSON.stringify(await line.rows('select j::text from bullmq.job j'))
+  }
+  const redis = new Redis(queueUrl)
+  const texts: string[] = []
+  for (const key of await redis.keys('*')) {
+    const kind = await redis.type(key)
+    texts.push(key)
+    if (kind === 'hash') texts.push(JSON.stringify(await redis.hgetall(key)))
+    if (kind === 'string') texts.push(String(await redis.get(key)))
+    if (kind === 'stream') texts.push(JSON.stringify(await redis.xrange(key, '-', '+')))
+    if (kind === 'zset') texts.push(JSON.stringify(await redis.zrange(key, 0, '-1')))
+  }
+  redis.disconnect()
+  return texts.join('\n')
+}
+
+for (const engine of engines) {
+  test(`queue, logs and reasons name nobody and tell no value, even when things go wrong (${engine})`, async ({
+    open,
+    peer,
+  }) => {
+    const line = await open(engine)
+    const names = [canaries.name, `${canaries.name}-bad`, `${canaries.name}-unknown`]
+    const [ada = '', bad = ''] = await line.people(...names)
+    const poison = { ...scoreOf(8, canaries.value), type: `${canaries.note}${'x'.repeat(300)}` }
+    peer.give(canaries.name, 'scores', [scoreOf(10, canaries.value, { note: `${canaries.note}\u0000` }), poison])
+    peer.profiles.add(`${canaries.name}-bad`)
+    await line.pipeline.outbox.add(
+      [ada, bad].map((profileId) => ({
+        profileId,
+        stream: 'data-logs' as const,
+        itemKey: canaries.note,
+        body: JSON.stringify({ id: canaries.note, value: canaries.value }),
+        startAtMs: 0,
+        endAtMs: 0,
+      })),
+    )
+    const echo = isReadOf('scores', `${canaries.name}-bad`)
+    const before = peer.before
+    peer.before = (seen) => {
+      if (!echo(seen)) return before(seen)
+      const words = [`${canaries.name}-bad has no such thing`, seen.authorization]
+      return json(400, { title: 'Bad Request', errors: [{ origin: 'externalId', errors: words }] })
+    }
+    line.work()
+
+    await line.tick('sync')
+    const texts: string[] = [await queueText(line)]
+    await line.idle()
+    texts.push(await queueText(line), line.logged())
+    for (const table of ['refusals', 'failures', 'runs']) {
+      texts.push(JSON.stringify(await line.rows(`select t::text from vitalsync.${table} t`)))
+    }
+    texts.push(JSON.stringify(await line.rows('select reason from vitalsync.quarantine')))
+
+    expect(await line.rows('select 1 from vitalsync.refusals')).not.toEqual([])
+    expect(await line.rows('select 1 from vitalsync.failures')).not.toEqual([])
+    expect(await line.rows('select 1 from vitalsync.quarantine')).not.toEqual([])
+    const tokens = peer.seen.map((seen) => seen.authorization.split(' ')[1] ?? '').filter((token) => token !== '')
+    const secrets = [canaries.name, String(canaries.value), canaries.note, ...new Set(tokens)]
+    for (const secret of secrets) for (const text of texts) expect(text).not.toContain(secret)
+  })
+}
