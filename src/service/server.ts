@@ -6,7 +6,6 @@ import { externalIdSchema } from '../contract/auth.ts'
 import { operations } from '../contract/operations.ts'
 import { UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { HOUR } from '../window.ts'
 import { parseBody } from './body.ts'
 import { answerBrokenRequest, refusalOf, sendRefusal } from './failures.ts'
 import { admit } from './gate.ts'
@@ -94,14 +93,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const app = createApp(room, limits)
   const closers: Array<() => Promise<void>> = [() => identities.close(), () => pool.end()]
 
-  const forgetting = setInterval(() => {
-    forgetOldTokens(pool, clock()).catch((error: Error) => log.warn({ err: error.name }, 'could not forget old tokens'))
-  }, HOUR)
-  forgetting.unref()
   const state = { stopping: false }
   const close = once(async () => {
     state.stopping = true
-    clearInterval(forgetting)
     // A kept-alive connection whose last answer has just gone out would else hold the server open for a minute.
     const sweep = setInterval(() => app.server.closeIdleConnections(), 50)
     const drain = setTimeout(() => app.server.closeAllConnections(), limits.drainMs)
