@@ -100,6 +100,9 @@ function startLane(lane: Lane, shared: Shared): LaneWorker {
     // A worker's death says nothing about the job it held: only its own failures use up attempts.
     maxStalledCount: 1000,
     drainDelay: 5,
+    runRetryDelay: 2 * SECOND,
+    // A lane that rests is looked at this often, and a worker that leaves waits no longer for it.
+    maximumRateLimitDelay: SECOND,
   })
   worker.on('error', (error) => log.debug({ lane, err: error.message }, 'queue trouble'))
   worker.on('lockRenewalFailed', (ids) => {

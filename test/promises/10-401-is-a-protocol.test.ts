@@ -24,16 +24,26 @@ for (const engine of engines) {
   })
 }
 
-test('credentials that are refused stop the account with a reason, and make no storm', async ({ open, peer }) => {
-  const line = await open('postgres', { UPSTREAM_CLIENT_SECRET: 'wrong' })
-  const names = Array.from({ length: 20 }, (_, index) => `person-${index}`)
-  await line.people(...names)
-  for (const name of names) peer.profiles.add(name)
-  const working = line.work()
+for (const engine of engines) {
+  test(`credentials that are refused stop the account with a reason, and make no storm (${engine})`, async ({
+    open,
+    peer,
+  }) => {
+    const line = await open(engine, { UPSTREAM_CLIENT_SECRET: 'wrong' })
+    const names = Array.from({ length: 20 }, (_, index) => `person-${index}`)
+    await line.people(...names)
+    for (const name of names) peer.profiles.add(name)
+    const working = line.work()
 
-  await line.tick('sync', { streams: ['scores'] })
+    await line.tick('sync', { streams: ['scores'] })
 
-  await expect.poll(() => working.halted()?.message, { timeout: 20_000 }).toBeTruthy()
-  expect(peer.calls('oauth/account/token')).toBeLessThan(6)
-  expect(await line.rows('select 1 from vitalsync.failures')).toEqual([])
-})
+    await expect.poll(() => working.halted()?.message, { timeout: 20_000 }).toBeTruthy()
+    expect(peer.calls('oauth/account/token')).toBeLessThan(6)
+    expect(await line.rows('select 1 from vitalsync.failures')).toEqual([])
+
+    // Nor does a lane that rests keep the worker from leaving.
+    const startedAt = performance.now()
+    await working.close()
+    expect(performance.now() - startedAt).toBeLessThan(10_000)
+  })
+}
