@@ -22,6 +22,8 @@ export const engines: readonly Engine[] = ['redis', 'postgres']
 export type Line = {
   readonly pipeline: Pipeline
   readonly config: Config
+  /** The environment that a process of its own needs to work on the same line. */
+  readonly settings: Readonly<Record<string, string>>
   /** Everything that was logged. */
   readonly logged: () => string
   /** Starts a worker in this process. */
@@ -60,7 +62,7 @@ export type LineOptions = {
 }
 
 export async function openLine({ warehouseUrl, queueUrl, upstream, settings }: LineOptions): Promise<Opened> {
-  const config = readConfig({
+  const environment = {
     DATABASE_URL: warehouseUrl,
     QUEUE_URL: queueUrl,
     UPSTREAM_URL: upstream.url,
@@ -69,9 +71,10 @@ export async function openLine({ warehouseUrl, queueUrl, upstream, settings }: L
     TOKEN_KEY: tokenKey,
     DIGEST_SECONDS: '0',
     DRAIN_SECONDS: '1',
-    LOG_LEVEL: 'debug',
+    LOG_LEVEL: 'silent',
     ...settings,
-  })
+  }
+  const config = readConfig(environment)
   const lines: string[] = []
   const destination = new Writable({
     write(chunk, _encoding, done) {
@@ -86,6 +89,7 @@ export async function openLine({ warehouseUrl, queueUrl, upstream, settings }: L
   return {
     pipeline,
     config,
+    settings: environment,
     rows,
     logged: () => lines.join(''),
     work(leaseMs) {
