@@ -23,18 +23,25 @@ export function openPool(options: { databaseUrl: string; connectionsMax: number;
 const repeatable = new Set(['40001', '40P01'])
 const REPEATS_MAX = 5
 
+/**
+ * For statements that are written for one plan, the one that looks up by key whatever the size of the arrays: on small
+ * tables, or with old statistics, Postgres would begin with plans that read everything.
+ */
+export const beginByKey = 'begin; set local plan_cache_mode = force_generic_plan'
+type Begin = 'begin' | typeof beginByKey
+
 /** Runs `work` in a transaction, again when Postgres asks for it. `work` must have no effect outside the database. */
-export async function transaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function transaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin: Begin = 'begin'): Promise<T> {
   for (let repeat = 0; ; repeat++) {
     try {
-      return await once(pool, work)
+      return await once(pool, work, begin)
     } catch (error) {
       if (repeat >= REPEATS_MAX || !repeatable.has(sqlState(error))) throw error
     }
   }
 }
 
-async function once<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function once<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin: Begin): Promise<T> {
   const tx = await pool.connect().catch((cause: Error) => {
     throw unreachable(cause)
   })
@@ -43,7 +50,7 @@ async function once<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
   const heard = () => undefined
   tx.on('error', heard)
   try {
-    await tx.query('begin')
+    await tx.query(begin)
     const result = await work(tx)
     await tx.query('commit')
     tx.off('error', heard)

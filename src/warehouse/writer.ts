@@ -1,6 +1,6 @@
 import { Rejected } from '../errors.ts'
 import { type Prepared, type Stored, type StoreRequest, storeGroup } from './commit.ts'
-import { isRefusal, type Pool, sqlState, transaction } from './pool.ts'
+import { beginByKey, isRefusal, type Pool, sqlState, transaction } from './pool.ts'
 import { type OddRecord, type Row, toRows } from './rows.ts'
 
 export type Writer = {
@@ -96,7 +96,7 @@ function rejectAll(group: readonly Pending[], error: unknown): void {
 
 async function commitGroup(options: WriterOptions, group: readonly Pending[]): Promise<void> {
   try {
-    const results = await transaction(options.pool, (tx) => storeGroup(tx, group, options.now()))
+    const results = await transaction(options.pool, (tx) => storeGroup(tx, group, options.now()), beginByKey)
     group.forEach((pending, index) => {
       const stored = results[index]
       if (stored) pending.resolve(stored)
