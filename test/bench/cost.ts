@@ -52,3 +52,10 @@ export function costPer(before: Cost, after: Cost, pieces: number): string {
   const shown = parts.filter(({ us }) => us >= 0.05).sort((a, b) => b.us - a.us)
   return `${total.toFixed(1)} µs: ${shown.map(({ part, us }) => `${part} ${us.toFixed(1)}`).join(', ')}`
 }
+
+/** Microseconds in all, without the upstream's own. */
+export function totalOf(before: Cost, after: Cost): number {
+  let us = 0
+  for (const [part, ms] of after) if (part !== 'upstream') us += (ms - (before.get(part) ?? 0)) * 1000
+  return us
+}

@@ -21,6 +21,12 @@ export type Engines = {
   close(): Promise<void>
 }
 
+const running = new Set<Engines>()
+
+/** For a run that is broken off: servers of ours would outlive it. */
+export const closeAllEngines = async (): Promise<void> =>
+  void (await Promise.all([...running].map((engines) => engines.close())))
+
 export async function startEngines(): Promise<Engines> {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-bench-'))
   await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
@@ -31,7 +37,7 @@ export async function startEngines(): Promise<Engines> {
   await admin.connect()
   const { rows } = await admin.query('show server_version')
   let made = 0
-  return {
+  const engines: Engines = {
     adminUrl,
     redisUrl: redis?.url,
     versions: `Postgres ${rows[0].server_version} (fsync on)${redis ? `, ${redis.version} (AOF everysec)` : ', no Redis'}`,
@@ -48,12 +54,15 @@ export async function startEngines(): Promise<Engines> {
       await admin.query(`drop database if exists ${new URL(url).pathname.slice(1)} with (force)`)
     },
     async close() {
+      running.delete(engines)
       await admin.end()
       await redis?.close()
       await postgres.close()
       await rm(folder, { recursive: true, force: true })
     },
   }
+  running.add(engines)
+  return engines
 }
 
 type LocalRedis = { url: string; version: string; empty(): Promise<void>; close(): Promise<void> }

@@ -1,3 +1,4 @@
+import { closeAllEngines } from './engines.ts'
 import { type Measure, machine, type Round } from './measure.ts'
 
 /**
@@ -6,11 +7,15 @@ import { type Measure, machine, type Round } from './measure.ts'
  */
 const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () => Promise<Round> }>> = {
   pull: { about: 'cold pull and reading again, on both engines', quick: true, load: () => import('./pull.ts') },
+  push: { about: 'a million waiting data logs', quick: true, load: () => import('./push.ts') },
   enqueue: { about: 'planning and enqueueing a million profiles', quick: true, load: () => import('./enqueue.ts') },
   latency: { about: 'an upstream that takes 50 or 250 ms', quick: true, load: () => import('./latency.ts') },
   'scale-out': { about: '1, 2 and 4 worker processes', quick: true, load: () => import('./scale-out.ts') },
-  push: { about: 'a million waiting data logs', quick: true, load: () => import('./push.ts') },
-  client: { about: 'the upstream client beside bare undici', quick: true, load: () => import('./client.ts') },
+  growth: { about: '1 to 1,000 times as many rows there', quick: false, load: () => import('./growth.ts') },
+  soak: { about: 'half an hour at steady state; two minutes if quick', quick: false, load: () => import('./soak.ts') },
+  service: { about: 'reads and ingest of the Profile Service', quick: true, load: () => import('./service.ts') },
+  derive: { about: 'deriving and recomputing', quick: true, load: () => import('./derive.ts') },
+  client: { about: 'the client alone, beside bare undici', quick: true, load: () => import('./client.ts') },
 }
 
 const words = process.argv.slice(2)
@@ -26,6 +31,10 @@ if (unknown.length > 0) {
 
 function isUnknownFlag(word: string): boolean {
   return word.startsWith('--') && word !== '--quick' && word !== '--json'
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void closeAllEngines().finally(() => process.exit(130)))
 }
 
 const say = (line: string) => (json ? process.stderr : process.stdout).write(`${line}\n`)
