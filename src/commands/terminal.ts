@@ -43,7 +43,7 @@ export function createTerminal(options: { json: boolean; quiet?: boolean }): Ter
     progress(text) {
       if (isTerminal) {
         clear()
-        process.stderr.write(cut(text, process.stderr.columns ?? 80))
+        process.stderr.write(cut(text, process.stderr.columns || 80))
         showing = true
       } else if (performance.now() - lastPlainAt > PLAIN_PROGRESS_EVERY_MS) {
         lastPlainAt = performance.now()
