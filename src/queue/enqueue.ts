@@ -79,8 +79,12 @@ async function forgetIn(queue: LaneQueue, profileId: string): Promise<number> {
   let removed = 0
   for (const job of [...waiting, ...ended]) {
     if (!job || !isAbout(job.data.payload, profileId) || (await job.isActive())) continue
-    await job.remove()
-    removed += 1
+    // Refused when a worker has just taken it up: then it finds that there is nobody any more.
+    const isGone = await job.remove().then(
+      () => true,
+      () => false,
+    )
+    if (isGone) removed += 1
   }
   return removed
 }

@@ -1,7 +1,7 @@
 import { type Span, spansOf } from '../coverage.ts'
 import { dueWindows } from '../planner.ts'
 import type { PulledStream } from '../stream.ts'
-import { HOUR } from '../window.ts'
+import { DAY, HOUR } from '../window.ts'
 import { createBatch } from './batch.ts'
 import { type PushedStream, pushedStreams } from './outbox.ts'
 import { type Pool, transaction } from './pool.ts'
@@ -111,6 +111,9 @@ const toProfile = (row: PlanRow): PlannedProfile => ({
   waiting: row.waiting,
 })
 
+/** Upstream dates some records at a day that has not begun where the person lives. They are read, and not yet covered. */
+const AHEAD_MS = 2 * DAY
+
 /**
  * While upstream derives from what was pushed there is little use in reading it. But whoever pushes without end is
  * always being derived from, and is read all the same when the last reading is this old.
@@ -119,12 +122,13 @@ const UNREAD_MAX_MS = 6 * HOUR
 
 function dueOf(streams: readonly PulledStream[], row: PlanRow, request: PlanRequest): DueWindow[] {
   const ledger = new Map((row.ledger ?? []).map((entry) => [entry.stream, entry]))
-  const wanted = request.range ?? { from: row.wanted_from, to: request.nowMs }
   return streams
     .filter((stream) => !request.streams || request.streams.includes(stream.name))
     .flatMap((stream) => {
       const entry = ledger.get(stream.name)
       if (!entry) return []
+      const aheadMs = stream.kind === 'windowed' ? AHEAD_MS : 0
+      const wanted = request.range ?? { from: row.wanted_from, to: request.nowMs + aheadMs }
       const refusals = (row.refused ?? []).filter(([name]) => name === stream.name)
       const refused = spansOf(refusals.map(([, from, to]) => [from, to]))
       const isDigesting = (entry.digested_at ?? 0) > request.nowMs && entry.last_at > request.nowMs - UNREAD_MAX_MS
