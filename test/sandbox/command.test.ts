@@ -18,9 +18,9 @@ type Running = { child: ChildProcess; firstLine: Promise<string>; ended: Promise
 type Ended = { code: number | null; signal: string | null; stdout: string; stderr: string }
 type Run = (words: string[], environment: Record<string, string>) => Running
 
-/** Runs the program as a user does. Whatever a test leaves running is ended. */
+/** Runs the program as a user does. Whatever a test leaves running is ended, and only then its folder removed. */
 const test = base.extend<{ run: Run; folder: string }>({
-  run: async ({}, use) => {
+  run: async ({ folder: _outlivesWhatRuns }, use) => {
     const children: Running[] = []
     await use((words, environment) => {
       const running = start(words, environment)
