@@ -92,6 +92,25 @@ test('a record on the seam that the newer neighbour did not hold is stored by th
   ])
 })
 
+test('the record itself knows too when it was read, should the ledger have forgotten', async ({ warehouse }) => {
+  const { writer, rows, startedAtMs } = warehouse
+  const [ada = ''] = await warehouse.people('ada')
+  const store = (later: number, value: number) =>
+    writer.store(
+      reading({
+        profileId: ada,
+        sentAtMs: startedAtMs + later,
+        records: [score({ scoreDateTime: march(2), value })],
+      }),
+    )
+  await store(20, 0.9)
+  await rows(`update vitalsync.ledger set recent = '[]'`)
+
+  await store(10, 0.1)
+
+  expect(await rows('select value, revision from vitalsync.scores')).toEqual([{ value: 0.9, revision: 1 }])
+})
+
 test('an older snapshot never replaces a newer one', async ({ warehouse }) => {
   const { writer, rows, startedAtMs } = warehouse
   const [ada = ''] = await warehouse.people('ada')
