@@ -15,7 +15,7 @@ const backlogMax = 10_000
  * producer's memory on the way, and the queue's when nobody takes anything out.
  */
 export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
-  const profiles = quick ? 100_000 : 1_000_000
+  const profiles = quick ? 60_000 : 1_000_000
   const engines = await startEngines()
   const upstream = await startFastUpstream()
   const { redisUrl } = engines
@@ -32,7 +32,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
     const growth: number[] = []
     for (let round = 0; round < (quick ? 2 : 3); round++) {
       const one = await produceAll({ databaseUrl, redisUrl, upstreamUrl: upstream.url, profiles, say })
-      const bare = await addBare(redisUrl, Math.min(profiles, 200_000))
+      const bare = await addBare(redisUrl, Math.min(profiles, 100_000))
       say(`    round ${round + 1}  ${Math.round(one.rate)} profiles/s, bare addBulk ${Math.round(bare)} jobs/s`)
       rates.push(one.rate)
       ratios.push(one.rate / bare)

@@ -33,13 +33,15 @@ export function spreadOf(values: readonly number[]): string {
 
 export type Contestant = { readonly name: string; measure(round: number): Promise<number> }
 
-/** Lets all contestants run once per round, each round beginning with another one, and gives each one's figures. */
+/** Lets all contestants run once per round, each round beginning with another one, and gives each one's figures. No round begins after `secondsMax`. */
 export async function alternate(
   contestants: readonly Contestant[],
-  options: { rounds: number; say: (line: string) => void },
+  options: { rounds: number; say: (line: string) => void; secondsMax?: number },
 ): Promise<Map<string, number[]>> {
   const figures = new Map<string, number[]>(contestants.map(({ name }) => [name, []]))
+  const startedAt = performance.now()
   for (let round = 0; round < options.rounds; round++) {
+    if ((performance.now() - startedAt) / 1000 > (options.secondsMax ?? Number.POSITIVE_INFINITY)) break
     const order = contestants.map((_, index) => contestants[(index + round) % contestants.length])
     for (const contestant of order) {
       if (!contestant) continue

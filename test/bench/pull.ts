@@ -26,8 +26,12 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
   const upstream = await startFastUpstream()
   try {
     say(`  ${engines.versions}`)
-    const world = { engines, upstream, profiles: quick ? 400 : 2000, reread: new Map<string, number[]>(), written: [] }
-    const figures = await alternate(contestantsOf(world), { rounds: quick ? 3 : 5, say })
+    const world = { engines, upstream, profiles: quick ? 300 : 2000, reread: new Map<string, number[]>(), written: [] }
+    const figures = await alternate(contestantsOf(world), {
+      rounds: quick ? 3 : 5,
+      say,
+      ...(quick ? { secondsMax: 50 } : {}),
+    })
     for (const [name, values] of [...figures, ...world.reread])
       say(`  ${name.padEnd(28)} ${spreadOf(values)} records/s`)
     return measuresOf(new Map([...figures, ...world.reread]), world.written)
@@ -123,7 +127,7 @@ function measuresOf(figures: ReadonlyMap<string, number[]>, written: readonly nu
   const against = (ours: string, theirs: string, goal: number | null): Measure => {
     const ratio = rounded(ratioOf(figures, ours, theirs))
     const holds = goal === null ? null : ratio >= goal
-    const name = theirs === 'ceiling' || theirs === 'naive' ? `cold pull, ${ours}` : `pull, ${ours}`
+    const name = ours.includes('again') ? `pull, ${ours}` : `cold pull, ${ours}, beside ${theirs}`
     return {
       name,
       value: value(ours),

@@ -39,7 +39,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
       { name: 'bare undici', measure: bare },
       { name: 'push', measure: ours },
     ]
-    const figures = await alternate(contestants, { rounds: quick ? 3 : 5, say })
+    const figures = await alternate(contestants, { rounds: quick ? 3 : 5, say, ...(quick ? { secondsMax: 15 } : {}) })
     for (const [name, values] of figures) say(`  ${name.padEnd(28)} ${spreadOf(values)} logs/s`)
     const ratio = rounded(ratioOf(figures, 'push', 'bare undici'))
     const value = rounded(median(figures.get('push') ?? []))

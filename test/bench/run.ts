@@ -11,6 +11,7 @@ const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () 
   enqueue: { about: 'planning and enqueueing a million profiles', quick: true, load: () => import('./enqueue.ts') },
   latency: { about: 'an upstream that takes 50 or 250 ms', quick: true, load: () => import('./latency.ts') },
   'scale-out': { about: '1, 2 and 4 worker processes', quick: true, load: () => import('./scale-out.ts') },
+  peers: { about: 'beside dlt and a Singer tap', quick: false, load: () => import('./peers.ts') },
   growth: { about: '1 to 1,000 times as many rows there', quick: false, load: () => import('./growth.ts') },
   soak: { about: 'half an hour at steady state; two minutes if quick', quick: false, load: () => import('./soak.ts') },
   service: { about: 'reads and ingest of the Profile Service', quick: true, load: () => import('./service.ts') },
