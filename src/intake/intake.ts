@@ -22,7 +22,7 @@ export type Intake = {
   readonly signal: AbortSignal
 }
 
-const ITEMS_PER_BATCH = 1000
+const ITEMS_PER_BATCH = 2000
 const BYTES_PER_BATCH = 4 * 1024 * 1024
 
 type Read = { readonly line: number; readonly text: () => string } & (ReadItem | { readonly fault: string })

@@ -1,4 +1,7 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
+import { linesOf } from '../../src/intake/lines.ts'
 import { type Entry, type FileFormat, readEntries } from '../../src/intake/records.ts'
 
 async function* inPieces(text: string, size: number) {
@@ -47,6 +50,26 @@ test('a line beyond bounds is not kept in memory, and the next one is read', asy
     [1, 'the line is longer than 1 MiB'],
     [2, { externalId: 'a' }],
   ])
+})
+
+test('a line without end is dropped while it comes', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const held = () => {
+    collect()
+    return process.memoryUsage().arrayBuffers
+  }
+  const before = held()
+  let most = 0
+  async function* endless() {
+    for (let piece = 0; piece < 40; piece++) {
+      yield Buffer.alloc(1024 * 1024, 'x')
+      most = Math.max(most, held() - before)
+    }
+  }
+  for await (const line of linesOf(endless(), { position: 0, line: 0 })) expect(line.text).toBeUndefined()
+
+  expect(most).toBeLessThan(8 * 1024 * 1024)
 })
 
 test('reading on from the byte after any entry finds exactly the others', async () => {

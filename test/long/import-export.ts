@@ -25,7 +25,7 @@ const rowCount = Number(values.rows ?? (values.short ? 100_000 : 10_000_000))
 const MEGABYTE = 1024 * 1024
 const PEOPLE = 1000
 /** Node's heap breathes; what is bounded stays below this however long it runs. */
-const RSS_MAX_BYTES = 400 * MEGABYTE
+const RSS_MAX_BYTES = 512 * MEGABYTE
 /** The last third of the samples may lie above the second by no more than this share: then it does not grow. */
 const GROWTH_MAX = 0.25
 
