@@ -18,7 +18,8 @@ type Fixtures = {
 
 const timeout = 90_000
 const people = 120
-const days = 25
+/** More rows in a page of people than one read of the cursor brings. */
+const days = 45
 const rows = people * days
 
 /** A warehouse with scores of many people, changed an age ago. */
@@ -160,7 +161,7 @@ test('Singer messages keep the rules of the specification, and a STATE leads on'
   const messages = linesOf(stdout).map((line) => JSON.parse(line))
   const states = messages.filter(({ type }) => type === 'STATE')
   const state = join(folder, 'state.json')
-  await writeFile(state, `${JSON.stringify(states[0].value)}\n${JSON.stringify(states[1].value)}\n`)
+  await writeFile(state, `nothing yet\n${JSON.stringify(states[0].value)}\n`)
   const rest = linesOf((await run('--format', 'singer', '--state', state)).stdout).map((line) => JSON.parse(line))
 
   const schemas = new Map<string, { properties: Record<string, { type: string | string[] }>; keys: string[] }>()
@@ -182,7 +183,9 @@ test('Singer messages keep the rules of the specification, and a STATE leads on'
   }
   expect(messages.filter(({ type }) => type === 'RECORD')).toHaveLength(rows)
   expect(Object.keys(states.at(-1).value.bookmarks)).toEqual(['scores', 'tags'])
-  expect(rest.filter(({ type }) => type === 'RECORD')).toHaveLength((people - 100) * days)
+  const told = messages.slice(0, messages.indexOf(states[0])).filter(({ type }) => type === 'RECORD').length
+  expect(told).toBeGreaterThan(2000)
+  expect(told + rest.filter(({ type }) => type === 'RECORD').length).toBe(rows)
 })
 
 test('a reader that has seen enough is no failure, and what is wrong is said', { timeout }, async ({ run, folder }) => {

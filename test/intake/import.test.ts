@@ -77,6 +77,8 @@ test('killed in the middle it carries on behind what is safe, and everything is 
   await first.said(/ read · /)
   first.kill('SIGKILL')
   await first.ended
+  // What a batch that was not noted any more had written there.
+  await appendFile(`${file}.rejects.ndjson`, `${'x'.repeat(5000)}\n`)
   const second = await start('data-logs', file, '--json').ended
 
   const result = printed(second.stdout)
