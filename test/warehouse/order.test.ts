@@ -92,7 +92,7 @@ test('a record on the seam that the newer neighbour did not hold is stored by th
   ])
 })
 
-test('the record itself knows too when it was read, should the ledger have forgotten', async ({ warehouse }) => {
+test('the record itself knows too when it was read, in case the ledger has forgotten', async ({ warehouse }) => {
   const { writer, rows, startedAtMs } = warehouse
   const [ada = ''] = await warehouse.people('ada')
   const store = (later: number, value: number) =>
