@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { retries } from '../test/support/retries.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 
@@ -13,7 +12,6 @@ export default defineConfig({
     reporters: ['default', `${root}/test/support/left-out.ts`],
     pool: 'forks',
     maxWorkers: 2,
-    retry: retries,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     teardownTimeout: 20_000,
