@@ -139,6 +139,32 @@ test('a record in quarantine is shown, and replayed by asking upstream anew', { 
   expect(await checked('quarantine list')).toEqual([])
 })
 
+test('what was imported is pushed by the next sync; what upstream refuses is replayed', { timeout }, async () => {
+  const file = join(world.folder, 'tags.csv')
+  const who = 'SampleProfile-traveller-1'
+  await writeFile(file, `externalId,type,name,source,startDateTime\n${who},event,coffee,diary,2026-01-02T08:00:00Z\n`)
+  const [imported] = await checked('import', 'tags', file)
+  const [pushed] = await checked('sync', '--profile', who)
+  await world.query(`with lost as (update vitalsync.outbox set state = 'refused', body = '{}' returning *)
+    insert into vitalsync.quarantine (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
+    select profile_id, stream, 'push', digest, '[0]', 'refused', body, now(), now() from lost`)
+  const [replayed] = await checked('quarantine replay', '--way', 'push')
+  const waiting = await world.query(`select state from vitalsync.outbox`)
+  await world.query('delete from vitalsync.outbox')
+
+  expect(imported).toMatchObject({ kind: 'tags', accepted: 1, rejected: 0 })
+  expect(pushed).toMatchObject({ itemsPushed: 1, failed: 0 })
+  expect(replayed).toEqual({ pushed: 1, reread: 0 })
+  expect(waiting).toEqual([{ state: 'waiting' }])
+})
+
+test('an export says what it wrote', { timeout }, async () => {
+  const output = join(world.folder, 'scores.csv')
+  const [exported] = await checked('export', '--stream', 'scores', '--format', 'csv', '--output', output)
+
+  expect(exported).toMatchObject({ format: 'csv', output, since: null })
+})
+
 test('explain tells where a score comes from', { timeout }, async () => {
   const [score] = await world.query(`select external_id, local_date::text as day from warehouse.scores
     where type = 'activity' order by score_date_time limit 1`)
