@@ -3,7 +3,7 @@ import { loadEnvironment, readConfig } from '../config/env.ts'
 import { createProgram } from './cli/program.ts'
 import { exitCodes } from './cli/rim.ts'
 import { createTerminal } from './commands/terminal.ts'
-import { EngineUnreachable, Problem, UsageProblem } from './errors.ts'
+import { EngineUnreachable, Problem, RetryLater, Unanswered, UsageProblem } from './errors.ts'
 import { createLog } from './log.ts'
 
 /** Arguments → command → exit code. */
@@ -19,6 +19,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 // A reader that has seen enough (`vitalsync … | head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+
+/** Upstream, too, is an engine: that it gave no answer, or asks to come back later, is not the command's failure. */
+const unreachable = [EngineUnreachable, Unanswered, RetryLater]
 
 const program = createProgram({
   context(options) {
@@ -48,7 +51,7 @@ function failed(error: unknown): number {
   if (error instanceof Problem) {
     process.stderr.write(`vitalsync: ${error.message}\n${error.hint ? `  → ${error.hint}\n` : ''}`)
     if (error instanceof UsageProblem) return exitCodes.usage
-    return error instanceof EngineUnreachable ? exitCodes.unreachable : exitCodes.failures
+    return unreachable.some((kind) => error instanceof kind) ? exitCodes.unreachable : exitCodes.failures
   }
   if (stop.signal.aborted) {
     process.stderr.write('vitalsync: stopped before its end\n')

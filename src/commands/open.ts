@@ -1,3 +1,6 @@
+import { EngineUnreachable } from '../errors.ts'
+import type { QueueEngine } from '../queue/engine.ts'
+import { createEnqueuer } from '../queue/enqueue.ts'
 import type { Pool } from '../warehouse/pool.ts'
 import { type Closing, openClosing } from './closing.ts'
 import { type CommandContext, type Engines, joinEngines, joinWarehouse } from './engines.ts'
@@ -15,6 +18,18 @@ export async function withWarehouse<T>(
   } finally {
     await closing.close()
   }
+}
+
+/** A command does not wait for a queue that is not there, as a worker does. */
+export async function requireQueue(engine: QueueEngine): Promise<void> {
+  await createEnqueuer(engine)
+    .backlog('manual')
+    .catch((cause: Error) => {
+      throw new EngineUnreachable(`reach the queue: ${cause.message}`, {
+        hint: 'Check QUEUE_URL and that the server is running; `vitalsync doctor` tries every connection.',
+        cause,
+      })
+    })
 }
 
 export type Opened = Engines & {
@@ -36,6 +51,7 @@ export async function withPipeline<T>(context: CommandContext, work: (opened: Op
     const { config, log } = context
     const pipeline = await openPipeline({ config, addresses: engines.addresses, log, onSkewed: fail })
     closing.add(pipeline, 'pipeline')
+    await requireQueue(pipeline.engine)
     return await work({
       ...engines,
       pipeline,

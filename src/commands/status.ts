@@ -6,7 +6,7 @@ import type { Pool } from '../warehouse/pool.ts'
 import { openReports } from '../warehouse/reports.ts'
 import { SECOND } from '../window.ts'
 import type { CommandContext } from './engines.ts'
-import { withWarehouse } from './open.ts'
+import { requireQueue, withWarehouse } from './open.ts'
 import { openBoard } from './pipeline.ts'
 import { minute, runsTable } from './runs.ts'
 import { duration, number, table } from './terminal.ts'
@@ -20,6 +20,7 @@ export async function status(context: CommandContext): Promise<number> {
   const { terminal } = context
   const found = await withWarehouse(context, async (pool, { queueUrl, closing }) => {
     const engine = closing.add(await openQueueEngine(queueUrl), 'queue')
+    await requireQueue(engine)
     return read(
       { pool, engine, board: closing.add(openBoard(engine, pool, queueUrl), 'budget') },
       context.config.budget,

@@ -205,6 +205,8 @@ test('each kind of trouble has its exit code and a message without a stack', { t
     { words: ['failures', 'retry'], env: {}, code: 2, says: /--all/ },
     { words: ['runs'], env: { DATABASE_URL: 'postgres://localhost:1/x' }, code: 3, says: /doctor/ },
     { words: ['status'], env: { QUEUE_URL: 'postgres://localhost:1/x' }, code: 3, says: /QUEUE_URL/ },
+    { words: ['status'], env: { QUEUE_URL: 'redis://localhost:1' }, code: 3, says: /QUEUE_URL/ },
+    { words: ['profiles', 'discover'], env: { UPSTREAM_URL: 'http://localhost:1' }, code: 3, says: /UPSTREAM_URL/ },
     { words: ['sync'], env: { TOKEN_KEY: '' }, code: 2, says: /TOKEN_KEY/ },
   ]
   for (const { words, env, code, says } of cases) {

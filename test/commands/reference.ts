@@ -34,7 +34,7 @@ themselves; a test holds it against them.
 | 0 | done |
 | 1 | finished with failures, or stopped before the end |
 | 2 | usage or configuration is wrong |
-| 3 | an engine (Postgres, the queue) could not be reached |
+| 3 | an engine (Postgres, the queue, the Profile Service) could not be reached |
 
 - **Where a command works.** On \`DATABASE_URL\`, \`QUEUE_URL\` and \`UPSTREAM_URL\` where they are set. Without them it joins
   the engines that \`vitalsync up\` runs in the data folder (\`VITALSYNC_DATA\`), and starts them for its own time where nothing
