@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
 import { jsonSchemas } from '../../src/commands/json.ts'
+import { joinLocalEngines } from '../../src/engines/local.ts'
 import { type Program, processesNaming, startProgram } from '../support/program.ts'
 
 const timeout = 180_000
@@ -58,4 +59,18 @@ test('commands on their own start the engines, share them with each other, and l
   expect(JSON.parse(listed.stdout)).toMatchObject({ externalId: 'ada', state: 'new' })
   expect(await processesNaming(folder)).toEqual([])
   expect(await readdir(folder)).not.toContain('lock')
+})
+
+test('who started the engines waits for those who joined before stopping them', { timeout }, async ({
+  start,
+  folder,
+}) => {
+  const host = await joinLocalEngines(folder)
+  const guest = start('sync')
+  await guest.said(/derives scores/)
+  const closed = host.close()
+  const ended = await guest.ended
+  await closed
+
+  expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('working')])
 })
