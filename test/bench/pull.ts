@@ -14,6 +14,7 @@ import {
   spreadOf,
 } from './measure.ts'
 import { runNaive } from './naive.ts'
+import { writeBars } from './plot.ts'
 import { fillWarehouse, openSubject, people } from './subject.ts'
 import { type FastUpstream, startFastUpstream } from './upstream.ts'
 
@@ -34,12 +35,20 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
     })
     for (const [name, values] of [...figures, ...world.reread])
       say(`  ${name.padEnd(28)} ${spreadOf(values)} records/s`)
+    if (!quick) await draw(figures)
     return measuresOf(new Map([...figures, ...world.reread]), world.written)
   } finally {
     await upstream.close()
     await engines.close()
   }
 }
+
+const draw = (figures: ReadonlyMap<string, readonly number[]>) =>
+  writeBars('pull.svg', {
+    title: 'Cold pull, medians of alternating rounds',
+    unit: 'records/s',
+    bars: [...figures].map(([label, values]) => ({ label, value: median(values) })),
+  })
 
 type World = {
   engines: Engines
