@@ -207,6 +207,9 @@ async function stopOrphan(dataFolder: string): Promise<void> {
   const text = await readFile(join(dataFolder, 'postmaster.pid'), 'utf8').catch(() => '')
   const pid = Number(text.split('\n')[0])
   if (!Number.isInteger(pid) || pid <= 1) return
+  // Dead, but not yet taken note of by its parent: Postgres would take it for alive and refuse to start.
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  if (/\) [ZX] /.test(status)) return rm(join(dataFolder, 'postmaster.pid'), { force: true })
   const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
   const isOurs =
     commandLine === undefined ? isAlive(pid) && process.platform !== 'linux' : commandLine.includes(dataFolder)
