@@ -2,7 +2,7 @@ import { link, mkdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { UsageProblem } from '../errors.ts'
-import { isAlive } from './postgres.ts'
+import { isAlive } from './alive.ts'
 
 const TRIES = 200
 const PAUSE_MS = 25

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { EngineUnreachable, Problem, UsageProblem } from '../errors.ts'
+import { isAlive } from './alive.ts'
 import { choosePlace, exists, findBinaries, type Place, writeOnce } from './postgres-files.ts'
 
 export type EmbeddedPostgres = {
@@ -204,28 +205,19 @@ function cannotStart(said: string): Problem {
 
 /** A server that outlived a killed parent is stopped in good order, so that its folder can be used again. */
 async function stopOrphan(dataFolder: string): Promise<void> {
-  const text = await readFile(join(dataFolder, 'postmaster.pid'), 'utf8').catch(() => '')
+  const file = join(dataFolder, 'postmaster.pid')
+  const text = await readFile(file, 'utf8').catch(() => '')
   const pid = Number(text.split('\n')[0])
   if (!Number.isInteger(pid) || pid <= 1) return
-  // Dead, but not yet taken note of by its parent: Postgres would take it for alive and refuse to start.
-  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  if (/\) [ZX] /.test(status)) return rm(join(dataFolder, 'postmaster.pid'), { force: true })
+  // Postgres takes a server that ended but is not buried yet for alive. Its parent's number it knows to be none; the
+  // rest of the file stays, by which it sees whether sessions of the dead one still use the data.
+  if (!isAlive(pid)) return writeFile(file, text.replace(/^\d+/, String(process.pid)))
   const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
-  const isOurs =
-    commandLine === undefined ? isAlive(pid) && process.platform !== 'linux' : commandLine.includes(dataFolder)
+  const isOurs = commandLine === undefined ? process.platform !== 'linux' : commandLine.includes(dataFolder)
   if (!isOurs) return
   process.kill(pid, 'SIGINT')
   for (const deadlineAt = Date.now() + STOP_TIMEOUT_MS; Date.now() < deadlineAt && isAlive(pid); ) {
     await new Promise((resolve) => setTimeout(resolve, 25))
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

@@ -1,6 +1,6 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isAlive } from './postgres.ts'
+import { isAlive } from './alive.ts'
 
 /** What `up` tells other commands on this machine, so that they can work beside it without any address being set. */
 export type Running = {
