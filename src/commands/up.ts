@@ -4,6 +4,7 @@ import { type Running, writeRunning } from '../engines/running.ts'
 import { Problem } from '../errors.ts'
 import type { Sandbox } from '../service/sandbox/sandbox.ts'
 import type { Run } from '../warehouse/runs.ts'
+import { aborted } from './aborted.ts'
 import { type Closing, openClosing } from './closing.ts'
 import { type CommandContext, type Engines, startEngines } from './engines.ts'
 import { followRun } from './follow.ts'
@@ -98,13 +99,6 @@ async function untilDerived(sandbox: Sandbox, { terminal, signal }: UpOptions): 
   terminal.progressEnd()
   signal.throwIfAborted()
   if (most > 0) terminal.say('  ✓ Scores are derived from their logs')
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 async function printLoaded(pipeline: Pipeline, run: Run, terminal: Terminal): Promise<void> {

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config/env.ts'
 import type { Log } from '../log.ts'
+import { aborted } from './aborted.ts'
 import { openClosing } from './closing.ts'
 import { isIdle } from './follow.ts'
 import { addressesOf, openPipeline } from './pipeline.ts'
@@ -59,11 +60,7 @@ export async function runSchedule({ config, log, signal }: Omit<WorkerOptions, '
     const scheduler = closing.add(await startTicks(pipeline, config, log), 'schedule')
     for (const { name, at } of scheduler.next())
       log.info({ schedule: name, next: at?.toISOString() }, 'schedule is ready')
-    const stopped = AbortSignal.any([signal, stop.signal])
-    await new Promise<void>((resolve) => {
-      if (stopped.aborted) resolve()
-      stopped.addEventListener('abort', () => resolve(), { once: true })
-    })
+    await aborted(AbortSignal.any([signal, stop.signal]))
     if (stop.signal.aborted) throw stop.signal.reason
     return 0
   } finally {
