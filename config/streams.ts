@@ -1,8 +1,19 @@
+import { archetypeReadingSchema } from '../src/contract/archetype.ts'
+import { biomarkerReadingSchema } from '../src/contract/biomarker.ts'
+import { comparisonReadingSchema } from '../src/contract/comparison.ts'
+import { demographicReadingSchema } from '../src/contract/demographic.ts'
+import { deviceInformationReadingSchema } from '../src/contract/device-information.ts'
+import { operations } from '../src/contract/operations.ts'
+import { quickChecks } from '../src/contract/quick-check.ts'
+import { scoreReadingSchema } from '../src/contract/score.ts'
+import { tagReadingSchema } from '../src/contract/tag.ts'
+import { trendReadingSchema } from '../src/contract/trend.ts'
 import type { PulledStream } from '../src/stream.ts'
-import { DAY, HOUR } from '../src/window.ts'
+import { DAY, HOUR, type Window } from '../src/window.ts'
 
 /**
- * The catalogue of streams that are pulled. A new stream is one entry here, one table in a migration and one fixture.
+ * The catalogue of streams that are pulled. A new stream is one entry here, one table and its view in a migration, and
+ * one fixture: nothing else names the streams. `test/promises/a-new-stream.test.ts` adds one.
  *
  * Windows are as long as an answer stays small. Settle times are how long upstream goes on revising a day by itself,
  * for logs that reach it late by ways other than ours: phones that were off, watches that were not near their phone.
@@ -19,6 +30,8 @@ const byWeek = {
   demographics: { beforeMs: 60 * DAY, afterMs: 0 },
 }
 
+const byWindow = ({ startAt, endAt }: Window) => ({ startDateTime: startAt, endDateTime: endAt })
+
 const instant = (name: string, from: string) => ({ name, type: 'instant', from: [from], key: true }) as const
 const key = (name: string, absent?: string) =>
   ({ name, type: 'text', from: [name], key: true, ...(absent === undefined ? {} : { absent }) }) as const
@@ -31,6 +44,10 @@ export const streams = [
   {
     name: 'scores',
     kind: 'windowed',
+    operation: operations.scoresOf,
+    query: byWindow,
+    schema: scoreReadingSchema,
+    quickCheck: quickChecks.scores,
     table: 'scores',
     windowMs: 30 * DAY,
     settleMs: STILL_REVISED,
@@ -47,6 +64,10 @@ export const streams = [
   {
     name: 'biomarkers',
     kind: 'windowed',
+    operation: operations.biomarkersOf,
+    query: byWindow,
+    schema: biomarkerReadingSchema,
+    quickCheck: quickChecks.biomarkers,
     table: 'biomarkers',
     windowMs: 30 * DAY,
     settleMs: STILL_REVISED,
@@ -68,6 +89,10 @@ export const streams = [
   {
     name: 'archetypes',
     kind: 'windowed',
+    operation: operations.archetypesOf,
+    query: byWindow,
+    schema: archetypeReadingSchema,
+    quickCheck: quickChecks.archetypes,
     table: 'archetypes',
     windowMs: 92 * DAY,
     settleMs: STILL_REVISED,
@@ -87,6 +112,10 @@ export const streams = [
   {
     name: 'trends',
     kind: 'windowed',
+    operation: operations.trendsOf,
+    query: byWindow,
+    schema: trendReadingSchema,
+    quickCheck: quickChecks.trends,
     table: 'trends',
     windowMs: 92 * DAY,
     settleMs: STILL_REVISED,
@@ -107,6 +136,10 @@ export const streams = [
   {
     name: 'comparisons',
     kind: 'windowed',
+    operation: operations.comparisonsOf,
+    query: byWindow,
+    schema: comparisonReadingSchema,
+    quickCheck: quickChecks.comparisons,
     table: 'comparisons',
     windowMs: 30 * DAY,
     settleMs: STILL_REVISED,
@@ -127,6 +160,10 @@ export const streams = [
   {
     name: 'tags',
     kind: 'windowed',
+    operation: operations.tagsOf,
+    query: byWindow,
+    schema: tagReadingSchema,
+    quickCheck: quickChecks.tags,
     table: 'tags',
     windowMs: 92 * DAY,
     settleMs: STILL_REVISED,
@@ -146,6 +183,8 @@ export const streams = [
   {
     name: 'demographics',
     kind: 'snapshot',
+    operation: operations.demographic,
+    schema: demographicReadingSchema,
     table: 'demographics',
     windowMs: Number.MAX_SAFE_INTEGER,
     settleMs: 0,
@@ -155,6 +194,8 @@ export const streams = [
   {
     name: 'device-information',
     kind: 'snapshot',
+    operation: operations.deviceInformation,
+    schema: deviceInformationReadingSchema,
     table: 'device_information',
     windowMs: Number.MAX_SAFE_INTEGER,
     settleMs: 0,

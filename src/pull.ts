@@ -65,7 +65,7 @@ async function readAndStore(
   { upstream, writer, lane, signal }: Pulling,
 ): Promise<Stored> {
   const target = { profileId, externalId, window: windowOf(window.from, window.to) }
-  const reading = await upstream.read(stream.name, target, { lane, signal })
+  const reading = await upstream.read(stream, target, { lane, signal })
   return writer.store({
     stream,
     profileId,

@@ -1,3 +1,8 @@
+import type { z } from 'zod'
+import type { Operation } from './contract/operations.ts'
+import type { QuickCheck } from './contract/quick-check.ts'
+import type { Window } from './window.ts'
+
 /** What a stream is. The streams there are stand in `config/streams.ts`. */
 
 export type Column = {
@@ -12,20 +17,18 @@ export type Column = {
   readonly absent?: string
 }
 
-export type StreamName =
-  | 'scores'
-  | 'biomarkers'
-  | 'archetypes'
-  | 'trends'
-  | 'comparisons'
-  | 'tags'
-  | 'demographics'
-  | 'device-information'
-
 export type PulledStream = {
-  readonly name: StreamName
+  readonly name: string
   /** `windowed`: a list, asked for by window. `snapshot`: one object, as it is now. */
   readonly kind: 'windowed' | 'snapshot'
+  /** Where it is read, and by whose token: the account's with the externalId in the path, or the profile's own. */
+  readonly operation: Operation
+  /** How a window is asked for. Absent in snapshots. */
+  readonly query?: (window: Window) => Readonly<Record<string, string>>
+  /** What a record must be. One that is not goes to quarantine. */
+  readonly schema: z.ZodType
+  /** Waves through what the schema surely accepts, at a fifth of its cost; without it every record is held against it. */
+  readonly quickCheck?: QuickCheck
   readonly table: string
   /** The longest window one request asks for. */
   readonly windowMs: number

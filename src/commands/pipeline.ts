@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config/env.ts'
-import { streams } from '../../config/streams.ts'
+import { streams as catalogue } from '../../config/streams.ts'
 import { backfillProfile } from '../../jobs/backfill-profile.ts'
 import { discoverProfiles } from '../../jobs/discover-profiles.ts'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
@@ -16,6 +16,7 @@ import { openPostgresBoard } from '../queue/budget-postgres.ts'
 import { openRedisBoard } from '../queue/budget-redis.ts'
 import { connectRedis, openQueueEngine, type QueueEngine } from '../queue/engine.ts'
 import { createEnqueuer, type Enqueuer } from '../queue/enqueue.ts'
+import type { PulledStream } from '../stream.ts'
 import { openUpstream, type Upstream } from '../upstream/client.ts'
 import { openGate } from '../upstream/gate.ts'
 import { type DatabaseClock, startDatabaseClock } from '../warehouse/clock.ts'
@@ -54,7 +55,14 @@ export type Pipeline = {
   close(): Promise<void>
 }
 
-export type PipelineOptions = { config: Config; addresses: Addresses; log: Log; onSkewed(error: Error): void }
+export type PipelineOptions = {
+  config: Config
+  addresses: Addresses
+  log: Log
+  /** What is pulled; the catalogue when absent. */
+  streams?: readonly PulledStream[]
+  onSkewed(error: Error): void
+}
 
 export function addressesOf(config: Config): Addresses {
   const { databaseUrl, upstream, tokenKey } = config
@@ -67,7 +75,8 @@ export function addressesOf(config: Config): Addresses {
   return { databaseUrl, queueUrl: config.queueUrl ?? databaseUrl, upstream, tokenKey }
 }
 
-export async function openPipeline({ config, addresses, log, onSkewed }: PipelineOptions): Promise<Pipeline> {
+export async function openPipeline(options: PipelineOptions): Promise<Pipeline> {
+  const { config, addresses, log, onSkewed, streams = catalogue } = options
   const pool = openPool({ databaseUrl: addresses.databaseUrl, connectionsMax: 16, name: 'vitalsync' })
   const clock = await startDatabaseClock(pool, { log, onSkewed })
   const engine = await openQueueEngine(addresses.queueUrl)

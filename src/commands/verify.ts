@@ -41,7 +41,7 @@ async function measure({ pipeline, signal }: Opened, options: VerifyOptions) {
       const cut = cutToOne(window)
       const { profileId, externalId, stream } = window
       const target = { profileId, externalId, window: windowOf(cut.from, cut.to) }
-      const reading = await pipeline.upstream.read(stream.name, target, { lane: 'manual', signal })
+      const reading = await pipeline.upstream.read(stream, target, { lane: 'manual', signal })
       const found = await compareWindow(pipeline.pool, cut, reading.records)
       const records = found.missingHere + found.differing + found.missingUpstream
       sums.windows += 1

@@ -2,13 +2,14 @@
 export type Caller = 'anyone' | 'app' | 'account' | 'profile'
 
 export type Operation = {
+  /** By which logs, metrics and messages know it. */
+  readonly name: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: `/api/v1/${string}`
   readonly caller: Caller
 }
 
-/** The 28 operations of the interface: the one list that the service, the client and the documents go by. */
-export const operations = {
+const byName = {
   accountToken: { method: 'POST', path: '/api/v1/oauth/account/token', caller: 'anyone' },
   register: { method: 'POST', path: '/api/v1/oauth/profile/register', caller: 'account' },
   registerByApp: { method: 'POST', path: '/api/v1/oauth/profile/register/appId', caller: 'app' },
@@ -37,6 +38,11 @@ export const operations = {
   updateDemographic: { method: 'PATCH', path: '/api/v1/profile/demographic', caller: 'profile' },
   deviceInformation: { method: 'GET', path: '/api/v1/profile/deviceInformation', caller: 'profile' },
   updateDeviceInformation: { method: 'PUT', path: '/api/v1/profile/deviceInformation', caller: 'profile' },
-} as const satisfies Record<string, Operation>
+} as const satisfies Record<string, Omit<Operation, 'name'>>
 
-export type OperationName = keyof typeof operations
+export type OperationName = keyof typeof byName
+
+/** The 28 operations of the interface: the one list that the service, the client and the documents go by. */
+export const operations = Object.fromEntries(
+  Object.entries(byName).map(([name, operation]) => [name, { name, ...operation }]),
+) as { readonly [Name in OperationName]: (typeof byName)[Name] & { readonly name: Name } } // what entries forget

@@ -6,7 +6,7 @@ import {
   profileTokenReadingSchema,
 } from '../contract/auth.ts'
 import { type UploadReading, uploadReadingSchema } from '../contract/data-log.ts'
-import type { OperationName } from '../contract/operations.ts'
+import { type Operation, operations } from '../contract/operations.ts'
 import {
   type ProfilePageReading,
   type ProfileReading,
@@ -14,21 +14,19 @@ import {
   profileReadingSchema,
 } from '../contract/profile.ts'
 import { Rejected } from '../errors.ts'
+import type { PulledStream } from '../stream.ts'
 import type { Authorized } from './authorized.ts'
 import { BATCH_BYTES_MAX, ITEMS_PER_BATCH_MAX, textOf } from './batches.ts'
-import { type Caller, Refusal } from './call.ts'
-import type { CallOptions, Credentials, Item, ProfileName, Reading } from './client.ts'
+import { type Answered, type Caller, Refusal } from './call.ts'
+import type { CallOptions, Credentials, Item, ProfileName, Reading, ReadTarget } from './client.ts'
 import { answerOf, listOf } from './interpret.ts'
-import { type ListQuery, queryOf } from './query.ts'
+import { queryOf } from './query.ts'
 import { Gathering, readingOf } from './reading.ts'
-import { type StreamName, streams, type WindowedStream } from './streams.ts'
 
-type ReadOf = (profile: ProfileName, query: ListQuery, options: CallOptions) => Promise<Reading>
-type ReadOne = (profile: ProfileName, options: CallOptions) => Promise<Reading>
 type Write = (profile: ProfileName, item: Item, options: CallOptions) => Promise<unknown>
 type WriteList = (profile: ProfileName, items: readonly Item[], options: CallOptions) => Promise<readonly unknown[]>
 
-/** The 28 operations, each by the name it has in the contract. Those that end in `Of` use the account's token. */
+/** The operations of the interface, each by the name it has in the contract; those that read a stream are one, `read`. */
 export type Api = {
   accountToken(options: CallOptions): Promise<AccountTokenReading>
   register(externalId: string, options: CallOptions): Promise<ProfileTokenReading>
@@ -51,12 +49,12 @@ export type Api = {
   uploadLogs(profile: ProfileName, items: readonly Item[], options: CallOptions): Promise<UploadReading>
   uploadTags: WriteList
   uploadTagsOf: WriteList
-  demographic: ReadOne
   replaceDemographic: Write
   updateDemographic: Write
-  deviceInformation: ReadOne
   updateDeviceInformation: Write
-} & Record<WindowedStream | `${WindowedStream}Of`, ReadOf>
+  /** Asks as the stream's row of the catalogue says. */
+  read(stream: PulledStream, target: ReadTarget, options: CallOptions): Promise<Reading>
+}
 
 export function createApi(parts: { caller: Caller; authorized: Authorized; credentials: Credentials }): Api {
   const caller = withoutRenewal(parts.caller)
@@ -70,7 +68,7 @@ function withoutRenewal(caller: Caller): Caller {
   return (call) =>
     caller(call).catch((error: unknown) => {
       if (!(error instanceof Refusal)) throw error
-      throw new Rejected(`call ${call.operation}: upstream refuses (status 401)`, { status: 401 })
+      throw new Rejected(`call ${call.operation.name}: upstream refuses (status 401)`, { status: 401 })
     })
 }
 
@@ -80,14 +78,19 @@ function authentication({ caller, authorized, credentials }: Parts) {
   return {
     accountToken: (options: CallOptions) =>
       caller({
-        operation: 'accountToken',
+        operation: operations.accountToken,
         ...options,
         body: JSON.stringify({ clientId, clientSecret }),
         secrets: [clientSecret, clientId],
         interpret: answerOf(accountTokenReadingSchema),
       }),
     register: (externalId: string, options: CallOptions) =>
-      authorized.asAccount({ operation: 'register', ...options, body: JSON.stringify({ externalId }), interpret }),
+      authorized.asAccount({
+        operation: operations.register,
+        ...options,
+        body: JSON.stringify({ externalId }),
+        interpret,
+      }),
     async registerByApp(externalId: string, options: CallOptions) {
       if (appId === undefined || appSecret === undefined) {
         throw new Rejected('call registerByApp: no app credentials', {
@@ -96,7 +99,7 @@ function authentication({ caller, authorized, credentials }: Parts) {
         })
       }
       return caller({
-        operation: 'registerByApp',
+        operation: operations.registerByApp,
         ...options,
         identity: ['AppId', appId, 'AppSecret', appSecret],
         body: JSON.stringify({ externalId }),
@@ -106,7 +109,7 @@ function authentication({ caller, authorized, credentials }: Parts) {
     },
     profileToken: (wanted: { externalId: string } & Partial<ProfileTokenInput>, options: CallOptions) =>
       authorized.asAccount({
-        operation: 'profileToken',
+        operation: operations.profileToken,
         ...options,
         externalId: wanted.externalId,
         body: JSON.stringify(wanted),
@@ -117,7 +120,7 @@ function authentication({ caller, authorized, credentials }: Parts) {
       options: CallOptions,
     ) =>
       caller({
-        operation: 'refreshToken',
+        operation: operations.refreshToken,
         ...options,
         identity: ['authorization', `profile ${profileToken}`],
         body: JSON.stringify({ refreshToken }),
@@ -130,10 +133,15 @@ function authentication({ caller, authorized, credentials }: Parts) {
 function profiles({ authorized }: Parts) {
   return {
     profile: (externalId: string, options: CallOptions) =>
-      authorized.asAccount({ operation: 'profile', externalId, ...options, interpret: answerOf(profileReadingSchema) }),
+      authorized.asAccount({
+        operation: operations.profile,
+        externalId,
+        ...options,
+        interpret: answerOf(profileReadingSchema),
+      }),
     searchProfiles: (query: Parameters<Api['searchProfiles']>[0], options: CallOptions) =>
       authorized.asAccount({
-        operation: 'searchProfiles',
+        operation: operations.searchProfiles,
         query: queryOf(query),
         externalId: query.searchParameter,
         ...options,
@@ -141,7 +149,7 @@ function profiles({ authorized }: Parts) {
       }),
     deleteProfiles: (externalIds: readonly string[], options: CallOptions) =>
       authorized.asAccount<void>({
-        operation: 'deleteProfiles',
+        operation: operations.deleteProfiles,
         ...options,
         body: JSON.stringify({ externalIds }),
         interpret: () => undefined,
@@ -150,72 +158,56 @@ function profiles({ authorized }: Parts) {
 }
 
 function readings({ authorized }: Parts) {
-  const reading = (stream: StreamName) => ({
-    stream: (status: number) => (status === 200 ? new Gathering(stream) : undefined),
-    interpret: (answered: Parameters<typeof readingOf>[1]) => readingOf(stream, answered),
-  })
-  const own = (stream: WindowedStream): ReadOf => {
-    return (profile, query, options) =>
-      authorized.asProfile(profile, {
-        operation: streams[stream].own,
-        query: queryOf(query),
-        ...options,
-        ...reading(stream),
-      })
-  }
-  const of = (stream: WindowedStream): ReadOf => {
-    const { operation } = streams[stream]
-    return ({ externalId }, query, options) =>
-      authorized.asAccount({ operation, externalId, query: queryOf(query), ...options, ...reading(stream) })
-  }
-  const one = (stream: 'demographics' | 'device-information'): ReadOne => {
-    return (profile, options) =>
-      authorized.asProfile(profile, { operation: streams[stream].own, ...options, ...reading(stream) })
-  }
   return {
-    scores: own('scores'),
-    scoresOf: of('scores'),
-    biomarkers: own('biomarkers'),
-    biomarkersOf: of('biomarkers'),
-    archetypes: own('archetypes'),
-    archetypesOf: of('archetypes'),
-    trends: own('trends'),
-    trendsOf: of('trends'),
-    comparisons: own('comparisons'),
-    comparisonsOf: of('comparisons'),
-    tags: own('tags'),
-    tagsOf: of('tags'),
-    demographic: one('demographics'),
-    deviceInformation: one('device-information'),
+    /** By whose token, is the operation's to say. */
+    read(stream: PulledStream, target: ReadTarget, options: CallOptions): Promise<Reading> {
+      const { operation, query } = stream
+      const { window } = target
+      const call = {
+        operation,
+        ...options,
+        query: window === undefined ? undefined : queryOf(query?.(window) ?? {}),
+        stream: (status: number) => (status === 200 ? new Gathering(stream) : undefined),
+        interpret: (answered: Answered) => readingOf(stream, answered),
+      }
+      return operation.caller === 'profile'
+        ? authorized.asProfile(target, call)
+        : authorized.asAccount({ ...call, externalId: target.externalId })
+    },
   }
 }
 
 function writings({ authorized }: Parts) {
-  const write = (operation: OperationName): Write => {
+  const write = (operation: Operation): Write => {
     return (profile, item, options) =>
       authorized.asProfile(profile, { operation, ...options, body: textOf(item), interpret: answerOf(undefined) })
   }
   return {
     uploadLogs: (profile: ProfileName, items: readonly Item[], options: CallOptions) =>
       authorized.asProfile(profile, {
-        operation: 'uploadLogs',
+        operation: operations.uploadLogs,
         ...options,
         body: batchOf(items),
         interpret: answerOf(uploadReadingSchema),
       }),
     uploadTags: (profile: ProfileName, items: readonly Item[], options: CallOptions) =>
-      authorized.asProfile(profile, { operation: 'uploadTags', ...options, body: batchOf(items), interpret: listOf }),
+      authorized.asProfile(profile, {
+        operation: operations.uploadTags,
+        ...options,
+        body: batchOf(items),
+        interpret: listOf,
+      }),
     uploadTagsOf: ({ externalId }: ProfileName, items: readonly Item[], options: CallOptions) =>
       authorized.asAccount({
-        operation: 'uploadTagsOf',
+        operation: operations.uploadTagsOf,
         externalId,
         ...options,
         body: batchOf(items),
         interpret: listOf,
       }),
-    replaceDemographic: write('replaceDemographic'),
-    updateDemographic: write('updateDemographic'),
-    updateDeviceInformation: write('updateDeviceInformation'),
+    replaceDemographic: write(operations.replaceDemographic),
+    updateDemographic: write(operations.updateDemographic),
+    updateDeviceInformation: write(operations.updateDeviceInformation),
   }
 }
 

@@ -1,3 +1,4 @@
+import { operations } from '../contract/operations.ts'
 import { NotThere, Rejected, RetryLater, Unanswered } from '../errors.ts'
 import type { Token, TokenName } from '../tokens.ts'
 import { MINUTE, SECOND } from '../window.ts'
@@ -76,7 +77,7 @@ export function createAuthorized(parts: {
         if (judgement === 'alive') throw refusedHere(call, signing.scheme)
       }
     }
-    throw new RetryLater(`call ${call.operation}: upstream refuses one new token after the other`, {
+    throw new RetryLater(`call ${call.operation.name}: upstream refuses one new token after the other`, {
       waitMs: 10 * SECOND,
     })
   }
@@ -100,7 +101,11 @@ export function createAuthorized(parts: {
 
   /** The smallest question that the account token alone answers. */
   async function isTakenElsewhere(token: Token): Promise<boolean> {
-    const question = { operation: 'searchProfiles', lane: 'nightly', query: '?currentPage=1&pageSize=1' } as const
+    const question = {
+      operation: operations.searchProfiles,
+      lane: 'nightly',
+      query: '?currentPage=1&pageSize=1',
+    } as const
     return send(accountSigning, token, { ...question, interpret: () => true }).catch((error: unknown) => {
       if (isRefused(error)) return false
       // Refused for another reason: upstream knew who was asking. What says nothing about the token says so itself.
@@ -129,7 +134,7 @@ function isRefused(error: unknown): boolean {
 
 /** Of a write, this must not read as a fault of what was sent: nothing of it was looked at. */
 function refusedHere(call: UnsignedCall<unknown>, scheme: string): Rejected | Unanswered {
-  const message = `call ${call.operation}: upstream refuses a new ${scheme} token for this profile (status 401)`
+  const message = `call ${call.operation.name}: upstream refuses a new ${scheme} token for this profile (status 401)`
   const hint = 'The account itself is not refused. Ask upstream what is wrong with this profile.'
   return call.body === undefined ? new Rejected(message, { status: 401, hint }) : new Unanswered(message, { hint })
 }

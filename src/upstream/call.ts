@@ -1,6 +1,6 @@
 import pRetry from 'p-retry'
 import type { Budget, Lane } from '../budget.ts'
-import { type OperationName, operations } from '../contract/operations.ts'
+import type { Operation } from '../contract/operations.ts'
 import { type Problem, Rejected, Unanswered } from '../errors.ts'
 import { type Intent, intentOf, WAIT_INSIDE_MAX_MS } from './intent.ts'
 import { isRepeatable, pathOf } from './operations.ts'
@@ -9,7 +9,7 @@ import type { Telemetry } from './telemetry.ts'
 import { type HttpAnswer, type TextSink, type Transport, TransportTrouble } from './transport.ts'
 
 export type Call<T> = {
-  readonly operation: OperationName
+  readonly operation: Operation
   readonly lane: Lane
   readonly signal?: AbortSignal | undefined
   readonly externalId?: string | undefined
@@ -121,7 +121,7 @@ async function attempt<T>(parts: CallParts, call: Call<T>): Promise<T> {
   let answer: HttpAnswer | TransportTrouble
   try {
     answer = await parts.transport.send({
-      method: operations[call.operation].method,
+      method: call.operation.method,
       path: parts.basePath + path + (call.query ?? ''),
       headers: headersOf(call),
       body: call.body,
@@ -166,8 +166,8 @@ function outcomeOf(answer: HttpAnswer | TransportTrouble, latencyMs: number, now
   return { latencyMs, overloaded, retryAfterMs: retryAfterMs(answer.retryAfter, httpDateMs(answer.date), nowMs) ?? 0 }
 }
 
-function unaddressable(operation: OperationName): Problem {
-  return new Rejected(`call ${operation}: this profile's name cannot stand in a path`, {
+function unaddressable({ name }: Operation): Problem {
+  return new Rejected(`call ${name}: this profile's name cannot stand in a path`, {
     status: 0,
     hint: 'It is empty, a dot, two dots, or not well-formed text.',
   })

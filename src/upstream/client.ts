@@ -3,20 +3,16 @@ import type { Budget, Lane } from '../budget.ts'
 import type { ProfileTokenReading } from '../contract/auth.ts'
 import { type ProfileReading, profileReadingSchema } from '../contract/profile.ts'
 import { Halted, NotThere, Rejected, Unanswered } from '../errors.ts'
+import type { PulledStream } from '../stream.ts'
 import type { NewToken, TokenShelf } from '../tokens.ts'
 import { SECOND, type Window } from '../window.ts'
 import { type Api, createApi } from './api.ts'
 import { createAuthorized } from './authorized.ts'
 import { createCaller } from './call.ts'
 import { eachPage } from './pages.ts'
-import { isSnapshot } from './reading.ts'
-import type { StreamName } from './streams.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 import { type ObtainRequest, TokenKeeper } from './token-keeper.ts'
 import { openTransport, type Transport, type TransportLimits, transportDefaults } from './transport.ts'
-
-export type { StreamName } from './streams.ts'
-export { snapshotStreams, windowedStreams } from './streams.ts'
 
 /** Our own id and upstream's name of a person. Only the request path ever carries the latter. */
 export type ProfileName = { readonly profileId: string; readonly externalId: string }
@@ -46,8 +42,8 @@ export type ReadTarget = ProfileName & { readonly window?: Window | undefined }
 export type Item = object | string
 
 export type Upstream = {
-  /** One reading of one stream. 204 and an empty list are readings without records. */
-  read(stream: StreamName, target: ReadTarget, options: CallOptions): Promise<Reading>
+  /** One reading of one stream, asked for as its row says. 204 and an empty list are readings without records. */
+  read(stream: PulledStream, target: ReadTarget, options: CallOptions): Promise<Reading>
 
   /** One request: at most 90 logs and 150 KB, see `cutBatches`. A bad log makes it `Rejected`, see `faultsByIndex`. */
   pushLogs(profile: ProfileName, items: readonly Item[], options: CallOptions): Promise<unknown>
@@ -70,7 +66,7 @@ export type Upstream = {
   /** Forgets the profile's token here. */
   forget(profileId: string): Promise<void>
 
-  /** The 28 operations one by one, for what the verbs above do not cover. */
+  /** The operations one by one, for what the verbs above do not cover. */
   readonly api: Api
 
   close(): Promise<void>
@@ -113,7 +109,7 @@ export function openUpstream(options: UpstreamOptions): Upstream {
   const api = createApi({ caller, authorized, credentials })
   return {
     api,
-    read: (stream, target, how) => read(api, { stream, target, how }),
+    read: api.read,
     pushLogs: api.uploadLogs,
     pushTags: api.uploadTagsOf,
     patchDemographics: api.updateDemographic,
@@ -144,15 +140,6 @@ function accountDigest(url: string, clientId: string): string {
     .update(`${new URL(url).origin}\n${clientId}`)
     .digest('hex')
     .slice(0, 32)
-}
-
-function read(api: Api, ask: { stream: StreamName; target: ReadTarget; how: CallOptions }): Promise<Reading> {
-  const { stream, target, how } = ask
-  if (isSnapshot(stream))
-    return stream === 'demographics' ? api.demographic(target, how) : api.deviceInformation(target, how)
-  const { window } = target
-  const query = window === undefined ? {} : { startDateTime: window.startAt, endDateTime: window.endAt }
-  return api[`${stream}Of`](target, query, how)
 }
 
 type Keeping = { api: Api; keeper: TokenKeeper; account: string; clock: () => number }

@@ -1,4 +1,4 @@
-import type { OperationName } from '../contract/operations.ts'
+import type { Operation } from '../contract/operations.ts'
 import { Halted, NotThere, type Problem, Rejected, RetryLater, Unanswered } from '../errors.ts'
 import { SECOND } from '../window.ts'
 import { isAboutProfile } from './operations.ts'
@@ -19,7 +19,7 @@ export type Intent =
 export type Trouble = HttpAnswer | TransportTrouble
 
 type Circumstances = {
-  readonly operation: OperationName
+  readonly operation: Operation
   /** What upstream may echo and nobody may read: the tokens, secrets and names of this request. */
   readonly secrets: readonly string[]
   readonly nowMs: number
@@ -35,7 +35,7 @@ export function intentOf(trouble: Trouble, circumstances: Circumstances): Intent
 }
 
 function ofCause({ kind, code, cause }: TransportTrouble, { operation }: Circumstances): Intent {
-  const did = `call ${operation}`
+  const did = `call ${operation.name}`
   switch (kind) {
     case 'unsent': {
       const hint = 'Check UPSTREAM_URL, and that the service is reachable from here.'
@@ -69,7 +69,7 @@ function ofCause({ kind, code, cause }: TransportTrouble, { operation }: Circums
 function ofStatus(answer: HttpAnswer, circumstances: Circumstances): Intent {
   const { operation, nowMs } = circumstances
   const { status } = answer
-  const did = `call ${operation}`
+  const did = `call ${operation.name}`
   const askedMs = retryAfterMs(answer.retryAfter, httpDateMs(answer.date), nowMs)
   if (status === 401) return { kind: 'renew' }
   if (status === 408 || status === 429 || status === 503) {
@@ -92,7 +92,7 @@ function ofStatus(answer: HttpAnswer, circumstances: Circumstances): Intent {
 }
 
 function refusal({ status, body }: HttpAnswer, { operation, secrets }: Circumstances): Problem {
-  const did = `call ${operation}`
+  const did = `call ${operation.name}`
   if (status === 404) return new NotThere(`${did}: not known upstream`)
   if (status === 410) {
     return isAboutProfile(operation)

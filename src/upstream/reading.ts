@@ -1,22 +1,19 @@
+import type { PulledStream } from '../stream.ts'
 import type { Answered } from './call.ts'
 import type { Fields, OddRecord, Reading, ReadRecord } from './client.ts'
-import { type QuickCheck, quickChecks } from './quick-check.ts'
 import { boundsOf, ListScanner } from './records.ts'
 import { httpDateMs } from './retry-after.ts'
-import { type SnapshotStream, type Stream, type StreamName, snapshotStreams, streams } from './streams.ts'
 import type { TextSink } from './transport.ts'
 
 /** Collects the records of one answer, whether it comes whole or piece by piece. */
 export class Gathering implements TextSink {
   readonly records: ReadRecord[] = []
   readonly odd: OddRecord[] = []
-  private readonly stream: Stream
-  private readonly quick: QuickCheck
+  private readonly stream: Pick<PulledStream, 'schema' | 'quickCheck'>
   private scanner: ListScanner | undefined
 
-  constructor(stream: StreamName) {
-    this.stream = streams[stream]
-    this.quick = quickChecks[stream]
+  constructor(stream: Pick<PulledStream, 'schema' | 'quickCheck'>) {
+    this.stream = stream
   }
 
   push(text: string): void {
@@ -58,7 +55,7 @@ export class Gathering implements TextSink {
       this.odd.push({ path: '', reason: 'not JSON', raw })
     } else if (!isFields(fields)) {
       this.odd.push({ path: '', reason: 'not an object', raw })
-    } else if (this.quick(fields)) {
+    } else if (this.stream.quickCheck?.(fields)) {
       this.records.push({ raw, fields })
     } else {
       this.takeSlowly(raw, fields)
@@ -81,7 +78,7 @@ function wordsOf(issue: { code?: string | undefined; message: string }): string 
 }
 
 /** Makes a reading of an answer. What is no list, or no object for a snapshot, is no reading: a SyntaxError. */
-export function readingOf(stream: StreamName, { answer, sentAtMs }: Answered): Reading {
+export function readingOf(stream: PulledStream, { answer, sentAtMs }: Answered): Reading {
   const serverMs = httpDateMs(answer.date)
   const gathering = answer.sink instanceof Gathering ? answer.sink : new Gathering(stream)
   gather(stream, gathering, answer.sink === undefined ? answer.body : undefined)
@@ -93,10 +90,10 @@ export function readingOf(stream: StreamName, { answer, sentAtMs }: Answered): R
   }
 }
 
-function gather(stream: StreamName, gathering: Gathering, whole: Buffer | undefined): void {
+function gather(stream: PulledStream, gathering: Gathering, whole: Buffer | undefined): void {
   if (whole === undefined) gathering.end()
   else if (isBlank(whole)) return
-  else if (isSnapshot(stream)) gatherOne(gathering, whole.toString('utf8').trim())
+  else if (stream.kind === 'snapshot') gatherOne(gathering, whole.toString('utf8').trim())
   else gathering.takeList(whole)
 }
 
@@ -104,10 +101,6 @@ function gatherOne(gathering: Gathering, raw: string): void {
   if (raw === '[]' || raw === 'null') return
   if (!isFields(parsed(raw))) throw new SyntaxError('it is no object')
   gathering.take(raw)
-}
-
-export function isSnapshot(stream: StreamName): stream is SnapshotStream {
-  return snapshotStreams.some((name) => name === stream)
 }
 
 /** 204, an empty body, and a body of white space are all the same: nothing there. */

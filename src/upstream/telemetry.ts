@@ -1,14 +1,14 @@
 import { type Attributes, metrics, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Lane } from '../budget.ts'
-import { type OperationName, operations } from '../contract/operations.ts'
+import type { Operation } from '../contract/operations.ts'
 
 export type Telemetry = {
-  start(operation: OperationName): Span
-  end(span: Span, ended: { operation: OperationName; result: number | string; latencyMs: number }): void
-  repeated(operation: OperationName): void
+  start(operation: Operation): Span
+  end(span: Span, ended: { operation: Operation; result: number | string; latencyMs: number }): void
+  repeated(operation: Operation): void
   renewed(kind: 'account' | 'profile', outcome: 'obtained' | 'adopted' | 'failed' | 'halted'): void
   odd(stream: string, count: number): void
-  waited(operation: OperationName, lane: Lane, gate: Promise<void>): Promise<void>
+  waited(operation: Operation, lane: Lane, gate: Promise<void>): Promise<void>
 }
 
 /**
@@ -27,7 +27,7 @@ export function createTelemetry(): Telemetry {
   const attributes = attributesByResult()
   return {
     start: (operation) =>
-      tracer.startSpan(operation, { kind: SpanKind.CLIENT, attributes: templates.get(operation) ?? {} }),
+      tracer.startSpan(operation.name, { kind: SpanKind.CLIENT, attributes: templateOf(operation) }),
     end(span, { operation, result, latencyMs }) {
       const known = attributes(operation, result)
       durations.record(latencyMs / 1000, known)
@@ -36,7 +36,7 @@ export function createTelemetry(): Telemetry {
       if (typeof result === 'string' || result >= 400) span.setStatus({ code: SpanStatusCode.ERROR })
       span.end()
     },
-    repeated: (operation) => repeats.add(1, { operation }),
+    repeated: (operation) => repeats.add(1, { operation: operation.name }),
     renewed: (kind, outcome) => renewals.add(1, { kind, outcome }),
     odd: (stream, count) => odds.add(count, { stream }),
     async waited(operation, lane, gate) {
@@ -44,23 +44,22 @@ export function createTelemetry(): Telemetry {
       try {
         await gate
       } finally {
-        waits.record((performance.now() - sinceMs) / 1000, { operation, lane })
+        waits.record((performance.now() - sinceMs) / 1000, { operation: operation.name, lane })
       }
     },
   }
 }
 
-const templates = new Map<string, Attributes>(
-  Object.entries(operations).map(([name, { method, path }]) => [
-    name,
-    { operation: name, 'http.request.method': method, 'url.template': path },
-  ]),
-)
+const templateOf = ({ name, method, path }: Operation): Attributes => ({
+  operation: name,
+  'http.request.method': method,
+  'url.template': path,
+})
 
 /** There are some hundred pairs at most; each is made once. */
-function attributesByResult(): (operation: OperationName, result: number | string) => Attributes {
+function attributesByResult(): (operation: Operation, result: number | string) => Attributes {
   const known = new Map<string, Attributes>()
-  return (operation, result) => {
+  return ({ name: operation }, result) => {
     const key = `${operation} ${result}`
     const found = known.get(key)
     if (found !== undefined) return found

@@ -9,6 +9,7 @@ import { openGate } from '../../src/upstream/gate.ts'
 import { createLocalBoard } from '../../src/upstream/local-board.ts'
 import { createMemoryShelf } from '../../src/upstream/memory-shelf.ts'
 import { openTransport, transportDefaults } from '../../src/upstream/transport.ts'
+import { scores } from '../support/streams.ts'
 import { type Measure, median, type RoundOptions, rounded } from './measure.ts'
 
 type Rate = { perSecond: number; cpuMicros: number }
@@ -57,7 +58,7 @@ async function compare(url: string, plan: Plan): Promise<Measure[]> {
   }
   const client = async () => {
     const { records } = await ours.upstream.read(
-      'scores',
+      scores,
       { profileId: '1', externalId: 'somebody', window },
       { lane: 'nightly' },
     )

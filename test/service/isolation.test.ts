@@ -59,7 +59,7 @@ const words: Record<string, (of: Owner) => unknown> = {
 
 type Route = { name: string; method: string; path: string; caller: string }
 
-const routes: Route[] = Object.entries(operations).map(([name, operation]) => ({ name, ...operation }))
+const routes: Route[] = Object.values(operations)
 const guarded = routes.filter((route) => route.caller !== 'anyone')
 
 /** Asks a route for what belongs to `of`, with whatever credentials. */

@@ -11,6 +11,7 @@ import { type Lane, lanes } from '../../src/budget.ts'
 import { addressesOf, openPipeline, type Pipeline } from '../../src/commands/pipeline.ts'
 import { produceRun, startWork, type Working } from '../../src/commands/work.ts'
 import { createLog } from '../../src/log.ts'
+import type { PulledStream } from '../../src/stream.ts'
 import type { Run } from '../../src/warehouse/runs.ts'
 import { DAY } from '../../src/window.ts'
 import { test as base } from './fixtures.ts'
@@ -59,9 +60,10 @@ export type LineOptions = {
   readonly queueUrl: string
   readonly upstream: { url: string; clientId?: string; clientSecret?: string }
   readonly settings?: Record<string, string>
+  readonly streams?: readonly PulledStream[] | undefined
 }
 
-export async function openLine({ warehouseUrl, queueUrl, upstream, settings }: LineOptions): Promise<Opened> {
+export async function openLine({ warehouseUrl, queueUrl, upstream, settings, streams }: LineOptions): Promise<Opened> {
   const environment = {
     DATABASE_URL: warehouseUrl,
     QUEUE_URL: queueUrl,
@@ -83,7 +85,13 @@ export async function openLine({ warehouseUrl, queueUrl, upstream, settings }: L
     },
   })
   const log = createLog({ level: 'debug', destination })
-  const pipeline = await openPipeline({ config, addresses: addressesOf(config), log, onSkewed: fail })
+  const pipeline = await openPipeline({
+    config,
+    addresses: addressesOf(config),
+    log,
+    onSkewed: fail,
+    ...(streams ? { streams } : {}),
+  })
   const workings: Working[] = []
   const rows: Line['rows'] = async (text, values) => (await pipeline.pool.query(text, values)).rows
   return {
@@ -147,7 +155,7 @@ async function wipe(queueUrl: string): Promise<void> {
 
 type Fixtures = {
   peer: Peer
-  open: (engine: Engine, settings?: Record<string, string>) => Promise<Line>
+  open: (engine: Engine, settings?: Record<string, string>, streams?: readonly PulledStream[]) => Promise<Line>
 }
 
 /** A pipeline with every part of it real, on a database of its own, beside a peer that the test holds in its hand. */
@@ -159,11 +167,11 @@ export const test = base.extend<Fixtures>({
   },
   open: async ({ warehouseUrl, peer, skip }, use) => {
     const opened: Opened[] = []
-    await use(async (engine, settings = {}) => {
+    await use(async (engine, settings = {}, streams = undefined) => {
       if (engine === 'redis' && inject('redisUrl') === '')
         skip('no Redis: none given, no Docker engine, no redis-server on the PATH')
       const queueUrl = engine === 'redis' ? await redisOfOurOwn() : warehouseUrl
-      const line = await openLine({ warehouseUrl, queueUrl, upstream: peer, settings })
+      const line = await openLine({ warehouseUrl, queueUrl, upstream: peer, settings, streams })
       opened.push(line)
       return line
     })

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import { openPool } from '../../src/warehouse/pool.ts'
 import { openTokenShelf } from '../../src/warehouse/tokens.ts'
+import { scores } from './streams.ts'
 import { ada, nightly, openTestUpstream } from './upstream.ts'
 
 /**
@@ -15,7 +16,7 @@ process.stdout.write('ready\n')
 
 for await (const line of createInterface({ input: process.stdin })) {
   const outcomes = await Promise.allSettled(
-    Array.from({ length: Number(line) }, () => upstream.read('scores', ada, nightly)),
+    Array.from({ length: Number(line) }, () => upstream.read(scores, ada, nightly)),
   )
   const words = outcomes.map((o) => (o.status === 'fulfilled' ? 'done' : `${o.reason.name}: ${o.reason.message}`))
   process.stdout.write(`${JSON.stringify(words)}\n`)

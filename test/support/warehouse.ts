@@ -1,6 +1,5 @@
 import pg from 'pg'
 import { streams } from '../../config/streams.ts'
-import type { PulledStream, StreamName } from '../../src/stream.ts'
 import type { StoreRequest } from '../../src/warehouse/commit.ts'
 import { type Ledger, openLedger } from '../../src/warehouse/ledger.ts'
 import { type Outbox, openOutbox } from '../../src/warehouse/outbox.ts'
@@ -10,12 +9,7 @@ import { openRuns, type Runs } from '../../src/warehouse/runs.ts'
 import { openWriter, type Writer } from '../../src/warehouse/writer.ts'
 import { DAY, HOUR } from '../../src/window.ts'
 import { test as base } from './fixtures.ts'
-
-export function streamOf(name: StreamName): PulledStream {
-  const stream = streams.find((one) => one.name === name)
-  if (!stream) throw new Error(`there is no stream ${name}`)
-  return stream
-}
+import { type StreamName, scores } from './streams.ts'
 
 export type Warehouse = {
   pool: Pool
@@ -44,7 +38,7 @@ type Given = Partial<Omit<StoreRequest, 'records'>> & { profileId: string; sentA
 /** A reading of scores for the first days of March; `sentAtMs` is when its request went out. */
 export function reading({ records, ...given }: Given): StoreRequest {
   return {
-    stream: streamOf('scores'),
+    stream: scores,
     window: { from: marchMs(1), to: marchMs(5) },
     generation: 0,
     serverAtMs: given.sentAtMs,

@@ -16,6 +16,7 @@ import { openPool, type Pool } from '../../src/warehouse/pool.ts'
 import { openTokenShelf } from '../../src/warehouse/tokens.ts'
 import { test } from '../support/fixtures.ts'
 import { json, type ProfileStub, type Seen, startProfileStub } from '../support/profile-stub.ts'
+import { demographics, scores } from '../support/streams.ts'
 import { nightly, openTestUpstream, sleep } from '../support/upstream.ts'
 
 const marker = (what: string) => `canary-${what}-${randomUUID()}`
@@ -119,8 +120,8 @@ test('no secret, no name and no value shows in logs, errors, spans, metrics, Red
   const call = async (work: () => Promise<unknown>) => work().catch((error: unknown) => shown(error, lines))
 
   for (let round = 0; round < 9; round += 1) {
-    await call(() => upstream.read('scores', profile, nightly))
-    await call(() => upstream.read('demographics', profile, nightly))
+    await call(() => upstream.read(scores, profile, nightly))
+    await call(() => upstream.read(demographics, profile, nightly))
     await call(() => upstream.pushLogs(profile, [item], nightly))
     await call(() => upstream.pushTags(profile, [item], nightly))
     await call(() => upstream.putDemographics(profile, item, nightly))
@@ -134,7 +135,7 @@ test('no secret, no name and no value shows in logs, errors, spans, metrics, Red
     if (round === 5) stub.revokeAll()
   }
   stub.refuseAll(true)
-  await call(() => upstream.read('scores', profile, nightly))
+  await call(() => upstream.read(scores, profile, nightly))
   const inTables = await everythingIn(pool)
   const inRedis = await everythingInRedis(redis, prefix)
   await reader.forceFlush()

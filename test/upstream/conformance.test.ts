@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
+import { streams } from '../../config/streams.ts'
 import { type OperationName, operations } from '../../src/contract/operations.ts'
 import { NotThere, Rejected } from '../../src/errors.ts'
 import { createLog } from '../../src/log.ts'
 import { faultNames } from '../../src/service/sandbox/faults/catalogue.ts'
 import { type Sandbox, startSandbox } from '../../src/service/sandbox/sandbox.ts'
 import { cutBatches, faultsByIndex } from '../../src/upstream/batches.ts'
-import { type StreamName, snapshotStreams, type Upstream, windowedStreams } from '../../src/upstream/client.ts'
+import type { Upstream } from '../../src/upstream/client.ts'
 import type { HttpRequest, Transport } from '../../src/upstream/transport.ts'
 import { openTransport } from '../../src/upstream/transport.ts'
 import { DAY, windowOf } from '../../src/window.ts'
 import { test as base, within } from '../support/fixtures.ts'
+import { biomarkers, demographics, scores, streamOf } from '../support/streams.ts'
 import { nightly, type OpenedUpstream, openTestUpstream } from '../support/upstream.ts'
 
 const runner = { profileId: '1', externalId: 'SampleProfile-runner-1' }
@@ -66,6 +68,8 @@ function recording(transport: Transport, sent: HttpRequest[]): Transport {
     close: () => transport.close(),
   }
 }
+
+const windowed = streams.filter((stream) => stream.kind === 'windowed')
 
 /** Which of the 28 operations a request was. */
 function operationOf({ method, path }: HttpRequest): OperationName | undefined {
@@ -125,13 +129,17 @@ test('all 28 operations go through this client to the service and back', async (
   expect(await api.uploadLogs(ben, [log(), JSON.stringify(log({ value: 13 }))], nightly)).toMatchObject({ accepted: 2 })
   expect(await upstream.pushTags(ben, [tag('one')], nightly)).toHaveLength(1)
   expect(await api.uploadTags(ben, [tag('two')], nightly)).toHaveLength(1)
-  expect((await api.tags(ben, {}, nightly)).records.map(({ fields }) => fields['name']).sort()).toEqual(['one', 'two'])
+  const ownTags = { ...streamOf('tags'), operation: operations.tags }
+  expect((await upstream.read(ownTags, ben, nightly)).records.map(({ fields }) => fields['name']).sort()).toEqual([
+    'one',
+    'two',
+  ])
 
   await upstream.putDemographics(ben, { gender: 'Male', age: 40 }, nightly)
   await upstream.patchDemographics(ben, { age: 41, gender: null }, nightly)
-  const [demographics] = (await upstream.read('demographics', ben, nightly)).records
-  expect(demographics?.fields).toMatchObject({ age: 41, gender: null })
-  expect((await upstream.read('device-information', ben, nightly)).records).toEqual([])
+  const [told] = (await upstream.read(demographics, ben, nightly)).records
+  expect(told?.fields).toMatchObject({ age: 41, gender: null })
+  expect((await upstream.read(streamOf('device-information'), ben, nightly)).records).toEqual([])
   const device = {
     sdkId: 's',
     sdkVersion: '1',
@@ -142,14 +150,14 @@ test('all 28 operations go through this client to the service and back', async (
     systemVersion: '1',
   }
   await upstream.putDeviceInformation(ben, device, nightly)
-  expect((await upstream.read('device-information', ben, nightly)).records[0]?.fields).toMatchObject(device)
+  expect((await upstream.read(streamOf('device-information'), ben, nightly)).records[0]?.fields).toMatchObject(device)
 
-  for (const stream of windowedStreams) {
-    const byAccount = await api[`${stream}Of`](runner, {}, nightly)
-    const byProfile = await api[stream](runner, {}, nightly)
-    expect(byAccount.odd, stream).toEqual([])
+  for (const stream of windowed) {
+    const byAccount = await upstream.read(stream, runner, nightly)
+    const byProfile = await upstream.read({ ...stream, operation: operations[stream.name] }, runner, nightly)
+    expect(byAccount.odd, stream.name).toEqual([])
     expect(byProfile.records.map(({ raw }) => raw)).toEqual(byAccount.records.map(({ raw }) => raw))
-    if (stream !== 'tags') expect(byAccount.records.length, stream).toBeGreaterThan(0)
+    if (stream.name !== 'tags') expect(byAccount.records.length, stream.name).toBeGreaterThan(0)
   }
 
   await upstream.deleteProfiles([ben.externalId, 'nobody'], nightly)
@@ -165,8 +173,8 @@ test('a window asks for just that span, and an empty one is a reading', async ({
   const endMs = Math.floor(sandbox.clock.now() / DAY) * DAY
   const window = windowOf(endMs - 3 * DAY, endMs)
 
-  const reading = await upstream.read('biomarkers', { ...runner, window }, nightly)
-  const long = await upstream.read('biomarkers', { ...runner, window: windowOf(0, DAY) }, nightly)
+  const reading = await upstream.read(biomarkers, { ...runner, window }, nightly)
+  const long = await upstream.read(biomarkers, { ...runner, window: windowOf(0, DAY) }, nightly)
 
   expect(reading.records.length).toBeGreaterThan(0)
   expect(reading.records.every(({ fields }) => Date.parse(String(fields['endDateTime'])) >= endMs - 3 * DAY)).toBe(true)
@@ -210,7 +218,6 @@ test('batches cut here are taken there, to the last log', async ({ derived }) =>
 
 test('tokens that upstream lets expire or takes away are renewed without a failure', async ({ fresh }) => {
   const { upstream, sandbox, sent } = fresh
-  const streams: StreamName[] = [...windowedStreams, ...snapshotStreams]
   const readAll = () => Promise.all(streams.map((stream) => upstream.read(stream, runner, nightly)))
   await readAll()
 
@@ -241,7 +248,7 @@ test('whatever fault the sandbox knows, a read ends in a reading or in a problem
 
   for (const name of faultNames) {
     sandbox.faults.set([{ name, rate: 1, timesMax: 1, operations: ['scoresOf'] }])
-    const outcome = await upstream.read('scores', runner, nightly).then(
+    const outcome = await upstream.read(scores, runner, nightly).then(
       ({ records }) => (records.length > 0 ? 'read' : 'empty'),
       (error: Error) => error.name,
     )
@@ -271,7 +278,7 @@ test('a rain of faults halts nothing, and nearly every call gets through', async
       const work =
         left % 3 === 0
           ? upstream.pushLogs(runner, [log()], nightly)
-          : upstream.read(left % 3 === 1 ? 'scores' : 'demographics', runner, nightly)
+          : upstream.read(left % 3 === 1 ? scores : demographics, runner, nightly)
       outcomes.push(
         await work.then(
           () => 'done',

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
 import { http, type RawRequest, type RawServer, startRawServer } from '../support/raw-server.ts'
+import { scores } from '../support/streams.ts'
 import { ada, nightly, type OpenedUpstream, openTestUpstream, type UpstreamParts } from '../support/upstream.ts'
 
 const score = '{"type":"sleep","scoreDateTime":"2026-03-03T00:00:00+12:00","value":0.710}'
@@ -40,7 +41,7 @@ function withoutTransport({ transport: _, ...rest }: Partial<UpstreamParts>) {
   return rest
 }
 
-const read = ({ upstream }: OpenedUpstream) => upstream.read('scores', ada, nightly)
+const read = ({ upstream }: OpenedUpstream) => upstream.read(scores, ada, nightly)
 const failure = (promise: Promise<unknown>) =>
   promise.then(
     () => 'no failure',
@@ -286,7 +287,7 @@ test('a caller that gives up ends the request at once, and its place in the budg
   const leaving = new AbortController()
   const opened = await open(() => leaving.abort())
 
-  const error = await failure(opened.upstream.read('scores', ada, { ...nightly, signal: leaving.signal }))
+  const error = await failure(opened.upstream.read(scores, ada, { ...nightly, signal: leaving.signal }))
 
   expect(String(error)).toContain('given up by its caller')
   expect(opened.budget.state().inFlight).toBe(0)
@@ -309,11 +310,11 @@ test('a name that would change the path is refused here and never sent', async (
   const opened = await open(({ socket }) => void socket.write(http(200, '[]')))
 
   for (const externalId of ['', '.', '..', '\ud800']) {
-    expect(await failure(opened.upstream.read('scores', { profileId: '1', externalId }, nightly))).toBeInstanceOf(
+    expect(await failure(opened.upstream.read(scores, { profileId: '1', externalId }, nightly))).toBeInstanceOf(
       Rejected,
     )
   }
-  await opened.upstream.read('scores', { profileId: '1', externalId: '../a?b=c#d/é %2e' }, nightly)
+  await opened.upstream.read(scores, { profileId: '1', externalId: '../a?b=c#d/é %2e' }, nightly)
 
   expect(opened.asked()).toBe(1)
   expect(opened.server.requests.at(-1)?.head).toContain('/score/..%2Fa%3Fb%3Dc%23d%2F%C3%A9%20%252e HTTP')

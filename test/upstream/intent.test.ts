@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import type { OperationName } from '../../src/contract/operations.ts'
+import { type OperationName, operations } from '../../src/contract/operations.ts'
 import { NotThere, Rejected, RetryLater } from '../../src/errors.ts'
 import { type Intent, intentOf } from '../../src/upstream/intent.ts'
 import { type HttpAnswer, TransportTrouble, type TroubleKind } from '../../src/upstream/transport.ts'
@@ -13,7 +13,7 @@ function answer(status: number, more: Partial<HttpAnswer> = {}): HttpAnswer {
 }
 
 function intent(what: HttpAnswer | TransportTrouble, operation: OperationName = 'scoresOf'): Intent {
-  return intentOf(what, { operation, secrets: ['ada'], nowMs })
+  return intentOf(what, { operation: operations[operation], secrets: ['ada'], nowMs })
 }
 
 /** The cells of one row of the table in docs/upstream.md, as the code has them. */

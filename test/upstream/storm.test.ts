@@ -8,6 +8,7 @@ import { openPool } from '../../src/warehouse/pool.ts'
 import { openTokenShelf } from '../../src/warehouse/tokens.ts'
 import { test } from '../support/fixtures.ts'
 import { json, type ProfileStub, startProfileStub } from '../support/profile-stub.ts'
+import { demographics, scores } from '../support/streams.ts'
 import { ada, nightly, openTestUpstream } from '../support/upstream.ts'
 
 const child = fileURLToPath(new URL('../support/storm-child.ts', import.meta.url))
@@ -116,8 +117,8 @@ test('tokens lie sealed, and open only in their own row with their own key', asy
   })
   stub.profiles.add('ada').add('bob')
   await pool.query(`insert into vitalsync.profiles (external_id, wanted_from) values ('ada', now()), ('bob', now())`)
-  await upstream.read('demographics', ada, nightly)
-  await upstream.read('demographics', { profileId: '2', externalId: 'bob' }, nightly)
+  await upstream.read(demographics, ada, nightly)
+  await upstream.read(demographics, { profileId: '2', externalId: 'bob' }, nightly)
   const { rows } = await pool.query<{ account: string }>('select account from vitalsync.tokens limit 1')
   const account = rows[0]?.account ?? ''
 
@@ -136,7 +137,7 @@ test('a token that no longer opens is renewed, not an error', async ({ warehouse
   const stub = await startStub()
   const pool = openPool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'test' })
   const before = openTestUpstream({ url: stub.url, shelf: openTokenShelf({ pool, key }) })
-  await before.upstream.read('scores', ada, nightly)
+  await before.upstream.read(scores, ada, nightly)
   const after = openTestUpstream({ url: stub.url, shelf: openTokenShelf({ pool, key: randomBytes(32) }) })
   onTestFinished(async () => {
     await before.close()
@@ -144,7 +145,7 @@ test('a token that no longer opens is renewed, not an error', async ({ warehouse
     await pool.end()
   })
 
-  expect((await after.upstream.read('scores', ada, nightly)).records).toEqual([])
+  expect((await after.upstream.read(scores, ada, nightly)).records).toEqual([])
   expect(stub.calls(tokenPath)).toBe(2)
 })
 
@@ -164,8 +165,8 @@ test('the token of an erased profile does not come back', async ({ warehouseUrl 
     return path.endsWith('nothing') ? json(204, {}) : undefined
   }
 
-  await expect(upstream.read('demographics', ada, nightly)).rejects.toThrow('renew token')
-  await expect(upstream.read('demographics', ada, nightly)).rejects.toThrow('the profile was erased here')
+  await expect(upstream.read(demographics, ada, nightly)).rejects.toThrow('renew token')
+  await expect(upstream.read(demographics, ada, nightly)).rejects.toThrow('the profile was erased here')
 
   const { rows } = await pool.query('select 1 from vitalsync.tokens where profile_id is not null')
   expect(rows).toEqual([])

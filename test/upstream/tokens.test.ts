@@ -3,6 +3,7 @@ import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../src/er
 import { createMemoryShelf } from '../../src/upstream/memory-shelf.ts'
 import { HOUR, MINUTE } from '../../src/window.ts'
 import { json, type ProfileStub, type StubOptions, startProfileStub } from '../support/profile-stub.ts'
+import { biomarkers, demographics, scores } from '../support/streams.ts'
 import { ada, nightly, type OpenedUpstream, openTestUpstream, type UpstreamParts } from '../support/upstream.ts'
 
 async function open(
@@ -23,7 +24,7 @@ const accountTokenPath = 'oauth/account/token'
 test('asks for the account token once, whoever comes first', async () => {
   const { stub, upstream } = await open()
 
-  await Promise.all(Array.from({ length: 50 }, () => upstream.read('scores', ada, nightly)))
+  await Promise.all(Array.from({ length: 50 }, () => upstream.read(scores, ada, nightly)))
 
   expect(stub.calls(accountTokenPath)).toBe(1)
   expect(stub.calls('profile/score/ada')).toBe(50)
@@ -32,7 +33,7 @@ test('asks for the account token once, whoever comes first', async () => {
 test('takes an account token that comes without its lifetime', async () => {
   const { upstream } = await open({ expiresIn: undefined })
 
-  expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+  expect((await upstream.read(scores, ada, nightly)).records).toEqual([])
 })
 
 test('renews a dead token once for all who meet it, and fails none of them', async () => {
@@ -43,10 +44,10 @@ test('renews a dead token once for all who meet it, and fails none of them', asy
     lease: (...how: Parameters<typeof memory.lease>) => memory.lease(...how).finally(() => (asked += 1)),
   }
   const { stub, upstream } = await open({ shelf: counting })
-  await upstream.read('scores', ada, nightly)
+  await upstream.read(scores, ada, nightly)
   stub.revokeAll()
 
-  const readings = await Promise.all(Array.from({ length: 200 }, () => upstream.read('scores', ada, nightly)))
+  const readings = await Promise.all(Array.from({ length: 200 }, () => upstream.read(scores, ada, nightly)))
 
   expect(readings).toHaveLength(200)
   expect(stub.calls(accountTokenPath)).toBe(2)
@@ -56,7 +57,7 @@ test('renews a dead token once for all who meet it, and fails none of them', asy
 
 test('a late refusal of an old generation does not cost the new one', async () => {
   const { stub, upstream } = await open()
-  await upstream.read('scores', ada, nightly)
+  await upstream.read(scores, ada, nightly)
   const { promise: release, resolve: letGo } = Promise.withResolvers<void>()
   const { promise: arrived, resolve: onArrival } = Promise.withResolvers<void>()
   stub.before = async (seen) => {
@@ -67,10 +68,10 @@ test('a late refusal of an old generation does not cost the new one', async () =
     return json(401, {})
   }
 
-  const late = upstream.read('biomarkers', ada, nightly)
+  const late = upstream.read(biomarkers, ada, nightly)
   await arrived
   stub.revokeAll()
-  await upstream.read('scores', ada, nightly)
+  await upstream.read(scores, ada, nightly)
   letGo()
   await late
 
@@ -80,21 +81,21 @@ test('a late refusal of an old generation does not cost the new one', async () =
 test('forgets a failed renewal: the next caller tries afresh', async () => {
   const { stub, upstream, waits } = await open()
   stub.before = ({ path }) => (path.endsWith(accountTokenPath) ? json(500, {}) : undefined)
-  const failure = await upstream.read('scores', ada, nightly).catch((error: unknown) => error)
+  const failure = await upstream.read(scores, ada, nightly).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(RetryLater)
   expect(String(failure)).toContain('upstream failed (status 500)')
 
   stub.before = () => undefined
 
-  expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+  expect((await upstream.read(scores, ada, nightly)).records).toEqual([])
   expect(waits).toEqual([])
 })
 
 test('refused credentials halt the account with a reason, and upstream is left alone', async () => {
   const { stub, upstream } = await open({ clientSecret: 'another' })
 
-  const first = await upstream.read('scores', ada, nightly).catch((error: unknown) => error)
-  await expect(upstream.read('scores', ada, nightly)).rejects.toThrow(Halted)
+  const first = await upstream.read(scores, ada, nightly).catch((error: unknown) => error)
+  await expect(upstream.read(scores, ada, nightly)).rejects.toThrow(Halted)
 
   expect(first).toBeInstanceOf(Halted)
   expect(String(first)).toContain("refuses the account's credentials")
@@ -105,7 +106,7 @@ test('a token refused right after its renewal halts the account instead of askin
   const { stub, upstream } = await open()
   stub.refuseAll(true)
 
-  const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => upstream.read('scores', ada, nightly)))
+  const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => upstream.read(scores, ada, nightly)))
 
   expect(new Set(outcomes.map((o) => (o.status === 'rejected' ? o.reason.constructor : 'fulfilled')))).toEqual(
     new Set([Halted]),
@@ -117,39 +118,39 @@ test('a halted account is asked again after its pause, and goes on when it is me
   let nowMs = Date.now()
   const { stub, upstream } = await open({ clock: () => nowMs })
   stub.refuseAll(true)
-  await expect(upstream.read('scores', ada, nightly)).rejects.toThrow(Halted)
+  await expect(upstream.read(scores, ada, nightly)).rejects.toThrow(Halted)
   stub.refuseAll(false)
-  await expect(upstream.read('scores', ada, nightly)).rejects.toThrow(Halted)
+  await expect(upstream.read(scores, ada, nightly)).rejects.toThrow(Halted)
 
   nowMs += MINUTE
 
-  expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+  expect((await upstream.read(scores, ada, nightly)).records).toEqual([])
 })
 
 test('a profile that upstream refuses to the account halts nobody else', async () => {
   const { stub, upstream } = await open()
   stub.before = ({ path }) => (path.includes('/odd') ? json(401, {}) : undefined)
 
-  const error = await upstream.read('scores', { profileId: '2', externalId: 'odd' }, nightly).catch((e: unknown) => e)
+  const error = await upstream.read(scores, { profileId: '2', externalId: 'odd' }, nightly).catch((e: unknown) => e)
 
   expect(error).toBeInstanceOf(Rejected)
   expect(String(error)).not.toContain('odd')
 
-  expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+  expect((await upstream.read(scores, ada, nightly)).records).toEqual([])
   expect(stub.calls(accountTokenPath)).toBeLessThanOrEqual(2)
 })
 
 test('renews well before the end, once, without making anybody wait', async () => {
   let nowMs = Date.now()
   const { stub, upstream } = await open({ clock: () => nowMs })
-  await upstream.read('scores', ada, nightly)
+  await upstream.read(scores, ada, nightly)
 
   nowMs += 22 * HOUR
-  await Promise.all(Array.from({ length: 20 }, () => upstream.read('scores', ada, nightly)))
+  await Promise.all(Array.from({ length: 20 }, () => upstream.read(scores, ada, nightly)))
   await expect.poll(() => stub.calls(accountTokenPath)).toBe(2)
   const used = new Set(stub.seen.map((seen) => seen.authorization).filter((words) => words !== ''))
 
-  await upstream.read('scores', ada, nightly)
+  await upstream.read(scores, ada, nightly)
   expect(stub.calls(accountTokenPath)).toBe(2)
   expect(used.size).toBe(1)
   expect(stub.seen.at(-1)?.authorization).not.toBe([...used][0])
@@ -158,33 +159,33 @@ test('renews well before the end, once, without making anybody wait', async () =
 test('refreshes a profile token ahead of its end while it still lives', async () => {
   let nowMs = Date.now()
   const { stub, upstream } = await open({ clock: () => nowMs })
-  await upstream.read('demographics', ada, nightly)
+  await upstream.read(demographics, ada, nightly)
 
   nowMs += 22 * HOUR
-  await upstream.read('demographics', ada, nightly)
+  await upstream.read(demographics, ada, nightly)
   await expect.poll(() => stub.calls('oauth/profile/refreshToken')).toBe(1)
 
-  await upstream.read('demographics', ada, nightly)
+  await upstream.read(demographics, ada, nightly)
   expect(stub.calls('oauth/profile/token')).toBe(1)
 })
 
 test('goes back to the account token when the reply to a refresh was lost, and never spends a refresh token twice', async () => {
   let nowMs = Date.now()
   const { stub, upstream } = await open({ clock: () => nowMs })
-  await upstream.read('demographics', ada, nightly)
+  await upstream.read(demographics, ada, nightly)
   stub.before = ({ path }) => (path.endsWith('refreshToken') ? 'lose' : undefined)
 
   nowMs += 22 * HOUR
-  await upstream.read('demographics', ada, nightly)
+  await upstream.read(demographics, ada, nightly)
   await expect.poll(() => stub.calls('oauth/profile/token')).toBe(2)
 
   expect(stub.calls('oauth/profile/refreshToken')).toBe(1)
-  expect((await upstream.read('demographics', ada, nightly)).records).toHaveLength(0)
+  expect((await upstream.read(demographics, ada, nightly)).records).toHaveLength(0)
 })
 
 test('a dead profile token is replaced through the account, not refreshed', async () => {
   const { stub, upstream } = await open()
-  await upstream.read('demographics', ada, nightly)
+  await upstream.read(demographics, ada, nightly)
   stub.revokeAll()
 
   await upstream.pushLogs(ada, [{ id: 'x' }], nightly).catch(() => undefined)
@@ -196,11 +197,9 @@ test('a dead profile token is replaced through the account, not refreshed', asyn
 test('an unknown profile is not there, and its account goes on', async () => {
   const { upstream } = await open()
 
-  await expect(upstream.read('demographics', { profileId: '9', externalId: 'nobody' }, nightly)).rejects.toThrow(
-    NotThere,
-  )
+  await expect(upstream.read(demographics, { profileId: '9', externalId: 'nobody' }, nightly)).rejects.toThrow(NotThere)
 
-  expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+  expect((await upstream.read(scores, ada, nightly)).records).toEqual([])
 })
 
 test('a registration whose answer was lost is not sent again: the profile is asked for', async () => {
@@ -212,7 +211,7 @@ test('a registration whose answer was lost is not sent again: the profile is ask
 
   expect(stub.calls('oauth/profile/register')).toBe(1)
   expect(stub.calls('oauth/profile/token')).toBe(1)
-  await upstream.read('demographics', eve, nightly)
+  await upstream.read(demographics, eve, nightly)
   expect(stub.calls('oauth/profile/token')).toBe(1)
 })
 
@@ -230,7 +229,7 @@ test('a registration keeps the token that came with it, and a name in use is ref
   const eve = { profileId: '5', externalId: 'eve' }
 
   await upstream.register(eve, nightly)
-  await upstream.read('demographics', eve, nightly)
+  await upstream.read(demographics, eve, nightly)
 
   expect(stub.calls('oauth/profile/token')).toBe(0)
   await expect(upstream.register({ profileId: '6', externalId: 'eve' }, nightly)).rejects.toThrow(Rejected)
@@ -238,24 +237,24 @@ test('a registration keeps the token that came with it, and a name in use is ref
 
 test('a forgotten profile has no token here any more', async () => {
   const { stub, upstream } = await open()
-  await upstream.read('demographics', ada, nightly)
+  await upstream.read(demographics, ada, nightly)
 
   await upstream.forget(ada.profileId)
-  await upstream.read('demographics', ada, nightly)
+  await upstream.read(demographics, ada, nightly)
 
   expect(stub.calls('oauth/profile/token')).toBe(2)
 })
 
 test('a token that dies time after time ends with the wish to be asked again, not with a storm', async () => {
   const { stub, upstream } = await open()
-  await upstream.read('scores', ada, nightly)
+  await upstream.read(scores, ada, nightly)
   stub.before = ({ path }) => {
     // Every token dies as soon as it has been used on a search: taken there, and dead for the read that follows.
     if (path.includes('/score/')) stub.revokeAll()
     return undefined
   }
 
-  const error = await upstream.read('scores', ada, nightly).catch((failure: unknown) => failure)
+  const error = await upstream.read(scores, ada, nightly).catch((failure: unknown) => failure)
 
   expect(error instanceof RetryLater || error instanceof Halted).toBe(true)
   expect(stub.calls(accountTokenPath)).toBeLessThanOrEqual(4)
@@ -269,5 +268,5 @@ test('a write whose profile token is refused again is no fault of what was sent,
 
   expect(error).toBeInstanceOf(Unanswered)
   expect(stub.calls('oauth/profile/token')).toBe(3)
-  expect((await upstream.read('scores', ada, nightly)).records).toEqual([])
+  expect((await upstream.read(scores, ada, nightly)).records).toEqual([])
 })

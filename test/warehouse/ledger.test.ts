@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/window.ts'
-import { march, reading, score, streamOf, test, type Warehouse } from '../support/warehouse.ts'
+import { streamOf } from '../support/streams.ts'
+import { march, reading, score, test, type Warehouse } from '../support/warehouse.ts'
 
 const dueInMinutes = async ({ rows }: Warehouse, profileId: string) => {
   const [row] = await rows(

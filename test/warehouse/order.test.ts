@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { READING_AGE_MAX_MS } from '../../src/planner.ts'
-import { march, marchMs, reading, score, streamOf, test } from '../support/warehouse.ts'
+import { streamOf } from '../support/streams.ts'
+import { march, marchMs, reading, score, test } from '../support/warehouse.ts'
 
 const first = { from: marchMs(1), to: marchMs(5) }
 const second = { from: marchMs(5), to: marchMs(9) }

@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
 import type { OutboxItem } from '../../src/warehouse/outbox.ts'
 import { DAY, HOUR } from '../../src/window.ts'
-import { march, marchMs, reading, score, streamOf, test } from '../support/warehouse.ts'
+import { streamOf } from '../support/streams.ts'
+import { march, marchMs, reading, score, test } from '../support/warehouse.ts'
 
 const log = (profileId: string, key: string, day: number, more: object = {}): OutboxItem => ({
   profileId,

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'vitest'
 import { grantReading, READER_ROLE } from '../../src/warehouse/grants.ts'
-import { connect, march, marchMs, reading, score, streamOf, test } from '../support/warehouse.ts'
+import { streamOf } from '../support/streams.ts'
+import { connect, march, marchMs, reading, score, test } from '../support/warehouse.ts'
 
 const life = ['raw', 'first_seen_at', 'changed_at', 'gone_at', 'revision']
 const face = {
