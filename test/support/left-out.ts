@@ -1,16 +1,32 @@
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** Ends every run with one line that names what was left out and why, or says that nothing was. */
+/**
+ * Ends every run with two plain lines: what was left out and why, or that nothing was; and how many tests there were,
+ * alone on its line and without colours, for whoever reads a long listing from its end. `.ci/run` says it again.
+ */
 export default class LeftOut implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>): void {
-    const skipped = modules.flatMap((module) => [...module.children.allTests('skipped')])
-    const reasons = new Map<string, number>()
-    for (const test of skipped) {
-      const result = test.result()
-      const reason = (result.state === 'skipped' && result.note) || 'no reason given'
-      reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
-    }
-    const parts = [...reasons].map(([reason, count]) => `${count} tests (${reason})`)
-    process.stdout.write(`\nLeft out: ${parts.length === 0 ? 'nothing' : parts.join('; ')}\n`)
+    process.stdout.write(`\nLeft out: ${leftOut(modules)}\n${counted(modules)}\n`)
   }
+}
+
+function leftOut(modules: ReadonlyArray<TestModule>): string {
+  const reasons = new Map<string, number>()
+  for (const test of modules.flatMap((module) => [...module.children.allTests('skipped')])) {
+    const result = test.result()
+    const reason = (result.state === 'skipped' && result.note) || 'no reason given'
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
+  }
+  return [...reasons].map(([reason, count]) => `${count} tests (${reason})`).join('; ') || 'nothing'
+}
+
+/** A test that did not come to its end failed, and a file that could not be read counts as one: 0 failed means none did. */
+function counted(modules: ReadonlyArray<TestModule>): string {
+  const having = (state: 'passed' | 'failed' | 'skipped' | 'pending') =>
+    modules.reduce((sum, module) => sum + [...module.children.allTests(state)].length, 0)
+  const broken = modules.filter(
+    (module) => module.state() === 'failed' && [...module.children.allTests('failed')].length === 0,
+  ).length
+  const failed = having('failed') + having('pending') + broken
+  return `Tests: ${having('passed')} passed, ${failed} failed, ${having('skipped')} skipped`
 }
