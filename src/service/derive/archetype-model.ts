@@ -1,4 +1,5 @@
 /** Rules of the archetypes and trends: edges, gates and noise, each with where it comes from. */
+import { nightFactors, vitalFactors } from './model.ts'
 
 /** Reliability of wearable records (PMC10104388): 5 nights a week or 10 a month for means, 18 a month for variability. */
 export const periodGates = {
@@ -155,17 +156,5 @@ export const lowerIsBetter: readonly string[] = [
   'heart_rate_resting',
 ]
 
-/** Factors whose days are nights: three of them make a week. */
-export const nightly: readonly string[] = [
-  'sleep',
-  'readiness',
-  'sleep_duration',
-  'sleep_regularity',
-  'sleep_continuity',
-  'sleep_debt',
-  'circadian_alignment',
-  'physical_recovery',
-  'mental_recovery',
-  'resting_heart_rate',
-  'heart_rate_variability',
-]
+/** Scores and factors whose days are nights: three of them make a week. */
+export const nightly: readonly string[] = ['sleep', 'readiness', ...nightFactors, ...vitalFactors]

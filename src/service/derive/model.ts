@@ -214,6 +214,9 @@ export const units = {
 
 export type FactorName = keyof typeof units
 
+/** Read from the night that ends on the day, and from its vitals. The others are read from the day itself. */
+export const vitalFactors: readonly FactorName[] = ['resting_heart_rate', 'heart_rate_variability']
+
 export const goals = {
   active_hours: 12,
   active_calories: 500,
@@ -289,3 +292,6 @@ export const recipes = {
 
 export const weightShareMin = 0.5
 export const stateFloors = { low: 0.4, medium: 0.6, high: 0.8 } as const
+
+/** A sleep score is made of what a night tells, all of it. */
+export const nightFactors: readonly string[] = Object.keys(recipes.sleep.weights)

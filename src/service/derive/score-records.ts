@@ -2,21 +2,11 @@ import type { Derivation } from './derivation.ts'
 import type { Factor } from './factors.ts'
 import { isoAt, midnightAt } from './local-time.ts'
 import { ageOn, sexOf } from './log.ts'
-import { windows } from './model.ts'
+import { nightFactors, vitalFactors, windows } from './model.ts'
 import { type Draft, dayUnit, recordId } from './records.ts'
 import { type Score, stateOf } from './scores.ts'
 import { roundTo } from './statistics.ts'
 
-const fromNight = new Set<string>([
-  'sleep_duration',
-  'sleep_regularity',
-  'sleep_continuity',
-  'sleep_debt',
-  'circadian_alignment',
-  'physical_recovery',
-  'mental_recovery',
-])
-const fromVitals = new Set<string>(['resting_heart_rate', 'heart_rate_variability'])
 const fromIntensity = new Set<string>(['intense_activity_duration', 'exercise_strain_capacity'])
 
 export function dayScores(derivation: Derivation, day: number): Draft[] {
@@ -61,6 +51,8 @@ function factorRecord(derivation: Derivation, factor: Factor, { score, day }: { 
 
 function sourcesOf(derivation: Derivation, { parts }: Score, day: number): string[] {
   const names = parts.map(({ factor }) => factor.name)
+  const fromNight = names.filter((name) => nightFactors.includes(name))
+  const fromVitals = names.filter((name) => vitalFactors.includes(name))
   const aged = names.includes('steps') || names.includes('sleep_duration')
   const bySex = parts.some(({ factor }) => factor.basis === 'population') && sexOf(derivation.person) !== null
   const trained =
@@ -69,9 +61,9 @@ function sourcesOf(derivation: Derivation, { parts }: Score, day: number): strin
   return [
     ...(aged && ageOn(derivation.person, day) !== null ? ['age'] : []),
     ...(bySex ? ['gender'] : []),
-    ...(names.some((name) => fromNight.has(name)) ? ['sleep'] : []),
-    ...(names.some((name) => !fromNight.has(name) && !fromVitals.has(name)) ? ['activity'] : []),
+    ...(fromNight.length > 0 ? ['sleep'] : []),
+    ...(names.length > fromNight.length + fromVitals.length ? ['activity'] : []),
     ...(trained ? ['exercise'] : []),
-    ...(names.some((name) => fromVitals.has(name)) ? ['vitals'] : []),
+    ...(fromVitals.length > 0 ? ['vitals'] : []),
   ]
 }

@@ -1,8 +1,9 @@
+import type { scoreTypes } from '../../contract/score.ts'
 import type { Factor, Factors } from './factors.ts'
 import { type FactorName, recipes, type ScoreRecipe, stateFloors, weightShareMin } from './model.ts'
 import { roundTo } from './statistics.ts'
 
-export type ScoreType = 'wellbeing' | 'activity' | 'sleep' | 'readiness' | 'mental_wellbeing'
+export type ScoreType = (typeof scoreTypes)[number]
 
 /** A factor's part in a score: `weight` is its share after the weights of absent factors were handed on. */
 export type Part = { readonly factor: Factor; readonly weight: number }

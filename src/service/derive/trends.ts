@@ -1,8 +1,8 @@
+import { scoreTypes } from '../../contract/score.ts'
 import { lowerIsBetter, nightly, otherNoise, trendNoise, trendRules } from './archetype-model.ts'
 import type { Derivation } from './derivation.ts'
 import { type FactorName, units } from './model.ts'
 import { type Draft, recordId, weekUnit, wholeDays } from './records.ts'
-import type { ScoreType } from './scores.ts'
 import { mannKendall, mean, median, roundTo, theilSen } from './statistics.ts'
 
 type Subject = {
@@ -13,8 +13,6 @@ type Subject = {
 }
 type Week = { readonly monday: number; readonly value: number; readonly change: number | null }
 export type Direction = 'increasing' | 'decreasing' | 'stable'
-
-const scoreTypes: readonly ScoreType[] = ['activity', 'sleep', 'wellbeing', 'mental_wellbeing', 'readiness']
 
 /** The trends over the four weeks that end with this one, once it is over. */
 export function weekTrends(derivation: Derivation, monday: number): Draft[] {
