@@ -254,12 +254,12 @@ describe('weeks', () => {
   })
 })
 
-test('every type of the contract has a form, of its own category', () => {
+test('every type of the contract has a form, of its own category; naps and chronotype are ours beside them', () => {
   const forms = Object.entries(biomarkerForms).map(([type, { category }]) => `${category} ${type}`)
   const promised = Object.entries(biomarkerTypes).flatMap(([category, types]) =>
     types.map((type) => `${category} ${type}`),
   )
-  expect(forms.toSorted()).toEqual(promised.toSorted())
+  expect(forms.toSorted()).toEqual([...promised, 'sleep nap_duration', 'sleep chronotype'].toSorted())
 })
 
 test('every record is of the contract’s shape', () => {

@@ -1,5 +1,5 @@
 import { type DataLogInput, dataLogInputSchema } from '../../src/contract/data-log.ts'
-import { parseInstant } from '../../src/contract/instant.ts'
+import { formatInstant, parseInstant } from '../../src/contract/instant.ts'
 import { namedUuid } from '../../src/named-uuid.ts'
 import { derive } from '../../src/service/derive/derive.ts'
 import { dayText } from '../../src/service/derive/local-time.ts'
@@ -60,6 +60,30 @@ export function logOf(input: DataLogInput): Log {
     startOffset: start.offsetMinutes,
     endOffset: end.offsetMinutes,
     modifiedAt: modified?.epochMs ?? null,
+  }
+}
+
+const logTypes: Readonly<Record<string, DataLogInput['logType']>> = {
+  sleep: 'sleep',
+  exercise: 'exercise',
+  heart: 'heart',
+  resting: 'heart',
+  active: 'energy',
+  weight: 'body',
+  height: 'body',
+}
+
+/** The other way round: what a client would send. */
+export function inputOf(log: Log): DataLogInput & { id: string } {
+  const { id, dataType, value, unit, source, recordingMethod, deviceType, startAt, endAt } = log
+  return {
+    id,
+    logType: logTypes[dataType.split('_')[0] ?? ''] ?? 'activity',
+    ...{ dataType, value, unit, source, deviceType },
+    // Only the words of the contract are made in tests.
+    recordingMethod: recordingMethod as DataLogInput['recordingMethod'],
+    startDateTime: formatInstant({ epochMs: startAt, offsetMinutes: log.startOffset }),
+    endDateTime: formatInstant({ epochMs: endAt, offsetMinutes: log.endOffset }),
   }
 }
 

@@ -53,6 +53,8 @@ export const biomarkerForms = {
   sleep_regularity: form('sleep', 'index', average),
   sleep_latency: form('sleep', 'minute', total),
   sleep_efficiency: form('sleep', 'percent', average),
+  nap_duration: form('sleep', 'minute', total),
+  chronotype: form('sleep', 'hour', single),
   heart_rate_resting: form('vitals', 'bpm', average),
   heart_rate_sleep: form('vitals', 'bpm', average),
   heart_rate_variability_sdnn: form('vitals', 'ms', average),

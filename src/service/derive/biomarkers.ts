@@ -27,7 +27,10 @@ function sleepDay(day: number, offset: number): Period {
   return periodOf(opensAt, closesAt - SECOND, offset)
 }
 
-/** Means over the valid days of a complete week; of a debt, which is a week's already, the one it ended with. */
+/** Of several days already: a week has the one it ended with. */
+const carried: readonly BiomarkerType[] = ['sleep_debt', 'chronotype']
+
+/** Means over the valid days of a complete week. */
 export function weekBiomarkers(derivation: Derivation, monday: number): Draft[] {
   const days = derivation.daysBetween(monday, monday + 6)
   const offset = days.at(-1)?.offset
@@ -55,7 +58,7 @@ export function weekBiomarkers(derivation: Derivation, monday: number): Draft[] 
 function weekValue(type: BiomarkerType, readings: readonly Reading[]): number | null {
   const form: BiomarkerForm = biomarkerForms[type]
   const numbers = readings.flatMap(({ value }) => (typeof value === 'number' ? [value] : []))
-  if (type === 'sleep_debt') return numbers.at(-1) ?? null
+  if (carried.includes(type)) return numbers.at(-1) ?? null
   const needed = form.category === 'sleep' ? windows.debt.nightsMin : trendRules.validDaysMin
   if (form.category === 'characteristic' || numbers.length < needed) return null
   return mean(numbers)
@@ -81,7 +84,7 @@ function draft(derivation: Derivation, reading: Reading, { period, periodicity, 
       category,
       type: reading.type,
       periodicity,
-      aggregation: periodicity === 'weekly' && reading.type !== 'sleep_debt' ? 'average' : aggregation,
+      aggregation: periodicity === 'weekly' && !carried.includes(reading.type) ? 'average' : aggregation,
       value: written(reading.value, weekly ? 'double' : valueType),
       unit: measure,
       valueType: weekly ? 'double' : valueType,

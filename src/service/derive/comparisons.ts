@@ -1,3 +1,4 @@
+import { scoreTypes } from '../../contract/score.ts'
 import { lowerIsBetter } from './archetype-model.ts'
 import { cellOf, cohortNorm, cohortRules } from './cohort.ts'
 import type { Derivation } from './derivation.ts'
@@ -5,7 +6,6 @@ import { ageOn, sexOf } from './log.ts'
 import { keepDays, windows } from './model.ts'
 import { type Norm, restingHeartRateNorm, stepsNorm, stepsNormOfAll, vo2MaxNorm, vo2MaxNormOfAll } from './norms.ts'
 import { comparedUnit, type Draft, recordId, wholeDays } from './records.ts'
-import type { ScoreType } from './scores.ts'
 import { lastMeasure } from './series.ts'
 import { median, midRank, roundTo } from './statistics.ts'
 
@@ -17,7 +17,6 @@ type Reference = {
   properties: Record<string, string | number>
 }
 
-const scores: readonly ScoreType[] = ['wellbeing', 'activity', 'sleep', 'readiness', 'mental_wellbeing']
 const biomarkers = {
   steps: 'count',
   sleep_duration: 'minute',
@@ -30,7 +29,7 @@ const biomarkers = {
 type Compared = keyof typeof biomarkers
 
 export const subjects: readonly Subject[] = [
-  ...scores.map((name) => ({ category: 'score' as const, name, unit: 'index' })),
+  ...scoreTypes.map((name) => ({ category: 'score' as const, name, unit: 'index' })),
   ...Object.entries(biomarkers).map(([name, unit]) => ({ category: 'biomarker' as const, name, unit })),
 ]
 
@@ -67,12 +66,15 @@ export function dayComparisons(derivation: Derivation, day: number): Draft[] {
 }
 
 export function comparedValue(derivation: Derivation, day: number, name: string): number | null {
-  const score = scores.find((type) => type === name)
+  const score = scoreTypes.find((type) => type === name)
   if (score) {
     const value = derivation.scores(day)[score]?.value
     return value === undefined ? null : roundTo(value, 2)
   }
-  return isCompared(name) ? derivation.reading(day, name) : null
+  if (!isCompared(name)) return null
+  // An estimate is what the norm expects of such a person: compared with it, it would always be average.
+  const estimated = derivation.readings(day).some((reading) => reading.type === name && reading.estimated)
+  return name === 'vo2_max' && estimated ? null : derivation.reading(day, name)
 }
 
 function isCompared(name: string): name is Compared {

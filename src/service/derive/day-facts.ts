@@ -7,7 +7,7 @@ import { sessionsAround } from './exercise.ts'
 import type { DayFacts } from './facts.ts'
 import { dayAt } from './local-time.ts'
 import { movementFacts } from './movement.ts'
-import { asleepByClock, mainSleep, nightFacts } from './night.ts'
+import { asleepByClock, mainSleep, napsOf, nightFacts } from './night.ts'
 import { sleepClusters } from './sleep-clusters.ts'
 import { subtract, union } from './spans.ts'
 import { roundTo } from './statistics.ts'
@@ -25,6 +25,7 @@ export function dayFacts(source: DaySource): DayFacts | null {
   const movement = movementFacts({ ...source, clock, clusters, sessions })
   const main = mainSleep(clusters, source.day)
   const night = nightFacts(clusters, source.day)
+  const naps = napsOf(clusters, source.day)
   const still = { ...source, trace: undefined }
   const awake = subtract([clock.span], union([...clusters.flatMap(({ inBed }) => inBed), ...amountsOn(still, 'steps')]))
   const measures = { ...vitalMeasures({ ...source, main, awake }), ...bodyMeasures(source) }
@@ -34,5 +35,5 @@ export function dayFacts(source: DaySource): DayFacts | null {
   const asleep = asleepByClock(clusters, source.day)
   const empty = !movement && asleep.length === 0 && exercise.length === 0 && Object.keys(measures).length === 0
   if (empty) return null
-  return { day: source.day, offset: clock.offset, movement, night, asleep, exercise, measures }
+  return { day: source.day, offset: clock.offset, movement, night, naps, asleep, exercise, measures }
 }

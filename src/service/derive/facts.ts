@@ -8,6 +8,8 @@ export type DayFacts = {
   readonly offset: number
   readonly movement: MovementFacts | null
   readonly night: NightFacts | null
+  /** Asleep in minutes outside the night; null when no nap is known. */
+  readonly naps: Measure | null
   /** Asleep, in minutes since 18:00 of the day before; empty when no sleep of the day is known. */
   readonly asleep: readonly (readonly [from: number, to: number])[]
   readonly exercise: readonly { readonly exercise: string; readonly minutes: number }[]
@@ -52,6 +54,5 @@ export type NightFacts = {
   readonly interruptions: number | null
   readonly awakeAfterOnset: number | null
   readonly efficiency: number | null
-  readonly naps: number
   readonly estimated: boolean
 }

@@ -1,5 +1,5 @@
 import { MINUTE } from '../../window.ts'
-import type { NightFacts } from './facts.ts'
+import type { Measure, NightFacts } from './facts.ts'
 import { midnightAt } from './local-time.ts'
 import { sleepRules } from './model.ts'
 import type { SleepCluster, Stage } from './sleep-clusters.ts'
@@ -29,7 +29,6 @@ export function nightFacts(clusters: readonly SleepCluster[], day: number): Nigh
   if (!main || asleepMinutes(main) < shortest || asleepMinutes(main) > longest) return null
   const [onset, wake] = [main.asleep[0], main.asleep.at(-1)]
   if (!onset || !wake) return null
-  const naps = clusters.filter((cluster) => cluster.wakeDay === day && cluster !== main)
   const bouts = awakeBouts(main, { startAt: onset.startAt, endAt: wake.endAt })
   const measured = main.hasStages || main.hasAwake
   const inBed = main.hasInBed || main.hasAwake ? minutes(main.inBed) : null
@@ -48,12 +47,17 @@ export function nightFacts(clusters: readonly SleepCluster[], day: number): Nigh
     interruptions: measured ? bouts.length : null,
     awakeAfterOnset: measured ? minutes(bouts) : null,
     efficiency: inBed && !main.estimated ? roundTo(asleepMinutes(main) / inBed, 4) : null,
-    naps: roundTo(
-      naps.reduce((total, nap) => total + asleepMinutes(nap), 0),
-      3,
-    ),
     estimated: main.estimated,
   }
+}
+
+/** All sleep of a day that is not its night. */
+export function napsOf(clusters: readonly SleepCluster[], day: number): Measure | null {
+  const main = mainSleep(clusters, day)
+  const naps = clusters.filter((cluster) => cluster.wakeDay === day && cluster !== main)
+  const asleep = naps.reduce((total, nap) => total + asleepMinutes(nap), 0)
+  if (asleep <= 0) return null
+  return { value: roundTo(asleep, 3), ...(naps.some(({ estimated }) => estimated) ? { estimated: true } : {}) }
 }
 
 /** Recorded wakefulness between falling asleep and getting up, in bouts long enough to be remembered. */

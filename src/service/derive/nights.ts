@@ -65,20 +65,38 @@ export function isFree(day: number): boolean {
   return weekday(day) >= 5
 }
 
+/** The nights of four weeks by whether somebody had to get up after them; null with too few of either. */
+function freeAndWork(series: Series, day: number) {
+  const { days, freeNightsMin, workNightsMin } = windows.circadian
+  const nights = series
+    .between(day - days + 1, day)
+    .flatMap(({ day: on, night }) => (night ? [{ free: isFree(on), mid: midOf(night), slept: night.duration }] : []))
+  const [free, work] = [nights.filter((night) => night.free), nights.filter((night) => !night.free)]
+  return free.length >= freeNightsMin && work.length >= workNightsMin ? { free, work } : null
+}
+
+/**
+ * The clock hour (0 to 24) in the middle of sleep on free days, less half of what is slept longer on those than over the
+ * week, because that is catching up (Roenneberg's MSFsc). Earlier than 3 is early, later than 5 late.
+ */
+export function chronotype(series: Series, day: number): number | null {
+  const nights = freeAndWork(series, day)
+  if (!nights || !series.at(day)?.night) return null
+  const sleptFree = mean(nights.free.map(({ slept }) => slept))
+  const sleptWeek = (5 * mean(nights.work.map(({ slept }) => slept)) + 2 * sleptFree) / 7
+  const mid = clockMedian(nights.free.map(({ mid }) => mid)) - Math.max(0, sleptFree - sleptWeek) / 2
+  return ((mid + clockMinutes) % clockMinutes) / 60
+}
+
 /** Minutes between the night's middle and the usual one, and half of what free days differ from work days. */
 export function circadianMisalignment(series: Series, day: number): number | null {
   const rules = windows.circadian
   const tonight = series.at(day)?.night
-  const nights = series
-    .between(day - rules.days + 1, day)
-    .flatMap(({ day: on, night }) => (night ? [{ on, mid: midOf(night) }] : []))
-  if (!tonight || nights.length < rules.nightsMin) return null
-  const usual = clockMedian(nights.map(({ mid }) => mid))
-  const free = nights.filter(({ on }) => isFree(on)).map(({ mid }) => mid)
-  const work = nights.filter(({ on }) => !isFree(on)).map(({ mid }) => mid)
-  const jetlag =
-    free.length >= rules.freeNightsMin && work.length >= rules.workNightsMin
-      ? clockDistance(clockMedian(free), clockMedian(work))
-      : 0
+  const mids = series.between(day - rules.days + 1, day).flatMap(({ night }) => (night ? [midOf(night)] : []))
+  if (!tonight || mids.length < rules.nightsMin) return null
+  const usual = clockMedian(mids)
+  const split = freeAndWork(series, day)
+  const middle = (nights: readonly { mid: number }[]) => clockMedian(nights.map(({ mid }) => mid))
+  const jetlag = split ? clockDistance(middle(split.free), middle(split.work)) : 0
   return clockDistance(midOf(tonight), usual) + jetlag / 2
 }

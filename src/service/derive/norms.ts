@@ -29,6 +29,8 @@ const friendMedians = {
 
 /** Myers 2017 (FRIEND): 79.9 - 0.39 age - 13.7 [female] - 0.127 weight in pounds, deviation 7.2. */
 export const vo2MaxSpread = 7.2
+/** The ages of those it was made from. */
+export const vo2MaxAges = [20, 79] as const
 const poundsPerKg = 2.20462
 
 /** The band of a person's age, for those with both age and sex. */
@@ -65,9 +67,12 @@ export function vo2MaxNorm(person: { sex: Sex; age: number; weightKg: number | n
   if (person.weightKg === null) {
     return normalNorm('friend-treadmill', interpolate(friendMedians[person.sex], person.age), vo2MaxSpread)
   }
-  const female = person.sex === 'Female' ? 1 : 0
-  const mean = 79.9 - 0.39 * person.age - 13.7 * female - 0.127 * person.weightKg * poundsPerKg
-  return normalNorm('friend-myers-2017', mean, vo2MaxSpread)
+  return normalNorm('friend-myers-2017', vo2MaxExpected({ ...person, weightKg: person.weightKg }), vo2MaxSpread)
+}
+
+export function vo2MaxExpected({ sex, age, weightKg }: { sex: Sex; age: number; weightKg: number }): number {
+  const female = sex === 'Female' ? 1 : 0
+  return 79.9 - 0.39 * age - 13.7 * female - 0.127 * weightKg * poundsPerKg
 }
 
 /** Both sexes at 45, the middle of the decades that were measured. */

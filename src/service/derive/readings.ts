@@ -1,9 +1,11 @@
+import { biomarkerTypes } from '../../contract/biomarker.ts'
 import type { BiomarkerType } from './biomarker-catalogue.ts'
 import type { DayFacts, MovementFacts, NightFacts } from './facts.ts'
 import { isoAt } from './local-time.ts'
 import { ageOn, sexOf } from './log.ts'
 import { keepDays, windows } from './model.ts'
-import { sleepDebt, sleepRegularity } from './nights.ts'
+import { chronotype, sleepDebt, sleepRegularity } from './nights.ts'
+import { vo2MaxAges, vo2MaxExpected } from './norms.ts'
 import { lastMeasure, type Series } from './series.ts'
 
 /** A biomarker's value on a day, as a number, or as text where it is none. */
@@ -20,6 +22,7 @@ export function readingsOn(series: Series, facts: DayFacts): Reading[] {
       ? readings({ activity_sedentary_duration: movement.sedentary }, true)
       : readings({ activity_sedentary_duration: movement?.valid ? movement.sedentary : null }, false)),
     ...(night ? readings(nightValues(series, facts.day, night), night.estimated) : []),
+    ...(facts.naps ? readings({ nap_duration: facts.naps.value }, facts.naps.estimated ?? false) : []),
     ...vitalReadings(facts),
     ...bodyReadings(series, facts),
     ...readings(characteristics(series, facts.day), false),
@@ -66,24 +69,12 @@ function nightValues(series: Series, day: number, night: NightFacts): Values {
     sleep_regularity: sleepRegularity(series.between(day - days + 1, day), gates),
     sleep_latency: night.latency,
     sleep_efficiency: night.efficiency === null ? null : night.efficiency * 100,
+    chronotype: chronotype(series, day),
   }
 }
 
-const vitals = [
-  'heart_rate_resting',
-  'heart_rate_sleep',
-  'heart_rate_variability_sdnn',
-  'heart_rate_variability_rmssd',
-  'respiratory_rate',
-  'respiratory_rate_sleep',
-  'oxygen_saturation',
-  'oxygen_saturation_sleep',
-  'blood_glucose',
-  'blood_pressure_systolic',
-  'blood_pressure_diastolic',
-  'body_temperature_basal',
-  'skin_temperature_sleep',
-] as const
+/** Those that are known on their own day only; VO2max stays known, and is read with the body's measures. */
+const vitals = biomarkerTypes.vitals.filter((type) => type !== 'vo2_max')
 
 function vitalReadings({ measures }: DayFacts): Reading[] {
   return vitals.flatMap((type) => {
@@ -100,20 +91,27 @@ function bodyReadings(series: Series, { day, movement }: DayFacts): Reading[] {
   const fat = kept('body_fat', keepDays.body)
   const fatMass = weight !== null && fat !== null ? (weight * fat) / 100 : null
   const index = weight !== null && height !== null && height > 0 ? weight / height ** 2 : null
-  return readings(
-    {
-      height,
-      weight,
-      body_mass_index: index ?? kept('body_mass_index', keepDays.body),
-      body_fat: fat,
-      fat_mass: fatMass,
-      lean_mass: kept('lean_mass', keepDays.body) ?? (weight !== null && fatMass !== null ? weight - fatMass : null),
-      waist_circumference: kept('waist_circumference', keepDays.body),
-      ...(movement?.restingEnergy ? {} : { resting_energy_burned: kept('resting_energy_burned', keepDays.body) }),
-      vo2_max: kept('vo2_max', keepDays.vo2Max),
-    },
-    false,
-  )
+  const body = {
+    height,
+    weight,
+    body_mass_index: index ?? kept('body_mass_index', keepDays.body),
+    body_fat: fat,
+    fat_mass: fatMass,
+    lean_mass: kept('lean_mass', keepDays.body) ?? (weight !== null && fatMass !== null ? weight - fatMass : null),
+    waist_circumference: kept('waist_circumference', keepDays.body),
+    ...(movement?.restingEnergy ? {} : { resting_energy_burned: kept('resting_energy_burned', keepDays.body) }),
+  }
+  const measured = kept('vo2_max', keepDays.vo2Max)
+  const vo2Max = measured ?? estimatedVo2Max(series, day, weight)
+  return [...readings(body, false), ...readings({ vo2_max: vo2Max }, measured === null)]
+}
+
+/** What people of this age, sex and weight have on average, where the norm speaks of such an age; never a measurement. */
+function estimatedVo2Max({ person }: Series, day: number, weightKg: number | null): number | null {
+  const [sex, age] = [sexOf(person), ageOn(person, day)]
+  const [youngest, oldest] = vo2MaxAges
+  if (sex === null || age === null || weightKg === null || age < youngest || age > oldest) return null
+  return vo2MaxExpected({ sex, age, weightKg })
 }
 
 function characteristics(series: Series, day: number): Values {
