@@ -24,7 +24,7 @@ export type Recompute = {
   close(): Promise<void>
 }
 
-const defaults = { everyMs: 500, threads: 1, profilesPerRound: 8, cohortMaxAgeMs: 3_600_000 } as const
+const defaults = { everyMs: 500, threads: 1, profilesPerRound: 4, cohortMaxAgeMs: 3_600_000 } as const
 
 /**
  * Derives in the background what uploads made due. All truth is in the database: any number of these may run, in any
@@ -44,20 +44,34 @@ export async function startRecompute(options: RecomputeOptions): Promise<Recompu
 type Lane = { wake(): void; idle(): Promise<void>; close(): Promise<void> }
 type Settings = RecomputeOptions & { everyMs: number; profilesPerRound: number; cohortMaxAgeMs: number }
 
-/** One thread and the clock that asks it. A thread that dies is started anew at the next tick. */
+/** Threads that may die in a row before they got to any profile. */
+const deathsMax = 3
+
+/** One thread and the clock that asks it. A thread that dies is followed by another, which goes on with the rest. */
 function openLane(settings: Settings): Lane {
   let thread = startThread(settings)
+  let deaths = 0
   let running: Promise<void> | null = null
   let again = false
   let closed = false
 
+  const round = async (): Promise<'more' | 'done'> => {
+    if (thread.ended()) thread = startThread(settings)
+    const answer = await thread.ask({ ask: 'round', nowMs: settings.clock() })
+    if (answer.did === 'fail') settings.log.error({ reason: answer.reason }, 'a round of derivation failed')
+    if (!thread.ended()) {
+      deaths = 0
+      return answer.did === 'round' && answer.more ? 'more' : 'done'
+    }
+    // What it died on was put off, and the rest of its round is still due. But one that always dies before it gets to
+    // anything is tried again at the next tick, not for ever at once.
+    deaths = answer.did === 'fail' && answer.putOff === true ? 0 : deaths + 1
+    return deaths < deathsMax ? 'more' : 'done'
+  }
   const rush = async () => {
     do {
       again = false
-      const answer = await thread.ask({ ask: 'round', nowMs: settings.clock() })
-      if (answer.did === 'fail') settings.log.error({ reason: answer.reason }, 'a round of derivation failed')
-      if (answer.did === 'round' && answer.more) again = true
-      if (thread.ended() && !closed) thread = startThread(settings)
+      if ((await round()) === 'more') again = true
     } while (again && !closed)
   }
   const run = () => {
@@ -103,6 +117,15 @@ function startThread({ databaseUrl, pool, clock, log, profilesPerRound, cohortMa
     underWay = null
     tell?.(answer)
   }
+  const putOffProfile = async (profileId: string) => {
+    try {
+      await noteFailure(pool, { profileId, now: new Date(clock()) })
+      return true
+    } catch (error) {
+      log.error({ profileId, err: error }, 'could not put off a profile on which a thread died')
+      return false
+    }
+  }
   worker.on('message', (answer: Answer) => {
     if (answer.did === 'begin') underWay = answer.profileId
     else answered(answer)
@@ -112,12 +135,8 @@ function startThread({ databaseUrl, pool, clock, log, profilesPerRound, cohortMa
     ended = true
     // Else the next thread would begin with the same profile, and die of it as well.
     const profileId = underWay
-    if (profileId !== null) {
-      await noteFailure(pool, { profileId, now: new Date(clock()) }).catch((error: unknown) =>
-        log.error({ profileId, err: error }, 'could not put off a profile on which a thread died'),
-      )
-    }
-    answered({ did: 'fail', reason: 'the derivation thread ended' })
+    const putOff = profileId !== null && (await putOffProfile(profileId))
+    answered({ did: 'fail', reason: 'the derivation thread ended', putOff })
   })
   const ask = (question: Ask) =>
     new Promise<Answer>((resolve) => {

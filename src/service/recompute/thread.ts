@@ -10,11 +10,14 @@ import { runRound } from './round.ts'
  */
 export type ThreadData = { databaseUrl: string; logLevel: string; profilesPerRound: number; cohortMaxAgeMs: number }
 export type Ask = { ask: 'round'; nowMs: number } | { ask: 'close' }
-/** `begin` comes before each profile, so that one on which the thread dies is known; it answers nothing. */
+/**
+ * `begin` comes before each profile, so that one on which the thread dies is known; it answers nothing. `putOff`: the
+ * thread has died, and the profile it was at will not be met again at once.
+ */
 export type Answer =
   | { did: 'begin'; profileId: string }
   | { did: 'round'; profiles: number; more: boolean }
-  | { did: 'fail'; reason: string }
+  | { did: 'fail'; reason: string; putOff?: boolean }
   | { did: 'close' }
 
 const port = parentPort
