@@ -31,6 +31,7 @@ export function addServiceCommands(
       process.exitCode = await runService({ ...context(options), port: undefined, ...options })
     })
   addKeys(service, context)
+  addSources(service, context)
   service
     .command('grant')
     .description('give a database role what a running service needs, and nothing else; run as the owner of the tables')
@@ -95,6 +96,29 @@ function addKeys(service: Command, context: OpenContext): void {
       const { revokeServiceKey } = await import('../commands/service-keys.ts')
       await revokeServiceKey({ ...rest, publicId })
       terminal.say(`${publicId} is revoked.`)
+    })
+}
+
+function addSources(service: Command, context: OpenContext): void {
+  service
+    .command('sources')
+    .description('say whose word counts where two sources tell of the same time; without a word, show it')
+    .argument('[source...]', 'source names or kinds of device, best first; who is not named comes after')
+    .option('--account <name>', 'whose people', 'default')
+    .option('--reset', 'go back to the order of the model: watch, band, ring, chest strap, phone', false)
+    .option('--json', 'print the order as JSON', false)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  vitalsync service sources --account acme ring watch\n  vitalsync service sources --account acme\n  vitalsync service sources --account acme --reset',
+    )
+    .action(async (sources: string[], options: { account: string; reset: boolean; json: boolean }) => {
+      const { terminal, ...rest } = await command(context(options))
+      const { serviceSources } = await import('../commands/service-keys.ts')
+      const wanted = options.reset ? [] : sources.length > 0 ? sources : undefined
+      const done = await serviceSources({ ...rest, account: options.account, sources: wanted })
+      if (terminal.json) return terminal.printJson(done)
+      terminal.print(done.sources.length === 0 ? 'the order of the model' : done.sources.join(', '))
+      if (wanted) terminal.say(`${done.profiles} profiles will be derived anew.`)
     })
 }
 

@@ -164,6 +164,7 @@ export const jsonSchemas = {
       revokedAt: instant.nullable(),
     }),
   ),
+  'service sources': z.strictObject({ sources: z.array(z.string()), profiles: count }),
   up: z.strictObject({ run, rows: z.record(z.string(), count) }),
   migrate: z.strictObject({ applied: z.array(z.string()), readerGranted: z.boolean() }),
   sync: run,

@@ -11,6 +11,7 @@ import {
 } from '../service/store/keys.ts'
 import { openPool, type Pool } from '../service/store/pool.ts'
 import { grantRunTimeRights } from '../service/store/run-time-role.ts'
+import { readSourcePriority, setSourcePriority } from '../service/store/source-priority.ts'
 import { migrateService } from './service.ts'
 
 type KeysCommand = { databaseUrl: string; now: Date; log: Log }
@@ -40,6 +41,25 @@ export async function revokeServiceKey(command: KeysCommand & { publicId: string
   if (revoked) return
   throw new UsageProblem(`revoke key ${command.publicId}: there is no such key, or it was revoked before`, {
     hint: 'List the keys with `vitalsync service keys list`.',
+  })
+}
+
+/** Whose word counts first among an account's people. Without `sources` nothing is changed; it is shown. */
+export async function serviceSources(
+  command: KeysCommand & { account: string; sources: readonly string[] | undefined },
+): Promise<{ sources: readonly string[]; profiles: number }> {
+  const { account, sources, now } = command
+  const done = await withPool(command, async (pool) => {
+    if (sources) {
+      const set = await setSourcePriority(pool, { account, sources, now })
+      return set && { sources, profiles: set.profiles }
+    }
+    const known = await readSourcePriority(pool, account)
+    return known && { sources: known, profiles: 0 }
+  })
+  if (done) return done
+  throw new UsageProblem(`set sources of account ${account}: there is no such account`, {
+    hint: 'List the accounts with `vitalsync service keys list`.',
   })
 }
 

@@ -80,15 +80,17 @@ export type ExplainInput = {
   /** Facts of the days before, as they are kept; those of the day itself are made anew. */
   facts: readonly DayFacts[]
   person: Person
+  sourcePriority?: readonly string[]
   asOf: number
   day: number
   type: ScoreType
 }
 
 /** Where a score comes from: the same derivation again, listened to. */
-export function explainScore({ logs, facts, person, asOf, day, type }: ExplainInput): Explanation {
+export function explainScore({ facts, day, type, ...input }: ExplainInput): Explanation {
+  const { person, asOf } = input
   const listener = createListener(day)
-  const [own] = factsOf({ logs, person, asOf, trace: listener.trace }, [day])
+  const [own] = factsOf({ ...input, trace: listener.trace }, [day])
   const all = [...facts.filter((one) => one.day !== day), ...(own ? [own] : [])]
   const derivation = createDerivation({ profileId: '', person, asOf, facts: all })
   const factors = derivation.factors(day)

@@ -23,6 +23,7 @@ export async function explainStored(
     const logs = await readLogs(tx, { profileId, ...near, countMax: logsMax })
     const days = await readDays(tx, { profileId, from: dayText(day - factsLookBack), to: date })
     const facts = days.map((one) => JSON.parse(one.facts))
-    return explainScore({ logs, facts, person: state.person, asOf: now, day, type })
+    const { person, sourcePriority } = state
+    return explainScore({ logs, facts, person, sourcePriority, asOf: now, day, type })
   })
 }

@@ -15,6 +15,7 @@ import {
   type MarkedDay,
   markEveryDay,
   noteDerived,
+  type ProfileState,
   readMarks,
   readState,
 } from '../store/recompute.ts'
@@ -24,7 +25,7 @@ import { writeUnits } from './units.ts'
 
 /** Bounds on one transaction: marked days eaten, and days whose logs are in memory at once. */
 const marksMax = 120
-const daysPerRead = 10
+const daysPerRead = 40
 const logsPerReadMax = 300_000
 const offsetMinutesMax = 14 * 60
 
@@ -35,7 +36,15 @@ export type Recomputed = {
   readonly dropped: number
 }
 
-type Task = { tx: Queryable; profileId: string; person: Person; now: Date; cohort: Cohort | null; logsMax: number }
+type Task = {
+  tx: Queryable
+  profileId: string
+  person: Person
+  sourcePriority: readonly string[]
+  now: Date
+  cohort: Cohort | null
+  logsMax: number
+}
 
 export type RecomputeTask = {
   profileId: string
@@ -55,16 +64,31 @@ export async function recomputeProfile(
 ): Promise<Recomputed | 'busy' | 'gone'> {
   return withTransaction(pool, async (tx) => {
     if (!(await lockProfile(tx, profileId))) return 'busy'
+    const seen = await readMarks(tx, profileId, marksMax)
     const state = await readState(tx, profileId)
     if (!state) return 'gone'
-    if (state.modelVersion !== null && state.modelVersion !== modelVersion) await markEveryDay(tx, profileId, now)
-    const marks = await readMarks(tx, profileId, marksMax)
-    const task = { tx, profileId, person: state.person, now, cohort: await cohortOf(state.accountId), logsMax }
+    const { person, sourcePriority, accountId } = state
+    const marks = isDerivedOtherwise(state) ? await everyDay(tx, { profileId, now }) : seen
+    const task = { tx, profileId, person, sourcePriority, now, cohort: await cohortOf(accountId), logsMax }
     const done = await deriveDays(task, { marks, passed: daysPassed(state.asOf, now.getTime()) })
     await eatMarks(tx, profileId, marks)
-    await noteDerived(tx, { profileId, asOf: now, dueAt: await dueAt(task) })
+    await noteDerived(tx, { profileId, asOf: now, dueAt: await dueAt(task), sourcePriority })
     return done
   })
+}
+
+/** Whether the days there are were derived by another model, or by another order of sources than the account has now. */
+function isDerivedOtherwise({ derivedBy, sourcePriority }: ProfileState): boolean {
+  if (derivedBy === null) return false
+  return (
+    derivedBy.modelVersion !== modelVersion ||
+    JSON.stringify(derivedBy.sourcePriority) !== JSON.stringify(sourcePriority)
+  )
+}
+
+async function everyDay(tx: Queryable, { profileId, now }: { profileId: string; now: Date }): Promise<MarkedDay[]> {
+  await markEveryDay(tx, profileId, now)
+  return readMarks(tx, profileId, marksMax)
 }
 
 /** Local days, wherever on earth, that were going on at some time since the last derivation (or, the clock set back, until it). */
@@ -137,8 +161,9 @@ async function freshFacts(task: Task, wanted: readonly number[]): Promise<Map<nu
         hint: 'No device writes that many. Delete what does not belong there; the profile is tried again every hour.',
       })
     }
-    const { person, now } = task
-    for (const facts of factsOf({ logs, person, asOf: now.getTime() }, days)) fresh.set(facts.day, facts)
+    const { person, sourcePriority, now } = task
+    for (const facts of factsOf({ logs, person, sourcePriority, asOf: now.getTime() }, days))
+      fresh.set(facts.day, facts)
     place += days.length
   }
   return fresh

@@ -55,7 +55,7 @@ async function markEveryDay(tx: Queryable, profileId: string, now: Date): Promis
        select start_day as day from service.logs where profile_id = $1
        union select end_day from service.logs where profile_id = $1
        union select $2::timestamptz::date) days
-     on conflict (profile_id, local_day) do update set mark = excluded.mark, marked_at = excluded.marked_at`,
+     on conflict (profile_id, local_day) do update set mark = excluded.mark`,
     [profileId, now],
   )
 }

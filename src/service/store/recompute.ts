@@ -6,31 +6,54 @@ export type MarkedDay = { localDay: string; mark: string }
 
 export type ProfileState = {
   accountId: string
-  modelVersion: string | null
+  /** The account's own order of sources, best first. */
+  sourcePriority: readonly string[]
+  /** By what the days there are were derived; null when none ever was. */
+  derivedBy: { modelVersion: string; sourcePriority: readonly string[] } | null
   asOf: number | null
   person: { birthDate: string | null; age: number | null; gender: string | null }
 }
 
+/** Marks looked at from either end of the queue: what asking for work costs does not grow with what is waiting. */
+const marksLookedAt = 1000
+/** So many marked days are what a usual upload leaves; a back-fill leaves more. */
+const smallDaysMax = 3
+
+const notPutOff = `not exists (select from service.derivations d where d.profile_id = m.profile_id and d.retry_at > $1)`
+
+/** Longest waiting first, whether for an upload's sake or because a day, a week or a month has ended. */
+const oldestSql = `select profile_id from (
+    (select profile_id, marked_at as since from service.dirty_days m where ${notPutOff} order by marked_at limit ${marksLookedAt})
+    union all
+    (select profile_id, due_at from service.derivations m where due_at <= $1 and ${notPutOff} order by due_at limit $2)
+  ) waiting group by profile_id order by min(since), profile_id limit $2`
+
+/** Latest first, of those whose work is small. */
+const freshSql = `select profile_id from (
+    select profile_id, max(marked_at) as at from (
+      select profile_id, marked_at from service.dirty_days m where ${notPutOff} order by marked_at desc limit ${marksLookedAt}
+    ) latest group by profile_id
+  ) candidates where (
+    select count(*) from (select from service.dirty_days d where d.profile_id = candidates.profile_id limit ${smallDaysMax + 1}) days
+  ) <= ${smallDaysMax} order by at desc, profile_id limit $2`
+
 /**
- * Profiles with something to derive, longest waiting first: those with marked days, then those for whom a day, a week
- * or a month has ended. Reads only; who really gets a profile is decided by `lockProfile`.
+ * Profiles with something to derive: in turn the one that waits longest, and the latest of those with little to do. So
+ * what was just uploaded does not stand behind a thousand back-fills, and half of the work always goes to who is first
+ * in line, whatever else comes in. Reads only; who really gets a profile is decided by `lockProfile`.
  */
 export async function dueProfiles(
   db: Queryable,
   { now, countMax }: { now: Date; countMax: number },
 ): Promise<string[]> {
-  const { rows } = await db.query<{ profile_id: string }>({
-    name: 'due-profiles',
-    text: `select due.profile_id from (
-             select profile_id, min(mark) as place from service.dirty_days group by profile_id
-             union all
-             select profile_id, 9223372036854775807 from service.derivations where due_at <= $1
-           ) due left join service.derivations d using (profile_id)
-           where d.retry_at is null or d.retry_at <= $1
-           group by due.profile_id order by min(place) limit $2`,
-    values: [now, countMax],
-  })
-  return rows.map((row) => row.profile_id)
+  const ask = async (name: string, text: string) => {
+    const { rows } = await db.query<{ profile_id: string }>({ name, text, values: [now, countMax] })
+    return rows.map((row) => row.profile_id)
+  }
+  const oldest = await ask('oldest-due', oldestSql)
+  const fresh = await ask('fresh-due', freshSql)
+  const inTurn = oldest.flatMap((profileId, place) => [profileId, fresh[place] ?? profileId])
+  return [...new Set([...inTurn, ...fresh])].slice(0, countMax)
 }
 
 /**
@@ -46,12 +69,17 @@ export async function lockProfile(tx: Queryable, profileId: string): Promise<boo
   return rows[0]?.locked ?? false
 }
 
-/** Undefined when the profile is gone. Holds off an erasure until the end of the transaction. */
+/**
+ * Who the profile is of and how it is to be derived; undefined when it is gone. Holds off an erasure until the end of
+ * the transaction. Read after the marks: whatever a mark that was seen stands for is then sure to be in it.
+ */
 export async function readState(tx: Queryable, profileId: string): Promise<ProfileState | undefined> {
   const { rows } = await tx.query({
     name: 'derivation-state',
-    text: `select p.account_id, d.model_version, (extract(epoch from d.as_of) * 1000)::float8 as as_of, m.fields
+    text: `select p.account_id, a.source_priority, d.model_version, d.source_priority as derived_priority,
+             (extract(epoch from d.as_of) * 1000)::float8 as as_of, m.fields
            from service.profiles p
+           join service.accounts a using (account_id)
            left join service.derivations d using (profile_id)
            left join service.demographics m using (profile_id)
            where p.profile_id = $1 for key share of p`,
@@ -62,7 +90,9 @@ export async function readState(tx: Queryable, profileId: string): Promise<Profi
   const { birthDate = null, age = null, gender = null } = row.fields ?? {}
   return {
     accountId: row.account_id,
-    modelVersion: row.model_version,
+    sourcePriority: row.source_priority,
+    derivedBy:
+      row.model_version === null ? null : { modelVersion: row.model_version, sourcePriority: row.derived_priority },
     asOf: row.as_of,
     person: { birthDate, age, gender },
   }
@@ -78,7 +108,7 @@ export async function readMarks(tx: Queryable, profileId: string, countMax: numb
   return rows.map((row) => ({ localDay: row.local_day, mark: row.mark }))
 }
 
-/** Marks every day there is, for a model that says other things of the same logs. */
+/** Marks every day there is, for a model or an order of sources that says other things of the same logs. */
 export async function markEveryDay(tx: Queryable, profileId: string, now: Date): Promise<void> {
   await tx.query({
     name: 'mark-every-day',
@@ -109,14 +139,15 @@ export async function eatMarks(tx: Queryable, profileId: string, marks: readonly
 
 export async function noteDerived(
   tx: Queryable,
-  note: { profileId: string; asOf: Date; dueAt: Date | null },
+  note: { profileId: string; asOf: Date; dueAt: Date | null; sourcePriority: readonly string[] },
 ): Promise<void> {
   await tx.query({
     name: 'note-derived',
-    text: `insert into service.derivations (profile_id, model_version, as_of, due_at) values ($1, $2, $3, $4)
+    text: `insert into service.derivations (profile_id, model_version, as_of, due_at, source_priority)
+           values ($1, $2, $3, $4, $5)
            on conflict (profile_id) do update set model_version = excluded.model_version, as_of = excluded.as_of,
-             due_at = excluded.due_at, failures = 0, retry_at = null`,
-    values: [note.profileId, modelVersion, note.asOf, note.dueAt],
+             due_at = excluded.due_at, source_priority = excluded.source_priority, failures = 0, retry_at = null`,
+    values: [note.profileId, modelVersion, note.asOf, note.dueAt, note.sourcePriority],
   })
 }
 

@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import type { DataLogInput } from '../../src/contract/data-log.ts'
+import { anyLogs, asOf } from '../derive/lives.ts'
+import { inputOf } from '../derive/logs.ts'
+import { test } from '../support/fixtures.ts'
+import { createProfile, remove, saidAtOnce, saidOf, upload, withRecompute } from './profiles.ts'
+
+/** Something done with a stretch of somebody's logs. */
+const anyDeed = fc.record({
+  what: fc.constantFrom('send', 'send', 'change', 'remove', 'derive'),
+  from: fc.double({ min: 0, max: 0.9, noNaN: true }),
+  share: fc.double({ min: 0.05, max: 0.6, noNaN: true }),
+})
+
+/** Somebody's logs in any order, and what becomes of them. */
+const anyHistory = anyLogs
+  .map((logs) => [...new Map(logs.map((log) => [log.id, inputOf(log)])).values()])
+  .chain((logs) =>
+    fc.record({
+      logs: fc.shuffledSubarray(logs, { minLength: logs.length }),
+      deeds: fc.array(anyDeed, { minLength: 4, maxLength: 9 }),
+    }),
+  )
+
+test('whatever was sent, sent again, corrected and taken back, in whatever order: only what is left counts', async ({
+  serviceUrl,
+}) => {
+  await withRecompute(serviceUrl, new Date(asOf).toISOString(), async (world) => {
+    let removed = 0
+    await fc.assert(
+      fc.asyncProperty(anyHistory, async ({ logs, deeds }) => {
+        const profileId = await createProfile(world.pool)
+        const left = new Map<string, DataLogInput>()
+        for (const { what, from, share } of deeds) {
+          const some = logs.slice(Math.floor(from * logs.length), Math.ceil((from + share) * logs.length))
+          const sent = what === 'change' ? some.map((log) => ({ ...log, value: log.value * 2 })) : some
+          if (what === 'derive') await world.recompute.idle()
+          else if (what === 'remove') {
+            await remove(world, profileId, some)
+            for (const { id } of some) removed += left.delete(id) ? 1 : 0
+          } else {
+            await upload(world, profileId, sent)
+            for (const log of sent) left.set(log.id, log)
+          }
+        }
+        await world.recompute.idle()
+
+        expect(await saidOf(world, profileId)).toEqual(saidAtOnce(profileId, [...left.values()], asOf))
+      }),
+      { numRuns: 12 },
+    )
+    // Twelve histories in which nothing was ever taken back would show nothing of it.
+    expect(removed).toBeGreaterThan(0)
+  })
+}, 90_000)
