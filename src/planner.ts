@@ -36,8 +36,14 @@ function cut(span: Span, sizeMs: number): Span[] {
   return windows
 }
 
-/** A reading of the last hour. `crossing` names the records it held that reach beyond its window, by `Row.name`. */
-export type RecentReading = Span & { readonly sentAtMs: number; readonly crossing: readonly number[] }
+/**
+ * What a reading tells of the records at its window's edges. `crossing` names those it held that reach beyond the window,
+ * by `shortNameOf`. `reachesBack`: one of them had begun before the window, so upstream does tell of such.
+ */
+export type Edges = { readonly crossing: readonly number[]; readonly reachesBack: boolean }
+
+/** A reading of the last hour. */
+export type RecentReading = Span & Edges & { readonly sentAtMs: number }
 
 /** What the ledger knows of a profile's stream at the moment of commit, its row locked. */
 export type LedgerState = {
@@ -47,11 +53,10 @@ export type LedgerState = {
   readonly recent: readonly RecentReading[]
 }
 
-export type Arrival = {
+export type Arrival = Edges & {
   readonly span: Span
   /** The answer speaks of everything there is, whatever its window: a snapshot. */
   readonly whole: boolean
-  readonly crossing: readonly number[]
   readonly sentAtMs: number
   readonly serverAtMs: number | undefined
   readonly generation: number
@@ -75,35 +80,44 @@ export type Verdict =
 /** How long a reading may be on its way. Newer readings are remembered for this long. */
 export const READING_AGE_MAX_MS = 60 * 60 * 1000
 
-/**
- * Which records a reading must have held if they were there, whatever upstream means by a record that "touches" a
- * window: those wholly inside it. Of others, neighbours may hold the same one, or neither.
- */
+/** Whether a record lies wholly inside a window. */
 export const isInside = (record: Span, window: Span): boolean =>
   record.from >= window.from && record.from < window.to && record.to <= window.to
 
+/** Whether a record had begun before a window and reaches into it. */
+export const reachesInto = (record: Span, window: Span): boolean => record.from < window.from && record.to > window.from
+
+/**
+ * Whether a reading must have held the record if it was there: one that lies wholly inside its window, whatever upstream
+ * means by a record that "touches" a window; and one that had begun before and ends inside, where the answer itself shows
+ * that upstream tells of such. So a record across a seam belongs to the window that holds its end. `statements.ts` says
+ * the same in SQL.
+ */
+export const mustHaveHeld = (reading: Span & Pick<Edges, 'reachesBack'>, record: Span): boolean =>
+  isInside(record, reading) || (reading.reachesBack && reachesInto(record, reading) && record.to <= reading.to)
+
 /** Whether a newer reading has spoken about this record, so that an older one must not. */
 export const isTheirs = (record: Span & { readonly name: number }, newer: readonly RecentReading[]): boolean =>
-  newer.some((read) => isInside(record, read) || read.crossing.includes(record.name))
+  newer.some((read) => mustHaveHeld(read, record) || read.crossing.includes(record.name))
 
 /** Decides what a reading may do to the warehouse. Pure: the promises about order and coverage are kept here. */
 export function judge(arrival: Arrival, ledger: LedgerState, nowMs: number): Verdict {
-  const { whole, sentAtMs, crossing } = arrival
+  const { whole, sentAtMs, crossing, reachesBack } = arrival
   if (sentAtMs < nowMs - READING_AGE_MAX_MS) return { kind: 'too-old' }
   const { from, to } = arrival.span
   const newer = ledger.recent.filter(
     (read) => read.sentAtMs > sentAtMs && (whole || (read.from <= to && from <= read.to)),
   )
   const overtaken = newer.some((read) => whole || (read.from < to && from < read.to))
-  const isAnswered = (read: RecentReading) =>
+  const saysNoMore = (read: RecentReading) =>
     read.sentAtMs <= sentAtMs && (whole || (read.from >= from && read.to <= to && newer.length === 0))
-  const kept = ledger.recent.filter((read) => read.sentAtMs >= nowMs - READING_AGE_MAX_MS && !isAnswered(read))
+  const kept = ledger.recent.filter((read) => read.sentAtMs >= nowMs - READING_AGE_MAX_MS && !saysNoMore(read))
   return {
     kind: 'admitted',
     newer,
     covers: overtaken ? [] : settledPart(arrival, ledger),
     complete: !overtaken,
-    recent: [...kept, { from, to, sentAtMs, crossing }],
+    recent: [...kept, { from, to, sentAtMs, crossing, reachesBack }],
   }
 }
 

@@ -32,6 +32,8 @@ export type PulledStream = {
   readonly table: string
   /** The longest window one request asks for. */
   readonly windowMs: number
+  /** The longest a record lasts, in streams whose records have an end. One that lasts longer is not called gone. */
+  readonly longestMs?: number
   /** How long after its instant a record may still change upstream. Younger spans are read, but not called covered. */
   readonly settleMs: number
   /** How far around a pushed item the stream's records may change. Undefined: pushes of that stream do not touch it. */

@@ -1,10 +1,10 @@
 import { spansOf } from '../coverage.ts'
-import { isTheirs, judge, type LedgerState, type RecentReading, type Verdict } from '../planner.ts'
+import { type Edges, isTheirs, judge, type LedgerState, type RecentReading, type Verdict } from '../planner.ts'
 import type { PulledStream } from '../stream.ts'
 import { binaryColumn, type Cell, type ColumnType } from './binary-arrays.ts'
 import { copyFrom } from './copy.ts'
 import type { Tx } from './pool.ts'
-import { crossingOf, digestOf, type OddRecord, periodOf, type Row, type SourceRecord, shortNameOf } from './rows.ts'
+import { digestOf, edgesOf, type OddRecord, periodOf, type Row, type SourceRecord, shortNameOf } from './rows.ts'
 import {
   type Arriving,
   addRows,
@@ -50,7 +50,10 @@ export type Prepared = {
  */
 export async function storeGroup(tx: Tx, group: readonly Prepared[], nowMs: number): Promise<Stored[]> {
   const states = await lockLedger(tx, group)
-  const judged = group.map((pending) => ({ pending, verdict: verdictOf(pending, states.get(nameOf(pending)), nowMs) }))
+  const judged = group.map((pending) => {
+    const edges = edgesOf(pending.rows, pending.request.window)
+    return { pending, edges, verdict: verdictOf({ pending, edges }, states.get(nameOf(pending)), nowMs) }
+  })
   const admitted = judged.filter(isAdmitted)
   const written = new Map<string, number>()
 
@@ -117,21 +120,22 @@ function arrivingOf(readings: readonly GroupedReading[]): Arriving[] {
     .flatMap((reading) => reading.rows.toSorted(byStart).map((row) => ({ row, reading })))
 }
 
-type Admitted = { pending: Prepared; verdict: Extract<Verdict, { kind: 'admitted' }> }
+type Arrived = { pending: Prepared; edges: Edges }
+type Admitted = Arrived & { verdict: Extract<Verdict, { kind: 'admitted' }> }
 
-const isAdmitted = (judged: { pending: Prepared; verdict: Verdict | 'erased' }): judged is Admitted =>
+const isAdmitted = (judged: Arrived & { verdict: Verdict | 'erased' }): judged is Admitted =>
   judged.verdict !== 'erased' && judged.verdict.kind === 'admitted'
 
 const nameOf = ({ request }: Prepared) => `${request.stream.name} ${request.profileId}`
 
-function verdictOf(pending: Prepared, state: LedgerState | undefined, nowMs: number): Verdict | 'erased' {
+function verdictOf({ pending, edges }: Arrived, state: LedgerState | undefined, nowMs: number): Verdict | 'erased' {
   if (!state) return 'erased'
   const { request } = pending
   return judge(
     {
       span: request.window,
       whole: request.stream.kind === 'snapshot',
-      crossing: crossingOf(pending.rows, request.window),
+      ...edges,
       sentAtMs: request.sentAtMs,
       serverAtMs: request.serverAtMs,
       generation: request.generation,
@@ -142,7 +146,7 @@ function verdictOf(pending: Prepared, state: LedgerState | undefined, nowMs: num
   )
 }
 
-function toGrouped({ pending, verdict }: Admitted): GroupedReading {
+function toGrouped({ pending, edges, verdict }: Admitted): GroupedReading {
   const { request, rows } = pending
   const { newer } = verdict
   const ours = (row: Row) =>
@@ -151,6 +155,8 @@ function toGrouped({ pending, verdict }: Admitted): GroupedReading {
     profileId: request.profileId,
     fromMs: request.window.from,
     toMs: request.window.to,
+    backToMs: request.window.from - (edges.reachesBack ? (request.stream.longestMs ?? 0) : 0),
+    heldByNewer: newer.flatMap(({ crossing }) => crossing),
     sentAtMs: request.sentAtMs,
     rows: newer.length === 0 ? rows : rows.filter(ours),
     // What is missing is gone, unless a part of the answer could not be read.
@@ -158,11 +164,24 @@ function toGrouped({ pending, verdict }: Admitted): GroupedReading {
   }
 }
 
-/** A recent reading as the ledger keeps it: start, end, sent, and the names of what crossed its edges, if anything did. */
-type KeptReading = [number, number, number, number[]?]
+/**
+ * A recent reading as the ledger keeps it: start, end, sent, the names of what crossed its edges, if anything did, and 1 if
+ * something reached back beyond its start.
+ */
+type KeptReading = [number, number, number, number[]?, 1?]
 
-const toKept = ({ from, to, sentAtMs, crossing }: RecentReading): KeptReading =>
-  crossing.length === 0 ? [from, to, sentAtMs] : [from, to, sentAtMs, [...crossing]]
+function toKept({ from, to, sentAtMs, crossing, reachesBack }: RecentReading): KeptReading {
+  if (crossing.length === 0) return [from, to, sentAtMs]
+  return reachesBack ? [from, to, sentAtMs, [...crossing], 1] : [from, to, sentAtMs, [...crossing]]
+}
+
+const fromKept = ([from, to, sentAtMs, crossing = [], back]: KeptReading): RecentReading => ({
+  from,
+  to,
+  sentAtMs,
+  crossing,
+  reachesBack: back === 1,
+})
 
 /** `unread`: no reading was ever stored, so that there cannot be a record. */
 type Locked = LedgerState & { readonly unread: boolean }
@@ -192,12 +211,7 @@ async function lockLedger(tx: Tx, group: readonly Prepared[]): Promise<Map<strin
         generation: row.generation,
         digestedAtMs: row.digested_at ?? Number.NEGATIVE_INFINITY,
         digesting: spansOf(row.digesting),
-        recent: (row.recent as KeptReading[]).map(([from, to, sentAtMs, crossing = []]) => ({
-          from,
-          to,
-          sentAtMs,
-          crossing,
-        })),
+        recent: (row.recent as KeptReading[]).map(fromKept),
       },
     ]),
   )

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { parseInstant } from '../contract/instant.ts'
 import type { Span } from '../coverage.ts'
-import { isInside } from '../planner.ts'
+import { type Edges, isInside, reachesInto } from '../planner.ts'
 import type { Column, PulledStream } from '../stream.ts'
 import type { Cell } from './binary-arrays.ts'
 
@@ -173,12 +173,21 @@ export const periodOf = (row: Row): Span => ({
   to: row.endMicros === null ? Number.POSITIVE_INFINITY : row.endMicros / 1000,
 })
 
-/** A short name for a record among those of one person and stream. */
-export const shortNameOf = (row: Row): number => digestOf(row.key).readInt32BE(0)
+/** A short name for a record among those of one person and stream; `statements.ts` makes the same of a stored one. */
+export const shortNameOf = (row: Row): number =>
+  hash('md5', row.key.replaceAll('\u0000', NAME_SEPARATOR), 'buffer').readInt32BE(0)
 
-/** The records that reach beyond the window they were read for: neighbouring readings may hold them too. */
-export const crossingOf = (rows: readonly Row[], window: Span): number[] =>
-  rows.filter((row) => row.startMicros !== null && !isInside(periodOf(row), window)).map(shortNameOf)
+/** What Postgres, which knows no U+0000, can put between the parts of a key as well. */
+const NAME_SEPARATOR = '\u001f'
+
+/** What a reading holds of records that reach beyond its window: neighbouring readings may hold them too. */
+export function edgesOf(rows: readonly Row[], window: Span): Edges {
+  const crossing = rows.filter((row) => row.startMicros !== null && !isInside(periodOf(row), window))
+  return {
+    crossing: crossing.map(shortNameOf),
+    reachesBack: crossing.some((row) => reachesInto(periodOf(row), window)),
+  }
+}
 
 /** The calendar day the record carries in its own offset, as an instant of that date in UTC. */
 function localDate(text: string): number | null {

@@ -10,6 +10,10 @@ export type GroupedReading = {
   readonly profileId: string
   readonly fromMs: number
   readonly toMs: number
+  /** Records that began since then and end within the window must have been held. Before the window's start, or it. */
+  readonly backToMs: number
+  /** Short names of what newer readings of neighbouring windows held: of that this one says nothing. */
+  readonly heldByNewer: readonly number[]
   readonly sentAtMs: number
   readonly rows: readonly Row[]
   /** Whether what is missing within the window is gone. */
@@ -42,7 +46,7 @@ const unnest = (types: readonly string[], columns: readonly string[]) =>
  * text then need not travel. Says which of the input, by number, are new and which have changed. What a complete reading
  * no longer holds is marked gone, its former self kept.
  *
- * `not in`, for that is hashed whatever the planner believes of the size of an array; of `not exists` it has made a
+ * `not in`, for those are hashed whatever the planner believes of the size of an array; of `not exists` it has made a
  * loop in a loop.
  */
 export function compareStatement(stream: PulledStream): string {
@@ -60,11 +64,12 @@ with input as materialized (
   where t.profile_id is null or (t.read_at < i.read_at and (t.digest <> i.digest or t.gone_at is not null))
 ), lost as materialized (
   select t.*, w.sent_at
-  from unnest($${next + 1}::int8[], $${next + 2}::timestamptz[], $${next + 3}::timestamptz[], $${next + 4}::timestamptz[])
-    as w(profile_id, from_at, to_at, sent_at)
-  join ${table} t on t.profile_id = w.profile_id and ${insideWindow(stream)}
+  from unnest($${next + 1}::int8[], $${next + 2}::timestamptz[], $${next + 3}::timestamptz[], $${next + 4}::timestamptz[],
+    $${next + 5}::timestamptz[]) as w(profile_id, from_at, to_at, sent_at, back_to)
+  join ${table} t on t.profile_id = w.profile_id and ${belongsToWindow(stream)}
   where t.gone_at is null and t.read_at < w.sent_at
     and (${keys.map((key) => `t.${key}`).join(', ')}) not in (select ${keys.join(', ')} from input)
+    and (t.profile_id, ${shortName(stream)}) not in (select * from unnest($${next + 6}::int8[], $${next + 7}::int8[]))
 ), kept as (
   insert into vitalsync.history (profile_id, stream, record_key, revision, raw, recorded, gone_at)
   select t.profile_id, '${stream.name}', ${recordKey(stream)}, t.revision, t.raw, tstzrange(t.changed_at, t.sent_at), t.gone_at from lost t
@@ -87,6 +92,7 @@ export function compareParameters(
   const column = columnOf(arriving)
   const keys = stream.columns.flatMap((one, index) => (one.key ? [{ index, type: arrayType[one.type] }] : []))
   const complete = readings.filter((reading) => reading.complete)
+  const held = complete.flatMap(({ profileId, heldByNewer }) => heldByNewer.map((name) => ({ profileId, name })))
   const window = (type: ColumnType, cell: (reading: GroupedReading) => Cell) => binaryColumn(type, complete, cell)
   return [
     column('int8', ({ reading }) => reading.profileId),
@@ -97,6 +103,9 @@ export function compareParameters(
     window('timestamptz', (reading) => reading.fromMs * 1000),
     window('timestamptz', (reading) => reading.toMs * 1000),
     window('timestamptz', (reading) => reading.sentAtMs * 1000),
+    window('timestamptz', (reading) => reading.backToMs * 1000),
+    binaryColumn('int8', held, ({ profileId }) => profileId),
+    binaryColumn('int8', held, ({ name }) => name),
   ]
 }
 
@@ -160,11 +169,20 @@ function shapeOf(stream: PulledStream): { columns: string[]; types: string[] } {
   }
 }
 
-/** The same as `isInside` of the planner, in SQL: of these records a reading that lacks them says that they are gone. */
-function insideWindow(stream: PulledStream): string {
+/** The same as `mustHaveHeld` of the planner, in SQL: of these records a reading that lacks them says that they are gone. */
+function belongsToWindow(stream: PulledStream): string {
   if (!stream.startColumn) return 'true'
-  const end = stream.endColumn ? `coalesce(t.${stream.endColumn}, t.${stream.startColumn})` : `t.${stream.startColumn}`
-  return `t.${stream.startColumn} >= w.from_at and t.${stream.startColumn} < w.to_at and ${end} <= w.to_at`
+  const start = `t.${stream.startColumn}`
+  const end = stream.endColumn ? `coalesce(t.${stream.endColumn}, ${start})` : start
+  return `${start} >= w.back_to and ${start} < w.to_at and ${end} <= w.to_at and (${start} >= w.from_at or ${end} > w.from_at)`
+}
+
+/** The same as `shortNameOf`, of a stored record. Instants and texts are the same words there and here. */
+function shortName(stream: PulledStream): string {
+  const parts = keyColumns(stream).map(({ name, type }) =>
+    type === 'instant' ? `(extract(epoch from t.${name}) * 1000000)::int8` : `t.${name}`,
+  )
+  return `('x' || left(md5(concat_ws(e'\\x1f', ${[...parts, "''"].join(', ')})), 8))::bit(32)::int4::int8`
 }
 
 const arrayType: Record<Column['type'], ColumnType> = {

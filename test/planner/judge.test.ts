@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { type Arrival, isTheirs, judge, type LedgerState, READING_AGE_MAX_MS, type Verdict } from '../../src/planner.ts'
+import {
+  type Arrival,
+  isTheirs,
+  judge,
+  type LedgerState,
+  mustHaveHeld,
+  READING_AGE_MAX_MS,
+  type Verdict,
+} from '../../src/planner.ts'
 
 const nowMs = 1_000_000_000
 const fresh: LedgerState = { generation: 3, digesting: [], digestedAtMs: Number.NEGATIVE_INFINITY, recent: [] }
@@ -7,6 +15,7 @@ const arrival: Arrival = {
   span: { from: nowMs - 500, to: nowMs - 100 },
   whole: false,
   crossing: [],
+  reachesBack: false,
   sentAtMs: nowMs - 50,
   serverAtMs: nowMs - 50,
   generation: 3,
@@ -53,13 +62,13 @@ test('what is still being derived is not covered by a reading sent before it is 
 })
 
 test('a reading that a newer one overlaps covers nothing and calls nothing gone', () => {
-  const recent = [{ from: nowMs - 101, to: nowMs, sentAtMs: nowMs - 49, crossing: [] }]
+  const recent = [{ from: nowMs - 101, to: nowMs, sentAtMs: nowMs - 49, crossing: [], reachesBack: false }]
 
   expect(judged({}, { recent })).toMatchObject({ covers: [], complete: false, newer: recent })
 })
 
 test('a newer reading of the neighbouring window takes nothing away', () => {
-  const recent = [{ from: nowMs - 100, to: nowMs, sentAtMs: nowMs - 49, crossing: [7] }]
+  const recent = [{ from: nowMs - 100, to: nowMs, sentAtMs: nowMs - 49, crossing: [7], reachesBack: false }]
 
   const verdict = judged({}, { recent })
 
@@ -68,7 +77,7 @@ test('a newer reading of the neighbouring window takes nothing away', () => {
 })
 
 test('records that a newer reading must have held, or did hold, are not ours to write', () => {
-  const newer = [{ from: 100, to: 200, sentAtMs: 1, crossing: [7] }]
+  const newer = [{ from: 100, to: 200, sentAtMs: 1, crossing: [7], reachesBack: false }]
 
   expect(isTheirs({ from: 100, to: 100, name: 1 }, newer)).toBe(true)
   expect(isTheirs({ from: 150, to: 200, name: 1 }, newer)).toBe(true)
@@ -78,8 +87,20 @@ test('records that a newer reading must have held, or did hold, are not ours to 
   expect(isTheirs({ from: 99, to: 150, name: 7 }, newer)).toBe(true)
 })
 
+test('a record that began before the window belongs to the one it ends in, if upstream is seen to tell of such', () => {
+  const window = { from: 100, to: 200 }
+  const telling = { ...window, reachesBack: true }
+
+  expect(mustHaveHeld(telling, { from: 90, to: 101 })).toBe(true)
+  expect(mustHaveHeld(telling, { from: 90, to: 200 })).toBe(true)
+  expect(mustHaveHeld(telling, { from: 90, to: 100 })).toBe(false)
+  expect(mustHaveHeld(telling, { from: 90, to: 201 })).toBe(false)
+  expect(mustHaveHeld({ ...window, reachesBack: false }, { from: 90, to: 101 })).toBe(false)
+  expect(isTheirs({ from: 90, to: 150, name: 1 }, [{ ...telling, sentAtMs: 1, crossing: [2] }])).toBe(true)
+})
+
 test('a newer snapshot overtakes an older one, whatever the windows they were asked with', () => {
-  const recent = [{ from: nowMs - 10, to: nowMs, sentAtMs: nowMs - 49, crossing: [] }]
+  const recent = [{ from: nowMs - 10, to: nowMs, sentAtMs: nowMs - 49, crossing: [], reachesBack: false }]
 
   expect(judged({ whole: true }, { recent })).toMatchObject({ covers: [], complete: false, newer: recent })
   expect(judged({ whole: true, sentAtMs: nowMs }, { recent })).toMatchObject({ complete: true, newer: [] })
@@ -93,11 +114,11 @@ test('a reading that was on its way for longer than readings are remembered does
 })
 
 test('a reading is remembered as long as it may be asked about, and not beside one that says more', () => {
-  const old = { from: 0, to: 10, sentAtMs: nowMs - READING_AGE_MAX_MS - 1, crossing: [] }
-  const within = { from: nowMs - 400, to: nowMs - 300, sentAtMs: nowMs - 60, crossing: [] }
-  const beside = { from: nowMs - 900, to: nowMs - 800, sentAtMs: nowMs - 60, crossing: [] }
+  const old = { from: 0, to: 10, sentAtMs: nowMs - READING_AGE_MAX_MS - 1, crossing: [], reachesBack: false }
+  const within = { from: nowMs - 400, to: nowMs - 300, sentAtMs: nowMs - 60, crossing: [], reachesBack: false }
+  const beside = { from: nowMs - 900, to: nowMs - 800, sentAtMs: nowMs - 60, crossing: [], reachesBack: false }
 
   const { recent } = judged({}, { recent: [old, within, beside] })
 
-  expect(recent).toEqual([beside, { ...arrival.span, sentAtMs: arrival.sentAtMs, crossing: [] }])
+  expect(recent).toEqual([beside, { ...arrival.span, sentAtMs: arrival.sentAtMs, crossing: [], reachesBack: false }])
 })

@@ -116,6 +116,7 @@ export function createWorld(seed: number) {
       span: window,
       whole: false,
       crossing: records.filter((one) => !isInside(one, window)).map(({ name }) => name),
+      reachesBack: records.some((one) => one.from < window.from && one.to > window.from),
       sentAtMs: now,
       serverAtMs: now - chance(3),
       generation,
