@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { defineJob, nothing } from '../src/job.ts'
 import { pullDue } from '../src/pull.ts'
 import { HOUR } from '../src/window.ts'
+import { registerProfile } from './register-profile.ts'
 
 /**
- * Pulls the uncovered part of a range for one person, newest first.
+ * Pulls the uncovered part of a range for one person, newest first; registers them before, if they are new.
  *
  * It is the same subtraction as the nightly's with other bounds, so it can be stopped and begun again at any point and
  * reads nothing twice. Its requests yield to those of nightly and manual syncs.
@@ -26,6 +27,7 @@ export const backfillProfile = defineJob({
     if (range.from >= range.to) return nothing
     const plan = await context.ledger.plan({ profileId, nowMs: context.now(), streams, range, again })
     if (!plan || plan.profile.state === 'gone') return nothing
+    if (plan.profile.state === 'new') await registerProfile.run({ profileId }, context)
     return pullDue(plan.profile, plan.due, context)
   },
 })

@@ -59,3 +59,18 @@ test('nothing advances past a hole', async ({ open, peer }) => {
   await line.idle()
   expect((await checkpoint())?.['checkpoint']).toEqual(new Date(daysAgo(10)))
 })
+
+test('a backfill of someone who is new registers them first', async ({ open, peer }) => {
+  const line = await open('postgres')
+  const wantedFrom = new Date(daysAgoMs(30))
+  await line.pipeline.profiles.add(['ada'], { wantedFrom, state: 'new' })
+  line.work()
+
+  await line.tick('backfill', range)
+  await line.idle()
+
+  expect(peer.profiles.has('ada')).toBe(true)
+  expect(peer.asked('scores')).toHaveLength(4)
+  expect(await line.rows('select state from vitalsync.profiles')).toEqual([{ state: 'active' }])
+  expect(await line.rows('select 1 from vitalsync.failures')).toEqual([])
+})
