@@ -6,7 +6,6 @@ export const nightly = defineProducer({
   name: 'nightly',
   lane: 'nightly',
   job: syncProfile,
-  isResumable: true,
   page: (run, afterId, { profiles, limit }) => profiles.unfinishedSince(run.startedAt, afterId, limit),
   payload: (_run, profileId) => ({ profileId }),
 })

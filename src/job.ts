@@ -68,3 +68,10 @@ export type Job<P extends z.ZodType = z.ZodType> = {
 }
 
 export const defineJob = <P extends z.ZodType>(job: Job<P>): Job<P> => Object.freeze(job)
+
+/** What a job is to do, besides for whom: jobs of one name, person and scope are the same job. */
+export function scopeOf(payload: unknown): string {
+  if (typeof payload !== 'object' || payload === null) return ''
+  const rest = Object.entries(payload).filter(([name]) => name !== 'profileId')
+  return rest.length === 0 ? '' : JSON.stringify(rest.sort(([a], [b]) => (a < b ? -1 : 1)))
+}

@@ -3,7 +3,6 @@ import { openReports } from '../warehouse/reports.ts'
 import type { Run, RunParams } from '../warehouse/runs.ts'
 import { DAY } from '../window.ts'
 import type { CommandContext } from './engines.ts'
-import { isIdle } from './follow.ts'
 import { type Chosen, idsOfNamed } from './gaps.ts'
 import { externalIdsIn } from './input.ts'
 import { type Opened, withPipeline } from './open.ts'
@@ -63,17 +62,8 @@ async function paramsOf({ pipeline }: Opened, options: BackfillOptions): Promise
 
 const RUNS_LOOKED_AT = 1000
 
-/**
- * The unfinished run of these params. One whose jobs are all enqueued, but no longer in the queue, lost them with the
- * queue: it is closed, and a new one asks the ledger what is left.
- */
-async function openRun(opened: Opened, params: RunParams): Promise<Run | undefined> {
-  const { pipeline } = opened
+/** The unfinished run of these params: what it had ordered is enqueued again, and it goes on where it had come to. */
+async function openRun({ pipeline }: Opened, params: RunParams): Promise<Run | undefined> {
   const recent = await openReports(pipeline).runs(RUNS_LOOKED_AT)
-  const found = recent.find(
-    (run) => run.kind === 'backfill' && run.state === 'running' && sameParams(run.params, params),
-  )
-  if (!found?.enqueuedAll || !(await isIdle(pipeline))) return found
-  await pipeline.runs.end(found.id, 'stopped')
-  return undefined
+  return recent.find((run) => run.kind === 'backfill' && run.state === 'running' && sameParams(run.params, params))
 }

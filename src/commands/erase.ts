@@ -46,7 +46,7 @@ async function eraseAndProve({ pipeline, signal }: Opened, externalId: string) {
   const people = openPeople(pipeline)
   const profileId = (await pipeline.profiles.find(externalId))?.profileId
   if (profileId === undefined) throw noSuch('profile', 'vitalsync profiles list')
-  const queueJobs = await pipeline.queue.forget(profileId)
+  const queueJobs = await pipeline.context.forgetJobs(profileId)
   let removed: ReadonlyArray<{ table: string; rows: number }> = []
   const profiles = {
     ...pipeline.profiles,

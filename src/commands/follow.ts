@@ -12,12 +12,14 @@ export type FollowOptions = {
   readonly lane: Lane
   readonly terminal: Terminal
   readonly signal: AbortSignal
+  /** What to do about a run whose lane is empty though it has not ended. */
+  readonly settle: (run: Run) => Promise<void>
   /** Why the account is stopped, if it is: then there is no use in waiting. */
   readonly halted?: () => Problem | undefined
 }
 
 const LOOK_EVERY_MS = 250
-/** How long an empty queue must stay empty before a run whose counts do not add up is called ended. */
+/** How long an empty queue must stay empty before a run that still waits for jobs counts as having lost them. */
 const EMPTY_FOR_MS = 3 * SECOND
 
 /** Shows a run's progress until it has ended. */
@@ -36,8 +38,8 @@ export async function followRun(options: FollowOptions): Promise<Run> {
     const empty = run.enqueuedAll && waiting + active + delayed === 0
     emptySince = empty ? (emptySince ?? performance.now()) : undefined
     if (emptySince !== undefined && performance.now() - emptySince > EMPTY_FOR_MS) {
-      // Counts of a worker that was killed are lost, its work is not: the ledger has it.
-      await pipeline.runs.end(runId, 'done')
+      await options.settle(run)
+      emptySince = undefined
     }
     await wait(LOOK_EVERY_MS, undefined, { signal })
   }

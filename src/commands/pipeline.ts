@@ -104,6 +104,7 @@ export async function openPipeline(options: PipelineOptions): Promise<Pipeline> 
   const runs = openRuns({ pool })
   const writer = openWriter({ pool, now: clock.now, rowsPerCommit: 1000, commitsAtOnce: 2 })
   const queue = createEnqueuer(engine)
+  const forgetJobs = async (profileId: string) => queue.forget(profileId, await runs.scopesOf(profileId))
   const settings = { historyMs: config.historyDays * DAY, windowsAtOnce: config.windowsAtOnce }
   return {
     pool,
@@ -116,7 +117,7 @@ export async function openPipeline(options: PipelineOptions): Promise<Pipeline> 
     upstream,
     engine,
     queue,
-    context: { upstream, ledger, outbox, profiles, writer, forgetJobs: queue.forget, now: clock.now, settings, log },
+    context: { upstream, ledger, outbox, profiles, writer, forgetJobs, now: clock.now, settings, log },
     async close() {
       await writer.close()
       await upstream.close()

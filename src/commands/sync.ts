@@ -5,7 +5,7 @@ import { followRun } from './follow.ts'
 import { type Chosen, idsOfNamed } from './gaps.ts'
 import { type Opened, withPipeline } from './open.ts'
 import { duration, number, type Terminal } from './terminal.ts'
-import { produceRun, startWork, type Working } from './work.ts'
+import { produceRun, settleRun, startWork, type Working } from './work.ts'
 
 /** A nightly now, followed to its end. */
 export async function sync(context: CommandContext & Chosen): Promise<number> {
@@ -39,25 +39,13 @@ export async function workOff(context: CommandContext, opened: Opened, run: Run)
   const workers = await pipeline.engine.queue('manual').getWorkersCount()
   const working = workers > 0 ? undefined : closing.add(startWork({ pipeline, config, log, onSilent: fail }), 'worker')
   terminal.say(working ? `run ${run.id}: working` : `run ${run.id}: handed to ${workers} running workers, following`)
-  let now = run
   try {
-    for (let passes = 1; ; passes++) {
-      now = await seeThrough(context, opened, { run: now, working })
-      if (isWhole(now) || now.kind !== 'backfill' || passes >= PASSES_MAX) return now
-      // Jobs can be lost with a queue, or behind the last word of a process that was killed. The ledger knows what is left.
-      terminal.say(
-        `${now.enqueued - now.done - now.failed} profiles were lost on the way: asking the ledger what is left`,
-      )
-      now = await pipeline.runs.start('backfill', now.params)
-    }
+    return await seeThrough(context, opened, { run, working })
   } catch (error) {
     if (!context.signal.aborted) throw error
-    return stopped(opened, now, terminal)
+    return stopped(opened, run, terminal)
   }
 }
-
-const PASSES_MAX = 5
-const isWhole = (run: Run) => run.done + run.failed >= run.enqueued
 
 type Under = { run: Run; working: Working | undefined }
 
@@ -65,9 +53,11 @@ async function seeThrough({ config, terminal }: CommandContext, opened: Opened, 
   const { pipeline, signal } = opened
   const lane = run.kind === 'backfill' ? 'backfill' : 'manual'
   const halted = () => working?.halted()
-  const followed = followRun({ pipeline, runId: run.id, lane, terminal, signal, halted })
+  const producing = { pipeline, config, signal }
+  const settle = (now: Run) => settleRun(producing, now)
+  const followed = followRun({ pipeline, runId: run.id, lane, terminal, signal, settle, halted })
   // Both at once: the bar moves while people are still being enqueued.
-  const [, ended] = await Promise.all([run.enqueuedAll || produceRun({ pipeline, config, signal }, run), followed])
+  const [, ended] = await Promise.all([produceRun(producing, run), followed])
   return ended
 }
 

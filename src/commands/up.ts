@@ -11,7 +11,7 @@ import { followRun } from './follow.ts'
 import { migrateWarehouse } from './migrate.ts'
 import { type Addresses, openPipeline, type Pipeline } from './pipeline.ts'
 import { bar, duration, number, type Terminal, table } from './terminal.ts'
-import { produceRun, startTicks, startWork, type Working } from './work.ts'
+import { produceRun, settleRun, startTicks, startWork, type Working } from './work.ts'
 
 export type UpOptions = CommandContext & {
   /** Leaves after the first sync. */
@@ -84,7 +84,8 @@ async function syncOnce(options: UpOptions, { pipeline, working, sandbox }: Part
   await discoverProfiles.run({}, { ...pipeline.context, signal, lane: 'manual', runId: undefined, lastAttempt: true })
   const run = await pipeline.runs.start('sync', {})
   await produceRun({ pipeline, config, signal }, run)
-  return followRun({ pipeline, runId: run.id, lane: 'manual', terminal, signal, halted: working.halted })
+  const settle = (now: Run) => settleRun({ pipeline, config, signal }, now)
+  return followRun({ pipeline, runId: run.id, lane: 'manual', terminal, signal, settle, halted: working.halted })
 }
 
 /** A sync before the sandbox has thought would find little; a real upstream is never waited for. */

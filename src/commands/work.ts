@@ -11,7 +11,7 @@ import { type Producer, produce } from '../producer.ts'
 import { startWatchdog } from '../queue/watchdog.ts'
 import { type Ended, startWorkers } from '../queue/worker.ts'
 import { type Scheduler, startScheduler } from '../schedule/scheduler.ts'
-import type { Run, Tally } from '../warehouse/runs.ts'
+import type { Run } from '../warehouse/runs.ts'
 import { MINUTE, SECOND } from '../window.ts'
 import { jobs, type Pipeline } from './pipeline.ts'
 
@@ -20,8 +20,6 @@ const producers: readonly Producer[] = [nightly, sweep, sync, backfill]
 export type Working = {
   /** The last reason for which the account was stopped, if it was. */
   halted(): Problem | undefined
-  /** Hands in all counts so far. */
-  flush(): Promise<void>
   close(): Promise<void>
 }
 
@@ -36,13 +34,11 @@ export type WorkOptions = {
 
 /** Works on jobs in this process until closed. */
 export function startWork({ pipeline, config, log, leaseMs, onSilent }: WorkOptions): Working {
-  const tallies = new Map<string, Tally>()
   let halted: Problem | undefined
   const onEnded = async (ended: Ended) => {
     if (ended.outcome === 'halted' && ended.error instanceof Problem) halted = ended.error
     if (ended.outcome === 'done') halted = undefined
     await note(pipeline, ended)
-    count(tallies, ended)
     report(log, ended)
   }
   const workers = startWorkers({
@@ -54,14 +50,6 @@ export function startWork({ pipeline, config, log, leaseMs, onSilent }: WorkOpti
     ...(leaseMs === undefined ? {} : { leaseMs }),
     log,
   })
-  const flush = async () => {
-    const now = [...tallies]
-    tallies.clear()
-    for (const [runId, tally] of now) await pipeline.runs.count(runId, tally)
-  }
-  const flushing = setInterval(() => {
-    flush().catch((error: Error) => log.warn({ err: error.message }, 'could not add to the run counts'))
-  }, SECOND)
   const watchdog = startWatchdog({
     waiting: async (lane) => (await pipeline.queue.backlog(lane)).waiting,
     restingMs: (lane) => pipeline.engine.queue(lane).getRateLimitTtl(),
@@ -72,21 +60,18 @@ export function startWork({ pipeline, config, log, leaseMs, onSilent }: WorkOpti
   })
   return {
     halted: () => halted,
-    flush,
     async close() {
       watchdog.close()
       await workers.close(config.drainSeconds * SECOND)
-      clearInterval(flushing)
-      await flush()
     },
   }
 }
 
 /** What the ledger keeps of an attempt: a success forgets the failure before it, a failure says why. */
-async function note({ ledger }: Pipeline, { profileId, outcome, job, runId, error }: Ended): Promise<void> {
+async function note({ ledger }: Pipeline, { profileId, outcome, error, ...ended }: Ended): Promise<void> {
   if (profileId === undefined) return
-  if (outcome === 'done') await ledger.finish(profileId, { runId, job })
-  if (outcome === 'failed') await ledger.fail(profileId, { job, ...reasonOf(error) })
+  if (outcome === 'done') await ledger.finish({ profileId, ...ended })
+  if (outcome === 'failed') await ledger.fail({ profileId, ...ended }, reasonOf(error))
 }
 
 function reasonOf(error: unknown): { reason: string; hint: string | undefined } {
@@ -94,29 +79,6 @@ function reasonOf(error: unknown): { reason: string; hint: string | undefined } 
   const name = error instanceof Error ? error.name : 'unknown'
   return { reason: `unexpected error (${name})`, hint: 'The worker’s log has the details at level error.' }
 }
-
-function count(tallies: Map<string, Tally>, { runId, outcome, counts }: Ended): void {
-  if (runId === undefined) return
-  const tally = tallies.get(runId) ?? emptyTally()
-  if (outcome === 'done') tally.done += 1
-  if (outcome === 'failed') tally.failed += 1
-  tally.refused += counts.refused
-  tally.requests += counts.requests
-  tally.rowsRead += counts.rowsRead
-  tally.rowsWritten += counts.rowsWritten
-  tally.itemsPushed += counts.itemsPushed
-  tallies.set(runId, tally)
-}
-
-const emptyTally = (): Tally => ({
-  done: 0,
-  failed: 0,
-  refused: 0,
-  requests: 0,
-  rowsRead: 0,
-  rowsWritten: 0,
-  itemsPushed: 0,
-})
 
 /** One line per attempt: quiet when all is well, loud when a person should look. */
 function report(log: Log, { job, lane, profileId, runId, outcome, counts, ms, error }: Ended): void {
@@ -139,11 +101,10 @@ function told(error: unknown): { err: string; at?: string[] } {
   }
 }
 
+type Producing = { readonly pipeline: Pipeline; readonly config: Config; readonly signal: AbortSignal }
+
 /** Enqueues everybody who is due in a run. */
-export async function produceRun(
-  { pipeline, config, signal }: { pipeline: Pipeline; config: Config; signal: AbortSignal },
-  run: Run,
-): Promise<number> {
+export async function produceRun({ pipeline, config, signal }: Producing, run: Run): Promise<number> {
   const producer = producers.find(({ name }) => name === run.kind)
   if (!producer) throw new Problem(`produce run ${run.id}: this version knows no ${run.kind}`)
   return produce(producer, run, {
@@ -156,19 +117,23 @@ export async function produceRun(
   })
 }
 
+/** Looks after runs of which nothing was heard for a while. */
+export async function settleRuns(context: Producing, idleMs: number): Promise<void> {
+  for (const run of await context.pipeline.runs.silent(idleMs)) await settleRun(context, run)
+}
+
 /**
- * Ends runs whose jobs are all out of the queue, though their counts do not say so: jobs that were asked for twice are
- * done once, and the counts of a worker that died are lost. A nightly is looked through once more before, for a queue
- * that was emptied by force has forgotten people.
+ * A run whose lane is empty though it waits for jobs has lost them: a queue that was emptied by force has forgotten
+ * people, the orders have not. They are enqueued again. One that waits for nobody is over.
  */
-export async function settleRuns({ runs, queue }: Pipeline, idleMs: number): Promise<void> {
-  for (const run of await runs.silent(idleMs)) {
-    const producer = producers.find(({ name }) => name === run.kind)
-    const { waiting, active, delayed } = producer ? await queue.backlog(producer.lane) : idle
-    if (waiting + active + delayed > 0) continue
-    const opened = producer?.isResumable === true && (await runs.reopen(run.id))
-    if (!opened) await runs.end(run.id, 'done')
-  }
+export async function settleRun(context: Producing, run: Run): Promise<void> {
+  const { runs, queue } = context.pipeline
+  const producer = producers.find(({ name }) => name === run.kind)
+  const { waiting, active, delayed } = producer ? await queue.backlog(producer.lane) : idle
+  if (waiting + active + delayed > 0) return
+  const { ids } = await runs.open(run.id, '0', 1)
+  if (producer && ids.length > 0) await produceRun(context, run)
+  else await runs.end(run.id, 'done')
 }
 
 const idle = { waiting: 0, active: 0, delayed: 0 }
@@ -183,7 +148,7 @@ export function startTicks(pipeline: Pipeline, config: Config, log: Log): Promis
       const enqueued = await produceRun({ pipeline, config, signal }, run)
       if (enqueued > 0) log.info({ run: run.id, kind: run.kind, profiles: enqueued }, 'enqueued')
     },
-    settle: (idleMs) => settleRuns(pipeline, idleMs),
+    settle: (idleMs, signal) => settleRuns({ pipeline, config, signal }, idleMs),
     log,
   })
 }

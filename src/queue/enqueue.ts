@@ -1,13 +1,15 @@
+import { createHash } from 'node:crypto'
 import type { Lane } from '../budget.ts'
 import { lanes } from '../budget.ts'
 import type { LaneQueue, QueueEngine } from './engine.ts'
 
-/** A job to be put into the queue. `profileId` makes it the only one of its name that waits for that profile. */
+/** A job to be put into the queue. Of its name and scope it is the only one that waits for that profile. */
 export type Order = {
   readonly job: string
   readonly payload: Readonly<Record<string, unknown>>
-  readonly runId: string | undefined
-  readonly profileId?: string
+  readonly scope: string
+  readonly runId: string
+  readonly profileId: string
   readonly attemptsMax: number
 }
 
@@ -15,22 +17,20 @@ export type Enqueuer = {
   enqueue(lane: Lane, orders: readonly Order[]): Promise<void>
   /** How many jobs of the lane wait or are being worked on. */
   backlog(lane: Lane): Promise<Backlog>
-  /** Takes everything about a profile out of every lane, but what is being worked on. */
-  forget(profileId: string): Promise<number>
+  /** Takes what waits for a profile, in one of these scopes, out of every lane; what is being worked on stays. */
+  forget(profileId: string, scopes: readonly string[]): Promise<number>
 }
 
 export type Backlog = { readonly waiting: number; readonly active: number; readonly delayed: number }
 
 /** From this many jobs on an enqueue counts as large and the engine is told. */
 const LARGE = 1000
-/** How many ended jobs a lane keeps, for a person who wants to look. */
-const KEPT_MAX = 1000
 
 export function createEnqueuer(engine: QueueEngine): Enqueuer {
   return {
     async enqueue(lane, orders) {
       if (orders.length === 0) return
-      await engine.queue(lane).addBulk(orders.map((order) => toBullJob(engine, order)))
+      await engine.queue(lane).addBulk(orders.map(toBullJob))
       if (orders.length >= LARGE) await engine.settle()
     },
     async backlog(lane) {
@@ -41,44 +41,47 @@ export function createEnqueuer(engine: QueueEngine): Enqueuer {
         delayed: counts['delayed'] ?? 0,
       }
     },
-    async forget(profileId) {
-      const removed = await Promise.all(lanes.map((lane) => forgetIn(engine.queue(lane), profileId)))
+    async forget(profileId, scopes) {
+      const ids = dedupNames.flatMap((job) => scopes.map((scope) => dedupId({ job, profileId, scope })))
+      const removed = await Promise.all(lanes.map((lane) => forgetIn(engine.queue(lane), ids)))
       return removed.reduce((sum, n) => sum + n, 0)
     },
   }
 }
 
-const dedupNames = ['sync-profile', 'backfill-profile', 'register-profile', 'erase-profile']
-const dedupId = (job: string, profileId: string) => `${job}.${profileId}`
+const dedupNames = ['sync-profile', 'backfill-profile']
 
-function toBullJob(engine: QueueEngine, order: Order) {
+/**
+ * By this an order is folded into a job that waits. The scope is part of it: folded into a job of another range, an order
+ * would be lost, for that job knows nothing of it.
+ */
+function dedupId({ job, profileId, scope }: Pick<Order, 'job' | 'profileId' | 'scope'>): string {
+  const digest = scope === '' ? '' : `.${createHash('sha256').update(scope).digest('hex').slice(0, 16)}`
+  return `${job}.${profileId}${digest}`
+}
+
+function toBullJob(order: Order) {
   return {
     name: order.job,
     data: { payload: order.payload, runId: order.runId },
     opts: {
       attempts: order.attemptsMax,
       backoff: { type: 'exponential', delay: 5000, jitter: 0.5 },
-      // Nothing is looked up in the queue afterwards: the ledger, the failures and the runs say what happened.
-      removeOnComplete: engine.kind === 'redis' ? true : { count: KEPT_MAX },
-      removeOnFail: { count: KEPT_MAX },
-      ...(order.profileId === undefined
-        ? {}
-        : { deduplication: { id: dedupId(order.job, order.profileId), keepLastIfActive: true } }),
+      // Nothing is looked up in the queue afterwards: the ledger, the failures and the runs say what happened. And
+      // nothing about a person who is erased stays behind in it.
+      removeOnComplete: true,
+      removeOnFail: true,
+      deduplication: { id: dedupId(order), keepLastIfActive: true },
     },
   }
 }
 
-async function forgetIn(queue: LaneQueue, profileId: string): Promise<number> {
-  const waiting = await Promise.all(
-    dedupNames.map(async (name) => {
-      const jobId = await queue.getDeduplicationJobId(dedupId(name, profileId))
-      return jobId ? queue.getJob(jobId) : undefined
-    }),
-  )
-  const ended = await queue.getJobs(['failed', 'completed'], 0, KEPT_MAX)
+async function forgetIn(queue: LaneQueue, dedupIds: readonly string[]): Promise<number> {
   let removed = 0
-  for (const job of [...waiting, ...ended]) {
-    if (!job || !isAbout(job.data.payload, profileId) || (await job.isActive())) continue
+  for (const id of dedupIds) {
+    const jobId = await queue.getDeduplicationJobId(id)
+    const job = jobId ? await queue.getJob(jobId) : undefined
+    if (!job || (await job.isActive())) continue
     // Refused when a worker has just taken it up: then it finds that there is nobody any more.
     const isGone = await job.remove().then(
       () => true,
@@ -88,6 +91,3 @@ async function forgetIn(queue: LaneQueue, profileId: string): Promise<number> {
   }
   return removed
 }
-
-const isAbout = (payload: unknown, profileId: string) =>
-  typeof payload === 'object' && payload !== null && 'profileId' in payload && payload.profileId === profileId

@@ -1,7 +1,8 @@
 import { type Job as BullJob, UnrecoverableError, WaitingError, Worker } from 'bullmq'
+import { z } from 'zod'
 import { type Lane, lanes } from '../budget.ts'
 import { Halted, NotThere, Problem, Rejected, RetryLater } from '../errors.ts'
-import { type Counts, type Job, type JobContext, nothing } from '../job.ts'
+import { type Counts, type Job, type JobContext, nothing, scopeOf } from '../job.ts'
 import type { Log } from '../log.ts'
 import { isOutage } from '../warehouse/pool.ts'
 import { MINUTE, SECOND } from '../window.ts'
@@ -13,6 +14,10 @@ export type Ended = {
   readonly lane: Lane
   readonly runId: string | undefined
   readonly profileId: string | undefined
+  /** What it was to do, besides for whom. */
+  readonly scope: string
+  /** When the attempt began, by the database's clock. */
+  readonly begunAtMs: number
   readonly outcome: 'done' | 'failed' | 'again' | 'halted'
   readonly counts: Counts
   readonly error: unknown
@@ -116,19 +121,20 @@ type Attempt = { bull: BullJob<Ticket>; lane: Lane; token: string | undefined; s
 async function attempt(one: Attempt, shared: Shared): Promise<Counts> {
   const { bull, lane, signal } = one
   const { options, waits } = shared
-  const job = options.jobs.find(({ name }) => name === bull.name)
-  if (!job) throw new UnrecoverableError(`work on ${bull.name}: this version knows no such job`)
+  const job = options.jobs.find(({ name }) => name === bull.name) ?? unknown(bull.name)
   const timeout = AbortSignal.timeout(job.timeoutMs)
   const lastAttempt = bull.attemptsMade + 1 >= (bull.opts.attempts ?? 1)
   const startedAt = performance.now()
-  const base = { job: job.name, lane, runId: bull.data.runId, profileId: profileIdOf(bull.data.payload) }
+  const { payload, runId } = bull.data
+  const begunAtMs = options.context.now()
+  const base = { job: job.name, lane, runId, profileId: profileIdOf(payload), scope: scopeOf(payload), begunAtMs }
   const ended = (outcome: Ended['outcome'], counts: Counts, error?: unknown) =>
     options.onEnded({ ...base, outcome, counts, error, ms: Math.round(performance.now() - startedAt) })
   try {
-    const counts = await job.run(job.payload.parse(bull.data.payload), {
+    const counts = await job.run(job.payload.parse(payload), {
       ...options.context,
       lane,
-      runId: bull.data.runId,
+      runId,
       lastAttempt,
       waitsOver: !isToWait(bull, shared),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
@@ -144,6 +150,18 @@ async function attempt(one: Attempt, shared: Shared): Promise<Counts> {
     return carryOut(next, one, shared)
   }
 }
+
+/** A job of another version fails for good, and is counted as failed by the run that waits for it. */
+const unknown = (name: string): Job => ({
+  name,
+  payload: z.unknown(),
+  attemptsMax: 1,
+  timeoutMs: MINUTE,
+  run: () => {
+    const hint = 'Another version ordered it: let workers and schedulers be of one version.'
+    throw new Rejected(`work on ${name}: this version knows no such job`, { status: 0, hint })
+  },
+})
 
 /** What follows a failure: the job waits, by itself or with its whole lane, and uses up no attempt; or it is an attempt less. */
 type Next =

@@ -12,8 +12,8 @@ export type SchedulerOptions = {
   readonly now: () => number
   /** Enqueues everybody who is due in the run. Called once per slot in all schedulers together. */
   readonly produce: (run: Run, signal: AbortSignal) => Promise<void>
-  /** Looks after runs that nothing was heard of for this long: opens them again or ends them. */
-  readonly settle: (idleMs: number) => Promise<void>
+  /** Looks after runs that nothing was heard of for this long: asks again for what the queue has lost, or ends them. */
+  readonly settle: (idleMs: number, signal: AbortSignal) => Promise<void>
   readonly log: Log
 }
 
@@ -45,7 +45,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     void noted.finally(() => underWay.delete(noted))
   }
   const carryOn = async () => {
-    await options.settle(TAKE_OVER_MS)
+    await options.settle(TAKE_OVER_MS, stop.signal)
     for (const run of await options.runs.unproduced(TAKE_OVER_MS)) await options.produce(run, stop.signal)
   }
 

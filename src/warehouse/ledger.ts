@@ -3,6 +3,7 @@ import { dueWindows } from '../planner.ts'
 import type { PulledStream } from '../stream.ts'
 import { DAY, HOUR } from '../window.ts'
 import { createBatch } from './batch.ts'
+import { countEnded, type EndedJob } from './orders.ts'
 import { type PushedStream, pushedStreams } from './outbox.ts'
 import { type Pool, transaction } from './pool.ts'
 
@@ -43,10 +44,10 @@ export type Ledger = {
   plan(request: PlanRequest): Promise<Plan | undefined>
   /** Remembers that a window was refused, and when to ask again: later and later, for at most a week. */
   refuse(refusal: Refusal): Promise<void>
-  /** The profile was dealt with: forgets its failure and computes when the sweep should look again. */
-  finish(profileId: string, finished: { runId: string | undefined; job: string }): Promise<void>
+  /** The profile was dealt with: forgets its failure, computes when the sweep should look again, counts for the runs. */
+  finish(ended: EndedJob): Promise<void>
   /** Remembers why a job did not succeed. The sweep leaves the profile alone for a while, longer each time. */
-  fail(profileId: string, failure: { job: string; reason: string; hint: string | undefined }): Promise<void>
+  fail(ended: EndedJob, failure: { reason: string; hint: string | undefined }): Promise<void>
 }
 
 const WINDOWS_PER_PLAN_MAX = 500
@@ -77,7 +78,7 @@ export function openLedger(options: { pool: Pool; streams: readonly PulledStream
   const finish = createBatch({
     itemsMax: 1000,
     atOnce: 1,
-    run: (items: readonly Finished[]) => finishAll(options.pool, items),
+    run: (items: readonly EndedJob[]) => finishAll(options.pool, items),
   })
   return {
     async plan(request) {
@@ -85,22 +86,8 @@ export function openLedger(options: { pool: Pool; streams: readonly PulledStream
       return row && { profile: toProfile(row), due: dueOf(options.streams, row, request) }
     },
     refuse: (refusal) => keepRefusal(options.pool, refusal),
-    finish: (profileId, finished) => finish({ profileId, ...finished }),
-    async fail(profileId, failure) {
-      await options.pool.query(
-        `with noted as (
-           insert into vitalsync.failures as f (profile_id, job, reason, hint, first_at, last_at)
-           select p.id, $2, $3, $4, clock_timestamp(), clock_timestamp() from vitalsync.profiles p where p.id = $1
-           on conflict (profile_id, job) do update set reason = excluded.reason, hint = excluded.hint,
-             attempts = f.attempts + 1, last_at = excluded.last_at
-           returning attempts
-         )
-         update vitalsync.profiles p set due_at = greatest(p.due_at, clock_timestamp()
-             + least(interval '15 minutes' * power(2, least(noted.attempts - 1, 12)), interval '26 hours'))
-         from noted where p.id = $1`,
-        [profileId, failure.job, failure.reason, failure.hint ?? null],
-      )
-    },
+    finish,
+    fail: (ended, failure) => keepFailure(options.pool, ended, failure),
   }
 }
 
@@ -194,17 +181,38 @@ async function keepRefusal(pool: Pool, refusal: Refusal): Promise<void> {
   )
 }
 
-type Finished = { readonly profileId: string; readonly runId: string | undefined; readonly job: string }
+async function keepFailure(
+  pool: Pool,
+  ended: EndedJob,
+  { reason, hint }: { reason: string; hint: string | undefined },
+): Promise<void> {
+  await transaction(pool, async (tx) => {
+    await tx.query(
+      `with noted as (
+           insert into vitalsync.failures as f (profile_id, job, reason, hint, first_at, last_at)
+           select p.id, $2, $3, $4, clock_timestamp(), clock_timestamp() from vitalsync.profiles p where p.id = $1
+           on conflict (profile_id, job) do update set reason = excluded.reason, hint = excluded.hint,
+             attempts = f.attempts + 1, last_at = excluded.last_at
+           returning attempts
+         )
+         update vitalsync.profiles p set due_at = greatest(p.due_at, clock_timestamp()
+             + least(interval '15 minutes' * power(2, least(noted.attempts - 1, 12)), interval '26 hours'))
+         from noted where p.id = $1`,
+      [ended.profileId, ended.job, reason, hint ?? null],
+    )
+    await countEnded(tx, [ended], 'failed')
+  })
+}
 
 /**
  * When the sweep looks again: after the next nightly should have been there, or earlier, when a refused window may be
  * asked for again, when what was pushed and not read since has been digested, or when something still waits.
  */
-async function finishAll(pool: Pool, items: readonly Finished[]): Promise<undefined[]> {
+async function finishAll(pool: Pool, items: readonly EndedJob[]): Promise<undefined[]> {
   const once = [...new Map(items.map((item) => [`${item.profileId} ${item.job}`, item])).values()]
   const ids = [once.map((item) => item.profileId), once.map((item) => item.runId ?? null), once.map((item) => item.job)]
-  await transaction(pool, (tx) =>
-    tx.query({
+  await transaction(pool, async (tx) => {
+    await tx.query({
       name: 'finish profiles',
       text: `with input as (select * from unnest($1::int8[], $2::int8[], $3::text[]) as i(profile_id, run_id, job)),
         mended as (delete from vitalsync.failures f using input i where f.profile_id = i.profile_id and f.job = i.job),
@@ -220,7 +228,8 @@ async function finishAll(pool: Pool, items: readonly Finished[]): Promise<undefi
               where o.profile_id = p.id and o.state = 'waiting' limit 1))
         from input i, locked k where p.id = i.profile_id and k.id = p.id`,
       values: ids,
-    }),
-  )
+    })
+    await countEnded(tx, items, 'done')
+  })
   return []
 }

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { PulledStream } from '../stream.ts'
+import { dropOrders } from './orders.ts'
 import { type Pool, type Tx, transaction } from './pool.ts'
 
 export type ProfilePage = { readonly ids: readonly string[]; readonly lastId: string }
@@ -122,7 +123,7 @@ async function eraseIn(
   if (!found.rows[0]) return []
   const digest = tombstoneOf(await readSalt(tx), found.rows[0].external_id)
   await tx.query(`insert into vitalsync.tombstones values ($1, clock_timestamp()) on conflict do nothing`, [digest])
-  const removed: Array<{ table: string; rows: number }> = []
+  const removed = [{ table: 'orders', rows: await dropOrders(tx, profileId) }]
   for (const table of ['ledger', ...tables, 'history', 'quarantine', 'refusals', 'failures', 'outbox', 'tokens']) {
     const { rowCount } = await tx.query(`delete from vitalsync.${table} where profile_id = $1`, [profileId])
     removed.push({ table, rows: rowCount ?? 0 })

@@ -1,4 +1,6 @@
+import { ending, openOrders, type PlacedOrder, placeOrders } from './orders.ts'
 import type { Pool } from './pool.ts'
+import type { ProfilePage } from './profiles.ts'
 
 export type RunParams = Readonly<Record<string, unknown>>
 export type Run = {
@@ -21,16 +23,6 @@ export type Run = {
   readonly itemsPushed: number
 }
 
-export type Tally = {
-  done: number
-  failed: number
-  refused: number
-  requests: number
-  rowsRead: number
-  rowsWritten: number
-  itemsPushed: number
-}
-
 export type Runs = {
   start(kind: string, params: RunParams): Promise<Run>
   /** Takes a cron slot for this process: a run, or undefined when the slot was taken before. */
@@ -41,10 +33,17 @@ export type Runs = {
   unproduced(idleMs: number): Promise<Run[]>
   /** Runs that were produced in full and of which nothing was heard for a while, though not all their jobs were. */
   silent(idleMs: number): Promise<Run[]>
-  /** Lets a run be produced once more from its start, for those of its profiles that are not finished. Once a run. */
-  reopen(runId: string): Promise<boolean>
-  produced(runId: string, progress: { afterId: string; enqueued: number; all: boolean }): Promise<void>
-  count(runId: string, tally: Tally): Promise<void>
+  /** Notes what a run wants done, before the queue hears of it, and how far its producer came. */
+  order(runId: string, page: { orders: readonly PlacedOrder[]; afterId: string }): Promise<void>
+  /** Whose jobs of the run have not ended yet, in pages by id. */
+  open(runId: string, afterId: string, limit: number): Promise<ProfilePage>
+  /** What else is ordered for a person, by any run, besides who it is for. */
+  scopesOf(profileId: string): Promise<string[]>
+  /** Shows life, so that no other process takes the run over while its producer only waits. */
+  touch(runId: string): Promise<void>
+  /** Everybody was enqueued: the run ends with the last of its jobs. */
+  orderedAll(runId: string): Promise<void>
+  /** Ends a run early; what it had ordered is no longer waited for. */
   end(runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void>
 }
 
@@ -89,29 +88,29 @@ export function openRuns({ pool }: { pool: Pool }): Runs {
       )
       return rows
     },
-    async reopen(runId) {
-      const { rowCount } = await pool.query(
-        `update vitalsync.runs set enqueued_all = false, after_id = 0, enqueued = done + failed,
-           params = params || '{"reopened": true}'
-         where id = $1 and state = 'running' and not params ? 'reopened'`,
-        [runId],
-      )
-      return rowCount === 1
+    order: (runId, page) => placeOrders(pool, runId, page),
+    open: (runId, afterId, limit) => openOrders(pool, runId, { afterId, limit }),
+    async scopesOf(profileId) {
+      const { rows } = await pool.query('select distinct scope from vitalsync.orders where profile_id = $1', [
+        profileId,
+      ])
+      return rows.map((row) => row.scope)
     },
-    async produced(runId, { afterId, enqueued, all }) {
-      await pool.query(
-        `update vitalsync.runs set after_id = $2, enqueued = enqueued + $3, enqueued_all = $4,
-           touched_at = clock_timestamp() where id = $1`,
-        [runId, afterId, enqueued, all],
-      )
-      if (all) await endIfComplete(pool, runId)
+    async touch(runId) {
+      await pool.query('update vitalsync.runs set touched_at = clock_timestamp() where id = $1', [runId])
     },
-    count: (runId, tally) => addTally(pool, runId, tally),
+    async orderedAll(runId) {
+      await pool.query('update vitalsync.runs set enqueued_all = true, touched_at = clock_timestamp() where id = $1', [
+        runId,
+      ])
+      await pool.query(`update vitalsync.runs r set ${ending('0')} where id = $1`, [runId])
+    },
     async end(runId, state) {
       await pool.query(
         `update vitalsync.runs set state = $2, ended_at = clock_timestamp() where id = $1 and state = 'running'`,
         [runId, state],
       )
+      await pool.query('delete from vitalsync.orders where run_id = $1', [runId])
     },
   }
 }
@@ -136,31 +135,4 @@ async function claimSlot(pool: Pool, schedule: string, slotAt: Date): Promise<Ru
     ])
   }
   return rows[0]
-}
-
-async function addTally(pool: Pool, runId: string, tally: Tally): Promise<void> {
-  await pool.query(
-    `update vitalsync.runs set done = done + $2, failed = failed + $3, refused = refused + $4, requests = requests + $5,
-       rows_read = rows_read + $6, rows_written = rows_written + $7, items_pushed = items_pushed + $8,
-       touched_at = clock_timestamp() where id = $1`,
-    [
-      runId,
-      tally.done,
-      tally.failed,
-      tally.refused,
-      tally.requests,
-      tally.rowsRead,
-      tally.rowsWritten,
-      tally.itemsPushed,
-    ],
-  )
-  await endIfComplete(pool, runId)
-}
-
-async function endIfComplete(pool: Pool, runId: string): Promise<void> {
-  await pool.query(
-    `update vitalsync.runs set state = 'done', ended_at = clock_timestamp()
-     where id = $1 and state = 'running' and enqueued_all and done + failed >= enqueued`,
-    [runId],
-  )
 }

@@ -74,7 +74,6 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
       const startedAt = performance.now()
       const { run } = await produce(kind, params)
       for (;;) {
-        await working?.flush()
         const now = await pipeline.runs.get(run.id)
         if (now && now.failed > 0) throw new Error(`run ${kind}: ${now.failed} jobs failed`)
         if (now && now.state !== 'running') return { run: now, seconds: (performance.now() - startedAt) / 1000 }

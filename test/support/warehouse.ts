@@ -1,7 +1,9 @@
 import pg from 'pg'
 import { streams } from '../../config/streams.ts'
+import { nothing } from '../../src/job.ts'
 import type { StoreRequest } from '../../src/warehouse/commit.ts'
 import { type Ledger, openLedger } from '../../src/warehouse/ledger.ts'
+import type { EndedJob } from '../../src/warehouse/orders.ts'
 import { type Outbox, openOutbox } from '../../src/warehouse/outbox.ts'
 import { openPool, type Pool } from '../../src/warehouse/pool.ts'
 import { openProfiles, type Profiles } from '../../src/warehouse/profiles.ts'
@@ -79,6 +81,17 @@ export const test = base.extend<{ warehouse: Warehouse }>({
     await writer.close()
     await pool.end()
   },
+})
+
+/** A job of nobody's run that ended a moment ago, having done nothing. */
+export const endedJob = (profileId: string, more: Partial<EndedJob> = {}): EndedJob => ({
+  profileId,
+  runId: undefined,
+  job: 'sync-profile',
+  scope: '',
+  begunAtMs: Date.now(),
+  counts: nothing,
+  ...more,
 })
 
 /** A connection of the test's own, to hold locks with. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/window.ts'
 import { streamOf } from '../support/streams.ts'
-import { march, reading, score, test, type Warehouse } from '../support/warehouse.ts'
+import { endedJob, march, reading, score, test, type Warehouse } from '../support/warehouse.ts'
 
 const dueInMinutes = async ({ rows }: Warehouse, profileId: string) => {
   const [row] = await rows(
@@ -66,7 +66,7 @@ test('a reading of a refused span ends the refusal, also when windows have shift
 test('whoever is done is due after the next nightly, or when something of theirs falls due', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.people('ada')
   const { ledger, outbox, writer, rows } = warehouse
-  const finish = () => ledger.finish(ada, { runId: undefined, job: 'sync-profile' })
+  const finish = () => ledger.finish(endedJob(ada))
 
   await finish()
   expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
@@ -102,7 +102,7 @@ test('a failure is kept with its reason until the next success, and the sweep wa
 }) => {
   const [ada = ''] = await warehouse.people('ada')
   const { ledger, rows, profiles } = warehouse
-  const fail = () => ledger.fail(ada, { job: 'sync-profile', reason: 'not known upstream', hint: 'erase it' })
+  const fail = () => ledger.fail(endedJob(ada), { reason: 'not known upstream', hint: 'erase it' })
 
   expect((await profiles.dueNow('0', 10)).ids).toEqual([ada])
   await fail()
@@ -114,7 +114,7 @@ test('a failure is kept with its reason until the next success, and the sweep wa
     { reason: 'not known upstream', hint: 'erase it', attempts: 11 },
   ])
 
-  await ledger.finish(ada, { runId: undefined, job: 'sync-profile' })
+  await ledger.finish(endedJob(ada))
   expect(await rows('select 1 from vitalsync.failures')).toEqual([])
 })
 

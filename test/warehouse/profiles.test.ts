@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { soon } from '../support/fixtures.ts'
-import { connect, march, reading, score, test } from '../support/warehouse.ts'
+import { connect, endedJob, march, reading, score, test } from '../support/warehouse.ts'
 
 const wanted = { wantedFrom: new Date('2026-01-01T00:00:00Z'), state: 'active' } as const
 
@@ -34,8 +34,9 @@ test('pages by id neither skip nor repeat anybody', async ({ warehouse }) => {
 })
 
 test('of the erased nothing is left but a hash, and no import brings them back', async ({ warehouse }) => {
-  const { profiles, writer, outbox, ledger, rows, startedAtMs: sentAtMs } = warehouse
+  const { profiles, writer, outbox, ledger, runs, rows, startedAtMs: sentAtMs } = warehouse
   const [ada = '', bob = ''] = await warehouse.people('ada@example.org', 'bob')
+  const run = await runs.start('sync', {})
   for (const profileId of [ada, bob]) {
     const odd = [{ path: '', reason: 'odd', raw: '{}' }]
     await writer.store(reading({ profileId, sentAtMs, odd, records: [score({ scoreDateTime: march(2) })] }))
@@ -45,13 +46,24 @@ test('of the erased nothing is left but a hash, and no import brings them back',
     const item = { profileId, stream: 'data-logs', itemKey: 'a', body: '{}', startAtMs: 0, endAtMs: 0 } as const
     await outbox.add([item])
     await ledger.refuse({ profileId, stream: 'scores', window: { from: 0, to: 1 }, status: 400, reason: 'no' })
-    await ledger.fail(profileId, { job: 'sync-profile', reason: 'no', hint: undefined })
+    await ledger.fail(endedJob(profileId), { reason: 'no', hint: undefined })
+    await runs.order(run.id, { afterId: profileId, orders: [{ profileId, job: 'sync-profile', scope: '' }] })
   }
 
   const removed = await profiles.erase(ada)
 
   expect(removed.filter(({ rows }) => rows > 0).map(({ table }) => table)).toEqual(
-    expect.arrayContaining(['ledger', 'scores', 'history', 'quarantine', 'refusals', 'failures', 'outbox', 'profiles']),
+    expect.arrayContaining([
+      'ledger',
+      'scores',
+      'history',
+      'quarantine',
+      'refusals',
+      'failures',
+      'outbox',
+      'orders',
+      'profiles',
+    ]),
   )
   const tables = await rows(
     `select format('%I.%I', table_schema, table_name) as name from information_schema.columns

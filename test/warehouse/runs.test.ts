@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
-import { test } from '../support/warehouse.ts'
+import { nothing } from '../../src/job.ts'
+import { endedJob, test } from '../support/warehouse.ts'
 
 const slot = new Date('2026-03-02T03:00:00Z')
-const nothing = { done: 0, failed: 0, refused: 0, requests: 0, rowsRead: 0, rowsWritten: 0, itemsPushed: 0 }
+const order = (profileId: string) => ({ profileId, job: 'sync-profile', scope: '' })
 
 test('a slot is taken once, however many schedulers reach for it', async ({ warehouse }) => {
   const { runs } = warehouse
@@ -18,40 +19,72 @@ test('a slot is taken once, however many schedulers reach for it', async ({ ware
   ])
 })
 
-test('a run ends when all of its jobs have', async ({ warehouse }) => {
-  const { runs } = warehouse
+test('a run ends with the last of its jobs, each counted once however often it is done', async ({ warehouse }) => {
+  const { runs, ledger } = warehouse
+  const [ada = '', bob = '', eve = ''] = await warehouse.people('ada', 'bob', 'eve')
   const run = await runs.start('sync', {})
+  const end = (profileId: string) =>
+    ledger.finish(endedJob(profileId, { runId: run.id, counts: { ...nothing, rowsRead: 7 } }))
 
-  await runs.produced(run.id, { afterId: '5', enqueued: 2, all: false })
-  await runs.count(run.id, { ...nothing, done: 2 })
+  await runs.order(run.id, { orders: [order(ada), order(bob)], afterId: bob })
+  await Promise.all([end(ada), end(bob)])
+  await end(ada)
+  expect(await runs.get(run.id)).toMatchObject({ state: 'running', enqueued: 2, done: 2 })
+  await runs.order(run.id, { orders: [order(eve)], afterId: eve })
+  await runs.orderedAll(run.id)
   expect((await runs.get(run.id))?.state).toBe('running')
-  await runs.produced(run.id, { afterId: '9', enqueued: 1, all: true })
-  expect((await runs.get(run.id))?.state).toBe('running')
-  await runs.count(run.id, { ...nothing, failed: 1, rowsRead: 7 })
+  await ledger.fail(endedJob(eve, { runId: run.id }), { reason: 'no', hint: undefined })
 
-  expect(await runs.get(run.id)).toMatchObject({ state: 'done', enqueued: 3, done: 2, failed: 1, rowsRead: 7 })
+  expect(await runs.get(run.id)).toMatchObject({ state: 'done', enqueued: 3, done: 2, failed: 1, rowsRead: 21 })
+})
+
+test('a job counts for every run that ordered the same before it began, and for no other', async ({ warehouse }) => {
+  const { runs, ledger, rows } = warehouse
+  const [ada = ''] = await warehouse.people('ada')
+  const started: string[] = []
+  for (let times = 0; times < 4; times += 1) started.push((await runs.start('sync', {})).id)
+  const [own = '', before = '', after = '', other = ''] = started
+  for (const id of [own, before, after]) await runs.order(id, { orders: [order(ada)], afterId: ada })
+  await runs.order(other, { orders: [{ ...order(ada), scope: 'another range' }], afterId: ada })
+  for (const id of [own, before, after, other]) await runs.orderedAll(id)
+  await rows(`update vitalsync.orders set ordered_at = now() - interval '1 hour' where run_id <> $1`, [after])
+  const begunAtMs = Date.now() - 60_000
+
+  await ledger.finish(endedJob(ada, { runId: own, begunAtMs }))
+
+  const counted = await rows('select id, done::int, state from vitalsync.runs order by id')
+  expect(counted).toEqual([
+    { id: own, done: 1, state: 'done' },
+    { id: before, done: 1, state: 'done' },
+    { id: after, done: 0, state: 'running' },
+    { id: other, done: 0, state: 'running' },
+  ])
+  expect((await runs.open(after, '0', 10)).ids).toEqual([ada])
+})
+
+test('whoever is erased is waited for no longer', async ({ warehouse }) => {
+  const { runs, profiles } = warehouse
+  const [ada = ''] = await warehouse.people('ada')
+  const run = await runs.start('sync', {})
+  await runs.order(run.id, { orders: [order(ada)], afterId: ada })
+  await runs.orderedAll(run.id)
+
+  await profiles.erase(ada)
+
+  expect(await runs.get(run.id)).toMatchObject({ state: 'done', done: 1 })
 })
 
 test('a run whose producer died is found, with the page it had reached', async ({ warehouse }) => {
   const { runs, rows } = warehouse
   const run = await runs.start('sync', {})
-  await runs.produced(run.id, { afterId: '5', enqueued: 2, all: false })
+  await runs.order(run.id, { orders: [order('3'), order('5')], afterId: '5' })
 
   expect(await runs.unproduced(60_000)).toEqual([])
   await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
 
   expect(await runs.unproduced(60_000)).toMatchObject([{ id: run.id, afterId: '5' }])
-})
-
-test('a silent run is opened again once, counting only what was really done', async ({ warehouse }) => {
-  const { runs, rows } = warehouse
-  const run = await runs.start('nightly', {})
-  await runs.produced(run.id, { afterId: '5', enqueued: 5, all: true })
-  await runs.count(run.id, { ...nothing, done: 2 })
+  await runs.orderedAll(run.id)
+  expect(await runs.unproduced(60_000)).toEqual([])
   await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
-
   expect(await runs.silent(60_000)).toMatchObject([{ id: run.id }])
-  expect(await runs.reopen(run.id)).toBe(true)
-  expect(await runs.unproduced(60_000)).toMatchObject([{ id: run.id, afterId: '0', enqueued: 2 }])
-  expect(await runs.reopen(run.id)).toBe(false)
 })
