@@ -126,7 +126,7 @@ type Admitted = Arrived & { verdict: Extract<Verdict, { kind: 'admitted' }> }
 const isAdmitted = (judged: Arrived & { verdict: Verdict | 'erased' }): judged is Admitted =>
   judged.verdict !== 'erased' && judged.verdict.kind === 'admitted'
 
-const nameOf = ({ request }: Prepared) => `${request.stream.name} ${request.profileId}`
+export const nameOf = ({ request }: Prepared) => `${request.stream.name} ${request.profileId}`
 
 function verdictOf({ pending, edges }: Arrived, state: LedgerState | undefined, nowMs: number): Verdict | 'erased' {
   if (!state) return 'erased'

@@ -1,5 +1,5 @@
 import { Rejected } from '../errors.ts'
-import { type Prepared, type Stored, type StoreRequest, storeGroup } from './commit.ts'
+import { nameOf, type Prepared, type Stored, type StoreRequest, storeGroup } from './commit.ts'
 import { beginByKey, isRefusal, type Pool, sqlState, transaction } from './pool.ts'
 import { type OddRecord, type Row, toRows } from './rows.ts'
 
@@ -33,6 +33,8 @@ export function openWriter(options: WriterOptions): Writer {
   let waiting: Pending[] = []
   let waitingRows = 0
   let underWay = 0
+  /** Profiles' streams whose readings are being committed: another one would only wait for their locks. */
+  const taken = new Set<string>()
   let scheduled = false
   let closed: (() => void) | undefined
 
@@ -41,9 +43,11 @@ export function openWriter(options: WriterOptions): Writer {
     while (waiting.length > 0 && underWay < options.commitsAtOnce) {
       if (underWay > 0 && waitingRows < options.rowsPerCommit) return
       const group = takeGroup()
+      if (group.length === 0) return
       underWay += 1
       commitGroup(options, group).finally(() => {
         underWay -= 1
+        for (const pending of group) taken.delete(nameOf(pending))
         pump()
       })
     }
@@ -54,10 +58,9 @@ export function openWriter(options: WriterOptions): Writer {
   const takeGroup = (): Pending[] => {
     const group: Pending[] = []
     const rest: Pending[] = []
-    const taken = new Set<string>()
     let rows = 0
     for (const pending of waiting) {
-      const name = `${pending.request.stream.name} ${pending.request.profileId}`
+      const name = nameOf(pending)
       const fits = rows === 0 || rows + pending.rows.length <= ROWS_PER_COMMIT_MAX
       if (fits && !taken.has(name)) {
         taken.add(name)

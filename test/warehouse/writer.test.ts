@@ -1,5 +1,7 @@
 import { expect } from 'vitest'
-import { march, marchMs, reading, score, test, type Warehouse } from '../support/warehouse.ts'
+import { openWriter } from '../../src/warehouse/writer.ts'
+import { soon } from '../support/fixtures.ts'
+import { connect, march, marchMs, reading, score, test, type Warehouse } from '../support/warehouse.ts'
 
 const all = 'select type, score_date_time, value, gone_at, revision from vitalsync.scores order by 2, 1'
 const placesOf = async ({ rows }: Warehouse) =>
@@ -20,7 +22,9 @@ test('a reading is stored with its raw text, and its window is covered', async (
 
   expect(stored).toEqual({ outcome: 'stored', read: 4, written: 4, odd: 0 })
   expect((await rows(all)).map((row) => row['value'])).toEqual([0.71, 0.2, 0.55, 0.64])
-  expect((await rows(`select raw from vitalsync.scores where value = 0.64`))[0]?.['raw']).toEqual(four[3])
+  expect((await rows(`select body from vitalsync.scores where value = 0.64`))[0]?.['body']).toBe(
+    JSON.stringify(four[3]),
+  )
   expect(await warehouse.covered(ada, 'scores')).toBe('{["2026-03-01 00:00:00+00","2026-03-05 00:00:00+00")}')
 })
 
@@ -141,4 +145,32 @@ test('a person who is not ours any more gets nothing stored', async ({ warehouse
   expect(first).toMatchObject({ outcome: 'erased', written: 0 })
   expect(second).toMatchObject({ outcome: 'stored', written: 4 })
   expect(await rows('select distinct profile_id from vitalsync.scores')).toEqual([{ profile_id: bob }])
+})
+
+test('a reading that waits for a lock holds up none of other people, nor does another of its own person', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const [ada = '', bob = ''] = await warehouse.people('ada', 'bob')
+  const { pool, rows, startedAtMs: sentAtMs } = warehouse
+  const writer = openWriter({ pool, now: Date.now, rowsPerCommit: 1, commitsAtOnce: 2 })
+  const other = await connect(warehouseUrl)
+  await other.query('begin')
+  await other.query('select 1 from vitalsync.ledger where profile_id = $1 for update', [ada])
+  const first = writer.store(reading({ profileId: ada, sentAtMs, records: four }))
+  await expect
+    .poll(
+      () => rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
+      soon,
+    )
+    .toHaveLength(1)
+
+  const second = writer.store(reading({ profileId: ada, sentAtMs: sentAtMs + 10, records: four }))
+  const theirs = await writer.store(reading({ profileId: bob, sentAtMs, records: four }))
+
+  expect(theirs).toMatchObject({ written: 4 })
+  await other.query('commit')
+  expect(await Promise.all([first, second])).toMatchObject([{ written: 4 }, { written: 0 }])
+  await writer.close()
+  await other.end()
 })
