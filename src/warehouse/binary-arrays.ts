@@ -64,7 +64,7 @@ export function binaryColumn<T>(type: ColumnType, values: readonly T[], cell: (i
 
 const COPY_HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 
-export type CopyColumn<T> = { readonly type: ColumnType | 'jsonb'; readonly cell: (item: T) => Cell }
+export type CopyColumn<T> = { readonly type: ColumnType; readonly cell: (item: T) => Cell }
 
 /** Rows as COPY takes them in its binary format. */
 export function binaryRows<T>(items: readonly T[], columns: ReadonlyArray<CopyColumn<T>>): Buffer {
@@ -78,21 +78,12 @@ export function binaryRows<T>(items: readonly T[], columns: ReadonlyArray<CopyCo
       if (value === null) {
         room(at, 4)
         at = scratch.writeInt32BE(-1, at)
-      } else if (type === 'jsonb') at = writeJson(String(value), at)
-      else at = writeValue(type, value, at)
+      } else at = writeValue(type, value, at)
     }
   }
   room(at, 2)
   at = scratch.writeInt16BE(-1, at)
   return Buffer.from(scratch.subarray(0, at))
-}
-
-/** Its text, after the number of the format's version. */
-function writeJson(text: string, at: number): number {
-  const end = writeText(text, at + 1)
-  scratch.writeInt32BE(end - at - 4, at)
-  scratch.writeUInt8(1, at + 4)
-  return end
 }
 
 function writeValue(type: ColumnType, value: Exclude<Cell, null>, at: number): number {

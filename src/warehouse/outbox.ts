@@ -68,10 +68,10 @@ export function openOutbox(options: OutboxOptions): Outbox {
     known: (profileId, stream, items) => markSent({ profileId, stream, items, touches: false }),
     async lastDemographics(profileId) {
       const { rows } = await pool.query(
-        'select raw from vitalsync.demographics where profile_id = $1 and gone_at is null',
+        'select body from vitalsync.demographics where profile_id = $1 and gone_at is null',
         [profileId],
       )
-      return rows[0]?.raw
+      return rows[0] && JSON.parse(rows[0].body)
     },
     refused: (profileId, stream, items) => transaction(pool, (tx) => quarantine(tx, profileId, stream, items)),
   }

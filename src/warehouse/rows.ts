@@ -167,6 +167,19 @@ function two(text: string, at: number): number {
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
 }
 
+/** Shorter than this, a record can neither be nested too deeply for Postgres nor hold too long a number. */
+const PLAIN_LENGTH_MAX = 8000
+
+/**
+ * Whether this JSON might be none to Postgres, which reads it as `jsonb` whenever somebody looks: it knows no U+0000,
+ * no half characters, no numbers beyond a hundred thousand digits and no endless nesting. Of those that might it is
+ * asked before they are stored.
+ */
+export const isDoubtful = ({ raw }: Row): boolean =>
+  raw.length > PLAIN_LENGTH_MAX ||
+  (raw.includes('\\u') && /\\u(?:0000|[dD][89a-fA-F])/.test(raw)) ||
+  /\d[eE][+-]?\d{4}/.test(raw)
+
 /** The record's period in milliseconds; without bounds in streams that have none. */
 export const periodOf = (row: Row): Span => ({
   from: row.startMicros === null ? Number.NEGATIVE_INFINITY : row.startMicros / 1000,

@@ -71,8 +71,8 @@ with input as materialized (
     and (${keys.map((key) => `t.${key}`).join(', ')}) not in (select ${keys.join(', ')} from input)
     and (t.profile_id, ${shortName(stream)}) not in (select * from unnest($${next + 6}::int8[], $${next + 7}::int8[]))
 ), kept as (
-  insert into vitalsync.history (profile_id, stream, record_key, revision, raw, recorded, gone_at)
-  select t.profile_id, '${stream.name}', ${recordKey(stream)}, t.revision, t.raw, tstzrange(t.changed_at, t.sent_at), t.gone_at from lost t
+  insert into vitalsync.history (profile_id, stream, record_key, revision, body, recorded, gone_at)
+  select t.profile_id, '${stream.name}', ${recordKey(stream)}, t.revision, t.body, tstzrange(t.changed_at, t.sent_at), t.gone_at from lost t
   on conflict do nothing
 ), vanished as (
   update ${table} t set gone_at = g.sent_at, changed_at = g.sent_at, read_at = g.sent_at, revision = t.revision + 1
@@ -125,7 +125,7 @@ export function addRows(stream: PulledStream, arriving: readonly Arriving[]): Bu
       cell: ({ row }: Arriving) => row.cells[index] ?? null,
     })),
     ...(stream.kind === 'windowed' ? [{ type: 'date' as const, cell: ({ row }: Arriving) => row.localDateMs }] : []),
-    { type: 'jsonb', cell: ({ row }) => row.raw },
+    { type: 'text', cell: ({ row }) => row.raw },
     { type: 'digest', cell: ({ row }) => row.digest },
     readAt,
     readAt,
@@ -143,12 +143,12 @@ export function replaceStatement(stream: PulledStream): string {
 with input as materialized (
   select * from ${unnest(types, columns)}
 ), kept as (
-  insert into vitalsync.history (profile_id, stream, record_key, revision, raw, recorded, gone_at)
-  select t.profile_id, '${stream.name}', ${recordKey(stream)}, t.revision, t.raw, tstzrange(t.changed_at, i.read_at), t.gone_at
+  insert into vitalsync.history (profile_id, stream, record_key, revision, body, recorded, gone_at)
+  select t.profile_id, '${stream.name}', ${recordKey(stream)}, t.revision, t.body, tstzrange(t.changed_at, i.read_at), t.gone_at
   from input i join ${table} t on ${same(stream, 't', 'i')}
   on conflict do nothing
 )
-update ${table} t set ${changed.map((name) => `${name} = i.${name}${name === 'raw' ? '::jsonb' : ''}`).join(', ')},
+update ${table} t set ${changed.map((name) => `${name} = i.${name}`).join(', ')},
   changed_at = i.read_at, gone_at = null, revision = t.revision + 1
 from input i where ${same(stream, 't', 'i')}`
 }
@@ -157,7 +157,7 @@ function shapeOf(stream: PulledStream): { columns: string[]; types: string[] } {
   const dated = stream.kind === 'windowed'
   const own = stream.columns.map((column) => column.name)
   return {
-    columns: ['profile_id', ...own, ...(dated ? ['local_date'] : []), 'raw', 'digest', 'read_at'],
+    columns: ['profile_id', ...own, ...(dated ? ['local_date'] : []), 'body', 'digest', 'read_at'],
     types: [
       'int8',
       ...stream.columns.map((column) => sqlType[column.type]),

@@ -1,7 +1,7 @@
 import { Rejected } from '../errors.ts'
 import { nameOf, type Prepared, type Stored, type StoreRequest, storeGroup } from './commit.ts'
 import { beginByKey, isRefusal, type Pool, sqlState, transaction } from './pool.ts'
-import { type OddRecord, type Row, toRows } from './rows.ts'
+import { isDoubtful, type OddRecord, type Row, toRows } from './rows.ts'
 
 export type Writer = {
   /** Resolves when the reading's rows and its ledger entry are committed, both in one transaction. */
@@ -73,16 +73,20 @@ export function openWriter(options: WriterOptions): Writer {
     return group
   }
 
+  const join = (prepared: Prepared) =>
+    new Promise<Stored>((resolve, reject) => {
+      waiting.push({ ...prepared, resolve, reject })
+      waitingRows += prepared.rows.length
+      // The jobs that are ready in this turn of the event loop share one transaction.
+      if (!scheduled) setImmediate(pump)
+      scheduled = true
+    })
+
   return {
-    store(request) {
+    async store(request) {
       const { rows, odd } = toRows(request.stream, request.records)
-      return new Promise((resolve, reject) => {
-        waiting.push({ request, rows, odd: [...request.odd, ...odd], resolve, reject })
-        waitingRows += rows.length
-        // The jobs that are ready in this turn of the event loop share one transaction.
-        if (!scheduled) setImmediate(pump)
-        scheduled = true
-      })
+      const prepared = { request, rows, odd: [...request.odd, ...odd] }
+      return join(rows.some(isDoubtful) ? await partStorable(options.pool, prepared) : prepared)
     },
     async close() {
       if (waiting.length === 0 && underWay === 0) return
@@ -116,15 +120,22 @@ async function commitGroup(options: WriterOptions, group: readonly Pending[]): P
 
 /** Finds the records of one reading that Postgres refuses, sets them aside as odd, and stores the others. */
 async function storeAlone(options: WriterOptions, pending: Pending, refusal: unknown): Promise<void> {
+  const parted = await partStorable(options.pool, pending)
+  if (parted.rows.length === pending.rows.length) return pending.reject(rejected(refusal))
+  await commitGroup(options, [{ ...pending, ...parted }])
+}
+
+/** The records that Postgres takes, and among the odd ones, with the reason, those that it does not. */
+async function partStorable(pool: Pool, { request, rows, odd }: Prepared): Promise<Prepared> {
+  if ((await refusalOf(pool, rows)) === undefined) return { request, rows, odd }
   const good: Row[] = []
-  const odd: OddRecord[] = [...pending.odd]
-  for (const row of pending.rows) {
-    const reason = await refusalOf(options.pool, row)
+  const refused: OddRecord[] = []
+  for (const row of rows) {
+    const reason = await refusalOf(pool, [row])
     if (reason === undefined) good.push(row)
-    else odd.push({ path: '', reason, raw: row.raw })
+    else refused.push({ path: '', reason, raw: row.raw })
   }
-  if (good.length === pending.rows.length) return pending.reject(rejected(refusal))
-  await commitGroup(options, [{ ...pending, rows: good, odd }])
+  return { request, rows: good, odd: [...odd, ...refused] }
 }
 
 /** No record of it is at fault by its text: the window is refused as a whole, and blocks nothing else. */
@@ -145,10 +156,11 @@ const kindsOf: Record<string, string> = {
   '54001': 'it is nested too deeply',
 }
 
-/** What Postgres says to this record's text, or undefined when it takes it. */
-async function refusalOf(pool: Pool, row: Row): Promise<string | undefined> {
-  const texts = row.cells.filter((cell) => typeof cell === 'string')
-  return pool.query('select $1::text::jsonb, $2::text[]', [row.raw, texts]).then(
+/** What Postgres says to the text of these records, or undefined when it takes them. */
+async function refusalOf(pool: Pool, rows: readonly Row[]): Promise<string | undefined> {
+  const texts = rows.flatMap((row) => row.cells.filter((cell) => typeof cell === 'string'))
+  const bodies = rows.map((row) => row.raw)
+  return pool.query('select count(body::jsonb), $2::text[] from unnest($1::text[]) body', [bodies, texts]).then(
     () => undefined,
     (error: Error) => {
       if (!isRefusal(error)) throw error

@@ -123,8 +123,8 @@ async function fillRows(databaseUrl: string, multiple: number): Promise<void> {
       })
       // In the order of the key, so that it is quick; what is pulled afterwards lands in between.
       await client.query(
-        `insert into vitalsync.${table} (profile_id, ${instants.map(({ column }) => column)}, raw, digest, read_at, first_seen_at, changed_at)
-         select p.id, ${instants.map(({ value }) => value)}, r, 0, now(), now(), now()
+        `insert into vitalsync.${table} (profile_id, ${instants.map(({ column }) => column)}, body, digest, read_at, first_seen_at, changed_at)
+         select p.id, ${instants.map(({ value }) => value)}, r::text, 0, now(), now(), now()
          from (select 2 + 2 * (n * ${stride / 2} / $2::bigint) as id from generate_series(0, $3::bigint - 1) n) p,
            jsonb_array_elements($1::jsonb) r order by p.id`,
         [cannedBody(name, { fromMs: firstDay(Date.now()), changed: false }), multiple, profiles * multiple],

@@ -41,11 +41,11 @@ async function differences(line: Line, externalId: string, ledger: Record<string
   const found: unknown[] = []
   for (const stream of streams) {
     const rows = await line.rows(
-      `select r.raw from vitalsync.${stream.table} r join vitalsync.profiles p on p.id = r.profile_id
+      `select r.body from vitalsync.${stream.table} r join vitalsync.profiles p on p.id = r.profile_id
        where p.external_id = $1 and r.gone_at is null`,
       [externalId],
     )
-    const here = rows.map((row) => textOf(row['raw'])).sort()
+    const here = rows.map((row) => textOf(JSON.parse(String(row['body'])))).sort()
     const there = (ledger[stream.name] ?? []).map(textOf).sort()
     const missing = there.filter((text) => !here.includes(text))
     const extra = here.filter((text) => !there.includes(text))

@@ -27,9 +27,9 @@ const fill = `with born as (
     insert into vitalsync.profiles (external_id, wanted_from)
     select 'person-' || lpad(n::text, 4, '0'), now() from generate_series(1, ${people}) n returning id
   )
-  insert into vitalsync.scores (profile_id, score_date_time, type, value, state, raw, digest, read_at, first_seen_at, changed_at)
+  insert into vitalsync.scores (profile_id, score_date_time, type, value, state, body, digest, read_at, first_seen_at, changed_at)
   select id, '2026-01-01'::timestamptz + d * interval '1 day' + interval '123456 microseconds', 'sleep', d / 3.0,
-    case when d % 2 = 0 then 'a, "b"' else '' end, jsonb_build_object('n', 12345678901234567890, 'd', d), d, now(),
+    case when d % 2 = 0 then 'a, "b"' else '' end, jsonb_build_object('n', 12345678901234567890, 'd', d)::text, d, now(),
     '2026-06-01', '2026-06-01'
   from born, generate_series(1, ${days}) d`
 

@@ -96,9 +96,9 @@ function logAt(index: number): string {
 async function fillScores(): Promise<void> {
   const each = Math.ceil(rowCount / PEOPLE)
   await pool.query(
-    `insert into vitalsync.scores (profile_id, score_date_time, type, value, state, raw, digest, read_at, first_seen_at, changed_at)
+    `insert into vitalsync.scores (profile_id, score_date_time, type, value, state, body, digest, read_at, first_seen_at, changed_at)
      select p.id, '2000-01-01'::timestamptz + n * interval '1 hour', 'sleep', n / 7.0, 'medium',
-       jsonb_build_object('type', 'sleep', 'value', n / 7.0, 'factors', '[]'::jsonb), n, now(), now(), now()
+       jsonb_build_object('type', 'sleep', 'value', n / 7.0, 'factors', '[]'::jsonb)::text, n, now(), now(), now()
      from vitalsync.profiles p, generate_series(1, $1::int) n`,
     [each],
   )

@@ -1,6 +1,9 @@
+import fc from 'fast-check'
 import { expect } from 'vitest'
 import { Rejected } from '../../src/errors.ts'
+import { isDoubtful, toRows } from '../../src/warehouse/rows.ts'
 import { soon } from '../support/fixtures.ts'
+import { scores } from '../support/streams.ts'
 import { connect, march, reading, score, test } from '../support/warehouse.ts'
 
 const good = [score({ scoreDateTime: march(1) }), score({ scoreDateTime: march(3) })]
@@ -38,6 +41,59 @@ test('a record that nobody can store costs neither its neighbours nor other peop
   expect(aside).toMatchObject(asExpected.map((row) => ({ ...row, direction: 'pull' })))
   for (const row of aside) expect(String(row['reason'])).not.toMatch(/xxx|ud800|99999|1e200/)
   for (const id of poisoned) expect(await warehouse.covered(id, 'scores')).toContain('2026-03-05')
+})
+
+/** JSON as another program might write it: escapes where none are needed, numbers in any form, nesting. */
+const anyJson = fc.letrec((tie) => ({
+  text: fc
+    .array(fc.oneof(fc.constantFrom('\\u0000', '\\ud83d', '\\uDE00', '\\u00e9', '\\\\u0000', '\\n', 'é', 'a')), {
+      maxLength: 4,
+    })
+    .map((parts) => `"${parts.join('')}"`),
+  number: fc
+    .tuple(
+      fc.integer(),
+      fc.constantFrom('', '.5', '.25e-7'),
+      fc.constantFrom('', 'e5', 'E+308', 'e-999', 'e20000', 'E-20000'),
+    )
+    .map(([whole, part, exponent]) => `${whole}${part.includes('e') ? part : `${part}${exponent}`}`),
+  list: fc.array(tie('value'), { maxLength: 3 }).map((values) => `[${values.join(',')}]`),
+  value: fc.oneof({ maxDepth: 4 }, tie('text'), tie('number'), tie('list'), fc.constantFrom('true', 'null')),
+}))
+
+test('what is stored without asking Postgres first is JSON to Postgres too', async ({ warehouse }) => {
+  const { pool } = warehouse
+  const lists = fc.array(anyJson.value, { minLength: 30, maxLength: 60 })
+  let asked = 0
+  await fc.assert(
+    fc.asyncProperty(lists, async (values) => {
+      const records = values.map((note, index) => {
+        const raw = `{"type":"t${index}","scoreDateTime":"${march(2)}","note":${note}}`
+        return { raw, fields: JSON.parse(raw) as Record<string, unknown> }
+      })
+      const { rows } = toRows(scores, records)
+      const waved = rows.filter((row) => !isDoubtful(row)).map((row) => row.raw)
+      asked += rows.length - waved.length
+      await pool.query('select count(body::jsonb) from unnest($1::text[]) body', [waved])
+    }),
+    { numRuns: 40 },
+  )
+  expect(asked).toBeGreaterThan(0)
+})
+
+test('what is asked about and is well is stored as any other, by its exact text', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.people('ada')
+  const raw = `{ "type":"sleep", "scoreDateTime":"${march(2)}", "note":"\\ud83d\\ude00", "value": 1.10, "value": 1.20 }`
+  const request = reading({ profileId: ada, sentAtMs: warehouse.startedAtMs, records: good })
+
+  await warehouse.writer.store({ ...request, records: [...request.records, { raw, fields: JSON.parse(raw) }] })
+
+  const [row] = await warehouse.rows(
+    `select s.body, v.raw ->> 'note' as note from vitalsync.scores s join warehouse.scores v using (score_date_time)
+     where s.score_date_time = $1`,
+    [march(2)],
+  )
+  expect(row).toEqual({ body: raw, note: '😀' })
 })
 
 test('seen again, what was set aside only counts up', async ({ warehouse }) => {

@@ -52,7 +52,7 @@ test('a changed record keeps its former self, with the time in which we believed
 
   expect(await rows('select value, revision from vitalsync.scores')).toEqual([{ value: 0.9, revision: 2 }])
   const kept = await rows(
-    'select raw, revision, lower(recorded) as since, upper(recorded) as until from vitalsync.history',
+    'select body::jsonb as raw, revision, lower(recorded) as since, upper(recorded) as until from vitalsync.history',
   )
   expect(kept).toEqual([{ raw: was, revision: 1, since: new Date(startedAtMs), until: new Date(startedAtMs + 10) }])
 })
