@@ -40,7 +40,7 @@ test('a record across the seam that vanishes is marked gone by the window that h
   await store(10, right, [light, inside])
 
   expect(await gone()).toEqual(['deep'])
-  expect(await warehouse.rows('select raw from vitalsync.history')).toEqual([{ raw: deep }])
+  expect(await warehouse.rows('select raw from warehouse.history')).toEqual([{ raw: deep }])
 })
 
 test('the window that holds only its start says nothing about it', async ({ warehouse }) => {
