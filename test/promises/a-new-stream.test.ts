@@ -32,11 +32,11 @@ const moods: PulledStream = {
 const table = `
   create table vitalsync.moods (
     profile_id bigint not null, felt_at timestamptz not null, word text collate "C" not null, local_date date,
-    strength double precision, raw jsonb not null, digest bigint not null, read_at timestamptz not null,
+    strength double precision, body text not null, digest bigint not null, read_at timestamptz not null,
     first_seen_at timestamptz not null, changed_at timestamptz not null, gone_at timestamptz,
     revision integer not null default 1, primary key (profile_id, felt_at, word));
   create view warehouse.moods as
-    select p.external_id, r.felt_at, r.local_date, r.word, r.strength, r.raw, r.first_seen_at, r.changed_at, r.gone_at, r.revision
+    select p.external_id, r.felt_at, r.local_date, r.word, r.strength, r.body::jsonb as raw, r.first_seen_at, r.changed_at, r.gone_at, r.revision
     from vitalsync.moods r join vitalsync.profiles p on p.id = r.profile_id`
 
 /** One fixture. */
