@@ -62,6 +62,8 @@ async function once<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin: Begin): 
       () => undefined,
       (failed: Error) => failed,
     )
+    // Of one that is thrown away, what it still has to say must be heard as long as it lives.
+    if (broken === undefined) tx.off('error', heard)
     tx.release(broken)
     throw error
   }
