@@ -7,12 +7,21 @@ import type { Identities } from './store/identities.ts'
 import type { Pool } from './store/pool.ts'
 import type { DerivedReader } from './store/reads.ts'
 import type { Identity } from './store/tokens.ts'
+import type { Turns } from './turns.ts'
 
 /** Milliseconds since 1970; a sandbox hands in one that can be moved. */
 export type Clock = () => number
 
 /** What every route works with. */
-export type Room = { pool: Pool; identities: Identities; derived: DerivedReader; clock: Clock; log: Log }
+export type Room = {
+  pool: Pool
+  identities: Identities
+  derived: DerivedReader
+  /** Of requests that take long enough to be in the way of others. */
+  turns: Turns
+  clock: Clock
+  log: Log
+}
 
 /** `bytes` are JSON already and are sent as they stand; neither `json` nor `bytes`: an answer without a body. */
 export type Answer = { status: number; json?: unknown; bytes?: Buffer }
@@ -42,6 +51,8 @@ export type RouteDefinition<Body = unknown, Query = unknown> = {
   bodyBytesMax?: number
   /** Writes of the bearer's data: refused to read-only tokens. */
   writes?: boolean
+  /** Looked at and answered in turn, so that many at once do not hold up everybody else. */
+  inTurn?: boolean
   /** An expired profile token that this service issued is good enough. */
   acceptsExpired?: boolean
   run(call: Call<Body, Query>): Promise<Answer>

@@ -24,6 +24,7 @@ import { openIdentities } from './store/identities.ts'
 import { openPool } from './store/pool.ts'
 import { createDerivedReader } from './store/reads.ts'
 import { forgetOldTokens } from './store/tokens.ts'
+import { createTurns } from './turns.ts'
 
 /** The 28 operations. */
 export const routes: readonly RouteDefinition[] = [
@@ -89,7 +90,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const pool = openPool({ databaseUrl, log, ...limits })
   const identities = await openIdentities({ pool, databaseUrl, log })
   const derived = createDerivedReader(pool, limits.keptBytesMax)
-  const room: Room = { pool, identities, derived, clock, log }
+  const room: Room = { pool, identities, derived, turns: createTurns(uploadsAtOnceMax), clock, log }
   const app = createApp(room, limits)
   const closers: Array<() => Promise<void>> = [() => identities.close(), () => pool.end()]
 
@@ -138,6 +139,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     throw error
   }
 }
+
+/** Less than half of the connections to the database: the others are for whoever reads. */
+const uploadsAtOnceMax = 4
 
 const forgetEveryMs = 3_600_000
 
@@ -209,15 +213,17 @@ function addRoutes(app: App, room: Room, limits: Limits): void {
         const { externalId } = Object(request.params) as { externalId?: string }
         const bodyless = request.body === undefined && route.bodyRequired === false
         const { accountId, profileId } = callerOf(request)
-        const answer = await route.run({
-          room,
-          accountId,
-          profileId: profileId ?? '',
-          externalId: externalId === undefined ? '' : parsePathPart(externalId),
-          body: route.body && !bodyless ? parsePart(route.body, request.body, 'body') : undefined,
-          query: route.query ? parsePart(route.query, readQuery(request.query), 'query') : undefined,
-          request,
-        })
+        const run = async () =>
+          route.run({
+            room,
+            accountId,
+            profileId: profileId ?? '',
+            externalId: externalId === undefined ? '' : parsePathPart(externalId),
+            body: route.body && !bodyless ? parsePart(route.body, request.body, 'body') : undefined,
+            query: route.query ? parsePart(route.query, readQuery(request.query), 'query') : undefined,
+            request,
+          })
+        const answer = await (route.inTurn ? room.turns.take(run) : run())
         reply.code(answer.status)
         const body = answer.bytes ?? (answer.json === undefined ? undefined : JSON.stringify(answer.json))
         if (body === undefined) return reply.send()

@@ -23,13 +23,13 @@ const { values } = parseArgs({
   options: {
     people: { type: 'string', default: '1000' },
     days: { type: 'string', default: '30' },
-    batch: { type: 'string', default: '900' },
+    batch: { type: 'string', default: '90' },
   },
 })
 const [people, days, logsPerBatch] = [Number(values.people), Number(values.days), Number(values.batch)]
 /** As many kinds of life; more would only be more of the same to make up. */
 const lifeCount = Math.min(24, people)
-const [uploadsAtOnce, walkers] = [16, 5]
+const [uploadsAtOnce, walkers] = [64, 5]
 const [readEveryMs, walkEveryMs, readP99MaxMs, freshMaxMs] = [20, 5_000, 250, 5_000]
 const pollMs = 50
 const MEGABYTE = 1024 * 1024
@@ -41,6 +41,7 @@ const databaseUrl = postgres.adminUrl('postgres')
 const log = createLog({ level: 'silent' })
 const key = await createServiceKey({ databaseUrl, now: new Date(), log, account: 'crowd', kind: 'client', label: '' })
 const database = new pg.Pool({ connectionString: databaseUrl, max: 2 })
+database.on('error', () => undefined) // the server may hang up before we do
 const program = startProgram(['service', '--port', '0', '--json'], {
   cwd: folder,
   env: { DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' },
@@ -190,37 +191,38 @@ async function drained(): Promise<void> {
   for (;;) {
     const { rows } = await database.query<{ left: number }>(sql, [people])
     if (rows[0]?.left === 0) return
-    await wait(20 * pollMs)
+    await wait(pollMs)
   }
 }
 
 /** Of each kind of life one person is derived at once by the pure function; the others must say what that one says. */
 async function compare(lives: readonly ReturnType<typeof logsOf>[]): Promise<void> {
-  const { rows } = await database.query<{ life: number; profile_id: string; said: string; days: number }>(
+  const { rows } = await database.query<{ life: number; profile_id: string; said: number }>(
     `select split_part(p.external_id, '-', 2)::int % $1 as life, min(p.profile_id::text) as profile_id,
-       count(*)::int as people, count(distinct s.said)::int as said, min(s.days)::int as days
+       count(distinct s.said)::int as said
      from service.profiles p cross join lateral (
-       select md5(string_agg(regexp_replace(body, '"(id|createdAt)":"[^"]*"|"version":[0-9]+', '', 'g'), '|'
-         order by kind, name, category, unit, periodicity)) as said, count(distinct unit) filter (where kind = 'biomarker') as days
+       select coalesce(md5(string_agg(regexp_replace(body, '"(id|createdAt)":"[^"]*"|"version":[0-9]+', '', 'g'), '|'
+         order by kind, name, category, unit, periodicity)), '') as said
        from service.derived d where d.profile_id = p.profile_id and kind <> 'comparison') s
      where split_part(p.external_id, '-', 2)::int < $2 group by 1 order by 1`,
     [lifeCount, people],
   )
-  const different = rows.filter(({ said }) => Number(said) !== 1)
-  check(rows.length === lifeCount && different.length === 0, 'everybody of one kind of life is told the same')
-  check(Math.min(...rows.map((row) => row.days)) >= days, `nobody has fewer than ${days} days`)
-  const one = rows[0]
-  const expected = [...saidAtOnce(one?.profile_id ?? '', lives[0] ?? [], Date.now())].filter(notCompared)
-  const stored = await database.query<{ id: string; body: Record<string, unknown> }>(
-    `select id::text, body::json as body from service.derived where profile_id = $1 and kind <> 'comparison' order by id`,
-    [one?.profile_id],
-  )
-  const told = new Map(stored.rows.map(({ id, body }) => [id, lifeless(body)]))
-  const missing = expected.filter(([id, body]) => told.get(id) !== lifeless(body))
-  check(
-    expected.length === told.size && missing.length === 0,
-    `${expected.length} records are what all logs at once give`,
-  )
+  const alike = rows.filter(({ said }) => said === 1).length
+  check(alike === lifeCount, `everybody of one kind of life is told the same: ${alike} of ${lifeCount} kinds`)
+  let [records, wrongOnes] = [0, 0]
+  for (const { life, profile_id } of rows) {
+    const expected = new Map([...saidAtOnce(profile_id, lives[life] ?? [], Date.now())].filter(notCompared))
+    const stored = await database.query<{ id: string; body: Record<string, unknown> }>(
+      `select id::text, body::json as body from service.derived where profile_id = $1 and kind <> 'comparison'`,
+      [profile_id],
+    )
+    const told = new Map(stored.rows.map(({ id, body }) => [id, lifeless(body)]))
+    records += expected.size
+    for (const id of new Set([...expected.keys(), ...told.keys()])) {
+      if (lifeless(expected.get(id) ?? {}) !== told.get(id)) wrongOnes += 1
+    }
+  }
+  check(wrongOnes === 0, `all but ${wrongOnes} of ${records} records are what all logs at once give`)
 }
 
 function notCompared([, body]: [string, Record<string, unknown>]): boolean {

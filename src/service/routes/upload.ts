@@ -10,6 +10,7 @@ const uploadLogs = defineRoute({
   answers: { 200: uploadAnswerSchema },
   bodyBytesMax: uploadBytesMax,
   writes: true,
+  inTurn: true,
   async run({ room, profileId, body }) {
     const stored = await storeLogs(room.pool, { profileId, logs: body, now: new Date(room.clock()) })
     if (!stored) throw unauthorized()
