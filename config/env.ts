@@ -63,7 +63,11 @@ const variables = {
     about: 'warehouse and ledger; absent: an embedded Postgres',
     address: true,
   },
-  QUEUE_URL: { schema: queueUrl, about: 'queue; absent: the embedded Postgres, or DATABASE_URL', address: true },
+  QUEUE_URL: {
+    schema: queueUrl,
+    about: 'queue; a Redis Cluster: redis://a:6379,b:6379,c:6379; absent: the embedded Postgres, or DATABASE_URL',
+    address: true,
+  },
   UPSTREAM_URL: {
     schema: z.string().refine((text) => environmentName.safeParse(text).success || isHttpUrl(text), {
       error: 'must be http://…, https://…, sandbox or production',

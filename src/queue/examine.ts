@@ -9,12 +9,14 @@ const ANSWER_TIMEOUT_MS = 5000
 export async function examineRedis(subject: string, queueUrl: string): Promise<Finding[]> {
   const redis = connectRedis(queueUrl, { maxRetriesPerRequest: 1, connectTimeout: ANSWER_TIMEOUT_MS })
   const troubles: string[] = []
-  redis.on('error', (error: Error) => troubles.push(error.message))
+  redis.on('error', (error: Error) => troubles.push(toldBy(error)))
   try {
     await answered(redis.ping())
-    const masters = redis instanceof Cluster ? redis.nodes('master') : [redis]
-    const findings = await Promise.all(masters.map((master) => examineMaster(nameOf(subject, master, masters), master)))
-    return findings.flat()
+    if (!(redis instanceof Cluster))
+      return [...(await examineMaster(subject, redis)), ...(await examineLone(subject, redis))]
+    const masters = redis.nodes('master')
+    const findings = await Promise.all(masters.map((master) => examineMaster(nameOf(subject, master), master)))
+    return [...(await examineCluster(subject, redis)), ...findings.flat()]
   } catch (error) {
     const text = `cannot be used: ${troubles[0] ?? (error as Error).message}`
     return [{ subject, state: 'unreachable', text, hint: hintFor(text) }]
@@ -23,8 +25,15 @@ export async function examineRedis(subject: string, queueUrl: string): Promise<F
   }
 }
 
+/** Of a cluster the words that count are those of the node that was asked last. */
+function toldBy(error: Error): string {
+  return 'lastNodeError' in error && error.lastNodeError instanceof Error ? error.lastNodeError.message : error.message
+}
+
 function hintFor(text: string): string {
   if (/WRONGPASS|NOAUTH|invalid username/i.test(text)) return 'Mend user and password in QUEUE_URL.'
+  if (/cluster support disabled/i.test(text))
+    return 'It is a Redis of its own, no cluster: name one address in QUEUE_URL, without ?cluster.'
   if (/ECONNREFUSED/.test(text)) return 'Nothing listens there: start the server, or mend host and port of QUEUE_URL.'
   return 'See that the server runs, and that QUEUE_URL is right (rediss:// for TLS).'
 }
@@ -39,8 +48,24 @@ async function answered<T>(asked: Promise<T>): Promise<T> {
   return Promise.race([asked, late.promise]).finally(() => clearTimeout(timer))
 }
 
-function nameOf(subject: string, { options }: Redis, masters: readonly unknown[]): string {
-  return masters.length > 1 ? `${subject} (${options.host}:${options.port})` : subject
+const nameOf = (subject: string, { options }: Redis) => `${subject} (${options.host}:${options.port})`
+
+/** A node of a cluster answers a ping, and then refuses every key that is not its own. */
+async function examineLone(subject: string, redis: Redis): Promise<Finding[]> {
+  const info = parseInfo(await answered(redis.info()))
+  if (info.get('cluster_enabled') !== '1') return []
+  const hint =
+    'List its nodes in QUEUE_URL, redis://a:6379,b:6379,c:6379, or add ?cluster to one: redis://a:6379?cluster'
+  return [{ subject, state: 'wrong', text: 'it is a node of a Redis Cluster, addressed as if it were alone', hint }]
+}
+
+async function examineCluster(subject: string, cluster: Cluster): Promise<Finding[]> {
+  const info = parseInfo(String(await answered(cluster.cluster('INFO'))))
+  const masters = `${info.get('cluster_size') ?? 0} masters`
+  if (info.get('cluster_state') === 'ok')
+    return [{ subject, state: 'well', text: `a Redis Cluster of ${masters}, every slot served` }]
+  const hint = 'redis-cli --cluster check HOST:PORT says which slots, redis-cli --cluster fix HOST:PORT mends it.'
+  return [{ subject, state: 'wrong', text: `a Redis Cluster of ${masters} that does not serve every slot`, hint }]
 }
 
 async function examineMaster(subject: string, master: Redis): Promise<Finding[]> {

@@ -39,6 +39,9 @@ themselves; a test holds it against them.
 - **Where a command works.** On \`DATABASE_URL\`, \`QUEUE_URL\` and \`UPSTREAM_URL\` where they are set. Without them it joins
   the engines that \`vitalsync up\` runs in the data folder (\`VITALSYNC_DATA\`), and starts them for its own time where nothing
   runs. On a database of your own, run \`vitalsync migrate\` first.
+- **A Redis Cluster.** \`QUEUE_URL\` names some of its nodes, \`redis://user:password@a:6379,b:6379,c:6379\`, or one of them and
+  \`?cluster\`; the others are found. User, password and TLS (\`rediss://\`) of the first address hold for all. Queue and budget
+  lie on one slot, so on one of its masters.
 - **\`--json\`.** A single result is one JSON object; a list is one object a line. Results go to standard output, everything
   else to standard error. Fields are added, never renamed or taken away. Instants are ISO 8601 in UTC.
 - **Terminals.** Bars only on a terminal; elsewhere plain lines every few seconds. No colours anywhere, so \`NO_COLOR\` holds by
