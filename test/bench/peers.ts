@@ -33,15 +33,16 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
       await Promise.all([environment('dlt', dltPackages, say), environment('singer', singerPackages, say)])
     ).flat()
     if (peers.length === 0) return []
-    const world = { engines, upstream, profiles: quick ? 100 : 400, folder }
+    const world = { engines, upstream, profiles: quick ? 100 : 600, folder }
     await upstream.set({ latencyMs })
+    const ways = peers.flatMap(waysOf)
     const all = [
       { name: 'Redis', measure: () => pullOurs(world) },
-      ...peers.map(({ name, bin }) => ({ name, measure: () => pullTheirs(world, name, bin) })),
+      ...ways.map((way) => ({ name: way.name, measure: () => pullTheirs(world, way) })),
     ]
     const figures = await alternate(all, { rounds: quick ? 1 : 3, say })
     for (const [name, values] of figures) say(`  ${name.padEnd(28)} ${spreadOf(values)} records/s`)
-    return peers.map(({ name }) => {
+    return ways.map(({ name, keepsOnce }) => {
       const ratio = rounded(ratioOf(figures, 'Redis', name))
       const value = rounded(median(figures.get('Redis') ?? []))
       return {
@@ -50,8 +51,8 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
         unit: 'records/s',
         ratio,
         against: name,
-        goal: '≥ 10',
-        holds: ratio >= 10,
+        goal: keepsOnce ? '≥ 10' : null,
+        holds: keepsOnce ? ratio >= 10 : null,
       }
     })
   } finally {
@@ -62,6 +63,17 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
 }
 
 type Environment = { name: 'dlt' | 'singer'; bin: string }
+
+/** `keepsOnce`: what is read twice is there once, as with us. Appending is quicker, and another thing. */
+type Way = { readonly name: string; readonly bin: string; readonly keepsOnce: boolean }
+
+const waysOf = ({ name, bin }: Environment): Way[] =>
+  name === 'singer'
+    ? [{ name: 'singer', bin, keepsOnce: true }]
+    : [
+        { name: 'dlt, merge', bin, keepsOnce: true },
+        { name: 'dlt, append', bin, keepsOnce: false },
+      ]
 
 /** Kept between runs, one folder per list of packages, outside of the checkout. */
 async function environment(
@@ -98,14 +110,15 @@ async function pullOurs({ engines, upstream, profiles }: World): Promise<number>
   return done.rowsRead / seconds
 }
 
-async function pullTheirs(world: World, name: Environment['name'], bin: string): Promise<number> {
+async function pullTheirs(world: World, way: Way): Promise<number> {
+  const isDlt = way.name !== 'singer'
   const databaseUrl = await world.engines.database()
   const startedAt = performance.now()
-  if (name === 'dlt') await runDlt(world, databaseUrl, bin)
-  else await runSinger(world, databaseUrl, bin)
+  if (isDlt) await runDlt(world, databaseUrl, way)
+  else await runSinger(world, databaseUrl, way)
   const seconds = (performance.now() - startedAt) / 1000
   const records = world.profiles * recordsPerProfile
-  await expectRows(databaseUrl, name === 'dlt' ? 'dlt_bench' : 'singer_bench', records)
+  await expectRows(databaseUrl, isDlt ? 'dlt_bench' : 'singer_bench', records)
   await world.engines.drop(databaseUrl)
   return records / seconds
 }
@@ -118,11 +131,12 @@ const settingsFor = ({ upstream, profiles, folder }: World) => ({
   BENCH_FOLDER: folder,
 })
 
-async function runDlt(world: World, databaseUrl: string, bin: string): Promise<void> {
+async function runDlt(world: World, databaseUrl: string, { bin, keepsOnce }: Way): Promise<void> {
   const folder = await mkdtemp(join(world.folder, 'dlt-')) // a pipeline of its own, or it would go on from the last one
   const env = {
     ...settingsFor(world),
     BENCH_FOLDER: folder,
+    BENCH_DISPOSITION: keepsOnce ? 'merge' : 'append',
     DESTINATION__POSTGRES__CREDENTIALS: databaseUrl,
     EXTRACT__WORKERS: '32',
     EXTRACT__MAX_PARALLEL_ITEMS: '64',
@@ -134,7 +148,7 @@ async function runDlt(world: World, databaseUrl: string, bin: string): Promise<v
   await ended(spawn(join(bin, 'python'), [script, 'dlt'], { env, stdio: ['ignore', 'ignore', 'pipe'] }))
 }
 
-async function runSinger(world: World, databaseUrl: string, bin: string): Promise<void> {
+async function runSinger(world: World, databaseUrl: string, { bin }: Way): Promise<void> {
   const { hostname, port, username, password, pathname } = new URL(databaseUrl)
   const config = join(world.folder, 'target.json')
   const settings = {
