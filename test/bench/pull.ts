@@ -15,6 +15,7 @@ import {
 } from './measure.ts'
 import { runNaive } from './naive.ts'
 import { writeBars } from './plot.ts'
+import { startRealService } from './real-service.ts'
 import { fillWarehouse, openSubject, people } from './subject.ts'
 import { type FastUpstream, startFastUpstream } from './upstream.ts'
 
@@ -36,7 +37,8 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
     for (const [name, values] of [...figures, ...world.reread])
       say(`  ${name.padEnd(28)} ${spreadOf(values)} records/s`)
     if (!quick) await draw(figures)
-    return measuresOf(new Map([...figures, ...world.reread]), world.written)
+    const measures = measuresOf(new Map([...figures, ...world.reread]), world.written)
+    return [...measures, await pullFromService(world, quick ? 1 : 3)]
   } finally {
     await upstream.close()
     await engines.close()
@@ -73,6 +75,29 @@ function contestantsOf(world: World): Contestant[] {
     // A tenth of the profiles: it is a rate, and all of them would take minutes.
     { name: 'naive', measure: () => inDatabase(world, (of) => runNaive({ ...of, redisUrl }), 0.1) },
   ]
+}
+
+const SERVED = 300
+
+/** The same pull from the Profile Service itself, on the same two cores: mostly what the service's own reads cost. */
+async function pullFromService({ engines }: World, rounds: number): Promise<Measure> {
+  const service = await startRealService(engines, SERVED)
+  const rates: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const databaseUrl = await engines.database()
+    const queueUrl = engines.redisUrl ?? (await engines.database())
+    await fillWarehouse(databaseUrl, people(SERVED))
+    const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: service.url, settings: service.settings })
+    await engines.settle()
+    const { run: done, seconds } = await subject.run('sync', { streams: pulledStreams })
+    expectRows(done.rowsWritten, SERVED * recordsPerProfile)
+    rates.push(done.rowsRead / seconds)
+    await subject.close()
+    await engines.drop(databaseUrl)
+  }
+  await service.close()
+  const name = 'cold pull, from the Profile Service itself'
+  return { name, value: rounded(median(rates)), unit: 'records/s', ratio: null, against: null, goal: null, holds: null }
 }
 
 async function inDatabase(world: World, work: (of: PlainPull) => Promise<number>, share = 1): Promise<number> {

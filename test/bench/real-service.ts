@@ -1,0 +1,72 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import pg from 'pg'
+import { migrateService } from '../../src/commands/service.ts'
+import { createServiceKey } from '../../src/commands/service-keys.ts'
+import { createLog } from '../../src/log.ts'
+import { cannedBody, firstDay, type PulledName, pulledStreams } from './canned.ts'
+import { type Engines, endOf } from './engines.ts'
+import { people } from './subject.ts'
+
+export type RealService = {
+  readonly url: string
+  /** What the pipeline needs to be let in. */
+  readonly settings: Readonly<Record<string, string>>
+  close(): Promise<void>
+}
+
+const kinds: Record<PulledName, string> = {
+  scores: 'score',
+  biomarkers: 'biomarker',
+  archetypes: 'archetype',
+  trends: 'trend',
+  comparisons: 'comparison',
+}
+
+/** The Profile Service itself, holding for each person the very records that the fast upstream sends. */
+export async function startRealService(engines: Engines, profiles: number): Promise<RealService> {
+  const databaseUrl = await engines.database()
+  await migrateService(databaseUrl)
+  const key = await createServiceKey({
+    databaseUrl,
+    account: 'bench',
+    kind: 'client',
+    label: '',
+    now: new Date(),
+    log: createLog({ level: 'silent' }),
+  })
+  await fill(databaseUrl, profiles)
+  const child = fork(new URL('./service-process.ts', import.meta.url), [databaseUrl], { execArgv: [] })
+  const [{ url }] = (await once(child, 'message')) as [{ url: string }]
+  return {
+    url,
+    settings: { UPSTREAM_CLIENT_ID: key.publicId, UPSTREAM_CLIENT_SECRET: key.secret },
+    async close() {
+      await endOf(child)
+      await engines.drop(databaseUrl)
+    },
+  }
+}
+
+async function fill(databaseUrl: string, profiles: number): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  await client.query(
+    `insert into service.profiles (profile_id, account_id, external_id, created_at)
+     select gen_random_uuid(), account_id, external_id, now() from service.accounts, unnest($1::text[]) external_id`,
+    [people(profiles)],
+  )
+  for (const name of pulledStreams) {
+    await client.query(
+      `insert into service.derived (profile_id, id, kind, name, category, periodicity, period_start, period_end,
+         created_at, changed_at, body)
+       select p.profile_id, gen_random_uuid(), $2, coalesce(r ->> 'name', r ->> 'type'), r ->> 'category', r ->> 'periodicity',
+         s.start, s.start + interval '23 hours', now(), now(), r::text
+       from service.profiles p, json_array_elements($1::json) r,
+         lateral (select coalesce(r ->> 'scoreDateTime', r ->> 'trendStartDateTime', r ->> 'startDateTime')::timestamptz as start) s`,
+      [cannedBody(name, { fromMs: firstDay(Date.now()), changed: false }), kinds[name]],
+    )
+  }
+  await client.query('vacuum analyze')
+  await client.end()
+}
