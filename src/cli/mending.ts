@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { UsageProblem } from '../errors.ts'
-import { choice, examples, jsonOption, positive, type Rim } from './rim.ts'
+import { itemKinds } from '../intake/items.ts'
+import { choice, examples, jsonOption, positive, type Rim, streamNames } from './rim.ts'
 
 type FailureOptions = { profile?: string; reason?: string; all?: boolean; json: boolean }
 
@@ -38,7 +39,7 @@ function declareFailures(program: Command, rim: Rim): void {
       rim.exit(await showFailure({ ...rim.context(options), id }))
     })
   const changes = {
-    retry: 'make them due now; the next sweep or sync takes them',
+    retry: 'make them due now for the next sweep or sync; what a back-fill failed at goes into the queue again',
     discard: 'forget failed jobs, and ask for refused windows no more',
   }
   for (const [name, about] of Object.entries(changes)) {
@@ -75,7 +76,7 @@ function declareQuarantine(program: Command, rim: Rim): void {
   const filtered = (command: Command) =>
     command
       .option('--profile <externalId>', 'only of this person')
-      .option('--stream <name>', 'only of this stream')
+      .addOption(choice('--stream <name>', 'only of this stream', [...new Set([...itemKinds, ...streamNames])]))
       .addOption(choice('--way <way>', 'only what was to be pushed, or was pulled', ['push', 'pull']))
   filtered(quarantine.command('list'))
     .description('newest first, with their reasons')

@@ -62,6 +62,11 @@ async function* eachGap(pool: Pool, chosen: Chosen): AsyncGenerator<{ externalId
   }
 }
 
+/** A filter by somebody who is not here must not look like an answer about them. */
+export async function requireKnown(pool: Pool, externalId: string | undefined): Promise<void> {
+  if (externalId !== undefined) await idsOfNamed(pool, [externalId])
+}
+
 /** Our own ids of those who were named; undefined when nobody was, which means everybody. */
 export async function idsOfNamed(pool: Pool, externalIds: readonly string[]): Promise<string[] | undefined> {
   if (externalIds.length === 0) return undefined

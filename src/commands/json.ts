@@ -236,7 +236,7 @@ export const jsonSchemas = {
   }),
   'failures list': failure,
   'failures show': failure,
-  'failures retry': z.strictObject({ retried: count }),
+  'failures retry': z.strictObject({ retried: count, enqueued: count }),
   'failures discard': z.strictObject({ discarded: count }),
   'quarantine list': quarantined,
   'quarantine show': quarantined.extend({ body: z.string() }),

@@ -101,7 +101,11 @@ function told(error: unknown): { err: string; at?: string[] } {
   }
 }
 
-type Producing = { readonly pipeline: Pipeline; readonly config: Config; readonly signal: AbortSignal }
+type Producing = {
+  readonly pipeline: Pick<Pipeline, 'profiles' | 'runs' | 'queue'>
+  readonly config: Config
+  readonly signal: AbortSignal
+}
 
 /** Enqueues everybody who is due in a run. */
 export async function produceRun({ pipeline, config, signal }: Producing, run: Run): Promise<number> {

@@ -264,12 +264,13 @@ async function keepOdd(tx: Tx, admitted: readonly Admitted[], nowMs: number): Pr
   await tx.query({
     name: 'keep odd',
     text: `insert into vitalsync.quarantine
-        (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
-      select i.profile_id, i.stream, 'pull', i.digest, i.path, i.reason, i.body, $7, $7
-      from unnest($1::int8[], $2::text[], $3::bytea[], $4::text[], $5::text[], $6::text[])
-        as i(profile_id, stream, digest, path, reason, body)
+        (profile_id, stream, direction, digest, path, reason, body, span, first_seen_at, last_seen_at)
+      select i.profile_id, i.stream, 'pull', i.digest, i.path, i.reason, i.body, tstzrange(i.from_at, i.to_at), $9, $9
+      from unnest($1::int8[], $2::text[], $3::bytea[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[])
+        as i(profile_id, stream, digest, path, reason, body, from_at, to_at)
       on conflict (profile_id, stream, direction, digest)
-        do update set times = quarantine.times + 1, last_seen_at = excluded.last_seen_at, reason = excluded.reason`,
+        do update set times = quarantine.times + 1, last_seen_at = excluded.last_seen_at, reason = excluded.reason,
+          span = excluded.span`,
     values: [
       once.map(({ request }) => request.profileId),
       once.map(({ request }) => request.stream.name),
@@ -277,6 +278,8 @@ async function keepOdd(tx: Tx, admitted: readonly Admitted[], nowMs: number): Pr
       once.map(({ record }) => record.path),
       once.map(({ record }) => record.reason),
       once.map(({ record }) => record.raw.replaceAll('\u0000', '')),
+      once.map(({ request }) => new Date(request.window.from).toISOString()),
+      once.map(({ request }) => new Date(request.window.to).toISOString()),
       now,
     ],
   })

@@ -189,16 +189,16 @@ async function keepFailure(
   await transaction(pool, async (tx) => {
     await tx.query(
       `with noted as (
-           insert into vitalsync.failures as f (profile_id, job, reason, hint, first_at, last_at)
-           select p.id, $2, $3, $4, clock_timestamp(), clock_timestamp() from vitalsync.profiles p where p.id = $1
+           insert into vitalsync.failures as f (profile_id, job, reason, hint, scope, first_at, last_at)
+           select p.id, $2, $3, $4, $5, clock_timestamp(), clock_timestamp() from vitalsync.profiles p where p.id = $1
            on conflict (profile_id, job) do update set reason = excluded.reason, hint = excluded.hint,
-             attempts = f.attempts + 1, last_at = excluded.last_at
+             scope = excluded.scope, attempts = f.attempts + 1, last_at = excluded.last_at
            returning attempts
          )
          update vitalsync.profiles p set due_at = greatest(p.due_at, clock_timestamp()
              + least(interval '15 minutes' * power(2, least(noted.attempts - 1, 12)), interval '26 hours'))
          from noted where p.id = $1`,
-      [ended.profileId, ended.job, reason, hint ?? null],
+      [ended.profileId, ended.job, reason, hint ?? null, ended.scope],
     )
     await countEnded(tx, [ended], 'failed')
   })

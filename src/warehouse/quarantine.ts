@@ -28,7 +28,8 @@ export type Quarantine = {
   show(id: string): Promise<(Quarantined & { body: string }) | undefined>
   /**
    * Gives them another chance and takes them out. What was to be pushed waits again; of what was pulled the time it
-   * speaks of becomes due again, so that upstream is asked anew. What still does not fit comes back with its reason.
+   * speaks of becomes due again, or the window it was read in, so that upstream is asked anew. What still does not fit
+   * comes back with its reason.
    */
   replay(filter: QuarantineFilter): Promise<Replayed>
 }
@@ -70,11 +71,22 @@ export function openQuarantine(options: { pool: Pool; streams: readonly PulledSt
   }
 }
 
-type Row = { id: string; profile_id: string; stream: string; direction: 'push' | 'pull'; body: string }
+type Row = {
+  id: string
+  profile_id: string
+  stream: string
+  direction: 'push' | 'pull'
+  body: string
+  read_from: number | null
+  read_to: number | null
+}
 
 async function replayPage(tx: Tx, streams: readonly PulledStream[], filter: QuarantineFilter): Promise<Replayed> {
   const { rows } = await tx.query<Row>(
-    `select q.id, q.profile_id, q.stream, q.direction, q.body ${from} where ${where}
+    `select q.id, q.profile_id, q.stream, q.direction, q.body,
+       (extract(epoch from lower(q.span)) * 1000)::float8 as read_from,
+       (extract(epoch from upper(q.span)) * 1000)::float8 as read_to
+     ${from} where ${where}
      order by q.profile_id, q.id limit ${REPLAYED_AT_ONCE} for update of q`,
     valuesOf(filter),
   )
@@ -86,7 +98,7 @@ async function replayPage(tx: Tx, streams: readonly PulledStream[], filter: Quar
     [pushed.map((row) => row.id)],
   )
   const pulled = rows.filter((row) => row.direction === 'pull')
-  for (const row of pulled) await makeDue(tx, row, spanOf(streams, row))
+  for (const row of pulled) await makeDue(tx, row, spanOf(streams, row) ?? windowOf(row))
   await tx.query('delete from vitalsync.quarantine where id = any($1)', [rows.map((row) => row.id)])
   await tx.query('update vitalsync.profiles set due_at = clock_timestamp() where id = any($1)', [
     rows.map((row) => row.profile_id),
@@ -94,7 +106,7 @@ async function replayPage(tx: Tx, streams: readonly PulledStream[], filter: Quar
   return { pushed: pushed.length, reread: pulled.length }
 }
 
-/** The time a record speaks of, where it can be told; else everything. */
+/** The time a record speaks of, where it can be told. */
 function spanOf(streams: readonly PulledStream[], row: Row): { from: number; to: number } | undefined {
   const stream = streams.find(({ name }) => name === row.stream)
   if (!stream) return undefined
@@ -108,6 +120,9 @@ function spanOf(streams: readonly PulledStream[], row: Row): { from: number; to:
     return undefined // it is not even JSON
   }
 }
+
+/** The window it was last read in. Of what was set aside before windows were kept it is not known: then everything. */
+const windowOf = ({ read_from: from, read_to: to }: Row) => (from === null || to === null ? undefined : { from, to })
 
 async function makeDue(tx: Tx, row: Row, span: { from: number; to: number } | undefined): Promise<void> {
   await tx.query(

@@ -2,13 +2,14 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jsonSchemas } from '../../src/commands/json.ts'
+import { scopeOf } from '../../src/job.ts'
 import { runProgram } from '../support/program.ts'
+import { type Checked, checkedIn } from './checked.ts'
 import { openWorld, type World } from './world.ts'
 
 /** One synced world; these tests look at it, or take away what no other looks at. */
 let world: World
 const timeout = 120_000
-const gone = 'SampleProfile-office-worker-1'
 
 beforeAll(async () => {
   world = await openWorld({ profiles: 3, days: 12 })
@@ -16,15 +17,7 @@ beforeAll(async () => {
   await world.json('sync')
 }, timeout)
 afterAll(() => world.close(), timeout)
-
-/** Runs a command with --json and holds every line against its schema. */
-async function checked(name: keyof typeof jsonSchemas, ...words: string[]): Promise<Array<Record<string, unknown>>> {
-  const objects = await world.json(...name.split(' '), ...words)
-  for (const object of objects) {
-    expect(jsonSchemas[name].safeParse(object).error?.issues, `${name}: ${JSON.stringify(object)}`).toBeUndefined()
-  }
-  return objects as Array<Record<string, unknown>> // each was just found to be an object of its schema
-}
+const checked: Checked = (name, ...words) => checkedIn(world, name, ...words)
 
 test('a sync of what was synced finds everything unchanged and says so as JSON', { timeout }, async () => {
   const [run] = await checked('sync')
@@ -82,23 +75,8 @@ test('verify finds no silent difference, and one that was made by hand', { timeo
   expect(code).toBe(0)
 })
 
-test('people are added, imported, listed and shown', { timeout }, async () => {
-  const file = join(world.folder, 'people.csv')
-  await writeFile(file, 'externalId,cohort\nmary,a\nmary,a\n"",b\n')
-  const [added] = await checked('profiles add', 'mary', 'paul')
-  const [imported] = await checked('profiles import', file)
-  const listed = await checked('profiles list', '--state', 'new')
-  const [shown] = await checked('profiles show', 'mary')
-  await world.query(`delete from vitalsync.profiles where external_id in ('mary', 'paul')`)
-
-  expect(added).toMatchObject({ read: 2, added: 2, known: 0 })
-  expect(imported).toMatchObject({ read: 3, added: 0, known: 2, rejected: 1 })
-  expect(listed.map(({ externalId }) => externalId)).toEqual(['mary', 'paul'])
-  expect(shown).toMatchObject({ state: 'new', externalId: 'mary' })
-})
-
 test('failures are listed, shown, retried and discarded', { timeout }, async () => {
-  await world.query(`insert into vitalsync.refusals select id, 'scores', tstzrange('2019-01-01', '2019-02-01'), 400,
+  await world.query(`insert into vitalsync.refusals select id, 'scores', tstzrange(now() - interval '3 days', now() - interval '2 days'), 400,
     'call scoresOf: refused', 1, now(), now(), now() + interval '1 day' from vitalsync.profiles order by id limit 1`)
   await world.query(`insert into vitalsync.failures select id, 'sync-profile', 'it broke', 'mend it', 1, now(), now()
     from vitalsync.profiles order by id limit 1`)
@@ -113,10 +91,39 @@ test('failures are listed, shown, retried and discarded', { timeout }, async () 
 
   expect(ids).toEqual([expect.stringMatching(/^job:\d+:sync-profile$/), expect.stringMatching(/^window:\d+:scores:/)])
   expect(window).toMatchObject({ kind: 'window', status: 400, hint: expect.stringContaining('discard') })
-  expect(retried).toEqual({ retried: 1 })
+  expect(retried).toEqual({ retried: 1, enqueued: 0 })
   expect(discarded).toEqual({ discarded: 2 })
   expect(left).toEqual([expect.objectContaining({ kind: 'window', nextTryAt: null })])
   expect(unknown.code).toBe(1)
+})
+
+test('a failed back-fill and a window from before a person’s history go into the queue again, and a worker does them', {
+  timeout,
+}, async () => {
+  const [from, to] = ['2019-01-01', '2019-02-01'].map((day) => Date.parse(day))
+  const [first] = await world.query('select id from vitalsync.profiles order by id limit 1')
+  await world.query(
+    `insert into vitalsync.failures (profile_id, job, reason, scope, first_at, last_at)
+     values ($1, 'backfill-profile', 'it broke', $2, now(), now())`,
+    [first?.['id'], scopeOf({ profileId: first?.['id'], from, to, streams: ['trends'] })],
+  )
+  await world.query(
+    `insert into vitalsync.refusals values ($1, 'scores', tstzrange('2018-12-01', '2019-01-01'), 400, 'no', 1, now(), now(), 'infinity')`,
+    [first?.['id']],
+  )
+  const [listed] = await checked('failures list', '--reason', 'it broke')
+  const [retried] = await checked('failures retry', '--all')
+  const worked = await world.run('worker', '--drain')
+  const covered = await world.query(
+    `select stream from vitalsync.ledger where profile_id = $1 and covered @> tstzrange('2018-12-01', '2019-02-01') order by 1`,
+    [first?.['id']],
+  )
+
+  expect(listed).toMatchObject({ kind: 'job', nextTryAt: null, hint: expect.stringContaining('failures retry') })
+  expect(retried).toEqual({ retried: 2, enqueued: 2 })
+  expect(worked.code).toBe(0)
+  expect(await checked('failures list')).toEqual([])
+  expect(covered).toEqual([{ stream: 'scores' }, { stream: 'trends' }])
 })
 
 test('a record in quarantine is shown, and replayed by asking upstream anew', { timeout }, async () => {
@@ -137,6 +144,25 @@ test('a record in quarantine is shown, and replayed by asking upstream anew', { 
   expect(replayed).toEqual({ pushed: 0, reread: 1 })
   expect(holes).toEqual([{ n: 1 }])
   expect(await checked('quarantine list')).toEqual([])
+})
+
+test('of a record without a date the window is asked for again that it was read in, and nothing else', {
+  timeout,
+}, async () => {
+  await world.query(`update vitalsync.ledger set covered = '{[2026-01-01, 2026-01-09)}' where stream = 'biomarkers'`)
+  await world.query(`insert into vitalsync.quarantine
+      (profile_id, stream, direction, digest, path, reason, body, span, first_seen_at, last_seen_at)
+    select id, 'biomarkers', 'pull', '\\x02', 'type', 'missing', '{}', '[2026-01-02, 2026-01-04)', now(), now()
+    from vitalsync.profiles order by id limit 1`)
+  const [replayed] = await checked('quarantine replay', '--all')
+  const left = await world.query(
+    `select covered::text from vitalsync.ledger where stream = 'biomarkers' order by profile_id limit 1`,
+  )
+
+  expect(replayed).toEqual({ pushed: 0, reread: 1 })
+  expect(String(left[0]?.['covered']).replaceAll(/ 00:00:00\+00|"/g, '')).toBe(
+    '{[2026-01-01,2026-01-02),[2026-01-04,2026-01-09)}',
+  )
 })
 
 test('what was imported is pushed by the next sync; what upstream refuses is replayed', { timeout }, async () => {
@@ -172,20 +198,6 @@ test('explain tells where a score comes from', { timeout }, async () => {
   const [explained] = await checked('explain', ...words)
 
   expect(explained).toMatchObject({ score: 'activity', date: score?.['day'] })
-})
-
-test('erase takes a person away everywhere and proves it', { timeout }, async () => {
-  const refused = await world.run('profiles', 'erase', gone)
-  const [proof] = await checked('profiles erase', gone, '--yes')
-  const [again] = await checked('profiles add', gone)
-  const upstream = await world.json('profiles', 'discover', '--search', gone)
-  const rows = await world.query(`select count(*)::int as n from warehouse.scores where external_id = $1`, [gone])
-
-  expect(refused.code).toBe(2)
-  expect(proof).toMatchObject({ complete: true, upstream: 'gone', tombstone: true, left: [] })
-  expect(again).toMatchObject({ added: 0, erased: 1 })
-  expect(upstream).toMatchObject([{ found: 0 }])
-  expect(rows).toEqual([{ n: 0 }])
 })
 
 test('doctor and migrate print JSON of their schemas', { timeout }, async () => {

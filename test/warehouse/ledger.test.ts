@@ -102,7 +102,8 @@ test('a failure is kept with its reason until the next success, and the sweep wa
 }) => {
   const [ada = ''] = await warehouse.people('ada')
   const { ledger, rows, profiles } = warehouse
-  const fail = () => ledger.fail(endedJob(ada), { reason: 'not known upstream', hint: 'erase it' })
+  const scope = '[["from",1]]'
+  const fail = () => ledger.fail(endedJob(ada, { scope }), { reason: 'not known upstream', hint: 'erase it' })
 
   expect((await profiles.dueNow('0', 10)).ids).toEqual([ada])
   await fail()
@@ -110,8 +111,8 @@ test('a failure is kept with its reason until the next success, and the sweep wa
   expect(await dueInMinutes(warehouse, ada)).toBe(15)
   for (let times = 0; times < 10; times += 1) await fail()
   expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
-  expect(await rows('select reason, hint, attempts from vitalsync.failures')).toEqual([
-    { reason: 'not known upstream', hint: 'erase it', attempts: 11 },
+  expect(await rows('select reason, hint, attempts, scope from vitalsync.failures')).toEqual([
+    { reason: 'not known upstream', hint: 'erase it', attempts: 11, scope },
   ])
 
   await ledger.finish(endedJob(ada))

@@ -108,7 +108,11 @@ test('seen again, what was set aside only counts up', async ({ warehouse }) => {
     await writer.store(reading({ profileId: ada, sentAtMs: startedAtMs + later, records: [], odd }))
   }
 
-  expect(await rows('select times from vitalsync.quarantine')).toEqual([{ times: 2 }])
+  const { window } = reading({ profileId: ada, sentAtMs: startedAtMs, records: [] })
+  const span = [window.from, window.to].map((at) => new Date(at))
+  expect(await rows('select times, array[lower(span), upper(span)] as span from vitalsync.quarantine')).toEqual([
+    { times: 2, span },
+  ])
 })
 
 test('a reading that Postgres refuses for no record of it stores nothing and covers nothing; its neighbours are stored', async ({
