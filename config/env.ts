@@ -131,7 +131,9 @@ export function loadEnvironment(): Environment {
     process.loadEnvFile('.env')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-      throw new UsageProblem(`read .env: ${(error as Error).message}`)
+      throw new UsageProblem(`read .env: ${(error as Error).message}`, {
+        hint: 'It must be a file of lines NAME=value that this user may read.',
+      })
   }
   return process.env
 }

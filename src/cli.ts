@@ -1,9 +1,11 @@
+import { setImmediate } from 'node:timers/promises'
 import { CommanderError } from 'commander'
 import { loadEnvironment, readConfig } from '../config/env.ts'
+import { failureOf } from './cli/failing.ts'
 import { createProgram } from './cli/program.ts'
 import { exitCodes } from './cli/rim.ts'
-import { createTerminal } from './commands/terminal.ts'
-import { EngineUnreachable, Problem, RetryLater, Unanswered, UsageProblem } from './errors.ts'
+import { createTerminal, painterFor } from './commands/terminal.ts'
+import { Problem } from './errors.ts'
 import { createLog } from './log.ts'
 
 /** Arguments → command → exit code. */
@@ -17,18 +19,28 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     stop.abort(new Error(signal))
   })
 }
-// A reader that has seen enough (`vitalsync … | head`) is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
-/** Upstream, too, is an engine: that it gave no answer, or asks to come back later, is not the command's failure. */
-const unreachable = [EngineUnreachable, Unanswered, RetryLater]
+/**
+ * A reader that has seen enough (`vitalsync … | head`), or a terminal that was closed, is no failure: the command leaves,
+ * and closes what it opened. Results that find no place on a disk are one.
+ */
+let isUnread = false
+let unwritten: unknown
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE' || error.code === 'EIO') isUnread = true
+  else unwritten ??= error
+  stop.abort(error)
+})
+// Remarks that nobody hears hold nothing up.
+process.stderr.on('error', () => undefined)
 
 const program = createProgram({
   context(options) {
-    const config = readConfig(loadEnvironment())
+    const environment = loadEnvironment()
+    const config = readConfig(environment)
     return {
       config,
-      terminal: createTerminal({ json: options.json === true }),
+      terminal: createTerminal({ json: options.json === true, term: environment['TERM'] }),
       log: createLog({ level: config.logLevel }),
       signal: stop.signal,
     }
@@ -40,25 +52,26 @@ const program = createProgram({
 
 try {
   await program.parseAsync()
+  // What could not be written says so a moment later.
+  await setImmediate()
+  if (unwritten) throw unwritten
 } catch (error) {
-  process.exitCode = failed(error)
+  process.exitCode = await told(unwritten ?? error)
 }
+if (isUnread) process.exitCode = exitCodes.done
 // What is still open by now is nobody's: a command has closed what it opened.
 process.exit()
 
-function failed(error: unknown): number {
+async function told(error: unknown): Promise<number> {
+  // The parser has said what is wrong.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-  if (error instanceof Problem) {
-    process.stderr.write(`vitalsync: ${error.message}\n${error.hint ? `  → ${error.hint}\n` : ''}`)
-    if (error instanceof UsageProblem) return exitCodes.usage
-    return unreachable.some((kind) => error instanceof kind) ? exitCodes.unreachable : exitCodes.failures
-  }
-  if (stop.signal.aborted) {
+  if (isUnread) return exitCodes.done
+  if (stop.signal.aborted && error !== unwritten && !(error instanceof Problem)) {
     process.stderr.write('vitalsync: stopped before its end\n')
     return exitCodes.failures
   }
-  process.stderr.write(
-    `vitalsync: unexpected error, please report it\n${error instanceof Error ? error.stack : String(error)}\n`,
-  )
-  return exitCodes.failures
+  const { text, hint, code } = await failureOf(error)
+  const name = painterFor(process.stderr)('bad', 'vitalsync:')
+  process.stderr.write(`${name} ${text}\n${hint ? `  → ${hint}\n` : ''}`)
+  return code
 }

@@ -96,7 +96,12 @@ ${cases(choices, 'follow')}
   compadd -- \${=follow}
   _files
 }
-compdef _vitalsync vitalsync`
+# A file of fpath is run by the first Tab itself; one that was sourced waits for it.
+if [[ "\${funcstack[1]}" == _vitalsync ]]; then
+  _vitalsync "$@"
+else
+  compdef _vitalsync vitalsync
+fi`
 
 const fishScript = (places: readonly Place[], choices: readonly Choice[]) => {
   const abouts = new Map(places.map(({ at, about }) => [at, about]))

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { loadEnvironment } from '../../config/env.ts'
 import { createTerminal } from '../commands/terminal.ts'
 import { scoreTypes } from '../contract/score.ts'
-import { type Choosing, choice, choosing, chosenIn, examples, jsonOption, positive, type Rim } from './rim.ts'
+import { type Choosing, choice, choosing, chosenIn, examples, jsonOption, localDay, positive, type Rim } from './rim.ts'
 
 /** What shows how things stand, and changes nothing. */
 export function declareLooking(program: Command, rim: Rim): void {
@@ -13,7 +13,9 @@ export function declareLooking(program: Command, rim: Rim): void {
     .addHelpText('after', examples('vitalsync doctor', 'vitalsync doctor --json'))
     .action(async (options: { json: boolean }) => {
       const { runDoctor } = await import('../commands/doctor.ts')
-      rim.exit(await runDoctor({ environment: loadEnvironment(), terminal: createTerminal({ json: options.json }) }))
+      const environment = loadEnvironment()
+      const terminal = createTerminal({ json: options.json, term: environment['TERM'] })
+      rim.exit(await runDoctor({ environment, terminal }))
     })
   program
     .command('status')
@@ -47,7 +49,7 @@ export function declareLooking(program: Command, rim: Rim): void {
     .command('explain')
     .description('where a score comes from: factors, weights, the logs behind it (only our own service can tell)')
     .requiredOption('--profile <externalId>', 'whose score')
-    .requiredOption('--date <day>', 'the local day, such as 2026-07-11')
+    .requiredOption('--date <day>', 'the local day, such as 2026-07-11', localDay)
     .addOption(choice('--score <type>', 'which score', scoreTypes).default('sleep'))
     .addOption(jsonOption('print it as JSON'))
     .addHelpText('after', examples('vitalsync explain --profile ada --date 2026-07-11 --score activity'))

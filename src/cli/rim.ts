@@ -23,6 +23,18 @@ export function positive(text: string): number {
   return Number(text)
 }
 
+export function port(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
+  return Number(text)
+}
+
+export function localDay(text: string): string {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || !parseInstant(text))
+    throw new InvalidArgumentError('It must be a day such as 2026-01-31.')
+  return text
+}
+
 /** A date is its midnight in UTC, a date-time without an offset is UTC. */
 export function instant(text: string): Date {
   const read = parseInstant(text)

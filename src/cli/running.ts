@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { sandboxDefaults } from '../commands/sandbox-defaults.ts'
 import { UsageProblem } from '../errors.ts'
-import { examples, gather, jsonOption, type Rim, whole } from './rim.ts'
+import { examples, gather, jsonOption, port, type Rim, whole } from './rim.ts'
 
 /** What runs until it is told to stop, and what prepares it. */
 export function declareRunning(program: Command, rim: Rim): void {
@@ -64,7 +64,7 @@ function declareSandbox(program: Command, rim: Rim): void {
   program
     .command('sandbox')
     .description('run the Profile Service with sample people, faults on request and a clock that can be moved')
-    .option('--port <n>', 'where it answers; 0 takes a free port (default: PORT, else a free one)', whole)
+    .option('--port <n>', 'where it answers; 0 takes a free port (default: PORT, else a free one)', port)
     .option('--host <address>', 'address it listens on', sandboxDefaults.host)
     .option('--profiles <n>', 'how many people', whole, sandboxDefaults.profiles)
     .option('--days <n>', 'how many days of life they have behind them', whole, sandboxDefaults.days)

@@ -10,7 +10,7 @@ type OpenContext = (options: { json?: boolean }) => Context
 export function addServiceCommands(
   program: Command,
   context: OpenContext,
-  parts: { whole: (text: string) => number },
+  parts: { port: (text: string) => number },
 ): void {
   // What follows `keys create` is that command's own, though `service` knows --json as well.
   const service = program
@@ -18,7 +18,7 @@ export function addServiceCommands(
     .command('service')
     .description('run the Profile Service for real on DATABASE_URL and PORT')
     .enablePositionalOptions()
-    .option('--port <n>', 'where it answers; 0 takes a free port (default: PORT)', parts.whole)
+    .option('--port <n>', 'where it answers; 0 takes a free port (default: PORT)', parts.port)
     .option('--host <address>', 'address it listens on', '0.0.0.0')
     .option('--no-migrate', 'leave the tables alone: for a role that may not change them')
     .option('--json', 'print one line of JSON when ready', false)

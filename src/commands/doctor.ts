@@ -125,6 +125,7 @@ async function examineQueue({ queueUrl, databaseUrl }: Targets): Promise<Finding
 }
 
 const marks = { well: '✓', note: '·', wrong: '✗', unreachable: '✗' } as const
+const shades = { well: 'good', note: undefined, wrong: 'bad', unreachable: 'bad' } as const
 
 function show(terminal: Terminal, report: { configuration: Described[]; findings: Finding[] }): void {
   if (terminal.json) {
@@ -135,7 +136,7 @@ function show(terminal: Terminal, report: { configuration: Described[]; findings
   const rows = report.configuration.map(({ name, value, from, about }) => [name, value || '–', from, about])
   terminal.print(`${table(['variable', 'value', 'from', 'what for'], rows)}\n`)
   for (const { subject, state, text, hint } of report.findings) {
-    terminal.print(`${marks[state]} ${subject}: ${text}`)
+    terminal.print(`${shades[state] ? terminal.paint(shades[state], marks[state]) : marks[state]} ${subject}: ${text}`)
     if (hint) terminal.print(`    → ${hint}`)
   }
   const bad = report.findings.filter(({ state }) => state === 'wrong' || state === 'unreachable').length

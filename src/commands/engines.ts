@@ -35,17 +35,19 @@ export async function startEngines(context: CommandContext & { profiles: number 
   const { config, terminal, profiles } = context
   const tokenKeyMissing = config.databaseUrl !== undefined && config.tokenKey === undefined
   if (tokenKeyMissing) needTokenKey()
+  const tick = terminal.paintSaid('good', '✓')
   const needsLocal = !config.databaseUrl || !config.upstream
   if (needsLocal) terminal.progress('  starting Postgres …')
   const local = needsLocal ? closing.add(await startLocalEngines(config.dataFolder), 'Postgres') : undefined
-  if (local) terminal.say('  ✓ Postgres is running')
+  if (local) terminal.say(`  ${tick} Postgres is running`)
   if (local?.moved) {
     terminal.say(`    It runs as the user nobody, who may not enter this folder: its files are in ${local.dataFolder}`)
   }
   if (!config.upstream)
     terminal.progress('  starting the Profile Service; a first start writes down its people’s lives …')
   const sandbox = config.upstream || !local ? undefined : await startPeople({ ...context, local, profiles }, closing)
-  if (sandbox) terminal.say(`  ✓ Profile Service is running, with ${number(profiles)} sample people, at ${sandbox.url}`)
+  if (sandbox)
+    terminal.say(`  ${tick} Profile Service is running, with ${number(profiles)} sample people, at ${sandbox.url}`)
   return {
     local,
     sandbox,

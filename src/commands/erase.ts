@@ -25,7 +25,7 @@ export async function erase(options: EraseOptions): Promise<number> {
         '',
         `queue:      ${number(proof.queueJobs)} waiting jobs removed`,
         `upstream:   ${proof.upstream}`,
-        `tombstone:  ${proof.tombstone ? 'set: later imports leave this person out' : 'MISSING'}`,
+        `tombstone:  ${proof.tombstone ? 'set: later imports leave this person out' : terminal.paint('bad', 'MISSING')}`,
         `left here:  ${proof.left.length === 0 ? 'nothing, in any table' : proof.left.map(({ table: name, rows }) => `${rows} in ${name}`).join(', ')}`,
       ].join('\n'),
     )

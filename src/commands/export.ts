@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { streams } from '../../config/streams.ts'
-import { Problem, UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../errors.ts'
 import {
   type Bookmark,
   createCsv,
@@ -167,7 +167,7 @@ function toPipe(): Out {
 async function toFile(path: string, { format, keep }: { format: ExportFormat; keep: number }): Promise<Out> {
   const place = format === 'parquet' ? `${path}.partial` : path
   const handle: FileHandle = await open(place, keep > 0 ? 'r+' : 'w').catch((cause: Error) => {
-    throw new Problem(`write ${place}: ${cause.message}`, { hint: 'Choose another file with --output.' })
+    throw new UsageProblem(`write ${place}: ${cause.message}`, { hint: 'Choose another file with --output.', cause })
   })
   await handle.truncate(keep)
   let bytes = keep

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { streams } from '../../config/streams.ts'
-import { Problem, UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../errors.ts'
 import { type Intake, type Progress, type Reject, takeIn } from '../intake/intake.ts'
 import { csvColumns, strangeColumns } from '../intake/items.ts'
 import { columnsOf, type FileFormat, formatOf, readEntries } from '../intake/records.ts'
@@ -194,7 +194,10 @@ async function openRejects(path: string, keptBytes: number) {
   const opened = async () => {
     if (handle) return handle
     handle = await open(path, keptBytes > 0 ? 'r+' : 'w').catch((cause: Error) => {
-      throw new Problem(`write rejects to ${path}: ${cause.message}`, { hint: 'Choose another file with --rejects.' })
+      throw new UsageProblem(`write rejects to ${path}: ${cause.message}`, {
+        hint: 'Choose another file with --rejects.',
+        cause,
+      })
     })
     await handle.truncate(keptBytes)
     return handle

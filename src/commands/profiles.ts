@@ -12,7 +12,7 @@ import { noSuch } from './failures.ts'
 import { externalIdsIn } from './input.ts'
 import { withPipeline, withWarehouse } from './open.ts'
 import { minute } from './runs.ts'
-import { number, table } from './terminal.ts'
+import { type Cell, number, shaded, table } from './terminal.ts'
 
 type Adding = CommandContext & { readonly from: Date | undefined }
 
@@ -23,7 +23,9 @@ const REJECTS_SHOWN = 1000
 export async function addProfiles(context: Adding & { externalIds: readonly string[] }): Promise<number> {
   const wrong = context.externalIds.findIndex((externalId) => !externalIdSchema.safeParse(externalId).success)
   if (wrong !== -1)
-    throw new UsageProblem(`add profiles: name number ${wrong + 1} must have 1 to 100 characters, none of them odd`)
+    throw new UsageProblem(`add profiles: name number ${wrong + 1} must have 1 to 100 characters, none of them odd`, {
+      hint: 'Give each person the externalId that upstream knows them by.',
+    })
   return report(context, await takeIn(context, context.externalIds), [])
 }
 
@@ -113,7 +115,7 @@ export async function listProfiles(
 ): Promise<number> {
   const { terminal, state, signal } = context
   const limit = context.limit ?? (terminal.json ? Number.POSITIVE_INFINITY : 100)
-  const rows: Array<Array<string | number>> = []
+  const rows: Cell[][] = []
   await withWarehouse(context, async (pool) => {
     const people = openPeople({ pool })
     let afterId = '0'
@@ -131,20 +133,22 @@ export async function listProfiles(
   })
   if (terminal.json) return 0
   const head = ['profile', 'id', 'state', 'wanted from', 'last done', 'failures', 'refused', 'quarantined', 'waiting']
-  terminal.print(rows.length === 0 ? 'Nobody yet: vitalsync profiles discover, or add.' : table(head, rows))
+  terminal.print(
+    rows.length === 0 ? 'Nobody yet: vitalsync profiles discover, or add.' : table(head, rows, terminal.paint),
+  )
   return 0
 }
 
 type Listed = Awaited<ReturnType<ReturnType<typeof openPeople>['list']>>[number]
 
-const personRow = (person: Listed) => [
+const personRow = (person: Listed): Cell[] => [
   person.externalId,
   person.profileId,
-  person.state,
+  shaded(person.state, person.state === 'gone' ? 'odd' : undefined),
   minute(person.wantedFrom),
   minute(person.finishedAt) || 'never',
-  person.failures,
-  person.refused,
+  shaded(person.failures, person.failures > 0 ? 'bad' : undefined),
+  shaded(person.refused, person.refused > 0 ? 'odd' : undefined),
   person.quarantined,
   person.waiting,
 ]

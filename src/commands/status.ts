@@ -9,7 +9,7 @@ import type { CommandContext } from './engines.ts'
 import { requireQueue, withWarehouse } from './open.ts'
 import { openBoard } from './pipeline.ts'
 import { minute, runsTable } from './runs.ts'
-import { duration, number, table } from './terminal.ts'
+import { duration, number, type Paint, shaded, table } from './terminal.ts'
 
 const RUNS_SHOWN = 5
 /** A member that only looks: it asks for no share. */
@@ -27,7 +27,7 @@ export async function status(context: CommandContext): Promise<number> {
     )
   })
   if (terminal.json) terminal.printJson(found)
-  else terminal.print(lines(found).join('\n'))
+  else terminal.print(lines(found, terminal.paint).join('\n'))
   return 0
 }
 
@@ -76,7 +76,8 @@ async function readBudget(board: BudgetBoard, limits: BudgetLimits) {
   }
 }
 
-function lines({ profiles, streams: each, runs, queue, failures, outbox, quarantine, budget }: Status): string[] {
+function lines(found: Status, paint: Paint): string[] {
+  const { profiles, streams: each, runs, queue, failures, outbox, quarantine, budget } = found
   const { new: fresh, active, gone, due } = profiles
   return [
     `Profiles: ${number(active)} active, ${number(fresh)} new, ${number(gone)} gone upstream; ${number(due)} due now`,
@@ -93,9 +94,9 @@ function lines({ profiles, streams: each, runs, queue, failures, outbox, quarant
       ]),
     ),
     '',
-    runs.length === 0 ? 'No run yet.' : runsTable(runs),
+    runs.length === 0 ? 'No run yet.' : runsTable(runs, paint),
     '',
-    `Queue (${queue.engine}, ${queue.workers === 0 ? 'no worker' : `${queue.workers} workers`}): ${lanes
+    `Queue (${queue.engine}, ${queue.workers === 0 ? paint('odd', 'no worker') : `${queue.workers} workers`}): ${lanes
       .map((lane) => `${lane} ${number(queue[lane].waiting + queue[lane].active + queue[lane].delayed)}`)
       .join(', ')}`,
     `Waiting to be pushed: ${outbox.map(({ stream, waiting }) => `${number(waiting)} ${stream}`).join(', ') || 'nothing'}`,
@@ -106,7 +107,13 @@ function lines({ profiles, streams: each, runs, queue, failures, outbox, quarant
       ? 'No failures.'
       : table(
           ['failures', 'of', 'newest', 'reason'],
-          failures.map((one) => [one.count, `${one.kind} ${one.subject}`, minute(one.newestAt), one.reason]),
+          failures.map((one) => [
+            shaded(one.count, 'bad'),
+            `${one.kind} ${one.subject}`,
+            minute(one.newestAt),
+            one.reason,
+          ]),
+          paint,
         ),
   ]
 }

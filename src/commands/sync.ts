@@ -76,13 +76,18 @@ export function closingSummary(terminal: Terminal, run: Run): number {
   if (terminal.json) terminal.printJson(run)
   else {
     const took = run.endedAt ? ` in ${duration(run.endedAt.getTime() - run.startedAt.getTime())}` : ''
-    const head = run.state === 'done' ? `${run.kind} done${took}` : `${run.kind} stopped before its end`
+    const head =
+      run.state === 'done' ? `${run.kind} done${took}` : terminal.paint('odd', `${run.kind} stopped before its end`)
     terminal.print(
       [
         `${head}: ${number(run.done)} profiles, ${number(run.requests)} requests, ${number(run.rowsRead)} rows read, ${number(run.rowsWritten)} written, ${number(run.itemsPushed)} items pushed`,
-        ...(run.failed > 0 ? [`${number(run.failed)} profiles failed: vitalsync failures list`] : []),
+        ...(run.failed > 0
+          ? [`${terminal.paint('bad', `${number(run.failed)} profiles failed`)}: vitalsync failures list`]
+          : []),
         ...(run.refused > 0
-          ? [`${number(run.refused)} windows or records refused: vitalsync failures list, vitalsync quarantine list`]
+          ? [
+              `${terminal.paint('odd', `${number(run.refused)} windows or records refused`)}: vitalsync failures list, vitalsync quarantine list`,
+            ]
           : []),
         ...(run.state === 'done' ? [] : ['The same command carries on.']),
       ].join('\n'),

@@ -1,10 +1,19 @@
+/** What a person should see at a glance. */
+export type Shade = 'good' | 'odd' | 'bad'
+/** Colours a text, or gives it back as it is. */
+export type Paint = (shade: Shade, text: string) => string
+
 /**
  * What a command says to a person. Results go to standard output, everything else to standard error. Colours and bars
- * only where a person looks at a terminal; elsewhere plain lines.
+ * only where a person looks at a terminal that can show them; elsewhere plain lines.
  */
 export type Terminal = {
   readonly isTerminal: boolean
   readonly json: boolean
+  /** For what is printed. */
+  readonly paint: Paint
+  /** For what is said. */
+  readonly paintSaid: Paint
   /** A result. With --json nothing but JSON goes there. */
   print(text: string): void
   printJson(value: unknown): void
@@ -17,8 +26,21 @@ export type Terminal = {
 
 const PLAIN_PROGRESS_EVERY_MS = 5000
 
-export function createTerminal(options: { json: boolean; quiet?: boolean }): Terminal {
-  const isTerminal = process.stderr.isTTY === true
+const codes: Readonly<Record<Shade, number>> = { good: 32, odd: 33, bad: 31 }
+
+type Stream = { readonly isTTY?: boolean; hasColors?(): boolean }
+
+/** Only for a terminal, and neither for one without colours nor for a person who wants none: NO_COLOR, TERM=dumb. */
+export function painterFor(stream: Stream): Paint {
+  const isColoured = stream.isTTY === true && stream.hasColors?.() === true
+  return (shade, text) => (isColoured ? `\u001b[${codes[shade]}m${text}\u001b[39m` : text)
+}
+
+const unpainted: Paint = (_shade, text) => text
+
+/** `term` is the kind of terminal: one that is dumb, or of no kind, cannot take a line back. */
+export function createTerminal(options: { json: boolean; term: string | undefined }): Terminal {
+  const isTerminal = process.stderr.isTTY === true && !['dumb', ''].includes(options.term ?? '')
   let showing = false
   let lastPlainAt = Number.NEGATIVE_INFINITY
   const clear = () => {
@@ -28,6 +50,8 @@ export function createTerminal(options: { json: boolean; quiet?: boolean }): Ter
   return {
     isTerminal,
     json: options.json,
+    paint: options.json ? unpainted : painterFor(process.stdout),
+    paintSaid: painterFor(process.stderr),
     print(text) {
       clear()
       process.stdout.write(`${text}\n`)
@@ -73,17 +97,29 @@ export function duration(ms: number): string {
 
 export const number = (value: number): string => value.toLocaleString('en-US')
 
+export type Cell = string | number | { readonly value: string | number; readonly shade: Shade | undefined }
+
+/** A cell that stands out, where there is a reason. */
+export const shaded = (value: string | number, shade: Shade | undefined): Cell => ({ value, shade })
+
 /** Columns as wide as their widest cell; numbers to the right. */
-export function table(head: readonly string[], rows: ReadonlyArray<ReadonlyArray<string | number>>): string {
-  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? number(cell) : cell)))
-  const widths = head.map((title, index) => Math.max(title.length, ...texts.map((row) => row[index]?.length ?? 0)))
-  const line = (cells: readonly string[], source?: ReadonlyArray<string | number>) =>
-    cells
-      .map((cell, index) => {
-        const width = widths[index] ?? 0
-        return typeof source?.[index] === 'number' ? cell.padStart(width) : cell.padEnd(width)
-      })
-      .join('  ')
-      .trimEnd()
-  return [line(head), ...texts.map((row, index) => line(row, rows[index]))].join('\n')
+export function table(head: readonly string[], rows: ReadonlyArray<readonly Cell[]>, paint: Paint = unpainted): string {
+  const cells = rows.map((row) =>
+    row.map((cell) => (typeof cell === 'object' ? cell : { value: cell, shade: undefined })),
+  )
+  const textOf = (value: string | number | undefined) => (typeof value === 'number' ? number(value) : (value ?? ''))
+  const widths = head.map((title, index) =>
+    Math.max(title.length, ...cells.map((row) => textOf(row[index]?.value).length)),
+  )
+  const padded = (value: string | number, index: number) => {
+    const width = widths[index] ?? 0
+    return typeof value === 'number' ? number(value).padStart(width) : value.padEnd(width)
+  }
+  const lines = cells.map((row) =>
+    row.map(({ value, shade }, index) => {
+      const last = index === row.length - 1 ? padded(value, index).trimEnd() : padded(value, index)
+      return shade ? paint(shade, last) : last
+    }),
+  )
+  return [head.map(padded), ...lines].map((line) => line.join('  ').trimEnd()).join('\n')
 }

@@ -99,7 +99,7 @@ async function untilDerived(sandbox: Sandbox, { terminal, signal }: UpOptions): 
   await Promise.race([derived, aborted(signal)])
   terminal.progressEnd()
   signal.throwIfAborted()
-  if (most > 0) terminal.say('  ✓ Scores are derived from their logs')
+  if (most > 0) terminal.say(`  ${terminal.paintSaid('good', '✓')} Scores are derived from their logs`)
 }
 
 async function printLoaded(pipeline: Pipeline, run: Run, terminal: Terminal): Promise<void> {
@@ -108,8 +108,8 @@ async function printLoaded(pipeline: Pipeline, run: Run, terminal: Terminal): Pr
   const took = run.endedAt ? duration(run.endedAt.getTime() - run.startedAt.getTime()) : '…'
   terminal.print(
     `\nSynced ${number(run.done)} profiles in ${took}: ${number(run.requests)} requests, ${number(run.rowsRead)} rows read, ${number(run.rowsWritten)} written` +
-      (run.failed > 0 ? `, ${number(run.failed)} profiles failed` : '') +
-      (run.refused > 0 ? `, ${number(run.refused)} windows or records refused` : ''),
+      (run.failed > 0 ? `, ${terminal.paint('bad', `${number(run.failed)} profiles failed`)}` : '') +
+      (run.refused > 0 ? `, ${terminal.paint('odd', `${number(run.refused)} windows or records refused`)}` : ''),
   )
   terminal.print(`\n${table(['stream', 'rows in the warehouse'], counts)}`)
 }

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { jsonSchemas } from '../../src/commands/json.ts'
+import { refusalOf, wordsIn } from '../support/parsing.ts'
 import { commandsOf, examplesOf, reference, tree } from './reference.ts'
 
 const page = fileURLToPath(new URL('../../docs/cli.md', import.meta.url))
@@ -18,6 +20,19 @@ test('every command has an example that names it', () => {
       lines.some((line) => line.includes(`vitalsync ${name}`)),
       `${name}: ${lines}`,
     ).toBe(true)
+  }
+})
+
+test('every example is a line that the shell and the program take as it stands', async () => {
+  for (const { name, command } of commandsOf(tree())) {
+    for (const line of examplesOf(command)) {
+      const shell = spawnSync('bash', ['-n', '-c', line], { encoding: 'utf8' })
+      const words = wordsIn(line)
+
+      expect([line, shell.stderr, shell.status]).toEqual([line, '', 0])
+      expect(words, `${name}: ${line}`).toBeDefined()
+      expect([line, await refusalOf(words ?? [])]).toEqual([line, ''])
+    }
   }
 })
 

@@ -44,8 +44,8 @@ themselves; a test holds it against them.
   lie on one slot, so on one of its masters.
 - **\`--json\`.** A single result is one JSON object; a list is one object a line. Results go to standard output, everything
   else to standard error. Fields are added, never renamed or taken away. Instants are ISO 8601 in UTC.
-- **Terminals.** Bars only on a terminal; elsewhere plain lines every few seconds. No colours anywhere, so \`NO_COLOR\` holds by
-  itself. A closed pipe (\`… | head\`) is no failure.
+- **Terminals.** Bars and colours only on a terminal; elsewhere, and where \`TERM\` is \`dumb\`, plain lines every few seconds.
+  \`NO_COLOR\` takes the colours away. A closed pipe (\`… | head\`) is no failure: the command leaves, with 0.
 - **Ctrl-C** once lets what is under way finish and leaves; twice stops at once (exit code 130). What was stopped is carried
   on by the same command.
 - **Completion.** \`source <(vitalsync completion bash)\`, or \`zsh\`, \`fish\`.

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { scriptFor, shells } from '../../src/cli/completion.ts'
 import { bar, cut, table } from '../../src/commands/terminal.ts'
 import { runProgram } from '../support/program.ts'
 import { commandsOf, tree } from './reference.ts'
@@ -38,27 +37,6 @@ test('every command has help, with examples, and leaves with 0', { timeout }, as
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(command.description())
     expect(stdout).toMatch(/\nExamples?:\n {2}.*vitalsync/)
     for (const { long } of command.options) expect(stdout).toContain(long ?? '')
-  })
-})
-
-/** An option that reads its word, or has a closed list of them, must refuse what is none of it. */
-const picky = commandsOf(tree()).flatMap(({ name, command }) =>
-  command.options
-    .filter(
-      ({ long, parseArg, argChoices }) => argChoices ?? (parseArg && !['--profile', '--fault'].includes(long ?? '')),
-    )
-    .map((option) => ({ name, command, long: option.long ?? '' })),
-)
-
-test('every option that is picky refuses bad input with code 2 and says what it wants', { timeout }, async () => {
-  expect(picky.length).toBeGreaterThan(20)
-  await eachOf(picky, async ({ name, command, long }) => {
-    const given = command.registeredArguments.map((argument) => argument.argChoices?.[0] ?? '1')
-    const { code, stdout, stderr } = await run([...name.split(' '), ...given, long, 'no such thing'])
-
-    expect([name, long, code, stdout]).toEqual([name, long, 2, ''])
-    expect(stderr).toMatch(/It must be|Allowed choices/)
-    expect(stderr).not.toMatch(/\n {4}at /)
   })
 })
 
@@ -106,21 +84,4 @@ test('tables put numbers to the right and never trail spaces', () => {
       ],
     ),
   ).toBe('stream  rows\nscores  1,234\ntags        5')
-})
-
-test('the completion scripts know every command and every word of a closed list', { timeout }, async () => {
-  const program = tree()
-  for (const shell of shells) {
-    const script = scriptFor(program, shell)
-
-    for (const { name } of commandsOf(program)) expect(script).toContain(` ${name}`)
-    expect(script).toContain('ndjson csv parquet singer')
-  }
-  const file = join(folder, 'completion.bash')
-  const asked = `COMP_WORDS=(vitalsync failures re); COMP_CWORD=2; _vitalsync; echo "\${COMPREPLY[@]}"`
-  await writeFile(file, `${scriptFor(program, 'bash')}\n${asked}\n`)
-  const bash = spawn('bash', [file], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const [answer] = await once(bash.stdout, 'data')
-
-  expect(String(answer)).toBe('retry\n')
 })

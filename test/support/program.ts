@@ -25,8 +25,14 @@ export type ProgramOptions = {
 
 const entry = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
 
-export function startProgram(words: readonly string[], { cwd, env = {}, uid }: ProgramOptions): Program {
-  const child = spawn(process.execPath, [entry, ...words], {
+export const startProgram = (words: readonly string[], options: ProgramOptions): Program =>
+  start([process.execPath, entry, ...words], options)
+
+/** A line as it is typed at a shell. */
+export const startCommand = (line: string, options: ProgramOptions): Program => start(['sh', '-c', line], options)
+
+function start([file = '', ...words]: readonly string[], { cwd, env = {}, uid }: ProgramOptions): Program {
+  const child = spawn(file, words, {
     cwd,
     // Nothing of the test run's own environment may reach it but the way to its programs.
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: cwd, ...env },
