@@ -1,0 +1,95 @@
+import { readdir } from 'node:fs/promises'
+import { expect } from 'vitest'
+import { processesNaming } from '../support/program.ts'
+import { isReady, nothingLeft, rowsIn, test, timeout } from './up-world.ts'
+
+test('a first start loads the sample people, and a second finds everything still there', { timeout }, async ({
+  folder,
+  up,
+}) => {
+  const first = await up().ended
+  expect(first).toMatchObject({ code: 0, signal: null })
+  expect(first.stdout).toMatch(/Synced 2 profiles/)
+  expect(first.stdout).toMatch(/scores +[1-9]/)
+  expect(first.stdout).toMatch(/psql "host=127\.0\.0\.1/)
+  expect(first.stderr).not.toMatch(/"level"/)
+  await nothingLeft(folder)
+
+  const again = startedAt()
+  const second = up()
+  await second.said(/starting in/)
+  expect(again()).toBeLessThan(5000)
+  const ended = await second.ended
+  expect(ended).toMatchObject({ code: 0 })
+  expect(ended.stdout.match(/scores +\S+/)?.[0]).toBe(first.stdout.match(/scores +\S+/)?.[0])
+  expect(ended.stderr).not.toMatch(/"level"/)
+  await nothingLeft(folder)
+})
+
+const startedAt = () => {
+  const from = performance.now()
+  return () => performance.now() - from
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} leaves no process and no lock`, { timeout }, async ({ folder, up }) => {
+    const program = up([])
+    await program.said(isReady)
+    expect(await rowsIn(folder)).toBeGreaterThan(0)
+    program.kill(signal)
+    expect(await program.ended).toMatchObject({ code: 0, signal: null })
+    expect(program.stderr()).not.toMatch(/"level"/)
+    await nothingLeft(folder)
+  })
+}
+
+test('Ctrl-C during a first start leaves no process, and the next start works', { timeout }, async ({ folder, up }) => {
+  const program = up()
+  await program.said(/Postgres is running/)
+  program.kill('SIGINT')
+  expect(await program.ended).toMatchObject({ code: 0, signal: null })
+  await nothingLeft(folder)
+  expect(await up().ended).toMatchObject({ code: 0 })
+})
+
+test('a kill -9 of everything is forgotten by the next start', { timeout }, async ({ folder, up }) => {
+  const program = up([])
+  await program.said(isReady)
+  const before = await rowsIn(folder)
+  for (const pid of [program.pid, ...(await processesNaming(folder))]) process.kill(pid, 'SIGKILL')
+  await program.ended
+
+  const next = up([])
+  await next.said(isReady)
+  expect(await rowsIn(folder)).toBe(before)
+})
+
+test('a Postgres that outlived its killed parent is taken back', { timeout }, async ({ folder, up }) => {
+  const program = up([])
+  await program.said(isReady)
+  const before = await rowsIn(folder)
+  program.kill('SIGKILL')
+  await program.ended
+  expect(await processesNaming(folder)).not.toEqual([])
+
+  const next = up([])
+  await next.said(isReady)
+  expect(await rowsIn(folder)).toBe(before)
+  next.kill('SIGTERM')
+  expect(await next.ended).toMatchObject({ code: 0 })
+  await nothingLeft(folder)
+})
+
+test('a kill -9 while Postgres makes its data leaves nothing that a next start trips over', { timeout }, async ({
+  folder,
+  up,
+}) => {
+  const program = up()
+  await program.said(/starting Postgres/)
+  await expect
+    .poll(() => readdir(folder).catch(() => []), { timeout: 20_000, interval: 5 })
+    .toContainEqual(expect.stringMatching(/^postgres\.new-\d+$/))
+  program.kill('SIGKILL')
+  await program.ended
+  expect(await up().ended).toMatchObject({ code: 0 })
+})

@@ -1,0 +1,55 @@
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { test as base, expect } from 'vitest'
+import { readRunning } from '../../src/engines/running.ts'
+import { type Program, processesNaming, startProgram } from '../support/program.ts'
+
+export const isRoot = process.getuid?.() === 0
+export const nobody = 65534
+export const timeout = 180_000
+
+type Start = (words?: readonly string[], options?: { env?: Record<string, string>; uid?: number }) => Program
+
+/** `vitalsync up` in a folder of the test's own. */
+export const test = base.extend<{ home: string; folder: string; up: Start }>({
+  /** A folder of the test's own that others may enter; whatever still runs in it afterwards is ended. */
+  home: async ({}, use) => {
+    const home = await mkdtemp(join(tmpdir(), 'vitalsync-up-'))
+    await chmod(home, 0o755)
+    await use(home)
+    for (const pid of await processesNaming(home)) process.kill(pid, 'SIGKILL')
+    await rm(home, { recursive: true, force: true, maxRetries: 5 })
+  },
+  folder: async ({ home }, use) => use(join(home, 'data')),
+  up: async ({ home, folder }, use) => {
+    const started: Program[] = []
+    await use((words = ['--once'], { env = {}, ...options } = {}) => {
+      const all = { VITALSYNC_DATA: folder, ...env }
+      const program = startProgram(['up', '--profiles', '2', ...words], { cwd: home, env: all, ...options })
+      started.push(program)
+      return program
+    })
+    for (const program of started) program.kill('SIGKILL')
+    await Promise.all(started.map((program) => program.ended))
+  },
+})
+
+export const isReady = /Working by schedule/
+
+export async function rowsIn(folder: string): Promise<number> {
+  const running = await readRunning(folder)
+  const client = new pg.Client({ connectionString: running?.databaseUrl ?? 'nothing runs here' })
+  await client.connect()
+  const { rows } = await client.query('select count(*)::int as n from warehouse.scores')
+  await client.end()
+  return rows[0].n
+}
+
+export async function nothingLeft(folder: string): Promise<void> {
+  expect(await processesNaming(folder)).toEqual([])
+  const files = await readdir(folder)
+  expect(files).not.toContain('lock')
+  expect(files).not.toContain('running.json')
+}
