@@ -87,6 +87,11 @@ const variables = {
   TOKEN_KEY: { schema: tokenKey, about: 'key for what is encrypted at rest', secret: true },
   VITALSYNC_DATA: { schema: z.string().min(1), about: 'folder of everything embedded', fallback: '.vitalsync' },
   PORT: { schema: whole(0, 65535), about: 'port of the Profile Service; 0 picks a free one', fallback: '0' },
+  KEPT_ANSWERS_MB: {
+    schema: whole(0, 65_536),
+    about: 'memory of the Profile Service for answers to send again',
+    fallback: '128',
+  },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     about: 'how much is logged',
@@ -216,6 +221,7 @@ function assemble(values: Values, environment: Environment) {
     tokenKey: values.TOKEN_KEY,
     dataFolder: resolve(needed('VITALSYNC_DATA')),
     port: needed('PORT'),
+    keptBytesMax: needed('KEPT_ANSWERS_MB') * 1024 * 1024,
     logLevel: needed('LOG_LEVEL'),
     logLevelGiven: Boolean(environment['LOG_LEVEL']?.trim()),
     schedule: Object.freeze({

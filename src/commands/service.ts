@@ -32,7 +32,8 @@ export async function runService(command: ServiceCommand): Promise<number> {
   const databaseUrl = databaseOf(config)
   if (command.migrate) await migrateService(databaseUrl)
   const port = command.port ?? config.port
-  const service = await startService({ databaseUrl, port, host, log, extensions: [deriving] }).catch(explained)
+  const limits = { keptBytesMax: config.keptBytesMax }
+  const service = await startService({ databaseUrl, port, host, log, limits, extensions: [deriving] }).catch(explained)
   try {
     if (terminal.json) terminal.printJson({ url: service.url })
     else terminal.print(`Profile Service  ${service.url}\nreference        ${service.url}/docs\nCtrl-C stops it.`)

@@ -29,7 +29,7 @@ const logsPerBatch = 90
 
 /** How fast the service answers and takes in, beside a bare Fastify route in the same thread and the same run. */
 export async function run(options: { quick: boolean }): Promise<Measure[]> {
-  const [people, rounds, roundMs] = options.quick ? [100, 5, 1_500] : [400, 7, 4_000]
+  const [people, rounds, roundMs] = options.quick ? [100, 5, 1_000] : [400, 7, 3_000]
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-bench-'))
   await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
   const postgres = await startPostgres({ folder })
@@ -151,32 +151,70 @@ function scoreOf(type: string, day: number) {
 }
 
 type Rounds = { rounds: number; roundMs: number }
+type Form = { ask: () => Promise<unknown>; prepare?: () => Promise<unknown> }
 
+/**
+ * Cold: each range is asked for the first time, so that everything is looked up. Repeated: everybody's range was asked
+ * for before. Both send the very bytes that the bare route sends.
+ */
 async function measureReads(target: Target, { rounds, roundMs }: Rounds): Promise<Measure[]> {
-  const window = `startDateTime=${new Date(startMs).toISOString()}&endDateTime=${new Date(startMs + days * 86_400_000 - 1).toISOString()}`
   const service = new Pool(target.url, { connections: inFlight })
   const bare = new Pool(target.bareUrl, { connections: inFlight })
   const someone = () => target.people[Math.floor(Math.random() * target.people.length)] ?? { externalId: '', auth: '' }
-  const forms = {
-    bare: async () => fetchAll(bare, `/bare/${someone().externalId}`, ''),
-    profile: async () => fetchAll(service, `/api/v1/profile/score?${window}`, someone().auth),
-    account: async () => fetchAll(service, `/api/v1/profile/score/${someone().externalId}?${window}`, target.account),
+  const own = ({ auth }: { auth: string }, window: string) => read(service, `/api/v1/profile/score?${window}`, auth)
+  const ofAccount = ({ externalId }: { externalId: string }, window: string) =>
+    read(service, `/api/v1/profile/score/${externalId}?${window}`, target.account)
+  const warm = async () => {
+    for (const person of target.people) await own(person, windowOf(0))
   }
-  const { externalId, auth } = someone()
-  const bytes = await fetchAll(service, `/api/v1/profile/score?${window}`, auth)
-  const expected = await fetchAll(bare, `/bare/${externalId}`, '')
-  if (bytes !== expected) throw new Error(`read scores: ${bytes} bytes where the bare route sends ${expected}`)
+  let at = 0
+  const next = () => windowOf(++at)
+  const forms = {
+    bare: { ask: () => read(bare, `/bare/${someone().externalId}`, '') },
+    'cold, profile form': { ask: () => own(someone(), next()) },
+    'cold, account form': { ask: () => ofAccount(someone(), next()) },
+    'repeated, profile form': { ask: () => own(someone(), windowOf(0)), prepare: warm },
+    'repeated, account form': { ask: () => ofAccount(someone(), windowOf(0)), prepare: warm },
+  }
+  const bytes = await sameBytes(someone(), { service, bare, account: target.account })
   const rates = await alternate(forms, { rounds, roundMs })
   await service.close()
   await bare.close()
-  return (['profile', 'account'] as const).map((form) =>
-    measure(`service reads, 30 days of scores, ${form} form`, rates[form], {
+  const { bare: bareRates, ...ours } = rates
+  return Object.entries(ours).map(([form, found]) =>
+    measure(`service reads, 30 days of scores, ${form}`, found, {
       unit: 'requests/s',
-      against: rates.bare,
+      against: bareRates,
       words: `bare Fastify route sending the same ${bytes} bytes`,
       goal: 0.5,
     }),
   )
+}
+
+/** Thirty days; each number names another range that holds the same records. */
+function windowOf(number: number): string {
+  const [from, to] = [startMs + number, startMs + days * 86_400_000 - 1]
+  return `startDateTime=${new Date(from).toISOString()}&endDateTime=${new Date(to).toISOString()}`
+}
+
+/** How many bytes an answer has, when all ways give the same. */
+async function sameBytes(
+  { externalId, auth }: { externalId: string; auth: string },
+  { service, bare, account }: { service: Pool; bare: Pool; account: string },
+): Promise<number> {
+  const window = windowOf(0)
+  const ask = async (pool: Pool, path: string, authorization: string) =>
+    (await pool.request({ path, method: 'GET', headers: { authorization } })).body.text()
+  const expected = await ask(bare, `/bare/${externalId}`, '')
+  for (const [path, authorization] of [
+    [`/api/v1/profile/score?${window}`, auth], // cold
+    [`/api/v1/profile/score?${window}`, auth], // repeated
+    [`/api/v1/profile/score/${externalId}?${window}`, account],
+    [`/api/v1/profile/score/${externalId}?${windowOf(1)}`, account],
+  ] as const) {
+    if ((await ask(service, path, authorization)) !== expected) throw new Error(`read ${path}: not what was stored`)
+  }
+  return Buffer.byteLength(expected)
 }
 
 async function measureIngest(target: Target, { rounds, roundMs }: Rounds): Promise<Measure> {
@@ -194,7 +232,7 @@ async function measureIngest(target: Target, { rounds, roundMs }: Rounds): Promi
     if (statusCode !== 200 || accepted !== logsPerBatch)
       throw new Error(`upload logs: ${statusCode}, ${accepted} accepted`)
   }
-  const rates = await alternate({ upload }, { rounds, roundMs })
+  const rates = await alternate({ upload: { ask: upload } }, { rounds, roundMs })
   await service.close()
   const logs = rates.upload.map((rate) => rate * logsPerBatch)
   const goal = 20_000
@@ -228,7 +266,7 @@ function batch(number: number): string {
   )
 }
 
-async function fetchAll(pool: Pool, path: string, authorization: string): Promise<number> {
+async function read(pool: Pool, path: string, authorization: string): Promise<number> {
   const { statusCode, body } = await pool.request({ path, method: 'GET', headers: { authorization } })
   if (statusCode !== 200) throw new Error(`read ${path.split('?')[0]}: ${statusCode}`)
   let bytes = 0
@@ -236,16 +274,17 @@ async function fetchAll(pool: Pool, path: string, authorization: string): Promis
   return bytes
 }
 
-/** Calls a second of each form, round by round in turn, so that a busy moment of the machine hits all alike. */
+/** Calls per second of each form, round by round in turn, so that a busy moment of the machine hits all alike. */
 async function alternate<Name extends string>(
-  forms: Record<Name, () => Promise<unknown>>,
+  forms: Record<Name, Form>,
   { rounds, roundMs }: Rounds,
 ): Promise<Record<Name, number[]>> {
   const names = Object.keys(forms) as Name[] // the keys of the record that was just given
   const rates = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
   for (let turn = -1; turn < rounds; turn += 1) {
     for (const name of names) {
-      const rate = await rateOf(forms[name], turn < 0 ? roundMs / 2 : roundMs)
+      await forms[name].prepare?.()
+      const rate = await rateOf(forms[name].ask, turn < 0 ? roundMs / 2 : roundMs)
       if (turn >= 0) rates[name].push(rate) // the first turn only warms up
     }
   }

@@ -23,6 +23,7 @@ const wrong: Record<string, string[]> = {
   UPSTREAM_APP_SECRET: ['a secret without its id'],
   TOKEN_KEY: ['short', 'x'.repeat(64)],
   PORT: ['http', '65536', '-1', '80.5'],
+  KEPT_ANSWERS_MB: ['-1', '65537', '64MB'],
   LOG_LEVEL: ['verbose'],
   NIGHTLY_CRON: ['3 o’clock', '0 3 * *'],
   SWEEP_CRON: ['* * * * * *'],
