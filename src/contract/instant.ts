@@ -74,6 +74,17 @@ function isTime(hour = 0, minute = 0, second = 0): boolean {
   return hour <= 23 && minute <= 59 && second <= 59
 }
 
+const words = 'ISO 8601 date-time; without an offset it is UTC, a date alone is its midnight in UTC'
+
+/** What is read, for a JSON schema: all of it but that most years have no 29 February. */
+function patternOf(year: string): string {
+  const day = '(0[1-9]|[12][0-9]'
+  const date = `((0[13578]|1[02])-${day}|3[01])|(0[469]|11)-${day}|30)|02-${day}))`
+  const time = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,9})?)?'
+  const offset = '([Zz]|[+-](0[0-9]|1[0-3])(:?[0-5][0-9])?|[+-]14(:?00)?)'
+  return `^${year}-${date}([Tt]${time}${offset}?)?$`
+}
+
 const notAnInstant = 'must be an ISO 8601 date-time such as 2026-07-11T00:00:00+12:00'
 
 /** A date-time kept as it was written. */
@@ -81,19 +92,21 @@ export const instantSchema = z
   .string({ error: notAnInstant })
   .max(40, { error: notAnInstant })
   .refine((text) => parseInstant(text) !== undefined, { error: notAnInstant })
-  .meta({ description: 'ISO 8601 date-time; without an offset it is UTC, a date alone is its midnight in UTC' })
+  .meta({ description: words, pattern: patternOf('(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})') })
 
 const writtenFrom = Date.UTC(1900, 0, 1)
 const writtenTo = Date.UTC(2200, 0, 1)
 
 /** A date-time that may be stored: within the centuries in which somebody's health can have been measured. */
-export const writtenInstantSchema = instantSchema.refine(
-  (text) => {
-    const epochMs = parseInstant(text)?.epochMs ?? writtenFrom
-    return epochMs >= writtenFrom && epochMs < writtenTo
-  },
-  { error: 'must lie between the years 1900 and 2199' },
-)
+export const writtenInstantSchema = instantSchema
+  .refine(
+    (text) => {
+      const epochMs = parseInstant(text)?.epochMs ?? writtenFrom
+      return epochMs >= writtenFrom && epochMs < writtenTo
+    },
+    { error: 'must lie between the years 1900 and 2199' },
+  )
+  .meta({ description: `${words}; from 1900 to 2199`, pattern: patternOf('(19|2[01])[0-9]{2}') })
 
 /** What the service writes: always with an offset. */
 export const answeredInstantSchema = z.iso.datetime({ offset: true })

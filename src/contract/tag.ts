@@ -28,6 +28,13 @@ export const tagInputSchema = z
     error: 'must not lie before startDateTime',
     when: isObject,
   })
+  .meta({
+    description: 'An event has no endDateTime; that of a state does not lie before its startDateTime',
+    not: {
+      required: ['type', 'endDateTime'],
+      properties: { type: { const: 'event' }, endDateTime: { type: 'string' } },
+    },
+  })
 
 export const tagsPerUploadMax = 1000
 

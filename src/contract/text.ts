@@ -5,6 +5,9 @@ export function isCleanText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000')
 }
 
+/** The same for a JSON schema, in so far as a pattern can say it. */
+const cleanText = { pattern: '^[^\\u0000]*$' }
+
 /** A non-empty string of at most `charactersMax`, free of what cannot be stored. */
 export function textSchema(charactersMax: number) {
   return z
@@ -12,6 +15,7 @@ export function textSchema(charactersMax: number) {
     .min(1, { error: 'must not be empty' })
     .max(charactersMax, { error: `must be at most ${charactersMax} characters` })
     .refine(isCleanText, { error: 'must not hold NUL or lone surrogates' })
+    .meta(cleanText)
 }
 
 /** One word of a closed list, whatever its case; answered in the list's own case. */
@@ -28,7 +32,14 @@ export const uuidSchema = z.guid({ error: 'must be a UUID' })
 
 const entriesMax = 50
 
+const entrySchema = z
+  .string()
+  .max(2000)
+  .refine(isCleanText, { error: 'must not hold NUL or lone surrogates' })
+  .meta(cleanText)
+
 /** A small map of strings to strings. */
 export const stringMapSchema = z
-  .record(textSchema(100), z.string().max(2000).refine(isCleanText, { error: 'must not hold NUL or lone surrogates' }))
+  .record(textSchema(100), entrySchema)
   .refine((map) => Object.keys(map).length <= entriesMax, { error: `must have at most ${entriesMax} entries` })
+  .meta({ maxProperties: entriesMax })
