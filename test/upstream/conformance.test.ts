@@ -1,23 +1,24 @@
 import { randomUUID } from 'node:crypto'
-import { expect } from 'vitest'
+import { describe, expect } from 'vitest'
 import { streams } from '../../config/streams.ts'
 import { type OperationName, operations } from '../../src/contract/operations.ts'
-import { NotThere, Rejected } from '../../src/errors.ts'
+import { Rejected } from '../../src/errors.ts'
 import { createLog } from '../../src/log.ts'
 import { faultNames } from '../../src/service/sandbox/faults/catalogue.ts'
 import { type Sandbox, startSandbox } from '../../src/service/sandbox/sandbox.ts'
 import { cutBatches, faultsByIndex } from '../../src/upstream/batches.ts'
 import type { Upstream } from '../../src/upstream/client.ts'
-import type { HttpRequest, Transport } from '../../src/upstream/transport.ts'
 import { openTransport } from '../../src/upstream/transport.ts'
 import { DAY, windowOf } from '../../src/window.ts'
+import { cases, good, runCase } from '../support/conformance.ts'
 import { test as base, within } from '../support/fixtures.ts'
-import { biomarkers, demographics, scores, streamOf } from '../support/streams.ts'
+import { biomarkers, demographics, scores } from '../support/streams.ts'
 import { nightly, type OpenedUpstream, openTestUpstream } from '../support/upstream.ts'
+import { driverOf as clientDriver, operationOf, recording, type Sent } from './driver.ts'
 
 const runner = { profileId: '1', externalId: 'SampleProfile-runner-1' }
 
-type World = OpenedUpstream & { sandbox: Sandbox; sent: HttpRequest[] }
+type World = OpenedUpstream & { sandbox: Sandbox; sent: Sent[] }
 
 /** One sandbox for the file: its people's 35 days are derived once. A test that moves or spoils things takes its own. */
 const test = base.extend<{ derived: World; fresh: World }>({
@@ -49,7 +50,7 @@ async function close(world: World): Promise<void> {
 async function open(databaseUrl: string, days: number): Promise<World> {
   const log = createLog({ level: 'silent' })
   const sandbox = await startSandbox({ databaseUrl, port: 0, profiles: 8, days, seed: 'conformance', log })
-  const sent: HttpRequest[] = []
+  const sent: Sent[] = []
   const opened = openTestUpstream({
     url: sandbox.url,
     credentials: sandbox,
@@ -57,30 +58,6 @@ async function open(databaseUrl: string, days: number): Promise<World> {
     openTransport: () => recording(openTransport(sandbox.url), sent),
   })
   return { ...opened, sandbox, sent }
-}
-
-function recording(transport: Transport, sent: HttpRequest[]): Transport {
-  return {
-    send(request) {
-      sent.push(request)
-      return transport.send(request)
-    },
-    close: () => transport.close(),
-  }
-}
-
-const windowed = streams.filter((stream) => stream.kind === 'windowed')
-
-/** Which of the 28 operations a request was. */
-function operationOf({ method, path }: HttpRequest): OperationName | undefined {
-  const plain = path.split('?')[0] ?? ''
-  const fits = Object.entries(operations).filter(([, operation]) => {
-    const pattern = new RegExp(`^${operation.path.replace('{externalId}', '[^/]+')}$`)
-    return operation.method === method && pattern.test(plain)
-  })
-  // `search` could be an externalId, and `appId` could not: the longest literal path is meant.
-  fits.sort(([, one], [, two]) => Number(one.path.includes('{')) - Number(two.path.includes('{')))
-  return fits[0]?.[0] as OperationName | undefined
 }
 
 async function everybody(upstream: Upstream): Promise<string[]> {
@@ -103,69 +80,37 @@ const log = (changes: object = {}) => ({
   ...changes,
 })
 
-const tag = (name: string) => ({ type: 'event', name, source: 'test', startDateTime: '2026-03-03T10:00:00Z' })
+function driverOf(world: World) {
+  return clientDriver({ ...world, somebody: runner.externalId })
+}
 
-test('all 28 operations go through this client to the service and back', async ({ derived }) => {
-  const { upstream, sent } = derived
-  const { api } = upstream
-  const ben = { profileId: '2', externalId: `ben-${randomUUID()}` }
+describe('the service’s own list, through this client', () => {
+  test.for(cases)('$operation: $status, $says', async (one, { derived }) => {
+    await runCase(driverOf(derived), one)
+  })
 
-  await upstream.register(ben, nightly)
-  const app = await api.registerByApp('by-app', nightly)
-  const account = await api.accountToken(nightly)
-  const own = await api.profileToken({ externalId: ben.externalId, readOnly: true, lifetime: 60 }, nightly)
-  const refreshed = await api.refreshToken(
-    { profileToken: app.profileToken, refreshToken: app.refreshToken ?? '' },
-    nightly,
-  )
-  expect([app, own, refreshed].map(({ profileToken }) => profileToken.length > 10)).toEqual([true, true, true])
-  expect(account.accountToken).not.toBe('')
+  test.for(good)('$operation: 401, a stranger', async (one, { derived }) => {
+    const driver = driverOf(derived)
+    const person = await driver.newcomer()
+    expect(await driver.askAsStranger(one.operation, person, one.input(person))).toBe(401)
+  })
 
-  expect(await upstream.profile(ben.externalId, nightly)).toMatchObject({ externalId: ben.externalId })
-  const found = await everybody(upstream)
-  expect(found).toEqual(expect.arrayContaining([ben.externalId, 'by-app']))
-  expect(new Set(found).size).toBe(found.length)
+  test('every operation of it has been sent', async ({ derived }) => {
+    const made = new Set(derived.sent.map(operationOf))
+    expect(Object.keys(operations).filter((name) => !made.has(name as OperationName))).toEqual([])
+  })
+})
 
-  expect(await api.uploadLogs(ben, [log(), JSON.stringify(log({ value: 13 }))], nightly)).toMatchObject({ accepted: 2 })
-  expect(await upstream.pushTags(ben, [tag('one')], nightly)).toHaveLength(1)
-  expect(await api.uploadTags(ben, [tag('two')], nightly)).toHaveLength(1)
-  const ownTags = { ...streamOf('tags'), operation: operations.tags }
-  expect((await upstream.read(ownTags, ben, nightly)).records.map(({ fields }) => fields['name']).sort()).toEqual([
-    'one',
-    'two',
-  ])
-
-  await upstream.putDemographics(ben, { gender: 'Male', age: 40 }, nightly)
-  await upstream.patchDemographics(ben, { age: 41, gender: null }, nightly)
-  const [told] = (await upstream.read(demographics, ben, nightly)).records
-  expect(told?.fields).toMatchObject({ age: 41, gender: null })
-  expect((await upstream.read(streamOf('device-information'), ben, nightly)).records).toEqual([])
-  const device = {
-    sdkId: 's',
-    sdkVersion: '1',
-    appId: 'a',
-    deviceType: 'phone',
-    deviceModel: 'm',
-    system: 'x',
-    systemVersion: '1',
-  }
-  await upstream.putDeviceInformation(ben, device, nightly)
-  expect((await upstream.read(streamOf('device-information'), ben, nightly)).records[0]?.fields).toMatchObject(device)
-
-  for (const stream of windowed) {
+test('what is read with the account’s token is what is read with the profile’s, byte for byte', async ({ derived }) => {
+  const { upstream } = derived
+  for (const stream of streams) {
+    if (stream.kind !== 'windowed') continue
     const byAccount = await upstream.read(stream, runner, nightly)
     const byProfile = await upstream.read({ ...stream, operation: operations[stream.name] }, runner, nightly)
     expect(byAccount.odd, stream.name).toEqual([])
     expect(byProfile.records.map(({ raw }) => raw)).toEqual(byAccount.records.map(({ raw }) => raw))
     if (stream.name !== 'tags') expect(byAccount.records.length, stream.name).toBeGreaterThan(0)
   }
-
-  await upstream.deleteProfiles([ben.externalId, 'nobody'], nightly)
-  await expect(upstream.profile(ben.externalId, nightly)).rejects.toThrow(NotThere)
-
-  const made = new Set(sent.map(operationOf))
-  expect(Object.keys(operations).filter((name) => !made.has(name as OperationName))).toEqual([])
-  expect(Object.keys(operations)).toHaveLength(28)
 })
 
 test('a window asks for just that span, and an empty one is a reading', async ({ derived }) => {
