@@ -27,11 +27,16 @@ export async function accountOf(room: Room, request: FastifyRequest): Promise<st
   return identity.accountId
 }
 
+/** What the request brings along, however it is written: spaces and case of the scheme make no other token of it. */
+export function tokenOf(request: FastifyRequest): { scheme: string; secret: string } | undefined {
+  const [, scheme = '', secret] = /^(\w+)[ \t]+(\S+)$/.exec(request.headers.authorization?.trim() ?? '') ?? []
+  return secret === undefined ? undefined : { scheme: scheme.toLowerCase(), secret }
+}
+
 async function bearer(room: Room, request: FastifyRequest, kind: 'account' | 'profile'): Promise<Identity> {
-  const match = /^(\w+)[ \t]+(\S+)$/.exec(request.headers.authorization?.trim() ?? '')
-  const [scheme, secret] = [match?.[1]?.toLowerCase(), match?.[2]]
-  if (scheme !== kind || !secret || secret.length > credentialMax) throw unauthorized()
-  const identity = await room.identities.find(secret)
+  const token = tokenOf(request)
+  if (token?.scheme !== kind || token.secret.length > credentialMax) throw unauthorized()
+  const identity = await room.identities.find(token.secret)
   if (identity?.kind !== kind) throw unauthorized()
   return identity
 }

@@ -12,7 +12,7 @@ export function observe(app: App, room: Room): Registry {
   const labelNames = ['operation', 'status']
   const requests = new Counter({
     name: 'vitalsync_service_requests_total',
-    help: 'Requests by operation and status',
+    help: 'Requests by operation and status; cut: the answer was not taken to its end',
     labelNames,
     registers: [registry],
   })
@@ -35,6 +35,15 @@ export function observe(app: App, room: Room): Registry {
     },
   })
 
+  new Gauge({
+    name: 'vitalsync_service_kept_answer_bytes',
+    help: 'Memory that answers take which may be sent again',
+    registers: [registry],
+    collect() {
+      this.set(room.derived.keptBytes())
+    },
+  })
+
   app.addHook('onResponse', async (request: FastifyRequest, reply: FastifyReply) => {
     const operation = request.routeOptions.config.operation ?? 'none'
     requests.inc({ operation, status: reply.statusCode })
@@ -44,6 +53,12 @@ export function observe(app: App, room: Room): Registry {
       const ms = Math.round(reply.elapsedTime * 10) / 10
       room.log[level]({ requestId: request.id, operation, method: request.method, status: reply.statusCode, ms })
     }
+  })
+  app.addHook('onSend', async (request: FastifyRequest, reply: FastifyReply) => {
+    const operation = request.routeOptions.config.operation ?? 'none'
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) requests.inc({ operation, status: 'cut' })
+    })
   })
   return registry
 }

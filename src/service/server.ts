@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import compress from '@fastify/compress'
 import rateLimit from '@fastify/rate-limit'
-import fastify from 'fastify'
+import fastify, { type FastifyRequest } from 'fastify'
 import { externalIdSchema } from '../contract/auth.ts'
 import { operations } from '../contract/operations.ts'
 import { UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { parseBody } from './body.ts'
 import { answerBrokenRequest, refusalOf, sendRefusal } from './failures.ts'
-import { admit } from './gate.ts'
+import { admit, tokenOf } from './gate.ts'
 import { observe } from './observe.ts'
 import { readQuery } from './query-lists.ts'
 import { badRequest, Refusal, unavailable } from './refusal.ts'
@@ -42,6 +42,8 @@ export type Limits = {
   requestsPerMinute: number
   /** How long a request may take to arrive, slow senders included. */
   requestTimeoutMs: number
+  /** How long a caller may take not one byte of its answer. */
+  answerTimeoutMs: number
   keepAliveTimeoutMs: number
   connectionsMax: number
   statementTimeoutMs: number
@@ -55,10 +57,11 @@ const defaultLimits = {
   bodyBytesMax: 1024 * 1024,
   requestsPerMinute: 600_000,
   requestTimeoutMs: 30_000,
+  answerTimeoutMs: 30_000,
   keepAliveTimeoutMs: 75_000,
   connectionsMax: 10,
   statementTimeoutMs: 20_000,
-  keptBytesMax: 64 * 1024 * 1024,
+  keptBytesMax: 128 * 1024 * 1024,
   drainMs: 10_000,
 } as const satisfies Limits
 
@@ -187,6 +190,10 @@ function createApp(room: Room, limits: Limits): App {
     // Before the body is looked at: what is wrong with it does not matter to a route that is not there.
     if (request.is404) throw notFound(request.method, request.url)
   })
+  app.addHook('onSend', async (request) => {
+    // Until the answer has gone out; Node then puts the time of a kept-alive connection in its place.
+    request.raw.socket.setTimeout(limits.answerTimeoutMs)
+  })
   return app
 }
 
@@ -194,7 +201,7 @@ function addRoutes(app: App, room: Room, limits: Limits): void {
   const pace = app.createRateLimit({
     max: limits.requestsPerMinute,
     timeWindow: 60_000,
-    keyGenerator: (request) => request.headers.authorization ?? request.ip,
+    keyGenerator: paceKeyOf,
   })
   for (const route of routes) {
     const { method } = operations[route.operation]
@@ -232,6 +239,14 @@ function addRoutes(app: App, room: Room, limits: Limits): void {
     })
   }
 }
+
+/** A token where one was looked at; else the address, for a header that nobody looks at could be anything. */
+function paceKeyOf(request: FastifyRequest): string {
+  const caller = callers.get(request.routeOptions.config.operation ?? '')
+  return (caller === 'account' || caller === 'profile' ? tokenOf(request)?.secret : undefined) ?? request.ip
+}
+
+const callers = new Map<string, string>(Object.entries(operations).map(([name, { caller }]) => [name, caller]))
 
 function parsePathPart(externalId: string): string {
   const parsed = externalIdSchema.safeParse(externalId)

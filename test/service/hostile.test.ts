@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect } from 'vitest'
-import { call, newPerson, originsOf, stepsLog, test, type World } from './world.ts'
+import { test as base, soon } from '../support/fixtures.ts'
+import { call, newPerson, originsOf, stepsLog, test, type World, withService } from './world.ts'
 
 const upload = '/api/v1/profile/data/log'
 
@@ -253,5 +254,33 @@ describe('on the wire', () => {
 
     expect([400, Number.NaN]).toContain(statusOf(heard))
     expect((await call(world, '/health')).status).toBe(200)
+  })
+
+  base('who asks for a large answer and takes none of it is hung up on', async ({ serviceUrl }) => {
+    await withService(serviceUrl, { answerTimeoutMs: 300 }, async (world) => {
+      const { auth, externalId } = await newPerson(world)
+      // More than the buffers of two sockets take in, so that something is left to be taken.
+      await world.inside?.sql.query(
+        `insert into service.derived (profile_id, id, kind, name, period_start, period_end, created_at, changed_at, body)
+         select profile_id, gen_random_uuid(), 'score', 'sleep', now(), now(), now(), now(), to_json(repeat('x', 500000))::text
+         from service.profiles, generate_series(1, 50) where external_id = $1`,
+        [externalId],
+      )
+      const { hostname, port } = new URL(world.url)
+      const socket = connect(Number(port), hostname)
+      socket.pause()
+      socket.write(`GET /api/v1/profile/score HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth}\r\n\r\n`)
+
+      const metrics = async () => (await fetch(`${world.url}/metrics`)).text()
+      await expect.poll(metrics, soon).toContain('requests_total{operation="scores",status="cut"} 1')
+
+      let heard = 0
+      socket.on('data', (chunk) => {
+        heard += chunk.length
+      })
+      socket.resume()
+      await new Promise((resolve) => socket.once('close', resolve))
+      expect(heard).toBeLessThan(25_000_000)
+    })
   })
 })

@@ -11,6 +11,7 @@ import {
 import { badRequest, unauthorized, unknownProfile } from '../refusal.ts'
 import { type Answer, type Call, defineRoute } from '../route.ts'
 import { openKey } from '../store/keys.ts'
+import { withTransaction } from '../store/pool.ts'
 import { createProfile, findProfileId } from '../store/profiles.ts'
 import { issueAccountToken, issueProfileToken, rotateRefreshToken } from '../store/tokens.ts'
 
@@ -64,6 +65,7 @@ const profileToken = defineRoute({
       nowMs: room.clock(),
       lifetimeSeconds: body.lifetime,
     })
+    if (!issued) throw unknownProfile()
     return { status: 200, json: tokenAnswer(issued, body.lifetime) }
   },
 })
@@ -91,18 +93,13 @@ const refreshToken = defineRoute({
 async function registerProfile(call: Call<{ externalId: string }, unknown>): Promise<Answer> {
   const { room, accountId, body } = call
   const nowMs = room.clock()
-  const profileId = await createProfile(room.pool, { accountId, externalId: body.externalId, now: new Date(nowMs) })
-  if (profileId === undefined) {
-    throw badRequest('body', [{ origin: 'externalId', errors: ['is in use already'] }])
-  }
-  const issued = await issueProfileToken(room.pool, {
-    accountId,
-    profileId,
-    readOnly: false,
-    nowMs,
-    lifetimeSeconds: tokenLifetimeSeconds,
+  const lifetimeSeconds = tokenLifetimeSeconds
+  const issued = await withTransaction(room.pool, async (tx) => {
+    const profileId = await createProfile(tx, { accountId, externalId: body.externalId, now: new Date(nowMs) })
+    return profileId && issueProfileToken(tx, { accountId, profileId, readOnly: false, nowMs, lifetimeSeconds })
   })
-  return { status: 201, json: tokenAnswer(issued, tokenLifetimeSeconds) }
+  if (!issued) throw badRequest('body', [{ origin: 'externalId', errors: ['is in use already'] }])
+  return { status: 201, json: tokenAnswer(issued, lifetimeSeconds) }
 }
 
 function tokenAnswer(

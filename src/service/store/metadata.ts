@@ -81,7 +81,7 @@ export async function writeDevice(
 ): Promise<StoredDevice | undefined> {
   const { rows } = await db.query<StoredDevice>(
     `insert into service.device_information as d (profile_id, id, fields, changed_at)
-     select profile_id, $2::uuid, $3::jsonb, $4::timestamptz from service.profiles where profile_id = $1
+     select profile_id, $2::uuid, $3::jsonb, $4::timestamptz from service.profiles where profile_id = $1 for key share
      on conflict (profile_id) do update set fields = excluded.fields, changed_at = excluded.changed_at
      returning d.id, d.fields`,
     [change.profileId, randomUUID(), change.fields, change.now],

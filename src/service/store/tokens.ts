@@ -54,20 +54,23 @@ export type NewProfileToken = {
 
 const REFRESH_LIFETIME_MS = 30 * 86_400_000
 
-export async function issueProfileToken(
-  db: Queryable,
-  token: NewProfileToken,
-): Promise<{ profileToken: string; refreshToken: string }> {
+export type IssuedTokens = { profileToken: string; refreshToken: string }
+
+/** Undefined when the profile is gone, or goes meanwhile. */
+export async function issueProfileToken(db: Queryable, token: NewProfileToken): Promise<IssuedTokens | undefined> {
   const issued = { profileToken: makeSecret(), refreshToken: makeSecret() }
   const family = token.family ?? randomUUID()
-  await db.query({
+  const { rowCount } = await db.query({
     name: 'issue-profile-token',
-    text: `with refresh as (
+    text: `with owner as (
+             select profile_id from service.profiles where profile_id = $4::uuid for key share
+           ), refresh as (
              insert into service.refresh_tokens (token_hash, profile_id, family, read_only, issued_at, expires_at)
-             values ($2, $4, $5, $6, $7, $9))
+             select $2::bytea, profile_id, $5::uuid, $6::boolean, $7::timestamptz, $9::timestamptz from owner)
            insert into service.tokens
              (token_hash, kind, account_id, profile_id, family, read_only, issued_at, expires_at)
-           values ($1, 'profile', $3, $4, $5, $6, $7, $8)`,
+           select $1::bytea, 'profile', $3::uuid, profile_id, $5::uuid, $6::boolean, $7::timestamptz, $8::timestamptz
+           from owner`,
     values: [
       hashSecret(issued.profileToken),
       hashSecret(issued.refreshToken),
@@ -80,15 +83,19 @@ export async function issueProfileToken(
       new Date(token.nowMs + REFRESH_LIFETIME_MS),
     ],
   })
-  return issued
+  return rowCount === 1 ? issued : undefined
 }
 
-/** Looks a token up, expired ones included: whoever asks decides what expiry means. Revoked ones are not found. */
+/**
+ * Looks a token up, expired ones included: whoever asks decides what expiry means. Revoked ones are not found, nor those
+ * of a revoked key: one may have been on its way into the table while its key was revoked.
+ */
 export async function findToken(db: Queryable, secret: string): Promise<Identity | undefined> {
   const { rows } = await db.query<TokenRow>({
     name: 'find-token',
-    text: `select token_hash, kind, account_id, profile_id, read_only, expires_at
-           from service.tokens where token_hash = $1 and revoked_at is null`,
+    text: `select t.token_hash, t.kind, t.account_id, t.profile_id, t.read_only, t.expires_at
+           from service.tokens t left join service.api_keys k on k.public_id = t.key_id
+           where t.token_hash = $1 and t.revoked_at is null and k.revoked_at is null`,
     values: [hashSecret(secret)],
   })
   const row = rows[0]
@@ -111,10 +118,12 @@ type RefreshRow = { family: string; read_only: boolean; expires_at: Date; spent_
 export async function rotateRefreshToken(
   pool: pg.Pool,
   ask: { refreshToken: string; accountId: string; profileId: string; nowMs: number; lifetimeSeconds: number },
-): Promise<{ profileToken: string; refreshToken: string } | 'refused' | 'revoked'> {
+): Promise<IssuedTokens | 'refused' | 'revoked'> {
   const now = new Date(ask.nowMs)
   return withTransaction(pool, async (tx) => {
     const hash = hashSecret(ask.refreshToken)
+    // The profile's row first, as an erasure does: else each could hold what the other one waits for.
+    await tx.query('select from service.profiles where profile_id = $1 for key share', [ask.profileId])
     const { rows } = await tx.query<RefreshRow>(
       `select family, read_only, expires_at, spent_at from service.refresh_tokens
        where token_hash = $1 and profile_id = $2 and revoked_at is null for update`,
@@ -128,7 +137,8 @@ export async function rotateRefreshToken(
     }
     if (found.expires_at.getTime() <= ask.nowMs) return 'refused'
     await tx.query('update service.refresh_tokens set spent_at = $2 where token_hash = $1', [hash, now])
-    return issueProfileToken(tx, { ...ask, family: found.family, readOnly: found.read_only })
+    const issued = await issueProfileToken(tx, { ...ask, family: found.family, readOnly: found.read_only })
+    return issued ?? 'refused'
   })
 }
 

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
+import { test as withDatabase } from '../support/fixtures.ts'
+import { accountAuth, call, newPerson, type Person, stepsLog, test, type World, withService } from './world.ts'
+
+const device = {
+  sdkId: 's',
+  sdkVersion: '1',
+  appId: 'a',
+  deviceType: 'phone',
+  deviceModel: 'm',
+  system: 'x',
+  systemVersion: '1',
+}
+
+/** Everything that writes for a profile, or makes tokens for it. */
+function writes(world: World, { externalId, auth, account, refreshToken }: Person) {
+  const own = (method: string, path: string, body: unknown) => call(world, `/api/v1/${path}`, { method, auth, body })
+  const event = { type: 'event', name: 'a', source: 'b', startDateTime: '2026-07-11' }
+  return [
+    () => own('POST', 'profile/data/log', [stepsLog()]),
+    () => own('POST', 'profile/tag', event),
+    () => own('PUT', 'profile/demographic', { age: 40 }),
+    () => own('PATCH', 'profile/demographic', { age: 41 }),
+    () => own('PUT', 'profile/deviceInformation', device),
+    () => own('POST', 'oauth/profile/refreshToken', { refreshToken }),
+    () => call(world, `/api/v1/profile/tag/${externalId}`, { method: 'POST', auth: account, body: event }),
+    () => call(world, '/api/v1/oauth/profile/token', { method: 'POST', auth: account, body: { externalId } }),
+    () => call(world, '/api/v1/oauth/profile/register', { method: 'POST', auth: account, body: { externalId } }),
+  ]
+}
+
+test('a profile that is erased while everything is written for it fails nothing', async ({ world }) => {
+  const account = await accountAuth(world)
+  for (let round = 0; round < 12; round += 1) {
+    const person = await newPerson(world, { account })
+    const erase = () => call(world, '/api/v1/profile', { method: 'DELETE', auth: account, body: [person.externalId] })
+    const all = writes(world, person)
+    const mixed = [...all.slice(0, round % all.length), erase, ...all.slice(round % all.length), erase]
+
+    const answers = await Promise.all(mixed.map((ask) => ask()))
+
+    for (const { method, path, status, text } of answers) {
+      expect([200, 201, 204, 400, 401, 404], `${method} ${path} ${text}`).toContain(status)
+    }
+    await erase()
+  }
+})
+
+test('a name that is registered and erased by many at once is there once or not at all', async ({ world }) => {
+  const account = await accountAuth(world)
+  const externalId = `name-${randomUUID()}`
+  const ask = (number: number) =>
+    number % 3 === 2
+      ? call(world, '/api/v1/profile', { method: 'DELETE', auth: account, body: [externalId] })
+      : call(world, '/api/v1/oauth/profile/register', { method: 'POST', auth: account, body: { externalId } })
+
+  const answers = await Promise.all(Array.from({ length: 60 }, (_, number) => ask(number)))
+
+  for (const { status } of answers) expect([201, 204, 400]).toContain(status)
+  const { json } = await call(world, `/api/v1/account/profile/search?searchParameter=${externalId}`, { auth: account })
+  expect(json.totalCount).toBeLessThanOrEqual(1)
+})
+
+test('a token that came into the table after its key was revoked opens nothing', async ({ world, inside, other }) => {
+  const auth = await accountAuth(world, other)
+  const search = async () => (await call(world, '/api/v1/account/profile/search', { auth })).status
+  expect(await search()).toBe(200)
+
+  // As if the token had been on its way: revoking the key did not see it.
+  await inside.sql.query('update service.api_keys set revoked_at = now() where public_id = $1', [other.clientId])
+  await inside.sql.query('notify service_revocations')
+
+  await expect.poll(search).toBe(401)
+})
+
+withDatabase('a token is counted as one, however its header is written', async ({ serviceUrl }) => {
+  await withService(serviceUrl, { requestsPerMinute: 4 }, async (world) => {
+    const { auth } = await newPerson(world)
+    const token = auth.split(' ')[1] ?? ''
+    const spellings = [
+      `profile ${token}`,
+      `PROFILE ${token}`,
+      `Profile   ${token}`,
+      `profile\t${token}`,
+      `pRofile ${token}`,
+    ]
+    const statuses = []
+    for (const spelling of spellings) {
+      statuses.push((await call(world, '/api/v1/profile/score', { auth: spelling })).status)
+    }
+
+    expect(statuses).toEqual([204, 204, 204, 204, 429])
+  })
+})
+
+withDatabase('where no token is looked at, the address is counted, whatever a header says', async ({ serviceUrl }) => {
+  await withService(serviceUrl, { requestsPerMinute: 3 }, async (world) => {
+    const body = { clientId: 'nobody', clientSecret: 'wrong' }
+    const ask = () => call(world, '/api/v1/oauth/account/token', { method: 'POST', auth: `any ${randomUUID()}`, body })
+    const statuses = []
+    for (let number = 0; number < 4; number += 1) statuses.push((await ask()).status)
+
+    expect(statuses).toEqual([401, 401, 401, 429])
+  })
+})
