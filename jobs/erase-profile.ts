@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { RetryLater } from '../src/errors.ts'
 import { defineJob, nothing } from '../src/job.ts'
 import { MINUTE } from '../src/window.ts'
 
@@ -8,7 +9,8 @@ import { MINUTE } from '../src/window.ts'
  *
  * Upstream goes first because only we still know the name to ask for. Dying in between, the job runs again: upstream
  * does not mind being asked twice. The ledger's row is what every reading needs to be stored, so one that is under way
- * finds nothing to belong to.
+ * finds nothing to belong to. A registration that is under way is waited for: its worker may be dead, and then nobody
+ * would undo it.
  */
 export const eraseProfile = defineJob({
   name: 'erase-profile',
@@ -19,6 +21,8 @@ export const eraseProfile = defineJob({
   async run({ profileId }, context) {
     const plan = await context.ledger.plan({ profileId, nowMs: context.now(), streams: [] })
     if (!plan) return nothing
+    const waitMs = await context.profiles.registeringMs(profileId)
+    if (waitMs > 0) throw new RetryLater('erase profile: a registration of this person is under way', { waitMs })
     await context.upstream.deleteProfiles([plan.profile.externalId], { lane: context.lane, signal: context.signal })
     await context.upstream.forget(profileId)
     await context.forgetJobs(profileId)

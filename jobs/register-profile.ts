@@ -3,6 +3,9 @@ import { NotThere, Rejected } from '../src/errors.ts'
 import { defineJob, nothing } from '../src/job.ts'
 import { MINUTE } from '../src/window.ts'
 
+/** Far longer than a request may take, so a worker that died has none under way any more. */
+const UNDER_WAY_MAX_MS = 2 * MINUTE
+
 /**
  * Makes a person known upstream.
  *
@@ -21,6 +24,7 @@ export const registerProfile = defineJob({
     const { profile } = plan
     const options = { lane: context.lane, signal: context.signal }
 
+    await context.profiles.registering(profileId, UNDER_WAY_MAX_MS)
     await context.upstream.register(profile, options).catch(async (error: unknown) => {
       // Registered, but its token finds nobody here to belong to.
       if (error instanceof NotThere && error.removed) return

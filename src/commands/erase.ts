@@ -1,19 +1,20 @@
 import { createInterface } from 'node:readline/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
-import { NotThere, UsageProblem } from '../errors.ts'
+import { NotThere, RetryLater, UsageProblem } from '../errors.ts'
 import { openPeople } from '../warehouse/people.ts'
 import type { CommandContext } from './engines.ts'
 import { noSuch } from './failures.ts'
 import { type Opened, withPipeline } from './open.ts'
-import { number, type Terminal, table } from './terminal.ts'
+import { duration, number, type Terminal, table } from './terminal.ts'
 
 export type EraseOptions = CommandContext & { readonly externalId: string; readonly yes: boolean }
 
 /** Removes a person everywhere, and proves it: what was removed, what upstream says now, and that nothing is left. */
 export async function erase(options: EraseOptions): Promise<number> {
-  const { terminal, yes, externalId } = options
+  const { terminal, yes } = options
   if (!yes) await confirm(terminal)
-  const proof = await withPipeline(options, (opened) => eraseAndProve(opened, externalId))
+  const proof = await withPipeline(options, (opened) => eraseAndProve(opened, options))
   if (terminal.json) terminal.printJson(proof)
   else {
     terminal.print(
@@ -42,7 +43,7 @@ async function confirm(terminal: Terminal): Promise<void> {
   if (answer.trim() !== 'yes') throw new UsageProblem('erase profile: not confirmed', { hint: 'Nothing was done.' })
 }
 
-async function eraseAndProve({ pipeline, signal }: Opened, externalId: string) {
+async function eraseAndProve({ pipeline, signal }: Opened, { externalId, terminal }: EraseOptions) {
   const people = openPeople(pipeline)
   const profileId = (await pipeline.profiles.find(externalId))?.profileId
   if (profileId === undefined) throw noSuch('profile', 'vitalsync profiles list')
@@ -56,7 +57,8 @@ async function eraseAndProve({ pipeline, signal }: Opened, externalId: string) {
     },
   }
   const how = { lane: 'manual', signal } as const
-  await eraseProfile.run({ profileId }, { ...pipeline.context, ...how, profiles, runId: undefined, lastAttempt: true })
+  const context = { ...pipeline.context, ...how, profiles, runId: undefined, lastAttempt: true }
+  await waitingWhenTold(() => eraseProfile.run({ profileId }, context), { terminal, signal })
   const upstream = await pipeline.upstream.profile(externalId, how).then(
     () => 'still there' as const,
     (error: unknown) => {
@@ -68,4 +70,20 @@ async function eraseAndProve({ pipeline, signal }: Opened, externalId: string) {
   const left = (await people.traces(profileId)).filter(({ rows }) => rows > 0)
   const complete = upstream === 'gone' && tombstone && left.length === 0
   return { removed, queueJobs, upstream, tombstone, left, complete }
+}
+
+/** Told to wait, a person at a terminal is told why, and waits. */
+async function waitingWhenTold<T>(
+  work: () => Promise<T>,
+  { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
+): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof RetryLater)) throw error
+      terminal.say(`${error.message}: going on in ${duration(error.waitMs)}`)
+      await wait(error.waitMs, undefined, { signal })
+    }
+  }
 }

@@ -15,6 +15,10 @@ export type Profiles = {
   /** Everybody, or those named, in pages by id. */
   page(afterId: string, limit: number, named?: readonly string[]): Promise<ProfilePage>
   find(externalId: string): Promise<{ profileId: string } | undefined>
+  /** Notes, before it is sent, that a registration may take effect upstream for so long. Known to have ended by `setState`. */
+  registering(profileId: string, forMs: number): Promise<void>
+  /** For how long a registration may still take effect, if its worker died. */
+  registeringMs(profileId: string): Promise<number>
   /** False when the profile is not ours any more. */
   setState(profileId: string, state: 'active' | 'gone'): Promise<boolean>
   isErased(externalId: string): Promise<boolean>
@@ -42,11 +46,25 @@ export function openProfiles(options: { pool: Pool; streams: readonly PulledStre
       const { rows } = await pool.query('select id from vitalsync.profiles where external_id = $1', [externalId])
       return rows[0] && { profileId: rows[0].id as string }
     },
+    async registering(profileId, forMs) {
+      await pool.query(
+        `update vitalsync.profiles set registering_until = clock_timestamp() + $2 * interval '1 millisecond' where id = $1`,
+        [profileId, forMs],
+      )
+    },
+    async registeringMs(profileId) {
+      const { rows } = await pool.query(
+        `select (extract(epoch from registering_until - clock_timestamp()) * 1000)::float8 as ms
+         from vitalsync.profiles where id = $1`,
+        [profileId],
+      )
+      return Math.max(0, rows[0]?.ms ?? 0)
+    },
     async setState(profileId, state) {
-      const { rowCount } = await pool.query('update vitalsync.profiles set state = $2 where id = $1', [
-        profileId,
-        state,
-      ])
+      const { rowCount } = await pool.query(
+        'update vitalsync.profiles set state = $2, registering_until = null where id = $1',
+        [profileId, state],
+      )
       return rowCount === 1
     },
     async isErased(externalId) {

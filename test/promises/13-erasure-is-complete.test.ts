@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { lanes } from '../../src/budget.ts'
+import { startWorkerProcess } from '../chaos/workers.ts'
+import { soon } from '../support/fixtures.ts'
 import { isReadOf, isUpload } from '../support/peer.ts'
 import { engines, type Line, test } from '../support/pipeline.ts'
 import { daysAgoMs, scoreOf } from '../support/records.ts'
@@ -75,19 +77,51 @@ for (const engine of engines) {
   })
 }
 
-test('a registration that an erase overtakes is undone upstream', async ({ open, peer }) => {
+const isRegistration = (seen: { path: string }) => seen.path.endsWith('/oauth/profile/register')
+const expire = (line: Line) => line.rows('update vitalsync.profiles set registering_until = now()')
+
+async function addNew(line: Line): Promise<string> {
+  await line.pipeline.profiles.add([name], { wantedFrom: new Date(daysAgoMs(30)), state: 'new' })
+  return (await line.pipeline.profiles.find(name))?.profileId ?? ''
+}
+
+test('a registration is waited for, and one that an erase overtakes all the same is undone', async ({ open, peer }) => {
   const line = await open('postgres')
-  const wantedFrom = new Date(daysAgoMs(30))
-  await line.pipeline.profiles.add([name], { wantedFrom, state: 'new' })
-  const found = await line.pipeline.profiles.find(name)
-  const held = peer.hold((seen) => seen.path.endsWith('/oauth/profile/register'))
+  const profileId = await addNew(line)
+  const held = peer.hold(isRegistration)
   line.work()
   await line.tick('sync')
   await held.reached
 
-  await erase(line, found?.profileId ?? '')
+  await expect(erase(line, profileId)).rejects.toThrow('a registration of this person is under way')
+  await expire(line)
+  await erase(line, profileId)
   held.release()
   await line.idle()
 
   expect(peer.profiles.has(name)).toBe(false)
+})
+
+test('a registration whose worker died does not bring the erased back upstream', async ({
+  open,
+  peer,
+  onTestFinished,
+}) => {
+  const line = await open('postgres')
+  const profileId = await addNew(line)
+  const held = peer.hold(isRegistration)
+  const victim = await startWorkerProcess(line.settings)
+  onTestFinished(() => victim.kill())
+  await line.tick('sync')
+  await held.reached
+  await victim.kill()
+
+  await expect(erase(line, profileId)).rejects.toThrow('under way')
+  held.release()
+  await expect.poll(() => peer.profiles.has(name), soon).toBe(true)
+  await expire(line)
+  await erase(line, profileId)
+
+  expect(peer.profiles.has(name)).toBe(false)
+  expect(await line.pipeline.profiles.isErased(name)).toBe(true)
 })
