@@ -1,0 +1,33 @@
+import { expect } from 'vitest'
+import { soon } from '../support/fixtures.ts'
+import { isReadOf } from '../support/peer.ts'
+import { engines, test } from '../support/pipeline.ts'
+import { scoreOf } from '../support/records.ts'
+import { startWorkerProcess } from './workers.ts'
+
+for (const engine of engines) {
+  test(`a job whose worker dies time and again is healthy all the same (${engine})`, { timeout: 60_000 }, async ({
+    open,
+    peer,
+    onTestFinished,
+  }) => {
+    const line = await open(engine)
+    await line.people('ada')
+    peer.give('ada', 'scores', [scoreOf(10, 0.4)])
+    const run = await line.tick('sync', { streams: ['scores'] })
+
+    for (let deaths = 0; deaths < 3; deaths += 1) {
+      const held = peer.hold(isReadOf('scores'))
+      const victim = await startWorkerProcess(line.settings, 500)
+      onTestFinished(() => victim.kill())
+      await held.reached
+      await victim.kill()
+      held.release()
+    }
+    const successor = await startWorkerProcess(line.settings, 500)
+    onTestFinished(() => successor.kill())
+
+    await expect.poll(() => line.pipeline.runs.get(run.id), soon).toMatchObject({ state: 'done', done: 1, failed: 0 })
+    expect(await line.rows('select 1 from vitalsync.scores')).toHaveLength(1)
+  })
+}
