@@ -117,6 +117,8 @@ async function uploadAll(tokens: readonly string[], bodies: readonly (readonly s
   const turns = Math.max(...bodies.map((body) => body.length))
   const work = (function* () {
     for (let turn = 0; turn < turns; turn += 1) {
+      if (turn > 0 && turn % Math.ceil(turns / 10) === 0)
+        say(`  ${Math.round((turn * 100) / turns)} % of the batches sent`)
       for (let person = 0; person < people; person += 1) {
         const body = bodies[person % lifeCount]?.[turn]
         if (body !== undefined) yield [tokens[person] ?? '', body] as const

@@ -1,7 +1,7 @@
 type Cell = string | number | null | undefined
 
 /** Types whose values, as we write them, hold nothing that an array literal would have to escape. */
-const plain = new Set(['uuid', 'float8', 'int2', 'timestamptz', 'date'])
+const plain = new Set(['uuid', 'float8', 'int', 'int2', 'timestamptz', 'date'])
 
 /**
  * One column as Postgres reads an array. The driver would do it too, but looks at the kind of every single value and
