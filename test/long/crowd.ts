@@ -1,7 +1,8 @@
 /**
  * A thousand people whose phones were off for a month come back at once: each uploads thirty days of a whole life, batch
  * by batch and all of them interleaved, to the service as a process of its own. Meanwhile others read, and a few upload
- * a walk and wait until it is served. `npm run crowd` takes a quarter of an hour; `npm run crowd -- --people 40` a minute.
+ * a walk and wait until it is served. `npm run crowd` takes half an hour; `npm run crowd -- --people 40` a minute. With
+ * `--copied` only some of them upload, and the logs of all others appear in the database at one moment, as copies.
  * Ends with code 1 when a day was lost or a reader had to wait.
  */
 import { readFileSync } from 'node:fs'
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     people: { type: 'string', default: '1000' },
     days: { type: 'string', default: '30' },
     batch: { type: 'string', default: '90' },
+    copied: { type: 'boolean', default: false },
   },
 })
 const [people, days, logsPerBatch] = [Number(values.people), Number(values.days), Number(values.batch)]
@@ -69,7 +71,9 @@ try {
 
   const watch = watchAll(tokens)
   const startedAt = performance.now()
-  await uploadAll(tokens, bodies)
+  const uploaders = values.copied ? lifeCount : people
+  await uploadAll(tokens.slice(0, uploaders), bodies)
+  if (values.copied) await copyLives()
   const uploadedAt = performance.now()
   const uploading = watch.cut()
   await drained()
@@ -119,9 +123,9 @@ async function uploadAll(tokens: readonly string[], bodies: readonly (readonly s
     for (let turn = 0; turn < turns; turn += 1) {
       if (turn > 0 && turn % Math.ceil(turns / 10) === 0)
         say(`  ${Math.round((turn * 100) / turns)} % of the batches sent`)
-      for (let person = 0; person < people; person += 1) {
+      for (const [person, token] of tokens.entries()) {
         const body = bodies[person % lifeCount]?.[turn]
-        if (body !== undefined) yield [tokens[person] ?? '', body] as const
+        if (body !== undefined) yield [token, body] as const
       }
     }
   })()
@@ -129,6 +133,37 @@ async function uploadAll(tokens: readonly string[], bodies: readonly (readonly s
     for (const [token, body] of work) await upload(token, body)
   }
   await Promise.all(Array.from({ length: uploadsAtOnce }, client))
+}
+
+/** Gives everybody else the logs of the one whose kind of life they have, all in one transaction. */
+async function copyLives(): Promise<void> {
+  const { rows } = await database.query<{ names: string }>(
+    `select string_agg(quote_ident(column_name), ', ') as names from information_schema.columns
+     where table_schema = 'service' and table_name = 'logs' and column_name <> 'profile_id'`,
+  )
+  const names = rows[0]?.names ?? ''
+  const client = await database.connect()
+  try {
+    await client.query('begin')
+    await client.query(
+      `create temp table pairs on commit drop as select t.profile_id as target, f.profile_id as origin
+       from service.profiles t join service.profiles f
+         on f.external_id = 'person-' || (split_part(t.external_id, '-', 2)::int % ${lifeCount})
+       where split_part(t.external_id, '-', 2)::int between ${lifeCount} and ${people - 1}`,
+    )
+    await client.query(
+      `insert into service.logs (profile_id, ${names})
+       select p.target, ${names} from pairs p join service.logs l on l.profile_id = p.origin`,
+    )
+    await client.query(
+      `insert into service.dirty_days (profile_id, local_day, marked_at)
+       select distinct p.target, day, now() from pairs p join service.logs l on l.profile_id = p.origin
+       cross join lateral (values (l.start_day), (l.end_day)) days (day)`,
+    )
+    await client.query('commit')
+  } finally {
+    client.release()
+  }
 }
 
 type Seen = { reads: number[]; fresh: number[]; peakBytes: number; load: number }
