@@ -66,7 +66,7 @@ export function explanationLines(explanation: Explanation): string[] {
     explanation.notice,
     '',
     ...table([['factor', 'value', 'goal', 'unit', 'score', 'weight', 'contribution'], ...factors.map(factorCells)]),
-    ...missing.map(({ name, weight }) => `${name}: not known that day (weight ${weight})`),
+    ...missing.map(({ name, weight, reason }) => `${name}: none, because ${reason} (weight ${weight})`),
     '',
     `logs of the day behind it: ${used.length}`,
     ...table(used.map((log) => [...logCells(log), `counts ${log.amount ?? log.value}`])),

@@ -120,7 +120,7 @@ const explanation = z.strictObject({
       basis: z.string().optional(),
     }),
   ),
-  missing: z.array(z.strictObject({ name: z.string(), weight: z.number() })),
+  missing: z.array(z.strictObject({ name: z.string(), weight: z.number(), reason: z.string() })),
   used: z.array(explainedLog),
   leftOut: z.array(explainedLog),
 })

@@ -1,8 +1,9 @@
-import { createDerivation } from './derivation.ts'
+import { createDerivation, type Derivation } from './derivation.ts'
 import { factsOf } from './derive.ts'
 import type { DayFacts } from './facts.ts'
 import { dayAt, dayText, isoAt } from './local-time.ts'
 import type { Log, Person, Trace } from './log.ts'
+import { type MissingOn, whyMissing } from './missing.ts'
 import { type FactorName, modelVersion, recipes, type ScoreRecipe } from './model.ts'
 import { type ScoreType, stateOf } from './scores.ts'
 import { roundTo } from './statistics.ts'
@@ -45,14 +46,18 @@ export type Explanation = {
   /** Why there is no score; null when there is one. */
   reason: string | null
   factors: ExplainedFactor[]
-  missing: { name: string; weight: number }[]
+  /** Factors that are not there, each with why. */
+  missing: { name: string; weight: number; reason: string }[]
   used: ExplainedLog[]
   leftOut: ExplainedLog[]
 }
 
 export const notice = 'An estimate of wellness. It diagnoses nothing.'
 
-/** Which logs of the day a factor looks at. Those that look at earlier days too are made of the same kinds there. */
+/**
+ * Which logs of the day a factor looks at. Those that look at earlier days too are made of the same kinds there; strain
+ * looks at earlier days alone.
+ */
 const kindsOf: Readonly<Record<FactorName, readonly string[]>> = {
   steps: ['steps'],
   active_hours: ['steps', 'exercise'],
@@ -68,8 +73,8 @@ const kindsOf: Readonly<Record<FactorName, readonly string[]>> = {
   circadian_alignment: ['sleep'],
   physical_recovery: ['sleep'],
   mental_recovery: ['sleep'],
-  walking_strain_capacity: ['steps'],
-  exercise_strain_capacity: ['steps', 'exercise'],
+  walking_strain_capacity: [],
+  exercise_strain_capacity: [],
   resting_heart_rate: ['resting_heart_rate', 'heart_rate'],
   heart_rate_variability: ['heart_rate_variability_rmssd', 'heart_rate_variability_sdnn'],
 }
@@ -96,6 +101,7 @@ export function explainScore({ facts, day, type, ...input }: ExplainInput): Expl
   const factors = derivation.factors(day)
   const score = derivation.scores(day)[type]
   const weights = weightsOf(type)
+  const on: MissingOn = { facts: own, isOver: own !== undefined && derivation.series.isClosed(own) }
   const present = Object.values(factors).filter(({ name }) => weights.has(name))
   const kinds = new Set([...weights.keys()].flatMap((name) => kindsOf[name]))
   const about = (log: ExplainedLog) => kinds.has(log.as) || (log.as.startsWith('sleep_stage_') && kinds.has('sleep'))
@@ -107,7 +113,7 @@ export function explainScore({ facts, day, type, ...input }: ExplainInput): Expl
     coverage: roundTo(score?.coverage ?? present.reduce((sum, { name }) => sum + (weights.get(name) ?? 0), 0), 2),
     modelVersion,
     notice,
-    reason: score ? null : reasonFor(type, new Set(present.map(({ name }) => name)), own),
+    reason: score ? null : reasonFor(type, derivation, { ...on, day }),
     factors: (score?.parts ?? present.map((factor) => ({ factor, weight: 0 }))).map(({ factor, weight }) => ({
       name: factor.name,
       value: roundTo(factor.value, 2),
@@ -120,7 +126,7 @@ export function explainScore({ facts, day, type, ...input }: ExplainInput): Expl
     })),
     missing: [...weights]
       .filter(([name]) => !factors[name])
-      .map(([name, weight]) => ({ name, weight: roundTo(weight, 4) })),
+      .map(([name, weight]) => ({ name, weight: roundTo(weight, 4), reason: whyMissing(name, on) })),
     used: listener.used().filter(about),
     leftOut: listener.left().filter(about),
   }
@@ -134,16 +140,14 @@ function weightsOf(type: ScoreType): Map<FactorName, number> {
   return new Map(both.map(([name, weight]) => [name, weight / 2]))
 }
 
-function reasonFor(type: ScoreType, present: ReadonlySet<string>, facts: DayFacts | undefined): string {
-  if (!facts) return 'no log tells of this day'
-  if (type === 'wellbeing') return 'it needs both an activity and a sleep score'
+function reasonFor(type: ScoreType, derivation: Derivation, on: MissingOn & { day: number }): string {
+  if (type === 'wellbeing') {
+    const halves = (['activity', 'sleep'] as const).filter((half) => !derivation.scores(on.day)[half])
+    return halves.map((half) => `there is no ${half} score (${reasonFor(half, derivation, on)})`).join(', and ')
+  }
   const { anchor } = recipes[type]
-  if (present.has(anchor)) return 'less than half of the weight of its factors is there'
-  if (anchor === 'sleep_duration') return 'no main sleep of at least three hours is known'
-  if (!facts.movement) return 'no movement was recorded'
-  if (!facts.movement.valid)
-    return 'the day is not valid: under ten hours of wear, and too few steps or too much stillness'
-  return 'the day is not over yet, or its steps are not known'
+  if (derivation.factors(on.day)[anchor]) return 'less than half of the weight of its factors is there'
+  return whyMissing(anchor, on)
 }
 
 function createListener(day: number) {
