@@ -62,7 +62,7 @@ export async function showFailure(context: CommandContext & { id: string }): Pro
 export const noSuch = (what: string, list: string) =>
   new UsageProblem(`show ${what}: there is none of this id`, { hint: `The ids: ${list}.` })
 
-const NONE = 'There is no such failure. Those there are: vitalsync failures list.'
+const NONE = 'Nothing to do: no failure fits. Those there are: vitalsync failures list.'
 
 export async function retryFailures(context: CommandContext & FailureFilter): Promise<number> {
   const { terminal } = context

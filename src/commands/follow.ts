@@ -4,7 +4,7 @@ import type { Problem } from '../errors.ts'
 import type { Run } from '../warehouse/runs.ts'
 import { SECOND } from '../window.ts'
 import type { Pipeline } from './pipeline.ts'
-import { bar, duration, number, type Terminal } from './terminal.ts'
+import { duration, number, type Terminal } from './terminal.ts'
 
 export type FollowOptions = {
   readonly pipeline: Pipeline
@@ -30,7 +30,7 @@ export async function followRun(options: FollowOptions): Promise<Run> {
   for (;;) {
     const run = await pipeline.runs.get(runId)
     if (!run) throw new Error(`follow run ${runId}: there is no such run`)
-    terminal.progress(progressOf(run, performance.now() - startedAt))
+    terminal.progress(progressOf(run, performance.now() - startedAt), shareOf(run))
     const problem = options.halted?.()
     if (problem) throw problem
     if (run.state !== 'running') return ended(terminal, run)
@@ -50,13 +50,14 @@ function ended(terminal: Terminal, run: Run): Run {
   return run
 }
 
+const shareOf = ({ done, failed, enqueued }: Run): number => (enqueued === 0 ? 0 : (done + failed) / enqueued)
+
 function progressOf(run: Run, elapsedMs: number): string {
   const finished = run.done + run.failed
-  const share = run.enqueued === 0 ? 0 : finished / run.enqueued
   const left = finished > 0 && run.enqueuedAll ? duration((elapsedMs / finished) * (run.enqueued - finished)) : '…'
   const perSecond = Math.round(run.requests / Math.max(0.001, elapsedMs / SECOND))
   return [
-    `${bar(share, 20)} ${number(finished)}/${number(run.enqueued)} profiles`,
+    `${number(finished)}/${number(run.enqueued)} profiles`,
     ...(run.failed > 0 ? [`${number(run.failed)} failed`] : []),
     `${number(run.rowsRead)} rows`,
     `${number(perSecond)} requests/s`,

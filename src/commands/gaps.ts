@@ -1,13 +1,13 @@
 import { streams } from '../../config/streams.ts'
 import { UsageProblem } from '../errors.ts'
-import { type Gap, gapsOf } from '../gaps.ts'
+import { type Gap, type GapReason, gapReasons, gapsOf } from '../gaps.ts'
 import { readKnown } from '../warehouse/gaps.ts'
 import { openPeople } from '../warehouse/people.ts'
 import type { Pool } from '../warehouse/pool.ts'
 import type { CommandContext } from './engines.ts'
 import { withWarehouse } from './open.ts'
 import { minute } from './runs.ts'
-import { number, table } from './terminal.ts'
+import { many, number, table } from './terminal.ts'
 
 export type Chosen = { readonly profiles: readonly string[]; readonly streams: readonly string[] }
 
@@ -37,10 +37,21 @@ export async function gaps(context: CommandContext & Chosen & { limit: number })
   const all = [...totals.values()].reduce((sum, n) => sum + n, 0)
   const sums = [...totals].map(([reason, n]) => `${number(n)} ${reason}`).join(', ')
   const left = all > shown.length ? `\n… and ${number(all - shown.length)} more: --limit, or --json for all` : ''
+  const meanings = gapReasons
+    .filter((reason) => totals.has(reason))
+    .map((reason) => `  ${reason}: ${inWords[reason]}`)
+    .join('\n')
   return print(
     terminal,
-    `${table(['profile', 'stream', 'from', 'to', 'reason', 'detail'], shown)}${left}\n\n${number(all)} gaps: ${sums}`,
+    `${table(['profile', 'stream', 'from', 'to', 'reason', 'detail'], shown)}${left}\n\n${many(all, 'gap')}: ${sums}\n${meanings}`,
   )
+}
+
+const inWords: Readonly<Record<GapReason, string>> = {
+  'never-asked': 'wanted, and no reading has asked for it yet; the next sync does',
+  refused: 'upstream would not give it; the detail says why and when it is asked again',
+  unsettled: 'it was read, and is read again until late data can no longer change it',
+  waiting: 'upstream is still deriving from what was pushed; it is read after that',
 }
 
 function print(terminal: CommandContext['terminal'], text: string): number {

@@ -16,7 +16,7 @@ import { DAY, SECOND } from '../window.ts'
 import type { CommandContext } from './engines.ts'
 import { openBytes } from './input.ts'
 import { withWarehouse } from './open.ts'
-import { bar, number } from './terminal.ts'
+import { number } from './terminal.ts'
 
 export type ImportOptions = CommandContext & {
   readonly kind: PushedStream
@@ -214,8 +214,6 @@ async function openRejects(path: string, keptBytes: number) {
 }
 
 function showProgress(terminal: CommandContext['terminal'], now: Progress, size: number | undefined): void {
-  const share = size ? `${bar(now.position / size, 20)} ` : ''
-  terminal.progress(
-    `${share}${number(now.read)} read · ${number(now.accepted)} accepted · ${number(now.duplicate)} duplicate · ${number(now.rejected)} rejected`,
-  )
+  const counts = `${number(now.read)} read · ${number(now.accepted)} accepted · ${number(now.duplicate)} duplicate · ${number(now.rejected)} rejected`
+  terminal.progress(counts, size ? now.position / size : undefined)
 }

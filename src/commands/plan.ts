@@ -7,7 +7,7 @@ import { DAY, SECOND } from '../window.ts'
 import type { CommandContext } from './engines.ts'
 import { type Chosen, idsOfNamed } from './gaps.ts'
 import { withWarehouse } from './open.ts'
-import { duration, number, table } from './terminal.ts'
+import { duration, many, number, table } from './terminal.ts'
 
 export type PlanOptions = CommandContext &
   Chosen & { readonly from?: Date | undefined; readonly to?: Date | undefined; readonly again?: boolean }
@@ -48,9 +48,9 @@ export async function plan(options: PlanOptions): Promise<number> {
           result.streams.map((one) => [one.stream, one.windows, one.covered]),
         ),
         '',
-        `${number(result.profiles)} profiles, ${number(result.windows)} windows: as many requests, at least ${duration(result.seconds * SECOND)} at ${number(requestsOf(result))} a second`,
+        `${many(result.profiles, 'profile')}, ${many(result.windows, 'window')}: as many requests, at least ${duration(result.seconds * SECOND)} at ${number(requestsOf(result))} a second`,
         `${(share * 100).toFixed(1)} % is covered already and is not asked for again`,
-        ...(result.itemsWaiting > 0 ? [`${number(result.itemsWaiting)} items wait to be pushed`] : []),
+        ...(result.itemsWaiting > 0 ? [`${many(result.itemsWaiting, 'item')} to be pushed first`] : []),
       ].join('\n'),
     )
   }

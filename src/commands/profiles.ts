@@ -12,7 +12,7 @@ import { noSuch } from './failures.ts'
 import { externalIdsIn } from './input.ts'
 import { withPipeline, withWarehouse } from './open.ts'
 import { minute } from './runs.ts'
-import { type Cell, number, shaded, table } from './terminal.ts'
+import { type Cell, many, number, shaded, table } from './terminal.ts'
 
 type Adding = CommandContext & { readonly from: Date | undefined }
 
@@ -105,7 +105,7 @@ export async function discover(context: CommandContext & { search: string | unde
   if (terminal.json) terminal.printJson({ pages: counts.requests, found: counts.rowsRead, added: counts.rowsWritten })
   else
     terminal.print(
-      `${number(counts.rowsRead)} found in ${number(counts.requests)} pages, ${number(counts.rowsWritten)} added`,
+      `${number(counts.rowsRead)} found in ${many(counts.requests, 'page')}, ${number(counts.rowsWritten)} added`,
     )
   return 0
 }
@@ -159,7 +159,9 @@ export async function showProfile(context: CommandContext & { externalId: string
   if (!found) throw noSuch('profile', 'vitalsync profiles list')
   if (terminal.json) terminal.printJson(found)
   else {
-    const streamRows = found.streams.map((one) => [one.stream, minute(one.checkpoint), minute(one.readAt) || 'never'])
+    // What is only pushed is never read.
+    const pulled = found.streams.filter((one) => streams.some(({ name }) => name === one.stream))
+    const streamRows = pulled.map((one) => [one.stream, minute(one.checkpoint), minute(one.readAt) || 'never'])
     terminal.print(
       [
         `${found.externalId} (our id ${found.profileId}), ${found.state}`,

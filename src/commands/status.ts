@@ -9,7 +9,7 @@ import type { CommandContext } from './engines.ts'
 import { requireQueue, withWarehouse } from './open.ts'
 import { openBoard } from './pipeline.ts'
 import { minute, runsTable } from './runs.ts'
-import { duration, number, type Paint, shaded, table } from './terminal.ts'
+import { duration, many, number, type Paint, shaded, table } from './terminal.ts'
 
 const RUNS_SHOWN = 5
 /** A member that only looks: it asks for no share. */
@@ -76,6 +76,9 @@ async function readBudget(board: BudgetBoard, limits: BudgetLimits) {
   }
 }
 
+const SETTLING =
+  'A day counts as covered when it has settled; until then it is read again every night, and the lag counts from it.'
+
 function lines(found: Status, paint: Paint): string[] {
   const { profiles, streams: each, runs, queue, failures, outbox, quarantine, budget } = found
   const { new: fresh, active, gone, due } = profiles
@@ -93,10 +96,11 @@ function lines(found: Status, paint: Paint): string[] {
         one.neverRead,
       ]),
     ),
+    SETTLING,
     '',
     runs.length === 0 ? 'No run yet.' : runsTable(runs, paint),
     '',
-    `Queue (${queue.engine}, ${queue.workers === 0 ? paint('odd', 'no worker') : `${queue.workers} workers`}): ${lanes
+    `Queue (${queue.engine}, ${queue.workers === 0 ? paint('odd', 'no worker') : many(queue.workers, 'worker')}): ${lanes
       .map((lane) => `${lane} ${number(queue[lane].waiting + queue[lane].active + queue[lane].delayed)}`)
       .join(', ')}`,
     `Waiting to be pushed: ${outbox.map(({ stream, waiting }) => `${number(waiting)} ${stream}`).join(', ') || 'nothing'}`,

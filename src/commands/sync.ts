@@ -4,7 +4,7 @@ import type { CommandContext } from './engines.ts'
 import { followRun } from './follow.ts'
 import { type Chosen, idsOfNamed } from './gaps.ts'
 import { type Opened, withPipeline } from './open.ts'
-import { duration, number, type Terminal } from './terminal.ts'
+import { duration, many, number, type Terminal } from './terminal.ts'
 import { produceRun, settleRun, startWork, type Working } from './work.ts'
 
 /** A nightly now, followed to its end. */
@@ -38,7 +38,9 @@ export async function workOff(context: CommandContext, opened: Opened, run: Run)
   const { pipeline, closing, fail } = opened
   const workers = await pipeline.engine.queue('manual').getWorkersCount()
   const working = workers > 0 ? undefined : closing.add(startWork({ pipeline, config, log, onSilent: fail }), 'worker')
-  terminal.say(working ? `run ${run.id}: working` : `run ${run.id}: handed to ${workers} running workers, following`)
+  terminal.say(
+    working ? `run ${run.id}: working` : `run ${run.id}: handed to ${many(workers, 'running worker')}, following`,
+  )
   try {
     return await seeThrough(context, opened, { run, working })
   } catch (error) {
@@ -80,9 +82,9 @@ export function closingSummary(terminal: Terminal, run: Run): number {
       run.state === 'done' ? `${run.kind} done${took}` : terminal.paint('odd', `${run.kind} stopped before its end`)
     terminal.print(
       [
-        `${head}: ${number(run.done)} profiles, ${number(run.requests)} requests, ${number(run.rowsRead)} rows read, ${number(run.rowsWritten)} written, ${number(run.itemsPushed)} items pushed`,
+        `${head}: ${many(run.done, 'profile')}, ${many(run.requests, 'request')}, ${many(run.rowsRead, 'row')} read, ${number(run.rowsWritten)} written, ${many(run.itemsPushed, 'item')} pushed`,
         ...(run.failed > 0
-          ? [`${terminal.paint('bad', `${number(run.failed)} profiles failed`)}: vitalsync failures list`]
+          ? [`${terminal.paint('bad', `${many(run.failed, 'profile')} failed`)}: vitalsync failures list`]
           : []),
         ...(run.refused > 0
           ? [

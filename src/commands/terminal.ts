@@ -19,8 +19,8 @@ export type Terminal = {
   printJson(value: unknown): void
   /** A remark. */
   say(text: string): void
-  /** Replaces the last progress on a terminal; elsewhere a line every few seconds. */
-  progress(text: string): void
+  /** Replaces the last progress on a terminal, with a bar for a share; elsewhere a plain line every few seconds. */
+  progress(text: string, share?: number): void
   progressEnd(): void
 }
 
@@ -64,12 +64,18 @@ export function createTerminal(options: { json: boolean; term: string | undefine
       clear()
       process.stderr.write(`${text}\n`)
     },
-    progress(text) {
+    progress(text, share) {
       if (isTerminal) {
         clear()
-        process.stderr.write(cut(text, process.stderr.columns || 80))
+        process.stderr.write(
+          cut(share === undefined ? text : `${bar(share, 20)} ${text}`, process.stderr.columns || 80),
+        )
         showing = true
-      } else if (performance.now() - lastPlainAt > PLAIN_PROGRESS_EVERY_MS) {
+        return
+      }
+      // What has only just begun is not worth a line, unless it is all that is said.
+      if (share !== undefined && lastPlainAt === Number.NEGATIVE_INFINITY) lastPlainAt = performance.now()
+      if (performance.now() - lastPlainAt > PLAIN_PROGRESS_EVERY_MS) {
         lastPlainAt = performance.now()
         process.stderr.write(`${text}\n`)
       }
@@ -94,6 +100,9 @@ export function duration(ms: number): string {
   if (minutes < 60) return `${minutes} min ${seconds % 60} s`
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
+
+/** `1 profile`, `2 profiles`. */
+export const many = (count: number, what: string): string => `${number(count)} ${what}${count === 1 ? '' : 's'}`
 
 export const number = (value: number): string => value.toLocaleString('en-US')
 
@@ -121,5 +130,9 @@ export function table(head: readonly string[], rows: ReadonlyArray<readonly Cell
       return shade ? paint(shade, last) : last
     }),
   )
-  return [head.map(padded), ...lines].map((line) => line.join('  ').trimEnd()).join('\n')
+  const isNumbers = (index: number) => cells.length > 0 && cells.every((row) => typeof row[index]?.value === 'number')
+  const titles = head.map((title, index) =>
+    isNumbers(index) ? title.padStart(widths[index] ?? 0) : title.padEnd(widths[index] ?? 0),
+  )
+  return [titles, ...lines].map((line) => line.join('  ').trimEnd()).join('\n')
 }

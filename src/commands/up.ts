@@ -10,7 +10,7 @@ import { type CommandContext, type Engines, startEngines } from './engines.ts'
 import { followRun } from './follow.ts'
 import { migrateWarehouse } from './migrate.ts'
 import { type Addresses, openPipeline, type Pipeline } from './pipeline.ts'
-import { bar, duration, number, type Terminal, table } from './terminal.ts'
+import { duration, many, number, type Terminal, table } from './terminal.ts'
 import { produceRun, settleRun, startTicks, startWork, type Working } from './work.ts'
 
 export type UpOptions = CommandContext & {
@@ -93,7 +93,7 @@ async function untilDerived(sandbox: Sandbox, { terminal, signal }: UpOptions): 
   let most = 0
   const derived = sandbox.derived((left) => {
     most = Math.max(most, left)
-    terminal.progress(`  ${bar(1 - left / most, 20)} scores derived, ${number(left)} of ${number(most)} days to go`)
+    terminal.progress(`scores derived, ${number(left)} of ${number(most)} days to go`, 1 - left / most)
   })
   derived.catch(() => undefined) // closed while we are leaving
   await Promise.race([derived, aborted(signal)])
@@ -107,8 +107,8 @@ async function printLoaded(pipeline: Pipeline, run: Run, terminal: Terminal): Pr
   if (terminal.json) return terminal.printJson({ run, rows: Object.fromEntries(counts) })
   const took = run.endedAt ? duration(run.endedAt.getTime() - run.startedAt.getTime()) : '…'
   terminal.print(
-    `\nSynced ${number(run.done)} profiles in ${took}: ${number(run.requests)} requests, ${number(run.rowsRead)} rows read, ${number(run.rowsWritten)} written` +
-      (run.failed > 0 ? `, ${terminal.paint('bad', `${number(run.failed)} profiles failed`)}` : '') +
+    `\nSynced ${many(run.done, 'profile')} in ${took}: ${many(run.requests, 'request')}, ${number(run.rowsRead)} rows read, ${number(run.rowsWritten)} written` +
+      (run.failed > 0 ? `, ${terminal.paint('bad', `${many(run.failed, 'profile')} failed`)}` : '') +
       (run.refused > 0 ? `, ${terminal.paint('odd', `${number(run.refused)} windows or records refused`)}` : ''),
   )
   terminal.print(`\n${table(['stream', 'rows in the warehouse'], counts)}`)

@@ -6,7 +6,7 @@ import type { CommandContext } from './engines.ts'
 import { type Chosen, idsOfNamed } from './gaps.ts'
 import { type Opened, withPipeline } from './open.ts'
 import { minute } from './runs.ts'
-import { bar, number, table } from './terminal.ts'
+import { many, number, table } from './terminal.ts'
 
 export type VerifyOptions = CommandContext & Chosen & { readonly sample: number }
 
@@ -58,7 +58,7 @@ async function measure({ pipeline, signal }: Opened, options: VerifyOptions) {
           endAt: new Date(cut.to),
           records,
         })
-      options.terminal.progress(`${bar(sums.windows / sample.length, 20)} ${sums.windows}/${sample.length} windows`)
+      options.terminal.progress(`${sums.windows}/${sample.length} windows`, sums.windows / sample.length)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work)).finally(() => options.terminal.progressEnd())
@@ -96,8 +96,8 @@ const percent = (share: number) => `${(share * 100).toFixed(share > 0 && share <
 function linesOf(result: Result): string[] {
   const { windows, windowsDiffering, records, rate, rateUpTo } = result
   return [
-    `${number(windows)} covered windows read anew, ${number(records)} records compared`,
-    `silent differences: ${number(windowsDiffering)} windows, a rate of ${percent(rate)} (at 95 % confidence at most ${percent(rateUpTo)})`,
+    `${many(windows, 'covered window')} read anew, ${many(records, 'record')} compared`,
+    `silent differences: ${many(windowsDiffering, 'window')}, a rate of ${percent(rate)} (at 95 % confidence at most ${percent(rateUpTo)})`,
     `missing here ${number(result.missingHere)}, differing ${number(result.differing)}, missing upstream ${number(result.missingUpstream)}, unreadable ${number(result.unreadable)}`,
     ...(result.differences.length === 0
       ? []

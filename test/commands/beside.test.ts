@@ -41,7 +41,7 @@ test('commands join an `up` that runs: its database, its sandbox, and its worker
   up.kill('SIGINT')
   const ended = await up.ended
 
-  expect(sync.stderr).toMatch(/handed to \d+ running workers/)
+  expect(sync.stderr).toMatch(/handed to \d+ running worker/)
   expect(jsonSchemas.sync.parse(JSON.parse(sync.stdout))).toMatchObject({ state: 'done', done: 1 })
   expect(JSON.parse(status.stdout)).toMatchObject({ profiles: { active: 1 }, queue: { workers: 1 } })
   expect(JSON.parse(search.stdout)).toMatchObject({ found: 1, added: 0 })

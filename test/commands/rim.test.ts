@@ -83,5 +83,5 @@ test('tables put numbers to the right and never trail spaces', () => {
         ['tags', 5],
       ],
     ),
-  ).toBe('stream  rows\nscores  1,234\ntags        5')
+  ).toBe('stream   rows\nscores  1,234\ntags        5')
 })
