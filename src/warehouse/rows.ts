@@ -3,6 +3,7 @@ import { parseInstant } from '../contract/instant.ts'
 import type { Span } from '../coverage.ts'
 import { type Edges, isInside, reachesInto } from '../planner.ts'
 import type { Column, PulledStream } from '../stream.ts'
+import { DAY } from '../window.ts'
 import type { Cell } from './binary-arrays.ts'
 
 /** A record as upstream sent it: its exact text, and the same parsed. */
@@ -120,7 +121,8 @@ export function toMicros(text: string): number | undefined {
 
 function carefulMicros(text: string): number | undefined {
   const match = usual.exec(text)
-  const epochMs = match ? Date.parse(text) : parseInstant(text)?.epochMs
+  // Date.parse takes the 30th of February for the 2nd of March.
+  const epochMs = match && plainDay(text) !== undefined ? Date.parse(text) : parseInstant(text)?.epochMs
   if (epochMs === undefined || Number.isNaN(epochMs)) return undefined
   const beyondMs = match?.[1] && match[1].length > 3 ? Number(match[1].slice(3, 6).padEnd(3, '0')) : 0
   const micros = epochMs * 1000 + beyondMs
@@ -128,27 +130,36 @@ function carefulMicros(text: string): number | undefined {
 }
 
 const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
+const daysIn = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 /**
- * `2026-07-11T00:00:00Z` or with an offset instead, on a day that every month has: nearly all there is, at a quarter of
- * the cost. Undefined says nothing about the others.
+ * `2026-07-11T00:00:00Z` or with an offset instead: nearly all there is, at a quarter of the cost. Undefined says nothing
+ * about the others.
  */
 function plainMicros(text: string): number | undefined {
   const { length } = text
   if (length !== 20 && length !== 25) return undefined
-  if (text[4] !== '-' || text[7] !== '-' || text[10] !== 'T' || text[13] !== ':' || text[16] !== ':') return undefined
+  if (text[10] !== 'T' || text[13] !== ':' || text[16] !== ':') return undefined
+  const [hours, minutes, seconds] = [two(text, 11), two(text, 14), two(text, 17)]
+  if (!(hours <= 23 && minutes <= 59 && seconds <= 59)) return undefined
+  const day = plainDay(text)
+  const offset = length === 20 ? zulu(text) : plainOffset(text)
+  if (day === undefined || offset === undefined) return undefined
+  return (day * 86_400 + hours * 3600 + minutes * 60 + seconds - offset) * 1_000_000
+}
+
+/** The day that such a text begins with, in days since 1970. */
+function plainDay(text: string): number | undefined {
   const year = two(text, 0) * 100 + two(text, 2)
   const month = two(text, 5)
   const day = two(text, 8)
-  const seconds = two(text, 11) * 3600 + two(text, 14) * 60 + two(text, 17)
-  const inRange = two(text, 11) <= 23 && two(text, 14) <= 59 && two(text, 17) <= 59 && day >= 1 && day <= 28
-  if (!inRange || !(year > 1900 && year <= 2099 && month >= 1 && month <= 12)) return undefined
-  const offset = length === 20 ? zulu(text) : plainOffset(text)
-  if (offset === undefined) return undefined
+  if (!(year > 1900 && year <= 2099 && month >= 1 && day >= 1) || text[4] !== '-' || text[7] !== '-') return undefined
   // From 1901 to 2099 every fourth year is a leap year.
-  const leaps = Math.floor((year - 1969) / 4) + (month > 2 && year % 4 === 0 ? 1 : 0)
-  const days = (year - 1970) * 365 + leaps + (daysBefore[month - 1] ?? 0) + day - 1
-  return (days * 86_400 + seconds - offset) * 1_000_000
+  const leapDay = year % 4 === 0 ? 1 : 0
+  const daysOfMonth = (daysIn[month - 1] ?? 0) + (month === 2 ? leapDay : 0)
+  if (!(day <= daysOfMonth)) return undefined
+  const leaps = Math.floor((year - 1969) / 4) + (month > 2 ? leapDay : 0)
+  return (year - 1970) * 365 + leaps + (daysBefore[month - 1] ?? 0) + day - 1
 }
 
 const zulu = (text: string) => (text[19] === 'Z' ? 0 : undefined)
@@ -204,10 +215,9 @@ export function edgesOf(rows: readonly Row[], window: Span): Edges {
 
 /** The calendar day the record carries in its own offset, as an instant of that date in UTC. */
 function localDate(text: string): number | null {
-  const date = text.slice(0, 10)
-  const micros = plainMicros(`${date}T00:00:00Z`)
-  const day = micros === undefined ? Date.parse(date) : micros / 1000
-  return Number.isNaN(day) ? null : day
+  const day = plainDay(text)
+  const dayMs = day === undefined ? Date.parse(text.slice(0, 10)) : day * DAY
+  return Number.isNaN(dayMs) ? null : dayMs
 }
 
 /** Eight bytes that tell whether a record changed. They decide what is written, not who anybody is. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { Rejected } from '../../src/errors.ts'
-import { isDoubtful, toRows } from '../../src/warehouse/rows.ts'
+import { isDoubtful, toMicros, toRows } from '../../src/warehouse/rows.ts'
 import { soon } from '../support/fixtures.ts'
 import { scores } from '../support/streams.ts'
 import { connect, march, reading, score, test } from '../support/warehouse.ts'
@@ -16,6 +16,7 @@ const poisons = {
   'endless nesting': `{"type":"sleep","scoreDateTime":"${march(2)}","deep":${'['.repeat(20_000)}${']'.repeat(20_000)}}`,
   'a name of ten thousand letters': `{"type":"${'x'.repeat(10_000)}","scoreDateTime":"${march(2)}"}`,
   'no name': `{"scoreDateTime":"${march(2)}"}`,
+  'a day that no month has': '{"type":"sleep","scoreDateTime":"2026-02-30T00:00:00Z"}',
   'a day in the year 99999': '{"type":"sleep","scoreDateTime":"99999-01-01T00:00:00Z"}',
 }
 
@@ -155,4 +156,21 @@ test('a deadlock is resolved by beginning again', async ({ warehouse, warehouseU
 
   expect(await storing).toMatchObject([{ written: 2 }, { written: 2 }])
   await other.end()
+})
+
+test('an instant is the same as the runtime reads it, on every day of two centuries', () => {
+  const written = fc
+    .tuple(
+      fc.date({ min: new Date('1899-06-01'), max: new Date('2101-06-01'), noInvalidDate: true }),
+      fc.constantFrom('Z', '+00:00', '-09:30', '+14:00', '-12:00'),
+    )
+    .map(([date, offset]) => date.toISOString().replace(/\.\d+Z$/, offset))
+  fc.assert(
+    fc.property(written, (text) => toMicros(text) === Date.parse(text) * 1000),
+    { numRuns: 2000 },
+  )
+  for (const day of ['2026-02-29', '2100-02-29', '2026-04-31', '2026-13-01', '2026-00-10', '2026-01-00']) {
+    expect(toMicros(`${day}T00:00:00Z`), day).toBeUndefined()
+  }
+  expect(toMicros('2024-02-29T23:59:59Z')).toBe(Date.UTC(2024, 1, 29, 23, 59, 59) * 1000)
 })
