@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createServiceKey } from '../../src/commands/service-keys.ts'
 import { startPostgres } from '../../src/engines/postgres.ts'
 import { createLog } from '../../src/log.ts'
 import { startSandbox } from '../../src/service/sandbox/sandbox.ts'
@@ -12,25 +13,29 @@ import { startSandbox } from '../../src/service/sandbox/sandbox.ts'
 const folder = await mkdtemp(join(tmpdir(), 'vitalsync-fuzz-'))
 await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
 const postgres = await startPostgres({ folder, throwAway: true })
+const databaseUrl = postgres.adminUrl('postgres')
+const log = createLog({ level: 'warn' })
 const sandbox = await startSandbox({
-  databaseUrl: postgres.adminUrl('postgres'),
+  databaseUrl,
   port: 0,
   profiles: 2,
   days: 20,
   seed: 'fuzz',
-  log: createLog({ level: 'warn' }),
+  log,
 })
 
 await sandbox.derived() // so that answers with derived records are held against the document as well
 const externalId = await somebody()
+// Of another account: a fuzzer sends both ways of registering the same names, and in one account they would be in use.
+const app = await createServiceKey({ databaseUrl, account: 'other', kind: 'app', label: '', now: new Date(), log })
 process.stdout.write(
   `${JSON.stringify({
     url: sandbox.url,
     externalId,
     account: `account ${await accountToken()}`,
     profile: `profile ${await profileToken()}`,
-    appId: sandbox.appId,
-    appSecret: sandbox.appSecret,
+    appId: app.publicId,
+    appSecret: app.secret,
   })}\n`,
 )
 for await (const _ of process.stdin);
