@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import type { Log } from '../log.ts'
@@ -79,6 +79,12 @@ function whereFrom(error: unknown): string[] {
 const statusByCode: Record<string, number> = {
   HPE_HEADER_OVERFLOW: 431,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
+}
+
+/** Answers who expects, by a header, what this service does not do. */
+export function answerExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const body = JSON.stringify(new Refusal({ status: 417, location: 'header' }).body)
+  response.writeHead(417, { 'content-type': 'application/json; charset=utf-8', connection: 'close' }).end(body)
 }
 
 /** Answers what never became a request: half-sent, too slow, or not HTTP at all. */

@@ -7,7 +7,7 @@ import { operations } from '../contract/operations.ts'
 import { UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { parseBody } from './body.ts'
-import { answerBrokenRequest, refusalOf, sendRefusal } from './failures.ts'
+import { answerBrokenRequest, answerExpectation, refusalOf, sendRefusal } from './failures.ts'
 import { admit, tokenOf } from './gate.ts'
 import { observe } from './observe.ts'
 import { readQuery } from './query-lists.ts'
@@ -176,6 +176,7 @@ function createApp(room: Room, limits: Limits): App {
     },
     frameworkErrors: (error, request, reply) => void sendRefusal(reply, refusalOf(error, room.log, request.id)),
   })
+  app.server.on('checkExpectation', answerExpectation)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>(
     'application/json',

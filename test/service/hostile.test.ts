@@ -235,6 +235,14 @@ describe('on the wire', () => {
     expect(bodyOf(heard)).toMatchObject({ title: 'Bad Request', statusCode: 400, errors: [] })
   })
 
+  test('an expectation that nobody meets is refused in the documented shape', async ({ world }) => {
+    const request = 'GET /health HTTP/1.1\r\nHost: x\r\nExpect: the-unexpected\r\n\r\n'
+    const heard = await converse(world, (socket) => socket.write(request))
+
+    expect(statusOf(heard)).toBe(417)
+    expect(heard).toContain('{"title":"Expectation Failed","statusCode":417,"location":"header","errors":[]}')
+  })
+
   test('duplicate headers do not add up to a right one', async ({ world }) => {
     const { auth } = await newPerson(world)
     const lines = ['GET /api/v1/profile/score HTTP/1.1', 'Host: x', 'Connection: close']

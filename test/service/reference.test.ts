@@ -53,3 +53,14 @@ test('the test that a row names is there and speaks of the operation', async ({}
     expect(source, `${row.test} tests ${row.path}`).toContain(part)
   }
 })
+
+test('what tests the service over its socket knows nothing of its inside, so that it can test any other', async ({}) => {
+  const here = new URL('test/service/', folder)
+  for (const file of await readdir(here)) {
+    const source = file.endsWith('.test.ts') ? await readFile(new URL(file, here), 'utf8') : ''
+    if (!source.includes("from './world.ts'")) continue
+    const inside = [...source.matchAll(/from '\.\.\/\.\.\/src\/service\/(.+)'/g)].map(([, name]) => name)
+    // Only to start another one beside it.
+    expect([[], ['server.ts']], file).toContainEqual(inside)
+  }
+})
