@@ -5,8 +5,9 @@ import { startLocalEngines } from '../engines/local.ts'
 import type { Log } from '../log.ts'
 import { parseFault } from '../service/sandbox/faults/rules.ts'
 import { type Sandbox, startSandbox } from '../service/sandbox/sandbox.ts'
+import type { Stored } from '../service/sandbox/seeding.ts'
 import { openClosing } from './closing.ts'
-import type { Terminal } from './terminal.ts'
+import { number, type Terminal } from './terminal.ts'
 
 export type SandboxCommand = {
   readonly config: Config
@@ -36,8 +37,11 @@ export async function runSandbox(command: SandboxCommand): Promise<number> {
   try {
     const databaseUrl = config.databaseUrl ?? (await startOwn(command, closing))
     const port = command.port ?? config.port
-    const started = startSandbox({ databaseUrl, port, host, profiles, days, seed, log, faults, signal })
+    const onProgress = ({ people, of, logs }: Stored) =>
+      terminal.progress(`storing people: ${number(people)} of ${number(of)}, ${number(logs)} logs`)
+    const started = startSandbox({ databaseUrl, port, host, profiles, days, seed, log, faults, signal, onProgress })
     const sandbox = closing.add(await started, 'sandbox')
+    terminal.progressEnd()
     if (terminal.json) terminal.printJson(credentialsOf(sandbox))
     else terminal.print(welcome(sandbox, command))
     if (!signal.aborted) await once(signal, 'abort')

@@ -13,7 +13,7 @@ import type { Rule } from './faults/rules.ts'
 import { createJournal } from './journal.ts'
 import { createLedgerReader } from './ledger.ts'
 import { peopleOf } from './people/people.ts'
-import { type Credentials, credentialsOf, seedAccount, seedPeople } from './seeding.ts'
+import { type Credentials, credentialsOf, type Stored, seedAccount, seedPeople } from './seeding.ts'
 import { createWorld, type World } from './world.ts'
 
 export type SandboxOptions = {
@@ -30,6 +30,8 @@ export type SandboxOptions = {
   days?: number
   /** Aborted: people who are not stored yet are left to the next start, and this one fails. */
   signal?: AbortSignal
+  /** Told after each person who is stored. */
+  onProgress?: (stored: Stored) => void
   /** False leaves the derivation to another process on the same database. */
   derives?: boolean
   /** The machine's time; the sandbox's clock starts from it. */
@@ -54,7 +56,7 @@ const migrations = new URL('../store/migrations/', import.meta.url)
  * goes on behind, and `derived()` waits for it.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { databaseUrl, seed, log } = options
+  const { databaseUrl, seed, log, onProgress } = options
   await migrate({ databaseUrl, folder: migrations, schema: 'service' })
   const clock = createClock(options.machine ?? Date.now)
   const faults = createFaults({ seed, rules: options.faults ?? [] })
@@ -66,7 +68,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const playground: Extension = async (room) => {
     const span = { startMs: clock.now() - (options.days ?? defaultDays) * DAY, endMs: clock.now() }
     const accountId = await seedAccount(room.pool, seed, new Date(span.endMs))
-    const seeded = await seedPeople(room.pool, { accountId, people, span, signal: options.signal })
+    const seeded = await seedPeople(room.pool, { accountId, people, span, signal: options.signal, onProgress })
     if (seeded.people > 0) log.info(seeded, 'sample people stored')
     // Only now: people who are still being stored would be derived over and over.
     const recompute = options.derives === false ? undefined : await startRecompute({ ...room, log })

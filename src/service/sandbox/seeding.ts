@@ -13,6 +13,9 @@ import type { Person } from './people/person.ts'
 /** What opens the sandbox's account. They follow from the seed, so that a restart, or a second machine, has the same. */
 export type Credentials = { clientId: string; clientSecret: string; appId: string; appSecret: string }
 
+/** How far the storing of people has come. */
+export type Stored = { people: number; of: number; logs: number }
+
 const logsPerStatement = 5000
 /** Enough to keep a database of two cores busy while the next person is thought up. */
 const peopleAtOnce = 3
@@ -45,15 +48,24 @@ export async function seedAccount(pool: Pool, seed: string, now: Date): Promise<
  */
 export async function seedPeople(
   pool: Pool,
-  world: { accountId: string; people: readonly Person[]; span: Span; signal: AbortSignal | undefined },
+  world: {
+    accountId: string
+    people: readonly Person[]
+    span: Span
+    signal: AbortSignal | undefined
+    onProgress?: ((stored: Stored) => void) | undefined
+  },
 ): Promise<{ people: number; logs: number }> {
   const waiting = [...(await notYetThere(pool, world))]
   const total = { people: waiting.length, logs: 0 }
+  let stored = 0
   const seedNext = async () => {
     for (let person = waiting.shift(); person; person = waiting.shift()) {
       world.signal?.throwIfAborted()
       const logs = await seedPerson(pool, { ...world, person })
       total.logs += logs
+      stored += 1
+      world.onProgress?.({ people: stored, of: total.people, logs: total.logs })
     }
   }
   await Promise.all(Array.from({ length: peopleAtOnce }, seedNext))
