@@ -1,44 +1,5 @@
-import { describe, expect, test as plain } from 'vitest'
-import { createTurns } from '../../src/service/turns.ts'
+import { expect } from 'vitest'
 import { call, newPerson, stepsLog, test } from './world.ts'
-
-describe('turns', () => {
-  plain('begin in the order they were asked for, so many at once at most', async () => {
-    const turns = createTurns(2)
-    const begun: number[] = []
-    let [underWay, most] = [0, 0]
-    const work = (place: number) => async () => {
-      begun.push(place)
-      underWay += 1
-      most = Math.max(most, underWay)
-      await new Promise((resolve) => setImmediate(resolve))
-      underWay -= 1
-      return place
-    }
-
-    const places = Array.from({ length: 20 }, (_, place) => place)
-    expect(await Promise.all(places.map((place) => turns.take(work(place))))).toEqual(places)
-    expect(begun).toEqual(places)
-    expect(most).toBe(2)
-  })
-  plain('are handed on by those that fail', async () => {
-    const turns = createTurns(1)
-    const fail = () => turns.take(async () => Promise.reject(new Error('no')))
-
-    await expect(fail()).rejects.toThrow('no')
-    await expect(Promise.all([fail(), turns.take(async () => 'yes')])).rejects.toThrow('no')
-    expect(await turns.take(async () => 'yes')).toBe('yes')
-  })
-  plain('let others in between two of them', async () => {
-    const turns = createTurns(3)
-    const seen: string[] = []
-    const all = Promise.all(['a', 'b', 'c', 'd'].map((name) => turns.take(async () => void seen.push(name))))
-    seen.push('what came after')
-    await all
-
-    expect(seen[0]).toBe('what came after')
-  })
-})
 
 test('however many uploads are stuck, a read is answered', async ({ world, inside }) => {
   const people = await Promise.all(Array.from({ length: 24 }, () => newPerson(world)))
