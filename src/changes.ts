@@ -16,3 +16,16 @@ function isSame(a: unknown, b: unknown): boolean {
   const plain = typeof a !== 'object' && typeof b !== 'object'
   return plain ? String(a) === String(b) : isDeepStrictEqual(a, b)
 }
+
+/** A partial update, or a replacement of everything (`put`), as JSON text. */
+export type Change = { readonly body: string; readonly mode?: 'patch' | 'put' }
+
+/**
+ * What two changes say together when the second comes before the first was sent: the later one wins, field by field. A
+ * replacement forgets what was before it, and stays one when something is added to it.
+ */
+export function together(earlier: Change | undefined, later: Change): Change {
+  if (earlier === undefined || later.mode === 'put') return { body: later.body, mode: later.mode ?? 'patch' }
+  const fields = { ...JSON.parse(earlier.body), ...JSON.parse(later.body) }
+  return { body: JSON.stringify(fields), mode: earlier.mode ?? 'patch' }
+}

@@ -14,17 +14,18 @@ import {
   profileReadingSchema,
 } from '../contract/profile.ts'
 import { Rejected } from '../errors.ts'
+import { BATCH_BYTES_MAX, ITEMS_PER_BATCH_MAX } from '../parcel.ts'
 import type { PulledStream } from '../stream.ts'
 import type { Authorized } from './authorized.ts'
-import { BATCH_BYTES_MAX, ITEMS_PER_BATCH_MAX, textOf } from './batches.ts'
+import { textOf } from './batches.ts'
 import { type Answered, type Caller, Refusal } from './call.ts'
-import type { CallOptions, Credentials, Item, ProfileName, Reading, ReadTarget } from './client.ts'
+import type { CallOptions, Credentials, Item, Items, ProfileName, Reading, ReadTarget } from './client.ts'
 import { answerOf, listOf } from './interpret.ts'
 import { queryOf } from './query.ts'
 import { Gathering, readingOf } from './reading.ts'
 
 type Write = (profile: ProfileName, item: Item, options: CallOptions) => Promise<unknown>
-type WriteList = (profile: ProfileName, items: readonly Item[], options: CallOptions) => Promise<readonly unknown[]>
+type WriteList = (profile: ProfileName, items: Items, options: CallOptions) => Promise<readonly unknown[]>
 
 /** The operations of the interface, each by the name it has in the contract; those that read a stream are one, `read`. */
 export type Api = {
@@ -46,7 +47,7 @@ export type Api = {
     options: CallOptions,
   ): Promise<ProfilePageReading>
   deleteProfiles(externalIds: readonly string[], options: CallOptions): Promise<void>
-  uploadLogs(profile: ProfileName, items: readonly Item[], options: CallOptions): Promise<UploadReading>
+  uploadLogs(profile: ProfileName, items: Items, options: CallOptions): Promise<UploadReading>
   uploadTags: WriteList
   uploadTagsOf: WriteList
   replaceDemographic: Write
@@ -183,21 +184,21 @@ function writings({ authorized }: Parts) {
       authorized.asProfile(profile, { operation, ...options, body: textOf(item), interpret: answerOf(undefined) })
   }
   return {
-    uploadLogs: (profile: ProfileName, items: readonly Item[], options: CallOptions) =>
+    uploadLogs: (profile: ProfileName, items: Items, options: CallOptions) =>
       authorized.asProfile(profile, {
         operation: operations.uploadLogs,
         ...options,
         body: batchOf(items),
         interpret: answerOf(uploadReadingSchema),
       }),
-    uploadTags: (profile: ProfileName, items: readonly Item[], options: CallOptions) =>
+    uploadTags: (profile: ProfileName, items: Items, options: CallOptions) =>
       authorized.asProfile(profile, {
         operation: operations.uploadTags,
         ...options,
         body: batchOf(items),
         interpret: listOf,
       }),
-    uploadTagsOf: ({ externalId }: ProfileName, items: readonly Item[], options: CallOptions) =>
+    uploadTagsOf: ({ externalId }: ProfileName, items: Items, options: CallOptions) =>
       authorized.asAccount({
         operation: operations.uploadTagsOf,
         externalId,
@@ -212,10 +213,11 @@ function writings({ authorized }: Parts) {
 }
 
 /** One request takes what `cutBatches` cuts; a single item may be as large as it is, for upstream to judge. */
-function batchOf(items: readonly Item[]): string {
-  const body = `[${items.map(textOf).join(',')}]`
-  const tooLarge = items.length > 1 && Buffer.byteLength(body) > BATCH_BYTES_MAX
-  if (items.length > ITEMS_PER_BATCH_MAX || tooLarge) {
+function batchOf(items: Items): string {
+  const [joined, count] = 'joined' in items ? [items.joined, items.count] : [items.map(textOf).join(','), items.length]
+  const body = `[${joined}]`
+  const tooLarge = count > 1 && Buffer.byteLength(body) > BATCH_BYTES_MAX
+  if (count > ITEMS_PER_BATCH_MAX || tooLarge) {
     throw new RangeError(
       `upload batch: more than ${ITEMS_PER_BATCH_MAX} items or ${BATCH_BYTES_MAX} bytes; cut it with cutBatches`,
     )

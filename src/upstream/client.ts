@@ -41,13 +41,16 @@ export type ReadTarget = ProfileName & { readonly window?: Window | undefined }
 /** One log, tag or answer to send: an object, or its JSON text, which is sent byte for byte. */
 export type Item = object | string
 
+/** Items one by one; or the texts of `count` of them, joined by commas, which are sent as they are. */
+export type Items = readonly Item[] | { readonly joined: string; readonly count: number }
+
 export type Upstream = {
   /** One reading of one stream, asked for as its row says. 204 and an empty list are readings without records. */
   read(stream: PulledStream, target: ReadTarget, options: CallOptions): Promise<Reading>
 
   /** One request: at most 90 logs and 150 KB, see `cutBatches`. A bad log makes it `Rejected`, see `faultsByIndex`. */
-  pushLogs(profile: ProfileName, items: readonly Item[], options: CallOptions): Promise<unknown>
-  pushTags(profile: ProfileName, items: readonly Item[], options: CallOptions): Promise<unknown>
+  pushLogs(profile: ProfileName, items: Items, options: CallOptions): Promise<unknown>
+  pushTags(profile: ProfileName, items: Items, options: CallOptions): Promise<unknown>
   patchDemographics(profile: ProfileName, changes: Item, options: CallOptions): Promise<unknown>
   putDemographics(profile: ProfileName, demographics: Item, options: CallOptions): Promise<unknown>
   putDeviceInformation(profile: ProfileName, deviceInformation: Item, options: CallOptions): Promise<unknown>

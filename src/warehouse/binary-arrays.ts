@@ -2,9 +2,10 @@
  * Columns of values as Postgres's own binary arrays. As parameters of `unnest` they are a third faster to send than
  * arrays as text, because no record has to be quoted and unquoted again.
  */
-export type ColumnType = 'int8' | 'text' | 'timestamptz' | 'float8' | 'bool' | 'date' | 'digest'
+export type ColumnType = 'int4' | 'int8' | 'text' | 'timestamptz' | 'float8' | 'bool' | 'date' | 'digest' | 'bytea'
 
 const oids: Record<ColumnType, number> = {
+  int4: 23,
   int8: 20,
   text: 25,
   timestamptz: 1184,
@@ -12,6 +13,7 @@ const oids: Record<ColumnType, number> = {
   bool: 16,
   date: 1082,
   digest: 20,
+  bytea: 17,
 }
 
 const HEADER_BYTES = 20
@@ -33,7 +35,7 @@ export type Cell = string | number | boolean | null
 
 /**
  * `int8` takes whole numbers or their decimal text, `timestamptz` microseconds since 1970, `date` any millisecond of the
- * day in UTC, `digest` eight characters of one byte each. Null stands for null everywhere.
+ * day in UTC, `digest` eight characters of one byte each, `bytea` any number of them. Null stands for null everywhere.
  */
 export const binaryArray = (type: ColumnType, values: readonly Cell[]): Buffer => binaryColumn(type, values, itself)
 
@@ -88,6 +90,7 @@ export function binaryRows<T>(items: readonly T[], columns: ReadonlyArray<CopyCo
 
 function writeValue(type: ColumnType, value: Exclude<Cell, null>, at: number): number {
   if (type === 'text') return writeText(String(value), at)
+  if (type === 'bytea') return writeBytes(String(value), at)
   room(at, 12)
   switch (type) {
     case 'digest':
@@ -102,9 +105,16 @@ function writeValue(type: ColumnType, value: Exclude<Cell, null>, at: number): n
       return scratch.writeInt32BE(Math.floor((Number(value) - POSTGRES_EPOCH_MS) / DAY_MS), scratch.writeInt32BE(4, at))
     case 'timestamptz':
       return writeInt64(Number(value) - POSTGRES_EPOCH_MS * 1000, at)
+    case 'int4':
+      return scratch.writeInt32BE(Number(value), scratch.writeInt32BE(4, at))
     case 'int8':
       return writeInt64(Number(value), at)
   }
+}
+
+function writeBytes(bytes: string, at: number): number {
+  room(at, 4 + bytes.length)
+  return at + 4 + scratch.write(bytes, scratch.writeInt32BE(bytes.length, at), 'latin1')
 }
 
 /** Up to this many characters a loop is quicker than the way to the runtime's own encoder and back. */

@@ -151,8 +151,8 @@ async function loadPlans(
         (select json_agg(json_build_array(f.stream, ${epochMs('lower(f.span)')},
             case when upper(f.span) < f.last_at - interval '10 minutes' then ${epochMs('upper(f.span)')} end))
           from vitalsync.refusals f where f.profile_id = p.id and f.next_try_at > clock_timestamp()) as refused,
-        array(select s from unnest($3::text[]) s where exists (select from vitalsync.outbox o
-          where o.profile_id = p.id and o.stream = s and o.state = 'waiting')) as waiting
+        array(select s from unnest($3::text[]) s where exists (select from vitalsync.parcels o
+          where o.profile_id = p.id and o.stream = s)) as waiting
       from vitalsync.profiles p where p.id = any($1)`,
     values: [ids, streams.map((stream) => stream.name), pushedStreams],
   })
@@ -224,8 +224,8 @@ async function finishAll(pool: Pool, items: readonly EndedJob[]): Promise<undefi
               where f.profile_id = p.id and f.next_try_at > clock_timestamp()),
             (select min(l.digested_at) from vitalsync.ledger l
               where l.profile_id = p.id and l.digesting <> '{}' and l.digested_at > coalesce(l.read_at, '-infinity')),
-            (select clock_timestamp() + interval '5 minutes' from vitalsync.outbox o
-              where o.profile_id = p.id and o.state = 'waiting' limit 1))
+            (select clock_timestamp() + interval '5 minutes' from vitalsync.parcels o
+              where o.profile_id = p.id limit 1))
         from input i, locked k where p.id = i.profile_id and k.id = p.id`,
       values: ids,
     })

@@ -32,7 +32,7 @@ const columns = `p.id as "profileId", p.external_id as "externalId", p.state, p.
   (select count(*) from vitalsync.failures x where x.profile_id = p.id)::int as failures,
   (select count(*) from vitalsync.refusals x where x.profile_id = p.id)::int as refused,
   (select count(*) from vitalsync.quarantine x where x.profile_id = p.id)::int as quarantined,
-  (select count(*) from vitalsync.outbox x where x.profile_id = p.id and x.state = 'waiting')::int as waiting`
+  (select coalesce(sum(x.waiting), 0) from vitalsync.parcels x where x.profile_id = p.id)::int as waiting`
 
 export function openPeople({ pool }: { pool: Pool }): People {
   return {

@@ -28,7 +28,10 @@ const REPEATS_MAX = 5
  * tables, or with old statistics, Postgres would begin with plans that read everything.
  */
 export const beginByKey = 'begin; set local plan_cache_mode = force_generic_plan'
-type Begin = 'begin' | typeof beginByKey
+
+/** The same where the plan may have been made while the table was empty, and reading all of it looked like nothing. */
+export const beginByIndex = `${beginByKey}; set local enable_seqscan = off`
+type Begin = 'begin' | typeof beginByKey | typeof beginByIndex
 
 /** Runs `work` in a transaction, again when Postgres asks for it. `work` must have no effect outside the database. */
 export async function transaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin: Begin = 'begin'): Promise<T> {

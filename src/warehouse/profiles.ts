@@ -142,7 +142,8 @@ async function eraseIn(
   const digest = tombstoneOf(await readSalt(tx), found.rows[0].external_id)
   await tx.query(`insert into vitalsync.tombstones values ($1, clock_timestamp()) on conflict do nothing`, [digest])
   const removed = [{ table: 'orders', rows: await dropOrders(tx, profileId) }]
-  for (const table of ['ledger', ...tables, 'history', 'quarantine', 'refusals', 'failures', 'outbox', 'tokens']) {
+  const waitingOrAside = ['history', 'quarantine', 'refusals', 'failures', 'parcels', 'items']
+  for (const table of ['ledger', ...tables, ...waitingOrAside, 'tokens']) {
     const { rowCount } = await tx.query(`delete from vitalsync.${table} where profile_id = $1`, [profileId])
     removed.push({ table, rows: rowCount ?? 0 })
   }

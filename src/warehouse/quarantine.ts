@@ -91,11 +91,13 @@ async function replayPage(tx: Tx, streams: readonly PulledStream[], filter: Quar
     valuesOf(filter),
   )
   const pushed = rows.filter((row) => row.direction === 'push')
-  await tx.query(
-    `update vitalsync.outbox o set state = 'waiting', revision = o.revision + 1, added_at = clock_timestamp()
-     from vitalsync.quarantine q where q.id = any($1) and o.profile_id = q.profile_id and o.stream = q.stream
-       and o.digest = q.digest and o.state = 'refused'`,
-    [pushed.map((row) => row.id)],
+  // Imports of the same people wait for this: of each item one form waits at most.
+  await tx.query('select from vitalsync.profiles where id = any($1) order by id for no key update', [
+    pushed.map((row) => row.profile_id),
+  ])
+  await waitAgain(
+    tx,
+    pushed.map((row) => row.id),
   )
   const pulled = rows.filter((row) => row.direction === 'pull')
   for (const row of pulled) await makeDue(tx, row, spanOf(streams, row) ?? windowOf(row))
@@ -104,6 +106,25 @@ async function replayPage(tx: Tx, streams: readonly PulledStream[], filter: Quar
     rows.map((row) => row.profile_id),
   ])
   return { pushed: pushed.length, reread: pulled.length }
+}
+
+/** Each becomes a parcel of its own, unless the item came in anew meanwhile: then that form is the one that counts. */
+async function waitAgain(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.query(
+    `with refused as materialized (
+       select nextval(pg_get_serial_sequence('vitalsync.parcels', 'id')) as parcel_id, q.*
+       from vitalsync.quarantine q where q.id = any($1) and q.start_at is not null
+     ), meant as (
+       update vitalsync.items i set parcel_id = r.parcel_id, place = 0 from refused r
+       where i.profile_id = r.profile_id and i.stream = r.stream and i.digest = r.digest
+         and not exists (select from vitalsync.parcels p where p.id = i.parcel_id and i.place <> all(p.taken_out))
+       returning i.parcel_id
+     )
+     insert into vitalsync.parcels (id, profile_id, stream, mode, start_at, first_end_at, last_end_at, sizes, body)
+     select parcel_id, profile_id, stream, mode, start_at, end_at, end_at, array[octet_length(body)], body
+     from refused where parcel_id in (select parcel_id from meant)`,
+    [ids],
+  )
 }
 
 /** The time a record speaks of, where it can be told. */

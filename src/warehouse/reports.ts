@@ -70,8 +70,8 @@ export function openReports({ pool }: { pool: Pool }): Reports {
         select 'window', stream, reason, count(*)::int, max(last_at) from vitalsync.refusals group by 2, 3
         order by 4 desc, 1, 2, 3 limit 50`),
     outbox: () =>
-      all(`select stream, count(*)::int as waiting, min(added_at) as "oldestAt"
-        from vitalsync.outbox where state = 'waiting' group by stream order by stream`),
+      all(`select stream, sum(waiting)::int as waiting, min(added_at) as "oldestAt"
+        from vitalsync.parcels group by stream order by stream`),
     quarantine: () =>
       all(`select direction, stream, count(*)::int as count from vitalsync.quarantine group by 1, 2 order by 1, 2`),
   }

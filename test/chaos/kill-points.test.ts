@@ -33,7 +33,7 @@ function holdPeer({ peer }: Scene, ...how: Parameters<Peer['hold']>): Stop {
 const points: Record<string, (scene: Scene) => Stop | Promise<Stop>> = {
   'before the upload is taken': (scene) => holdPeer(scene, isUpload),
   'after the upload was taken, before its answer': (scene) => holdPeer(scene, isUpload, 'after'),
-  'after the answer, before the mark': (scene) => holdTable(scene, 'outbox'),
+  'after the answer, before the mark': (scene) => holdTable(scene, 'parcels'),
   'before upstream has read': (scene) => holdPeer(scene, isReadOf('scores')),
   'after upstream has read, before its answer': (scene) => holdPeer(scene, isReadOf('scores'), 'after'),
   'after the answer, before the rows are written': (scene) => holdTable(scene, 'scores'),
@@ -78,7 +78,7 @@ for (const engine of engines) {
     )
     expect(found).toEqual(expected)
     expect(await line.rows('select 1 from vitalsync.history')).toEqual([])
-    expect(await line.rows(`select 1 from vitalsync.outbox where state <> 'sent'`)).toEqual([])
+    expect(await line.rows('select 1 from vitalsync.parcels')).toEqual([])
     expect([...peer.logs.keys()].sort()).toEqual(names.map((_, index) => `person-${index}`))
     const holes = await line.rows(
       `select 1 from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id where stream = 'scores'

@@ -125,7 +125,7 @@ for (const engine of chosen) {
       if (!ledger) throw new Error(`upstream has lost ${externalId}`)
       expect(await differences(line, externalId, ledger), externalId).toEqual([])
     }
-    expect(await line.rows(`select 1 from vitalsync.outbox where state <> 'sent'`)).toEqual([])
+    expect(await line.rows('select 1 from vitalsync.parcels')).toEqual([])
     expect(await line.rows('select 1 from vitalsync.refusals')).toEqual([])
     expect(await sandbox.ledger(erased)).toBeUndefined()
     expect(await line.rows('select 1 from vitalsync.profiles where external_id = $1', [erased])).toEqual([])

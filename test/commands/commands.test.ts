@@ -172,17 +172,18 @@ test('what was imported is pushed by the next sync; what upstream refuses is rep
   await writeFile(file, `externalId,type,name,source,startDateTime\n${who},event,coffee,diary,2026-01-02T08:00:00Z\n`)
   const [imported] = await checked('import', 'tags', file)
   const [pushed] = await checked('sync', '--profile', who)
-  await world.query(`with lost as (update vitalsync.outbox set state = 'refused', body = '{}' returning *)
-    insert into vitalsync.quarantine (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
-    select profile_id, stream, 'push', digest, '[0]', 'refused', body, now(), now() from lost`)
+  await world.query(`insert into vitalsync.quarantine
+      (profile_id, stream, direction, digest, path, reason, body, mode, start_at, end_at, first_seen_at, last_seen_at)
+    select profile_id, stream, 'push', digest, '[0]', 'refused', '{}', 'patch', now(), now(), now(), now()
+    from vitalsync.items where stream = 'tags'`)
   const [replayed] = await checked('quarantine replay', '--way', 'push')
-  const waiting = await world.query(`select state from vitalsync.outbox`)
-  await world.query('delete from vitalsync.outbox')
+  const waiting = await world.query('select stream, waiting, body from vitalsync.parcels')
+  await world.query('delete from vitalsync.parcels')
 
   expect(imported).toMatchObject({ kind: 'tags', accepted: 1, rejected: 0 })
   expect(pushed).toMatchObject({ itemsPushed: 1, failed: 0 })
   expect(replayed).toEqual({ pushed: 1, reread: 0 })
-  expect(waiting).toEqual([{ state: 'waiting' }])
+  expect(waiting).toEqual([{ stream: 'tags', waiting: 1, body: '{}' }])
 })
 
 test('an export says what it wrote', { timeout }, async () => {

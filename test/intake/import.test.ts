@@ -62,7 +62,7 @@ test('good lines wait to be pushed, others are written down with line and reason
     { line: 11, reason: 'the line is not JSON', text: 'nonsense' },
     { line: 12, reason: expect.stringContaining('--add-profiles'), text: expect.stringContaining('stranger') },
   ])
-  expect(await query(`select count(*)::int as n from vitalsync.outbox where state = 'waiting'`)).toEqual([{ n: 10 }])
+  expect(await query('select sum(waiting)::int as n from vitalsync.parcels')).toEqual([{ n: 10 }])
 })
 
 test('killed in the middle it carries on behind what is safe, and everything is there once', { timeout }, async ({
@@ -85,7 +85,8 @@ test('killed in the middle it carries on behind what is safe, and everything is 
   expect(result).toMatchObject({ read: lines + 2, rejected: 2, finished: true })
   expect(result.accepted + result.duplicate).toBe(lines)
   expect(result.resumedAtLine).toBeGreaterThanOrEqual(1000)
-  expect(await query('select count(*)::int as n from vitalsync.outbox')).toEqual([{ n: lines }])
+  expect(await query('select sum(waiting)::int as n from vitalsync.parcels')).toEqual([{ n: lines }])
+  expect(await query('select count(*)::int as n from vitalsync.items')).toEqual([{ n: lines }])
   const rejects = (await readFile(`${file}.rejects.ndjson`, 'utf8')).trim().split('\n')
   expect(rejects.map((line) => JSON.parse(line).line)).toEqual([1, lines + 2])
 })
@@ -125,7 +126,7 @@ test('the same file again is all duplicates, and people are taken in when asked 
 
   expect(first).toMatchObject({ accepted: 2, duplicate: 0, rejected: 0, rejects: null })
   expect(second).toMatchObject({ accepted: 0, duplicate: 2 })
-  expect(await query(`select body::jsonb ->> 'startDateTime' as at from vitalsync.outbox order by id`)).toEqual(
+  expect(await query(`select body::jsonb ->> 'startDateTime' as at from vitalsync.parcels`)).toEqual(
     expect.arrayContaining([{ at: '2026-10-25T02:30:00+02:00' }, { at: '2026-10-25T00:00:00+02:00' }]),
   )
   expect(await query(`select state from vitalsync.profiles where external_id = 'mary'`)).toEqual([{ state: 'new' }])

@@ -57,7 +57,7 @@ for (const engine of engines) {
     expect(peer.profiles.has(name)).toBe(false)
     expect(await line.pipeline.profiles.isErased(name)).toBe(true)
     expect(await traces(line, name)).toEqual([])
-    for (const table of ['ledger', 'scores', 'outbox', 'history', 'tokens', 'failures', 'refusals']) {
+    for (const table of ['ledger', 'scores', 'parcels', 'items', 'history', 'tokens', 'failures', 'refusals']) {
       expect(await line.rows(`select 1 from vitalsync.${table} where profile_id = $1`, [ada]), table).toEqual([])
     }
     for (const lane of lanes) {

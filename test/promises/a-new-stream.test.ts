@@ -98,7 +98,8 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
   const item = { profileId: ada, stream: 'tags' as const, itemKey: 't', body: '{}' }
   await line.pipeline.outbox.add([{ ...item, startAtMs: daysAgoMs(12), endAtMs: daysAgoMs(12) }])
   const { outbox } = line.pipeline
-  await outbox.sent(ada, 'tags', await outbox.waiting(ada, 'tags', 1))
+  const { parcels } = await outbox.waiting(ada, 'tags')
+  await outbox.sent({ profileId: ada, stream: 'tags', parcels })
   const [hole] = await line.rows(
     `select not covered && tstzrange($1, $2) as due from vitalsync.ledger where stream = 'moods'`,
     [daysAgo(13), daysAgo(11)],

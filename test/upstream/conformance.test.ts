@@ -4,9 +4,10 @@ import { streams } from '../../config/streams.ts'
 import { type OperationName, operations } from '../../src/contract/operations.ts'
 import { Rejected } from '../../src/errors.ts'
 import { createLog } from '../../src/log.ts'
+import { cutBatches } from '../../src/parcel.ts'
 import { faultNames } from '../../src/service/sandbox/faults/catalogue.ts'
 import { type Sandbox, startSandbox } from '../../src/service/sandbox/sandbox.ts'
-import { cutBatches, faultsByIndex } from '../../src/upstream/batches.ts'
+import { faultsByIndex } from '../../src/upstream/batches.ts'
 import type { Upstream } from '../../src/upstream/client.ts'
 import { openTransport } from '../../src/upstream/transport.ts'
 import { DAY, windowOf } from '../../src/window.ts'
@@ -152,7 +153,7 @@ test('batches cut here are taken there, to the last log', async ({ derived }) =>
     log({ additionalProperties: { note: 'x'.repeat(10 * index) } }),
   )
 
-  const batches = cutBatches(logs)
+  const batches = cutBatches(logs.map((one) => Buffer.byteLength(JSON.stringify(one))))
   const answers = await Promise.all(
     batches.map(({ from, to }) => upstream.api.uploadLogs(runner, logs.slice(from, to), nightly)),
   )

@@ -4,7 +4,7 @@ import { streams } from '../../config/streams.ts'
 import { quickChecks } from '../../src/contract/quick-check.ts'
 import { Rejected } from '../../src/errors.ts'
 import type { PulledStream } from '../../src/stream.ts'
-import { cutBatches, faultsByIndex, textOf } from '../../src/upstream/batches.ts'
+import { faultsByIndex } from '../../src/upstream/batches.ts'
 import { eachPage } from '../../src/upstream/pages.ts'
 import { Gathering } from '../../src/upstream/reading.ts'
 import { ListScanner } from '../../src/upstream/records.ts'
@@ -203,52 +203,15 @@ describe('scrubbing', () => {
   })
 })
 
-describe('batches', () => {
-  test('hold every item once, in order, within 90 items and 150 KB', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(20_000), { maxLength: 400 }), (sizes) => {
-        const items = sizes.map((size) => ({ note: 'é'.repeat(size) }))
-        const batches = cutBatches(items)
+test('faults are found under whatever form the path has', () => {
+  const details = ['[3].unit', '3.value', '$[4]', 'unit', '', '[12][0].x'].map((path) => ({ path, reasons: ['bad'] }))
+  const faults = faultsByIndex(new Rejected('x', { status: 400, details }))
 
-        expect(batches.flatMap(({ from, to }) => items.slice(from, to))).toEqual(items)
-        for (const { from, to } of batches) {
-          expect(to - from).toBeLessThanOrEqual(90)
-          const bytes = Buffer.byteLength(`[${items.slice(from, to).map(textOf).join(',')}]`)
-          expect(bytes).toBeLessThanOrEqual(150_000)
-        }
-      }),
-      { numRuns: 50 },
-    )
-  })
-
-  test('are as full as may be: 90 small items fill one', () => {
-    const items = Array.from({ length: 181 }, () => ({}))
-    expect(cutBatches(items)).toEqual([
-      { from: 0, to: 90 },
-      { from: 90, to: 180 },
-      { from: 180, to: 181 },
-    ])
-  })
-
-  test('an item too large for any batch goes alone', () => {
-    const [small, large] = [{ a: 1 }, { note: 'x'.repeat(200_000) }]
-    expect(cutBatches([small, large, small])).toEqual([
-      { from: 0, to: 1 },
-      { from: 1, to: 2 },
-      { from: 2, to: 3 },
-    ])
-  })
-
-  test('faults are found under whatever form the path has', () => {
-    const details = ['[3].unit', '3.value', '$[4]', 'unit', '', '[12][0].x'].map((path) => ({ path, reasons: ['bad'] }))
-    const faults = faultsByIndex(new Rejected('x', { status: 400, details }))
-
-    expect([...faults]).toEqual([
-      [3, ['unit: bad', 'value: bad']],
-      [4, ['bad']],
-      [12, ['[0].x: bad']],
-    ])
-  })
+  expect([...faults]).toEqual([
+    [3, ['unit: bad', 'value: bad']],
+    [4, ['bad']],
+    [12, ['[0].x: bad']],
+  ])
 })
 
 describe('pages of a search', () => {

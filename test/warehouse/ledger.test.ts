@@ -83,7 +83,8 @@ test('whoever is done is due after the next nightly, or when something of theirs
   await outbox.add([item])
   await finish()
   expect(await dueInMinutes(warehouse, ada)).toBe(5)
-  await outbox.sent(ada, 'data-logs', await outbox.waiting(ada, 'data-logs', 1))
+  const { parcels } = await outbox.waiting(ada, 'data-logs')
+  await outbox.sent({ profileId: ada, stream: 'data-logs', parcels })
   await finish()
   expect(await dueInMinutes(warehouse, ada)).toBe(60)
 

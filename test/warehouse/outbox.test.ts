@@ -1,8 +1,10 @@
 import { expect } from 'vitest'
-import type { OutboxItem } from '../../src/warehouse/outbox.ts'
+import { type Parcel, piecesOf } from '../../src/parcel.ts'
+import type { OutboxItem, PushedStream } from '../../src/warehouse/outbox.ts'
+import { openQuarantine } from '../../src/warehouse/quarantine.ts'
 import { DAY, HOUR } from '../../src/window.ts'
 import { streamOf } from '../support/streams.ts'
-import { march, marchMs, reading, score, test } from '../support/warehouse.ts'
+import { march, marchMs, reading, score, test, type Warehouse } from '../support/warehouse.ts'
 
 const log = (profileId: string, key: string, day: number, more: object = {}): OutboxItem => ({
   profileId,
@@ -21,7 +23,18 @@ const demographics = (profileId: string, body: object, mode: 'patch' | 'put' = '
   startAtMs: 0,
   endAtMs: 0,
 })
-const states = 'select item_key, state, revision, body from vitalsync.outbox order by item_key'
+
+type Place = { warehouse: Warehouse; profileId: string; stream?: PushedStream }
+
+async function waitingOf({ warehouse, profileId, stream = 'data-logs' }: Place): Promise<Parcel[]> {
+  return (await warehouse.outbox.waiting(profileId, stream)).parcels
+}
+async function textsOf(place: Place): Promise<string[]> {
+  return (await waitingOf(place)).flatMap(piecesOf).map(({ body }) => body)
+}
+async function sendAll({ warehouse, profileId, stream = 'data-logs' }: Place): Promise<void> {
+  await warehouse.outbox.sent({ profileId, stream, parcels: await waitingOf({ warehouse, profileId, stream }) })
+}
 
 test('what waits comes oldest end first, and what comes again in the same form changes nothing', async ({
   warehouse,
@@ -32,24 +45,39 @@ test('what waits comes oldest end first, and what comes again in the same form c
 
   expect(await outbox.add(items)).toEqual({ accepted: 3, duplicate: 0 })
   expect(await outbox.add(items.slice(1))).toEqual({ accepted: 0, duplicate: 2 })
+  expect(await outbox.add([log(ada, 'earliest', 1)])).toEqual({ accepted: 1, duplicate: 0 })
 
-  const waiting = await outbox.waiting(ada, 'data-logs', 2)
-  expect(waiting.map(({ body }) => JSON.parse(body).id)).toEqual(['early', 'middle'])
+  const texts = await textsOf({ warehouse, profileId: ada })
+  expect(texts.map((text) => JSON.parse(text).id)).toEqual(['earliest', 'early', 'middle', 'late'])
 })
 
 test('an item that was replaced while its former text was on its way still waits', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.people('ada')
-  const { outbox, rows } = warehouse
+  const { outbox } = warehouse
   await outbox.add([log(ada, 'a', 2), log(ada, 'b', 2)])
-  const sending = await outbox.waiting(ada, 'data-logs', 10)
+  const sending = await waitingOf({ warehouse, profileId: ada })
 
   await outbox.add([log(ada, 'a', 2, { value: 7 })])
-  await outbox.sent(ada, 'data-logs', sending)
+  await outbox.sent({ profileId: ada, stream: 'data-logs', parcels: sending })
 
-  expect(await rows(states)).toEqual([
-    { item_key: 'a', state: 'waiting', revision: 2, body: log(ada, 'a', 2, { value: 7 }).body },
-    { item_key: 'b', state: 'sent', revision: 1, body: null },
-  ])
+  expect(await textsOf({ warehouse, profileId: ada })).toEqual([log(ada, 'a', 2, { value: 7 }).body])
+})
+
+test('of an item that is replaced before it was sent only the newer form waits, wherever its end lies', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.people('ada')
+  const { outbox, rows } = warehouse
+  await outbox.add([log(ada, 'a', 9), log(ada, 'b', 10), log(ada, 'c', 11)])
+
+  await outbox.add([log(ada, 'a', 2, { value: 7 })])
+  await outbox.add([log(ada, 'c', 3, { value: 8 }), log(ada, 'b', 10)])
+
+  const waiting = [log(ada, 'a', 2, { value: 7 }), log(ada, 'c', 3, { value: 8 }), log(ada, 'b', 10)]
+  expect(await textsOf({ warehouse, profileId: ada })).toEqual(waiting.map(({ body }) => body))
+  expect(await rows('select sum(waiting)::int as n from vitalsync.parcels')).toEqual([{ n: 3 }])
+  await outbox.add([log(ada, 'b', 1, { value: 9 })])
+  expect(await rows('select waiting from vitalsync.parcels')).toEqual([{ waiting: 1 }, { waiting: 1 }, { waiting: 1 }])
 })
 
 test('what was sent is remembered: the same again is a duplicate, another text is sent again', async ({
@@ -58,11 +86,49 @@ test('what was sent is remembered: the same again is a duplicate, another text i
   const [ada = ''] = await warehouse.people('ada')
   const { outbox } = warehouse
   await outbox.add([log(ada, 'a', 2)])
-  await outbox.sent(ada, 'data-logs', await outbox.waiting(ada, 'data-logs', 10))
+  await sendAll({ warehouse, profileId: ada })
 
   expect(await outbox.add([log(ada, 'a', 2)])).toEqual({ accepted: 0, duplicate: 1 })
+  expect(await textsOf({ warehouse, profileId: ada })).toEqual([])
   expect(await outbox.add([log(ada, 'a', 2, { value: 7 })])).toEqual({ accepted: 1, duplicate: 0 })
-  expect(await outbox.waiting(ada, 'data-logs', 10)).toHaveLength(1)
+  expect(await textsOf({ warehouse, profileId: ada })).toHaveLength(1)
+})
+
+test('two imports of the same at once take it in once', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.people('ada')
+  const items = Array.from({ length: 200 }, (_, index) => log(ada, `log-${index}`, 1 + (index % 20)))
+
+  const counts = await Promise.all(Array.from({ length: 4 }, () => warehouse.outbox.add(items)))
+
+  expect(counts.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(200)
+  expect(new Set(await textsOf({ warehouse, profileId: ada })).size).toBe(200)
+  expect(await warehouse.rows('select sum(waiting)::int as n from vitalsync.parcels')).toEqual([{ n: 200 }])
+})
+
+test('partial demographics that wait say together what they say one after the other', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.people('ada')
+  const { outbox } = warehouse
+  const place = { warehouse, profileId: ada, stream: 'demographics' } as const
+
+  const counts = [
+    await outbox.add([demographics(ada, { age: 40, gender: 'Female' })]),
+    await outbox.add([demographics(ada, { country: 'NZ' }), demographics(ada, { age: 41 })]),
+    await outbox.add([demographics(ada, { age: 41 })]),
+  ]
+  expect(counts.map(({ accepted }) => accepted)).toEqual([1, 2, 0])
+  const together = await waitingOf(place)
+  expect(together.map(({ body, mode }) => [JSON.parse(body), mode])).toEqual([
+    [{ age: 41, gender: 'Female', country: 'NZ' }, 'patch'],
+  ])
+
+  await outbox.add([demographics(ada, { age: 50 }, 'put')])
+  await outbox.add([demographics(ada, { locale: 'Urban', age: null })])
+  const replacing = await waitingOf(place)
+  expect(replacing.map(({ body, mode }) => [JSON.parse(body), mode])).toEqual([[{ age: null, locale: 'Urban' }, 'put']])
+
+  await sendAll(place)
+  await outbox.add([demographics(ada, { education: 'x' })])
+  expect(await textsOf(place)).toEqual(['{"education":"x"}'])
 })
 
 test('the push checkpoint never passes what still waits', async ({ warehouse }) => {
@@ -72,39 +138,89 @@ test('the push checkpoint never passes what still waits', async ({ warehouse }) 
     const [row] = await rows(`select checkpoint from warehouse.coverage where stream = 'data-logs'`)
     return row?.['checkpoint']
   }
-  await outbox.add([log(ada, 'a', 2), log(ada, 'b', 3), log(ada, 'c', 9)])
-  const [a, b, c] = await outbox.waiting(ada, 'data-logs', 10)
-  if (!a || !b || !c) throw new Error('three items wait')
+  const put = (...items: OutboxItem[]) =>
+    items.reduce((before, item) => before.then(async () => void (await outbox.add([item]))), Promise.resolve())
+  const send = (...parcels: Parcel[]) => outbox.sent({ profileId: ada, stream: 'data-logs', parcels })
+  await put(log(ada, 'a', 2), log(ada, 'b', 3), log(ada, 'c', 9))
+  const [a, b, c] = await waitingOf({ warehouse, profileId: ada })
+  if (!a || !b || !c) throw new Error('three parcels wait')
 
-  await outbox.sent(ada, 'data-logs', [a, c])
+  await send(a, c)
   expect(await checkpoint()).toEqual(new Date(marchMs(3) + HOUR))
-  await outbox.sent(ada, 'data-logs', [b])
+  await send(b)
   expect(await checkpoint()).toEqual(new Date(marchMs(9) + HOUR))
 
-  await outbox.add([log(ada, 'older', 1), log(ada, 'newer', 12)])
-  const [older, newer] = await outbox.waiting(ada, 'data-logs', 10)
-  if (!older || !newer) throw new Error('two items wait')
-  await outbox.sent(ada, 'data-logs', [newer])
+  await put(log(ada, 'older', 1), log(ada, 'newer', 12))
+  const [older, newer] = await waitingOf({ warehouse, profileId: ada })
+  if (!older || !newer) throw new Error('two parcels wait')
+  await send(newer)
   expect(await checkpoint()).toEqual(new Date(marchMs(1) + HOUR))
 })
 
-test('what upstream refuses is in quarantine with its reason, once', async ({ warehouse }) => {
+test('what upstream refuses is in quarantine with its reason, once, and waits again when it is replayed', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.people('ada')
+  const { outbox, rows, pool } = warehouse
+  await outbox.add([log(ada, 'a', 2), log(ada, 'b', 3), log(ada, 'c', 4)])
+  const parcels = await waitingOf({ warehouse, profileId: ada })
+  const bad = parcels.flatMap(piecesOf).filter(({ place }) => place < 2)
+  const refuse = () =>
+    outbox.refused(
+      { profileId: ada, stream: 'data-logs', parcels },
+      bad.map((piece) => ({ ...piece, reason: 'too heavy', path: '[0]' })),
+    )
+
+  await refuse()
+  await refuse()
+
+  expect(await textsOf({ warehouse, profileId: ada })).toEqual([log(ada, 'c', 4).body])
+  expect(await rows('select direction, reason, body, times from vitalsync.quarantine order by body')).toEqual(
+    ['a', 'b'].map((key, index) => ({
+      direction: 'push',
+      reason: 'too heavy',
+      body: log(ada, key, 2 + index).body,
+      times: 1,
+    })),
+  )
+  expect(await outbox.add([log(ada, 'a', 2)])).toEqual({ accepted: 0, duplicate: 1 })
+
+  // What came in anew is not overtaken by its former form.
+  await outbox.add([log(ada, 'b', 3, { value: 7 })])
+  await openQuarantine({ pool, streams: [] }).replay({ direction: 'push' })
+  const texts = [log(ada, 'a', 2), log(ada, 'b', 3, { value: 7 }), log(ada, 'c', 4)].map(({ body }) => body)
+  expect((await textsOf({ warehouse, profileId: ada })).sort()).toEqual(texts.sort())
+  await outbox.add([log(ada, 'a', 2, { value: 8 })])
+  expect(await textsOf({ warehouse, profileId: ada })).toHaveLength(3)
+})
+
+test('a replay adds no second copy of what came in again by itself', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.people('ada')
+  const { outbox, pool } = warehouse
+  await outbox.add([log(ada, 'a', 2)])
+  const parcels = await waitingOf({ warehouse, profileId: ada })
+  const pieces = parcels.flatMap(piecesOf).map((piece) => ({ ...piece, reason: 'no', path: '' }))
+  await outbox.refused({ profileId: ada, stream: 'data-logs', parcels }, pieces)
+  await outbox.add([log(ada, 'a', 2, { value: 7 })])
+  await outbox.add([log(ada, 'a', 2)])
+
+  await openQuarantine({ pool, streams: [] }).replay({ direction: 'push' })
+
+  expect(await textsOf({ warehouse, profileId: ada })).toEqual([log(ada, 'a', 2).body])
+})
+
+test('what is refused after it was replaced is nobody’s loss', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.people('ada')
   const { outbox, rows } = warehouse
-  const same = { ...log(ada, 'b', 2), body: log(ada, 'a', 2).body }
-  await outbox.add([log(ada, 'a', 2), same])
-  const waiting = await outbox.waiting(ada, 'data-logs', 10)
+  await outbox.add([log(ada, 'a', 2), log(ada, 'b', 3)])
+  const parcels = await waitingOf({ warehouse, profileId: ada })
+  await outbox.add([log(ada, 'a', 2, { value: 7 })])
 
-  await outbox.refused(
-    ada,
-    'data-logs',
-    waiting.map((item) => ({ ...item, reason: 'too heavy', path: '[0]' })),
-  )
+  const pieces = parcels.flatMap(piecesOf).map((piece) => ({ ...piece, reason: 'no', path: '' }))
+  await outbox.refused({ profileId: ada, stream: 'data-logs', parcels }, pieces)
 
-  expect(await outbox.waiting(ada, 'data-logs', 10)).toEqual([])
-  expect(await rows('select direction, reason, body, times from vitalsync.quarantine')).toEqual([
-    { direction: 'push', reason: 'too heavy', body: same.body, times: 1 },
-  ])
+  expect(await rows('select body from vitalsync.quarantine')).toEqual([{ body: log(ada, 'b', 3).body }])
+  expect(await textsOf({ warehouse, profileId: ada })).toEqual([log(ada, 'a', 2, { value: 7 }).body])
 })
 
 test('what was pushed makes the windows it touches due again, in the streams it touches', async ({ warehouse }) => {
@@ -123,7 +239,7 @@ test('what was pushed makes the windows it touches due again, in the streams it 
   const pushed = { ...log(ada, 'a', 1), startAtMs: startedAtMs - 30 * DAY, endAtMs: startedAtMs - 30 * DAY + HOUR }
   await outbox.add([pushed])
 
-  await outbox.sent(ada, 'data-logs', await outbox.waiting(ada, 'data-logs', 10))
+  await sendAll({ warehouse, profileId: ada })
 
   expect(await due(ada, 'scores', Date.now())).toEqual([])
   const digested = Date.now() + HOUR + 1000
@@ -140,7 +256,7 @@ test('a reading planned before a push may store, but not cover', async ({ wareho
   const before = await ledger.plan({ profileId: ada, nowMs: Date.now(), streams: ['scores'] })
   const generation = before?.due[0]?.generation ?? -1
   await outbox.add([log(ada, 'a', 2)])
-  await outbox.sent(ada, 'data-logs', await outbox.waiting(ada, 'data-logs', 10))
+  await sendAll({ warehouse, profileId: ada })
 
   const records = [score({ scoreDateTime: march(2) })]
   await writer.store(reading({ profileId: ada, sentAtMs: startedAtMs, generation, records }))
@@ -157,7 +273,7 @@ test('a change of who the person is makes everything due, and nothing may be cov
   await writer.store(reading({ profileId: ada, sentAtMs: startedAtMs, records: [] }))
   await outbox.add([demographics(ada, { age: 40 })])
 
-  await outbox.sent(ada, 'demographics', await outbox.waiting(ada, 'demographics', 1))
+  await sendAll({ warehouse, profileId: ada, stream: 'demographics' })
   expect(await warehouse.covered(ada, 'scores')).toBe('{}')
 
   await writer.store(reading({ profileId: ada, sentAtMs: Date.now(), generation: 1, records: [] }))
@@ -174,8 +290,9 @@ test('what upstream has already is marked sent without touching anything', async
   await outbox.add([demographics(ada, { age: 40 })])
 
   expect(await outbox.lastDemographics(ada)).toEqual({ age: 40, gender: 'Female' })
-  await outbox.known(ada, 'demographics', await outbox.waiting(ada, 'demographics', 1))
+  const place = { warehouse, profileId: ada, stream: 'demographics' } as const
+  await outbox.known({ ...place, parcels: await waitingOf(place) })
 
-  expect(await outbox.waiting(ada, 'demographics', 1)).toEqual([])
+  expect(await waitingOf(place)).toEqual([])
   expect(await warehouse.covered(ada, 'scores')).toBe(covered)
 })

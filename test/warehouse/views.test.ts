@@ -49,7 +49,7 @@ test('the reader sees the views and nothing else', async ({ warehouse, warehouse
   await tx.query(`set role ${READER_ROLE}`)
   for (const view of Object.keys(face)) await tx.query(`select * from warehouse.${view}`)
   const denied = { code: '42501' }
-  for (const table of ['profiles', 'scores', 'tokens', 'outbox', 'secrets']) {
+  for (const table of ['profiles', 'scores', 'tokens', 'parcels', 'items', 'secrets']) {
     await expect(tx.query(`select * from vitalsync.${table}`)).rejects.toMatchObject(denied)
   }
   await expect(tx.query('create table warehouse.mine ()')).rejects.toMatchObject(denied)

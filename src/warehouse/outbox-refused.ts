@@ -1,0 +1,45 @@
+import { binaryColumn } from './binary-arrays.ts'
+import type { Push, RefusedPiece } from './outbox.ts'
+import { digestOfItem, takeOut } from './parcels.ts'
+import type { Tx } from './pool.ts'
+
+/**
+ * Moves refused items from their parcels to the quarantine. One that does not wait in its parcel any more was replaced
+ * while its former text was on its way: nobody needs that one, and the new one will be judged on its own.
+ */
+export async function setAside(tx: Tx, push: Push, pieces: readonly RefusedPiece[]): Promise<void> {
+  const { rows } = await tx.query<{ id: string; taken_out: number[] }>(
+    'select id, taken_out from vitalsync.parcels where id = any($1::int8[]) order by id for update',
+    [push.parcels.map(({ id }) => id)],
+  )
+  const held = new Map(rows.map((row) => [row.id, row.taken_out]))
+  const refused = push.parcels.flatMap((parcel) =>
+    pieces
+      .filter(({ parcelId, place }) => parcelId === parcel.id && held.get(parcelId)?.includes(place) === false)
+      .map((piece) => ({ ...piece, parcel })),
+  )
+  if (refused.length === 0) return
+  await tx.query(
+    `insert into vitalsync.quarantine
+       (profile_id, stream, direction, digest, path, reason, body, mode, start_at, end_at, first_seen_at, last_seen_at)
+     select distinct on (digest) $1::int8, $2, 'push', digest, path, reason, body, mode,
+       to_timestamp(start_ms / 1000), to_timestamp(end_ms / 1000), clock_timestamp(), clock_timestamp()
+     from unnest($3::bytea[], $4::text[], $5::text[], $6::text[], $7::text[], $8::float8[], $9::float8[])
+       as i(digest, path, reason, body, mode, start_ms, end_ms)
+     on conflict (profile_id, stream, direction, digest) do update set times = quarantine.times + 1,
+       last_seen_at = excluded.last_seen_at, reason = excluded.reason, mode = excluded.mode,
+       start_at = excluded.start_at, end_at = excluded.end_at`,
+    [
+      push.profileId,
+      push.stream,
+      binaryColumn('bytea', refused, ({ body, parcel }) => digestOfItem(body, parcel.mode)),
+      refused.map(({ path }) => path),
+      refused.map(({ reason }) => reason),
+      refused.map(({ body }) => body),
+      refused.map(({ parcel }) => parcel.mode),
+      refused.map(({ parcel }) => parcel.startAtMs),
+      refused.map(({ parcel }) => parcel.endAtMs),
+    ],
+  )
+  await takeOut(tx, refused)
+}
