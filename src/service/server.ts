@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { Socket } from 'node:net'
 import compress from '@fastify/compress'
 import rateLimit from '@fastify/rate-limit'
 import fastify, { type FastifyRequest } from 'fastify'
@@ -193,7 +194,8 @@ function createApp(room: Room, limits: Limits): App {
   })
   app.addHook('onSend', async (request) => {
     // Until the answer has gone out; Node then puts the time of a kept-alive connection in its place.
-    request.raw.socket.setTimeout(limits.answerTimeoutMs)
+    const { socket } = request.raw
+    if (socket instanceof Socket) socket.setTimeout(limits.answerTimeoutMs) // an injected request has none
   })
   return app
 }
