@@ -2,7 +2,8 @@ import { expect, vi } from 'vitest'
 import type { DataLogInput } from '../../src/contract/data-log.ts'
 import { namedUuid } from '../../src/named-uuid.ts'
 import { runRound } from '../../src/service/recompute/round.ts'
-import { noteFailure } from '../../src/service/store/recompute.ts'
+import { withTransaction } from '../../src/service/store/pool.ts'
+import { dueProfiles, eatMarks, noteFailure, readMarks } from '../../src/service/store/recompute.ts'
 import { daysFrom } from '../derive/logs.ts'
 import { test } from '../support/fixtures.ts'
 import { createProfile, quiet, upload, type World, withRecompute } from './profiles.ts'
@@ -118,5 +119,37 @@ test('who was put off takes nobody’s place', async ({ serviceUrl }) => {
     expect(await served(world)).toEqual(sound)
     world.clock.now += 2500
     expect(await served(world)).toEqual(broken)
+  })
+})
+
+test('what a mark costs does not grow with the marks of others, however little Postgres knows of them', async ({
+  serviceUrl,
+}) => {
+  await withRecompute(serviceUrl, at, async ({ pool }) => {
+    const profileId = await createProfile(pool)
+    await pool.query(
+      `insert into service.profiles (profile_id, account_id, external_id, created_at)
+       select gen_random_uuid(), account_id, 'other ' || n, now() from service.accounts, generate_series(1, 500) n`,
+    )
+    const mark = () =>
+      pool.query(
+        `insert into service.dirty_days (profile_id, local_day, marked_at)
+         select profile_id, date '2026-01-01' + n, now() from service.profiles, generate_series(1, 120) n`,
+      )
+    await mark()
+    await pool.query('delete from service.dirty_days')
+    // A queue is looked at when it is empty: from here on Postgres believes that it always is.
+    await pool.query('vacuum (analyze, truncate false) service.dirty_days')
+    await pool.query('alter table service.dirty_days set (autovacuum_enabled = off)')
+    await mark()
+
+    await withTransaction(pool, async (tx) => {
+      await tx.query("set local statement_timeout = '1s'")
+      const marks = await readMarks(tx, profileId, 120)
+      expect(marks).toHaveLength(120)
+      await eatMarks(tx, profileId, marks)
+      expect(await readMarks(tx, profileId, 120)).toHaveLength(0)
+      expect(await dueProfiles(tx, { now: new Date(), countMax: 4 })).not.toHaveLength(0)
+    })
   })
 })

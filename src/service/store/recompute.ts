@@ -123,16 +123,16 @@ export async function markEveryDay(tx: Queryable, profileId: string, now: Date):
 
 /**
  * Takes away exactly the marks that were seen. A mark that an upload is renewing at this moment is skipped, not waited
- * for: it will be another mark, and waiting in an order of our own could deadlock with the upload.
+ * for: it will be another mark, and waiting in an order of our own could deadlock with the upload. By ctid, because a
+ * join of the table with itself walks through all of it where Postgres believes that it is as short as it was.
  */
 export async function eatMarks(tx: Queryable, profileId: string, marks: readonly MarkedDay[]): Promise<void> {
   await tx.query({
     name: 'eat-marks',
-    text: `delete from service.dirty_days d using (
-             select profile_id, local_day, mark from service.dirty_days
+    text: `delete from service.dirty_days where ctid = any(array(
+             select ctid from service.dirty_days
              where profile_id = $1 and (local_day, mark) in (select * from unnest($2::date[], $3::bigint[]))
-             for update skip locked) eaten
-           where d.profile_id = eaten.profile_id and d.local_day = eaten.local_day and d.mark = eaten.mark`,
+             for update skip locked))`,
     values: [profileId, marks.map(({ localDay }) => localDay), marks.map(({ mark }) => mark)],
   })
 }
