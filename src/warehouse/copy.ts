@@ -1,10 +1,11 @@
+import type { Socket } from 'node:net'
 import type { Submittable } from 'pg'
 import type { Tx } from './pool.ts'
 
 /** What of the driver's connection COPY needs. The driver speaks this part of the protocol, but gives it no name. */
 type CopyConnection = {
+  readonly stream: Socket
   query(text: string): void
-  sendCopyFromChunk(chunk: Buffer): void
   endCopyFrom(): void
 }
 
@@ -17,8 +18,12 @@ export function copyFrom(tx: Tx, statement: string, data: Buffer): Promise<void>
     const copy = {
       submit: (connection: CopyConnection) => connection.query(statement),
       handleCopyInResponse(connection: CopyConnection) {
-        connection.sendCopyFromChunk(data)
+        // The driver's own way copies the data once more into a buffer of its own.
+        connection.stream.cork()
+        connection.stream.write(headOf(data))
+        connection.stream.write(data)
         connection.endCopyFrom()
+        connection.stream.uncork()
       },
       handleCommandComplete: () => undefined,
       handleError: reject,
@@ -26,4 +31,11 @@ export function copyFrom(tx: Tx, statement: string, data: Buffer): Promise<void>
     }
     tx.query(copy as unknown as Submittable) // its types know of `submit` alone
   })
+}
+
+/** What goes before the data of a CopyData message: its letter, and its length with those four bytes. */
+function headOf(data: Buffer): Buffer {
+  const head = Buffer.from('d\0\0\0\0', 'latin1')
+  head.writeUInt32BE(data.length + 4, 1)
+  return head
 }
