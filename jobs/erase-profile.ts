@@ -7,10 +7,10 @@ import { MINUTE } from '../src/window.ts'
  * Removes a person: upstream first, then here, down to a salted hash that keeps jobs in flight and later imports from
  * bringing them back.
  *
- * Upstream goes first because only we still know the name to ask for. Dying in between, the job runs again: upstream
- * does not mind being asked twice. The ledger's row is what every reading needs to be stored, so one that is under way
- * finds nothing to belong to. A registration that is under way is waited for: its worker may be dead, and then nobody
- * would undo it.
+ * They are called gone at once, so that nobody begins a registration any more; one that is under way is waited for, because
+ * its worker may be dead, and then nobody would undo it. Upstream goes next because only we still know the name to ask for.
+ * Dying in between, the job runs again: upstream does not mind being asked twice. The ledger's row is what every reading
+ * needs to be stored, so one that is under way finds nothing to belong to.
  */
 export const eraseProfile = defineJob({
   name: 'erase-profile',
@@ -21,6 +21,7 @@ export const eraseProfile = defineJob({
   async run({ profileId }, context) {
     const plan = await context.ledger.plan({ profileId, nowMs: context.now(), streams: [] })
     if (!plan) return nothing
+    await context.profiles.setState(profileId, 'gone')
     const waitMs = await context.profiles.registeringMs(profileId)
     if (waitMs > 0) throw new RetryLater('erase profile: a registration of this person is under way', { waitMs })
     await context.upstream.deleteProfiles([plan.profile.externalId], { lane: context.lane, signal: context.signal })

@@ -24,7 +24,7 @@ export const registerProfile = defineJob({
     const { profile } = plan
     const options = { lane: context.lane, signal: context.signal }
 
-    await context.profiles.registering(profileId, UNDER_WAY_MAX_MS)
+    if (!(await context.profiles.registering(profileId, UNDER_WAY_MAX_MS))) return nothing
     await context.upstream.register(profile, options).catch(async (error: unknown) => {
       // Registered, but its token finds nobody here to belong to.
       if (error instanceof NotThere && error.removed) return
@@ -33,7 +33,10 @@ export const registerProfile = defineJob({
       await context.upstream.profile(profile.externalId, options)
     })
     const isOurs = await context.profiles.setState(profileId, 'active')
-    if (!isOurs) await context.upstream.deleteProfiles([profile.externalId], options)
+    if (!isOurs) {
+      await context.upstream.deleteProfiles([profile.externalId], options)
+      await context.profiles.registering(profileId, 0)
+    }
     return { ...nothing, requests: 1 }
   },
 })

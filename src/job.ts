@@ -7,13 +7,13 @@ import type { Outbox } from './warehouse/outbox.ts'
 import type { Profiles } from './warehouse/profiles.ts'
 import type { Writer } from './warehouse/writer.ts'
 
-/** What a job is given. Nothing in a job reaches for a clock, a socket, a timer or chance by itself. */
+/** All that a job is given, and all it may do. Nothing in a job reaches for a clock, a socket, a timer or chance itself. */
 export type JobContext = {
-  readonly upstream: Upstream
-  readonly ledger: Ledger
+  readonly upstream: Omit<Upstream, 'api' | 'close'>
+  readonly ledger: Pick<Ledger, 'plan' | 'refuse'>
   readonly outbox: Outbox
-  readonly profiles: Profiles
-  readonly writer: Writer
+  readonly profiles: Pick<Profiles, 'add' | 'registering' | 'registeringMs' | 'setState' | 'erase'>
+  readonly writer: Pick<Writer, 'store'>
   /** Takes everything about a person out of the queue, but what is being worked on. */
   forgetJobs(profileId: string): Promise<number>
   /** Milliseconds since 1970 by the database's clock, which orders readings. */

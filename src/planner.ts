@@ -68,7 +68,7 @@ export type Verdict =
   | { readonly kind: 'too-old' }
   | {
       readonly kind: 'admitted'
-      /** Newer readings of the same time or its edges: what they held is theirs, not ours. See `isTheirs`. */
+      /** Newer readings, of any window: a record may reach across several. What they held is theirs. See `isTheirs`. */
       readonly newer: readonly RecentReading[]
       /** Nothing where a newer reading overlaps: then this one cannot speak for its whole window. */
       readonly covers: readonly Span[]
@@ -105,12 +105,11 @@ export function judge(arrival: Arrival, ledger: LedgerState, nowMs: number): Ver
   const { whole, sentAtMs, crossing, reachesBack } = arrival
   if (sentAtMs < nowMs - READING_AGE_MAX_MS) return { kind: 'too-old' }
   const { from, to } = arrival.span
-  const newer = ledger.recent.filter(
-    (read) => read.sentAtMs > sentAtMs && (whole || (read.from <= to && from <= read.to)),
-  )
+  const newer = ledger.recent.filter((read) => read.sentAtMs > sentAtMs)
   const overtaken = newer.some((read) => whole || (read.from < to && from < read.to))
+  const touches = (read: RecentReading) => read.from <= to && from <= read.to
   const saysNoMore = (read: RecentReading) =>
-    read.sentAtMs <= sentAtMs && (whole || (read.from >= from && read.to <= to && newer.length === 0))
+    read.sentAtMs <= sentAtMs && (whole || (read.from >= from && read.to <= to && !newer.some(touches)))
   const kept = ledger.recent.filter((read) => read.sentAtMs >= nowMs - READING_AGE_MAX_MS && !saysNoMore(read))
   return {
     kind: 'admitted',

@@ -15,11 +15,14 @@ export type Profiles = {
   /** Everybody, or those named, in pages by id. */
   page(afterId: string, limit: number, named?: readonly string[]): Promise<ProfilePage>
   find(externalId: string): Promise<{ profileId: string } | undefined>
-  /** Notes, before it is sent, that a registration may take effect upstream for so long. Known to have ended by `setState`. */
-  registering(profileId: string, forMs: number): Promise<void>
+  /**
+   * Notes, before it is sent, that a registration may take effect upstream for so long; 0: that it has ended, as
+   * `setState` to active says too. False when the profile is not ours any more, or gone: then there must be none.
+   */
+  registering(profileId: string, forMs: number): Promise<boolean>
   /** For how long a registration may still take effect, if its worker died. */
   registeringMs(profileId: string): Promise<number>
-  /** False when the profile is not ours any more. */
+  /** Who is gone stays gone. False when the profile is not ours any more, or gone. */
   setState(profileId: string, state: 'active' | 'gone'): Promise<boolean>
   isErased(externalId: string): Promise<boolean>
   /** Removes every trace of a person but a salted hash, in one transaction. Says what was removed, table by table. */
@@ -47,10 +50,12 @@ export function openProfiles(options: { pool: Pool; streams: readonly PulledStre
       return rows[0] && { profileId: rows[0].id as string }
     },
     async registering(profileId, forMs) {
-      await pool.query(
-        `update vitalsync.profiles set registering_until = clock_timestamp() + $2 * interval '1 millisecond' where id = $1`,
+      const { rowCount } = await pool.query(
+        `update vitalsync.profiles set registering_until = clock_timestamp() + $2 * interval '1 millisecond'
+         where id = $1 and (state <> 'gone' or $2 = 0)`,
         [profileId, forMs],
       )
+      return rowCount === 1
     },
     async registeringMs(profileId) {
       const { rows } = await pool.query(
@@ -62,7 +67,8 @@ export function openProfiles(options: { pool: Pool; streams: readonly PulledStre
     },
     async setState(profileId, state) {
       const { rowCount } = await pool.query(
-        'update vitalsync.profiles set state = $2, registering_until = null where id = $1',
+        `update vitalsync.profiles set state = $2, registering_until = case when $2 = 'gone' then registering_until end
+         where id = $1 and (state <> 'gone' or $2 = 'gone')`,
         [profileId, state],
       )
       return rowCount === 1

@@ -1,27 +1,22 @@
 import { expect, test } from 'vitest'
 import { createWorld } from './world.ts'
 
-const worlds = 4000
-const steps = 60
+/** One world each. Another start or number, for a long look: SIMULATION_SEED=90001 SIMULATION_WORLDS=20000. */
+const firstSeed = Number(process.env['SIMULATION_SEED'] ?? 1)
+const worlds = Number(process.env['SIMULATION_WORLDS'] ?? 1000)
+const steps = 120
 
-test('nothing is ever called covered that differs from what upstream holds, whatever comes in which order', () => {
-  for (let seed = 1; seed <= worlds; seed += 1) {
+test('no promise is broken at any moment, in whatever order all things come, and all is well when all is quiet', async () => {
+  for (let seed = firstSeed; seed < firstSeed + worlds; seed += 1) {
     const world = createWorld(seed)
     const story: string[] = []
+    const told = (when: string) => `${when}, seed ${seed}, upstream tells by ${world.manner}:\n${story.join('\n')}`
     for (let step = 0; step < steps; step += 1) {
-      story.push(world.step())
+      story.push(await world.step())
       const lies = world.lies()
-      if (lies.length > 0) expect(lies, `seed ${seed}: ${story.join(', ')}`).toEqual([])
+      if (lies.length > 0) expect(lies, told('at work')).toEqual([])
     }
-  }
-})
-
-test('once all is quiet everything is covered, and everything is there', () => {
-  for (let seed = 1; seed <= worlds / 4; seed += 1) {
-    const world = createWorld(seed)
-    for (let step = 0; step < steps; step += 1) world.step()
-    const lies = world.rest()
-    if (lies.length > 0) expect(lies, `seed ${seed}`).toEqual([])
-    expect(world.isWhole(), `seed ${seed}`).toBe(true)
+    const left = await world.rest()
+    if (left.length > 0) expect(left, told('at rest')).toEqual([])
   }
 })

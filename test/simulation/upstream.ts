@@ -1,0 +1,187 @@
+import type { Span } from '../../src/coverage.ts'
+import { NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
+import type { JobContext } from '../../src/job.ts'
+import { isInside } from '../../src/planner.ts'
+import type { Items } from '../../src/upstream/client.ts'
+import type { Ask, Chance } from './stage.ts'
+
+/** Small numbers, so that everything meets everything: a day is some 10, the past is 60 long. */
+export const BEGIN = 1000
+export const HISTORY = 60
+export const SETTLE = 12
+/** How long a request may be under way after its worker died. */
+export const UNDER_WAY_MAX = 20
+/** How far a worker's clock may be ahead of the database's. */
+export const SKEW = 3
+const NAMES = 8
+/** What a log that upstream refuses is about. */
+export const BAD = -1
+/** Few, so that what changes often changes back. */
+export const VALUES = 3
+/** A record as long as life. Every answer of an upstream that tells what touches a window holds it. */
+export const LIFELONG = 0
+
+export type Truth = Span & { readonly name: number; value: number | undefined; everLost: boolean }
+/** What a log makes upstream derive, some time after it was taken. */
+export type Change = { readonly item: string; readonly name: number; readonly value: number; at: number; done: boolean }
+
+export type There = {
+  state: 'unknown' | 'known' | 'removed'
+  registeredBy: number | undefined
+  readonly truth: Map<number, Truth>
+  readonly changes: Map<string, Change>
+}
+
+/** How upstream chooses what belongs to a window. */
+export const manners = ['touching', 'touching, one or other end exclusive', 'beginning'] as const
+export type Manner = (typeof manners)[number]
+
+export type SimulatedUpstream = ReturnType<typeof createUpstream>
+
+type Circumstances = { chance: Chance; now: () => number; manner: Manner; digestMs: number }
+
+/** A Profile Service that fails at random, loses answers, and changes what has not settled. */
+export function createUpstream({ chance, now, manner, digestMs }: Circumstances) {
+  const people = new Map<string, There>()
+  let calm = false
+
+  function add(externalId: string, state: There['state']): void {
+    const truth = new Map<number, Truth>()
+    for (let name = 1; name <= NAMES; name += 1) {
+      const from = BEGIN - HISTORY + chance(HISTORY + 10)
+      truth.set(name, {
+        name,
+        from,
+        to: from + (chance(2) === 0 ? chance(15) : 0),
+        value: chance(VALUES),
+        everLost: false,
+      })
+    }
+    if (manner !== 'beginning') truth.set(LIFELONG, { name: LIFELONG, from: 0, to: 1e9, value: 1, everLost: false })
+    people.set(externalId, { state, registeredBy: undefined, truth, changes: new Map() })
+  }
+
+  const thereOf = (externalId: string): There => {
+    const there = people.get(externalId)
+    if (!there) throw new Error('nobody ever had this name')
+    derive(there)
+    const removed = there.state === 'removed' && chance(2) === 0
+    if (there.state !== 'known') throw new NotThere('not known upstream', { removed })
+    return there
+  }
+
+  function derive(there: There): void {
+    for (const change of there.changes.values()) {
+      const one = there.truth.get(change.name)
+      if (!one || change.done || change.at > now()) continue
+      one.value = change.value
+      change.done = true
+    }
+  }
+
+  function tell(there: There, window: Span): Truth[] {
+    return [...there.truth.values()].filter((one) => {
+      if (one.value === undefined || one.from > window.to || one.to < window.from) return false
+      const within = isInside(one, window) && one.to < window.to
+      if (manner === 'beginning') return one.from >= window.from && (one.from < window.to || chance(2) === 0)
+      return within || manner === 'touching' || (one.from < window.to && one.to > window.from) || chance(2) === 0
+    })
+  }
+
+  /** Before anything was done, and after it was. */
+  const stumble = () => {
+    const dice = calm ? 99 : chance(40)
+    if (dice === 0) throw new RetryLater('busy', { waitMs: 1 })
+    if (dice === 1) throw new Unanswered('lost on its way there')
+  }
+  const lose = () => {
+    if (!calm && chance(20) === 0) throw new Unanswered('lost on its way back')
+  }
+
+  function take(there: There, items: Items): void {
+    const logs = JSON.parse(`[${'joined' in items ? items.joined : items.join(',')}]`)
+    const bad = logs.findIndex(({ name }: { name: number }) => name === BAD)
+    if (bad >= 0) {
+      const details = chance(2) === 0 ? [{ path: `[${bad}]`, reasons: ['no such record'] }] : []
+      throw new Rejected('a log is bad', { status: 400, details })
+    }
+    for (const { id, name, value } of logs) {
+      // The same log again changes nothing.
+      const at = now() + chance(Math.max(1, digestMs - SKEW))
+      if (!there.changes.has(id)) there.changes.set(id, { item: id, name, value, at, done: false })
+    }
+  }
+
+  const unheardOf = async (): Promise<never> => {
+    throw new Error('this world has no such operation')
+  }
+
+  type Asker = { ask: Ask; worker: number; clock: () => number }
+
+  function verbs({ ask, worker, clock }: Asker): JobContext['upstream'] {
+    const write = <T>(name: string, effect: () => T) =>
+      ask(name, () => {
+        stumble()
+        const value = effect()
+        lose()
+        return value
+      })
+    return {
+      read(_stream, { externalId, window }) {
+        const sentAt = new Date(clock())
+        return ask('read', () => {
+          stumble()
+          const there = thereOf(externalId)
+          if (!calm && chance(30) === 0) throw new Rejected('no such window', { status: 400 })
+          const span = { from: Date.parse(window?.startAt ?? ''), to: Date.parse(window?.endAt ?? '') }
+          const records = tell(there, span).map((one) => ({ raw: JSON.stringify(one), fields: { ...one } }))
+          return { records, odd: [], sentAt, serverDate: new Date(now() - chance(3)) }
+        })
+      },
+      pushLogs: ({ externalId }, items) => write('push', () => take(thereOf(externalId), items)),
+      register({ externalId }) {
+        const askedAt = now()
+        return write('register', () => {
+          if (now() - askedAt > UNDER_WAY_MAX / 2) throw new Unanswered('given up on its way')
+          const there = people.get(externalId)
+          if (!there || there.state === 'known') throw new Rejected('registered already', { status: 400 })
+          there.state = 'known'
+          there.registeredBy = worker
+        })
+      },
+      profile: (externalId) => write('ask for profile', () => ({ externalId, state: thereOf(externalId).state })),
+      deleteProfiles: (externalIds) =>
+        write('delete', () => {
+          for (const there of externalIds.map((externalId) => people.get(externalId))) {
+            if (there?.state === 'known') there.state = 'removed'
+          }
+        }),
+      forget: () => ask('forget', () => undefined),
+      pushTags: unheardOf,
+      patchDemographics: unheardOf,
+      putDemographics: unheardOf,
+      putDeviceInformation: unheardOf,
+      async *search() {
+        yield await unheardOf()
+      },
+    }
+  }
+
+  return {
+    people,
+    add,
+    verbs,
+    derive,
+    /** From now on nothing fails. */
+    calmDown: () => {
+      calm = true
+    },
+    /** Changes its mind about what has not settled: another value, gone, or back. */
+    revise(externalId: string): void {
+      const one = people.get(externalId)?.truth.get(1 + chance(NAMES))
+      if (!one || one.from > now() || one.to + SETTLE <= now()) return
+      one.value = chance(3) === 0 ? undefined : chance(VALUES)
+      if (one.value === undefined) one.everLost = true
+    },
+  }
+}
