@@ -28,7 +28,7 @@ let isUnread = false
 let unwritten: unknown
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE' || error.code === 'EIO') isUnread = true
-  else unwritten ??= error
+  else unwritten ??= Object.assign(error, { path: 'standard output' })
   stop.abort(error)
 })
 // Remarks that nobody hears hold nothing up.
@@ -50,14 +50,13 @@ const program = createProgram({
   },
 })
 
-try {
-  await program.parseAsync()
-  // What could not be written says so a moment later.
-  await setImmediate()
-  if (unwritten) throw unwritten
-} catch (error) {
-  process.exitCode = await told(unwritten ?? error)
-}
+const failure: unknown = await program.parseAsync().then(
+  () => undefined,
+  (error: unknown) => error,
+)
+// What could not be written says so a moment later.
+await setImmediate()
+if (unwritten ?? failure) process.exitCode = await told(unwritten ?? failure)
 if (isUnread) process.exitCode = exitCodes.done
 // What is still open by now is nobody's: a command has closed what it opened.
 process.exit()

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bar, cut, table } from '../../src/commands/terminal.ts'
-import { runProgram } from '../support/program.ts'
+import { runProgram, startCommand } from '../support/program.ts'
 import { commandsOf, tree } from './reference.ts'
 
 const timeout = 240_000
@@ -65,6 +65,18 @@ test('a pipe that is closed by its reader ends the command quietly', { timeout }
   const [code] = await once(child, 'close')
 
   expect([code, said]).toEqual([0, ''])
+})
+
+test('a disk that is full behind standard output is told, with code 1', { timeout }, async () => {
+  for (const words of ['completion bash', '--help']) {
+    const line = `"${process.execPath}" "${entry}" ${words} > /dev/full`
+    const { code, stderr } = await startCommand(line, { cwd: folder }).ended
+
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^vitalsync: write standard output: the disk is full\n {2}→ /),
+    ])
+  }
 })
 
 test('a line of progress never exceeds the terminal, however narrow', () => {

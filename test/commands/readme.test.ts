@@ -1,0 +1,162 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readRunning } from '../../src/engines/running.ts'
+import { noTerminal, runAtTerminal } from '../support/in-terminal.ts'
+import { type Ended, type Program, processesNaming, startCommand } from '../support/program.ts'
+import { openWorld, type World } from './world.ts'
+
+/**
+ * The operator's part of the README, walked: every command line and query in it is taken from the page and run. `npx` is
+ * stood in for, but once, by a script that starts the same entry without npm's second of thought.
+ */
+const timeout = 120_000
+const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
+const page = await readFile(join(root, 'README.md'), 'utf8')
+const sectionOf = (title: string) => page.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
+const commandsIn = (text: string) =>
+  [...text.matchAll(/(?:`|^)((?:npx vitalsync|npm start)[^`\n#…]*)/gm)].map(([, line = '']) => line.trim())
+const queriesIn = (text: string) =>
+  [...text.matchAll(/```sql\n([^`]+)```/g)].flatMap(([, block = '']) => block.trim().split('\n'))
+
+const working = [...new Set(commandsIn(sectionOf('Work with it')))].filter((line) => /^npx vitalsync \S/.test(line))
+const running = commandsIn(sectionOf('Run it for real'))
+let home: string
+let env: Record<string, string>
+let up: Program
+let someone: string
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'vitalsync-readme-'))
+  await chmod(home, 0o755)
+  await mkdir(join(home, 'bin'))
+  const entry = join(root, 'src/vitalsync.mjs')
+  await writeFile(join(home, 'bin/npx'), `#!/bin/sh\nshift\nexec "${process.execPath}" "${entry}" "$@"\n`, {
+    mode: 0o755,
+  })
+  await writeFile(join(home, 'people.csv'), 'externalId\nmary\n')
+  env = { VITALSYNC_DATA: join(home, 'data'), PATH: `${join(home, 'bin')}:${process.env['PATH']}` }
+  const [line = ''] = commandsIn(sectionOf('Try it'))
+  // Fewer people than the eight it has by itself: the walk is about the commands.
+  up = startCommand(`exec ${line} -- --profiles 2`, { cwd: root, env })
+  await up.said(/Working by schedule/)
+  someone = String((await ask('select external_id from warehouse.scores limit 1')).rows[0]?.['external_id'])
+}, timeout)
+
+afterAll(async () => {
+  // At a terminal Ctrl-C reaches all of them; npm alone would keep it to itself.
+  const running = await readRunning(env['VITALSYNC_DATA'] ?? '')
+  if (running) process.kill(running.pid, 'SIGINT')
+  else up.kill('SIGKILL')
+  await up.ended
+  for (const pid of await processesNaming(home)) process.kill(pid, 'SIGKILL')
+  await rm(home, { recursive: true, force: true, maxRetries: 5 })
+}, timeout)
+
+const run = (line: string, more: Record<string, string> = {}) =>
+  startCommand(line, { cwd: root, env: { ...env, ...more } }).ended
+
+async function ask(query: string) {
+  const { databaseUrl } = (await readRunning(env['VITALSYNC_DATA'] ?? '')) ?? { databaseUrl: 'nothing runs here' }
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  return client.query(query).finally(() => client.end())
+}
+
+test('the page has commands to walk', () => {
+  expect(commandsIn(sectionOf('Try it'))).toEqual(['npm start', 'npm start -- --once'])
+  expect(working.length).toBeGreaterThan(12)
+  expect(running).toHaveLength(4)
+  expect(queriesIn(sectionOf('Try it'))).toHaveLength(2)
+})
+
+test('npx itself finds the program in a checkout', { timeout }, async () => {
+  const { code, stdout } = await run('npx vitalsync --help', { PATH: process.env['PATH'] ?? '' })
+
+  expect([code, stdout]).toEqual([0, expect.stringContaining('Usage: vitalsync')])
+})
+
+test('what it shows of a start is what a start says, and its queries give rows', { timeout }, async () => {
+  const counts = []
+  for (const query of queriesIn(sectionOf('Try it'))) counts.push((await ask(query)).rowCount)
+
+  expect(counts.every((count) => (count ?? 0) > 0)).toBe(true)
+  for (const words of [/✓ Postgres is running/, /✓ Scores are derived from their logs/]) {
+    expect(page).toMatch(words)
+    expect(up.stderr()).toMatch(words)
+  }
+  for (const words of [
+    /^Synced \d+ profiles in .*: [\d,]+ requests, [\d,]+ rows read, [\d,]+ written$/m,
+    /^Profile Service: {2}http.*\/docs$/m,
+  ]) {
+    expect(page).toMatch(words)
+    expect(up.stdout()).toMatch(words)
+  }
+})
+
+/** Whom and which file the page means. */
+const filledIn = (line: string) => {
+  const person = line.includes('profiles add') ? 'ada' : someone
+  return line.replace(/\bID\b/, person).replace(/\bFILE\b/, join(home, 'people.csv'))
+}
+
+for (const line of working) {
+  test(`beside a running start: ${line}`, { timeout }, async ({ skip }) => {
+    const command = filledIn(line)
+    if (!command.includes('erase')) return expectWell(await run(command))
+    if (noTerminal) return skip(noTerminal)
+    const typed = { seen: 'Type yes:', send: 'yes\r' }
+    const { code, shown } = await runAtTerminal(['sh', '-c', command], { cwd: root, env, typed })
+    expect([code, shown]).toEqual([0, expect.stringContaining('left here:  nothing')])
+  })
+}
+
+function expectWell({ code, stdout, stderr }: Ended): void {
+  expect([code, stderr]).toEqual([0, expect.not.stringMatching(/→|\n {4}at /)])
+  expect(stdout.trim()).not.toBe('')
+}
+
+test('run for real: each line, in its order, on engines of one’s own', { timeout }, async () => {
+  const world = await openWorld({ profiles: 1, days: 2 })
+  const own = await ownDatabase(world)
+  const run = async (line: string) => {
+    const program = startCommand(`exec ${line}`, {
+      cwd: root,
+      env: { ...env, ...world.env, ...own.env, LOG_LEVEL: 'info' },
+    })
+    const ready = { 'npx vitalsync schedule': /schedule is ready/, 'npx vitalsync worker': /worker is ready/ }[line]
+    if (ready) {
+      await program.said(ready)
+      program.kill('SIGTERM')
+    }
+    return program.ended
+  }
+  try {
+    const [doctor = '', ...others] = running
+    expect(await run(doctor)).toMatchObject({ code: 1, stdout: expect.stringContaining('vitalsync migrate') })
+    for (const line of others)
+      expect(await run(line)).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/→/) })
+    // Of the tests' throw-away Postgres it rightly says that it may lose what was committed; but no more of migrations.
+    expect((await run(doctor)).stdout).toMatch(/✓ warehouse: all \d+ migrations are applied/)
+  } finally {
+    await own.drop()
+    await world.close()
+  }
+})
+
+/** What the page asks for: a role that owns its database and nothing else. */
+async function ownDatabase({ query, databaseUrl }: World) {
+  const name = `readme_${process.pid}_${Date.now()}`
+  await query(`create role ${name} login password 'own'`)
+  await query(`create database ${name} owner ${name}`)
+  const url = new URL(databaseUrl)
+  Object.assign(url, { username: name, password: 'own', pathname: `/${name}` })
+  const drop = async () => {
+    await query(`drop database ${name} with (force)`)
+    await query(`drop role ${name}`)
+  }
+  return { env: { DATABASE_URL: url.href }, drop }
+}
