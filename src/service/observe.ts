@@ -54,11 +54,12 @@ export function observe(app: App, room: Room): Registry {
       room.log[level]({ requestId: request.id, operation, method: request.method, status: reply.statusCode, ms })
     }
   })
-  app.addHook('onSend', async (request: FastifyRequest, reply: FastifyReply) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     const operation = request.routeOptions.config.operation ?? 'none'
     reply.raw.once('close', () => {
       if (!reply.raw.writableFinished) requests.inc({ operation, status: 'cut' })
     })
+    done(null, payload)
   })
   return registry
 }

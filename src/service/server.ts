@@ -192,10 +192,11 @@ function createApp(room: Room, limits: Limits): App {
     // Before the body is looked at: what is wrong with it does not matter to a route that is not there.
     if (request.is404) throw notFound(request.method, request.url)
   })
-  app.addHook('onSend', async (request) => {
+  app.addHook('onSend', (request, _reply, payload, done) => {
     // Until the answer has gone out; Node then puts the time of a kept-alive connection in its place.
     const { socket } = request.raw
     if (socket instanceof Socket) socket.setTimeout(limits.answerTimeoutMs) // an injected request has none
+    done(null, payload)
   })
   return app
 }

@@ -100,7 +100,8 @@ export function addFaultLine(app: FastifyInstance, options: LineOptions): void {
 
   app.addHook('preHandler', async (request, reply) => {
     const visit = visits.get(request)
-    if (visit) await atTheDoor({ visit, request, reply, dead, clock })
+    // A reply that has been sent here must be handed back: else the work would be done all the same.
+    return visit && atTheDoor({ visit, request, reply, dead, clock })
   })
 
   app.addHook('onSend', async (request, reply, payload) => {
@@ -115,7 +116,7 @@ export function addFaultLine(app: FastifyInstance, options: LineOptions): void {
 
 type Scene = { visit: Visit; request: FastifyRequest; reply: FastifyReply }
 
-async function atTheDoor(scene: Scene & { dead: DeadTokens; clock: MovableClock }): Promise<void> {
+async function atTheDoor(scene: Scene & { dead: DeadTokens; clock: MovableClock }): Promise<FastifyReply | undefined> {
   const { visit, request, reply, dead, clock } = scene
   const late = visit.met.get('latency')
   if (late) await wait(settingOf(late, 'delayMs'), undefined, { ref: false })
@@ -140,14 +141,16 @@ async function atTheDoor(scene: Scene & { dead: DeadTokens; clock: MovableClock 
     ['error-502', 502],
     ['error-504', 504],
   ] as const)
-    if (visit.met.has(name)) return void reply.code(status).type('text/html').send(`<html><h1>${status}</h1></html>`)
+    if (visit.met.has(name)) return reply.code(status).type('text/html').send(`<html><h1>${status}</h1></html>`)
+  return undefined
 }
 
 /** The client sees a connection reset by its peer. */
-function breakOff({ visit, request, reply }: Scene): void {
+function breakOff({ visit, request, reply }: Scene): FastifyReply {
   visit.outcome = 'reset'
   reply.hijack()
   request.raw.socket.resetAndDestroy()
+  return reply
 }
 
 function refusal(status: number, retryAfter?: string): Refusal {
