@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,31 +7,17 @@ import { migrate } from '../../src/engines/migrate.ts'
 import { startPostgres } from '../../src/engines/postgres.ts'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf } from '../support/peer.ts'
-import { openLine, redisOfOurOwn, test } from '../support/pipeline.ts'
+import { type Line, openLine, redisOfOurOwn, test } from '../support/pipeline.ts'
 import { freePort } from '../support/ports.ts'
 import { scoreOf } from '../support/records.ts'
+import { expectWhole, points, takeIn } from './points.ts'
+import { startRedis } from './redis.ts'
 import { startWorkerProcess } from './workers.ts'
 
 const noRedis = 'no Redis: none given, no Docker engine, no redis-server on the PATH'
 const people = Array.from({ length: 30 }, (_, index) => `person-${index}`)
 const stored = `select count(*)::int as rows, count(distinct profile_id)::int as people, max(revision) as revision from vitalsync.scores`
 const whole = [{ rows: 60, people: 30, revision: 1 }]
-
-async function startRedis(folder: string, port: number) {
-  const words = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes', '--save', '']
-  const child = spawn('redis-server', words, { stdio: ['ignore', 'pipe', 'ignore'] })
-  const gone = once(child, 'exit')
-  await new Promise<void>((resolve, reject) => {
-    child.once('error', reject)
-    child.stdout.on('data', (chunk) => String(chunk).includes('Ready to accept connections') && resolve())
-  })
-  return {
-    async kill() {
-      child.kill('SIGKILL')
-      await gone
-    },
-  }
-}
 
 test('a Redis that is killed in mid-run and comes back costs nothing', async ({
   warehouseUrl,
@@ -75,14 +59,8 @@ test('a Postgres that crashes in mid-run and recovers costs nothing', { timeout:
   onTestFinished,
 }) => {
   if (inject('redisUrl') === '') skip(noRedis)
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-chaos-'))
-  await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  const postgres = await startPostgres({ folder })
-  onTestFinished(() => postgres.close())
-  const databaseUrl = postgres.adminUrl('postgres')
-  const migrations = new URL('../../src/warehouse/migrations/', import.meta.url)
-  await migrate({ databaseUrl, folder: migrations, schema: 'vitalsync' })
+  const { databaseUrl, close } = await startWarehouse()
+  onTestFinished(close)
   const queueUrl = await redisOfOurOwn()
   const line = await openLine({ warehouseUrl: databaseUrl, queueUrl, upstream: peer, settings: { CONCURRENCY: '2' } })
   onTestFinished(() => line.close())
@@ -94,9 +72,7 @@ test('a Postgres that crashes in mid-run and recovers costs nothing', { timeout:
   await line.tick('sync', { streams: ['scores'] })
   await held.reached
 
-  // A backend that is killed takes all others with it: Postgres starts anew from its log.
-  const [victim] = await line.rows('select pg_backend_pid() as pid')
-  process.kill(Number(victim?.['pid']), 'SIGKILL')
+  await crash(line)
   held.release()
   await expect.poll(() => answers(databaseUrl), soon).toBe(true)
 
@@ -107,14 +83,107 @@ test('a Postgres that crashes in mid-run and recovers costs nothing', { timeout:
   expect(worker.child.exitCode).toBeNull()
 })
 
+const places = Object.values(points)
+const names = places.map((_, index) => `person-${index}`)
+
+test('a Redis that is killed at any point of a job costs nothing', { timeout: 90_000 }, async ({
+  warehouseUrl,
+  peer,
+  skip,
+  onTestFinished,
+}) => {
+  if (inject('redisUrl') === '') skip(noRedis)
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-chaos-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const port = await freePort()
+  let redis = await startRedis(folder, port).catch(() => undefined)
+  if (!redis) return skip('no redis-server on the PATH')
+  onTestFinished(() => redis?.kill())
+  const line = await openLine({ warehouseUrl, queueUrl: `redis://127.0.0.1:${port}`, upstream: peer })
+  onTestFinished(() => line.close())
+  const scene = { line, peer }
+  const worker = await startWorkerProcess(line.settings)
+  onTestFinished(() => worker.kill())
+
+  for (const [index, stopAt] of places.entries()) {
+    const profileId = await takeIn(scene, `person-${index}`)
+    const stop = await stopAt(scene)
+    await line.tick('sync', { profileIds: [profileId], streams: ['scores'] })
+    await stop.reached()
+    await redis.kill()
+    await stop.release()
+    redis = await startRedis(folder, port)
+    await expect.poll(() => succeeds(line.pipeline.queue.backlog('manual')), soon).toBe(true)
+  }
+  await line.tick('sync')
+  await line.idle()
+
+  await expectWhole(scene, names)
+})
+
+test('a Postgres that crashes at any point of a job costs nothing', { timeout: 120_000 }, async ({
+  peer,
+  skip,
+  onTestFinished,
+}) => {
+  if (inject('redisUrl') === '') skip(noRedis)
+  const { databaseUrl, close } = await startWarehouse()
+  onTestFinished(close)
+  const line = await openLine({ warehouseUrl: databaseUrl, queueUrl: await redisOfOurOwn(), upstream: peer })
+  onTestFinished(() => line.close())
+  const scene = { line, peer }
+  const worker = await startWorkerProcess(line.settings)
+  onTestFinished(() => worker.kill())
+
+  for (const [index, stopAt] of places.entries()) {
+    const profileId = await takeIn(scene, `person-${index}`)
+    const stop = await stopAt(scene)
+    await line.tick('sync', { profileIds: [profileId], streams: ['scores'] })
+    await stop.reached()
+    await crash(line)
+    await stop.release()
+    await expect.poll(() => answers(databaseUrl), soon).toBe(true)
+  }
+  await line.tick('sync')
+  await line.idle()
+
+  await expectWhole(scene, names)
+  expect(worker.child.exitCode).toBeNull()
+})
+
+async function startWarehouse() {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-chaos-'))
+  await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
+  const postgres = await startPostgres({ folder })
+  const databaseUrl = postgres.adminUrl('postgres')
+  const migrations = new URL('../../src/warehouse/migrations/', import.meta.url)
+  await migrate({ databaseUrl, folder: migrations, schema: 'vitalsync' })
+  const close = async () => {
+    await postgres.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { databaseUrl, close }
+}
+
+/** A backend that is killed takes all others with it: Postgres starts anew from its log. */
+async function crash(line: Line): Promise<void> {
+  const [victim] = await line.rows('select pg_backend_pid() as pid')
+  process.kill(Number(victim?.['pid']), 'SIGKILL')
+}
+
+const succeeds = (asked: Promise<unknown>): Promise<boolean> =>
+  asked.then(
+    () => true,
+    () => false,
+  )
+
 async function answers(databaseUrl: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: databaseUrl })
   client.on('error', () => undefined)
-  const asked = client.connect().then(() => client.query('select 1'))
-  return asked
-    .then(() => client.end())
-    .then(
-      () => true,
-      () => false,
-    )
+  return succeeds(
+    client
+      .connect()
+      .then(() => client.query('select 1'))
+      .then(() => client.end()),
+  )
 }

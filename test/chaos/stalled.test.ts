@@ -16,7 +16,7 @@ for (const engine of engines) {
     peer.give('ada', 'scores', [scoreOf(10, 0.4)])
     const run = await line.tick('sync', { streams: ['scores'] })
 
-    for (let deaths = 0; deaths < 3; deaths += 1) {
+    for (let deaths = 0; deaths < 2; deaths += 1) {
       const held = peer.hold(isReadOf('scores'))
       const victim = await startWorkerProcess(line.settings, 500)
       onTestFinished(() => victim.kill())

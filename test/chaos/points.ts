@@ -1,0 +1,65 @@
+import { expect } from 'vitest'
+import { openReports } from '../../src/warehouse/reports.ts'
+import { soon } from '../support/fixtures.ts'
+import { isReadOf, isUpload, type Peer } from '../support/peer.ts'
+import type { Line } from '../support/pipeline.ts'
+import { scoreOf } from '../support/records.ts'
+import { connect } from '../support/warehouse.ts'
+
+type Stop = { reached: () => Promise<unknown>; release: () => unknown }
+type Scene = { line: Line; peer: Peer }
+
+/** Holds up whatever wants to write to a table, in the middle of its transaction or before it. */
+async function holdTable({ line }: Scene, table: string): Promise<Stop> {
+  const blocker = await connect(line.config.databaseUrl ?? '')
+  await blocker.query(`begin; lock vitalsync.${table} in exclusive mode`)
+  const waiting = () =>
+    line.rows(
+      `select 1 from pg_locks l join pg_class c on c.oid = l.relation where not l.granted and c.relname = $1
+       and l.database = (select oid from pg_database where datname = current_database())`,
+      [table],
+    )
+  return { reached: async () => expect.poll(waiting, soon).not.toEqual([]), release: () => blocker.end() }
+}
+
+function holdPeer({ peer }: Scene, ...how: Parameters<Peer['hold']>): Stop {
+  const held = peer.hold(...how)
+  return { reached: () => held.reached, release: held.release }
+}
+
+/** Where an engine dies, in the order in which one job comes by. A worker dies at more: see kill-points.test.ts. */
+export const points: Readonly<Record<string, (scene: Scene) => Stop | Promise<Stop>>> = {
+  'after the upload was taken, before its answer': (scene) => holdPeer(scene, isUpload, 'after'),
+  'before upstream has read': (scene) => holdPeer(scene, isReadOf('scores')),
+  'after the answer, before the rows are written': (scene) => holdTable(scene, 'scores'),
+  'after the commit, before the job is noted as done': (scene) => holdTable(scene, 'failures'),
+}
+
+const scores = [scoreOf(12, 0.1), scoreOf(11, 0.2), scoreOf(10, 0.3)]
+
+/** A person with something to push and something to read. */
+export async function takeIn({ line, peer }: Scene, name: string): Promise<string> {
+  peer.give(name, 'scores', scores)
+  const [profileId = ''] = await line.people(name)
+  const item = { stream: 'data-logs' as const, itemKey: name, startAtMs: 0, endAtMs: 1 }
+  await line.pipeline.outbox.add([{ ...item, profileId, body: JSON.stringify({ id: name }) }])
+  return profileId
+}
+
+/** Everything is there once, nothing is missing, nothing failed. */
+export async function expectWhole({ line, peer }: Scene, names: readonly string[]): Promise<void> {
+  const found = await line.rows(
+    `select external_id, count(*)::int as n, array_agg(value order by value) as values
+     from warehouse.scores where gone_at is null and revision = 1 group by 1 order by 1`,
+  )
+  expect(found).toEqual(names.map((name) => ({ external_id: name, n: 3, values: [0.1, 0.2, 0.3] })))
+  expect(await line.rows('select 1 from vitalsync.history')).toEqual([])
+  expect(await openReports(line.pipeline).outbox()).toEqual([])
+  expect([...peer.logs.keys()].sort()).toEqual([...names].sort())
+  const holes = await line.rows(
+    `select 1 from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id where stream = 'scores'
+     and not covered @> tstzrange(p.wanted_from, now() - interval '3 days 1 minute')`,
+  )
+  expect(holes).toEqual([])
+  expect(await line.rows('select 1 from vitalsync.failures union all select 1 from vitalsync.refusals')).toEqual([])
+}
