@@ -4,7 +4,7 @@ import { createBatch } from './batch.ts'
 import { addItems } from './outbox-add.ts'
 import { setAside } from './outbox-refused.ts'
 import { markSent } from './outbox-sent.ts'
-import { readWaiting } from './parcels.ts'
+import { readWaiting, type Waiting, type Wanted } from './parcels.ts'
 import { type Pool, transaction } from './pool.ts'
 
 /** In the order in which they are pushed: what upstream derives from logs depends on who the person is. */
@@ -40,7 +40,7 @@ export type Outbox = {
    */
   add(items: readonly OutboxItem[]): Promise<Accepted>
   /** What waits, oldest endDateTime first, and whether there is more than this. */
-  waiting(profileId: string, stream: PushedStream): Promise<{ parcels: Parcel[]; more: boolean }>
+  waiting(profileId: string, stream: PushedStream): Promise<Waiting>
   /**
    * Upstream said yes. In one transaction: the parcels are gone; what they touch becomes due again under a new
    * generation; the push checkpoint moves on. An item that was replaced meanwhile waits in another parcel.
@@ -60,12 +60,14 @@ export function openOutbox(options: OutboxOptions): Outbox {
   const { pool } = options
   const mark = createBatch({
     itemsMax: 100,
-    atOnce: 2,
+    atOnce: 1, // a commit for many costs little more than one for a few
     run: (pushes: readonly (Push & { touches: boolean })[]) => markSent(options, pushes),
   })
+  // A few people at a time: what they have waiting is in memory together.
+  const read = createBatch({ itemsMax: 8, atOnce: 2, run: (wanted: readonly Wanted[]) => readWaiting(pool, wanted) })
   return {
     add: (items) => addItems(pool, items),
-    waiting: (profileId, stream) => readWaiting(pool, profileId, stream),
+    waiting: (profileId, stream) => read({ profileId, stream }),
     sent: (push) => mark({ ...push, touches: true }),
     known: (push) => mark({ ...push, touches: false }),
     async lastDemographics(profileId) {

@@ -66,27 +66,34 @@ async function storeParcels(tx: Tx, parcels: readonly Packing<{ readonly item: O
 const ITEMS_AT_ONCE = 900
 const BYTES_AT_ONCE = 1_500_000
 
-/** Oldest first, and whether there may be more. */
-export async function readWaiting(
-  pool: Pool,
-  profileId: string,
-  stream: PushedStream,
-): Promise<{ parcels: Parcel[]; more: boolean }> {
+export type Wanted = { readonly profileId: string; readonly stream: PushedStream }
+export type Waiting = { readonly parcels: readonly Parcel[]; readonly more: boolean }
+
+/** For each that is asked for: oldest first, and whether there may be more. */
+export async function readWaiting(pool: Pool, wanted: readonly Wanted[]): Promise<Waiting[]> {
   const { rows } = await pool.query({
     name: 'read waiting',
-    text: `select id, body, octet_length(body) as bytes, array_to_string(sizes, ',') as sizes,
+    text: `select (w.number - 1)::int as number, id, body, octet_length(body) as bytes, array_to_string(sizes, ',') as sizes,
         case when taken_out <> '{}' then taken_out end as taken_out, waiting, mode,
         (extract(epoch from start_at) * 1000)::float8 as start_ms, (extract(epoch from last_end_at) * 1000)::float8 as end_ms
-      from (
+      from unnest($1::int8[], $2::text[]) with ordinality as w(profile_id, stream, number)
+      cross join lateral (
         select *, sum(waiting) over before as items_before, sum(octet_length(body)) over before as bytes_before
-        from (select * from vitalsync.parcels where profile_id = $1 and stream = $2 order by first_end_at, id limit $3) p
+        from (select * from vitalsync.parcels x where x.profile_id = w.profile_id and x.stream = w.stream
+          order by first_end_at, id limit $3) x
         window before as (order by first_end_at, id rows between unbounded preceding and 1 preceding)
       ) p
-      where coalesce(items_before, 0) < $3 and coalesce(bytes_before, 0) < $4 order by first_end_at, id`,
-    values: [profileId, stream, ITEMS_AT_ONCE, BYTES_AT_ONCE],
+      where coalesce(items_before, 0) < $3 and coalesce(bytes_before, 0) < $4 order by w.number, first_end_at, id`,
+    values: [
+      binaryColumn('int8', wanted, ({ profileId }) => profileId),
+      binaryColumn('text', wanted, ({ stream }) => stream),
+      ITEMS_AT_ONCE,
+      BYTES_AT_ONCE,
+    ],
   })
-  const parcels = rows.map(
-    (row): Parcel => ({
+  const found = wanted.map((): Parcel[] => [])
+  for (const row of rows) {
+    found[row.number]?.push({
       id: row.id,
       body: row.body,
       bytes: row.bytes,
@@ -96,11 +103,15 @@ export async function readWaiting(
       mode: row.mode,
       startAtMs: row.start_ms,
       endAtMs: row.end_ms,
-    }),
-  )
+    })
+  }
+  return found.map((parcels) => ({ parcels, more: isFull(parcels) }))
+}
+
+function isFull(parcels: readonly Parcel[]): boolean {
   const items = parcels.reduce((sum, { waiting }) => sum + waiting, 0)
   const bytes = parcels.reduce((sum, parcel) => sum + parcel.bytes, 0)
-  return { parcels, more: items >= ITEMS_AT_ONCE || bytes >= BYTES_AT_ONCE }
+  return items >= ITEMS_AT_ONCE || bytes >= BYTES_AT_ONCE
 }
 
 /** These items do not wait in their parcels any more; a parcel in which nothing waits is gone. */

@@ -14,7 +14,7 @@ const inFlight = 64
 
 /** A million waiting data logs pushed, beside the same batches sent by bare undici. */
 export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
-  const profiles = Math.ceil((quick ? 60_000 : 1_000_000) / logsPerProfile)
+  const profiles = Math.ceil((quick ? 180_000 : 1_000_000) / logsPerProfile)
   const engines = await startEngines()
   const upstream = await startFastUpstream()
   try {
@@ -25,6 +25,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
       await fillWarehouse(databaseUrl, people(profiles))
       const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, inFlight })
       await fillOutbox(subject.pipeline, profiles)
+      await fetchTokens(subject.pipeline)
       await engines.settle()
       const before = readCost()
       const { run: done, seconds } = await subject.run('sync', { streams: [] })
@@ -52,7 +53,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
 
 type Filling = Awaited<ReturnType<typeof openSubject>>['pipeline']
 
-/** Puts the logs in as an import would, untimed; the profile tokens are fetched with the first push of each. */
+/** Puts the logs in as an import would, untimed. */
 async function fillOutbox({ outbox, pool }: Filling, profiles: number): Promise<void> {
   const { rows } = await pool.query<{ id: string }>('select id from vitalsync.profiles order by id')
   const start = Date.now() - 2 * DAY
@@ -69,6 +70,21 @@ async function fillOutbox({ outbox, pool }: Filling, profiles: number): Promise<
   }
   await pool.query('vacuum analyze')
   await wait(0)
+}
+
+/** A profile's token lives a day. Like that of the bare requests it is there before the clock starts. */
+async function fetchTokens({ upstream, pool }: Filling): Promise<void> {
+  const { rows } = await pool.query<{ id: string; external_id: string }>(
+    'select id, external_id from vitalsync.profiles order by id',
+  )
+  for (let at = 0; at < rows.length; at += inFlight) {
+    const some = rows.slice(at, at + inFlight)
+    await Promise.all(
+      some.map(({ id, external_id }) =>
+        upstream.pushLogs({ profileId: id, externalId: external_id }, [], { lane: 'manual' }),
+      ),
+    )
+  }
 }
 
 /** The same bytes in the same batches, from memory, with nothing kept of it. */

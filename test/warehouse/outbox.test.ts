@@ -26,7 +26,7 @@ const demographics = (profileId: string, body: object, mode: 'patch' | 'put' = '
 
 type Place = { warehouse: Warehouse; profileId: string; stream?: PushedStream }
 
-async function waitingOf({ warehouse, profileId, stream = 'data-logs' }: Place): Promise<Parcel[]> {
+async function waitingOf({ warehouse, profileId, stream = 'data-logs' }: Place): Promise<readonly Parcel[]> {
   return (await warehouse.outbox.waiting(profileId, stream)).parcels
 }
 async function textsOf(place: Place): Promise<string[]> {
