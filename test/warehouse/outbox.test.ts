@@ -3,8 +3,9 @@ import { type Parcel, piecesOf } from '../../src/parcel.ts'
 import type { OutboxItem, PushedStream } from '../../src/warehouse/outbox.ts'
 import { openQuarantine } from '../../src/warehouse/quarantine.ts'
 import { DAY, HOUR } from '../../src/window.ts'
+import { soon } from '../support/fixtures.ts'
 import { streamOf } from '../support/streams.ts'
-import { march, marchMs, reading, score, test, type Warehouse } from '../support/warehouse.ts'
+import { connect, march, marchMs, reading, score, test, type Warehouse } from '../support/warehouse.ts'
 
 const log = (profileId: string, key: string, day: number, more: object = {}): OutboxItem => ({
   profileId,
@@ -94,11 +95,19 @@ test('what was sent is remembered: the same again is a duplicate, another text i
   expect(await textsOf({ warehouse, profileId: ada })).toHaveLength(1)
 })
 
-test('two imports of the same at once take it in once', async ({ warehouse }) => {
+test('imports of the same at once take it in once', async ({ warehouse, warehouseUrl }) => {
   const [ada = ''] = await warehouse.people('ada')
   const items = Array.from({ length: 200 }, (_, index) => log(ada, `log-${index}`, 1 + (index % 20)))
 
-  const counts = await Promise.all(Array.from({ length: 4 }, () => warehouse.outbox.add(items)))
+  // All of them are under way, whatever they wait for, before one of them can store anything.
+  const blocker = await connect(warehouseUrl)
+  await blocker.query('begin; lock vitalsync.parcels in exclusive mode')
+  const adding = Promise.all(Array.from({ length: 4 }, () => warehouse.outbox.add(items)))
+  const held = () =>
+    warehouse.rows(`select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)
+  await expect.poll(held, soon).toHaveLength(4)
+  await blocker.end()
+  const counts = await adding
 
   expect(counts.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(200)
   expect(new Set(await textsOf({ warehouse, profileId: ada })).size).toBe(200)
