@@ -25,6 +25,9 @@ export type SandboxCommand = {
   readonly signal: AbortSignal
 }
 
+/** So many are worth a word while they are stored; fewer are there before one could be read. */
+const crowd = 50
+
 /**
  * Runs a sandbox until told to stop, on DATABASE_URL or on a Postgres of its own. With `--json` exactly one line is
  * printed, when the sandbox is ready to answer. Stopped while it is still storing people, it goes on with them at the
@@ -37,8 +40,10 @@ export async function runSandbox(command: SandboxCommand): Promise<number> {
   try {
     const databaseUrl = config.databaseUrl ?? (await startOwn(command, closing))
     const port = command.port ?? config.port
-    const onProgress = ({ people, of, logs }: Stored) =>
+    const onProgress = ({ people, of, logs }: Stored) => {
+      if (of < crowd) return
       terminal.progress(`storing people: ${number(people)} of ${number(of)}, ${number(logs)} logs`)
+    }
     const started = startSandbox({ databaseUrl, port, host, profiles, days, seed, log, faults, signal, onProgress })
     const sandbox = closing.add(await started, 'sandbox')
     terminal.progressEnd()

@@ -98,7 +98,7 @@ describe('vitalsync sandbox', () => {
     [['--fault', 'trottle=1'], 'there is none named "trottle"'],
     [['--fault', 'throttle=2'], 'rate'],
     [['--profiles', 'many'], 'whole number'],
-    [['--port', '99999'], '65536'],
+    [['--port', '99999'], '65535'],
     [['--nonsense'], 'unknown option'],
   ] as const)('refuses %j with 2 and one readable message', async ([words, message], { run, serviceUrl }) => {
     const { ended } = run(['--profiles', '1', '--days', '1', ...words], { DATABASE_URL: serviceUrl })
