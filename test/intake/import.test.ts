@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { expect } from 'vitest'
 import { jsonSchemas } from '../../src/commands/json.ts'
-import { test as base } from '../support/fixtures.ts'
+import { test as base, soon } from '../support/fixtures.ts'
 import { type Program, startProgram } from '../support/program.ts'
 
 type Start = (...words: string[]) => Program
@@ -44,6 +44,9 @@ const logAt = (index: number, externalId = index % 2 ? 'ada' : 'grace') => {
   return `${JSON.stringify({ externalId, ...log, ...how })}\n`
 }
 const logs = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => logAt(from + index)).join('')
+/** Resolves when the first batch is noted: its progress is said only after some seconds. */
+const underWay = (query: Fixtures['query']) =>
+  expect.poll(() => query('select 1 from vitalsync.imports where position > 0'), soon).toHaveLength(1)
 const printed = (stdout: string) => jsonSchemas.import.parse(JSON.parse(stdout))
 
 test('good lines wait to be pushed, others are written down with line and reason', { timeout }, async ({
@@ -74,7 +77,7 @@ test('killed in the middle it carries on behind what is safe, and everything is 
   const lines = 30_000
   await writeFile(file, `nonsense\n${logs(0, lines)}nonsense\n`)
   const first = start('data-logs', file)
-  await first.said(/ read · /)
+  await underWay(query)
   first.kill('SIGKILL')
   await first.ended
   // What a batch that was not noted any more had written there.
@@ -94,12 +97,13 @@ test('killed in the middle it carries on behind what is safe, and everything is 
 test('stopped by Ctrl-C it says so and carries on; a changed file begins anew', { timeout }, async ({
   folder,
   start,
+  query,
 }) => {
   const file = join(folder, 'logs.ndjson')
   const lines = 20_000
   await writeFile(file, logs(0, lines))
   const first = start('data-logs', file)
-  await first.said(/ read · /)
+  await underWay(query)
   first.kill('SIGINT')
   const stopped = await first.ended
   // The same beginning, another middle: what was taken in before cannot be told from what was not.
