@@ -122,7 +122,6 @@ async function attempt(one: Attempt, shared: Shared): Promise<Counts> {
   const { bull, lane, signal } = one
   const { options, waits } = shared
   const job = options.jobs.find(({ name }) => name === bull.name) ?? unknown(bull.name)
-  const timeout = AbortSignal.timeout(job.timeoutMs)
   const lastAttempt = bull.attemptsMade + 1 >= (bull.opts.attempts ?? 1)
   const startedAt = performance.now()
   const { payload, runId } = bull.data
@@ -131,14 +130,10 @@ async function attempt(one: Attempt, shared: Shared): Promise<Counts> {
   const ended = (outcome: Ended['outcome'], counts: Counts, error?: unknown) =>
     options.onEnded({ ...base, outcome, counts, error, ms: Math.round(performance.now() - startedAt) })
   try {
-    const counts = await job.run(job.payload.parse(payload), {
-      ...options.context,
-      lane,
-      runId,
-      lastAttempt,
-      waitsOver: !isToWait(bull, shared),
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-    })
+    const context = { ...options.context, lane, runId, lastAttempt, waitsOver: !isToWait(bull, shared) }
+    const counts = await inTime(job, signal, (whole) =>
+      job.run(job.payload.parse(payload), { ...context, signal: whole }),
+    )
     await ended('done', counts)
     shared.done += 1
     waits.delete(bull.id ?? '')
@@ -148,6 +143,27 @@ async function attempt(one: Attempt, shared: Shared): Promise<Counts> {
     // What cannot be noted down now is left to the queue's next attempt.
     await ended(next.outcome, nothing, error).catch(() => undefined)
     return carryOut(next, one, shared)
+  }
+}
+
+/**
+ * Gives the job a signal that the queue can abort, and that aborts by itself when the job takes too long. The timer goes
+ * with the job: `AbortSignal.timeout` would keep one for each job of the last ten minutes, which a quick worker counts in
+ * the hundred thousands.
+ */
+async function inTime<T>(
+  job: Job,
+  taken: AbortSignal | undefined,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController()
+  const timer = setTimeout(() => {
+    late.abort(new DOMException(`${job.name} took longer than ${job.timeoutMs} ms`, 'TimeoutError'))
+  }, job.timeoutMs)
+  try {
+    return await run(taken ? AbortSignal.any([taken, late.signal]) : late.signal)
+  } finally {
+    clearTimeout(timer)
   }
 }
 

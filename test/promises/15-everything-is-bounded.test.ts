@@ -1,6 +1,10 @@
 import { expect } from 'vitest'
 import { nightly } from '../../jobs/nightly.ts'
+import { syncProfile } from '../../jobs/sync-profile.ts'
+import type { Job } from '../../src/job.ts'
+import { createLog } from '../../src/log.ts'
 import { produce } from '../../src/producer.ts'
+import { type Ended, startWorkers } from '../../src/queue/worker.ts'
 import { engines, test } from '../support/pipeline.ts'
 
 for (const engine of engines) {
@@ -37,5 +41,33 @@ for (const engine of engines) {
     await line.tick('nightly')
 
     expect(await line.pipeline.queue.backlog('nightly')).toMatchObject({ waiting: 2 })
+  })
+
+  test(`a job that takes too long is told to stop, and is an attempt less (${engine})`, async ({ open }) => {
+    const line = await open(engine)
+    await line.people('ada')
+    await line.tick('sync')
+    const told = Promise.withResolvers<unknown>()
+    const endlessly: Job['run'] = (_, { signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          told.resolve(signal.reason)
+          reject(signal.reason)
+        })
+      })
+    const ended = Promise.withResolvers<Ended>()
+
+    const workers = startWorkers({
+      engine: line.pipeline.engine,
+      jobs: [{ ...syncProfile, timeoutMs: 50, run: endlessly }],
+      concurrency: { nightly: 1, manual: 1, backfill: 1 },
+      context: line.pipeline.context,
+      onEnded: async (one) => ended.resolve(one),
+      log: createLog({ level: 'silent' }),
+    })
+
+    expect(await told.promise).toMatchObject({ name: 'TimeoutError', message: 'sync-profile took longer than 50 ms' })
+    expect(await ended.promise).toMatchObject({ job: 'sync-profile', outcome: 'again' })
+    await workers.close(5000)
   })
 }
