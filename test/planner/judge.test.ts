@@ -76,6 +76,15 @@ test('a newer reading of the neighbouring window takes nothing away', () => {
   expect(verdict.newer).toEqual(recent)
 })
 
+test('a newer reading of a window away from ours speaks for what it held: a record may reach across several', () => {
+  const recent = [{ from: nowMs - 2000, to: nowMs - 1000, sentAtMs: nowMs - 49, crossing: [7], reachesBack: false }]
+
+  const verdict = judged({}, { recent })
+
+  expect(verdict).toMatchObject({ newer: recent, complete: true, covers: [{ from: nowMs - 500, to: nowMs - 200 }] })
+  expect(isTheirs({ from: nowMs - 1500, to: nowMs - 300, name: 7 }, verdict.newer)).toBe(true)
+})
+
 test('records that a newer reading must have held, or did hold, are not ours to write', () => {
   const newer = [{ from: 100, to: 200, sentAtMs: 1, crossing: [7], reachesBack: false }]
 

@@ -3,7 +3,7 @@ import { createWorld } from './world.ts'
 
 /** One world each. Another start or number, for a long look: SIMULATION_SEED=90001 SIMULATION_WORLDS=20000. */
 const firstSeed = Number(process.env['SIMULATION_SEED'] ?? 1)
-const worlds = Number(process.env['SIMULATION_WORLDS'] ?? 1000)
+const worlds = Number(process.env['SIMULATION_WORLDS'] ?? 2000)
 const steps = 120
 
 test('no promise is broken at any moment, in whatever order all things come, and all is well when all is quiet', async () => {

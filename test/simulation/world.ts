@@ -24,6 +24,8 @@ export function createWorld(seed: number) {
   let nowMs = BEGIN
   const now = () => nowMs
   const manner = manners[chance(manners.length)] ?? 'touching'
+  /** A third of all worlds is about people who come and go. */
+  const isAboutErasure = chance(3) === 0
   const stage = createStage(chance)
   const digestMs = SKEW + 1 + chance(5)
   const upstream = createUpstream({ chance, now, manner, digestMs })
@@ -34,7 +36,7 @@ export function createWorld(seed: number) {
   let items = 0
 
   for (const id of ids) {
-    const isNew = chance(4) === 0
+    const isNew = isAboutErasure || chance(4) === 0
     upstream.add(names[id], isNew ? 'unknown' : 'known')
     warehouse.add(id, names[id], isNew ? 'new' : 'active')
   }
@@ -103,7 +105,9 @@ export function createWorld(seed: number) {
     begin: () => {
       if (atWork.size >= WORKERS_MAX) return 'all are busy'
       const dice = chance(60)
-      const name = dice < 2 ? 'erase' : dice < 5 ? 'register' : dice < 16 ? 'backfill' : 'sync'
+      const [erasures, registrations] = isAboutErasure ? [12, 30] : [1, 4]
+      const name =
+        dice < erasures ? 'erase' : dice < registrations ? 'register' : dice < registrations + 12 ? 'backfill' : 'sync'
       return start(name, ids[chance(2)] ?? '1')
     },
     die: () => {
