@@ -119,8 +119,24 @@ function dayOf({
 
 const strays = fc.array(anyLog, { minLength: 1, maxLength: 60 })
 
-/** Either a heap of strays, or a life with some strays in it: the first finds crashes, the second has scores to move. */
+/** Strays at the quarters of two hours: many that begin, last and end alike, so that ties have to be broken. */
+export const throng = fc.array(anyLog, { minLength: 40, maxLength: 120 }).map((logs) =>
+  logs.map((log) => {
+    const startAt = start + (Math.floor((log.startAt - start) / 900_000) % 8) * 900_000
+    const length = Math.min(1, Math.ceil((log.endAt - log.startAt) / 900_000)) * 900_000
+    return { ...log, startAt, endAt: startAt + length }
+  }),
+)
+
+/**
+ * A heap of strays, a throng, or a life with some strays in it: the first finds crashes, the second what depends on the
+ * order of arrival, the third has scores to move.
+ */
 export const anyLogs: fc.Arbitrary<Log[]> = fc.oneof(
-  strays,
-  fc.tuple(anyLife, fc.array(anyLog, { maxLength: 10 })).map(([life, more]) => [...life, ...more]),
+  { weight: 1, arbitrary: strays },
+  { weight: 1, arbitrary: throng },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(anyLife, fc.array(anyLog, { maxLength: 10 })).map(([life, more]) => [...life, ...more]),
+  },
 )

@@ -37,13 +37,19 @@ export function compareInstruments(sourcePriority: readonly string[] = []): Bett
     methodRank(a.recordingMethod) - methodRank(b.recordingMethod)
 }
 
-/** Whose word counts where two logs speak of the same time: the better instrument, the finer interval, then the names. */
+/**
+ * Whose word counts where two logs speak of the same time: the better instrument, the finer interval, the source's name.
+ * Then what they say, before their ids: so that the same log under another id changes nothing.
+ */
 export function compareLogs(sourcePriority: readonly string[] = []): Better {
   const instruments = compareInstruments(sourcePriority)
   return (a, b) =>
     instruments(a, b) ||
     a.endAt - a.startAt - (b.endAt - b.startAt) ||
     compareText(a.source, b.source) ||
+    a.startAt - b.startAt ||
+    compareText(a.dataType, b.dataType) ||
+    b.value - a.value ||
     compareText(a.id, b.id)
 }
 
