@@ -27,7 +27,9 @@ test('there is something to move: lives have scores, trends and comparisons', ()
 test('the order of arrival does not matter', () => {
   const inAnyOrder = (all: typeof anyLogs) =>
     all.chain((logs) => fc.tuple(fc.constant(logs), fc.shuffledSubarray(logs, { minLength: logs.length })))
-  const same = ([logs, shuffled]: [Log[], Log[]]) => expect(derived(shuffled)).toEqual(derived(logs))
+  const same = ([logs, shuffled]: [Log[], Log[]]) => {
+    expect(derived(shuffled)).toEqual(derived(logs))
+  }
   fc.assert(fc.property(inAnyOrder(anyLogs), same), runs)
   // Mostly it matters where much happens at once, and such logs are soon derived.
   fc.assert(fc.property(inAnyOrder(throng), same), { numRuns: 60 })

@@ -225,8 +225,9 @@ async function served(authorization: string, steps: number): Promise<boolean> {
 }
 
 async function drained(): Promise<void> {
-  const sql = `select count(distinct profile_id)::int as left from service.dirty_days
-               where profile_id in (select profile_id from service.profiles where split_part(external_id, '-', 2)::int < $1)`
+  const sql = `select count(*)::int as left from service.profiles p where split_part(external_id, '-', 2)::int < $1 and (
+                 exists (select from service.dirty_days d where d.profile_id = p.profile_id)
+                 or exists (select from service.derivations d where d.profile_id = p.profile_id and due_at <= now()))`
   for (;;) {
     const { rows } = await database.query<{ left: number }>(sql, [people])
     if (rows[0]?.left === 0) return

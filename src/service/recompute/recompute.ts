@@ -24,7 +24,7 @@ export type Recompute = {
   close(): Promise<void>
 }
 
-const defaults = { everyMs: 500, threads: 1, profilesPerRound: 4, cohortMaxAgeMs: 3_600_000 } as const
+const defaults = { everyMs: 500, threads: 1, profilesPerRound: 2, cohortMaxAgeMs: 3_600_000 } as const
 
 /**
  * Derives in the background what uploads made due. All truth is in the database: any number of these may run, in any

@@ -28,14 +28,14 @@ const oldestSql = `select profile_id from (
     (select profile_id, due_at from service.derivations m where due_at <= $1 and ${notPutOff} order by due_at limit $2)
   ) waiting group by profile_id order by min(since), profile_id limit $2`
 
-/** Latest first, of those whose work is small. */
+/** Of those who came last and have little to do: in turn, whoever was served longest ago. */
 const freshSql = `select profile_id from (
     select profile_id, max(marked_at) as at from (
       select profile_id, marked_at from service.dirty_days m where ${notPutOff} order by marked_at desc limit ${marksLookedAt}
     ) latest group by profile_id
-  ) candidates where (
-    select count(*) from (select from service.dirty_days d where d.profile_id = candidates.profile_id limit ${smallDaysMax + 1}) days
-  ) <= ${smallDaysMax} order by at desc, profile_id limit $2`
+  ) candidates left join service.derivations d using (profile_id) where (
+    select count(*) from (select from service.dirty_days own where own.profile_id = candidates.profile_id limit ${smallDaysMax + 1}) days
+  ) <= ${smallDaysMax} order by d.as_of asc nulls first, at desc, profile_id limit $2`
 
 /**
  * Profiles with something to derive: in turn the one that waits longest, and the latest of those with little to do. So
