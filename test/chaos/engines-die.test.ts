@@ -83,7 +83,13 @@ test('a Postgres that crashes in mid-run and recovers costs nothing', { timeout:
   expect(worker.child.exitCode).toBeNull()
 })
 
-const places = Object.values(points)
+/** A worker dies at more of them, see kill-points.test.ts: each death of an engine takes seconds. */
+const places = [
+  points['after the upload was taken, before its answer'],
+  points['before upstream has read'],
+  points['after the answer, before the rows are written'],
+  points['after the commit, before the job is noted as done'],
+]
 const names = places.map((_, index) => `person-${index}`)
 
 test('a Redis that is killed at any point of a job costs nothing', { timeout: 90_000 }, async ({

@@ -27,12 +27,16 @@ function holdPeer({ peer }: Scene, ...how: Parameters<Peer['hold']>): Stop {
   return { reached: () => held.reached, release: held.release }
 }
 
-/** Where an engine dies, in the order in which one job comes by. A worker dies at more: see kill-points.test.ts. */
-export const points: Readonly<Record<string, (scene: Scene) => Stop | Promise<Stop>>> = {
-  'after the upload was taken, before its answer': (scene) => holdPeer(scene, isUpload, 'after'),
-  'before upstream has read': (scene) => holdPeer(scene, isReadOf('scores')),
-  'after the answer, before the rows are written': (scene) => holdTable(scene, 'scores'),
-  'after the commit, before the job is noted as done': (scene) => holdTable(scene, 'failures'),
+/** Where something dies, in the order in which one job comes by. */
+export const points = {
+  'before the upload is taken': (scene: Scene) => holdPeer(scene, isUpload),
+  'after the upload was taken, before its answer': (scene: Scene) => holdPeer(scene, isUpload, 'after'),
+  'after the answer, before the mark': (scene: Scene) => holdTable(scene, 'parcels'),
+  'before upstream has read': (scene: Scene) => holdPeer(scene, isReadOf('scores')),
+  'after upstream has read, before its answer': (scene: Scene) => holdPeer(scene, isReadOf('scores'), 'after'),
+  'after the answer, before the rows are written': (scene: Scene) => holdTable(scene, 'scores'),
+  'after the rows are written, before the commit': (scene: Scene) => holdTable(scene, 'refusals'),
+  'after the commit, before the job is noted as done': (scene: Scene) => holdTable(scene, 'failures'),
 }
 
 const scores = [scoreOf(12, 0.1), scoreOf(11, 0.2), scoreOf(10, 0.3)]

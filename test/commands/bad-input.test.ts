@@ -42,6 +42,7 @@ const anyText: Readonly<Record<string, string>> = {
   'profiles discover --search': 'looked for upstream',
   'service keys create --account': 'made when there is none of this name',
   'service keys create --label': 'for people only',
+  'service sources <source>': 'as logs name them, and those of tomorrow too',
 }
 
 type Wrong = { words: readonly string[]; code?: number; says: RegExp }
@@ -95,6 +96,10 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
     'profiles erase <externalId>': { words: ['profiles', 'erase', nobody, '--yes'], says: /none of this id/ },
     'import <file>': { words: ['import', 'tags', '.'], says: /name does not tell|it is a folder/ },
     'service keys revoke <id>': { words: ['service', 'keys', 'revoke', 'nothing'], says: /no such key/ },
+    'service sources --account': {
+      words: ['service', 'sources', '--account', 'nobody'],
+      says: /there is no such account/,
+    },
     'service grant <role>': { words: ['service', 'grant', 'no_such_role'], says: /no_such_role/ },
   }
 }

@@ -1,9 +1,13 @@
 import { expect } from 'vitest'
+import { DAY } from '../../src/window.ts'
 import { isReadOf } from '../support/peer.ts'
 import { test } from '../support/pipeline.ts'
 import { json } from '../support/profile-stub.ts'
 import { daysAgo, daysAgoMs, scoreOf } from '../support/records.ts'
+import { scores } from '../support/streams.ts'
 
+/** Days that one request may ask for. */
+const whole = scores.windowMs / DAY
 const range = { from: daysAgoMs(120), to: daysAgoMs(10), streams: ['scores'] }
 
 test('a backfill asks for what is not covered, newest first, and nothing twice', async ({ open, peer }) => {
@@ -20,8 +24,8 @@ test('a backfill asks for what is not covered, newest first, and nothing twice',
   await line.idle()
   const asked = peer.asked('scores').slice(1)
   expect([...asked].sort()).toEqual([
-    ['ada', daysAgo(120), daysAgo(100)],
-    ['ada', daysAgo(100), daysAgo(70)],
+    ['ada', daysAgo(120), daysAgo(70 + whole)],
+    ['ada', daysAgo(70 + whole), daysAgo(70)],
     ['ada', daysAgo(40), daysAgo(10)],
   ])
   expect(asked[0]).toEqual(['ada', daysAgo(40), daysAgo(10)])
@@ -39,7 +43,8 @@ test('nothing advances past a hole', async ({ open, peer }) => {
   await line.rows('update vitalsync.profiles set wanted_from = $1', [daysAgo(120)])
   const isHole = isReadOf('scores')
   const before = peer.before
-  const broken = `startDateTime=${daysAgo(100)}`
+  const hole = 10 + 3 * whole
+  const broken = `startDateTime=${daysAgo(hole)}`
   peer.before = (seen) =>
     isHole(seen) && decodeURIComponent(seen.path).includes(broken) ? json(400, { title: 'Bad' }) : before(seen)
   const checkpoint = async () => {
@@ -50,7 +55,7 @@ test('nothing advances past a hole', async ({ open, peer }) => {
 
   await line.tick('backfill', range)
   await line.idle()
-  expect((await checkpoint())?.['checkpoint']).toEqual(new Date(daysAgo(100)))
+  expect((await checkpoint())?.['checkpoint']).toEqual(new Date(daysAgo(hole)))
   expect(String((await checkpoint())?.['covered'])).toContain(daysAgo(10).slice(0, 10))
 
   peer.before = before

@@ -38,9 +38,9 @@ const freshSql = `select profile_id from (
   ) <= ${smallDaysMax} order by d.as_of asc nulls first, at desc, profile_id limit $2`
 
 /**
- * Profiles with something to derive: in turn the one that waits longest, and the latest of those with little to do. So
- * what was just uploaded does not stand behind a thousand back-fills, and half of the work always goes to who is first
- * in line, whatever else comes in. Reads only; who really gets a profile is decided by `lockProfile`.
+ * Profiles with something to derive: in turn the one that waits longest, and of those with little to do the one that was
+ * served longest ago. So what was just uploaded does not stand behind a thousand back-fills, nobody who uploads all the
+ * time keeps others out, and half of the work always goes to who is first in line. Reads only; who really gets a profile is decided by `lockProfile`.
  */
 export async function dueProfiles(
   db: Queryable,
