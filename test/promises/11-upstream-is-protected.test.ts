@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { soon } from '../support/fixtures.ts'
 import { isReadOf } from '../support/peer.ts'
 import { test } from '../support/pipeline.ts'
 import { daysAgoMs, scoreOf } from '../support/records.ts'
@@ -16,22 +17,25 @@ test('the fleet never has more requests in flight than its budget, and nightly g
   const order: string[] = []
   const before = peer.before
   const isScore = isReadOf('scores')
+  const gate = Promise.withResolvers<void>()
   peer.before = async (seen) => {
     inFlight += 1
     most = Math.max(most, inFlight)
-    if (isScore(seen)) order.push(new URL(seen.path, peer.url).searchParams.get('endDateTime') ?? '')
+    if (isScore(seen)) {
+      order.push(new URL(seen.path, peer.url).searchParams.get('endDateTime') ?? '')
+      await gate.promise
+    }
     const early = await before(seen)
     await new Promise((resolve) => setImmediate(resolve))
     inFlight -= 1
     return early
   }
-  const held = peer.hold(isScore)
-
   line.work()
   await line.tick('backfill', { from: daysAgoMs(400), to: daysAgoMs(100), streams: ['scores'] })
-  await held.reached
+  await expect.poll(() => order.length, soon).toBe(2)
   await line.tick('nightly')
-  held.release()
+  await expect.poll(async () => (await line.pipeline.queue.backlog('nightly')).active, soon).toBe(names.length)
+  gate.resolve()
   await line.idle()
 
   expect(most).toBe(2)
