@@ -8,6 +8,9 @@ const pattern =
 
 const offsetMinutesMax = 14 * 60
 
+/** How many days each month has, when there is no 29th of February. */
+export const monthDays: readonly number[] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
 /** A log's date-times are looked at by several rules in a row, and neighbouring logs share them: reading one costs most. */
 const recent = new Map<string, Instant>()
 const recentMax = 4096
@@ -66,8 +69,7 @@ export function formatOffset(offsetMinutes: number): string {
 function isDay(year = 0, month = 0, day = 0): boolean {
   if (year < 1 || month < 1 || month > 12 || day < 1) return false
   const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
-  const days = month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31
-  return day <= days
+  return day <= (monthDays[month - 1] ?? 0) + (month === 2 && leap ? 1 : 0)
 }
 
 function isTime(hour = 0, minute = 0, second = 0): boolean {

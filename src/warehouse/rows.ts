@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { parseInstant } from '../contract/instant.ts'
+import { monthDays, parseInstant } from '../contract/instant.ts'
 import type { Span } from '../coverage.ts'
 import { type Edges, isInside, reachesInto } from '../planner.ts'
 import type { Column, PulledStream } from '../stream.ts'
@@ -130,7 +130,6 @@ function carefulMicros(text: string): number | undefined {
 }
 
 const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
-const daysIn = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 /**
  * `2026-07-11T00:00:00Z` or with an offset instead: nearly all there is, at a quarter of the cost. Undefined says nothing
@@ -156,7 +155,7 @@ function plainDay(text: string): number | undefined {
   if (!(year > 1900 && year <= 2099 && month >= 1 && day >= 1) || text[4] !== '-' || text[7] !== '-') return undefined
   // From 1901 to 2099 every fourth year is a leap year.
   const leapDay = year % 4 === 0 ? 1 : 0
-  const daysOfMonth = (daysIn[month - 1] ?? 0) + (month === 2 ? leapDay : 0)
+  const daysOfMonth = (monthDays[month - 1] ?? 0) + (month === 2 ? leapDay : 0)
   if (!(day <= daysOfMonth)) return undefined
   const leaps = Math.floor((year - 1969) / 4) + (month > 2 ? leapDay : 0)
   return (year - 1970) * 365 + leaps + (daysBefore[month - 1] ?? 0) + day - 1
