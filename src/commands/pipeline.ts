@@ -102,7 +102,7 @@ export async function openPipeline(options: PipelineOptions): Promise<Pipeline> 
   const outbox = openOutbox({ pool, streams, digestMs: config.digestSeconds * SECOND })
   const profiles = openProfiles({ pool, streams })
   const runs = openRuns({ pool })
-  const writer = openWriter({ pool, now: clock.now, rowsPerCommit: 1000, commitsAtOnce: 2 })
+  const writer = openWriter({ pool, now: clock.now, rowsPerCommit: 2500, commitsAtOnce: 3 })
   const queue = createEnqueuer(engine)
   const forgetJobs = async (profileId: string) => queue.forget(profileId, await runs.scopesOf(profileId))
   const settings = { historyMs: config.historyDays * DAY, windowsAtOnce: config.windowsAtOnce }
