@@ -1,16 +1,14 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import { expect, inject } from 'vitest'
-import { migrate } from '../../src/engines/migrate.ts'
-import { startPostgres } from '../../src/engines/postgres.ts'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf } from '../support/peer.ts'
-import { type Line, openLine, redisOfOurOwn, test } from '../support/pipeline.ts'
+import { openLine, redisOfOurOwn, test } from '../support/pipeline.ts'
 import { freePort } from '../support/ports.ts'
 import { scoreOf } from '../support/records.ts'
 import { expectWhole, points, takeIn } from './points.ts'
+import { answers, crash, startWarehouse, succeeds } from './postgres.ts'
 import { startRedis } from './redis.ts'
 import { startWorkerProcess } from './workers.ts'
 
@@ -156,40 +154,3 @@ test('a Postgres that crashes at any point of a job costs nothing', { timeout: 1
   await expectWhole(scene, names)
   expect(worker.child.exitCode).toBeNull()
 })
-
-async function startWarehouse() {
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-chaos-'))
-  await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
-  const postgres = await startPostgres({ folder })
-  const databaseUrl = postgres.adminUrl('postgres')
-  const migrations = new URL('../../src/warehouse/migrations/', import.meta.url)
-  await migrate({ databaseUrl, folder: migrations, schema: 'vitalsync' })
-  const close = async () => {
-    await postgres.close()
-    await rm(folder, { recursive: true, force: true })
-  }
-  return { databaseUrl, close }
-}
-
-/** A backend that is killed takes all others with it: Postgres starts anew from its log. */
-async function crash(line: Line): Promise<void> {
-  const [victim] = await line.rows('select pg_backend_pid() as pid')
-  process.kill(Number(victim?.['pid']), 'SIGKILL')
-}
-
-const succeeds = (asked: Promise<unknown>): Promise<boolean> =>
-  asked.then(
-    () => true,
-    () => false,
-  )
-
-async function answers(databaseUrl: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: databaseUrl })
-  client.on('error', () => undefined)
-  return succeeds(
-    client
-      .connect()
-      .then(() => client.query('select 1'))
-      .then(() => client.end()),
-  )
-}

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, inject } from 'vitest'
 import { streams } from '../../config/streams.ts'
@@ -8,7 +11,11 @@ import { createLog } from '../../src/log.ts'
 import type { Rule } from '../../src/service/sandbox/faults/rules.ts'
 import { startSandbox } from '../../src/service/sandbox/sandbox.ts'
 import { HOUR } from '../../src/window.ts'
-import { type Engine, engines, type Line, openLine, redisOfOurOwn, test } from '../support/pipeline.ts'
+import { soon } from '../support/fixtures.ts'
+import { type Engine, engines, type Line, openLine, test } from '../support/pipeline.ts'
+import { freePort } from '../support/ports.ts'
+import { answers, crash, startWarehouse, succeeds } from './postgres.ts'
+import { startRedis } from './redis.ts'
 import { startWorkerProcess, type WorkerProcess } from './workers.ts'
 
 /** How long everything goes wrong. `npm run chaos` gives it more. */
@@ -67,9 +74,13 @@ function textOf(record: unknown): string {
 for (const engine of chosen) {
   test(`whatever happens, in the end the warehouse holds what upstream holds (${engine}, seed ${seed})`, {
     timeout: 120_000 + seconds * 2000,
-  }, async ({ warehouseUrl, serviceUrl, skip, onTestFinished }) => {
-    const queueUrl = engine === 'postgres' ? warehouseUrl : await redisOfOurOwn().catch(() => '')
-    if (queueUrl === '') return skip('no Redis: none given, no Docker engine, no redis-server on the PATH')
+  }, async ({ serviceUrl, skip, onTestFinished }) => {
+    const { databaseUrl: warehouseUrl, close } = await startWarehouse()
+    onTestFinished(close)
+    const redis = engine === 'redis' ? await startMortalRedis() : undefined
+    if (redis === 'none') return skip('no redis-server on the PATH')
+    onTestFinished(async () => redis?.close())
+    const queueUrl = redis?.url ?? warehouseUrl
     const log = createLog({ level: 'silent' })
     const sandbox = await startSandbox({ databaseUrl: serviceUrl, port: 0, profiles: 8, seed, days: 3, log })
     onTestFinished(() => sandbox.close())
@@ -85,6 +96,17 @@ for (const engine of chosen) {
     const erased = names()[chance(names().length)] ?? ''
     sandbox.faults.set(trouble)
 
+    const dieAndComeBack = [
+      async () => {
+        await crash(line)
+        await expect.poll(() => answers(warehouseUrl), soon).toBe(true)
+        await expect.poll(() => succeeds(line.rows('select 1')), soon).toBe(true)
+      },
+      async () => {
+        await redis?.dieAndComeBack()
+        await expect.poll(() => succeeds(line.pipeline.queue.backlog('manual')), soon).toBe(true)
+      },
+    ]
     const acts: Array<() => Promise<unknown>> = [
       async () => workers.push(await startWorkerProcess(line.settings)),
       async () => workers.splice(chance(workers.length + 1), 1)[0]?.kill(),
@@ -96,12 +118,14 @@ for (const engine of chosen) {
       async () => line.tick('sweep'),
       async () => line.tick('backfill', { from: Date.now() - 400 * HOUR, to: Date.now() }),
       async () => push(line, names(), chance),
+      ...dieAndComeBack,
     ]
     await acts[0]?.()
     for (const until = performance.now() + seconds * 1000; performance.now() < until; ) {
       await acts[chance(acts.length)]?.()
       await wait(chance(150)) // chaos keeps no appointments
     }
+    for (const die of dieAndComeBack) await die() // once at least, however short it was
 
     // All is well again: whoever sleeps wakes, and time goes on until nothing is due.
     sandbox.faults.set([])
@@ -131,6 +155,25 @@ for (const engine of chosen) {
     expect(await line.rows('select 1 from vitalsync.profiles where external_id = $1', [erased])).toEqual([])
     expect(await line.rows('select 1 from vitalsync.scores where profile_id = $1', [profileId])).toEqual([])
   })
+}
+
+/** Killed with -9 it comes back with what it had written down, which is not all of it. */
+async function startMortalRedis() {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-chaos-'))
+  const port = await freePort()
+  let redis = await startRedis(folder, port).catch(() => undefined)
+  if (!redis) return 'none'
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    async dieAndComeBack() {
+      await redis?.kill()
+      redis = await startRedis(folder, port)
+    },
+    async close() {
+      await redis?.kill()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
 }
 
 async function discovery(line: Line) {
