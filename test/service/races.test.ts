@@ -1,17 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
+import { device } from '../support/conformance.ts'
 import { test as withDatabase } from '../support/fixtures.ts'
 import { accountAuth, call, newPerson, type Person, stepsLog, test, type World, withService } from './world.ts'
-
-const device = {
-  sdkId: 's',
-  sdkVersion: '1',
-  appId: 'a',
-  deviceType: 'phone',
-  deviceModel: 'm',
-  system: 'x',
-  systemVersion: '1',
-}
 
 /** Everything that writes for a profile, or makes tokens for it. */
 function writes(world: World, { externalId, auth, account, refreshToken }: Person) {

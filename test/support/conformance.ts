@@ -41,7 +41,8 @@ export type Case = {
 }
 
 const anyText = expect.any(String)
-const log = (changes: object = {}) => ({
+/** A log that is taken. */
+export const log = (changes: object = {}) => ({
   id: randomUUID(),
   logType: 'activity',
   dataType: 'steps',
@@ -61,7 +62,8 @@ const tag = (changes: object = {}) => ({
   startDateTime: '2026-03-03T10:00:00Z',
   ...changes,
 })
-const device = {
+/** A device that is taken. */
+export const device = {
   sdkId: 's',
   sdkVersion: '1',
   appId: 'a',

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { streams } from '../../config/streams.ts'
 import { type OperationName, operations } from '../../src/contract/operations.ts'
@@ -11,7 +10,7 @@ import { faultsByIndex } from '../../src/upstream/batches.ts'
 import type { Upstream } from '../../src/upstream/client.ts'
 import { openTransport } from '../../src/upstream/transport.ts'
 import { DAY, windowOf } from '../../src/window.ts'
-import { cases, good, runCase } from '../support/conformance.ts'
+import { cases, good, log, runCase } from '../support/conformance.ts'
 import { test as base, within } from '../support/fixtures.ts'
 import { biomarkers, demographics, scores } from '../support/streams.ts'
 import { nightly, type OpenedUpstream, openTestUpstream } from '../support/upstream.ts'
@@ -66,20 +65,6 @@ async function everybody(upstream: Upstream): Promise<string[]> {
   for await (const page of upstream.search({ pageSize: 3 }, nightly)) found.push(...page.map((one) => one.externalId))
   return found
 }
-
-const log = (changes: object = {}) => ({
-  id: randomUUID(),
-  logType: 'activity',
-  dataType: 'steps',
-  value: 12,
-  unit: 'count',
-  source: 'test',
-  recordingMethod: 'automatically_recorded',
-  deviceType: 'phone',
-  startDateTime: '2026-03-03T10:00:00+01:00',
-  endDateTime: '2026-03-03T10:10:00+01:00',
-  ...changes,
-})
 
 function driverOf(world: World) {
   return clientDriver({ ...world, somebody: runner.externalId })
