@@ -121,7 +121,8 @@ async function deriveDays(
   )
   const known = new Map(
     [...stored].flatMap(([day, { outcome }]): [number, Outcome][] =>
-      outcome === null || candidates.has(day) ? [] : [[day, JSON.parse(outcome)]],
+      // A day of which nothing is left comes to nothing, whatever it came to before.
+      outcome === null || candidates.has(day) || !facts.has(day) ? [] : [[day, JSON.parse(outcome)]],
     ),
   )
   const derivation = createDerivation({
@@ -140,7 +141,9 @@ async function deriveDays(
     if (text !== undefined && text !== stored.get(day)?.outcome) outcomes.set(day, text)
   }
   await keep(task, { days: new Set([...changed, ...outcomes.keys()]), facts, outcomes, stored, gone })
-  const units = unitsAfter({ changed: [...outcomes.keys(), ...gone], passed: due.passed }, facts.keys())
+  // Weeks and months are dated, and end, by the offset of their last day: it may change though the day comes to the same.
+  const touched = new Set([...outcomes.keys(), ...changed, ...gone])
+  const units = unitsAfter({ changed: touched, passed: due.passed }, facts.keys())
   const { written, dropped } = await writeUnits(task.tx, { derivation, units, now })
   return { days: changed.length, outcomes: outcomes.size, written, dropped }
 }
