@@ -241,9 +241,9 @@ async function compare(lives: readonly ReturnType<typeof logsOf>[]): Promise<voi
     `select split_part(p.external_id, '-', 2)::int % $1 as life, min(p.profile_id::text) as profile_id,
        count(distinct s.said)::int as said
      from service.profiles p cross join lateral (
-       select coalesce(md5(string_agg(regexp_replace(body, '"(id|createdAt)":"[^"]*"|"version":[0-9]+', '', 'g'), '|'
-         order by kind, name, category, unit, periodicity)), '') as said
-       from service.derived d where d.profile_id = p.profile_id and kind <> 'comparison') s
+       select coalesce(md5(string_agg(told, '|' order by told)), '') as said
+       from service.derived d, regexp_replace(body, '"(id|createdAt)":"[^"]*"|"version":[0-9]+', '', 'g') told
+       where d.profile_id = p.profile_id and kind <> 'comparison') s
      where split_part(p.external_id, '-', 2)::int < $2 group by 1 order by 1`,
     [lifeCount, people],
   )
