@@ -35,6 +35,8 @@ const [uploadsAtOnce, walkers] = [64, 5]
 const [readEveryMs, walkEveryMs, readP99MaxMs, freshMaxMs] = [20, 5_000, 250, 5_000]
 const pollMs = 50
 const MEGABYTE = 1024 * 1024
+/** Of records that are not as they should be, so many are printed. */
+const WRONG_SHOWN = 10
 
 const folder = await mkdtemp(join(tmpdir(), 'vitalsync-crowd-'))
 await chmod(folder, 0o755)
@@ -259,7 +261,10 @@ async function compare(lives: readonly ReturnType<typeof logsOf>[]): Promise<voi
     const told = new Map(stored.rows.map(({ id, body }) => [id, lifeless(body)]))
     records += expected.size
     for (const id of new Set([...expected.keys(), ...told.keys()])) {
-      if (lifeless(expected.get(id) ?? {}) !== told.get(id)) wrongOnes += 1
+      const [wanted, found] = [lifeless(expected.get(id) ?? {}), told.get(id)]
+      if (wanted === found) continue
+      wrongOnes += 1
+      if (wrongOnes <= WRONG_SHOWN) say(`  kind ${life}: ${found?.slice(0, 400)}\n    at once: ${wanted.slice(0, 400)}`)
     }
   }
   check(wrongOnes === 0, `all but ${wrongOnes} of ${records} records are what all logs at once give`)
