@@ -38,7 +38,8 @@ beforeAll(async () => {
     mode: 0o755,
   })
   await writeFile(join(home, 'people.csv'), 'externalId\nmary\n')
-  env = { VITALSYNC_DATA: join(home, 'data'), PATH: `${join(home, 'bin')}:${process.env['PATH']}` }
+  // A home of its own: npm keeps its cache there, and must not leave it in the checkout.
+  env = { VITALSYNC_DATA: join(home, 'data'), HOME: home, PATH: `${join(home, 'bin')}:${process.env['PATH']}` }
   const [line = ''] = commandsIn(sectionOf('Try it'))
   // Fewer people than the eight it has by itself: the walk is about the commands.
   up = startCommand(`exec ${line} -- --profiles 2`, { cwd: root, env })
