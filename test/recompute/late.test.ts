@@ -96,6 +96,35 @@ describe('what is served is what all logs at once would give', () => {
     })
   })
 
+  test('when the only session of weeks is taken back, which changed no figure of the days after it', async ({
+    serviceUrl,
+  }) => {
+    const steady = five.filter((log) => !log.dataType.startsWith('exercise_session_'))
+    const yoga: DataLogInput & { id: string } = {
+      id: '7b1d3a54-0f5e-4d2c-9d7a-2f8f3f1c0002',
+      logType: 'exercise',
+      dataType: 'exercise_session_yoga',
+      unit: 'minute',
+      value: 60,
+      source: 'mat',
+      recordingMethod: 'automatically_recorded',
+      deviceType: 'watch',
+      startDateTime: '2026-10-28T18:00:00Z',
+      endDateTime: '2026-10-28T19:00:00Z',
+    }
+    await withRecompute(serviceUrl, at, async (world) => {
+      const profileId = await createProfile(world.pool)
+      await upload(world, profileId, [...steady, yoga])
+      await world.recompute.idle()
+      await served(world, profileId, [...steady, yoga])
+
+      await remove(world, profileId, [yoga])
+      await world.recompute.idle()
+
+      await served(world, profileId, steady)
+    })
+  })
+
   test('when what came late on one day tells of the evening before', async ({ serviceUrl }) => {
     const base = {
       logType: 'sleep',

@@ -5,7 +5,7 @@ import { type Factors, factorsOn } from './factors.ts'
 import type { DayFacts } from './facts.ts'
 import { midnightAt } from './local-time.ts'
 import type { Person } from './log.ts'
-import { sleepRules } from './model.ts'
+import { sleepRules, windows } from './model.ts'
 import { type Reading, readingsOn } from './readings.ts'
 import { type Scores, scoresFrom } from './scores.ts'
 import { createSeries, type Series } from './series.ts'
@@ -26,6 +26,8 @@ export type Derivation = {
   daysBetween(from: number, to: number): readonly DayFacts[]
   factors(day: number): Factors
   scores(day: number): Scores
+  /** Whether any session lies in the days that the strain of a day is judged by, its own included. */
+  hasTrained(day: number): boolean
   readings(day: number): readonly Reading[]
   /** A biomarker's number on a day that is over; null where there is none. */
   reading(day: number, type: BiomarkerType): number | null
@@ -33,12 +35,16 @@ export type Derivation = {
   isOver(lastDay: number): boolean
 }
 
-/** What a day comes to when its neighbours are looked at too. Kept, so that it need not be computed to derive the next day. */
+/**
+ * What a day comes to when its neighbours are looked at too. Kept, so that it need not be computed to derive the next day.
+ * The day's records are made of this and of its own facts, and of nothing else: what is not in here changes unnoticed.
+ */
 export type Outcome = {
   /** Whether its sleep day and its local day were over. */
   readonly over: readonly [sleepDay: boolean, localDay: boolean]
   readonly factors: Factors
   readonly readings: readonly Reading[]
+  readonly hasTrained: boolean
 }
 
 export type DerivationInput = {
@@ -63,6 +69,8 @@ export function createDerivation(input: DerivationInput): Derivation {
     const own = byDay.get(day)
     return own ? (known(day)?.readings ?? readingsOn(series, own)) : []
   })
+  const hasTrained = (day: number) =>
+    known(day)?.hasTrained ?? series.between(day - windows.strain.days, day).some(({ exercise }) => exercise.length > 0)
   const closed = remembered((day) => {
     const own = byDay.get(day)
     if (!own || !series.isClosed(own)) return new Map<BiomarkerType, number>()
@@ -84,6 +92,7 @@ export function createDerivation(input: DerivationInput): Derivation {
     daysBetween: (from, to) => series.between(from, to),
     factors,
     scores,
+    hasTrained,
     readings,
     reading: (day, type) => closed(day).get(type) ?? null,
     isWeekOver: (monday) => isOver(monday + 6),
@@ -99,6 +108,7 @@ export function outcomeOf(derivation: Derivation, facts: DayFacts): Outcome {
     over: [derivation.asOf >= sleepDayEnd, derivation.asOf >= midnightAt(day + 1, facts.offset)],
     factors: derivation.factors(day),
     readings: derivation.readings(day),
+    hasTrained: derivation.hasTrained(day),
   }
 }
 

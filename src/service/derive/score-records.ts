@@ -2,7 +2,7 @@ import type { Derivation } from './derivation.ts'
 import type { Factor } from './factors.ts'
 import { isoAt, midnightAt } from './local-time.ts'
 import { ageOn, sexOf } from './log.ts'
-import { nightFactors, vitalFactors, windows } from './model.ts'
+import { nightFactors, vitalFactors } from './model.ts'
 import { type Draft, dayUnit, recordId } from './records.ts'
 import { type Score, stateOf } from './scores.ts'
 import { roundTo } from './statistics.ts'
@@ -55,9 +55,7 @@ function sourcesOf(derivation: Derivation, { parts }: Score, day: number): strin
   const fromVitals = names.filter((name) => vitalFactors.includes(name))
   const aged = names.includes('steps') || names.includes('sleep_duration')
   const bySex = parts.some(({ factor }) => factor.basis === 'population') && sexOf(derivation.person) !== null
-  const trained =
-    names.some((name) => fromIntensity.has(name)) &&
-    derivation.daysBetween(day - windows.strain.days, day).some(({ exercise }) => exercise.length > 0)
+  const trained = names.some((name) => fromIntensity.has(name)) && derivation.hasTrained(day)
   return [
     ...(aged && ageOn(derivation.person, day) !== null ? ['age'] : []),
     ...(bySex ? ['gender'] : []),
