@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { DataLogInput } from '../../src/contract/data-log.ts'
-import { anyLogs, asOf } from '../derive/lives.ts'
+import { anyLogs, asOf, day } from '../derive/lives.ts'
 import { inputOf } from '../derive/logs.ts'
 import { test } from '../support/fixtures.ts'
 import { createProfile, remove, saidAtOnce, saidOf, upload, withRecompute } from './profiles.ts'
 
-/** Something done with a stretch of somebody's logs. */
+/** Something done with a stretch of somebody's logs, or time that passes: up to nine days of it. */
 const anyDeed = fc.record({
-  what: fc.constantFrom('send', 'send', 'change', 'remove', 'derive'),
+  what: fc.constantFrom('send', 'send', 'change', 'remove', 'derive', 'wait'),
   from: fc.double({ min: 0, max: 0.9, noNaN: true }),
   share: fc.double({ min: 0.05, max: 0.6, noNaN: true }),
 })
@@ -27,16 +27,20 @@ test('whatever was sent, sent again, corrected and taken back, in whatever order
   serviceUrl,
 }) => {
   await withRecompute(serviceUrl, new Date(asOf).toISOString(), async (world) => {
-    let removed = 0
+    let [removed, waited] = [0, 0]
     await fc.assert(
       fc.asyncProperty(anyHistory, async ({ logs, deeds }) => {
         const profileId = await createProfile(world.pool)
         const left = new Map<string, DataLogInput>()
+        world.clock.now = asOf - 35 * day
         for (const { what, from, share } of deeds) {
           const some = logs.slice(Math.floor(from * logs.length), Math.ceil((from + share) * logs.length))
           const sent = what === 'change' ? some.map((log) => ({ ...log, value: log.value * 2 })) : some
           if (what === 'derive') await world.recompute.idle()
-          else if (what === 'remove') {
+          else if (what === 'wait') {
+            world.clock.now += Math.floor((from + share / 6) * 9 * day)
+            waited += 1
+          } else if (what === 'remove') {
             await remove(world, profileId, some)
             for (const { id } of some) removed += left.delete(id) ? 1 : 0
           } else {
@@ -46,11 +50,12 @@ test('whatever was sent, sent again, corrected and taken back, in whatever order
         }
         await world.recompute.idle()
 
-        expect(await saidOf(world, profileId)).toEqual(saidAtOnce(profileId, [...left.values()], asOf))
+        expect(await saidOf(world, profileId)).toEqual(saidAtOnce(profileId, [...left.values()], world.clock.now))
       }),
       { numRuns: 60, endOnFailure: true },
     )
-    // Sixty histories in which nothing was ever taken back would show nothing of it.
+    // Sixty histories in which nothing was ever taken back, or no time passed, would show nothing of it.
     expect(removed).toBeGreaterThan(0)
+    expect(waited).toBeGreaterThan(0)
   })
 }, 90_000)
