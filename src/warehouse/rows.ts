@@ -188,7 +188,7 @@ const PLAIN_LENGTH_MAX = 8000
 export const isDoubtful = ({ raw }: Row): boolean =>
   raw.length > PLAIN_LENGTH_MAX ||
   (raw.includes('\\u') && /\\u(?:0000|[dD][89a-fA-F])/.test(raw)) ||
-  /\d[eE][+-]?\d{4}/.test(raw)
+  /(?<=\d)[eE][+-]?\d{4}/.test(raw)
 
 /** The record's period in milliseconds; without bounds in streams that have none. */
 export const periodOf = (row: Row): Span => ({
