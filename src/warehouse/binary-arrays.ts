@@ -68,8 +68,27 @@ const COPY_HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 
 export type CopyColumn<T> = { readonly type: ColumnType; readonly cell: (item: T) => Cell }
 
+/** Bytes in memory that others will use again: they hold still until they are given back, once. */
+export type LentBytes = { readonly data: Buffer; readonly giveBack: () => void }
+
+/** Larger memory than this is not kept. */
+const SPARE_BYTES_MAX = 8 << 20
+const spare: Buffer<ArrayBuffer>[] = []
+
+/** Fresh memory costs a page fault for every four kilobytes, which is more than filling it does. */
+function lend(bytes: number): LentBytes {
+  const lent = scratch
+  scratch = spare.pop() ?? Buffer.allocUnsafe(1 << 20)
+  return {
+    data: lent.subarray(0, bytes),
+    giveBack: () => {
+      if (lent.length <= SPARE_BYTES_MAX) spare.push(lent)
+    },
+  }
+}
+
 /** Rows as COPY takes them in its binary format. */
-export function binaryRows<T>(items: readonly T[], columns: ReadonlyArray<CopyColumn<T>>): Buffer {
+export function binaryRows<T>(items: readonly T[], columns: ReadonlyArray<CopyColumn<T>>): LentBytes {
   room(0, COPY_HEADER.length)
   let at = COPY_HEADER.copy(scratch)
   for (const item of items) {
@@ -84,8 +103,7 @@ export function binaryRows<T>(items: readonly T[], columns: ReadonlyArray<CopyCo
     }
   }
   room(at, 2)
-  at = scratch.writeInt16BE(-1, at)
-  return Buffer.from(scratch.subarray(0, at))
+  return lend(scratch.writeInt16BE(-1, at))
 }
 
 function writeValue(type: ColumnType, value: Exclude<Cell, null>, at: number): number {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Submittable } from 'pg'
+import type { LentBytes } from './binary-arrays.ts'
 import type { Tx } from './pool.ts'
 
 /** What of the driver's connection COPY needs. The driver speaks this part of the protocol, but gives it no name. */
@@ -11,9 +12,9 @@ type CopyConnection = {
 
 /**
  * Runs a `copy … from stdin` with data from memory, in the transaction it is given. Postgres writes the rows of a COPY
- * page by page instead of one by one.
+ * page by page instead of one by one. The memory is given back when the socket is done with it.
  */
-export function copyFrom(tx: Tx, statement: string, data: Buffer): Promise<void> {
+export function copyFrom(tx: Tx, statement: string, { data, giveBack }: LentBytes): Promise<void> {
   return new Promise((resolve, reject) => {
     const copy = {
       submit: (connection: CopyConnection) => connection.query(statement),
@@ -21,7 +22,7 @@ export function copyFrom(tx: Tx, statement: string, data: Buffer): Promise<void>
         // The driver's own way copies the data once more into a buffer of its own.
         connection.stream.cork()
         connection.stream.write(headOf(data))
-        connection.stream.write(data)
+        connection.stream.write(data, giveBack)
         connection.endCopyFrom()
         connection.stream.uncork()
       },

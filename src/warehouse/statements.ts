@@ -1,6 +1,13 @@
 import type { Column, PulledStream } from '../stream.ts'
 import { keyColumns } from '../stream.ts'
-import { binaryColumn, binaryRows, type Cell, type ColumnType, type CopyColumn } from './binary-arrays.ts'
+import {
+  binaryColumn,
+  binaryRows,
+  type Cell,
+  type ColumnType,
+  type CopyColumn,
+  type LentBytes,
+} from './binary-arrays.ts'
 import type { Row } from './rows.ts'
 
 const sqlType = { text: 'text', instant: 'timestamptz', number: 'float8', boolean: 'bool' } as const
@@ -116,7 +123,7 @@ export function addStatement(stream: PulledStream): string {
 }
 
 /** The rows that `addStatement` takes. */
-export function addRows(stream: PulledStream, arriving: readonly Arriving[]): Buffer {
+export function addRows(stream: PulledStream, arriving: readonly Arriving[]): LentBytes {
   const readAt: CopyColumn<Arriving> = { type: 'timestamptz', cell: ({ reading }) => reading.sentAtMs * 1000 }
   return binaryRows(arriving, [
     { type: 'int8', cell: ({ reading }) => reading.profileId },
