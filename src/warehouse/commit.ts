@@ -16,8 +16,8 @@ import {
   storeParameters,
 } from './statements.ts'
 
-/** One answer of upstream for one window of one stream of one profile, on its way into the warehouse. */
-export type StoreRequest = {
+/** What was asked of upstream, and when: one window of one stream of one profile. */
+export type Asked = {
   readonly stream: PulledStream
   readonly profileId: string
   readonly window: { readonly from: number; readonly to: number }
@@ -25,6 +25,10 @@ export type StoreRequest = {
   readonly generation: number
   readonly sentAtMs: number
   readonly serverAtMs: number | undefined
+}
+
+/** The same with upstream's answer, on its way into the warehouse. */
+export type StoreRequest = Asked & {
   readonly records: readonly SourceRecord[]
   readonly odd: readonly OddRecord[]
 }
@@ -37,9 +41,12 @@ export type Stored = {
   readonly odd: number
 }
 
-/** A request whose records were made ready for the table. */
+/**
+ * A request whose records were made ready for the table. What they were made of is let go: thousands of readings wait for
+ * their commit at a time, and objects that live so long are what collecting garbage costs most for.
+ */
 export type Prepared = {
-  readonly request: StoreRequest
+  readonly request: Asked
   readonly rows: readonly Row[]
   readonly odd: readonly OddRecord[]
 }
@@ -285,5 +292,5 @@ async function keepOdd(tx: Tx, admitted: readonly Admitted[], nowMs: number): Pr
   })
 }
 
-const nameOfOdd = ({ record, request }: { record: OddRecord; request: StoreRequest }) =>
+const nameOfOdd = ({ record, request }: { record: OddRecord; request: Asked }) =>
   `${request.stream.name} ${request.profileId} ${digestOf(record.raw).toString('hex')}`

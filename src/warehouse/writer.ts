@@ -83,9 +83,9 @@ export function openWriter(options: WriterOptions): Writer {
     })
 
   return {
-    async store(request) {
-      const { rows, odd } = toRows(request.stream, request.records)
-      const prepared = { request, rows, odd: [...request.odd, ...odd] }
+    async store({ records, odd: unread, ...request }) {
+      const { rows, odd } = toRows(request.stream, records)
+      const prepared = { request, rows, odd: [...unread, ...odd] }
       return join(rows.some(isDoubtful) ? await partStorable(options.pool, prepared) : prepared)
     },
     async close() {
