@@ -2,19 +2,10 @@ import { spansOf } from '../coverage.ts'
 import { type Edges, isTheirs, judge, type LedgerState, type RecentReading, type Verdict } from '../planner.ts'
 import type { PulledStream } from '../stream.ts'
 import { binaryColumn, type Cell, type ColumnType } from './binary-arrays.ts'
-import { copyFrom } from './copy.ts'
-import type { Tx } from './pool.ts'
+import { compareStream, countWritten, writeRecords } from './compare.ts'
+import { type Tx, together } from './pool.ts'
 import { digestOf, edgesOf, type OddRecord, periodOf, type Row, type SourceRecord, shortNameOf } from './rows.ts'
-import {
-  type Arriving,
-  addRows,
-  addStatement,
-  compareParameters,
-  compareStatement,
-  type GroupedReading,
-  replaceStatement,
-  storeParameters,
-} from './statements.ts'
+import type { GroupedReading } from './statements.ts'
 
 /** What was asked of upstream, and when: one window of one stream of one profile. */
 export type Asked = {
@@ -62,69 +53,23 @@ export async function storeGroup(tx: Tx, group: readonly Prepared[], nowMs: numb
     return { pending, edges, verdict: verdictOf({ pending, edges }, states.get(nameOf(pending)), nowMs) }
   })
   const admitted = judged.filter(isAdmitted)
-  const written = new Map<string, number>()
-
-  for (const [stream, members] of Map.groupBy(admitted, ({ pending }) => pending.request.stream)) {
-    const isFirst = ({ pending }: Admitted) => states.get(nameOf(pending))?.unread === true
-    const first = members.filter(isFirst).map(toGrouped)
-    const later = members.filter((member) => !isFirst(member)).map(toGrouped)
-    for (const [profileId, rows] of await storeStream(tx, stream, { first, later })) {
-      written.set(`${stream.name} ${profileId}`, rows)
-    }
-  }
-  await writeLedger(tx, admitted)
-  await keepOdd(tx, admitted, nowMs)
+  const streams = [...Map.groupBy(admitted, ({ pending }) => pending.request.stream)]
+  const compared = await together(
+    streams.map(([stream, members]) => {
+      const isFirst = ({ pending }: Admitted) => states.get(nameOf(pending))?.unread === true
+      const first = members.filter(isFirst).map(toGrouped)
+      const later = members.filter((member) => !isFirst(member)).map(toGrouped)
+      return compareStream(tx, stream, { first, later })
+    }),
+  )
+  await together([writeRecords(tx, compared), writeLedger(tx, admitted), keepOdd(tx, admitted, nowMs)])
+  const written = countWritten(compared)
   return judged.map(({ pending, verdict }) => ({
     outcome: verdict === 'erased' ? 'erased' : verdict.kind === 'too-old' ? 'too-old' : 'stored',
     read: pending.rows.length,
     written: written.get(nameOf(pending)) ?? 0,
     odd: pending.odd.length,
   }))
-}
-
-type Readings = {
-  /** Nothing was ever stored for these: all they hold is new. */
-  readonly first: readonly GroupedReading[]
-  readonly later: readonly GroupedReading[]
-}
-
-/** Writes what is new or changed, and marks gone what is missing. Gives how many records it touched, by profile. */
-async function storeStream(tx: Tx, stream: PulledStream, { first, later }: Readings): Promise<Map<string, number>> {
-  const written = new Map<string, number>()
-  const count = (profileId: string) => written.set(profileId, (written.get(profileId) ?? 0) + 1)
-  const added = arrivingOf(first)
-  const changed: Arriving[] = []
-  if (later.some((reading) => reading.rows.length > 0 || reading.complete)) {
-    const arriving = arrivingOf(later)
-    const { rows } = await tx.query<Compared>({
-      name: `compare ${stream.name}`,
-      text: compareStatement(stream),
-      values: compareParameters(stream, arriving, later),
-    })
-    const chosen = (numbers: readonly number[] | null | undefined) =>
-      (numbers ?? []).flatMap((number) => arriving[number - 1] ?? [])
-    added.push(...chosen(rows[0]?.added))
-    changed.push(...chosen(rows[0]?.changed))
-    for (const profileId of rows[0]?.vanished ?? []) count(profileId)
-  }
-  if (added.length > 0) await copyFrom(tx, addStatement(stream), addRows(stream, added))
-  if (changed.length > 0) {
-    const values = storeParameters(stream, changed)
-    await tx.query({ name: `replace ${stream.name}`, text: replaceStatement(stream), values })
-  }
-  for (const { reading } of added) count(reading.profileId)
-  for (const { reading } of changed) count(reading.profileId)
-  return written
-}
-
-type Compared = { added: number[] | null; changed: number[] | null; vanished: string[] | null }
-
-/** In the order of the table's key, as far as that is cheap: neighbours in the input become neighbours on disk. */
-function arrivingOf(readings: readonly GroupedReading[]): Arriving[] {
-  const byStart = (a: Row, b: Row) => (a.startMicros ?? 0) - (b.startMicros ?? 0)
-  return readings
-    .toSorted((a, b) => Number(a.profileId) - Number(b.profileId))
-    .flatMap((reading) => reading.rows.toSorted(byStart).map((row) => ({ row, reading })))
 }
 
 type Arrived = { pending: Prepared; edges: Edges }

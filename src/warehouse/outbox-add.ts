@@ -1,6 +1,6 @@
 import { type Change, together } from '../changes.ts'
 import { binaryColumn, binaryRows } from './binary-arrays.ts'
-import { copyFrom } from './copy.ts'
+import { copyAll } from './copy.ts'
 import type { Accepted, OutboxItem } from './outbox.ts'
 import { digestOfItem, type Place, packParcels, takeOut } from './parcels.ts'
 import { beginByIndex, type Pool, type Tx, transaction } from './pool.ts'
@@ -119,7 +119,7 @@ async function remember(tx: Tx, entries: ReadonlyArray<Entry & Place>): Promise<
     { type: 'text', cell: ({ item }) => item.itemKey },
   ])
   const columns = 'profile_id, parcel_id, place, digest, stream, item_key'
-  await copyFrom(tx, `copy vitalsync.items (${columns}) from stdin (format binary)`, rows)
+  await copyAll(tx, [{ statement: `copy vitalsync.items (${columns}) from stdin (format binary)`, rows }])
 }
 
 async function rememberAnew(tx: Tx, entries: ReadonlyArray<Entry & Place>): Promise<void> {
