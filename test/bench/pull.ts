@@ -45,6 +45,9 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
   }
 }
 
+/** As many jobs as requests may be in flight: while some wait for their commit, others ask. */
+const concurrency = 128
+
 const draw = (figures: ReadonlyMap<string, readonly number[]>) =>
   writeBars('pull.svg', {
     title: 'Cold pull, medians of alternating rounds',
@@ -116,14 +119,14 @@ async function pullOurs(world: World, name: string, redisUrl: string | undefined
   const queueUrl = redisUrl ?? (await engines.database())
   await fillWarehouse(databaseUrl, people(profiles))
   await upstream.set({ changed: false })
-  const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url })
+  const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, concurrency })
   await engines.settle()
   const cold = await subject.run('sync', { streams: pulledStreams })
   expectRows(cold.run.rowsWritten, profiles * recordsPerProfile)
   await subject.close() // Postgres counts what a connection wrote when that connection ends
 
   await upstream.set({ changed: true })
-  const second = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url })
+  const second = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, concurrency })
   await engines.settle()
   const before = await countWrites(databaseUrl)
   const range = { from: firstDay(Date.now()), to: Date.now() }
