@@ -1,7 +1,8 @@
 import { normalize } from '../coverage.ts'
+import type { Parcel } from '../parcel.ts'
 import { binaryColumn } from './binary-arrays.ts'
 import type { OutboxOptions, Push } from './outbox.ts'
-import { beginByKey, type Tx, transaction } from './pool.ts'
+import { beginByKey, type Tx, together, transaction } from './pool.ts'
 
 type Sent = Push & { readonly touches: boolean }
 
@@ -10,21 +11,20 @@ export async function markSent(options: OutboxOptions, pushes: readonly Sent[]):
   await transaction(
     options.pool,
     async (tx) => {
-      await tx.query({
-        name: 'mark sent',
-        text: 'delete from vitalsync.parcels where id = any($1::int8[])',
-        values: [binaryColumn('int8', parcels, ({ id }) => id)],
-      })
-      await touchLedger(
-        tx,
-        options,
-        pushes.filter((push) => push.touches),
-      )
-      await moveCheckpoints(tx, pushes)
+      const touching = pushes.filter((push) => push.touches)
+      await together([deleteParcels(tx, parcels), touchLedger(tx, options, touching), moveCheckpoints(tx, pushes)])
     },
     beginByKey,
   )
   return []
+}
+
+async function deleteParcels(tx: Tx, parcels: readonly Parcel[]): Promise<void> {
+  await tx.query({
+    name: 'mark sent',
+    text: 'delete from vitalsync.parcels where id = any($1::int8[])',
+    values: [binaryColumn('int8', parcels, ({ id }) => id)],
+  })
 }
 
 type Touched = { readonly profileId: string; readonly stream: string; readonly from: number; readonly to: number }
