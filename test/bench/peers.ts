@@ -33,7 +33,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
       await Promise.all([environment('dlt', dltPackages, say), environment('singer', singerPackages, say)])
     ).flat()
     if (peers.length === 0) return []
-    const world = { engines, upstream, profiles: quick ? 100 : 600, folder }
+    const world = { engines, upstream, profiles: quick ? 100 : 2000, folder }
     await upstream.set({ latencyMs })
     const ways = peers.flatMap(waysOf)
     const all = [
@@ -103,7 +103,7 @@ async function pullOurs({ engines, upstream, profiles }: World): Promise<number>
   const databaseUrl = await engines.database()
   const queueUrl = engines.redisUrl ?? (await engines.database())
   await fillWarehouse(databaseUrl, people(profiles))
-  const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url })
+  const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, concurrency: 128 })
   const { run: done, seconds } = await subject.run('sync', { streams: pulledStreams })
   await subject.close()
   await engines.drop(databaseUrl)
