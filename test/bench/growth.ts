@@ -11,6 +11,7 @@ import { type FastUpstream, startFastUpstream } from './upstream.ts'
 const profiles = 100
 /** Between two people who are pulled lie the even ids of others, so that what is new lands in the middle of every index. */
 const stride = 2000
+const roundsCounted = 5
 
 type World = { engines: Engines; upstream: FastUpstream; say: (line: string) => void }
 
@@ -65,7 +66,7 @@ async function pullWith({ engines, upstream, say }: World, multiple: number) {
   await spreadIds(databaseUrl)
   await fillRows(databaseUrl, multiple)
   const costs = { cold: [] as number[], again: [] as number[] }
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round <= roundsCounted; round++) {
     await upstream.set({ changed: false })
     const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url })
     await engines.settle()
@@ -76,6 +77,10 @@ async function pullWith({ engines, upstream, say }: World, multiple: number) {
     const range = { from: firstDay(Date.now()), to: Date.now() }
     const two = await subject.run('backfill', { ...range, streams: pulledStreams, again: true })
     const third = readCost()
+    await subject.close()
+    await forget(databaseUrl)
+    // While millions of rows were made up, the engine threw away what it had compiled: the first round pays for that.
+    if (round === 0) continue
     costs.cold.push(totalOf(first, second) / one.run.rowsRead)
     costs.again.push(totalOf(second, third) / two.run.rowsRead)
     say(
@@ -84,8 +89,6 @@ async function pullWith({ engines, upstream, say }: World, multiple: number) {
     say(
       `    ${multiple} ×, again ${Math.round(two.run.rowsRead / two.seconds)} records/s, ${costPer(second, third, two.run.rowsRead)}`,
     )
-    await subject.close()
-    await forget(databaseUrl)
   }
   await engines.drop(databaseUrl)
   return { cold: median(costs.cold), again: median(costs.again) }
