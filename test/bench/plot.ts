@@ -48,19 +48,27 @@ function barsOf({ title, unit, bars }: Bars): string {
   return svg(60 + bars.length * 30, [text(16, 26, `${title} (${unit})`, { size: 15 }), ...rows])
 }
 
+/** At least this much, and a number that people count in. */
+function roundStep(step: number): number {
+  const power = 10 ** Math.floor(Math.log10(step))
+  return power * ([1, 2, 5].find((count) => count * power >= step) ?? 10)
+}
+
 function linesOf({ title, x, lines }: Plot): string {
   const [left, right, top, bottom, height] = [60, 130, 44, 46, 340]
   const across = (value: number) => (x.log ? Math.log10(value) : value)
   const from = across(x.values[0] ?? 0)
   const to = across(x.values.at(-1) ?? 1)
-  const most = Math.max(...lines.flatMap(({ values }) => values)) * 1.1
+  const highest = Math.max(...lines.flatMap(({ values }) => values))
+  const step = roundStep(highest / 4)
+  const most = step * Math.ceil((1.05 * highest) / step)
   const px = (value: number) => left + ((across(value) - from) / (to - from || 1)) * (width - left - right)
   const py = (value: number) => height - bottom - (value / most) * (height - top - bottom)
-  const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => {
-    const y = py(most * share)
+  const grid = Array.from({ length: Math.round(most / step) + 1 }, (_, place) => place * step).flatMap((value) => {
+    const y = py(value)
     return [
       `<line x1="${left}" y1="${y.toFixed(1)}" x2="${width - right}" y2="${y.toFixed(1)}" stroke="#ddd"/>`,
-      text(left - 6, y + 4, shown(most * share), { anchor: 'end', size: 11 }),
+      text(left - 6, y + 4, shown(value), { anchor: 'end', size: 11 }),
     ]
   })
   const every = Math.ceil(x.values.length / 6)
