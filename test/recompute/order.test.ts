@@ -79,6 +79,24 @@ test('however much comes in afterwards, whoever waits longest is served next', a
   })
 })
 
+test('of those who have little to do, who was served longest ago goes first', async ({ serviceUrl }) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const again = (profileId: string) => upload(world, profileId, oneADay(today.concat('2026-11-17')))
+    const patient = await arrive(world, today)
+    expect(await served(world)).toEqual([patient])
+    const restless = await arrive(world, today)
+    expect(await served(world)).toEqual([restless])
+    const crowd = [await arrive(world, month), await arrive(world, month)]
+    world.clock.now += 1000
+    await again(patient)
+    // Whoever uploads last would else always be the freshest.
+    world.clock.now += 1000
+    await again(restless)
+
+    expect(await served(world, 2)).toEqual([crowd[0], patient])
+  })
+})
+
 test('a mark that is renewed again and again does not lose its place', async ({ serviceUrl }) => {
   await withRecompute(serviceUrl, at, async (world) => {
     const restless = await arrive(world, month)
