@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import type { DataLogInput } from '../../src/contract/data-log.ts'
 import { derive } from '../../src/service/derive/derive.ts'
-import { unknownPerson } from '../../src/service/derive/log.ts'
+import { type Person, unknownPerson } from '../../src/service/derive/log.ts'
 import { startRecompute } from '../../src/service/recompute/recompute.ts'
 import { deleteLogs, storeLogs } from '../../src/service/store/logs.ts'
 import { openPool, type Pool } from '../../src/service/store/pool.ts'
@@ -83,8 +83,9 @@ export function saidAtOnce(
   profileId: string,
   logs: readonly DataLogInput[],
   nowMs: number,
+  person: Person = unknownPerson,
 ): Map<string, Record<string, unknown>> {
-  const derived = derive({ logs: logs.map(logOf), person: unknownPerson, asOf: nowMs, profileId })
+  const derived = derive({ logs: logs.map(logOf), person, asOf: nowMs, profileId })
   const records = Object.values(derived).flat()
   return new Map(
     records
