@@ -77,7 +77,7 @@ export function addressesOf(config: Config): Addresses {
 
 export async function openPipeline(options: PipelineOptions): Promise<Pipeline> {
   const { config, addresses, log, onSkewed, streams = catalogue } = options
-  const pool = openPool({ databaseUrl: addresses.databaseUrl, connectionsMax: 16, name: 'vitalsync' })
+  const pool = openPool({ databaseUrl: addresses.databaseUrl, connectionsMax: 16, name: 'vitalsync', pipeline: true })
   const clock = await startDatabaseClock(pool, { log, onSkewed })
   const engine = await openQueueEngine(addresses.queueUrl)
   const sleep = (ms: number, signal?: AbortSignal) => wait(ms, undefined, signal ? { signal } : {})

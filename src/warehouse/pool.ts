@@ -4,15 +4,22 @@ import { EngineUnreachable, type Problem } from '../errors.ts'
 export type Pool = pg.Pool
 export type Tx = pg.PoolClient
 
-export function openPool(options: { databaseUrl: string; connectionsMax: number; name: string }): Pool {
+export type PoolOptions = {
+  readonly databaseUrl: string
+  readonly connectionsMax: number
+  readonly name: string
+  /** Sends statements of one connection before the former is answered, as `together` wants it. Cursors cannot be used then. */
+  readonly pipeline?: boolean
+}
+
+export function openPool(options: PoolOptions): Pool {
   const pool = new pg.Pool({
     connectionString: options.databaseUrl,
     max: options.connectionsMax,
     application_name: options.name,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 30_000,
-    // Statements that need nothing of one another go out together: see `together`.
-    pipeline: true,
+    pipeline: options.pipeline ?? false,
     // A process that is stopped in the middle of a transaction must not hold its locks against everybody for ever.
     options: '-c timezone=UTC -c synchronous_commit=on -c idle_in_transaction_session_timeout=20s',
   })

@@ -4,6 +4,7 @@ import { streams } from '../../config/streams.ts'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
 import type { PulledStream } from '../../src/stream.ts'
 import { columnsOfView, extractRows, readNow } from '../../src/warehouse/extract.ts'
+import { openPool } from '../../src/warehouse/pool.ts'
 import { DAY, HOUR } from '../../src/window.ts'
 import { test } from '../support/pipeline.ts'
 import { json } from '../support/profile-stub.ts'
@@ -44,7 +45,11 @@ const calm = { feltAt: daysAgo(20), word: 'calm', strength: 3 }
 const glad = { feltAt: daysAgo(10), word: 'glad', strength: 5, unheardOf: [1] }
 const odd = { feltAt: daysAgo(9), strength: 1 }
 
-test('a ninth stream of one entry, one table and one fixture goes the whole road', async ({ open, peer }) => {
+test('a ninth stream of one entry, one table and one fixture goes the whole road', async ({
+  open,
+  peer,
+  warehouseUrl,
+}) => {
   const line = await open('postgres', { HISTORY_DAYS: '30' }, [...streams, moods])
   await line.rows(table)
   const [ada = ''] = await line.people('ada')
@@ -107,10 +112,12 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
   expect(hole).toEqual({ due: true })
 
   // It can be exported, and goes with its person.
-  const columns = await columnsOfView(line.pipeline.pool, moods)
-  const extract = { stream: moods, columns, since: undefined, upto: await readNow(line.pipeline.pool), afterId: '0' }
+  const pool = openPool({ databaseUrl: warehouseUrl, connectionsMax: 1, name: 'export' })
+  const columns = await columnsOfView(pool, moods)
+  const extract = { stream: moods, columns, since: undefined, upto: await readNow(pool), afterId: '0' }
   const exported: unknown[] = []
-  for await (const page of extractRows(line.pipeline.pool, extract)) exported.push(...page.rows.map((row) => row[3]))
+  for await (const page of extractRows(pool, extract)) exported.push(...page.rows.map((row) => row[3]))
+  await pool.end()
   expect(exported).toEqual(['calm', 'glad'])
   const context = { ...line.pipeline.context, lane: 'manual' as const, runId: undefined, lastAttempt: false }
   await eraseProfile.run({ profileId: ada }, { ...context, signal: AbortSignal.timeout(20_000) })

@@ -52,7 +52,7 @@ export function reading({ records, ...given }: Given): StoreRequest {
 
 export const test = base.extend<{ warehouse: Warehouse }>({
   warehouse: async ({ warehouseUrl }, use) => {
-    const pool = openPool({ databaseUrl: warehouseUrl, connectionsMax: 8, name: 'test' })
+    const pool = openPool({ databaseUrl: warehouseUrl, connectionsMax: 8, name: 'test', pipeline: true })
     const profiles = openProfiles({ pool, streams })
     const writer = openWriter({ pool, now: Date.now, rowsPerCommit: 1000, commitsAtOnce: 2 })
     const rows: Warehouse['rows'] = async (text, values) => (await pool.query(text, values)).rows
