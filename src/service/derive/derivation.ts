@@ -69,8 +69,11 @@ export function createDerivation(input: DerivationInput): Derivation {
     const own = byDay.get(day)
     return own ? (known(day)?.readings ?? readingsOn(series, own)) : []
   })
-  const hasTrained = (day: number) =>
-    known(day)?.hasTrained ?? series.between(day - windows.strain.days, day).some(({ exercise }) => exercise.length > 0)
+  const hasTrained = remembered(
+    (day) =>
+      known(day)?.hasTrained ??
+      series.between(day - windows.strain.days, day).some(({ exercise }) => exercise.length > 0),
+  )
   const closed = remembered((day) => {
     const own = byDay.get(day)
     if (!own || !series.isClosed(own)) return new Map<BiomarkerType, number>()
