@@ -3,7 +3,7 @@ import { type Edges, isTheirs, judge, type LedgerState, type RecentReading, type
 import type { PulledStream } from '../stream.ts'
 import { binaryColumn, type Cell, type ColumnType } from './binary-arrays.ts'
 import { compareStream, countWritten, writeRecords } from './compare.ts'
-import { type Tx, together } from './pool.ts'
+import { sentTogether, type Tx } from './pool.ts'
 import { digestOf, edgesOf, type OddRecord, periodOf, type Row, type SourceRecord, shortNameOf } from './rows.ts'
 import type { GroupedReading } from './statements.ts'
 
@@ -54,7 +54,7 @@ export async function storeGroup(tx: Tx, group: readonly Prepared[], nowMs: numb
   })
   const admitted = judged.filter(isAdmitted)
   const streams = [...Map.groupBy(admitted, ({ pending }) => pending.request.stream)]
-  const compared = await together(
+  const compared = await sentTogether(
     streams.map(([stream, members]) => {
       const isFirst = ({ pending }: Admitted) => states.get(nameOf(pending))?.unread === true
       const first = members.filter(isFirst).map(toGrouped)
@@ -62,7 +62,7 @@ export async function storeGroup(tx: Tx, group: readonly Prepared[], nowMs: numb
       return compareStream(tx, stream, { first, later })
     }),
   )
-  await together([writeRecords(tx, compared), writeLedger(tx, admitted), keepOdd(tx, admitted, nowMs)])
+  await sentTogether([writeRecords(tx, compared), writeLedger(tx, admitted), keepOdd(tx, admitted, nowMs)])
   const written = countWritten(compared)
   return judged.map(({ pending, verdict }) => ({
     outcome: verdict === 'erased' ? 'erased' : verdict.kind === 'too-old' ? 'too-old' : 'stored',

@@ -1,6 +1,6 @@
 import type { PulledStream } from '../stream.ts'
 import { type Copy, copyAll } from './copy.ts'
-import { type Tx, together } from './pool.ts'
+import { sentTogether, type Tx } from './pool.ts'
 import type { Row } from './rows.ts'
 import {
   type Arriving,
@@ -52,7 +52,7 @@ export async function compareStream(tx: Tx, stream: PulledStream, { first, later
 
 /** Adds what is new and replaces what has changed. */
 export async function writeRecords(tx: Tx, compared: readonly ComparedStream[]): Promise<void> {
-  await together([
+  await sentTogether([
     copyAll(tx, compared.filter(({ added }) => added.length > 0).map(toCopy)),
     ...compared.filter(({ changed }) => changed.length > 0).map((one) => replace(tx, one)),
   ])

@@ -2,7 +2,7 @@ import { normalize } from '../coverage.ts'
 import type { Parcel } from '../parcel.ts'
 import { binaryColumn } from './binary-arrays.ts'
 import type { OutboxOptions, Push } from './outbox.ts'
-import { beginByKey, type Tx, together, transaction } from './pool.ts'
+import { beginByKey, sentTogether, type Tx, transaction } from './pool.ts'
 
 type Sent = Push & { readonly touches: boolean }
 
@@ -12,7 +12,7 @@ export async function markSent(options: OutboxOptions, pushes: readonly Sent[]):
     options.pool,
     async (tx) => {
       const touching = pushes.filter((push) => push.touches)
-      await together([deleteParcels(tx, parcels), touchLedger(tx, options, touching), moveCheckpoints(tx, pushes)])
+      await sentTogether([deleteParcels(tx, parcels), touchLedger(tx, options, touching), moveCheckpoints(tx, pushes)])
     },
     beginByKey,
   )

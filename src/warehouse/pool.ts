@@ -8,7 +8,7 @@ export type PoolOptions = {
   readonly databaseUrl: string
   readonly connectionsMax: number
   readonly name: string
-  /** Sends statements of one connection before the former is answered, as `together` wants it. Cursors cannot be used then. */
+  /** Sends statements of one connection before the former is answered, as `sentTogether` wants it. Cursors cannot be used then. */
   readonly pipeline?: boolean
 }
 
@@ -85,7 +85,7 @@ async function once<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin: Begin): 
  * Waits for statements of one transaction that were sent together, in this order. Of those that fail the first tells why;
  * the others fail because of it.
  */
-export async function together<T>(statements: readonly Promise<T>[]): Promise<T[]> {
+export async function sentTogether<T>(statements: readonly Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(statements)
   return results.map((result) => {
     if (result.status === 'rejected') throw result.reason

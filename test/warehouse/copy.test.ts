@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { binaryRows } from '../../src/warehouse/binary-arrays.ts'
 import { type Copy, copyAll } from '../../src/warehouse/copy.ts'
-import { sqlState, together } from '../../src/warehouse/pool.ts'
+import { sentTogether, sqlState } from '../../src/warehouse/pool.ts'
 import { test } from '../support/warehouse.ts'
 
 const rowsMax = 3000
@@ -66,7 +66,7 @@ test('of statements sent together the one that fails is heard of, not those that
     await victim.catch(() => undefined)
     throw error
   })
-  const sent = together([fine, late, victim])
+  const sent = sentTogether([fine, late, victim])
   const state = await sent.then(() => 'none', sqlState)
   await tx.query('rollback')
   await tx.query({ name: 'sums', text: 'insert into sums values (2)' })
