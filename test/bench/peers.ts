@@ -9,7 +9,7 @@ import pg from 'pg'
 import { pulledStreams, recordsPerProfile } from './canned.ts'
 import { type Engines, startEngines } from './engines.ts'
 import { alternate, type Measure, median, type RoundOptions, ratioOf, rounded, spreadOf } from './measure.ts'
-import { fillWarehouse, openSubject, people } from './subject.ts'
+import { fillWarehouse, jobsForAll, openSubject, people } from './subject.ts'
 import { type FastUpstream, startFastUpstream } from './upstream.ts'
 
 const execute = promisify(execFile)
@@ -103,7 +103,7 @@ async function pullOurs({ engines, upstream, profiles }: World): Promise<number>
   const databaseUrl = await engines.database()
   const queueUrl = engines.redisUrl ?? (await engines.database())
   await fillWarehouse(databaseUrl, people(profiles))
-  const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, concurrency: 128 })
+  const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, concurrency: jobsForAll })
   const { run: done, seconds } = await subject.run('sync', { streams: pulledStreams })
   await subject.close()
   await engines.drop(databaseUrl)

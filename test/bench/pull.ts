@@ -16,7 +16,7 @@ import {
 import { runNaive } from './naive.ts'
 import { writeBars } from './plot.ts'
 import { startRealService } from './real-service.ts'
-import { fillWarehouse, openSubject, people } from './subject.ts'
+import { fillWarehouse, jobsForAll, openSubject, people } from './subject.ts'
 import { type FastUpstream, startFastUpstream } from './upstream.ts'
 
 /**
@@ -44,9 +44,6 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
     await engines.close()
   }
 }
-
-/** As many jobs as requests may be in flight: while some wait for their commit, others ask. */
-const concurrency = 128
 
 const draw = (figures: ReadonlyMap<string, readonly number[]>) =>
   writeBars('pull.svg', {
@@ -119,14 +116,14 @@ async function pullOurs(world: World, name: string, redisUrl: string | undefined
   const queueUrl = redisUrl ?? (await engines.database())
   await fillWarehouse(databaseUrl, people(profiles))
   await upstream.set({ changed: false })
-  const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, concurrency })
+  const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, concurrency: jobsForAll })
   await engines.settle()
   const cold = await subject.run('sync', { streams: pulledStreams })
   expectRows(cold.run.rowsWritten, profiles * recordsPerProfile)
   await subject.close() // Postgres counts what a connection wrote when that connection ends
 
   await upstream.set({ changed: true })
-  const second = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, concurrency })
+  const second = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, concurrency: jobsForAll })
   await engines.settle()
   const before = await countWrites(databaseUrl)
   const range = { from: firstDay(Date.now()), to: Date.now() }

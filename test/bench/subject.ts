@@ -33,6 +33,9 @@ export type Subject = {
   close(): Promise<void>
 }
 
+/** As many jobs as requests may be in flight: while some wait for their commit, others ask. */
+export const jobsForAll = 128
+
 export function settingsOf(options: SubjectOptions): Record<string, string> {
   return {
     DATABASE_URL: options.databaseUrl,
