@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { UsageProblem } from '../src/errors.ts'
-import { nearMiss } from '../src/near-miss.ts'
+import { closestWord } from '../src/text/closest-word.ts'
 import { scheduleDefaults } from './schedules.ts'
 
 /**
- * The only reader of the environment. Every fault is reported at once, by name, with what to do about it; what comes out
- * is frozen and handed down. Nothing else in the house reads `process.env`.
+ * The only reader of the environment. All faults are reported together, each by its variable and with its remedy. The
+ * configuration is frozen and handed down: no other file reads `process.env`.
  */
 
 const urlOf = (...protocols: string[]) =>
@@ -21,7 +21,7 @@ const isQueueUrl = (text: string) => URL.canParse(text) && /^(rediss?|postgres(q
 
 const isHttpUrl = (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 
-const whole = (min: number, max: number) =>
+const wholeNumberText = (min: number, max: number) =>
   z
     .string()
     .refine((text) => /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max, {
@@ -56,7 +56,7 @@ const environmentName = z.enum(['sandbox', 'production'])
 
 type Variable = { schema: z.ZodType; about: string; fallback?: string; secret?: true; address?: true }
 
-/** Every variable there is, in the order in which `vitalsync doctor` prints them. */
+/** All variables, in the order in which `vitalsync doctor` prints them. */
 const variables = {
   DATABASE_URL: {
     schema: urlOf('postgres', 'postgresql'),
@@ -77,19 +77,17 @@ const variables = {
   },
   UPSTREAM_SANDBOX_URL: {
     schema: urlOf('http', 'https'),
-    about: 'what UPSTREAM_URL=sandbox and =production stand for',
+    about: 'the address behind UPSTREAM_URL=sandbox and =production',
     address: true,
   },
   UPSTREAM_CLIENT_ID: { schema: z.string().min(1), about: 'account credential', secret: true },
   UPSTREAM_CLIENT_SECRET: { schema: z.string().min(1), about: 'account credential', secret: true },
-  UPSTREAM_APP_ID: { schema: z.string().min(1), about: 'app credential', secret: true },
-  UPSTREAM_APP_SECRET: { schema: z.string().min(1), about: 'app credential', secret: true },
-  TOKEN_KEY: { schema: tokenKey, about: 'key for what is encrypted at rest', secret: true },
+  TOKEN_KEY: { schema: tokenKey, about: 'key that encrypts tokens at rest', secret: true },
   VITALSYNC_DATA: { schema: z.string().min(1), about: 'folder of everything embedded', fallback: '.vitalsync' },
-  PORT: { schema: whole(0, 65535), about: 'port of the Profile Service; 0 picks a free one', fallback: '0' },
+  PORT: { schema: wholeNumberText(0, 65535), about: 'port of the Profile Service; 0 picks a free one', fallback: '0' },
   KEPT_ANSWERS_MB: {
-    schema: whole(0, 65_536),
-    about: 'memory of the Profile Service for answers to send again',
+    schema: wholeNumberText(0, 65_536),
+    about: 'memory of the Profile Service for cached answers',
     fallback: '128',
   },
   LOG_LEVEL: {
@@ -97,40 +95,52 @@ const variables = {
     about: 'how much is logged',
     fallback: 'info',
   },
-  NIGHTLY_CRON: { schema: cronLine, about: 'when everybody is synced', fallback: scheduleDefaults.nightlyCron },
+  NIGHTLY_CRON: { schema: cronLine, about: 'when all profiles are synced', fallback: scheduleDefaults.nightlyCron },
   SWEEP_CRON: {
     schema: cronLine,
-    about: 'when what fell due in between is synced',
+    about: 'when windows that fell due since then are synced',
     fallback: scheduleDefaults.sweepCron,
   },
-  SCHEDULE_TIME_ZONE: { schema: timeZone, about: 'time zone of both', fallback: scheduleDefaults.timeZone },
-  HISTORY_DAYS: { schema: whole(1, 3660), about: 'how far back a new profile is wanted', fallback: '60' },
+  SCHEDULE_TIME_ZONE: { schema: timeZone, about: 'time zone of both schedules', fallback: scheduleDefaults.timeZone },
+  HISTORY_DAYS: { schema: wholeNumberText(1, 3660), about: 'how far back a new profile is wanted', fallback: '60' },
   DIGEST_SECONDS: {
-    schema: whole(0, 86_400),
-    about: 'how long upstream may derive from what was pushed',
+    schema: wholeNumberText(0, 86_400),
+    about: 'how long upstream may take to derive records from pushed items',
     fallback: '30',
   },
-  CONCURRENCY: { schema: whole(1, 1000), about: 'jobs a worker works on at once', fallback: '32' },
-  WINDOWS_AT_ONCE: { schema: whole(1, 100), about: 'windows a job reads at once', fallback: '8' },
-  BACKLOG_MAX: { schema: whole(100, 1_000_000), about: 'waiting jobs above which producers pause', fallback: '10000' },
-  BUDGET_PER_SECOND: { schema: whole(1, 1_000_000), about: 'requests a second of the whole fleet', fallback: '2000' },
-  BUDGET_IN_FLIGHT: { schema: whole(1, 10_000), about: 'requests in flight of the whole fleet', fallback: '128' },
-  DRAIN_SECONDS: { schema: whole(1, 3600), about: 'how long jobs may go on after SIGTERM', fallback: '25' },
+  CONCURRENCY: { schema: wholeNumberText(1, 1000), about: 'jobs a worker runs at once', fallback: '32' },
+  WINDOWS_AT_ONCE: { schema: wholeNumberText(1, 100), about: 'windows a job reads at once', fallback: '8' },
+  BACKLOG_MAX: {
+    schema: wholeNumberText(100, 1_000_000),
+    about: 'waiting jobs above which producers pause',
+    fallback: '10000',
+  },
+  BUDGET_PER_SECOND: {
+    schema: wholeNumberText(1, 1_000_000),
+    about: 'requests a second of the whole fleet',
+    fallback: '2000',
+  },
+  BUDGET_IN_FLIGHT: {
+    schema: wholeNumberText(1, 10_000),
+    about: 'requests in flight of the whole fleet',
+    fallback: '128',
+  },
+  DRAIN_SECONDS: { schema: wholeNumberText(1, 3600), about: 'how long jobs may go on after SIGTERM', fallback: '25' },
 } as const satisfies Record<string, Variable>
 
-type Name = keyof typeof variables
-const names = Object.keys(variables) as Name[]
+type VariableName = keyof typeof variables
+const names = Object.keys(variables) as VariableName[]
 
-export type Config = Readonly<ReturnType<typeof assemble>>
+export type Config = Readonly<ReturnType<typeof configOf>>
 export type Environment = Readonly<Record<string, string | undefined>>
-export type Described = {
+export type DescribedVariable = {
   readonly name: string
   readonly value: string
   readonly from: 'set' | 'default' | 'absent'
   readonly about: string
 }
 
-/** Reads `.env` beside the checkout, where there is one; what is set already wins. */
+/** Reads the file `.env` beside the checkout, if there is one. Variables that are set already win. */
 export function loadEnvironment(): Environment {
   try {
     process.loadEnvFile('.env')
@@ -145,15 +155,15 @@ export function loadEnvironment(): Environment {
 
 export function readConfig(environment: Environment): Config {
   const faults: string[] = []
-  const values: Partial<Record<Name, unknown>> = {}
+  const values: Partial<Record<VariableName, unknown>> = {}
   for (const name of names) {
-    const text = textOf(environment, name)
+    const text = variableText(environment, name)
     if (text === undefined) continue
     const read = variables[name].schema.safeParse(text)
     if (read.success) values[name] = read.data
     else faults.push(`${name} ${read.error.issues[0]?.message ?? 'is not valid'}`)
   }
-  faults.push(...misspelt(environment), ...inconsistent(environment))
+  faults.push(...misspeltNames(environment), ...inconsistentVariables(environment))
   if (faults.length > 0) {
     throw new UsageProblem(
       `read configuration: ${faults.length === 1 ? faults[0] : `\n  - ${faults.join('\n  - ')}`}`,
@@ -162,48 +172,49 @@ export function readConfig(environment: Environment): Config {
       },
     )
   }
-  return Object.freeze(assemble(values as Values, environment))
+  return Object.freeze(configOf(values as ParsedValues, environment))
 }
 
-function textOf(environment: Environment, name: Name): string | undefined {
+function variableText(environment: Environment, name: VariableName): string | undefined {
   const set = environment[name]
   const variable: Variable = variables[name]
-  // Empty counts as absent: that is how compose files and shells leave something out.
+  // An empty variable counts as absent: compose files and shells leave a variable out that way.
   return set === undefined || set.trim() === '' ? variable.fallback : set.trim()
 }
 
-/** Other tools' words for the same thing, and slips of the finger, as long as the right name is not set. */
-function misspelt(environment: Environment): string[] {
-  const aliases: Record<string, Name> = { REDIS_URL: 'QUEUE_URL', POSTGRES_URL: 'DATABASE_URL', PG_URL: 'DATABASE_URL' }
+/** Names of other tools for the same variable, and misspelt names, unless the right variable is set. */
+function misspeltNames(environment: Environment): string[] {
+  const aliases: Record<string, VariableName> = {
+    REDIS_URL: 'QUEUE_URL',
+    POSTGRES_URL: 'DATABASE_URL',
+    PG_URL: 'DATABASE_URL',
+  }
   return Object.keys(environment).flatMap((name) => {
-    if (names.includes(name as Name)) return []
-    const meant = aliases[name] ?? nearMiss(name, names)
+    if (names.includes(name as VariableName)) return []
+    const meant = aliases[name] ?? closestWord(name, names)
     return meant && !environment[meant] ? [`${name} is not known: did you mean ${meant}?`] : []
   })
 }
 
-function inconsistent(environment: Environment): string[] {
-  const has = (name: Name) => textOf(environment, name) !== undefined
+function inconsistentVariables(environment: Environment): string[] {
+  const has = (name: VariableName) => variableText(environment, name) !== undefined
   const faults: string[] = []
   if (has('UPSTREAM_URL')) {
     for (const name of ['UPSTREAM_CLIENT_ID', 'UPSTREAM_CLIENT_SECRET'] as const) {
       if (!has(name)) faults.push(`${name} is missing: an upstream of your own (UPSTREAM_URL) needs its credentials`)
     }
-    const named = environmentName.safeParse(textOf(environment, 'UPSTREAM_URL')).success
+    const named = environmentName.safeParse(variableText(environment, 'UPSTREAM_URL')).success
     if (named && !has('UPSTREAM_SANDBOX_URL')) {
       faults.push('UPSTREAM_SANDBOX_URL is missing: UPSTREAM_URL names an environment, and this gives its address')
     }
   }
-  if (has('UPSTREAM_APP_ID') !== has('UPSTREAM_APP_SECRET')) {
-    faults.push(`${has('UPSTREAM_APP_ID') ? 'UPSTREAM_APP_SECRET' : 'UPSTREAM_APP_ID'} is missing: the two go together`)
-  }
   return faults
 }
 
-type Values = { [N in Name]?: z.output<(typeof variables)[N]['schema']> }
+type ParsedValues = { [N in VariableName]?: z.output<(typeof variables)[N]['schema']> }
 
-function assemble(values: Values, environment: Environment) {
-  const needed = <N extends Name>(name: N) => values[name] as NonNullable<Values[N]> // has a fallback
+function configOf(values: ParsedValues, environment: Environment) {
+  const requiredValue = <N extends VariableName>(name: N) => values[name] as NonNullable<ParsedValues[N]> // has a fallback
   const { UPSTREAM_URL: url, UPSTREAM_CLIENT_ID: clientId, UPSTREAM_CLIENT_SECRET: clientSecret } = values
   return {
     databaseUrl: values.DATABASE_URL,
@@ -211,36 +222,37 @@ function assemble(values: Values, environment: Environment) {
     upstream:
       url && clientId && clientSecret
         ? Object.freeze({
-            url: addressOf(url, values.UPSTREAM_SANDBOX_URL),
+            url: upstreamUrlOf(url, values.UPSTREAM_SANDBOX_URL),
             clientId,
             clientSecret,
-            appId: values.UPSTREAM_APP_ID,
-            appSecret: values.UPSTREAM_APP_SECRET,
           })
         : undefined,
     tokenKey: values.TOKEN_KEY,
-    dataFolder: resolve(needed('VITALSYNC_DATA')),
-    port: needed('PORT'),
-    keptBytesMax: needed('KEPT_ANSWERS_MB') * 1024 * 1024,
-    logLevel: needed('LOG_LEVEL'),
+    dataFolder: resolve(requiredValue('VITALSYNC_DATA')),
+    port: requiredValue('PORT'),
+    answerCacheBytesMax: requiredValue('KEPT_ANSWERS_MB') * 1024 * 1024,
+    logLevel: requiredValue('LOG_LEVEL'),
     logLevelGiven: Boolean(environment['LOG_LEVEL']?.trim()),
     schedule: Object.freeze({
-      nightlyCron: needed('NIGHTLY_CRON'),
-      sweepCron: needed('SWEEP_CRON'),
-      timeZone: needed('SCHEDULE_TIME_ZONE'),
+      nightlyCron: requiredValue('NIGHTLY_CRON'),
+      sweepCron: requiredValue('SWEEP_CRON'),
+      timeZone: requiredValue('SCHEDULE_TIME_ZONE'),
     }),
-    historyDays: needed('HISTORY_DAYS'),
-    digestSeconds: needed('DIGEST_SECONDS'),
-    concurrency: needed('CONCURRENCY'),
-    windowsAtOnce: needed('WINDOWS_AT_ONCE'),
-    backlogMax: needed('BACKLOG_MAX'),
-    budget: Object.freeze({ requestsPerSecond: needed('BUDGET_PER_SECOND'), inFlight: needed('BUDGET_IN_FLIGHT') }),
-    drainSeconds: needed('DRAIN_SECONDS'),
+    historyDays: requiredValue('HISTORY_DAYS'),
+    digestSeconds: requiredValue('DIGEST_SECONDS'),
+    concurrency: requiredValue('CONCURRENCY'),
+    windowsAtOnce: requiredValue('WINDOWS_AT_ONCE'),
+    backlogMax: requiredValue('BACKLOG_MAX'),
+    budget: Object.freeze({
+      requestsPerSecond: requiredValue('BUDGET_PER_SECOND'),
+      inFlight: requiredValue('BUDGET_IN_FLIGHT'),
+    }),
+    drainSeconds: requiredValue('DRAIN_SECONDS'),
   }
 }
 
-/** The production address is the sandbox one without the sandbox prefix in its host name. */
-export function addressOf(url: string, sandboxUrl: string | undefined): string {
+/** The production address is the sandbox address without the prefix `sandbox` of its host name. */
+function upstreamUrlOf(url: string, sandboxUrl: string | undefined): string {
   if (url === 'sandbox') return sandboxUrl ?? url
   if (url !== 'production') return url
   const address = new URL(sandboxUrl ?? '')
@@ -248,17 +260,17 @@ export function addressOf(url: string, sandboxUrl: string | undefined): string {
   return address.href.replace(/\/$/, '')
 }
 
-/** What is in force, secrets masked: for `vitalsync doctor`. */
-export function describeConfig(environment: Environment): Described[] {
+/** The variables with their values in force, secrets masked, for `vitalsync doctor`. */
+export function describeConfig(environment: Environment): DescribedVariable[] {
   return names.map((name) => {
     const variable: Variable = variables[name]
-    const text = textOf(environment, name)
+    const text = variableText(environment, name)
     const from = text === undefined ? 'absent' : text === variable.fallback ? 'default' : 'set'
-    return { name, value: masked(variable, text), from, about: variable.about }
+    return { name, value: maskedText(variable, text), from, about: variable.about }
   })
 }
 
-function masked(variable: Variable, text: string | undefined): string {
+function maskedText(variable: Variable, text: string | undefined): string {
   if (text === undefined) return ''
   if (variable.secret) return '••••'
   if (!variable.address) return text

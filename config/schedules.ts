@@ -1,14 +1,14 @@
-/** What each tick produces. The cron lines can be changed by NIGHTLY_CRON and SWEEP_CRON, the zone by SCHEDULE_TIME_ZONE. */
+import { HOUR } from '../src/time/units.ts'
+
+/** When runs are produced. NIGHTLY_CRON and SWEEP_CRON change the cron lines, SCHEDULE_TIME_ZONE the zone. */
 export type Schedule = {
   readonly name: 'nightly' | 'sweep'
   /** Five cron fields, in `timeZone`. */
   readonly cron: string
   readonly timeZone: string
-  /** How old a missed slot may be and still be made up. */
+  /** A missed slot is made up when it is not older than this. */
   readonly makeUpMs: number
 }
-
-const HOUR = 60 * 60 * 1000
 
 export const scheduleDefaults = {
   nightlyCron: '0 3 * * *',
@@ -19,7 +19,7 @@ export const scheduleDefaults = {
 export function schedulesOf(settings: { nightlyCron: string; sweepCron: string; timeZone: string }): Schedule[] {
   return [
     { name: 'nightly', cron: settings.nightlyCron, timeZone: settings.timeZone, makeUpMs: 25 * HOUR },
-    // A missed sweep is made up by the next one: it looks at everything that is due, however long.
+    // A missed sweep is not made up: the next sweep produces everything that is due, however long it has been due.
     { name: 'sweep', cron: settings.sweepCron, timeZone: settings.timeZone, makeUpMs: 0 },
   ]
 }

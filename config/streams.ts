@@ -1,36 +1,45 @@
-import { archetypeReadingSchema } from '../src/contract/archetype.ts'
-import { biomarkerReadingSchema } from '../src/contract/biomarker.ts'
-import { comparisonReadingSchema } from '../src/contract/comparison.ts'
-import { demographicReadingSchema } from '../src/contract/demographic.ts'
-import { deviceInformationReadingSchema } from '../src/contract/device-information.ts'
+import { receivedArchetypeSchema } from '../src/contract/archetype.ts'
+import { receivedBiomarkerSchema } from '../src/contract/biomarker.ts'
+import { receivedComparisonSchema } from '../src/contract/comparison.ts'
+import { dataLogInputSchema, receivedUploadSchema } from '../src/contract/data-log.ts'
+import { demographicInputSchema, receivedDemographicSchema } from '../src/contract/demographic.ts'
+import { deviceInformationInputSchema, receivedDeviceInformationSchema } from '../src/contract/device-information.ts'
 import { operations } from '../src/contract/operations.ts'
 import { quickChecks } from '../src/contract/quick-check.ts'
-import { scoreReadingSchema } from '../src/contract/score.ts'
-import { tagReadingSchema } from '../src/contract/tag.ts'
-import { trendReadingSchema } from '../src/contract/trend.ts'
-import type { PulledStream } from '../src/stream.ts'
-import { DAY, HOUR, type Window } from '../src/window.ts'
+import { receivedScoreSchema } from '../src/contract/score.ts'
+import { receivedTagSchema, tagInputSchema } from '../src/contract/tag.ts'
+import { receivedTrendSchema } from '../src/contract/trend.ts'
+import type { Span } from '../src/time/spans.ts'
+import { DAY, HOUR } from '../src/time/units.ts'
+import { identifyLog, identifyTag } from '../src/transfer/item-keys.ts'
+import type { Catalogue, PulledStream, PushedStream } from '../src/transfer/stream.ts'
 
 /**
- * The catalogue of streams that are pulled. A new stream is one entry here, one table and its view in a migration, and
- * one fixture: nothing else names the streams. `test/promises/a-new-stream.test.ts` adds one.
+ * The catalogue of pulled streams. A new stream is one entry here, one table and its view in a migration, and one fixture:
+ * nothing else names the streams. `test/promises/a-new-stream.test.ts` adds a stream.
  *
- * Windows are as long as an answer stays small. Settle times are how long upstream goes on revising a day by itself,
- * for logs that reach it late by ways other than ours: phones that were off, watches that were not near their phone.
+ * A window is as long as its answer stays small. The settle time is how long upstream goes on revising a day by itself, for
+ * logs that reach it late and not through this program: from phones that were off, from watches far from their phone.
  */
 const STILL_REVISED = 72 * HOUR
 
-/** A log changes its own day, what is averaged over the days after it, and the weeks and months that hold it. */
+/**
+ * A log changes its own day, the averages over the days after it, and the weeks and months that hold it. Age and gender
+ * change everything that upstream derives.
+ */
 const byDay = {
   'data-logs': { beforeMs: 2 * DAY, afterMs: 61 * DAY },
-  demographics: { beforeMs: 60 * DAY, afterMs: 0 },
-}
+  demographics: 'everything',
+} as const
 const byWeek = {
   'data-logs': { beforeMs: 35 * DAY, afterMs: 61 * DAY },
-  demographics: { beforeMs: 60 * DAY, afterMs: 0 },
-}
+  demographics: 'everything',
+} as const
 
-const byWindow = ({ startAt, endAt }: Window) => ({ startDateTime: startAt, endDateTime: endAt })
+const byWindow = ({ startMs, endMs }: Span) => ({
+  startDateTime: new Date(startMs).toISOString(),
+  endDateTime: new Date(endMs).toISOString(),
+})
 
 const instant = (name: string, from: string) => ({ name, type: 'instant', from: [from], key: true }) as const
 const key = (name: string, absent?: string) =>
@@ -40,13 +49,13 @@ const number = (name: string, ...from: string[]) =>
   ({ name, type: 'number', from: from.length > 0 ? from : [name] }) as const
 const boolean = (name: string, from: string) => ({ name, type: 'boolean', from: [from] }) as const
 
-export const streams = [
+export const pulledStreams = [
   {
     name: 'scores',
     kind: 'windowed',
     operation: operations.scoresOf,
     query: byWindow,
-    schema: scoreReadingSchema,
+    schema: receivedScoreSchema,
     quickCheck: quickChecks.scores,
     table: 'scores',
     windowMs: 35 * DAY,
@@ -66,7 +75,7 @@ export const streams = [
     kind: 'windowed',
     operation: operations.biomarkersOf,
     query: byWindow,
-    schema: biomarkerReadingSchema,
+    schema: receivedBiomarkerSchema,
     quickCheck: quickChecks.biomarkers,
     table: 'biomarkers',
     windowMs: 35 * DAY,
@@ -92,7 +101,7 @@ export const streams = [
     kind: 'windowed',
     operation: operations.archetypesOf,
     query: byWindow,
-    schema: archetypeReadingSchema,
+    schema: receivedArchetypeSchema,
     quickCheck: quickChecks.archetypes,
     table: 'archetypes',
     windowMs: 92 * DAY,
@@ -116,7 +125,7 @@ export const streams = [
     kind: 'windowed',
     operation: operations.trendsOf,
     query: byWindow,
-    schema: trendReadingSchema,
+    schema: receivedTrendSchema,
     quickCheck: quickChecks.trends,
     table: 'trends',
     windowMs: 92 * DAY,
@@ -141,7 +150,7 @@ export const streams = [
     kind: 'windowed',
     operation: operations.comparisonsOf,
     query: byWindow,
-    schema: comparisonReadingSchema,
+    schema: receivedComparisonSchema,
     quickCheck: quickChecks.comparisons,
     table: 'comparisons',
     windowMs: 35 * DAY,
@@ -166,7 +175,7 @@ export const streams = [
     kind: 'windowed',
     operation: operations.tagsOf,
     query: byWindow,
-    schema: tagReadingSchema,
+    schema: receivedTagSchema,
     quickCheck: quickChecks.tags,
     table: 'tags',
     windowMs: 92 * DAY,
@@ -189,22 +198,22 @@ export const streams = [
     name: 'demographics',
     kind: 'snapshot',
     operation: operations.demographic,
-    schema: demographicReadingSchema,
+    schema: receivedDemographicSchema,
     table: 'demographics',
     windowMs: Number.MAX_SAFE_INTEGER,
     settleMs: 0,
-    touchedBy: { demographics: { beforeMs: 0, afterMs: 1 } },
+    touchedBy: { demographics: 'everything' },
     columns: [number('age'), text('gender'), text('birth_date', 'birthDate'), text('country')],
   },
   {
     name: 'device-information',
     kind: 'snapshot',
     operation: operations.deviceInformation,
-    schema: deviceInformationReadingSchema,
+    schema: receivedDeviceInformationSchema,
     table: 'device_information',
     windowMs: Number.MAX_SAFE_INTEGER,
     settleMs: 0,
-    touchedBy: { 'device-information': { beforeMs: 0, afterMs: 1 } },
+    touchedBy: { 'device-information': 'everything' },
     columns: [
       text('device_type', 'deviceType'),
       text('device_model', 'deviceModel'),
@@ -214,3 +223,48 @@ export const streams = [
     ],
   },
 ] as const satisfies readonly PulledStream[]
+
+/**
+ * The catalogue of streams that are pushed, in the order of pushing: upstream derives from logs by who the profile is. A
+ * new stream is one entry here and a migration that widens `parcels_stream_check`; the pulled streams that a push of it
+ * changes name it in `touchedBy`. `test/promises/a-new-pushed-stream.test.ts` adds two.
+ */
+export const pushedStreams = [
+  {
+    name: 'device-information',
+    kind: 'snapshot',
+    schema: deviceInformationInputSchema,
+    numbers: [],
+    replace: operations.updateDeviceInformation,
+    merge: 'last-wins',
+  },
+  {
+    name: 'demographics',
+    kind: 'snapshot',
+    schema: demographicInputSchema,
+    numbers: [],
+    replace: operations.replaceDemographic,
+    merge: 'merge-patch',
+    patch: operations.updateDemographic,
+  },
+  {
+    name: 'tags',
+    kind: 'list',
+    schema: tagInputSchema,
+    numbers: [],
+    operation: operations.uploadTagsOf,
+    answer: undefined,
+    identify: identifyTag,
+  },
+  {
+    name: 'data-logs',
+    kind: 'list',
+    schema: dataLogInputSchema,
+    numbers: ['value'],
+    operation: operations.uploadLogs,
+    answer: receivedUploadSchema,
+    identify: identifyLog,
+  },
+] as const satisfies readonly PushedStream[]
+
+export const catalogue: Catalogue = { pulled: pulledStreams, pushed: pushedStreams }

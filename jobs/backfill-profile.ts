@@ -1,14 +1,15 @@
 import { z } from 'zod'
-import { defineJob, nothing } from '../src/job.ts'
-import { pullDue } from '../src/pull.ts'
-import { HOUR } from '../src/window.ts'
+import { HOUR } from '../src/time/units.ts'
+import { noCounts } from '../src/transfer/order.ts'
+import { defineJob } from '../src/work/job.ts'
+import { pullDue } from '../src/work/pull.ts'
 import { registerProfile } from './register-profile.ts'
 
 /**
- * Pulls the uncovered part of a range for one person, newest first; registers them before, if they are new.
+ * Pulls the uncovered part of a range for one profile, newest first; registers the profile before, if it is new.
  *
- * It is the same subtraction as the nightly's with other bounds, so it can be stopped and begun again at any point and
- * reads nothing twice. Its requests yield to those of nightly and manual syncs.
+ * What is due is what the range holds minus what is covered, as in a nightly: the job can be stopped at any point, and the
+ * next attempt reads no window again. Its requests yield to those of nightly and manual syncs.
  */
 export const backfillProfile = defineJob({
   name: 'backfill-profile',
@@ -23,10 +24,10 @@ export const backfillProfile = defineJob({
   timeoutMs: HOUR,
 
   async run({ profileId, from, to, streams, again }, context) {
-    const range = { from, to: Math.min(to, context.now()) }
-    if (range.from >= range.to) return nothing
+    const range = { startMs: from, endMs: Math.min(to, context.now()) }
+    if (range.startMs >= range.endMs) return noCounts
     const plan = await context.ledger.plan({ profileId, nowMs: context.now(), streams, range, again })
-    if (!plan || plan.profile.state === 'gone') return nothing
+    if (!plan || plan.profile.state === 'gone') return noCounts
     if (plan.profile.state === 'new') await registerProfile.run({ profileId }, context)
     return pullDue(plan.profile, plan.due, context)
   },

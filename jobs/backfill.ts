@@ -1,18 +1,30 @@
-import { defineProducer } from '../src/producer.ts'
+import { z } from 'zod'
+import { defineProducer } from '../src/work/producer.ts'
 import { backfillProfile } from './backfill-profile.ts'
-import { namedIn } from './sync.ts'
 
-/** A range of the past, for everybody or those named. What is covered already costs one look at the ledger. */
+/**
+ * A range of the past, for all profiles or the named ones. A profile whose range is covered already costs one read of the
+ * ledger.
+ */
 export const backfill = defineProducer({
   name: 'backfill',
   lane: 'backfill',
   job: backfillProfile,
-  page: (run, afterId, { profiles, limit }) => profiles.page(afterId, limit, namedIn(run.params)),
-  payload: ({ params }, profileId) => ({
-    profileId,
-    from: Number(params['from']),
-    to: Number(params['to']),
-    ...(Array.isArray(params['streams']) ? { streams: params['streams'] } : {}),
-    ...(params['again'] === true ? { again: true } : {}),
+  params: z.object({
+    from: z.number().int(),
+    to: z.number().int(),
+    profileIds: z.array(z.string()).optional(),
+    streams: z.array(z.string()).optional(),
+    again: z.boolean().optional(),
+  }),
+
+  page: ({ params, afterId, limit }, profiles) => profiles.list(afterId, limit, params.profileIds),
+  jobParams: ({ from, to, streams, again }) => ({
+    from,
+    to,
+    ...(streams === undefined ? {} : { streams }),
+    ...(again ? { again } : {}),
   }),
 })
+
+export type BackfillParams = z.input<typeof backfill.params>

@@ -1,11 +1,12 @@
 import { z } from 'zod'
-import { type Counts, defineJob, nothing } from '../src/job.ts'
-import { HOUR } from '../src/window.ts'
+import { HOUR } from '../src/time/units.ts'
+import { type JobCounts, noCounts } from '../src/transfer/order.ts'
+import { defineJob } from '../src/work/job.ts'
 
 /**
- * Takes in everybody whom upstream knows and we do not, page by page.
+ * Adds every profile that upstream knows and the warehouse does not, page by page.
  *
- * Safe to run twice: the known are left alone, and the erased stay erased.
+ * Safe to run twice: a profile that was added before is not changed, and an erased profile stays erased.
  */
 export const discoverProfiles = defineJob({
   name: 'discover-profiles',
@@ -14,9 +15,9 @@ export const discoverProfiles = defineJob({
   timeoutMs: HOUR,
 
   async run({ search }, context) {
-    let counts: Counts = nothing
+    let counts: JobCounts = noCounts
     const wantedFrom = new Date(context.now() - context.settings.historyMs)
-    const pages = context.upstream.search(
+    const pages = context.upstream.searchProfiles(
       { pageSize: 100, ...(search === undefined ? {} : { searchParameter: search }) },
       { lane: context.lane, signal: context.signal },
     )

@@ -1,16 +1,17 @@
 import { z } from 'zod'
 import { RetryLater } from '../src/errors.ts'
-import { defineJob, nothing } from '../src/job.ts'
-import { MINUTE } from '../src/window.ts'
+import { MINUTE } from '../src/time/units.ts'
+import { noCounts } from '../src/transfer/order.ts'
+import { defineJob } from '../src/work/job.ts'
 
 /**
- * Removes a person: upstream first, then here, down to a salted hash that keeps jobs in flight and later imports from
- * bringing them back.
+ * Erases a profile: upstream first, then in the warehouse. Only a salted hash stays, by which running jobs and later
+ * imports are kept from adding the profile again.
  *
- * They are called gone at once, so that nobody begins a registration any more; one that is under way is waited for, because
- * its worker may be dead, and then nobody would undo it. Upstream goes next because only we still know the name to ask for.
- * Dying in between, the job runs again: upstream does not mind being asked twice. The ledger's row is what every reading
- * needs to be stored, so one that is under way finds nothing to belong to.
+ * The state becomes `gone` first, so no job begins a registration any more. A registration that is under way is waited for:
+ * its worker may be dead, and then no other job would undo the registration. Upstream is erased next, because only the
+ * warehouse still knows the profile's name. If the worker dies in between, the job runs again: deleting twice is harmless
+ * upstream. A reading that is under way stores nothing, because its ledger row is gone.
  */
 export const eraseProfile = defineJob({
   name: 'erase-profile',
@@ -20,14 +21,14 @@ export const eraseProfile = defineJob({
 
   async run({ profileId }, context) {
     const plan = await context.ledger.plan({ profileId, nowMs: context.now(), streams: [] })
-    if (!plan) return nothing
+    if (!plan) return noCounts
     await context.profiles.setState(profileId, 'gone')
-    const waitMs = await context.profiles.registeringMs(profileId)
-    if (waitMs > 0) throw new RetryLater('erase profile: a registration of this person is under way', { waitMs })
+    const waitMs = await context.profiles.registrationLeftMs(profileId)
+    if (waitMs > 0) throw new RetryLater('erase profile: a registration of this profile is under way', { waitMs })
     await context.upstream.deleteProfiles([plan.profile.externalId], { lane: context.lane, signal: context.signal })
-    await context.upstream.forget(profileId)
+    await context.upstream.forgetToken(profileId)
     await context.forgetJobs(profileId)
     const removed = await context.profiles.erase(profileId)
-    return { ...nothing, requests: 1, rowsWritten: removed.reduce((sum, { rows }) => sum + rows, 0) }
+    return { ...noCounts, requests: 1, rowsWritten: removed.reduce((sum, { rows }) => sum + rows, 0) }
   },
 })

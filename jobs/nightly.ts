@@ -1,11 +1,14 @@
-import { defineProducer } from '../src/producer.ts'
+import { z } from 'zod'
+import { defineProducer } from '../src/work/producer.ts'
 import { syncProfile } from './sync-profile.ts'
 
-/** Once a night, everybody: whoever has not been dealt with since the slot began. */
+/** Once a night, every profile that no job has finished since the run began. */
 export const nightly = defineProducer({
   name: 'nightly',
   lane: 'nightly',
   job: syncProfile,
-  page: (run, afterId, { profiles, limit }) => profiles.unfinishedSince(run.startedAt, afterId, limit),
-  payload: (_run, profileId) => ({ profileId }),
+  params: z.object({ slotAt: z.string().optional() }),
+
+  page: ({ run, afterId, limit }, profiles) => profiles.listUnfinishedSince(run.startedAt, afterId, limit),
+  jobParams: () => ({}),
 })

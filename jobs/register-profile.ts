@@ -1,16 +1,17 @@
 import { z } from 'zod'
 import { NotThere, Rejected } from '../src/errors.ts'
-import { defineJob, nothing } from '../src/job.ts'
-import { MINUTE } from '../src/window.ts'
+import { MINUTE } from '../src/time/units.ts'
+import { noCounts } from '../src/transfer/order.ts'
+import { defineJob } from '../src/work/job.ts'
 
-/** Far longer than a request may take, so a worker that died has none under way any more. */
-const UNDER_WAY_MAX_MS = 2 * MINUTE
+/** Far longer than a request may take: after it, a worker that died has no registration under way any more. */
+const REGISTRATION_MAX_MS = 2 * MINUTE
 
 /**
- * Makes a person known upstream.
+ * Registers a profile upstream.
  *
- * Safe to run twice: a name that upstream already has is asked for, not registered again. Whoever is there, for whatever
- * reason, is registered. Whoever was erased here meanwhile is removed there again.
+ * Safe to run twice: a profile that upstream has already, for whatever reason, counts as registered. A profile that was
+ * erased in the warehouse meanwhile is deleted upstream again.
  */
 export const registerProfile = defineJob({
   name: 'register-profile',
@@ -20,23 +21,23 @@ export const registerProfile = defineJob({
 
   async run({ profileId }, context) {
     const plan = await context.ledger.plan({ profileId, nowMs: context.now(), streams: [] })
-    if (plan?.profile.state !== 'new') return nothing
+    if (plan?.profile.state !== 'new') return noCounts
     const { profile } = plan
     const options = { lane: context.lane, signal: context.signal }
 
-    if (!(await context.profiles.registering(profileId, UNDER_WAY_MAX_MS))) return nothing
+    if (!(await context.profiles.beginRegistration(profileId, REGISTRATION_MAX_MS))) return noCounts
     await context.upstream.register(profile, options).catch(async (error: unknown) => {
-      // Registered, but its token finds nobody here to belong to.
+      // The profile is registered, but its token cannot be stored: the profile was erased in the warehouse meanwhile.
       if (error instanceof NotThere && error.removed) return
       if (!(error instanceof Rejected)) throw error
-      // Refused because it is there already: then asking for it succeeds, and else says better what is wrong.
+      // If the profile is registered already, reading it succeeds; if not, the error of the reading says more.
       await context.upstream.profile(profile.externalId, options)
     })
     const isOurs = await context.profiles.setState(profileId, 'active')
     if (!isOurs) {
       await context.upstream.deleteProfiles([profile.externalId], options)
-      await context.profiles.registering(profileId, 0)
+      await context.profiles.endRegistration(profileId)
     }
-    return { ...nothing, requests: 1 }
+    return { ...noCounts, requests: 1 }
   },
 })

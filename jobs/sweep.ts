@@ -1,14 +1,17 @@
-import { defineProducer } from '../src/producer.ts'
+import { z } from 'zod'
+import { defineProducer } from '../src/work/producer.ts'
 import { syncProfile } from './sync-profile.ts'
 
 /**
- * Between the nights, whoever is due again: what was pushed and has been digested upstream, what was refused and may be
- * asked for again, who is new, and who has not been read for long.
+ * Between the nights, every profile that is due again: upstream has digested its pushes, a refused window may be read
+ * again, the profile is new, or it has not been read for long.
  */
 export const sweep = defineProducer({
   name: 'sweep',
   lane: 'manual',
   job: syncProfile,
-  page: (_run, afterId, { profiles, limit }) => profiles.dueNow(afterId, limit),
-  payload: (_run, profileId) => ({ profileId }),
+  params: z.object({ slotAt: z.string().optional() }),
+
+  page: ({ afterId, limit }, profiles) => profiles.listDue(afterId, limit),
+  jobParams: () => ({}),
 })

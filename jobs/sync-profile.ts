@@ -1,19 +1,21 @@
 import { z } from 'zod'
 import { NotThere } from '../src/errors.ts'
-import { add, defineJob, nothing } from '../src/job.ts'
-import { pullDue } from '../src/pull.ts'
-import { pushWaiting } from '../src/push.ts'
-import { MINUTE } from '../src/window.ts'
+import { MINUTE } from '../src/time/units.ts'
+import { addCounts, noCounts } from '../src/transfer/order.ts'
+import { defineJob } from '../src/work/job.ts'
+import { pullDue } from '../src/work/pull.ts'
+import { pushWaiting } from '../src/work/push.ts'
 import { registerProfile } from './register-profile.ts'
 
 /**
- * Brings one person up to date: registers them if they are new, pushes what waits, then pulls what is due.
+ * Syncs one profile: registers it if it is new, pushes the items that wait, then pulls the windows that are due.
  *
- * Safe to run twice, or twice at once: what was sent is known upstream by its own id, and what was read is stored
- * together with the fact that it was read. If it dies half way, what was committed stays and the rest is still due.
+ * Safe to run twice, or twice at once: upstream knows each pushed item by its id, and the rows of a window are stored in
+ * one commit with the fact that the window was read. If the worker dies half way, what was committed stays and the rest is
+ * still due.
  *
- * Pushing comes first because upstream derives anew from it. What a push touches becomes due again, and is read once
- * upstream had time to digest it: by the sweep, not by this job.
+ * The push comes before the pull because upstream derives records from pushed items. The windows that a push touches become
+ * due again, and the sweep reads them after upstream had time to digest the push: not this job.
  */
 export const syncProfile = defineJob({
   name: 'sync-profile',
@@ -23,7 +25,7 @@ export const syncProfile = defineJob({
 
   async run({ profileId, streams }, context) {
     const known = await context.ledger.plan({ profileId, nowMs: context.now(), streams })
-    if (!known || known.profile.state === 'gone') return nothing
+    if (!known || known.profile.state === 'gone') return noCounts
 
     try {
       if (known.profile.state === 'new') await registerProfile.run({ profileId }, context)
@@ -31,11 +33,11 @@ export const syncProfile = defineJob({
       const plan =
         pushed.itemsPushed === 0 ? known : await context.ledger.plan({ profileId, nowMs: context.now(), streams })
       if (!plan) return pushed
-      return add(pushed, await pullDue(plan.profile, plan.due, context))
+      return addCounts(pushed, await pullDue(plan.profile, plan.due, context))
     } catch (error) {
       if (!(error instanceof NotThere) || !error.removed) throw error
       await context.profiles.setState(profileId, 'gone')
-      return nothing
+      return noCounts
     }
   },
 })

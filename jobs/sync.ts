@@ -1,18 +1,14 @@
-import { defineProducer } from '../src/producer.ts'
+import { z } from 'zod'
+import { defineProducer } from '../src/work/producer.ts'
 import { syncProfile } from './sync-profile.ts'
 
-/** A nightly by hand: everybody, or those named, and if asked for only some streams. */
+/** A nightly that an operator starts: of all profiles or the named ones, of all streams or the named ones. */
 export const sync = defineProducer({
   name: 'sync',
   lane: 'manual',
   job: syncProfile,
-  page: (run, afterId, { profiles, limit }) => profiles.page(afterId, limit, namedIn(run.params)),
-  payload: (run, profileId) => ({
-    profileId,
-    ...(Array.isArray(run.params['streams']) ? { streams: run.params['streams'] } : {}),
-  }),
-})
+  params: z.object({ profileIds: z.array(z.string()).optional(), streams: z.array(z.string()).optional() }),
 
-/** Our own ids, as a run keeps them when only some people are meant. */
-export const namedIn = (params: Readonly<Record<string, unknown>>): readonly string[] | undefined =>
-  Array.isArray(params['profileIds']) ? params['profileIds'].map(String) : undefined
+  page: ({ params, afterId, limit }, profiles) => profiles.list(afterId, limit, params.profileIds),
+  jobParams: ({ streams }) => (streams === undefined ? {} : { streams }),
+})

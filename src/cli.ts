@@ -1,75 +1,77 @@
 import { setImmediate } from 'node:timers/promises'
 import { CommanderError } from 'commander'
 import { loadEnvironment, readConfig } from '../config/env.ts'
-import { failureOf } from './cli/failing.ts'
+import { exitCodes, type UncheckedContext } from './assembly/command-context.ts'
+import { createTerminal, painterFor } from './assembly/terminal.ts'
+import { describeError } from './cli/describe-error.ts'
 import { createProgram } from './cli/program.ts'
-import { exitCodes } from './cli/rim.ts'
-import { createTerminal, painterFor } from './commands/terminal.ts'
 import { Problem } from './errors.ts'
 import { createLog } from './log.ts'
 
-/** Arguments → command → exit code. */
+/** Reads the arguments, runs the command and sets the exit code. */
 const stop = new AbortController()
 let interrupts = 0
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     interrupts += 1
-    // Once drains, twice stops.
+    // The first signal lets the running work finish, the second stops at once.
     if (interrupts > 1) process.exit(130)
     stop.abort(new Error(signal))
   })
 }
 
 /**
- * A reader that has seen enough (`vitalsync … | head`), or a terminal that was closed, is no failure: the command leaves,
- * and closes what it opened. Results that find no place on a disk are one.
+ * A closed pipe (`vitalsync … | head`) or a closed terminal is no failure: the command stops and closes what it opened.
+ * Results that cannot be written, for example to a full disk, are a failure.
  */
-let isUnread = false
-let unwritten: unknown
+let isOutputClosed = false
+let writeError: unknown
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE' || error.code === 'EIO') isUnread = true
-  else unwritten ??= Object.assign(error, { path: 'standard output' })
+  if (error.code === 'EPIPE' || error.code === 'EIO') isOutputClosed = true
+  else writeError ??= Object.assign(error, { path: 'standard output' })
   stop.abort(error)
 })
-// Remarks that nobody hears hold nothing up.
+// Remarks that cannot be written stop nothing.
 process.stderr.on('error', () => undefined)
 
 const program = createProgram({
-  context(options) {
-    const environment = loadEnvironment()
+  context({ json }) {
+    const { environment, terminal } = uncheckedContext(json)
     const config = readConfig(environment)
-    return {
-      config,
-      terminal: createTerminal({ json: options.json === true, term: environment['TERM'] }),
-      log: createLog({ level: config.logLevel }),
-      signal: stop.signal,
-    }
+    return { config, terminal, log: createLog({ level: config.logLevel }), signal: stop.signal }
   },
+  uncheckedContext: ({ json }) => uncheckedContext(json),
+  print: (text) => process.stdout.write(`${text}\n`),
   exit(code) {
     process.exitCode = code
   },
 })
 
+function uncheckedContext(json: boolean): UncheckedContext {
+  const environment = loadEnvironment()
+  return { environment, terminal: createTerminal({ json, term: environment['TERM'] }) }
+}
+
 const failure: unknown = await program.parseAsync().then(
   () => undefined,
   (error: unknown) => error,
 )
-// What could not be written says so a moment later.
+// A failed write is reported one turn of the event loop later.
 await setImmediate()
-if (unwritten ?? failure) process.exitCode = await told(unwritten ?? failure)
-if (isUnread) process.exitCode = exitCodes.done
-// What is still open by now is nobody's: a command has closed what it opened.
+if (writeError ?? failure) process.exitCode = await reportError(writeError ?? failure)
+if (isOutputClosed) process.exitCode = exitCodes.done
+// The command has closed what it opened; a handle that a library left open must not keep the process alive.
 process.exit()
 
-async function told(error: unknown): Promise<number> {
-  // The parser has said what is wrong.
+async function reportError(error: unknown): Promise<number> {
+  // The parser has printed what is wrong.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-  if (isUnread) return exitCodes.done
-  if (stop.signal.aborted && error !== unwritten && !(error instanceof Problem)) {
+  if (isOutputClosed) return exitCodes.done
+  if (stop.signal.aborted && error !== writeError && !(error instanceof Problem)) {
     process.stderr.write('vitalsync: stopped before its end\n')
     return exitCodes.failures
   }
-  const { text, hint, code } = await failureOf(error)
+  const { text, hint, code } = await describeError(error)
   const name = painterFor(process.stderr)('bad', 'vitalsync:')
   process.stderr.write(`${name} ${text}\n${hint ? `  → ${hint}\n` : ''}`)
   return code

@@ -1,14 +1,13 @@
 /**
- * The errors of this house. Each says what to do next, in one of two vocabularies:
- * intents, read by the queue and the jobs (retry later, give up, not there, stop the account), and
- * problems at the rim, read by a person at a terminal and turned into an exit code by the command line.
+ * The program's errors. Each says what to do next. The queue and the jobs read the intent (retry later, give up, not there,
+ * stop the account); the command line shows message and hint to a person and turns the class into an exit code.
  *
  * No message may carry an externalId, a token or a health value: messages are logged, counted and stored.
  */
 
 type ProblemOptions = { hint?: string; cause?: unknown }
 
-/** Something a person can act on: what failed, and in `hint` what to do about it. */
+/** An error that an operator can act on: the message says what failed, the hint says what to do about it. */
 export class Problem extends Error {
   readonly hint: string | undefined
 
@@ -29,7 +28,7 @@ export class RetryLater extends Problem {
   }
 }
 
-/** Upstream will not take this, however often it is asked. `details` are its own words, scrubbed, by the path they name. */
+/** Upstream refuses this request, however often it is sent. `details` holds upstream's reasons by path, without values. */
 export class Rejected extends Problem {
   readonly status: number
   readonly details: ReadonlyArray<{ path: string; reasons: readonly string[] }>
@@ -54,10 +53,10 @@ export class NotThere extends Problem {
   }
 }
 
-/** The account's credentials are refused: nothing of this account can go on until a person mends them. */
+/** Upstream refuses the account's credentials: no request of this account succeeds until an operator mends them. */
 export class Halted extends Problem {}
 
-/** A reading or write that the upstream may have answered, but whose answer did not arrive or made no sense. */
+/** Upstream may have carried out the request, but its answer did not arrive or cannot be parsed. */
 export class Unanswered extends Problem {}
 
 /** The command line or the configuration is wrong: exit code 2. */

@@ -3,10 +3,10 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 export type Log = Logger
 
 /**
- * Names under which a secret, a person's outside name or a health value could travel. Censored as a last line of
- * defence: the code that logs is expected not to hand them over in the first place.
+ * Field names that could hold a secret, an externalId or a health value. Their values are redacted as a second safeguard: code
+ * that logs must not pass them at all.
  */
-const censored = [
+const redactedNames = [
   'authorization',
   'clientSecret',
   'appSecret',
@@ -27,7 +27,7 @@ export function createLog(options: { level: string; destination?: DestinationStr
     level: options.level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    redact: { paths: censored.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[hidden]' },
+    redact: { paths: redactedNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[hidden]' },
   }
   return pino(settings, options.destination ?? pino.destination({ fd: 2, sync: true }))
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The entry that any Node can run: with Node 24 or newer it goes on to the program itself, with an older one it hands
-// over to the Node 24 that came with `npm ci`. Plain JavaScript of old, because old versions must be able to read it.
+// Any Node can run this entry: Node 24 or newer runs the program itself, an older Node starts the Node 24 that `npm ci`
+// installed. It is plain JavaScript, because old versions must be able to parse it.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ if (major >= 24) {
   const packaged = new URL(`../node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url)
   if (!existsSync(packaged)) {
     process.stderr.write(
-      `vitalsync: needs Node 24 or newer, this is ${process.version}, and none came with the packages for this machine.\n` +
+      `vitalsync: needs Node 24 or newer, this is ${process.version}, and the packages hold no Node 24 for this machine.\n` +
         'Install Node 24 (https://nodejs.org), or run `npm ci` without --omit=optional on Linux x64 or arm64.\n',
     )
     process.exit(2)
@@ -21,7 +21,8 @@ if (major >= 24) {
   const child = spawn(fileURLToPath(packaged), [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
   })
-  // A terminal sends its signals to both; one sent to us alone is passed on, and we wait for the child either way.
+  // A terminal sends its signals to both processes. A signal that was sent to this process alone is passed on to the child.
+  // This process ends after the child in both cases.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)

@@ -1,38 +1,71 @@
 import { Command } from 'commander'
-import { painterFor } from '../commands/terminal.ts'
+import { painterFor } from '../assembly/terminal.ts'
+import { declareBackfill } from './backfill.ts'
 import { declareCompletion } from './completion.ts'
-import { declareLooking } from './looking.ts'
-import { declareMending } from './mending.ts'
-import { declareMoving } from './moving.ts'
-import { declarePeople } from './people.ts'
-import { port, type Rim } from './rim.ts'
-import { declareRunning } from './running.ts'
-import { addServiceCommands } from './service.ts'
-import { declareSyncing } from './syncing.ts'
+import { declareDoctor } from './doctor.ts'
+import { declareExplain } from './explain.ts'
+import { declareExport } from './export.ts'
+import { declareFailures } from './failures.ts'
+import { declareGaps } from './gaps.ts'
+import { declareImport } from './import.ts'
+import { declareMigrate } from './migrate.ts'
+import type { CliProcess } from './options.ts'
+import { declarePlan } from './plan.ts'
+import { declareProfiles } from './profiles.ts'
+import { declareQuarantine } from './quarantine.ts'
+import { declareRuns } from './runs.ts'
+import { declareSandbox } from './sandbox.ts'
+import { declareSchedule } from './schedule.ts'
+import { declareService } from './service.ts'
+import { declareStatus } from './status.ts'
+import { declareSync } from './sync.ts'
+import { declareUp } from './up.ts'
+import { declareVerify } from './verify.ts'
+import { declareWorker } from './worker.ts'
 
-/** The whole tree of commands. Each loads what it runs when it is run: help and completion come at once. */
-export function createProgram(rim: Rim): Command {
+/** In the order of the help. */
+const declarations: ReadonlyArray<(program: Command, cli: CliProcess) => void> = [
+  declareUp,
+  declareWorker,
+  declareSchedule,
+  declareMigrate,
+  declareSandbox,
+  declareSync,
+  declarePlan,
+  declareBackfill,
+  declareVerify,
+  declareDoctor,
+  declareStatus,
+  declareGaps,
+  declareRuns,
+  declareExplain,
+  declareFailures,
+  declareQuarantine,
+  declareProfiles,
+  declareImport,
+  declareExport,
+  declareService,
+  declareCompletion,
+]
+
+/** The tree of all commands. A command loads its code only when it is run, so help and completion answer at once. */
+export function createProgram(cli: CliProcess): Command {
   const program = new Command('vitalsync')
     .description('Sync worker between a health data service and a Postgres warehouse.')
     .exitOverride()
+    // An option belongs to the word that it follows: `service` and `service keys create` both take --json.
+    .enablePositionalOptions()
     .showSuggestionAfterError()
     .configureOutput({
       outputError: (text, write) => write(text.replace(/^error:/, painterFor(process.stderr)('bad', 'vitalsync:'))),
     })
-  declareRunning(program, rim)
-  declareSyncing(program, rim)
-  declareLooking(program, rim)
-  declareMending(program, rim)
-  declarePeople(program, rim)
-  declareMoving(program, rim)
-  addServiceCommands(program, rim.context, { port })
-  declareCompletion(program, (text) => process.stdout.write(`${text}\n`))
-  pointToHelp(program, '')
+  for (const declare of declarations) declare(program, cli)
+  showExamplesAfterErrors(program, '')
   return program
 }
 
-/** Whoever was refused is told where it stands how it is done. */
-function pointToHelp(command: Command, words: string): void {
+/** A usage error points to the command's examples. */
+function showExamplesAfterErrors(command: Command, words: string): void {
   command.showHelpAfterError(`  → Examples: vitalsync ${words}--help`)
-  for (const child of command.commands) pointToHelp(child, `${words}${child.name()} `)
+  for (const child of command.commands) showExamplesAfterErrors(child, `${words}${child.name()} `)
 }

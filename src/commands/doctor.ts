@@ -1,39 +1,38 @@
 import { access, constants } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type Config, type Described, describeConfig, type Environment, readConfig } from '../../config/env.ts'
-import { examineMigrations, examinePostgres } from '../engines/examine.ts'
-import { readRunning } from '../engines/running.ts'
+import { type Config, type DescribedVariable, describeConfig, type Environment, readConfig } from '../../config/env.ts'
+import { exitCodes, type UncheckedContext } from '../assembly/command-context.ts'
+import { migrationsFolder } from '../assembly/migrate-warehouse.ts'
+import { formatTable } from '../assembly/table.ts'
+import type { Terminal } from '../assembly/terminal.ts'
+import { examineMigrations, examinePostgres } from '../engines/examine-postgres.ts'
+import { readRunning } from '../engines/running-file.ts'
 import { Problem } from '../errors.ts'
-import type { Finding } from '../finding.ts'
-import { examineRedis } from '../queue/examine.ts'
-import { examineUpstream } from '../upstream/examine.ts'
-import { openPool } from '../warehouse/pool.ts'
-import { examineTokens } from '../warehouse/tokens.ts'
-import { migrationsFolder } from './migrate.ts'
-import { type Terminal, table } from './terminal.ts'
+import { examineRedis } from '../queue/examine-redis.ts'
+import type { Finding } from '../transfer/finding.ts'
+import { examineUpstream } from '../upstream/examine-upstream.ts'
+import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
+import { examineTokenKey } from '../warehouse/tokens/token-store.ts'
 
-/** What is examined: given addresses, or those of an `up` that runs in the data folder. */
-type Targets = {
+/** The addresses to examine: given by the configuration, or of an `up` that runs in the data folder. */
+type DoctorTargets = {
   databaseUrl: string | undefined
   queueUrl: string | undefined
   upstream: { url: string; clientId: string; clientSecret: string } | undefined
   tokenKey: Buffer | undefined
 }
 
-const exitCodes = { well: 0, wrong: 1, usage: 2, unreachable: 3 } as const
-
-/** Prints what is in force, tries every connection, and says what is wrong and how to mend it. Changes nothing. */
-export async function runDoctor(options: { environment: Environment; terminal: Terminal }): Promise<number> {
-  const { environment, terminal } = options
+/** Prints the configuration, tries every connection, and says what is wrong and how to fix it. Changes nothing. */
+export async function runDoctor({ environment, terminal }: UncheckedContext): Promise<number> {
   const configuration = describeConfig(environment)
   const faults: Finding[] = []
   const config = tryReadConfig(environment, faults)
   if (!config) {
-    show(terminal, { configuration, findings: faults })
+    printReport(terminal, { configuration, findings: faults })
     return exitCodes.usage
   }
   const running = await readRunning(config.dataFolder)
-  const targets: Targets = {
+  const targets: DoctorTargets = {
     databaseUrl: config.databaseUrl ?? running?.databaseUrl,
     queueUrl: config.queueUrl ?? config.databaseUrl ?? running?.queueUrl,
     upstream: config.upstream ?? running?.upstream,
@@ -44,12 +43,12 @@ export async function runDoctor(options: { environment: Environment; terminal: T
       examineFolder(config, running !== undefined),
       examineWarehouse(targets),
       examineQueue(targets),
-      targets.upstream ? examineUpstream({ subject: 'upstream', ...targets.upstream }) : [embedded('upstream')],
+      targets.upstream ? examineUpstream({ subject: 'upstream', ...targets.upstream }) : [embeddedNote('upstream')],
     ])
   ).flat()
-  show(terminal, { configuration, findings })
+  printReport(terminal, { configuration, findings })
   if (findings.some(({ state }) => state === 'unreachable')) return exitCodes.unreachable
-  return findings.some(({ state }) => state === 'wrong') ? exitCodes.wrong : exitCodes.well
+  return findings.some(({ state }) => state === 'wrong') ? exitCodes.failures : exitCodes.done
 }
 
 function tryReadConfig(environment: Environment, faults: Finding[]): Config | undefined {
@@ -62,20 +61,20 @@ function tryReadConfig(environment: Environment, faults: Finding[]): Config | un
   }
 }
 
-function embedded(subject: string): Finding {
+function embeddedNote(subject: string): Finding {
   return { subject, state: 'note', text: 'no address is given: `vitalsync up` starts one of its own' }
 }
 
-/** Only where something embedded lives in it: with addresses for everything, no folder is used. */
+/** The folder is used only by embedded engines: with all addresses given it is not examined. */
 async function examineFolder({ databaseUrl, upstream, dataFolder }: Config, running: boolean): Promise<Finding[]> {
   if (databaseUrl && upstream) return []
   const subject = 'data folder'
   try {
-    const made = await access(dataFolder).then(
+    const exists = await access(dataFolder).then(
       () => true,
       () => false,
     )
-    await access(made ? dataFolder : dirname(dataFolder), constants.R_OK | constants.W_OK | constants.X_OK)
+    await access(exists ? dataFolder : dirname(dataFolder), constants.R_OK | constants.W_OK | constants.X_OK)
     return [{ subject, state: 'well', text: `${dataFolder}${running ? ', where vitalsync up runs' : ''}` }]
   } catch (error) {
     const hint = 'Run as the user it belongs to, or choose another folder with VITALSYNC_DATA.'
@@ -83,29 +82,29 @@ async function examineFolder({ databaseUrl, upstream, dataFolder }: Config, runn
   }
 }
 
-async function examineWarehouse({ databaseUrl, tokenKey }: Targets): Promise<Finding[]> {
+async function examineWarehouse({ databaseUrl, tokenKey }: DoctorTargets): Promise<Finding[]> {
   const subject = 'warehouse'
-  if (!databaseUrl) return [embedded(subject)]
+  if (!databaseUrl) return [embeddedNote(subject)]
   const server = await examinePostgres({ subject, databaseUrl })
   if (server.some(({ state }) => state === 'unreachable')) return server
   const schema = await examineMigrations({ subject, databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
-  return [...server, ...schema, ...(await examineKey(databaseUrl, tokenKey))]
+  return [...server, ...schema, ...(await tokenKeyFindings(databaseUrl, tokenKey))]
 }
 
-async function examineKey(databaseUrl: string, key: Buffer | undefined): Promise<Finding[]> {
+async function tokenKeyFindings(databaseUrl: string, key: Buffer | undefined): Promise<Finding[]> {
   const subject = 'token key'
   const hint = 'Set TOKEN_KEY to 32 random bytes, the same on every host: openssl rand -base64 32.'
   if (!key) return [{ subject, state: 'wrong', text: 'TOKEN_KEY is not set, and tokens in DATABASE_URL need it', hint }]
-  const pool = openPool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
   try {
-    const { tried, opened } = await examineTokens({ pool, key })
+    const { tried, readable } = await examineTokenKey({ pool, key })
     if (tried === 0) return [{ subject, state: 'well', text: 'no token is stored yet' }]
-    if (opened === tried) return [{ subject, state: 'well', text: `opens all of ${tried} stored tokens tried` }]
+    if (readable === tried) return [{ subject, state: 'well', text: `opens all of ${tried} stored tokens tried` }]
     return [
       {
         subject,
         state: 'wrong',
-        text: `opens ${opened} of ${tried} stored tokens tried`,
+        text: `opens ${readable} of ${tried} stored tokens tried`,
         hint: 'Set TOKEN_KEY to the key they were stored with. If it is lost: each token is renewed once, at its next use.',
       },
     ]
@@ -116,9 +115,9 @@ async function examineKey(databaseUrl: string, key: Buffer | undefined): Promise
   }
 }
 
-async function examineQueue({ queueUrl, databaseUrl }: Targets): Promise<Finding[]> {
+async function examineQueue({ queueUrl, databaseUrl }: DoctorTargets): Promise<Finding[]> {
   const subject = 'queue'
-  if (!queueUrl) return [embedded(subject)]
+  if (!queueUrl) return [embeddedNote(subject)]
   if (/^rediss?:/.test(queueUrl)) return examineRedis(subject, queueUrl)
   if (queueUrl === databaseUrl) return [{ subject, state: 'well', text: 'lies in the warehouse’s database' }]
   return examinePostgres({ subject, databaseUrl: queueUrl })
@@ -127,18 +126,20 @@ async function examineQueue({ queueUrl, databaseUrl }: Targets): Promise<Finding
 const marks = { well: '✓', note: '·', wrong: '✗', unreachable: '✗' } as const
 const shades = { well: 'good', note: undefined, wrong: 'bad', unreachable: 'bad' } as const
 
-function show(terminal: Terminal, report: { configuration: Described[]; findings: Finding[] }): void {
+function printReport(terminal: Terminal, report: { configuration: DescribedVariable[]; findings: Finding[] }): void {
   if (terminal.json) {
-    terminal.printJson(report)
+    terminal.printJson('doctor', report)
     return
   }
   terminal.print('In force (secrets are masked):')
   const rows = report.configuration.map(({ name, value, from, about }) => [name, value || '–', from, about])
-  terminal.print(`${table(['variable', 'value', 'from', 'what for'], rows)}\n`)
+  terminal.print(`${formatTable(['variable', 'value', 'from', 'what for'], rows)}\n`)
   for (const { subject, state, text, hint } of report.findings) {
     terminal.print(`${shades[state] ? terminal.paint(shades[state], marks[state]) : marks[state]} ${subject}: ${text}`)
     if (hint) terminal.print(`    → ${hint}`)
   }
   const bad = report.findings.filter(({ state }) => state === 'wrong' || state === 'unreachable').length
-  terminal.print(bad === 0 ? '\nAll is well.' : `\n${bad === 1 ? 'One thing is' : `${bad} things are`} to be mended.`)
+  terminal.print(
+    bad === 0 ? '\nAll is well.' : `\n${bad === 1 ? 'One problem is' : `${bad} problems are`} to be fixed.`,
+  )
 }

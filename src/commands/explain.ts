@@ -1,55 +1,70 @@
+import { z } from 'zod'
+import type { EngineAddresses } from '../assembly/addresses.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { withPipeline } from '../assembly/with-pipeline.ts'
 import { scoreTypes } from '../contract/score.ts'
 import { EngineUnreachable, Problem, UsageProblem } from '../errors.ts'
-import type { ExplainedFactor, ExplainedLog, Explanation } from '../service/derive/explain.ts'
+import type { ExplainedFactor, ExplainedLog, Explanation } from '../service/derive/records/explanation.ts'
 
-export type ExplainCommand = {
-  /** Where the Profile Service answers, and the account to ask it as. */
-  url: string
-  clientId: string
-  clientSecret: string
-  externalId: string
+const accountTokenSchema = z.object({ accountToken: z.string() })
+
+type ExplainOptions = {
+  readonly externalId: string
   /** A local day, `2026-07-11`. */
-  date: string
-  score: string
+  readonly date: string
+  readonly score: string
 }
 
-/** Asks the Profile Service where a score comes from. Only ours can tell: the route is none of the 28 operations. */
-export async function explain(command: ExplainCommand): Promise<Explanation> {
-  if (!scoreTypes.some((type) => type === command.score)) {
-    throw new UsageProblem(`explain score: there is none of that name`, {
+/** Where the Profile Service answers, and the account that asks it. */
+type ExplanationRequest = ExplainOptions & Pick<EngineAddresses['upstream'], 'url' | 'clientId' | 'clientSecret'>
+
+/** Prints where a score comes from. */
+export async function runExplain(context: CommandContext, options: ExplainOptions): Promise<number> {
+  const { terminal } = context
+  const found = await withPipeline(context, ({ addresses: { upstream } }) =>
+    fetchExplanation({ ...upstream, ...options }),
+  )
+  if (terminal.json) terminal.printJson('explain', found)
+  else terminal.print(explanationLines(found).join('\n'))
+  return exitCodes.done
+}
+
+/** Asks the Profile Service where a score comes from. The route is not one of the 28 operations: only our service has it. */
+export async function fetchExplanation(request: ExplanationRequest): Promise<Explanation> {
+  const { clientId, clientSecret, externalId, date, score } = request
+  if (!scoreTypes.some((type) => type === score)) {
+    throw new UsageProblem('explain score: there is none of that name', {
       hint: `Take one of ${scoreTypes.join(', ')}.`,
     })
   }
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(command.date)) {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(date)) {
     throw new UsageProblem('explain score: the date is none', { hint: 'Write a local day such as 2026-07-11.' })
   }
-  const { clientId, clientSecret, externalId, date, score } = command
-  const token = await ask(`${command.url}/api/v1/oauth/account/token`, {
+  const token = await fetchOk(`${request.url}/api/v1/oauth/account/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ clientId, clientSecret }),
   })
-  const { accountToken } = Object(await token.json()) as { accountToken?: string }
+  const { accountToken } = accountTokenSchema.parse(await token.json())
   const path = `/api/v1/profile/explain/${encodeURIComponent(externalId)}?date=${date}&score=${score}`
-  const answer = await ask(command.url + path, { headers: { authorization: `account ${accountToken}` } })
-  // Ours on both sides: the type is that of the route which wrote it.
-  return (await answer.json()) as Explanation
+  const response = await fetchOk(request.url + path, { headers: { authorization: `account ${accountToken}` } })
+  return (await response.json()) as Explanation // the body type of our service's route
 }
 
-async function ask(url: string, init: RequestInit): Promise<Response> {
-  const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(30_000) }).catch((cause: unknown) => {
+async function fetchOk(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(30_000) }).catch((cause: unknown) => {
     throw new EngineUnreachable('explain score: the Profile Service does not answer', {
       cause,
       hint: 'Check UPSTREAM_URL, or start a sandbox with `vitalsync sandbox`.',
     })
   })
-  if (answer.ok) return answer
-  if (answer.status === 401) {
+  if (response.ok) return response
+  if (response.status === 401) {
     throw new UsageProblem('explain score: the Profile Service refuses the credentials', {
       hint: 'Check UPSTREAM_CLIENT_ID and UPSTREAM_CLIENT_SECRET.',
     })
   }
-  throw new Problem(`explain score: the Profile Service answers ${answer.status}`, {
+  throw new Problem(`explain score: the Profile Service answers ${response.status}`, {
     hint: 'Either it has no such profile, or it is not this project’s service, which alone can explain.',
   })
 }
@@ -65,14 +80,17 @@ export function explanationLines(explanation: Explanation): string[] {
     head,
     explanation.notice,
     '',
-    ...table([['factor', 'value', 'goal', 'unit', 'score', 'weight', 'contribution'], ...factors.map(factorCells)]),
+    ...alignColumns([
+      ['factor', 'value', 'goal', 'unit', 'score', 'weight', 'contribution'],
+      ...factors.map(factorCells),
+    ]),
     ...missing.map(({ name, weight, reason }) => `${name}: none, because ${reason} (weight ${weight})`),
     '',
     `logs of the day behind it: ${used.length}`,
-    ...table(used.map((log) => [...logCells(log), `counts ${log.amount ?? log.value}`])),
+    ...alignColumns(used.map((log) => [...logCells(log), `counts ${log.amount ?? log.value}`])),
     '',
     `logs of the day left out: ${leftOut.length}`,
-    ...table(leftOut.map((log) => [...logCells(log), log.reason ?? ''])),
+    ...alignColumns(leftOut.map((log) => [...logCells(log), log.reason ?? ''])),
   ]
 }
 
@@ -86,7 +104,7 @@ function logCells({ dataType, source, deviceType, startDateTime, endDateTime, va
   return [dataType, `${startDateTime} to ${endDateTime}`, `${source} (${deviceType})`, String(value)]
 }
 
-function table(rows: readonly (readonly string[])[]): string[] {
+function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows.map((row) =>
     row

@@ -1,49 +1,56 @@
-import { streams } from '../../config/streams.ts'
-import { UsageProblem } from '../errors.ts'
+import { catalogue } from '../../config/streams.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { produceRun } from '../assembly/produce-run.ts'
+import { exitCodeOfFound, requireKnownProfile, unknownIdProblem } from '../assembly/select-profiles.ts'
+import { formatMinute, formatNumber, formatTable, shadedCell } from '../assembly/table.ts'
+import type { Paint } from '../assembly/terminal.ts'
+import { requireQueueAnswers, withWarehouse } from '../assembly/with-pipeline.ts'
+import type { CloseStack } from '../close-stack.ts'
 import { openQueueEngine } from '../queue/engine.ts'
 import { createEnqueuer } from '../queue/enqueue.ts'
-import { type BackfillAgain, type Failure, type FailureFilter, openFailures } from '../warehouse/failures.ts'
-import { openProfiles } from '../warehouse/profiles.ts'
-import { openRuns } from '../warehouse/runs.ts'
-import type { Closing } from './closing.ts'
-import type { CommandContext } from './engines.ts'
-import { requireKnown } from './gaps.ts'
-import { requireQueue, withWarehouse } from './open.ts'
-import { minute } from './runs.ts'
-import { number, type Paint, shaded, table } from './terminal.ts'
-import { produceRun } from './work.ts'
+import { createProfiles } from '../warehouse/profiles/stored-profiles.ts'
+import {
+  createFailures,
+  type FailureFilter,
+  type RecordedFailure,
+  type RepeatableBackfill,
+} from '../warehouse/runs/stored-failures.ts'
+import { createRuns } from '../warehouse/runs/stored-runs.ts'
 
-export async function listFailures(context: CommandContext & FailureFilter & { limit: number }): Promise<number> {
-  const { terminal, limit } = context
+export async function listFailures(
+  context: CommandContext,
+  { limit, ...filter }: FailureFilter & { limit: number },
+): Promise<number> {
+  const { terminal } = context
   const found = await withWarehouse(context, async (pool) => {
-    await requireKnown(pool, context.profile)
-    return openFailures({ pool }).list(context, limit)
+    await requireKnownProfile(pool, filter.profile)
+    return createFailures({ pool }).list(filter, limit)
   })
-  if (terminal.json) for (const failure of found) terminal.printJson(failure)
+  if (terminal.json) for (const failure of found) terminal.printJson('failures list', failure)
   else terminal.print(found.length === 0 ? 'No failures.' : failureTable(found, terminal.paint))
-  return 0
+  return exitCodes.done
 }
 
-function failureTable(found: readonly Failure[], paint: Paint): string {
-  return table(
+function failureTable(found: readonly RecordedFailure[], paint: Paint): string {
+  return formatTable(
     ['failure', 'profile', 'tries', 'last', 'next try', 'reason'],
     found.map((one) => [
       one.id,
       one.externalId,
       one.attempts,
-      minute(one.lastAt),
-      one.nextTryAt ? minute(one.nextTryAt) : shaded('never', 'odd'),
+      formatMinute(one.lastAt),
+      one.nextTryAt ? formatMinute(one.nextTryAt) : shadedCell('never', 'odd'),
       one.reason,
     ]),
     paint,
   )
 }
 
-export async function showFailure(context: CommandContext & { id: string }): Promise<number> {
-  const { terminal, id } = context
-  const [found] = await withWarehouse(context, (pool) => openFailures({ pool }).list({ ids: [id] }, 1))
-  if (!found) throw noSuch('failure', 'vitalsync failures list')
-  if (terminal.json) terminal.printJson(found)
+export async function showFailure(context: CommandContext, { id }: { id: string }): Promise<number> {
+  const { terminal } = context
+  const [found] = await withWarehouse(context, (pool) => createFailures({ pool }).list({ ids: [id] }, 1))
+  if (!found) throw unknownIdProblem('failure', 'vitalsync failures list')
+  if (terminal.json) terminal.printJson('failures show', found)
   else {
     const span = found.startAt && found.endAt ? ` ${found.startAt.toISOString()} to ${found.endAt.toISOString()}` : ''
     terminal.print(
@@ -51,67 +58,64 @@ export async function showFailure(context: CommandContext & { id: string }): Pro
         `${found.kind} ${found.subject}${span} of ${found.externalId}`,
         `reason:   ${found.reason}${found.status === null ? '' : ` (status ${found.status})`}`,
         `what to do: ${found.hint ?? 'see the worker’s log at level error'}`,
-        `tried ${number(found.attempts)} times, first ${found.firstAt.toISOString()}, last ${found.lastAt.toISOString()}`,
+        `tried ${formatNumber(found.attempts)} times, first ${found.firstAt.toISOString()}, last ${found.lastAt.toISOString()}`,
         found.nextTryAt ? `next try: ${found.nextTryAt.toISOString()}` : 'next try: never, unless retried',
       ].join('\n'),
     )
   }
-  return 0
+  return exitCodes.done
 }
 
-export const noSuch = (what: string, list: string) =>
-  new UsageProblem(`show ${what}: there is none of this id`, { hint: `The ids: ${list}.` })
+const NOTHING_TO_DO = 'Nothing to do: no failure fits. The list: vitalsync failures list.'
 
-const NONE = 'Nothing to do: no failure fits. Those there are: vitalsync failures list.'
-
-export async function retryFailures(context: CommandContext & FailureFilter): Promise<number> {
+export async function retryFailures(context: CommandContext, filter: FailureFilter): Promise<number> {
   const { terminal } = context
-  const { due, enqueued } = await withWarehouse(context, async (pool, { queueUrl, closing }) => {
-    await requireKnown(pool, context.profile)
-    const failures = openFailures({ pool })
-    const again = await failures.again(context)
-    const queue = again.length > 0 ? await openQueue(queueUrl, closing) : undefined
-    // Before the jobs: what is refused until later they would leave out.
-    const made = await failures.retry(context)
-    const pipeline = queue && { queue, runs: openRuns({ pool }), profiles: openProfiles({ pool, streams }) }
-    if (pipeline) for (const one of again) await order({ ...context, pipeline }, one)
-    return { due: made, enqueued: again.reduce((sum, one) => sum + one.failures, 0) }
+  const { due, enqueued } = await withWarehouse(context, async (pool, { queueUrl, closeStack }) => {
+    await requireKnownProfile(pool, filter.profile)
+    const failures = createFailures({ pool })
+    const backfills = await failures.listBackfills(filter)
+    const queue = backfills.length > 0 ? await joinQueue(queueUrl, closeStack) : undefined
+    // Before the jobs are enqueued: a job skips windows that are refused until a later time.
+    const dueNow = await failures.retry(filter)
+    const pipeline = queue && { queue, runs: createRuns({ pool }), profiles: createProfiles({ pool, catalogue }) }
+    if (pipeline) for (const backfill of backfills) await produceBackfillAgain({ ...context, pipeline }, backfill)
+    return { due: dueNow, enqueued: backfills.reduce((sum, one) => sum + one.failures, 0) }
   })
   const retried = due + enqueued
-  if (terminal.json) terminal.printJson({ retried, enqueued })
+  if (terminal.json) terminal.printJson('failures retry', { retried, enqueued })
   else {
     const parts = [
-      ...(due > 0 ? [`${number(due)} are due again: the next sweep takes them; at once: vitalsync sync.`] : []),
+      ...(due > 0 ? [`${formatNumber(due)} are due again: the next sweep takes them; at once: vitalsync sync.`] : []),
       ...(enqueued > 0
-        ? [`${number(enqueued)} wait in the queue for a worker: vitalsync up, or vitalsync worker.`]
+        ? [`${formatNumber(enqueued)} wait in the queue for a worker: vitalsync up, or vitalsync worker.`]
         : []),
     ]
-    terminal.print(parts.join('\n') || NONE)
+    terminal.print(parts.join('\n') || NOTHING_TO_DO)
   }
-  return missing(retried, context)
+  return exitCodeOfFound(retried, filter)
 }
 
-async function openQueue(queueUrl: string, closing: Closing) {
-  const engine = closing.add(await openQueueEngine(queueUrl), 'queue')
-  await requireQueue(engine)
+async function joinQueue(queueUrl: string, closeStack: CloseStack) {
+  const engine = closeStack.add(await openQueueEngine(queueUrl), 'queue')
+  await requireQueueAnswers(engine)
   return createEnqueuer(engine)
 }
 
-async function order(context: Parameters<typeof produceRun>[0], { params, profileIds }: BackfillAgain): Promise<void> {
-  await produceRun(context, await context.pipeline.runs.start('backfill', { ...params, profileIds }))
+async function produceBackfillAgain(
+  context: Parameters<typeof produceRun>[0],
+  { params, profileIds }: RepeatableBackfill,
+): Promise<void> {
+  await produceRun(context, await context.pipeline.runs.create('backfill', { ...params, profileIds }))
 }
 
-export async function discardFailures(context: CommandContext & FailureFilter): Promise<number> {
+export async function discardFailures(context: CommandContext, filter: FailureFilter): Promise<number> {
   const { terminal } = context
   const discarded = await withWarehouse(context, async (pool) => {
-    await requireKnown(pool, context.profile)
-    return openFailures({ pool }).discard(context)
+    await requireKnownProfile(pool, filter.profile)
+    return createFailures({ pool }).discard(filter)
   })
-  if (terminal.json) terminal.printJson({ discarded })
-  else if (discarded === 0) terminal.print(NONE)
-  else terminal.print(`${number(discarded)} discarded. Windows among them stay gaps and are not asked for again.`)
-  return missing(discarded, context)
+  if (terminal.json) terminal.printJson('failures discard', { discarded })
+  else if (discarded === 0) terminal.print(NOTHING_TO_DO)
+  else terminal.print(`${formatNumber(discarded)} discarded. Windows among them stay gaps and are not asked for again.`)
+  return exitCodeOfFound(discarded, filter)
 }
-
-/** Ids that were given and not found are a failure; a filter that matches nothing is none. */
-const missing = (found: number, { ids }: FailureFilter) => (ids && found < new Set(ids).size ? 1 : 0)

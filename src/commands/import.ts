@@ -1,219 +1,139 @@
-import { createHash } from 'node:crypto'
-import { type FileHandle, open } from 'node:fs/promises'
-import { streams } from '../../config/streams.ts'
+import type { Config } from '../../config/env.ts'
+import { catalogue } from '../../config/streams.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { formatNumber } from '../assembly/table.ts'
+import type { Terminal } from '../assembly/terminal.ts'
+import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { UsageProblem } from '../errors.ts'
-import { type Intake, type Progress, type Reject, takeIn } from '../intake/intake.ts'
-import { csvColumns, strangeColumns } from '../intake/items.ts'
-import { columnsOf, type FileFormat, formatOf, readEntries } from '../intake/records.ts'
-import { createZoning } from '../intake/zone.ts'
-import { nearMiss } from '../near-miss.ts'
-import { type ImportProgress, openImports } from '../warehouse/imports.ts'
-import { openOutbox, type PushedStream } from '../warehouse/outbox.ts'
-import { openPeople } from '../warehouse/people.ts'
-import type { Pool } from '../warehouse/pool.ts'
-import { openProfiles } from '../warehouse/profiles.ts'
-import { DAY, SECOND } from '../window.ts'
-import type { CommandContext } from './engines.ts'
-import { openBytes } from './input.ts'
-import { withWarehouse } from './open.ts'
-import { number } from './terminal.ts'
+import { createOffsetCompleter } from '../intake/complete-offsets.ts'
+import { type FileFormat, fileFormatOf, readCsvColumns, readEntries } from '../intake/file-entries.ts'
+import { type IntakeOptions, type IntakeProgress, importEntries } from '../intake/import-entries.ts'
+import { readBytesFrom } from '../intake/input-file.ts'
+import { csvColumnsOf, unknownColumns } from '../intake/outbox-items.ts'
+import { openRejectsFile } from '../intake/rejects-file.ts'
+import { createProfileResolver } from '../intake/resolve-profiles.ts'
+import { openResumableFile } from '../intake/resumable-file.ts'
+import { closestWord } from '../text/closest-word.ts'
+import { DAY, SECOND } from '../time/units.ts'
+import type { PushedStream } from '../transfer/stream.ts'
+import { createImports } from '../warehouse/outbox/import-progress.ts'
+import { createOutbox } from '../warehouse/outbox/outbox.ts'
+import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import { createProfiles } from '../warehouse/profiles/stored-profiles.ts'
+import { createProfileReport } from '../warehouse/reports/profile-report.ts'
 
-export type ImportOptions = CommandContext & {
-  readonly kind: PushedStream
+type ImportOptions = {
+  readonly stream: PushedStream
   readonly file: string
-  readonly format: FileFormat | undefined
+  readonly format?: FileFormat
   readonly timeZone: string
-  readonly rejects: string | undefined
+  readonly rejects?: string
   readonly addProfiles: boolean
   readonly replace: boolean
-  /** Reads from the beginning, whatever was taken in before. */
+  /** Reads from the beginning, however far an earlier import came. */
   readonly again: boolean
 }
 
-/** Takes a file into the outbox, from where the next sync pushes it. Stopped anywhere, the same command carries on. */
-export async function importFile(options: ImportOptions): Promise<number> {
-  const { terminal, kind, file, signal } = options
-  const format = formatOf(file, options.format)
+/** Adds a file to the outbox; the next sync pushes it. Stopped anywhere, the same command resumes. */
+export async function runImport(context: CommandContext, options: ImportOptions): Promise<number> {
+  const { terminal } = context
+  const { stream, file, timeZone, replace, again } = options
+  const format = fileFormatOf(file, options.format)
   const rejectsPath = options.rejects ?? (file === '-' ? 'stdin.rejects.ndjson' : `${file}.rejects.ndjson`)
-  const done = await withWarehouse(options, async (pool) => {
-    const identity = await identityOf(options, format)
-    const imports = openImports({ pool })
-    const before =
-      identity && !options.again ? await resumable(file, await imports.unfinished(kind, identity)) : undefined
-    const begin = before ?? { position: 0, line: 0, rejectsBytes: 0, read: 0, accepted: 0, duplicate: 0, rejected: 0 }
-    if (before) terminal.say(`carrying on behind line ${number(before.line)}`)
-    const rejects = await openRejects(rejectsPath, begin.rejectsBytes)
-    const source = await openSource(options, format, begin)
-    const reader = identity ? await open(file) : undefined
-    try {
-      const progress = await takeIn({
-        ...source,
-        ...storing(pool, options),
-        begin,
-        signal,
-        reject: rejects.write,
-        async progressed(now) {
-          if (identity && reader) {
-            const tail = await tailOf(reader, now.position)
-            await imports.save(kind, identity, { ...now, tail, rejectsBytes: rejects.bytes() })
-          }
-          showProgress(terminal, now, source.size)
-        },
-      })
-      const finished = !signal.aborted
-      if (finished && identity) await imports.finish(kind, identity)
-      return { progress, finished, resumedAtLine: begin.line }
-    } finally {
-      terminal.progressEnd()
-      await rejects.close()
-      await reader?.close()
-    }
+  const result = await withWarehouse(context, async (pool, { closeStack }) => {
+    const readAs = [format, timeZone, replace]
+    const opening = openResumableFile(file, { imports: createImports({ pool }), stream: stream.name, readAs, again })
+    const input = closeStack.add(await opening, file)
+    const { begin, sizeBytes } = input
+    if (input.isResumed) terminal.say(`carrying on behind line ${formatNumber(begin.line)}`)
+    const rejects = closeStack.add(openRejectsFile(rejectsPath, begin.rejectsBytes), 'rejects')
+    const progress = await importEntries({
+      ...(await openEntries(options, format, begin)),
+      ...createStorage(pool, context.config, options),
+      begin,
+      signal: context.signal,
+      reject: rejects.write,
+      async progressed(now) {
+        await input.save({ ...now, rejectsBytes: rejects.bytes() })
+        showProgress(terminal, now, sizeBytes)
+      },
+    }).finally(() => terminal.progressEnd())
+    const finished = !context.signal.aborted
+    if (finished) await input.finish()
+    return { progress, finished, resumedAtLine: begin.line }
   })
-  return report(options, rejectsPath, done)
+  return printResult(terminal, { ...result, kind: stream.name, rejectsPath })
 }
 
-type Done = { progress: Progress; finished: boolean; resumedAtLine: number }
+type ImportResult = {
+  readonly kind: string
+  readonly progress: IntakeProgress
+  readonly rejectsPath: string
+  readonly finished: boolean
+  readonly resumedAtLine: number
+}
 
-function report({ terminal, kind }: ImportOptions, rejectsPath: string, { progress, finished, resumedAtLine }: Done) {
+function printResult(terminal: Terminal, result: ImportResult): number {
+  const { kind, progress, rejectsPath, finished, resumedAtLine } = result
   const { read, accepted, duplicate, rejected } = progress
+  const counts = { read, accepted, duplicate, rejected }
   const rejects = rejected > 0 ? rejectsPath : null
-  if (terminal.json) terminal.printJson({ kind, resumedAtLine, read, accepted, duplicate, rejected, rejects, finished })
+  if (terminal.json) terminal.printJson('import', { kind, resumedAtLine, ...counts, rejects, finished })
   else {
-    terminal.print(
-      `${number(read)} read, ${number(accepted)} accepted, ${number(duplicate)} duplicate, ${number(rejected)} rejected`,
-    )
+    terminal.print(countsText(progress, ', '))
     if (rejects) terminal.print(`The rejected lines with their reasons: ${rejects}`)
     terminal.print(finished ? 'The next sync pushes them: vitalsync sync' : 'Stopped: the same command carries on.')
   }
-  return finished && rejected === 0 ? 0 : 1
+  return finished && rejected === 0 ? exitCodes.done : exitCodes.failures
 }
 
-/** A file is known again by how it begins and how it is read; standard input never is. */
-async function identityOf(options: ImportOptions, format: FileFormat): Promise<Buffer | undefined> {
-  if (options.file === '-') return undefined
-  await openBytes(options.file, 0) // says what is wrong with the file, if anything is
-  const handle = await open(options.file)
-  try {
-    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(65_536), position: 0 })
-    const hash = createHash('sha256').update(JSON.stringify([format, options.timeZone, options.replace]))
-    return hash.update(buffer.subarray(0, bytesRead)).digest()
-  } finally {
-    await handle.close()
-  }
-}
+const countsText = ({ read, accepted, duplicate, rejected }: IntakeProgress, separator: string): string =>
+  Object.entries({ read, accepted, duplicate, rejected })
+    .map(([name, count]) => `${formatNumber(count)} ${name}`)
+    .join(separator)
 
-const TAIL_BYTES = 4096
+const showProgress = (terminal: Terminal, now: IntakeProgress, sizeBytes: number | undefined): void =>
+  terminal.progress(countsText(now, ' · '), sizeBytes ? now.position / sizeBytes : undefined)
 
-async function tailOf(handle: FileHandle, position: number): Promise<Buffer> {
-  const from = Math.max(0, position - TAIL_BYTES)
-  const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(position - from), position: from })
-  return createHash('sha256').update(buffer.subarray(0, bytesRead)).digest()
-}
+type Position = { readonly position: number; readonly line: number }
 
-async function resumable(file: string, found: ImportProgress | undefined): Promise<ImportProgress | undefined> {
-  if (!found) return undefined
-  const handle = await open(file)
-  try {
-    return found.tail.equals(await tailOf(handle, found.position)) ? found : undefined
-  } finally {
-    await handle.close()
-  }
-}
-
-async function openSource(options: ImportOptions, format: FileFormat, begin: { position: number; line: number }) {
-  const { file, kind } = options
-  const bytes = await openBytes(file, begin.position)
-  const columns = format === 'csv' && file !== '-' ? await columnsOf(await openBytes(file, 0)) : undefined
-  if (columns) refuseStrange(kind, columns)
-  const size = file === '-' ? undefined : await sizeOf(file)
+async function openEntries(
+  options: ImportOptions,
+  format: FileFormat,
+  begin: Position,
+): Promise<Pick<IntakeOptions, 'entries' | 'options'>> {
+  const { file, stream, timeZone, replace } = options
+  const columns = format === 'csv' && file !== '-' ? await readCsvColumns(await readBytesFrom(file, 0)) : undefined
+  if (columns) requireKnownColumns(stream, columns)
+  const bytes = await readBytesFrom(file, begin.position)
+  const completeOffset = timeZone === 'UTC' ? (text: string) => text.replace(' ', 'T') : createOffsetCompleter(timeZone)
   return {
     entries: readEntries({ bytes, format, begin, columns: begin.position > 0 ? columns : undefined }),
-    options: {
-      kind,
-      format,
-      zoned: options.timeZone === 'UTC' ? (text: string) => text.replace(' ', 'T') : createZoning(options.timeZone),
-      replace: options.replace,
-      nowMs: Date.now(),
-    },
-    size,
+    options: { stream, format, completeOffset, replace, nowMs: Date.now() },
   }
 }
 
-async function sizeOf(file: string): Promise<number> {
-  const handle = await open(file)
-  const { size } = await handle.stat()
-  await handle.close()
-  return size
-}
-
-function refuseStrange(kind: PushedStream, columns: readonly string[]): void {
-  const strange = strangeColumns(kind, columns)
-  if (strange.length === 0) return
-  const [first = ''] = strange
-  const meant = nearMiss(first, csvColumns[kind])
-  throw new UsageProblem(`read CSV: ${kind} have no column ${strange.join(', ')}`, {
-    hint: `${meant ? `Did you mean ${meant}? ` : ''}The columns: externalId, ${csvColumns[kind].join(', ')}. Further properties: additionalProperties.<name>.`,
+function requireKnownColumns(stream: PushedStream, columns: readonly string[]): void {
+  const unknown = unknownColumns(stream, columns)
+  const [first] = unknown
+  if (first === undefined) return
+  const known = csvColumnsOf(stream)
+  const meant = closestWord(first, known)
+  throw new UsageProblem(`read CSV: ${stream.name} have no column ${unknown.join(', ')}`, {
+    hint: `${meant ? `Did you mean ${meant}? ` : ''}The columns: externalId, ${known.join(', ')}. Further properties: additionalProperties.<name>.`,
   })
 }
 
-function storing(pool: Pool, { config, addProfiles }: ImportOptions): Pick<Intake, 'resolve' | 'add'> {
-  const outbox = openOutbox({ pool, streams, digestMs: config.digestSeconds * SECOND })
-  const profiles = openProfiles({ pool, streams })
-  const people = openPeople({ pool })
-  const wantedFrom = () => new Date(Date.now() - config.historyDays * DAY)
+function createStorage(
+  pool: Pool,
+  { digestSeconds, historyDays }: Config,
+  { addProfiles }: ImportOptions,
+): Pick<IntakeOptions, 'resolve' | 'add'> {
+  const profiles = createProfiles({ pool, catalogue })
+  const { idsOf } = createProfileReport({ pool })
+  const addFrom = addProfiles ? () => new Date(Date.now() - historyDays * DAY) : undefined
   return {
-    add: outbox.add,
-    async resolve(externalIds) {
-      let ids = await people.idsOf(externalIds)
-      const unknown = externalIds.filter((externalId) => !ids.has(externalId))
-      if (addProfiles && unknown.length > 0) {
-        await profiles.add(unknown, { wantedFrom: wantedFrom(), state: 'new' })
-        ids = await people.idsOf(externalIds)
-      }
-      const resolved = new Map<string, { profileId: string } | { fault: string }>()
-      for (const externalId of externalIds) {
-        const profileId = ids.get(externalId)
-        if (profileId !== undefined) resolved.set(externalId, { profileId })
-        else resolved.set(externalId, { fault: await whyUnknown(profiles, externalId) })
-      }
-      return resolved
-    },
+    add: createOutbox({ pool, catalogue, digestMs: digestSeconds * SECOND }).add,
+    resolve: createProfileResolver({ profiles, idsOf, addFrom }),
   }
-}
-
-async function whyUnknown(profiles: { isErased(externalId: string): Promise<boolean> }, externalId: string) {
-  return (await profiles.isErased(externalId))
-    ? 'externalId: was erased, and erased people are not brought back'
-    : 'externalId: is not known here; take it in with vitalsync profiles add, or import with --add-profiles'
-}
-
-/** One JSON object a line. Made when the first line is rejected; cut to what was safe when an import is carried on. */
-async function openRejects(path: string, keptBytes: number) {
-  let handle: FileHandle | undefined
-  let bytes = keptBytes
-  const opened = async () => {
-    if (handle) return handle
-    handle = await open(path, keptBytes > 0 ? 'r+' : 'w').catch((cause: Error) => {
-      throw new UsageProblem(`write rejects to ${path}: ${cause.message}`, {
-        hint: 'Choose another file with --rejects.',
-        cause,
-      })
-    })
-    await handle.truncate(keptBytes)
-    return handle
-  }
-  return {
-    bytes: () => bytes,
-    async write(rejects: readonly Reject[]) {
-      const text = Buffer.from(`${rejects.map((reject) => JSON.stringify(reject)).join('\n')}\n`)
-      await (await opened()).write(text, 0, text.length, bytes)
-      bytes += text.length
-    },
-    close: async () => handle?.close(),
-  }
-}
-
-function showProgress(terminal: CommandContext['terminal'], now: Progress, size: number | undefined): void {
-  const counts = `${number(now.read)} read · ${number(now.accepted)} accepted · ${number(now.duplicate)} duplicate · ${number(now.rejected)} rejected`
-  terminal.progress(counts, size ? now.position / size : undefined)
 }

@@ -1,16 +1,13 @@
-import { migrate } from '../engines/migrate.ts'
-import { grantReading } from '../warehouse/grants.ts'
-import { openPool } from '../warehouse/pool.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { migrateWarehouse } from '../assembly/migrate-warehouse.ts'
+import { UsageProblem } from '../errors.ts'
 
-export const migrationsFolder = new URL('../warehouse/migrations/', import.meta.url)
-
-/** Brings a warehouse up to this version, and lets the reader role see what is new. Safe with any number at once. */
-export async function migrateWarehouse(databaseUrl: string): Promise<{ applied: string[]; readerGranted: boolean }> {
-  const { applied } = await migrate({ databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
-  const pool = openPool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate' })
-  try {
-    return { applied, readerGranted: await grantReading(pool) }
-  } finally {
-    await pool.end()
-  }
+/** Brings the given warehouse up to this version. */
+export async function runMigrate({ config, terminal }: CommandContext): Promise<number> {
+  const { databaseUrl } = config
+  if (!databaseUrl) throw new UsageProblem('migrate: DATABASE_URL is not set', { hint: 'Set it to the warehouse.' })
+  const result = await migrateWarehouse(databaseUrl)
+  if (terminal.json) terminal.printJson('migrate', result)
+  else terminal.print(result.applied.length === 0 ? 'Nothing to do.' : `Applied:\n  ${result.applied.join('\n  ')}`)
+  return exitCodes.done
 }

@@ -1,103 +1,115 @@
-import { streams } from '../../config/streams.ts'
-import { openLedger } from '../warehouse/ledger.ts'
-import type { Pool } from '../warehouse/pool.ts'
-import { openProfiles } from '../warehouse/profiles.ts'
-import { openReports } from '../warehouse/reports.ts'
-import { DAY, SECOND } from '../window.ts'
-import type { CommandContext } from './engines.ts'
-import { type Chosen, idsOfNamed } from './gaps.ts'
-import { withWarehouse } from './open.ts'
-import { duration, many, number, table } from './terminal.ts'
+import { catalogue } from '../../config/streams.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { profileIdsOf, type Selection, selectedStreams } from '../assembly/select-profiles.ts'
+import { formatCount, formatDuration, formatNumber, formatTable } from '../assembly/table.ts'
+import { withWarehouse } from '../assembly/with-pipeline.ts'
+import { DAY, SECOND } from '../time/units.ts'
+import { createLedger } from '../warehouse/ledger/coverage-ledger.ts'
+import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import { createProfiles } from '../warehouse/profiles/stored-profiles.ts'
+import { createReports } from '../warehouse/reports/status-report.ts'
 
-export type PlanOptions = CommandContext &
-  Chosen & { readonly from?: Date | undefined; readonly to?: Date | undefined; readonly again?: boolean }
-
-type Tally = { stream: string; windows: number; covered: number }
-
-const PAGE = 500
-
-/** What a sync, or a back-fill of the range, would ask for: windows, requests, what is covered, and how long it takes. */
-export async function plan(options: PlanOptions): Promise<number> {
-  const { terminal, config } = options
-  const result = await withWarehouse(options, async (pool) => {
-    const { profiles, tallies } = await countWindows(pool, options)
-    const windows = tallies.reduce((sum, { windows: n }) => sum + n, 0)
-    const covered = tallies.reduce((sum, { covered: n }) => sum + n, 0)
-    const outbox = await openReports({ pool }).outbox()
-    const { requestsPerSecond } = config.budget
-    return {
-      profiles,
-      fromAt: options.from ?? null,
-      toAt: options.to ?? null,
-      windows,
-      covered,
-      requests: windows,
-      itemsWaiting: options.from ? 0 : outbox.reduce((sum, { waiting }) => sum + waiting, 0),
-      requestsPerSecond,
-      seconds: windows / requestsPerSecond,
-      streams: tallies,
-    }
-  })
-  if (terminal.json) terminal.printJson(result)
-  else {
-    const share = result.windows + result.covered === 0 ? 1 : result.covered / (result.windows + result.covered)
-    terminal.print(
-      [
-        table(
-          ['stream', 'windows due', 'covered already'],
-          result.streams.map((one) => [one.stream, one.windows, one.covered]),
-        ),
-        '',
-        `${many(result.profiles, 'profile')}, ${many(result.windows, 'window')}: as many requests, at least ${duration(result.seconds * SECOND)} at ${number(requestsOf(result))} a second`,
-        `${(share * 100).toFixed(1)} % is covered already and is not asked for again`,
-        ...(result.itemsWaiting > 0 ? [`${many(result.itemsWaiting, 'item')} to be pushed first`] : []),
-      ].join('\n'),
-    )
-  }
-  return 0
+type PlanOptions = Selection & {
+  /** Absent: the plan of a sync; given: the plan of a back-fill from here. */
+  readonly from?: Date | undefined
+  readonly to?: Date | undefined
+  readonly again: boolean
 }
 
-const requestsOf = ({ requestsPerSecond }: { requestsPerSecond: number }) => requestsPerSecond
+type StreamTally = { stream: string; windows: number; covered: number }
 
-async function countWindows(pool: Pool, options: PlanOptions): Promise<{ profiles: number; tallies: Tally[] }> {
-  const wanted = streams.filter(({ name }) => options.streams.length === 0 || options.streams.includes(name))
-  const tallies = new Map(wanted.map(({ name }) => [name as string, { stream: name, windows: 0, covered: 0 }]))
-  const named = await idsOfNamed(pool, options.profiles)
-  const ledger = openLedger({ pool, streams: wanted })
-  const profiles = openProfiles({ pool, streams: wanted })
-  const nowMs = Date.now()
-  const to = Math.min(options.to?.getTime() ?? Math.ceil(nowMs / DAY) * DAY, nowMs)
-  const range = options.from ? { from: options.from.getTime(), to } : undefined
+const PROFILES_PER_PAGE = 500
+
+/** Prints the windows and requests that a sync, or a back-fill of the range, would take, the covered windows, and the duration. */
+export async function runPlan(context: CommandContext, options: PlanOptions): Promise<number> {
+  const { terminal } = context
+  const plan = await withWarehouse(context, (pool) => makePlan(pool, context, options))
+  if (terminal.json) terminal.printJson('plan', plan)
+  else terminal.print(planLines(plan).join('\n'))
+  return exitCodes.done
+}
+
+type Plan = Awaited<ReturnType<typeof makePlan>>
+
+async function makePlan(pool: Pool, { config, signal }: CommandContext, options: PlanOptions) {
+  const { profiles, tallies } = await countWindows(pool, options, signal)
+  const windows = tallies.reduce((sum, tally) => sum + tally.windows, 0)
+  const covered = tallies.reduce((sum, tally) => sum + tally.covered, 0)
+  const outbox = await createReports({ pool }).countWaiting()
+  const { requestsPerSecond } = config.budget
+  return {
+    profiles,
+    fromAt: options.from ?? null,
+    toAt: options.to ?? null,
+    windows,
+    covered,
+    requests: windows,
+    itemsWaiting: options.from ? 0 : outbox.reduce((sum, { waiting }) => sum + waiting, 0),
+    requestsPerSecond,
+    seconds: windows / requestsPerSecond,
+    streams: tallies,
+  }
+}
+
+function planLines({ profiles, windows, covered, itemsWaiting, requestsPerSecond, seconds, streams }: Plan): string[] {
+  const share = windows + covered === 0 ? 1 : covered / (windows + covered)
+  const rows = streams.map((one) => [one.stream, one.windows, one.covered])
+  return [
+    formatTable(['stream', 'windows due', 'covered already'], rows),
+    '',
+    `${formatCount(profiles, 'profile')}, ${formatCount(windows, 'window')}: as many requests, at least ${formatDuration(seconds * SECOND)} at ${formatNumber(requestsPerSecond)} a second`,
+    `${(share * 100).toFixed(1)} % is covered already and is not asked for again`,
+    ...(itemsWaiting > 0 ? [`${formatCount(itemsWaiting, 'item')} to be pushed first`] : []),
+  ]
+}
+
+async function countWindows(
+  pool: Pool,
+  options: PlanOptions,
+  signal: AbortSignal,
+): Promise<{ profiles: number; tallies: StreamTally[] }> {
+  const wanted = selectedStreams(catalogue.pulled, options.streams)
+  const tallies = new Map<string, StreamTally>(
+    wanted.map(({ name }) => [name, { stream: name, windows: 0, covered: 0 }]),
+  )
+  const ids = await profileIdsOf(pool, options.profiles)
+  const ledger = createLedger({ pool, catalogue: { ...catalogue, pulled: wanted } })
+  const profiles = createProfiles({ pool, catalogue })
+  const { nowMs, range } = rangeOf(options)
   let count = 0
   for (let afterId = '0'; ; ) {
-    options.signal.throwIfAborted()
-    const page = await profiles.page(afterId, PAGE, named)
-    await Promise.all(
-      page.ids.map(async (profileId) => {
-        const [due, all] = await Promise.all([
-          ledger.plan({ profileId, nowMs, range, again: options.again }),
-          ledger.plan({ profileId, nowMs, range, again: true }),
-        ])
-        addTo(tallies, due?.due ?? [], (tally) => {
-          tally.windows += 1
-          tally.covered -= 1
-        })
-        addTo(tallies, all?.due ?? [], (tally) => {
-          tally.covered += 1
-        })
-      }),
-    )
+    signal.throwIfAborted()
+    const page = await profiles.list(afterId, PROFILES_PER_PAGE, ids)
+    const countProfile = async (profileId: string) => {
+      const [due, all] = await Promise.all([
+        ledger.plan({ profileId, nowMs, range, again: options.again }),
+        ledger.plan({ profileId, nowMs, range, again: true }),
+      ])
+      addToTallies(tallies, due?.due ?? [], all?.due ?? [])
+    }
+    await Promise.all(page.ids.map(countProfile))
     count += page.ids.length
     afterId = page.lastId
-    if (page.ids.length < PAGE) break
+    if (page.ids.length < PROFILES_PER_PAGE) break
   }
-  const each = [...tallies.values()].map((tally) => ({ ...tally, covered: Math.max(0, tally.covered) }))
-  return { profiles: count, tallies: each }
+  const counted = [...tallies.values()].map((tally) => ({ ...tally, covered: Math.max(0, tally.covered) }))
+  return { profiles: count, tallies: counted }
 }
 
-function addTo(tallies: Map<string, Tally>, due: ReadonlyArray<{ stream: { name: string } }>, add: (t: Tally) => void) {
-  for (const { stream } of due) {
-    const tally = tallies.get(stream.name)
-    if (tally) add(tally)
+function rangeOf({ from, to }: PlanOptions) {
+  const nowMs = Date.now()
+  const endMs = Math.min(to?.getTime() ?? Math.ceil(nowMs / DAY) * DAY, nowMs)
+  return { nowMs, range: from ? { startMs: from.getTime(), endMs } : undefined }
+}
+
+type DueWindows = ReadonlyArray<{ readonly stream: { readonly name: string } }>
+
+/** `all` holds the due windows and the covered windows. */
+function addToTallies(tallies: ReadonlyMap<string, StreamTally>, due: DueWindows, all: DueWindows): void {
+  const countOf = (windows: DueWindows, name: string) => windows.filter(({ stream }) => stream.name === name).length
+  for (const tally of tallies.values()) {
+    const dueCount = countOf(due, tally.stream)
+    tally.windows += dueCount
+    tally.covered += countOf(all, tally.stream) - dueCount
   }
 }

@@ -1,58 +1,76 @@
 import { writeFile } from 'node:fs/promises'
-import { streams } from '../../config/streams.ts'
+import { catalogue } from '../../config/streams.ts'
 import { discoverProfiles } from '../../jobs/discover-profiles.ts'
-import { externalIdSchema } from '../contract/auth.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { unknownIdProblem } from '../assembly/select-profiles.ts'
+import { formatCount, formatMinute, formatNumber, formatTable, shadedCell, type TableCell } from '../assembly/table.ts'
+import { withPipeline, withWarehouse } from '../assembly/with-pipeline.ts'
+import { externalIdSchema } from '../contract/authentication.ts'
 import { UsageProblem } from '../errors.ts'
-import type { FileFormat } from '../intake/records.ts'
-import { openPeople } from '../warehouse/people.ts'
-import { type AddCounts, openProfiles } from '../warehouse/profiles.ts'
-import { DAY } from '../window.ts'
-import type { CommandContext } from './engines.ts'
-import { noSuch } from './failures.ts'
-import { externalIdsIn } from './input.ts'
-import { withPipeline, withWarehouse } from './open.ts'
-import { minute } from './runs.ts'
-import { type Cell, many, number, shaded, table } from './terminal.ts'
+import type { FileFormat } from '../intake/file-entries.ts'
+import { readExternalIds } from '../intake/input-file.ts'
+import { DAY } from '../time/units.ts'
+import { type AddedProfiles, createProfiles } from '../warehouse/profiles/stored-profiles.ts'
+import { createProfileReport } from '../warehouse/reports/profile-report.ts'
 
-type Adding = CommandContext & { readonly from: Date | undefined }
+type AddOptions = {
+  /** The data of the profiles is wanted from this instant on; absent: from HISTORY_DAYS ago on. */
+  readonly from?: Date | undefined
+}
 
-const BATCH = 1000
-const REJECTS_SHOWN = 1000
+const PROFILES_PER_BATCH = 1000
+const REJECTS_KEPT_MAX = 1000
+const REJECTS_SHOWN = 10
+const REJECT_TEXT_LENGTH_MAX = 1000
 
-/** Takes people into the sync. Their next sync registers them upstream, where they are not yet. */
-export async function addProfiles(context: Adding & { externalIds: readonly string[] }): Promise<number> {
-  const wrong = context.externalIds.findIndex((externalId) => !externalIdSchema.safeParse(externalId).success)
+/** Adds profiles. The next sync registers upstream the profiles that upstream does not know. */
+export async function addProfiles(
+  context: CommandContext,
+  { externalIds, from }: AddOptions & { externalIds: readonly string[] },
+): Promise<number> {
+  const wrong = externalIds.findIndex((externalId) => !externalIdSchema.safeParse(externalId).success)
   if (wrong !== -1)
     throw new UsageProblem(`add profiles: name number ${wrong + 1} must have 1 to 100 characters, none of them odd`, {
       hint: 'Give each person the externalId that upstream knows them by.',
     })
-  return report(context, await takeIn(context, context.externalIds), [])
+  return printTotals('profiles add', context, { totals: await addInBatches(context, externalIds, from), rejected: [] })
 }
 
-/** The same from a file, of any length. */
+type ImportOptions = {
+  readonly file: string
+  readonly format?: FileFormat | undefined
+  readonly rejects?: string | undefined
+}
+
+/** Adds the profiles of a file of any length. */
 export async function importProfiles(
-  context: Adding & { file: string; format: FileFormat | undefined; rejects: string | undefined },
+  context: CommandContext,
+  { file, format, from, rejects }: AddOptions & ImportOptions,
 ): Promise<number> {
-  const { file, format } = context
   const rejected: string[] = []
   let count = 0
   const onFault = (line: number, reason: string, text: string) => {
     count += 1
-    if (rejected.length < REJECTS_SHOWN) rejected.push(JSON.stringify({ line, reason, text: text.slice(0, 1000) }))
+    if (rejected.length >= REJECTS_KEPT_MAX) return
+    rejected.push(JSON.stringify({ line, reason, text: text.slice(0, REJECT_TEXT_LENGTH_MAX) }))
   }
-  const totals = await takeIn(context, externalIdsIn(file, { format, onFault }))
-  if (context.rejects && rejected.length > 0) await writeFile(context.rejects, `${rejected.join('\n')}\n`)
-  return report(context, { ...totals, rejected: count }, rejected)
+  const totals = await addInBatches(context, readExternalIds(file, { format, onFault }), from)
+  if (rejects && rejected.length > 0) await writeFile(rejects, `${rejected.join('\n')}\n`)
+  return printTotals('profiles import', context, { totals: { ...totals, rejected: count }, rejected })
 }
 
-type Totals = AddCounts & { readonly read: number; readonly rejected: number }
+type AddTotals = AddedProfiles & { readonly read: number; readonly rejected: number }
 
-async function takeIn(context: Adding, names: Iterable<string> | AsyncIterable<string>): Promise<Totals> {
+async function addInBatches(
+  context: CommandContext,
+  names: Iterable<string> | AsyncIterable<string>,
+  from: Date | undefined,
+): Promise<AddTotals> {
   const { config, signal } = context
   return withWarehouse(context, async (pool) => {
-    const profiles = openProfiles({ pool, streams })
-    const wantedFrom = context.from ?? new Date(Date.now() - config.historyDays * DAY)
-    let totals: Totals = { read: 0, added: 0, known: 0, erased: 0, rejected: 0 }
+    const profiles = createProfiles({ pool, catalogue })
+    const wantedFrom = from ?? new Date(Date.now() - config.historyDays * DAY)
+    let totals: AddTotals = { read: 0, added: 0, known: 0, erased: 0, rejected: 0 }
     let batch: string[] = []
     const flush = async () => {
       const counts = await profiles.add(batch, { wantedFrom, state: 'new' })
@@ -69,108 +87,126 @@ async function takeIn(context: Adding, names: Iterable<string> | AsyncIterable<s
     for await (const name of names) {
       signal.throwIfAborted()
       batch.push(name)
-      if (batch.length >= BATCH) await flush()
+      if (batch.length >= PROFILES_PER_BATCH) await flush()
     }
     if (batch.length > 0) await flush()
     return totals
   })
 }
 
-function report({ terminal }: CommandContext, totals: Totals, rejected: readonly string[]): number {
+function printTotals(
+  command: 'profiles add' | 'profiles import',
+  { terminal }: CommandContext,
+  { totals, rejected }: { totals: AddTotals; rejected: readonly string[] },
+): number {
   const { read, added, known, erased } = totals
   if (terminal.json)
-    terminal.printJson({ read: read + totals.rejected, added, known, erased, rejected: totals.rejected })
+    terminal.printJson(command, { read: read + totals.rejected, added, known, erased, rejected: totals.rejected })
   else {
     terminal.print(
-      `${number(added)} added, ${number(known)} known already, ${number(erased)} erased before and left out, ${number(totals.rejected)} rejected`,
+      `${formatNumber(added)} added, ${formatNumber(known)} known already, ${formatNumber(erased)} erased before and left out, ${formatNumber(totals.rejected)} rejected`,
     )
-    for (const line of rejected.slice(0, 10)) terminal.say(line)
+    for (const line of rejected.slice(0, REJECTS_SHOWN)) terminal.say(line)
     if (added > 0) terminal.print('The next sync registers them upstream where needed and reads what is there.')
   }
-  return totals.rejected > 0 ? 1 : 0
+  return totals.rejected > 0 ? exitCodes.failures : exitCodes.done
 }
 
-/** Takes in everybody whom upstream knows. */
-export async function discover(context: CommandContext & { search: string | undefined }): Promise<number> {
-  const { terminal, search } = context
+/** Adds every profile that upstream knows. */
+export async function discoverUpstreamProfiles(
+  context: CommandContext,
+  { search }: { search?: string },
+): Promise<number> {
+  const { terminal } = context
   const counts = await withPipeline(context, ({ pipeline, signal }) =>
     discoverProfiles.run(search === undefined ? {} : { search }, {
       ...pipeline.context,
       signal,
       lane: 'manual',
-      runId: undefined,
       lastAttempt: true,
     }),
   )
-  if (terminal.json) terminal.printJson({ pages: counts.requests, found: counts.rowsRead, added: counts.rowsWritten })
+  if (terminal.json)
+    terminal.printJson('profiles discover', {
+      pages: counts.requests,
+      found: counts.rowsRead,
+      added: counts.rowsWritten,
+    })
   else
     terminal.print(
-      `${number(counts.rowsRead)} found in ${many(counts.requests, 'page')}, ${number(counts.rowsWritten)} added`,
+      `${formatNumber(counts.rowsRead)} found in ${formatCount(counts.requests, 'page')}, ${formatNumber(counts.rowsWritten)} added`,
     )
-  return 0
+  return exitCodes.done
 }
 
 export async function listProfiles(
-  context: CommandContext & { state: string | undefined; limit: number | undefined },
+  context: CommandContext,
+  options: { state?: string; limit?: number },
 ): Promise<number> {
-  const { terminal, state, signal } = context
-  const limit = context.limit ?? (terminal.json ? Number.POSITIVE_INFINITY : 100)
-  const rows: Cell[][] = []
+  const { terminal, signal } = context
+  const limit = options.limit ?? (terminal.json ? Number.POSITIVE_INFINITY : 100)
+  const rows: TableCell[][] = []
   await withWarehouse(context, async (pool) => {
-    const people = openPeople({ pool })
+    const report = createProfileReport({ pool })
     let afterId = '0'
     for (let left = limit; left > 0; ) {
       signal.throwIfAborted()
-      const page = await people.list({ state }, { afterId, limit: Math.min(left, BATCH) })
-      for (const person of page) {
-        if (terminal.json) terminal.printJson(person)
-        else rows.push(personRow(person))
+      const page = await report.list({ state: options.state }, { afterId, limit: Math.min(left, PROFILES_PER_BATCH) })
+      for (const profile of page) {
+        if (terminal.json) terminal.printJson('profiles list', profile)
+        else rows.push(profileCells(profile))
       }
       afterId = page.at(-1)?.profileId ?? afterId
       left -= page.length
-      if (page.length < Math.min(left + page.length, BATCH)) break
+      if (page.length < Math.min(left + page.length, PROFILES_PER_BATCH)) break
     }
   })
-  if (terminal.json) return 0
+  if (terminal.json) return exitCodes.done
   const head = ['profile', 'id', 'state', 'wanted from', 'last done', 'failures', 'refused', 'quarantined', 'waiting']
   terminal.print(
-    rows.length === 0 ? 'Nobody yet: vitalsync profiles discover, or add.' : table(head, rows, terminal.paint),
+    rows.length === 0
+      ? 'No profile yet: vitalsync profiles discover, or add.'
+      : formatTable(head, rows, terminal.paint),
   )
-  return 0
+  return exitCodes.done
 }
 
-type Listed = Awaited<ReturnType<ReturnType<typeof openPeople>['list']>>[number]
+type ProfileListing = Awaited<ReturnType<ReturnType<typeof createProfileReport>['list']>>[number]
 
-const personRow = (person: Listed): Cell[] => [
-  person.externalId,
-  person.profileId,
-  shaded(person.state, person.state === 'gone' ? 'odd' : undefined),
-  minute(person.wantedFrom),
-  minute(person.finishedAt) || 'never',
-  shaded(person.failures, person.failures > 0 ? 'bad' : undefined),
-  shaded(person.refused, person.refused > 0 ? 'odd' : undefined),
-  person.quarantined,
-  person.waiting,
+const profileCells = (profile: ProfileListing): TableCell[] => [
+  profile.externalId,
+  profile.profileId,
+  shadedCell(profile.state, profile.state === 'gone' ? 'odd' : undefined),
+  formatMinute(profile.wantedFrom),
+  formatMinute(profile.finishedAt) || 'never',
+  shadedCell(profile.failures, profile.failures > 0 ? 'bad' : undefined),
+  shadedCell(profile.refused, profile.refused > 0 ? 'odd' : undefined),
+  profile.quarantined,
+  profile.waiting,
 ]
 
-export async function showProfile(context: CommandContext & { externalId: string }): Promise<number> {
-  const { terminal, externalId } = context
-  const found = await withWarehouse(context, (pool) => openPeople({ pool }).show(externalId))
-  if (!found) throw noSuch('profile', 'vitalsync profiles list')
-  if (terminal.json) terminal.printJson(found)
+export async function showProfile(context: CommandContext, { externalId }: { externalId: string }): Promise<number> {
+  const { terminal } = context
+  const found = await withWarehouse(context, (pool) => createProfileReport({ pool }).show(externalId))
+  if (!found) throw unknownIdProblem('profile', 'vitalsync profiles list')
+  if (terminal.json) terminal.printJson('profiles show', found)
   else {
-    // What is only pushed is never read.
-    const pulled = found.streams.filter((one) => streams.some(({ name }) => name === one.stream))
-    const streamRows = pulled.map((one) => [one.stream, minute(one.checkpoint), minute(one.readAt) || 'never'])
+    // Streams that are only pushed have no readings.
+    const pulled = found.streams.filter((one) => catalogue.pulled.some(({ name }) => name === one.stream))
+    const streamRows = pulled.map((one) => [
+      one.stream,
+      formatMinute(one.checkpoint),
+      formatMinute(one.readAt) || 'never',
+    ])
     terminal.print(
       [
         `${found.externalId} (our id ${found.profileId}), ${found.state}`,
         `wanted from ${found.wantedFrom.toISOString()}, last done ${found.finishedAt?.toISOString() ?? 'never'}, due ${found.dueAt.toISOString()}`,
         `${found.failures} failures, ${found.refused} windows refused, ${found.quarantined} in quarantine, ${found.waiting} waiting to be pushed`,
         '',
-        table(['stream', 'without a hole up to', 'last reading'], streamRows),
+        formatTable(['stream', 'without a hole up to', 'last reading'], streamRows),
       ].join('\n'),
     )
   }
-  return 0
+  return exitCodes.done
 }

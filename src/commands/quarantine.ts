@@ -1,19 +1,20 @@
-import { streams } from '../../config/streams.ts'
-import { openQuarantine, type QuarantineFilter } from '../warehouse/quarantine.ts'
-import type { CommandContext } from './engines.ts'
-import { noSuch } from './failures.ts'
-import { requireKnown } from './gaps.ts'
-import { withWarehouse } from './open.ts'
-import { minute } from './runs.ts'
-import { number, table } from './terminal.ts'
+import { pulledStreams } from '../../config/streams.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { exitCodeOfFound, requireKnownProfile, unknownIdProblem } from '../assembly/select-profiles.ts'
+import { formatMinute, formatNumber, formatTable } from '../assembly/table.ts'
+import { withWarehouse } from '../assembly/with-pipeline.ts'
+import { createQuarantine, type QuarantineFilter } from '../warehouse/quarantine/stored-quarantine.ts'
 
-export async function listQuarantine(context: CommandContext & QuarantineFilter & { limit: number }): Promise<number> {
-  const { terminal, limit } = context
+export async function listQuarantine(
+  context: CommandContext,
+  { limit, ...filter }: QuarantineFilter & { limit: number },
+): Promise<number> {
+  const { terminal } = context
   const found = await withWarehouse(context, async (pool) => {
-    await requireKnown(pool, context.profile)
-    return openQuarantine({ pool, streams }).list(context, limit)
+    await requireKnownProfile(pool, filter.profile)
+    return createQuarantine({ pool, streams: pulledStreams }).list(filter, limit)
   })
-  if (terminal.json) for (const one of found) terminal.printJson(one)
+  if (terminal.json) for (const one of found) terminal.printJson('quarantine list', one)
   else if (found.length === 0) terminal.print('Quarantine is empty.')
   else {
     const rows = found.map((one) => [
@@ -22,53 +23,52 @@ export async function listQuarantine(context: CommandContext & QuarantineFilter 
       one.stream,
       one.direction,
       String(one.times),
-      minute(one.lastSeenAt),
+      formatMinute(one.lastSeenAt),
       one.path,
       one.reason,
     ])
-    terminal.print(table(['id', 'profile', 'stream', 'way', 'times', 'last seen', 'at', 'reason'], rows))
+    terminal.print(formatTable(['id', 'profile', 'stream', 'way', 'times', 'last seen', 'at', 'reason'], rows))
   }
-  return 0
+  return exitCodes.done
 }
 
-/** The one place where a record's content is printed: to the person who asks for it, and to nobody's log. */
-export async function showQuarantined(context: CommandContext & { id: string }): Promise<number> {
-  const { terminal, id } = context
-  const found = await withWarehouse(context, (pool) => openQuarantine({ pool, streams }).show(id))
-  if (!found) throw noSuch('quarantined record', 'vitalsync quarantine list')
-  if (terminal.json) terminal.printJson(found)
+/** Prints the content of a record. No other command and no log does. */
+export async function showQuarantined(context: CommandContext, { id }: { id: string }): Promise<number> {
+  const { terminal } = context
+  const found = await withWarehouse(context, (pool) => createQuarantine({ pool, streams: pulledStreams }).show(id))
+  if (!found) throw unknownIdProblem('quarantined record', 'vitalsync quarantine list')
+  if (terminal.json) terminal.printJson('quarantine show', found)
   else {
     terminal.print(
       [
-        `${found.stream} (${found.direction}) of ${found.externalId}, seen ${number(found.times)} times, last ${found.lastSeenAt.toISOString()}`,
+        `${found.stream} (${found.direction}) of ${found.externalId}, seen ${formatNumber(found.times)} times, last ${found.lastSeenAt.toISOString()}`,
         `reason: ${found.path === '' ? '' : `${found.path}: `}${found.reason}`,
         '',
         found.body,
       ].join('\n'),
     )
   }
-  return 0
+  return exitCodes.done
 }
 
-export async function replayQuarantine(context: CommandContext & QuarantineFilter): Promise<number> {
+export async function replayQuarantine(context: CommandContext, filter: QuarantineFilter): Promise<number> {
   const { terminal } = context
   const replayed = await withWarehouse(context, async (pool) => {
-    await requireKnown(pool, context.profile)
-    return openQuarantine({ pool, streams }).replay(context)
+    await requireKnownProfile(pool, filter.profile)
+    return createQuarantine({ pool, streams: pulledStreams }).replay(filter)
   })
-  if (terminal.json) terminal.printJson(replayed)
+  if (terminal.json) terminal.printJson('quarantine replay', replayed)
   else {
     const { pushed, reread } = replayed
     const parts = [
-      ...(pushed > 0 ? [`${number(pushed)} wait to be pushed again.`] : []),
-      ...(reread > 0 ? [`For ${number(reread)} upstream is asked again.`] : []),
+      ...(pushed > 0 ? [`${formatNumber(pushed)} wait to be pushed again.`] : []),
+      ...(reread > 0 ? [`For ${formatNumber(reread)} upstream is asked again.`] : []),
     ]
     terminal.print(
       parts.length > 0
         ? `${parts.join(' ')} The next sweep does it; at once: vitalsync sync.`
-        : 'There is nothing of the kind in quarantine. What there is: vitalsync quarantine list.',
+        : 'Nothing to do: no quarantined record fits. The list: vitalsync quarantine list.',
     )
   }
-  const found = replayed.pushed + replayed.reread
-  return context.ids && found < new Set(context.ids).size ? 1 : 0
+  return exitCodeOfFound(replayed.pushed + replayed.reread, filter)
 }

@@ -1,32 +1,32 @@
-import { openReports } from '../warehouse/reports.ts'
-import type { Run } from '../warehouse/runs.ts'
-import type { CommandContext } from './engines.ts'
-import { withWarehouse } from './open.ts'
-import { duration, type Paint, shaded, table } from './terminal.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { formatDuration, formatMinute, formatTable, shadedCell } from '../assembly/table.ts'
+import type { Paint } from '../assembly/terminal.ts'
+import { withWarehouse } from '../assembly/with-pipeline.ts'
+import { createRuns, type Run } from '../warehouse/runs/stored-runs.ts'
 
-/** The last runs, newest first. */
-export async function runs(context: CommandContext & { limit: number }): Promise<number> {
-  const { terminal, limit } = context
-  const found = await withWarehouse(context, (pool) => openReports({ pool }).runs(limit))
-  if (terminal.json) for (const run of found) terminal.printJson(run)
+/** Prints the last runs, newest first. */
+export async function runRuns(context: CommandContext, { limit }: { limit: number }): Promise<number> {
+  const { terminal } = context
+  const found = await withWarehouse(context, (pool) => createRuns({ pool }).listNewest(limit))
+  if (terminal.json) for (const run of found) terminal.printJson('runs', run)
   else terminal.print(found.length === 0 ? 'No run yet.' : runsTable(found, terminal.paint))
-  return 0
+  return exitCodes.done
 }
 
-const shades = { running: undefined, done: 'good', stopped: 'odd', failed: 'bad' } as const
+const stateShades = { running: undefined, done: 'good', stopped: 'odd', failed: 'bad' } as const
 
 export function runsTable(found: readonly Run[], paint: Paint): string {
-  return table(
+  return formatTable(
     ['run', 'kind', 'state', 'started', 'took', 'profiles', 'failed', 'refused', 'requests', 'rows', 'pushed'],
     found.map((run) => [
       run.id,
       run.kind,
-      shaded(run.state, shades[run.state]),
-      minute(run.startedAt),
-      run.endedAt ? duration(run.endedAt.getTime() - run.startedAt.getTime()) : '',
+      shadedCell(run.state, stateShades[run.state]),
+      formatMinute(run.startedAt),
+      run.endedAt ? formatDuration(run.endedAt.getTime() - run.startedAt.getTime()) : '',
       run.done,
-      shaded(run.failed, run.failed > 0 ? 'bad' : undefined),
-      shaded(run.refused, run.refused > 0 ? 'odd' : undefined),
+      shadedCell(run.failed, run.failed > 0 ? 'bad' : undefined),
+      shadedCell(run.refused, run.refused > 0 ? 'odd' : undefined),
       run.requests,
       run.rowsWritten,
       run.itemsPushed,
@@ -34,5 +34,3 @@ export function runsTable(found: readonly Run[], paint: Paint): string {
     paint,
   )
 }
-
-export const minute = (at: Date | null): string => (at === null ? '' : at.toISOString().slice(0, 16).replace('T', ' '))

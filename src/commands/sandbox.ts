@@ -1,73 +1,69 @@
-import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Config } from '../../config/env.ts'
-import { startLocalEngines } from '../engines/local.ts'
-import type { Log } from '../log.ts'
-import { parseFault } from '../service/sandbox/faults/rules.ts'
-import { type Sandbox, startSandbox } from '../service/sandbox/sandbox.ts'
-import type { Stored } from '../service/sandbox/seeding.ts'
-import { openClosing } from './closing.ts'
-import { number, type Terminal } from './terminal.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { formatNumber } from '../assembly/table.ts'
+import { untilAborted } from '../assembly/until-aborted.ts'
+import { type CloseStack, openCloseStack } from '../close-stack.ts'
+import { startLocalEngines } from '../engines/local-engines.ts'
+import { parseFaultRule } from '../service/sandbox/faults/fault-rules.ts'
+import type { SeedProgress } from '../service/sandbox/seeding.ts'
+import { type Sandbox, startSandbox } from '../service/sandbox/start-sandbox.ts'
 
-export type SandboxCommand = {
-  readonly config: Config
-  readonly terminal: Terminal
-  readonly log: Log
+type SandboxOptions = {
   /** Absent: PORT. 0 takes a free one. */
-  readonly port: number | undefined
+  readonly port?: number
   readonly host: string
   readonly profiles: number
   readonly days: number
   readonly seed: string
   /** As on the command line: `name=rate`, with more after commas. */
   readonly faults: readonly string[]
-  /** Aborted when the sandbox is to stop. */
-  readonly signal: AbortSignal
 }
 
-/** So many are worth a word while they are stored; fewer are there before one could be read. */
-const crowd = 50
+/** Progress is printed from this many profiles on; fewer are stored before a line could be read. */
+const PROGRESS_SHOWN_FROM = 50
 
 /**
- * Runs a sandbox until told to stop, on DATABASE_URL or on a Postgres of its own. With `--json` exactly one line is
- * printed, when the sandbox is ready to answer. Stopped while it is still storing people, it goes on with them at the
- * next start.
+ * Runs a sandbox until it is stopped, on DATABASE_URL or on an embedded Postgres of its own. With `--json` exactly one line
+ * is printed, when the sandbox answers requests. A sandbox that is stopped while it stores its people stores the rest of
+ * them at the next start.
  */
-export async function runSandbox(command: SandboxCommand): Promise<number> {
-  const { config, terminal, log, host, profiles, days, seed, signal } = command
-  const faults = command.faults.map(parseFault)
-  const closing = openClosing()
+export async function runSandbox(context: CommandContext, options: SandboxOptions): Promise<number> {
+  const { config, terminal, log, signal } = context
+  const { host, profiles, days, seed } = options
+  const faults = options.faults.map(parseFaultRule)
+  const closeStack = openCloseStack()
   try {
-    const databaseUrl = config.databaseUrl ?? (await startOwn(command, closing))
-    const port = command.port ?? config.port
-    const onProgress = ({ people, of, logs }: Stored) => {
-      if (of < crowd) return
-      terminal.progress(`storing people: ${number(people)} of ${number(of)}, ${number(logs)} logs`)
+    const databaseUrl = config.databaseUrl ?? (await startOwnPostgres(config, closeStack))
+    const port = options.port ?? config.port
+    const onProgress = ({ people, total, logs }: SeedProgress) => {
+      if (total < PROGRESS_SHOWN_FROM) return
+      terminal.progress(`storing people: ${formatNumber(people)} of ${formatNumber(total)}, ${formatNumber(logs)} logs`)
     }
     const started = startSandbox({ databaseUrl, port, host, profiles, days, seed, log, faults, signal, onProgress })
-    const sandbox = closing.add(await started, 'sandbox')
+    const sandbox = closeStack.add(await started, 'sandbox')
     terminal.progressEnd()
-    if (terminal.json) terminal.printJson(credentialsOf(sandbox))
-    else terminal.print(welcome(sandbox, command))
-    if (!signal.aborted) await once(signal, 'abort')
+    if (terminal.json) terminal.printJson('sandbox', credentialsOf(sandbox))
+    else terminal.print(readyText(sandbox, config, options))
+    await untilAborted(signal)
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
-    await closing.close()
+    await closeStack.close()
   }
-  return 0
+  return exitCodes.done
 }
 
-async function startOwn({ config }: SandboxCommand, closing: ReturnType<typeof openClosing>): Promise<string> {
+async function startOwnPostgres(config: Config, closeStack: CloseStack): Promise<string> {
   const engines = await startLocalEngines(join(config.dataFolder, 'sandbox'))
-  return closing.add(engines, 'Postgres').serviceUrl
+  return closeStack.add(engines, 'Postgres').serviceUrl
 }
 
 function credentialsOf({ url, clientId, clientSecret, appId, appSecret, controlUrl }: Sandbox) {
   return { url, clientId, clientSecret, appId, appSecret, controlUrl }
 }
 
-function welcome(sandbox: Sandbox, { config, profiles, seed, faults }: SandboxCommand): string {
+function readyText(sandbox: Sandbox, config: Config, { profiles, seed, faults }: SandboxOptions): string {
   const lines = {
     'Profile Service (sandbox)': sandbox.url,
     reference: `${sandbox.url}/docs`,

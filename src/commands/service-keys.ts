@@ -1,79 +1,51 @@
-import { UsageProblem } from '../errors.ts'
-import type { Log } from '../log.ts'
-import {
-  createKey,
-  ensureAccount,
-  type KeyKind,
-  type ListedKey,
-  listKeys,
-  type MadeKey,
-  revokeKey,
-} from '../service/store/keys.ts'
-import { openPool, type Pool } from '../service/store/pool.ts'
-import { grantRunTimeRights } from '../service/store/run-time-role.ts'
-import { readSourcePriority, setSourcePriority } from '../service/store/source-priority.ts'
-import { migrateService } from './service.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { addServiceKey, endServiceKey, readServiceKeys, serviceDatabaseOf } from '../assembly/service-accounts.ts'
+import { formatTable } from '../assembly/table.ts'
 
-type KeysCommand = { databaseUrl: string; now: Date; log: Log }
-
-/**
- * The secret is shown now and never again. The account is made when there is none of this name, and the tables where
- * there are none yet: keys may be made before the first start.
- */
-export async function createServiceKey(
-  command: KeysCommand & { account: string; kind: KeyKind; label: string },
-): Promise<MadeKey> {
-  await migrateService(command.databaseUrl)
-  return withPool(command, async (pool) => {
-    const { now, kind, label } = command
-    const accountId = await ensureAccount(pool, { name: command.account, now })
-    return createKey(pool, { accountId, kind, label, now })
-  })
+type CreateOptions = {
+  /** Created when it does not exist. */
+  readonly account: string
+  readonly kind: 'client' | 'app'
+  readonly label: string
 }
 
-export async function listServiceKeys(command: KeysCommand): Promise<ListedKey[]> {
-  return withPool(command, listKeys)
+/** Prints the secret of a new key; it cannot be read again. */
+export async function createServiceKey(context: CommandContext, options: CreateOptions): Promise<number> {
+  const { terminal } = context
+  const { publicId, secret } = await addServiceKey(serviceDatabaseOf(context), options)
+  const shown =
+    options.kind === 'app' ? { appId: publicId, appSecret: secret } : { clientId: publicId, clientSecret: secret }
+  if (terminal.json) terminal.printJson('service keys create', shown)
+  else for (const [name, value] of Object.entries(shown)) terminal.print(`${name.padEnd(14)}${value}`)
+  return exitCodes.done
 }
 
-/** Ends the key and every token that was had by it, in every running service, at once. */
-export async function revokeServiceKey(command: KeysCommand & { publicId: string }): Promise<void> {
-  const revoked = await withPool(command, (pool) => revokeKey(pool, command))
-  if (revoked) return
-  throw new UsageProblem(`revoke key ${command.publicId}: there is no such key, or it was revoked before`, {
-    hint: 'List the keys with `vitalsync service keys list`.',
-  })
-}
-
-/** Whose word counts first among an account's people. Without `sources` nothing is changed; it is shown. */
-export async function serviceSources(
-  command: KeysCommand & { account: string; sources: readonly string[] | undefined },
-): Promise<{ sources: readonly string[]; profiles: number }> {
-  const { account, sources, now } = command
-  const done = await withPool(command, async (pool) => {
-    if (sources) {
-      const set = await setSourcePriority(pool, { account, sources, now })
-      return set && { sources, profiles: set.profiles }
-    }
-    const known = await readSourcePriority(pool, account)
-    return known && { sources: known, profiles: 0 }
-  })
-  if (done) return done
-  throw new UsageProblem(`set sources of account ${account}: there is no such account`, {
-    hint: 'List the accounts with `vitalsync service keys list`.',
-  })
-}
-
-/** Gives a role what a running service needs and nothing else. */
-export async function grantServiceRights(command: KeysCommand & { role: string }): Promise<void> {
-  await withPool(command, (pool) => grantRunTimeRights(pool, command.role))
-}
-
-async function withPool<T>(command: KeysCommand, work: (pool: Pool) => Promise<T>): Promise<T> {
-  const { databaseUrl, log } = command
-  const pool = openPool({ databaseUrl, connectionsMax: 1, statementTimeoutMs: 20_000, log })
-  try {
-    return await work(pool)
-  } finally {
-    await pool.end()
+export async function listServiceKeys(context: CommandContext): Promise<number> {
+  const { terminal } = context
+  const keys = await readServiceKeys(serviceDatabaseOf(context))
+  if (terminal.json) terminal.printJson('service keys list', keys)
+  else {
+    terminal.print(
+      formatTable(
+        ['id', 'kind', 'account', 'label', 'made', 'revoked'],
+        keys.map((key) => [
+          key.publicId,
+          key.kind,
+          key.account,
+          key.label,
+          formatDay(key.createdAt),
+          formatDay(key.revokedAt),
+        ]),
+      ),
+    )
   }
+  return exitCodes.done
+}
+
+const formatDay = (at: Date | null) => at?.toISOString().slice(0, 10) ?? ''
+
+export async function revokeServiceKey(context: CommandContext, { publicId }: { publicId: string }): Promise<number> {
+  await endServiceKey(serviceDatabaseOf(context), publicId)
+  context.terminal.say(`${publicId} is revoked.`)
+  return exitCodes.done
 }

@@ -1,57 +1,40 @@
-import { once } from 'node:events'
-import type { Config } from '../../config/env.ts'
-import { migrate } from '../engines/migrate.ts'
-import { EngineUnreachable, UsageProblem } from '../errors.ts'
-import type { Log } from '../log.ts'
-import { deriving } from '../service/recompute/extension.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { requireServiceDatabase } from '../assembly/service-accounts.ts'
+import { untilAborted } from '../assembly/until-aborted.ts'
+import { EngineUnreachable } from '../errors.ts'
+import { deriveExtension } from '../service/recompute/extension.ts'
 import { startService } from '../service/server.ts'
-import type { Terminal } from './terminal.ts'
+import { migrateService } from '../service/store/migrate-service.ts'
 
-const migrations = new URL('../service/store/migrations/', import.meta.url)
-
-export type ServiceCommand = {
-  readonly config: Config
-  readonly terminal: Terminal
-  readonly log: Log
+type ServiceOptions = {
   /** Absent: PORT. 0 takes a free one. */
-  readonly port: number | undefined
+  readonly port?: number
   readonly host: string
-  /** False where the service runs as a role that may not change tables: then its owner migrates before. */
+  /** False where the service runs as a role that may not change tables: their owner migrates before. */
   readonly migrate: boolean
-  /** Aborted when the service is to stop. */
-  readonly signal: AbortSignal
 }
 
-export async function migrateService(databaseUrl: string): Promise<{ applied: string[] }> {
-  return migrate({ databaseUrl, folder: migrations, schema: 'service' })
-}
-
-/** Serves until told to stop, then answers what is in flight and ends. With `--json` one line is printed when ready. */
-export async function runService(command: ServiceCommand): Promise<number> {
-  const { config, terminal, log, host, signal } = command
-  const databaseUrl = databaseOf(config)
-  if (command.migrate) await migrateService(databaseUrl)
-  const port = command.port ?? config.port
-  const limits = { keptBytesMax: config.keptBytesMax }
-  const service = await startService({ databaseUrl, port, host, log, limits, extensions: [deriving] }).catch(explained)
+/** Serves until stopped, then finishes the requests in flight. With `--json` one line is printed when it is ready. */
+export async function runService(context: CommandContext, options: ServiceOptions): Promise<number> {
+  const { config, terminal, log, signal } = context
+  const databaseUrl = requireServiceDatabase(config)
+  if (options.migrate) await migrateService(databaseUrl)
+  const { host, port = config.port } = options
+  const limits = { answerCacheBytesMax: config.answerCacheBytesMax }
+  const service = await startService({ databaseUrl, port, host, log, limits, extensions: [deriveExtension] }).catch(
+    throwUnreachable,
+  )
   try {
-    if (terminal.json) terminal.printJson({ url: service.url })
+    if (terminal.json) terminal.printJson('service', { url: service.url })
     else terminal.print(`Profile Service  ${service.url}\nreference        ${service.url}/docs\nCtrl-C stops it.`)
-    if (!signal.aborted) await once(signal, 'abort')
+    await untilAborted(signal)
   } finally {
     await service.close()
   }
-  return 0
+  return exitCodes.done
 }
 
-export function databaseOf(config: Config): string {
-  if (config.databaseUrl) return config.databaseUrl
-  throw new UsageProblem('run the Profile Service: DATABASE_URL is not set', {
-    hint: 'Set it to a Postgres of your own, or try `vitalsync sandbox`, which brings one along.',
-  })
-}
-
-function explained(cause: Error & { code?: string }): never {
+function throwUnreachable(cause: Error & { code?: string }): never {
   if (!/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|28|3D)/.test(cause.code ?? '')) throw cause
   throw new EngineUnreachable(`reach Postgres: ${cause.message}`, { hint: 'Check DATABASE_URL.', cause })
 }

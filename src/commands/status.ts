@@ -1,123 +1,142 @@
-import { streams } from '../../config/streams.ts'
-import { type BudgetBoard, type BudgetLimits, lanes } from '../budget.ts'
+import { pulledStreams } from '../../config/streams.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { formatCount, formatDuration, formatMinute, formatNumber, formatTable, shadedCell } from '../assembly/table.ts'
+import type { Paint } from '../assembly/terminal.ts'
+import { requireQueueAnswers, withWarehouse } from '../assembly/with-pipeline.ts'
+import { countLiveWorkers } from '../assembly/worker-heartbeat.ts'
+import { type BudgetLimits, type BudgetStore, lanes } from '../fleet/budget.ts'
 import { openQueueEngine, type QueueEngine } from '../queue/engine.ts'
 import { createEnqueuer } from '../queue/enqueue.ts'
-import type { Pool } from '../warehouse/pool.ts'
-import { openReports } from '../warehouse/reports.ts'
-import { SECOND } from '../window.ts'
-import type { CommandContext } from './engines.ts'
-import { requireQueue, withWarehouse } from './open.ts'
-import { openBoard } from './pipeline.ts'
-import { minute, runsTable } from './runs.ts'
-import { duration, many, number, type Paint, shaded, table } from './terminal.ts'
+import { openBudgetStore } from '../queue/open-budget-store.ts'
+import { SECOND } from '../time/units.ts'
+import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import { createReports } from '../warehouse/reports/status-report.ts'
+import { createLiveWorkers } from '../warehouse/runs/live-workers.ts'
+import { createRuns } from '../warehouse/runs/stored-runs.ts'
+import { runsTable } from './runs.ts'
 
 const RUNS_SHOWN = 5
-/** A member that only looks: it asks for no share. */
-const WATCHER = 'status'
+/** Joins the fleet to read the budget, and demands no share of it. */
+const STATUS_MEMBER = 'status'
 
-/** How things stand: lag, freshness, last runs, backlog, failures by reason, budget. */
-export async function status(context: CommandContext): Promise<number> {
+/** Prints lag, freshness, last runs, backlog, failures by reason and budget. */
+export async function runStatus(context: CommandContext): Promise<number> {
   const { terminal } = context
-  const found = await withWarehouse(context, async (pool, { queueUrl, closing }) => {
-    const engine = closing.add(await openQueueEngine(queueUrl), 'queue')
-    await requireQueue(engine)
-    return read(
-      { pool, engine, board: closing.add(openBoard(engine, pool, queueUrl), 'budget') },
-      context.config.budget,
-    )
+  const found = await withWarehouse(context, async (pool, { queueUrl, closeStack }) => {
+    const engine = closeStack.add(await openQueueEngine(queueUrl), 'queue')
+    await requireQueueAnswers(engine)
+    const budgetStore = closeStack.add(openBudgetStore(engine, pool, queueUrl), 'budget')
+    return readStatus({ pool, engine, budgetStore }, context.config.budget)
   })
-  if (terminal.json) terminal.printJson(found)
-  else terminal.print(lines(found, terminal.paint).join('\n'))
-  return 0
+  if (terminal.json) terminal.printJson('status', found)
+  else terminal.print(statusLines(found, terminal.paint).join('\n'))
+  return exitCodes.done
 }
 
-type Status = Awaited<ReturnType<typeof read>>
-type Sources = { pool: Pool; engine: QueueEngine; board: BudgetBoard }
+type StatusReport = Awaited<ReturnType<typeof readStatus>>
+type StatusSources = { pool: Pool; engine: QueueEngine; budgetStore: BudgetStore }
 
-async function read({ pool, engine, board }: Sources, limits: BudgetLimits) {
-  const reports = openReports({ pool })
-  const order = new Map<string, number>(streams.map(({ name }, index) => [name, index]))
-  const placeOf = ({ stream }: { stream: string }) => order.get(stream) ?? order.size
+async function readStatus({ pool, engine, budgetStore }: StatusSources, limits: BudgetLimits) {
+  const reports = createReports({ pool })
+  const names = pulledStreams.map(({ name }) => name)
+  const order = new Map<string, number>(names.map((name, index) => [name, index]))
+  const orderOf = ({ stream }: { stream: string }) => order.get(stream) ?? order.size
   return {
     at: new Date(),
-    profiles: await reports.people(),
-    streams: (await reports.streams()).sort((a, b) => placeOf(a) - placeOf(b)),
-    runs: await reports.runs(RUNS_SHOWN),
-    queue: await readQueue(engine),
-    failures: await reports.failures(),
-    outbox: await reports.outbox(),
-    quarantine: await reports.quarantine(),
-    budget: await readBudget(board, limits),
+    profiles: await reports.countProfiles(),
+    streams: (await reports.streamReports(names)).sort((a, b) => orderOf(a) - orderOf(b)),
+    runs: await createRuns({ pool }).listNewest(RUNS_SHOWN),
+    queue: await readQueue(pool, engine),
+    failures: await reports.countFailures(),
+    outbox: await reports.countWaiting(),
+    quarantine: await reports.countQuarantined(),
+    budget: await readBudget(budgetStore, limits),
   }
 }
 
-async function readQueue(engine: QueueEngine) {
+async function readQueue(pool: Pool, engine: QueueEngine) {
   const queue = createEnqueuer(engine)
   return {
     engine: engine.kind,
     nightly: await queue.backlog('nightly'),
     manual: await queue.backlog('manual'),
     backfill: await queue.backlog('backfill'),
-    workers: await engine.queue('manual').getWorkersCount(),
+    workers: await countLiveWorkers({ engine, liveWorkers: createLiveWorkers({ pool }) }),
   }
 }
 
-/** What the fleet goes by now; before any fleet was there, the limits it will begin with. */
-async function readBudget(board: BudgetBoard, limits: BudgetLimits) {
+/** The budget of the fleet now; before any worker has run, the limits with which the fleet will start. */
+async function readBudget(budgetStore: BudgetStore, limits: BudgetLimits) {
   const none = { nightly: 0, manual: 0, backfill: 0 }
-  const line = { member: WATCHER, holds: 0, demand: none, waiting: none, answersPerSecond: 0, latencyMs: 0 }
-  const { state, nowMs } = await board.exchange(line)
-  await board.leave(WATCHER)
-  const { requestsPerSecond, inFlight } = state ?? limits
+  const member = { member: STATUS_MEMBER, holds: 0, demand: none, waiting: none, answersPerSecond: 0, latencyMs: 0 }
+  const { budget, nowMs } = await budgetStore.heartbeat(member)
+  await budgetStore.removeMember(STATUS_MEMBER)
+  const { requestsPerSecond, inFlight } = budget ?? limits
   return {
     requestsPerSecond: Number.isFinite(requestsPerSecond) ? requestsPerSecond : null,
     inFlight,
-    pausedUntil: state && state.pausedUntilMs > nowMs ? new Date(state.pausedUntilMs) : null,
+    pausedUntil: budget && budget.pausedUntilMs > nowMs ? new Date(budget.pausedUntilMs) : null,
   }
 }
 
-const SETTLING =
+const SETTLING_NOTE =
   'A day counts as covered when it has settled; until then it is read again every night, and the lag counts from it.'
 
-function lines(found: Status, paint: Paint): string[] {
-  const { profiles, streams: each, runs, queue, failures, outbox, quarantine, budget } = found
+function statusLines(report: StatusReport, paint: Paint): string[] {
+  const { profiles, runs, queue, outbox, quarantine, budget } = report
   const { new: fresh, active, gone, due } = profiles
   return [
-    `Profiles: ${number(active)} active, ${number(fresh)} new, ${number(gone)} gone upstream; ${number(due)} due now`,
+    `Profiles: ${formatNumber(active)} active, ${formatNumber(fresh)} new, ${formatNumber(gone)} gone upstream; ${formatNumber(due)} due now`,
     '',
-    table(
-      ['stream', 'covered', 'lag (median)', 'lag (max)', 'oldest reading', 'never read'],
-      each.map((one) => [
-        one.stream,
-        `${(one.coveredShare * 100).toFixed(1)} %`,
-        duration(one.lagSecondsMedian * SECOND),
-        duration(one.lagSecondsMax * SECOND),
-        minute(one.oldestReadAt) || 'never',
-        one.neverRead,
-      ]),
-    ),
-    SETTLING,
+    streamsTable(report),
+    SETTLING_NOTE,
     '',
     runs.length === 0 ? 'No run yet.' : runsTable(runs, paint),
     '',
-    `Queue (${queue.engine}, ${queue.workers === 0 ? paint('odd', 'no worker') : many(queue.workers, 'worker')}): ${lanes
-      .map((lane) => `${lane} ${number(queue[lane].waiting + queue[lane].active + queue[lane].delayed)}`)
-      .join(', ')}`,
-    `Waiting to be pushed: ${outbox.map(({ stream, waiting }) => `${number(waiting)} ${stream}`).join(', ') || 'nothing'}`,
-    `Quarantine: ${quarantine.map(({ direction, stream, count }) => `${number(count)} ${stream} (${direction})`).join(', ') || 'empty'}`,
-    `Budget: ${budget.requestsPerSecond === null ? 'any number of' : number(Math.round(budget.requestsPerSecond))} requests a second, ${number(budget.inFlight)} in flight${budget.pausedUntil ? `, paused until ${budget.pausedUntil.toISOString()}` : ''}`,
+    queueText(queue, paint),
+    `Waiting to be pushed: ${outbox.map(({ stream, waiting }) => `${formatNumber(waiting)} ${stream}`).join(', ') || 'nothing'}`,
+    `Quarantine: ${quarantine.map(({ direction, stream, count }) => `${formatNumber(count)} ${stream} (${direction})`).join(', ') || 'empty'}`,
+    budgetText(budget),
     '',
-    failures.length === 0
-      ? 'No failures.'
-      : table(
-          ['failures', 'of', 'newest', 'reason'],
-          failures.map((one) => [
-            shaded(one.count, 'bad'),
-            `${one.kind} ${one.subject}`,
-            minute(one.newestAt),
-            one.reason,
-          ]),
-          paint,
-        ),
+    failuresTable(report, paint),
   ]
+}
+
+const streamsTable = ({ streams }: StatusReport): string =>
+  formatTable(
+    ['stream', 'covered', 'lag (median)', 'lag (max)', 'oldest reading', 'never read'],
+    streams.map((one) => [
+      one.stream,
+      `${(one.coveredShare * 100).toFixed(1)} %`,
+      formatDuration(one.lagSecondsMedian * SECOND),
+      formatDuration(one.lagSecondsMax * SECOND),
+      formatMinute(one.oldestReadAt) || 'never',
+      one.neverRead,
+    ]),
+  )
+
+function queueText(queue: StatusReport['queue'], paint: Paint): string {
+  const workers = queue.workers === 0 ? paint('odd', 'no worker') : formatCount(queue.workers, 'worker')
+  const backlogs = lanes.map((lane) => {
+    const { waiting, active, delayed } = queue[lane]
+    return `${lane} ${formatNumber(waiting + active + delayed)}`
+  })
+  return `Queue (${queue.engine}, ${workers}): ${backlogs.join(', ')}`
+}
+
+function budgetText({ requestsPerSecond, inFlight, pausedUntil }: StatusReport['budget']): string {
+  const rate = requestsPerSecond === null ? 'any number of' : formatNumber(Math.round(requestsPerSecond))
+  const pause = pausedUntil ? `, paused until ${pausedUntil.toISOString()}` : ''
+  return `Budget: ${rate} requests a second, ${formatNumber(inFlight)} in flight${pause}`
+}
+
+function failuresTable({ failures }: StatusReport, paint: Paint): string {
+  if (failures.length === 0) return 'No failures.'
+  const rows = failures.map((one) => [
+    shadedCell(one.count, 'bad'),
+    `${one.kind} ${one.subject}`,
+    formatMinute(one.newestAt),
+    one.reason,
+  ])
+  return formatTable(['failures', 'of', 'newest', 'reason'], rows, paint)
 }

@@ -1,67 +1,71 @@
-import { streams } from '../../config/streams.ts'
+import { pulledStreams } from '../../config/streams.ts'
 import { discoverProfiles } from '../../jobs/discover-profiles.ts'
-import { type Running, writeRunning } from '../engines/running.ts'
+import type { EngineAddresses } from '../assembly/addresses.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { untilSandboxDerived } from '../assembly/complete-run.ts'
+import { followRun } from '../assembly/follow-run.ts'
+import { type StartedEngines, startEngines } from '../assembly/join-engines.ts'
+import { migrateWarehouse } from '../assembly/migrate-warehouse.ts'
+import { openPipeline, type Pipeline } from '../assembly/pipeline.ts'
+import { produceRun, recoverContextOf } from '../assembly/produce-run.ts'
+import { startProducingScheduler } from '../assembly/start-scheduler.ts'
+import { type RunningWorker, startWorker } from '../assembly/start-worker.ts'
+import { formatCount, formatDuration, formatNumber, formatTable } from '../assembly/table.ts'
+import type { Terminal } from '../assembly/terminal.ts'
+import { untilAborted } from '../assembly/until-aborted.ts'
+import { type CloseStack, openCloseStack } from '../close-stack.ts'
+import { type RunningEngines, writeRunning } from '../engines/running-file.ts'
 import { Problem } from '../errors.ts'
-import type { Sandbox } from '../service/sandbox/sandbox.ts'
-import type { Run } from '../warehouse/runs.ts'
-import { aborted } from './aborted.ts'
-import { type Closing, openClosing } from './closing.ts'
-import { type CommandContext, type Engines, startEngines } from './engines.ts'
-import { followRun } from './follow.ts'
-import { migrateWarehouse } from './migrate.ts'
-import { type Addresses, openPipeline, type Pipeline } from './pipeline.ts'
-import { duration, many, number, type Terminal, table } from './terminal.ts'
-import { produceRun, settleRun, startTicks, startWork, type Working } from './work.ts'
+import type { Sandbox } from '../service/sandbox/start-sandbox.ts'
+import type { Run } from '../warehouse/runs/stored-runs.ts'
+import { recoverRun } from '../work/recover-run.ts'
 
-export type UpOptions = CommandContext & {
+type UpOptions = {
   /** Leaves after the first sync. */
   readonly once: boolean
   readonly profiles: number
 }
 
-/**
- * Everything in one process: what is not given by an address is started here. Syncs at once, then works by schedule
- * until told to stop. Returns the exit code.
- */
-export async function up(given: UpOptions): Promise<number> {
-  // Between lines for people, lines for machines are noise: only trouble is logged, unless LOG_LEVEL says otherwise.
+/** Runs the whole pipeline in one process: starts every engine that has no given address, syncs, then works by schedule. */
+export async function runUp(given: CommandContext, { once, profiles }: UpOptions): Promise<number> {
+  // Log lines would hide the remarks on the terminal: only warnings and errors are logged, unless LOG_LEVEL is set.
   const log = given.config.logLevelGiven ? given.log : given.log.child({}, { level: 'warn' })
-  const options = { ...given, log }
-  const { config, terminal, signal } = options
-  const closing = openClosing()
+  const context = { ...given, log }
+  const { config, terminal, signal } = context
+  const closeStack = openCloseStack()
   try {
     terminal.say(`vitalsync: starting in ${config.dataFolder}`)
-    const { addresses, local, sandbox } = await startEngines(options, closing)
+    const { addresses, local, sandbox } = await startEngines(context, { profiles }, closeStack)
     await migrateWarehouse(addresses.databaseUrl)
     const stop = new AbortController()
-    const pipeline = closing.add(
+    const pipeline = closeStack.add(
       await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),
       'pipeline',
     )
-    const working = closing.add(
-      startWork({ pipeline, config, log, onSilent: (problem) => stop.abort(problem) }),
+    const worker = closeStack.add(
+      startWorker({ pipeline, config, log, onSilent: (problem) => stop.abort(problem) }),
       'worker',
     )
-    if (local) closing.add(await writeRunning(config.dataFolder, runningOf(addresses)), 'addresses')
+    if (local) closeStack.add(await writeRunning(config.dataFolder, runningEnginesOf(addresses)), 'addresses')
     const stopped = AbortSignal.any([signal, stop.signal])
-    const run = await syncOnce({ ...options, signal: stopped }, { pipeline, working, sandbox })
+    const run = await runFirstSync({ ...context, signal: stopped }, { pipeline, worker, sandbox })
     await printLoaded(pipeline, run, terminal)
     printAddresses({ local, addresses, sandbox }, terminal)
-    if (!options.once) await stayUntilStopped({ ...options, signal: stopped }, pipeline, closing)
+    if (!once) await stayUntilStopped({ ...context, signal: stopped }, pipeline, closeStack)
     if (stop.signal.aborted) throw stop.signal.reason
-    return run.failed + run.refused > 0 ? 1 : 0
+    return run.failed + run.refused > 0 ? exitCodes.failures : exitCodes.done
   } catch (error) {
-    if (!signal.aborted) throw told(error)
+    if (!signal.aborted) throw explainFullDisk(error)
     terminal.progressEnd()
-    return 0
+    return exitCodes.done
   } finally {
-    await closing.close()
+    await closeStack.close()
     if (signal.aborted) terminal.say('stopped')
   }
 }
 
-/** A full disk shows in many places, by one of two codes: the system's and Postgres's. */
-function told(error: unknown): unknown {
+/** Any write may meet a full disk: the error has the code of the system or the code of Postgres. */
+function explainFullDisk(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code !== 'ENOSPC' && code !== '53100') return error
   return new Problem('work in the data folder: the disk is full', {
@@ -70,69 +74,64 @@ function told(error: unknown): unknown {
   })
 }
 
-function runningOf({ databaseUrl, queueUrl, upstream, tokenKey }: Addresses): Running {
+function runningEnginesOf({ databaseUrl, queueUrl, upstream, tokenKey }: EngineAddresses): RunningEngines {
   const startedAt = new Date().toISOString()
   return { pid: process.pid, startedAt, databaseUrl, queueUrl, upstream, tokenKey: tokenKey.toString('base64') }
 }
 
-type Parts = { pipeline: Pipeline; working: Working; sandbox: Sandbox | undefined }
+type UpParts = { pipeline: Pipeline; worker: RunningWorker; sandbox: Sandbox | undefined }
 
-/** Finds whoever is there, and syncs them. */
-async function syncOnce(options: UpOptions, { pipeline, working, sandbox }: Parts): Promise<Run> {
-  const { config, terminal, signal } = options
-  if (sandbox) await untilDerived(sandbox, options)
-  await discoverProfiles.run({}, { ...pipeline.context, signal, lane: 'manual', runId: undefined, lastAttempt: true })
-  const run = await pipeline.runs.start('sync', {})
-  await produceRun({ pipeline, config, signal }, run)
-  const settle = (now: Run) => settleRun({ pipeline, config, signal }, now)
-  return followRun({ pipeline, runId: run.id, lane: 'manual', terminal, signal, settle, halted: working.halted })
-}
-
-/** A sync before the sandbox has thought would find little; a real upstream is never waited for. */
-async function untilDerived(sandbox: Sandbox, { terminal, signal }: UpOptions): Promise<void> {
-  let most = 0
-  const derived = sandbox.derived((left) => {
-    most = Math.max(most, left)
-    terminal.progress(`scores derived, ${number(left)} of ${number(most)} days to go`, 1 - left / most)
+/** Adds all profiles that upstream knows, and syncs them. */
+async function runFirstSync(context: CommandContext, { pipeline, worker, sandbox }: UpParts): Promise<Run> {
+  const { config, terminal, signal } = context
+  if (sandbox) await untilSandboxDerived(sandbox, context)
+  await discoverProfiles.run({}, { ...pipeline.context, signal, lane: 'manual', lastAttempt: true })
+  const run = await pipeline.runs.create('sync', {})
+  const producing = { pipeline, config, signal }
+  await produceRun(producing, run)
+  return followRun({
+    pipeline,
+    runId: run.id,
+    lane: 'manual',
+    terminal,
+    signal,
+    recoverRun: (now) => recoverRun(recoverContextOf(producing), now),
+    halted: worker.halted,
   })
-  derived.catch(() => undefined) // closed while we are leaving
-  await Promise.race([derived, aborted(signal)])
-  terminal.progressEnd()
-  signal.throwIfAborted()
-  if (most > 0) terminal.say(`  ${terminal.paintSaid('good', '✓')} Scores are derived from their logs`)
 }
 
 async function printLoaded(pipeline: Pipeline, run: Run, terminal: Terminal): Promise<void> {
   const counts = await countRows(pipeline)
-  if (terminal.json) return terminal.printJson({ run, rows: Object.fromEntries(counts) })
-  const took = run.endedAt ? duration(run.endedAt.getTime() - run.startedAt.getTime()) : '…'
+  if (terminal.json) return terminal.printJson('up', { run, rows: Object.fromEntries(counts) })
+  const took = run.endedAt ? formatDuration(run.endedAt.getTime() - run.startedAt.getTime()) : '…'
   terminal.print(
-    `\nSynced ${many(run.done, 'profile')} in ${took}: ${many(run.requests, 'request')}, ${number(run.rowsRead)} rows read, ${number(run.rowsWritten)} written` +
-      (run.failed > 0 ? `, ${terminal.paint('bad', `${many(run.failed, 'profile')} failed`)}` : '') +
-      (run.refused > 0 ? `, ${terminal.paint('odd', `${number(run.refused)} windows or records refused`)}` : ''),
+    `\nSynced ${formatCount(run.done, 'profile')} in ${took}: ${formatCount(run.requests, 'request')}, ${formatNumber(run.rowsRead)} rows read, ${formatNumber(run.rowsWritten)} written` +
+      (run.failed > 0 ? `, ${terminal.paint('bad', `${formatCount(run.failed, 'profile')} failed`)}` : '') +
+      (run.refused > 0 ? `, ${terminal.paint('odd', `${formatNumber(run.refused)} windows or records refused`)}` : ''),
   )
-  terminal.print(`\n${table(['stream', 'rows in the warehouse'], counts)}`)
+  terminal.print(`\n${formatTable(['stream', 'rows in the warehouse'], counts)}`)
 }
 
 async function countRows({ pool }: Pipeline): Promise<Array<[string, number]>> {
   const counts: Array<[string, number]> = []
-  for (const { name, table: source } of streams) {
-    const { rows } = await pool.query(`select count(*)::int as n from vitalsync.${source}`)
-    counts.push([name, rows[0].n])
+  for (const { name, table } of pulledStreams) {
+    const { rows } = await pool.query<{ n: number }>(`select count(*)::int as n from vitalsync.${table}`)
+    counts.push([name, rows[0]?.n ?? 0])
   }
   return counts
 }
 
-function printAddresses({ local, sandbox }: Engines, terminal: Terminal): void {
+function printAddresses({ local, sandbox }: StartedEngines, terminal: Terminal): void {
   if (terminal.json) return
   if (local) terminal.print(`\nLook at it:       ${local.psqlLine}`)
   if (sandbox) terminal.print(`Profile Service:  ${sandbox.url}/docs`)
 }
 
-async function stayUntilStopped({ config, terminal, log, signal }: UpOptions, pipeline: Pipeline, closing: Closing) {
-  const scheduler = closing.add(await startTicks(pipeline, config, log), 'schedule')
-  for (const { name, at } of scheduler.next()) terminal.say(`next ${name}: ${at?.toISOString() ?? 'never'}`)
+async function stayUntilStopped(context: CommandContext, pipeline: Pipeline, closeStack: CloseStack): Promise<void> {
+  const { config, terminal, log, signal } = context
+  const scheduler = closeStack.add(await startProducingScheduler(pipeline, config, log), 'schedule')
+  for (const { name, at } of scheduler.nextTicks()) terminal.say(`next ${name}: ${at?.toISOString() ?? 'never'}`)
   terminal.say('Working by schedule. Ctrl-C stops.')
-  await aborted(signal)
+  await untilAborted(signal)
   terminal.say('stopping …')
 }

@@ -1,69 +1,76 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config/env.ts'
-import type { Log } from '../log.ts'
-import { aborted } from './aborted.ts'
-import { openClosing } from './closing.ts'
-import { isIdle } from './follow.ts'
-import { addressesOf, openPipeline } from './pipeline.ts'
-import { startTicks, startWork } from './work.ts'
+import { requireGivenAddresses } from '../assembly/addresses.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { openPipeline, type Pipeline } from '../assembly/pipeline.ts'
+import { produceRun } from '../assembly/produce-run.ts'
+import { type RunningWorker, startWorker } from '../assembly/start-worker.ts'
+import { untilAborted } from '../assembly/until-aborted.ts'
+import { openCloseStack } from '../close-stack.ts'
 
-export type WorkerOptions = {
-  readonly config: Config
-  readonly log: Log
-  /** Leaves when nothing is due and nothing waits. */
+type WorkerOptions = {
+  /** Enqueues due profiles, and exits when no profile is due and no job waits. */
   readonly drain: boolean
-  readonly signal: AbortSignal
 }
 
-const LOOK_EVERY_MS = 500
-/** How often in a row the queue must be found empty: a producer may be between two pages. */
-const LOOKS = 3
+const IDLE_POLL_EVERY_MS = 500
+/** So many polls in a row must find the queue empty: a producer may be between two pages. */
+const EMPTY_POLLS_MIN = 3
 
-/** Works on jobs until SIGTERM; then takes no new one, lets those under way finish, and leaves. */
-export async function runWorker({ config, log, drain, signal }: WorkerOptions): Promise<number> {
-  const closing = openClosing()
+/** Works on jobs until SIGTERM; then it takes no new job, lets the running jobs finish, and exits. */
+export async function runWorker({ config, log, signal }: CommandContext, { drain }: WorkerOptions): Promise<number> {
+  const closeStack = openCloseStack()
   const stop = new AbortController()
   const stopped = AbortSignal.any([signal, stop.signal])
   try {
-    const addresses = addressesOf(config)
-    const pipeline = closing.add(
+    const addresses = requireGivenAddresses(config)
+    const pipeline = closeStack.add(
       await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),
       'pipeline',
     )
-    closing.add(startWork({ pipeline, config, log, onSilent: (problem) => stop.abort(problem) }), 'worker')
+    const onSilent = (problem: Error) => stop.abort(problem)
+    const worker = closeStack.add(startWorker({ pipeline, config, log, onSilent }), 'worker')
     log.info({ queue: pipeline.engine.kind, concurrency: config.concurrency }, 'worker is ready')
-    for (let empty = 0; !stopped.aborted && !(drain && empty >= LOOKS); ) {
-      await wait(LOOK_EVERY_MS, undefined, { signal: stopped }).catch(() => undefined) // aborted: the loop ends
-      if (drain && !stopped.aborted)
-        empty = (await isIdle(pipeline)) && !(await hasDue(pipeline.profiles)) ? empty + 1 : 0
-    }
+    if (drain) await untilDrained({ pipeline, config, worker, signal: stopped })
+    else await untilAborted(stopped)
     if (stop.signal.aborted) throw stop.signal.reason
-    return 0
+    return exitCodes.done
   } finally {
-    await closing.close()
+    await closeStack.close()
   }
 }
 
-const hasDue = async (profiles: { dueNow(afterId: string, limit: number): Promise<{ ids: readonly string[] }> }) =>
-  (await profiles.dueNow('0', 1)).ids.length > 0
+type DrainContext = { pipeline: Pipeline; config: Config; worker: RunningWorker; signal: AbortSignal }
 
-/** Ticks until SIGTERM. Any number may run: each slot is taken once. */
-export async function runSchedule({ config, log, signal }: Omit<WorkerOptions, 'drain'>): Promise<number> {
-  const closing = openClosing()
-  const stop = new AbortController()
-  try {
-    const addresses = addressesOf(config)
-    const pipeline = closing.add(
-      await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),
-      'pipeline',
-    )
-    const scheduler = closing.add(await startTicks(pipeline, config, log), 'schedule')
-    for (const { name, at } of scheduler.next())
-      log.info({ schedule: name, next: at?.toISOString() }, 'schedule is ready')
-    await aborted(AbortSignal.any([signal, stop.signal]))
-    if (stop.signal.aborted) throw stop.signal.reason
-    return 0
-  } finally {
-    await closing.close()
+/** Resolves when no profile is due and no job waits, or when the signal aborts. Needs no scheduler: it creates the runs itself. */
+async function untilDrained({ pipeline, config, worker, signal }: DrainContext): Promise<void> {
+  const { queue, runs, profiles } = pipeline
+  let lastRunId: string | undefined
+  for (let emptyPolls = 0; emptyPolls < EMPTY_POLLS_MIN; ) {
+    await wait(IDLE_POLL_EVERY_MS, undefined, { signal }).catch(() => undefined) // aborted: the loop ends
+    if (signal.aborted) return
+    const halted = worker.halted()
+    if (halted) throw halted
+    if (!(await queue.isIdle())) {
+      emptyPolls = 0
+    } else if ((await hasDueProfiles(profiles)) && (await hasProgress(pipeline, lastRunId))) {
+      emptyPolls = 0
+      const run = await runs.create('sweep', {})
+      lastRunId = run.id
+      await produceRun({ pipeline, config, signal }, run).catch(ignoreWhenAborted(signal))
+    } else {
+      emptyPolls += 1
+    }
   }
+}
+
+const hasDueProfiles = async ({ listDue }: Pipeline['profiles']) => (await listDue('0', 1)).ids.length > 0
+
+/** After a run that sent no request another run would send none either: its profiles are due again at a later time. */
+const hasProgress = async ({ runs }: Pipeline, lastRunId: string | undefined) =>
+  lastRunId === undefined || ((await runs.get(lastRunId))?.requests ?? 0) > 0
+
+const ignoreWhenAborted = (signal: AbortSignal) => (error: unknown) => {
+  if (!signal.aborted) throw error
+  return 0
 }

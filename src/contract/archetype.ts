@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answeredInstantSchema, instantSchema } from './instant.ts'
-import { periodicitiesSchema, windowQueryShape, withWindowOrder, wordsSchema } from './query.ts'
+import { periodicitiesSchema, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { uuidSchema } from './text.ts'
 
 /** The ordinal archetypes with their values from 0 to 3. */
@@ -29,18 +29,18 @@ export const categoricalArchetypes = [
   'sleep_pattern',
 ] as const
 
-export const archetypePeriodicities = ['weekly', 'monthly'] as const
+const archetypePeriodicities = ['weekly', 'monthly'] as const
 
-export const archetypeQuerySchema = withWindowOrder(
+export const archetypeQuerySchema = withOrderedEnds(
   z.object({
     ...windowQueryShape,
-    name: wordsSchema.optional(),
-    types: wordsSchema.optional(),
+    name: wordListSchema.optional(),
+    types: wordListSchema.optional(),
     periodicity: periodicitiesSchema(archetypePeriodicities).optional(),
   }),
 )
 
-/** The period ends at 00:00 of its last day. `ordinality` is 0 for the categorical ones. */
+/** The period ends at 00:00 of its last day. `ordinality` is 0 for categorical archetypes. */
 export const archetypeAnswerSchema = z.strictObject({
   id: uuidSchema,
   name: z.string(),
@@ -53,7 +53,7 @@ export const archetypeAnswerSchema = z.strictObject({
   version: z.int().min(1),
 })
 
-export const archetypeReadingSchema = z.looseObject({
+export const receivedArchetypeSchema = z.looseObject({
   id: z.string().optional(),
   name: z.string().min(1),
   value: z.string().nullish(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answeredInstantSchema, instantSchema } from './instant.ts'
-import { windowQueryShape, withWindowOrder, wordsSchema } from './query.ts'
+import { windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { uuidSchema } from './text.ts'
 
 export const biomarkerTypes = {
@@ -61,14 +61,14 @@ export const biomarkerTypes = {
   ],
 } as const
 
-export const biomarkerCategories = ['activity', 'body', 'characteristic', 'sleep', 'vitals'] as const
-export const biomarkerPeriodicities = ['intraday', 'daily', 'weekly'] as const
+const biomarkerCategories = ['activity', 'body', 'characteristic', 'sleep', 'vitals'] as const
+const biomarkerPeriodicities = ['intraday', 'daily', 'weekly'] as const
 
-export const biomarkerQuerySchema = withWindowOrder(
-  z.object({ ...windowQueryShape, types: wordsSchema.optional(), categories: wordsSchema.optional() }),
+export const biomarkerQuerySchema = withOrderedEnds(
+  z.object({ ...windowQueryShape, types: wordListSchema.optional(), categories: wordListSchema.optional() }),
 )
 
-/** `value` is a string whatever its kind; `valueType` says how to read it. `estimated` is there when it was not measured. */
+/** `value` is always a string; `valueType` says how to parse it. `estimated` is true when the value was not measured. */
 export const biomarkerAnswerSchema = z.strictObject({
   id: uuidSchema,
   category: z.enum(biomarkerCategories),
@@ -83,7 +83,7 @@ export const biomarkerAnswerSchema = z.strictObject({
   estimated: z.boolean().optional(),
 })
 
-export const biomarkerReadingSchema = z.looseObject({
+export const receivedBiomarkerSchema = z.looseObject({
   id: z.string().optional(),
   category: z.string().nullish(),
   type: z.string().min(1),

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { answeredInstantSchema, instantSchema } from './instant.ts'
-import { periodicitiesSchema, windowQueryShape, withWindowOrder, wordsSchema } from './query.ts'
+import { periodicitiesSchema, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { uuidSchema } from './text.ts'
 
-export const comparisonCategories = ['score', 'biomarker'] as const
-export const comparisonStates = ['very_low', 'low', 'average', 'high', 'very_high'] as const
+const comparisonCategories = ['score', 'biomarker'] as const
+const comparisonStates = ['very_low', 'low', 'average', 'high', 'very_high'] as const
 export const comparisonNames = [
   'wellbeing',
   'activity',
@@ -19,13 +19,13 @@ export const comparisonNames = [
   'vo2_max',
 ] as const
 
-export const comparisonQuerySchema = withWindowOrder(
+export const comparisonQuerySchema = withOrderedEnds(
   z.object({
     ...windowQueryShape,
-    name: wordsSchema.optional(),
-    types: wordsSchema.optional(),
-    category: wordsSchema.optional(),
-    categories: wordsSchema.optional(),
+    name: wordListSchema.optional(),
+    types: wordListSchema.optional(),
+    category: wordListSchema.optional(),
+    categories: wordListSchema.optional(),
     periodicity: periodicitiesSchema(['daily']).optional(),
   }),
 )
@@ -54,8 +54,8 @@ export const comparisonAnswerSchema = z.strictObject({
   data: z.array(referenceSchema),
 })
 
-/** Known by (category, name, periodicity, start, end): upstream may send no id. */
-export const comparisonReadingSchema = z.looseObject({
+/** Identified by (category, name, periodicity, start, end), because upstream may send no id. */
+export const receivedComparisonSchema = z.looseObject({
   id: z.string().optional(),
   category: z.string().min(1),
   name: z.string().min(1),

@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { writtenInstantSchema } from './instant.ts'
-import { endsAfterStart, isObject, spanMsOf } from './query.ts'
+import { DAY } from '../time/units.ts'
+import { storableInstantSchema } from './instant.ts'
+import { durationMsOf, endsAfterStart, isObject } from './query-shapes.ts'
 import { stringMapSchema, textSchema, uuidSchema } from './text.ts'
 
-export const logTypes = [
+const logTypes = [
   'demographic',
   'sleep',
   'activity',
@@ -20,7 +21,7 @@ export const logTypes = [
   'symptom',
 ] as const
 
-export const recordingMethods = ['unknown', 'manual_entry', 'automatically_recorded', 'actively_recorded'] as const
+const recordingMethods = ['unknown', 'manual_entry', 'automatically_recorded', 'actively_recorded'] as const
 
 const legacyRecordingMethods = [
   'RECORDING_METHOD_UNKNOWN',
@@ -29,24 +30,24 @@ const legacyRecordingMethods = [
   'RECORDING_METHOD_ACTIVELY_RECORDED',
 ] as const
 
-/** Limits of one upload: what the service takes at most. */
+/** The limits of the service for one upload. The client sends fewer: ITEMS_PER_BATCH_MAX in transfer/parcel.ts. */
 export const logsPerUploadMax = 1000
 export const uploadBytesMax = 1024 * 1024
 
-const spanDaysMax = 366
+const logDaysMax = 366
 
 const recordingMethodSchema = z
   .enum([...recordingMethods, ...legacyRecordingMethods])
   .transform((word) => word.replace(/^RECORDING_METHOD_/, '').toLowerCase())
   .pipe(z.enum(recordingMethods))
 
-const absent = <Schema extends z.ZodType>(schema: Schema) => schema.nullish()
+const optionalOrNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullish()
 
-/** A log as it is sent. Unknown keys are ignored; an absent optional field may also be null. */
+/** A log as clients send it. Unknown keys are ignored; an optional field may be missing or null. */
 export const dataLogInputSchema = z
   .object({
-    id: absent(uuidSchema),
-    parentId: absent(uuidSchema),
+    id: optionalOrNull(uuidSchema),
+    parentId: optionalOrNull(uuidSchema),
     logType: z.enum(logTypes, { error: `must be one of ${logTypes.join(', ')}` }),
     dataType: textSchema(100),
     value: z.number(),
@@ -54,24 +55,24 @@ export const dataLogInputSchema = z
     source: textSchema(200),
     recordingMethod: recordingMethodSchema,
     deviceType: textSchema(100),
-    deviceId: absent(textSchema(200)),
-    sourceId: absent(textSchema(200)),
-    periodicity: absent(z.enum(['hourly', 'daily'])),
-    aggregation: absent(z.enum(['sum', 'avg'])),
-    startDateTime: writtenInstantSchema,
-    endDateTime: writtenInstantSchema,
-    additionalProperties: absent(stringMapSchema),
-    postDateTime: absent(writtenInstantSchema),
-    modifiedDateTime: absent(writtenInstantSchema),
+    deviceId: optionalOrNull(textSchema(200)),
+    sourceId: optionalOrNull(textSchema(200)),
+    periodicity: optionalOrNull(z.enum(['hourly', 'daily'])),
+    aggregation: optionalOrNull(z.enum(['sum', 'avg'])),
+    startDateTime: storableInstantSchema,
+    endDateTime: storableInstantSchema,
+    additionalProperties: optionalOrNull(stringMapSchema),
+    postDateTime: optionalOrNull(storableInstantSchema),
+    modifiedDateTime: optionalOrNull(storableInstantSchema),
   })
   .refine((log) => endsAfterStart(log.startDateTime, log.endDateTime), {
     path: ['endDateTime'],
     error: 'must not lie before startDateTime',
     when: isObject,
   })
-  .refine((log) => (spanMsOf(log.startDateTime, log.endDateTime) ?? 0) <= spanDaysMax * 86_400_000, {
+  .refine((log) => (durationMsOf(log.startDateTime, log.endDateTime) ?? 0) <= logDaysMax * DAY, {
     path: ['endDateTime'],
-    error: `must lie within ${spanDaysMax} days of startDateTime`,
+    error: `must lie within ${logDaysMax} days of startDateTime`,
     when: isObject,
   })
 
@@ -84,15 +85,15 @@ export const uploadAnswerSchema = z.strictObject({
   duplicates: z.int(),
 })
 
-const countReading = z.number().optional().catch(undefined)
+const lenientCount = z.number().optional().catch(undefined)
 
-export const uploadReadingSchema = z.looseObject({
-  received: countReading,
-  accepted: countReading,
-  updated: countReading,
-  duplicates: countReading,
+export const receivedUploadSchema = z.looseObject({
+  received: lenientCount,
+  accepted: lenientCount,
+  updated: lenientCount,
+  duplicates: lenientCount,
 })
 
 export type DataLogInput = z.infer<typeof dataLogInputSchema>
 export type UploadAnswer = z.infer<typeof uploadAnswerSchema>
-export type UploadReading = z.infer<typeof uploadReadingSchema>
+export type ReceivedUpload = z.infer<typeof receivedUploadSchema>

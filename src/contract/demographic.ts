@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { parseInstant } from './instant.ts'
-import { closedWordSchema, textSchema } from './text.ts'
+import { caseInsensitiveEnumSchema, textSchema } from './text.ts'
 
-export const genders = ['Male', 'Female', 'Gender Diverse'] as const
+const genders = ['Male', 'Female', 'Gender Diverse'] as const
 const relationships = ['Single', 'Partner', 'Spouse', 'Married'] as const
 const locales = ['Rural', 'Urban'] as const
 const livingArrangements = ['Renting', 'HomeOwner', 'Homeless'] as const
@@ -32,10 +32,10 @@ const birthDateSchema = z
   .regex(/^\d{4}-\d{2}-\d{2}$/, { error: 'must be a date such as 1990-04-01' })
   .refine((text) => parseInstant(text) !== undefined, { error: 'must be a date of the calendar' })
 
-/** All fields optional and nullable. PUT replaces everything; PATCH keeps what is absent and clears what is null. */
+/** All fields are optional and nullable. PUT replaces all fields; PATCH keeps missing fields and clears null fields. */
 export const demographicInputSchema = z.object({
   age: ageSchema.nullish(),
-  gender: closedWordSchema(genders).nullish(),
+  gender: caseInsensitiveEnumSchema(genders).nullish(),
   birthDate: birthDateSchema.nullish(),
   country: countrySchema.nullish(),
   birthCountry: countrySchema.nullish(),
@@ -44,31 +44,31 @@ export const demographicInputSchema = z.object({
   industry: textSchema(200).nullish(),
   incomeRange: textSchema(200).nullish(),
   education: textSchema(200).nullish(),
-  relationship: closedWordSchema(relationships).nullish(),
-  locale: closedWordSchema(locales).nullish(),
-  livingArrangement: closedWordSchema(livingArrangements).nullish(),
+  relationship: caseInsensitiveEnumSchema(relationships).nullish(),
+  locale: caseInsensitiveEnumSchema(locales).nullish(),
+  livingArrangement: caseInsensitiveEnumSchema(livingArrangements).nullish(),
 })
 
-const word = z.string().nullable()
+const nullableText = z.string().nullable()
 
 export const demographicAnswerSchema = z.strictObject({
   age: z.int().nullable(),
   gender: z.enum(genders).nullable(),
   birthDate: z.iso.date().nullable(),
-  country: word,
-  birthCountry: word,
-  ethnicity: word,
-  occupation: word,
-  industry: word,
-  incomeRange: word,
-  education: word,
+  country: nullableText,
+  birthCountry: nullableText,
+  ethnicity: nullableText,
+  occupation: nullableText,
+  industry: nullableText,
+  incomeRange: nullableText,
+  education: nullableText,
   relationship: z.enum(relationships).nullable(),
   locale: z.enum(locales).nullable(),
   livingArrangement: z.enum(livingArrangements).nullable(),
 })
 
-/** There is one demographic record a profile, so no field is needed to know it by. */
-export const demographicReadingSchema = z.looseObject({
+/** A profile has one demographic record, so no field has to identify it. */
+export const receivedDemographicSchema = z.looseObject({
   age: z.union([z.number(), z.string()]).nullish(),
   gender: z.string().nullish(),
   birthDate: z.string().nullish(),

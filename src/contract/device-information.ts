@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseOffset } from './instant.ts'
 import { textSchema, uuidSchema } from './text.ts'
 
-const timeZoneSchema = z
+const offsetSchema = z
   .string()
   .max(10)
   .refine((text) => /^[+-]/.test(text) && parseOffset(text) !== undefined, {
@@ -19,7 +19,7 @@ export const deviceInformationInputSchema = z.object({
   deviceModel: textSchema(100),
   system: textSchema(100),
   systemVersion: textSchema(100),
-  timeZone: timeZoneSchema.nullish(),
+  timeZone: offsetSchema.nullish(),
 })
 
 export const deviceInformationAnswerSchema = z.strictObject({
@@ -36,8 +36,8 @@ export const deviceInformationAnswerSchema = z.strictObject({
   timeZone: z.string().optional(),
 })
 
-/** One record a profile; older services have been seen without `deviceInformationId`. */
-export const deviceInformationReadingSchema = z.looseObject({
+/** A profile has one record. Some older services leave out `deviceInformationId`. */
+export const receivedDeviceInformationSchema = z.looseObject({
   deviceInformationId: z.string().optional().catch(undefined),
   sdkId: z.string().nullish(),
   sdkVersion: z.string().nullish(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What the service answers with every refusal. `origin` names the field, in arrays as `[3].startDateTime`. */
+/** The body of every refusal of the service. `origin` names the field, in arrays as `[3].startDateTime`. */
 export const errorBodySchema = z.strictObject({
   title: z.string(),
   statusCode: z.int(),
@@ -11,7 +11,7 @@ export const errorBodySchema = z.strictObject({
 export type ErrorBody = z.infer<typeof errorBodySchema>
 
 /** A path as the error body writes it: `[3].startDateTime`, `errors[0].origin`. */
-export function originOf(path: readonly PropertyKey[]): string {
+export function errorOriginOf(path: readonly PropertyKey[]): string {
   return path.reduce<string>((origin, part) => {
     if (typeof part === 'number') return `${origin}[${part}]`
     return origin === '' ? String(part) : `${origin}.${String(part)}`

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MINUTE } from '../time/units.ts'
 
 /** A point in time together with the offset it was written in: the offset tells which local day it belongs to. */
 export type Instant = { readonly epochMs: number; readonly offsetMinutes: number }
@@ -8,24 +9,31 @@ const pattern =
 
 const offsetMinutesMax = 14 * 60
 
-/** How many days each month has, when there is no 29th of February. */
-export const monthDays: readonly number[] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+/** Days of each month in a year without a 29th of February. */
+export const daysInMonths: readonly number[] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/** A log's date-times are looked at by several rules in a row, and neighbouring logs share them: reading one costs most. */
-const recent = new Map<string, Instant>()
-const recentMax = 4096
+/** The two digits at a position of the text as a number. NaN when the characters are no digits: every comparison fails. */
+export function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - 48
+  const ones = text.charCodeAt(at + 1) - 48
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
+}
 
-/** Reads ISO 8601. Without an offset it is UTC, a date alone is its midnight in UTC; anything else is undefined. */
+/** Cache: several rules parse the same date-times of a log, and neighbouring logs share them. Cleared when it is full. */
+const parsedInstants = new Map<string, Instant>()
+const parsedInstantsMax = 4096
+
+/** Parses ISO 8601. Without an offset it is UTC, a date alone is its midnight in UTC; any other text gives undefined. */
 export function parseInstant(text: string): Instant | undefined {
-  const known = recent.get(text)
-  if (known !== undefined) return known
-  const instant = readInstant(text)
-  if (recent.size >= recentMax) recent.clear()
-  if (instant) recent.set(text, instant)
+  const cached = parsedInstants.get(text)
+  if (cached !== undefined) return cached
+  const instant = parseUncached(text)
+  if (parsedInstants.size >= parsedInstantsMax) parsedInstants.clear()
+  if (instant) parsedInstants.set(text, instant)
   return instant
 }
 
-function readInstant(text: string): Instant | undefined {
+function parseUncached(text: string): Instant | undefined {
   if (text.length > 40) return undefined
   const match = pattern.exec(text)
   if (!match) return undefined
@@ -36,10 +44,17 @@ function readInstant(text: string): Instant | undefined {
   const local = new Date(0)
   local.setUTCFullYear(year ?? 0, (month ?? 1) - 1, day)
   local.setUTCHours(hour ?? 0, minute ?? 0, second ?? 0, fractionMs)
-  return { epochMs: local.getTime() - offsetMinutes * 60_000, offsetMinutes }
+  return { epochMs: local.getTime() - offsetMinutes * MINUTE, offsetMinutes }
 }
 
-/** Minutes east of UTC, for `Z`, `+12:00`, `+1200` and `+12`; nothing on earth lies beyond fourteen hours. */
+/** Parses a date-time that a schema has accepted before; throws a RangeError for any other text. */
+export function checkedInstant(text: string): Instant {
+  const instant = parseInstant(text)
+  if (!instant) throw new RangeError('parse date-time: no schema accepted it before')
+  return instant
+}
+
+/** Minutes east of UTC, for `Z`, `+12:00`, `+1200` and `+12`. No place on earth is more than fourteen hours from UTC. */
 export function parseOffset(text: string | undefined): number | undefined {
   if (text === undefined || text === 'Z' || text === 'z') return 0
   const match = /^([+-])(\d{2}):?(\d{2})?$/.exec(text)
@@ -49,36 +64,36 @@ export function parseOffset(text: string | undefined): number | undefined {
   return match[1] === '-' ? -minutes : minutes
 }
 
-/** The calendar date, `YYYY-MM-DD`, on which an instant fell where it was written down. */
-export function localDay(instant: Instant): string {
-  return new Date(instant.epochMs + instant.offsetMinutes * 60_000).toISOString().slice(0, 10)
+/** The calendar date, `YYYY-MM-DD`, of an instant in its own offset. */
+export function localDateOf(instant: Instant): string {
+  return new Date(instant.epochMs + instant.offsetMinutes * MINUTE).toISOString().slice(0, 10)
 }
 
 /** Writes an instant with its own offset: `2026-07-11T00:00:00+12:00`. */
 export function formatInstant({ epochMs, offsetMinutes }: Instant): string {
-  const local = new Date(epochMs + offsetMinutes * 60_000).toISOString().slice(0, -1).replace('.000', '')
+  const local = new Date(epochMs + offsetMinutes * MINUTE).toISOString().slice(0, -1).replace('.000', '')
   return `${local}${formatOffset(offsetMinutes)}`
 }
 
 export function formatOffset(offsetMinutes: number): string {
-  const size = Math.abs(offsetMinutes)
-  const hours = String(Math.floor(size / 60)).padStart(2, '0')
-  return `${offsetMinutes < 0 ? '-' : '+'}${hours}:${String(size % 60).padStart(2, '0')}`
+  const minutes = Math.abs(offsetMinutes)
+  const hours = String(Math.floor(minutes / 60)).padStart(2, '0')
+  return `${offsetMinutes < 0 ? '-' : '+'}${hours}:${String(minutes % 60).padStart(2, '0')}`
 }
 
 function isDay(year = 0, month = 0, day = 0): boolean {
   if (year < 1 || month < 1 || month > 12 || day < 1) return false
   const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
-  return day <= (monthDays[month - 1] ?? 0) + (month === 2 && leap ? 1 : 0)
+  return day <= (daysInMonths[month - 1] ?? 0) + (month === 2 && leap ? 1 : 0)
 }
 
 function isTime(hour = 0, minute = 0, second = 0): boolean {
   return hour <= 23 && minute <= 59 && second <= 59
 }
 
-const words = 'ISO 8601 date-time; without an offset it is UTC, a date alone is its midnight in UTC'
+const instantDescription = 'ISO 8601 date-time; without an offset it is UTC, a date alone is its midnight in UTC'
 
-/** What is read, for a JSON schema: all of it but that most years have no 29 February. */
+/** The date-times that `parseInstant` accepts, as a JSON schema says it. The pattern allows 29 February in every year. */
 function patternOf(year: string): string {
   const day = '(0[1-9]|[12][0-9]'
   const date = `((0[13578]|1[02])-${day}|3[01])|(0[469]|11)-${day}|30)|02-${day}))`
@@ -89,26 +104,26 @@ function patternOf(year: string): string {
 
 const notAnInstant = 'must be an ISO 8601 date-time such as 2026-07-11T00:00:00+12:00'
 
-/** A date-time kept as it was written. */
+/** A date-time, kept as the text that was sent. */
 export const instantSchema = z
   .string({ error: notAnInstant })
   .max(40, { error: notAnInstant })
   .refine((text) => parseInstant(text) !== undefined, { error: notAnInstant })
-  .meta({ description: words, pattern: patternOf('(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})') })
+  .meta({ description: instantDescription, pattern: patternOf('(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})') })
 
-const writtenFrom = Date.UTC(1900, 0, 1)
-const writtenTo = Date.UTC(2200, 0, 1)
+const storableFromMs = Date.UTC(1900, 0, 1)
+const storableBeforeMs = Date.UTC(2200, 0, 1)
 
-/** A date-time that may be stored: within the centuries in which somebody's health can have been measured. */
-export const writtenInstantSchema = instantSchema
+/** A date-time that may be stored: within the centuries in which a person's health can have been measured. */
+export const storableInstantSchema = instantSchema
   .refine(
     (text) => {
-      const epochMs = parseInstant(text)?.epochMs ?? writtenFrom
-      return epochMs >= writtenFrom && epochMs < writtenTo
+      const epochMs = parseInstant(text)?.epochMs ?? storableFromMs
+      return epochMs >= storableFromMs && epochMs < storableBeforeMs
     },
     { error: 'must lie between the years 1900 and 2199' },
   )
-  .meta({ description: `${words}; from 1900 to 2199`, pattern: patternOf('(19|2[01])[0-9]{2}') })
+  .meta({ description: `${instantDescription}; from 1900 to 2199`, pattern: patternOf('(19|2[01])[0-9]{2}') })
 
-/** What the service writes: always with an offset. */
+/** A date-time as the service writes it: always with an offset. */
 export const answeredInstantSchema = z.iso.datetime({ offset: true })

@@ -1,15 +1,15 @@
-/** Who may call: nobody in particular, an app by its headers, or the bearer of one kind of token. */
-export type Caller = 'anyone' | 'app' | 'account' | 'profile'
+/** The caller that an operation needs: any caller, an app by its headers, or the bearer of one kind of token. */
+export type CallerKind = 'anyone' | 'app' | 'account' | 'profile'
 
 export type Operation = {
-  /** By which logs, metrics and messages know it. */
+  /** The name of the operation in logs, metrics and messages. */
   readonly name: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: `/api/v1/${string}`
-  readonly caller: Caller
+  readonly caller: CallerKind
 }
 
-const byName = {
+const definitions = {
   accountToken: { method: 'POST', path: '/api/v1/oauth/account/token', caller: 'anyone' },
   register: { method: 'POST', path: '/api/v1/oauth/profile/register', caller: 'account' },
   registerByApp: { method: 'POST', path: '/api/v1/oauth/profile/register/appId', caller: 'app' },
@@ -40,9 +40,9 @@ const byName = {
   updateDeviceInformation: { method: 'PUT', path: '/api/v1/profile/deviceInformation', caller: 'profile' },
 } as const satisfies Record<string, Omit<Operation, 'name'>>
 
-export type OperationName = keyof typeof byName
+export type OperationName = keyof typeof definitions
 
-/** The 28 operations of the interface: the one list that the service, the client and the documents go by. */
+/** The 28 operations of the interface. The service, the client and the documents all use this list. */
 export const operations = Object.fromEntries(
-  Object.entries(byName).map(([name, operation]) => [name, { name, ...operation }]),
-) as { readonly [Name in OperationName]: (typeof byName)[Name] & { readonly name: Name } } // what entries forget
+  Object.entries(definitions).map(([name, operation]) => [name, { name, ...operation }]),
+) as { readonly [Name in OperationName]: (typeof definitions)[Name] & { readonly name: Name } } // Object.fromEntries loses the literal keys; the cast restores them

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { externalIdSchema } from './auth.ts'
+import { externalIdSchema } from './authentication.ts'
 import { answeredInstantSchema } from './instant.ts'
 import { isCleanText, uuidSchema } from './text.ts'
 
@@ -16,9 +16,9 @@ export const profileAnswerSchema = z.strictObject({
   dataSources: z.array(z.strictObject({ sourceName: z.string(), deviceType: z.string() })),
 })
 
-export const pageSizeMax = 100
+const pageSizeMax = 100
 
-const wholeNumber = (max: number) =>
+const wholeNumberSchema = (max: number) =>
   z
     .string()
     .regex(/^\d{1,9}$/, { error: 'must be a whole number' })
@@ -36,8 +36,8 @@ export const profileSearchQuerySchema = z.object({
     .max(100)
     .refine(isCleanText, { error: 'must not hold NUL or lone surrogates' })
     .optional(),
-  currentPage: wholeNumber(1_000_000).default(1),
-  pageSize: wholeNumber(pageSizeMax).default(20),
+  currentPage: wholeNumberSchema(1_000_000).default(1),
+  pageSize: wholeNumberSchema(pageSizeMax).default(20),
 })
 
 export const profilePageAnswerSchema = z.strictObject({
@@ -48,9 +48,9 @@ export const profilePageAnswerSchema = z.strictObject({
   totalCount: z.int(),
 })
 
-export const profilesDeletedMax = 1000
+const profilesDeletedMax = 1000
 
-/** The two bodies under which ids of profiles to delete arrive; a query parameter is the third way. */
+/** The two bodies that may hold the ids of profiles to delete; a query parameter is the third way. */
 export const deleteProfilesInputSchema = z.union(
   [
     z.object({ externalIds: z.array(externalIdSchema).max(profilesDeletedMax) }),
@@ -59,7 +59,7 @@ export const deleteProfilesInputSchema = z.union(
   { error: 'must be an array of externalIds, or an object with one under externalIds' },
 )
 
-export const profileReadingSchema = z.looseObject({
+export const receivedProfileSchema = z.looseObject({
   externalId: z.string().min(1),
   profileId: z.string().optional().catch(undefined),
   createdAtUtc: z.string().optional().catch(undefined),
@@ -67,17 +67,17 @@ export const profileReadingSchema = z.looseObject({
   isSampleProfile: z.boolean().optional().catch(undefined),
 })
 
-const countReading = z.number().int().nonnegative().optional().catch(undefined)
+const lenientCount = z.number().int().nonnegative().optional().catch(undefined)
 
-/** The items stay unread here, so that one odd profile does not cost its page. */
-export const profilePageReadingSchema = z.looseObject({
+/** The items are not parsed here, so that one invalid profile does not cost its whole page. */
+export const receivedProfilePageSchema = z.looseObject({
   items: z.array(z.unknown()),
-  currentPage: countReading,
-  totalPages: countReading,
-  pageSize: countReading,
-  totalCount: countReading,
+  currentPage: lenientCount,
+  totalPages: lenientCount,
+  pageSize: lenientCount,
+  totalCount: lenientCount,
 })
 
 export type ProfileAnswer = z.infer<typeof profileAnswerSchema>
-export type ProfileReading = z.infer<typeof profileReadingSchema>
-export type ProfilePageReading = z.infer<typeof profilePageReadingSchema>
+export type ReceivedProfile = z.infer<typeof receivedProfileSchema>
+export type ReceivedProfilePage = z.infer<typeof receivedProfilePageSchema>

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { answeredInstantSchema, instantSchema, writtenInstantSchema } from './instant.ts'
-import { endsAfterStart, isObject } from './query.ts'
+import { answeredInstantSchema, instantSchema, storableInstantSchema } from './instant.ts'
+import { endsAfterStart, isObject, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { stringMapSchema, textSchema, uuidSchema } from './text.ts'
 
-export const tagTypes = ['event', 'state'] as const
+const tagTypes = ['event', 'state'] as const
 
-/** A tag is known by (type, name, source, startDateTime): sent again it updates, which is how a state is closed. */
+/** Identified by (type, name, source, startDateTime): the same tag sent again is an update, which can close a state. */
 export const tagInputSchema = z
   .object({
     id: uuidSchema.nullish(),
@@ -14,8 +14,8 @@ export const tagInputSchema = z
     category: textSchema(200).nullish(),
     value: textSchema(1000).nullish(),
     source: textSchema(200),
-    startDateTime: writtenInstantSchema,
-    endDateTime: writtenInstantSchema.nullish(),
+    startDateTime: storableInstantSchema,
+    endDateTime: storableInstantSchema.nullish(),
     additionalProperties: stringMapSchema.nullish(),
   })
   .refine((tag) => tag.type === 'state' || tag.endDateTime == null, {
@@ -36,7 +36,11 @@ export const tagInputSchema = z
     },
   })
 
-export const tagsPerUploadMax = 1000
+const tagsPerUploadMax = 1000
+
+export const tagQuerySchema = withOrderedEnds(
+  z.object({ ...windowQueryShape, types: wordListSchema.optional(), categories: wordListSchema.optional() }),
+)
 
 export const tagsInputSchema = z.union([tagInputSchema, z.array(tagInputSchema).min(1).max(tagsPerUploadMax)])
 
@@ -52,7 +56,7 @@ export const tagAnswerSchema = z.strictObject({
   additionalProperties: z.record(z.string(), z.string()).optional(),
 })
 
-export const tagReadingSchema = z.looseObject({
+export const receivedTagSchema = z.looseObject({
   id: z.string().optional(),
   type: z.string().min(1),
   name: z.string().min(1),

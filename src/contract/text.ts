@@ -1,25 +1,25 @@
 import { z } from 'zod'
 
-/** Text that a database, a log and a JSON document can all carry: no NUL, no half of a surrogate pair. */
+/** Whether a database, a log and a JSON document can all hold the text: no NUL, no half of a surrogate pair. */
 export function isCleanText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000')
 }
 
-/** The same for a JSON schema, in so far as a pattern can say it. */
-const cleanText = { pattern: '^[^\\u0000]*$' }
+/** The part of `isCleanText` that a pattern of a JSON schema can say. */
+const cleanTextPattern = { pattern: '^[^\\u0000]*$' }
 
-/** A non-empty string of at most `charactersMax`, free of what cannot be stored. */
+/** A non-empty string of at most `charactersMax` characters that can be stored. */
 export function textSchema(charactersMax: number) {
   return z
     .string()
     .min(1, { error: 'must not be empty' })
     .max(charactersMax, { error: `must be at most ${charactersMax} characters` })
     .refine(isCleanText, { error: 'must not hold NUL or lone surrogates' })
-    .meta(cleanText)
+    .meta(cleanTextPattern)
 }
 
-/** One word of a closed list, whatever its case; answered in the list's own case. */
-export function closedWordSchema<const Words extends readonly [string, ...string[]]>(words: Words) {
+/** One word of a closed list in any case; the parsed value has the case of the list. */
+export function caseInsensitiveEnumSchema<const Words extends readonly [string, ...string[]]>(words: Words) {
   const known = new Map<string, string>(words.map((word) => [word.toLowerCase(), word]))
   return z
     .string()
@@ -30,16 +30,16 @@ export function closedWordSchema<const Words extends readonly [string, ...string
 
 export const uuidSchema = z.guid({ error: 'must be a UUID' })
 
-const entriesMax = 50
+const mapEntriesMax = 50
 
-const entrySchema = z
+const mapValueSchema = z
   .string()
   .max(2000)
   .refine(isCleanText, { error: 'must not hold NUL or lone surrogates' })
-  .meta(cleanText)
+  .meta(cleanTextPattern)
 
 /** A small map of strings to strings. */
 export const stringMapSchema = z
-  .record(textSchema(100), entrySchema)
-  .refine((map) => Object.keys(map).length <= entriesMax, { error: `must have at most ${entriesMax} entries` })
-  .meta({ maxProperties: entriesMax })
+  .record(textSchema(100), mapValueSchema)
+  .refine((map) => Object.keys(map).length <= mapEntriesMax, { error: `must have at most ${mapEntriesMax} entries` })
+  .meta({ maxProperties: mapEntriesMax })

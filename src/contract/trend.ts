@@ -1,23 +1,23 @@
 import { z } from 'zod'
 import { answeredInstantSchema, instantSchema } from './instant.ts'
-import { periodicitiesSchema, windowQueryShape, withWindowOrder, wordsSchema } from './query.ts'
+import { periodicitiesSchema, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { uuidSchema } from './text.ts'
 
-export const trendCategories = ['score', 'factor'] as const
-export const trendStates = ['increasing', 'decreasing', 'stable'] as const
+const trendCategories = ['score', 'factor'] as const
+const trendStates = ['increasing', 'decreasing', 'stable'] as const
 
-export const trendQuerySchema = withWindowOrder(
+export const trendQuerySchema = withOrderedEnds(
   z.object({
     ...windowQueryShape,
-    name: wordsSchema.optional(),
-    types: wordsSchema.optional(),
-    category: wordsSchema.optional(),
-    categories: wordsSchema.optional(),
+    name: wordListSchema.optional(),
+    types: wordListSchema.optional(),
+    category: wordListSchema.optional(),
+    categories: wordListSchema.optional(),
     periodicity: periodicitiesSchema(['weekly']).optional(),
   }),
 )
 
-/** The last four complete weeks. Beyond the interface, a trend may say how it was found. */
+/** Covers the last four complete weeks. The last four fields are additions to the interface: they say how the trend was computed. */
 export const trendAnswerSchema = z.strictObject({
   id: uuidSchema,
   type: z.literal('trend'),
@@ -44,8 +44,8 @@ export const trendAnswerSchema = z.strictObject({
   weeksUsed: z.int().optional(),
 })
 
-/** Known by (category, name, periodicity, start, end): upstream may send no id. */
-export const trendReadingSchema = z.looseObject({
+/** Identified by (category, name, periodicity, start, end), because upstream may send no id. */
+export const receivedTrendSchema = z.looseObject({
   id: z.string().optional(),
   category: z.string().min(1),
   name: z.string().min(1),

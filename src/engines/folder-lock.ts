@@ -2,24 +2,26 @@ import { link, mkdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { UsageProblem } from '../errors.ts'
-import { isAlive } from './alive.ts'
+import { isProcessAlive } from './process-alive.ts'
 
-const TRIES = 200
-const PAUSE_MS = 25
-/** Taking over takes milliseconds: a takeover this old was itself killed. */
+const LOCK_TRIES_MAX = 200
+const LOCK_RETRY_MS = 25
+/** A takeover takes milliseconds: a takeover this old belongs to a process that was killed. */
 const TAKEOVER_MAX_MS = 10_000
 
-/** Another process of ours works in the folder. */
+/** Another vitalsync process works in the folder. */
 export class FolderInUse extends UsageProblem {}
 
-/** One start per folder. The lock of a process that was killed is taken over, by one even when several try at once. */
+/**
+ * Allows one process per folder. The lock of a killed process is taken over, by exactly one process when several try at once.
+ */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const file = join(folder, 'lock')
-  const own = await identityOf(process.pid)
-  for (let tries = 0; tries < TRIES; tries++) {
-    if (await take(folder, own)) return () => rm(file, { force: true })
+  const own = await processIdentityOf(process.pid)
+  for (let tries = 0; tries < LOCK_TRIES_MAX; tries++) {
+    if (await tryLock(folder, own)) return () => rm(file, { force: true })
     const holder = await readFile(file, 'utf8').catch(() => '')
-    if (holder !== '' && (await isHeld(holder))) {
+    if (holder !== '' && (await isLockHeld(holder))) {
       throw new FolderInUse(
         `lock data folder ${folder}: vitalsync runs here already (process ${holder.split(' ')[0]})`,
         {
@@ -27,20 +29,20 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
         },
       )
     }
-    await removeDead(folder)
+    await removeStaleLock(folder)
   }
   throw new UsageProblem(`lock data folder ${folder}: another start keeps taking it`, { hint: 'Start once.' })
 }
 
-/** The process of ours, other than this one, that works in the folder now. */
-export async function holderOf(folder: string): Promise<number | undefined> {
+/** The id of another vitalsync process that works in the folder now. */
+export async function lockHolderOf(folder: string): Promise<number | undefined> {
   const holder = await readFile(join(folder, 'lock'), 'utf8').catch(() => '')
   const pid = Number(holder.split(' ')[0])
-  return pid !== process.pid && holder !== '' && (await isHeld(holder)) ? pid : undefined
+  return pid !== process.pid && holder !== '' && (await isLockHeld(holder)) ? pid : undefined
 }
 
-/** A link appears with its content or not at all: nobody ever reads a lock that does not yet say whose it is. */
-async function take(folder: string, own: string): Promise<boolean> {
+/** A hard link appears together with its content: no process ever reads a lock file without its owner. */
+async function tryLock(folder: string, own: string): Promise<boolean> {
   const draft = join(folder, `lock.${process.pid}`)
   try {
     await writeFile(draft, own)
@@ -57,38 +59,46 @@ async function take(folder: string, own: string): Promise<boolean> {
       cause: error,
     })
   } finally {
-    await rm(draft, { force: true }).catch(() => undefined) // refused for the same reason as the writing
+    await rm(draft, { force: true }).catch(() => undefined) // fails for the same reason as the write
   }
 }
 
-/** Only who holds `lock.takeover` may remove a lock that is not its own, and looks again before it does. */
-async function removeDead(folder: string): Promise<void> {
+/** Only the process that holds `lock.takeover` may remove another process's lock; it checks the lock again first. */
+async function removeStaleLock(folder: string): Promise<void> {
   const takeover = join(folder, 'lock.takeover')
-  const mine = await mkdir(takeover).then(
+  const isOurs = await mkdir(takeover).then(
     () => true,
     () => false,
   )
-  if (!mine) {
-    const made = await stat(takeover).catch(() => undefined)
-    if (made && Date.now() - made.mtimeMs > TAKEOVER_MAX_MS) await rmdir(takeover).catch(() => undefined)
-    await wait(PAUSE_MS)
+  if (!isOurs) {
+    if ((await ageMs(folder, takeover)) > TAKEOVER_MAX_MS) await rmdir(takeover).catch(() => undefined)
+    await wait(LOCK_RETRY_MS)
     return
   }
   const file = join(folder, 'lock')
   const holder = await readFile(file, 'utf8').catch(() => '')
-  if (!(await isHeld(holder))) await rm(file, { force: true })
+  if (!(await isLockHeld(holder))) await rm(file, { force: true })
   await rmdir(takeover)
 }
 
-async function isHeld(holder: string): Promise<boolean> {
-  const pid = Number(holder.split(' ')[0])
-  return Number.isInteger(pid) && pid > 0 && isAlive(pid) && (await identityOf(pid)) === holder.trim()
+/** Both instants are of the file system's clock: on a mounted folder it may differ from the clock of this machine. */
+async function ageMs(folder: string, path: string): Promise<number> {
+  const probe = join(folder, `lock.${process.pid}`)
+  await writeFile(probe, '')
+  const [now, made] = await Promise.all([stat(probe), stat(path).catch(() => undefined)])
+  await rm(probe, { force: true })
+  return made ? now.mtimeMs - made.mtimeMs : 0
 }
 
-/** A number left in a file may since belong to another process: the instant it was started tells them apart. */
-async function identityOf(pid: number): Promise<string> {
+async function isLockHeld(holder: string): Promise<boolean> {
+  const pid = Number(holder.split(' ')[0])
+  return Number.isInteger(pid) && pid > 0 && isProcessAlive(pid) && (await processIdentityOf(pid)) === holder.trim()
+}
+
+/** A process id may be used again by a later process: the start time tells the two apart. */
+async function processIdentityOf(pid: number): Promise<string> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  // The program's name stands in brackets and may hold anything; the 20th field after it is the start time.
+  // The program's name stands in brackets and may contain brackets; the 20th field after it is the start time.
   const startedAt = status.slice(status.lastIndexOf(')') + 2).split(' ')[19]
   return startedAt === undefined ? String(pid) : `${pid} ${startedAt}`
 }

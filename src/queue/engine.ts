@@ -1,29 +1,34 @@
+import { randomUUID } from 'node:crypto'
 import { createPostgresBackend, Queue, runMigrations, Worker, type WorkerOptions, withBackend } from 'bullmq'
 import { Cluster, Redis } from 'ioredis'
 import pg from 'pg'
-import type { Lane } from '../budget.ts'
 import { EngineUnreachable, UsageProblem } from '../errors.ts'
+import type { Lane } from '../fleet/budget.ts'
+import type { Order } from '../transfer/order.ts'
 
-/** What travels through the queue: which job, for which of our own ids, in which run. Never a name, a token or a value. */
-export type Ticket = { readonly payload: unknown; readonly runId: string | undefined }
+/** What the queue stores of an order, beside the job's name: ids of ours and params. Never a name, a token or a value. */
+export type JobData = Omit<Order, 'job'>
 
-export type LaneQueue = Queue<Ticket>
-export type LaneWorker = Worker<Ticket>
-type Process = (job: import('bullmq').Job<Ticket>, token?: string, signal?: AbortSignal) => Promise<unknown>
+export type LaneQueue = Queue<JobData>
+export type LaneWorker = Worker<JobData>
+type ProcessJob = (job: import('bullmq').Job<JobData>, token?: string, signal?: AbortSignal) => Promise<unknown>
 
-/** The one place that knows which engine carries the queue. Everything else speaks of lanes. */
+/** The queue on Redis or on Postgres. Only this file knows which; all others use lanes. */
 export type QueueEngine = {
   readonly kind: 'redis' | 'postgres'
   queue(lane: Lane): LaneQueue
-  worker(lane: Lane, work: Process, options: Omit<WorkerOptions, 'connection' | 'prefix'>): LaneWorker
-  /** After many jobs came in at once: lets the engine plan for what it now holds. */
-  settle(): Promise<void>
+  worker(lane: Lane, work: ProcessJob, options: Omit<WorkerOptions, 'connection' | 'prefix'>): LaneWorker
+  /** Lets the engine's query planner know how many jobs it holds. For the time after many were enqueued at once. */
+  refreshStatistics(): Promise<void>
+  /** Equal for all processes that use the same queue, however they address it; another for every other queue. */
+  queueId(): Promise<string>
   close(): Promise<void>
 }
 
-/** The braces put all keys of the queue on one slot of a Redis Cluster, which its scripts need. */
-const PREFIX = '{vitalsync}'
-const nameOf = (lane: Lane) => `vitalsync-${lane}`
+/** The braces put all keys of the queue into one slot of a Redis Cluster: BullMQ's scripts need that. */
+const KEY_PREFIX = '{vitalsync}'
+const QUEUE_ID_KEY = `${KEY_PREFIX}:queue-id`
+const queueNameOf = (lane: Lane) => `vitalsync-${lane}`
 
 export async function openQueueEngine(queueUrl: string): Promise<QueueEngine> {
   const { protocol } = new URL(queueUrl.split(',')[0] ?? queueUrl)
@@ -34,13 +39,13 @@ export async function openQueueEngine(queueUrl: string): Promise<QueueEngine> {
   })
 }
 
-/** A producer must hear within a second that Redis is down; a worker waits for it to come back. */
-const producing: Patience = { maxRetriesPerRequest: 1, connectTimeout: 5000 }
-const working: Patience = { maxRetriesPerRequest: null, connectTimeout: 5000 }
+/** A producer must fail within a second when Redis is down; a worker reconnects until Redis is back. */
+const failFast: ReconnectOptions = { maxRetriesPerRequest: 1, connectTimeout: 5000 }
+const reconnectForever: ReconnectOptions = { maxRetriesPerRequest: null, connectTimeout: 5000 }
 
-type Patience = { maxRetriesPerRequest: number | null; connectTimeout: number }
+type ReconnectOptions = { maxRetriesPerRequest: number | null; connectTimeout: number }
 
-export function connectRedis(queueUrl: string, options: Patience): Redis | Cluster {
+export function connectRedis(queueUrl: string, options: ReconnectOptions): Redis | Cluster {
   const urls = queueUrl
     .split(',')
     .map((text, index) => (index === 0 ? text : text.replace(/^(?!rediss?:)/, 'redis://')))
@@ -57,57 +62,76 @@ export function connectRedis(queueUrl: string, options: Patience): Redis | Clust
 }
 
 function openRedisEngine(queueUrl: string): QueueEngine {
-  const forProducing = connectRedis(queueUrl, producing)
-  const forWorking = connectRedis(queueUrl, working)
-  for (const connection of [forProducing, forWorking]) connection.on('error', noteElsewhere)
+  const producerConnection = connectRedis(queueUrl, failFast)
+  const workerConnection = connectRedis(queueUrl, reconnectForever)
+  for (const connection of [producerConnection, workerConnection]) connection.on('error', ignoreConnectionError)
   const queues = new Map<Lane, LaneQueue>()
   return {
     kind: 'redis',
     queue: (lane) =>
-      remember(queues, lane, () => {
-        const queue: LaneQueue = new Queue(nameOf(lane), {
-          connection: forProducing,
-          prefix: PREFIX,
+      getOrCreate(queues, lane, () => {
+        const queue: LaneQueue = new Queue(queueNameOf(lane), {
+          connection: producerConnection,
+          prefix: KEY_PREFIX,
           skipWaitingForReady: true,
         })
-        queue.on('error', noteElsewhere)
+        queue.on('error', ignoreConnectionError)
         return queue
       }),
     worker: (lane, work, options) => {
-      const process: Process = (job, token, signal) => work(job, token, signal)
-      return new Worker<Ticket>(nameOf(lane), process, { ...options, connection: forWorking, prefix: PREFIX })
+      const process: ProcessJob = (job, token, signal) => work(job, token, signal)
+      return new Worker<JobData>(queueNameOf(lane), process, {
+        ...options,
+        connection: workerConnection,
+        prefix: KEY_PREFIX,
+      })
     },
-    settle: async () => undefined,
+    refreshStatistics: async () => undefined,
+    // Stored in the queue's own database: another database of the same server is another queue.
+    async queueId() {
+      await producerConnection.set(QUEUE_ID_KEY, randomUUID(), 'NX')
+      return (await producerConnection.get(QUEUE_ID_KEY)) ?? ''
+    },
     async close() {
       await Promise.all([...queues.values()].map((queue) => queue.close()))
-      forProducing.disconnect()
-      forWorking.disconnect()
+      producerConnection.disconnect()
+      workerConnection.disconnect()
     },
   }
 }
 
 async function openPostgresEngine(queueUrl: string): Promise<QueueEngine> {
-  await prepareDatabase(queueUrl)
+  await migrateQueueDatabase(queueUrl)
   const backend = withBackend(createPostgresBackend)
   const connection = { connectionString: queueUrl, schema: 'bullmq', max: 10, application_name: 'vitalsync queue' }
   const queues = new Map<Lane, LaneQueue>()
   const admin = new pg.Pool({ connectionString: queueUrl, max: 1, application_name: 'vitalsync queue' })
-  admin.on('error', noteElsewhere)
+  admin.on('error', ignoreConnectionError)
   return {
     kind: 'postgres',
     queue: (lane) =>
-      remember(queues, lane, () => {
-        const queue = new backend.Queue<Ticket>(nameOf(lane), { connection, skipWaitingForReady: true })
-        queue.on('error', noteElsewhere)
+      getOrCreate(queues, lane, () => {
+        const queue = new backend.Queue<JobData>(queueNameOf(lane), { connection, skipWaitingForReady: true })
+        queue.on('error', ignoreConnectionError)
         return queue as unknown as LaneQueue // the same interface; only the backend's type parameter differs
       }),
     worker: (lane, work, options) => {
-      const process: Process = (job, token, signal) => work(job, token, signal)
-      return new backend.Worker<Ticket>(nameOf(lane), process, { ...options, connection }) as unknown as LaneWorker
+      const process: ProcessJob = (job, token, signal) => work(job, token, signal)
+      return new backend.Worker<JobData>(queueNameOf(lane), process, {
+        ...options,
+        connection,
+      }) as unknown as LaneWorker
     },
-    // Without fresh statistics a burst into a long idle queue makes each claim sort the whole backlog.
-    async settle() {
+    // Without fresh statistics, after a burst into a queue that was idle for long, each claim sorts the whole backlog.
+    async refreshStatistics() {
       await admin.query('analyze bullmq.job')
+    },
+    async queueId() {
+      const { rows } = await admin.query<{ id: string }>(
+        `select system_identifier || '.' || (select oid from pg_database where datname = current_database()) as id
+         from pg_control_system()`,
+      )
+      return rows[0]?.id ?? ''
     },
     async close() {
       await Promise.all([...queues.values()].map((queue) => queue.close()))
@@ -116,7 +140,7 @@ async function openPostgresEngine(queueUrl: string): Promise<QueueEngine> {
   }
 }
 
-async function prepareDatabase(queueUrl: string): Promise<void> {
+async function migrateQueueDatabase(queueUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: queueUrl, connectionTimeoutMillis: 10_000 })
   await client.connect().catch((cause: Error) => {
     throw new EngineUnreachable(`reach the queue's Postgres: ${cause.message}`, {
@@ -131,11 +155,11 @@ async function prepareDatabase(queueUrl: string): Promise<void> {
   }
 }
 
-/** Connection trouble is reported by the call that meets it, and by the watchdog; the libraries want a listener all the same. */
-const noteElsewhere = () => undefined
+/** The libraries need a listener. A connection error is reported by the call that fails, and by the watchdog. */
+const ignoreConnectionError = () => undefined
 
-function remember<V>(kept: Map<Lane, V>, lane: Lane, make: () => V): V {
-  const known = kept.get(lane) ?? make()
-  kept.set(lane, known)
-  return known
+function getOrCreate<V>(byLane: Map<Lane, V>, lane: Lane, create: () => V): V {
+  const value = byLane.get(lane) ?? create()
+  byLane.set(lane, value)
+  return value
 }

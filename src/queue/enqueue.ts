@@ -1,93 +1,88 @@
 import { createHash } from 'node:crypto'
-import type { Lane } from '../budget.ts'
-import { lanes } from '../budget.ts'
-import type { LaneQueue, QueueEngine } from './engine.ts'
+import { lanes } from '../fleet/budget.ts'
+import { type Order, type OrderKey, paramsText } from '../transfer/order.ts'
+import type { Job } from '../work/job.ts'
+import type { OrderQueue } from '../work/producer.ts'
+import type { JobData, LaneQueue, QueueEngine } from './engine.ts'
+import { RETRY_BACKOFF } from './retry-delay.ts'
 
-/** A job to be put into the queue. Of its name and scope it is the only one that waits for that profile. */
-export type Order = {
-  readonly job: string
-  readonly payload: Readonly<Record<string, unknown>>
-  readonly scope: string
-  readonly runId: string
-  readonly profileId: string
-  readonly attemptsMax: number
+export type Enqueuer = OrderQueue & {
+  /** Nothing waits and nothing is under way, in any lane. */
+  isIdle(): Promise<boolean>
+  /** Removes the waiting jobs of these orders from every lane, and returns how many. A job that is under way stays. */
+  removeWaiting(orders: readonly OrderKey[]): Promise<number>
 }
 
-export type Enqueuer = {
-  enqueue(lane: Lane, orders: readonly Order[]): Promise<void>
-  /** How many jobs of the lane wait or are being worked on. */
-  backlog(lane: Lane): Promise<Backlog>
-  /** Takes what waits for a profile, in one of these scopes, out of every lane; what is being worked on stays. */
-  forget(profileId: string, scopes: readonly string[]): Promise<number>
-}
-
-export type Backlog = { readonly waiting: number; readonly active: number; readonly delayed: number }
-
-/** From this many jobs on an enqueue counts as large and the engine is told. */
-const LARGE = 1000
+/** After an enqueue of this many jobs the engine refreshes its statistics. */
+const LARGE_BULK_MIN = 1000
 
 export function createEnqueuer(engine: QueueEngine): Enqueuer {
+  const backlog: Enqueuer['backlog'] = async (lane) => {
+    const counts = await engine.queue(lane).getJobCounts('waiting', 'prioritized', 'active', 'delayed')
+    return {
+      waiting: (counts['waiting'] ?? 0) + (counts['prioritized'] ?? 0),
+      active: counts['active'] ?? 0,
+      delayed: counts['delayed'] ?? 0,
+    }
+  }
   return {
-    async enqueue(lane, orders) {
+    async enqueue(lane, job, orders) {
       if (orders.length === 0) return
-      await engine.queue(lane).addBulk(orders.map(toBullJob))
-      if (orders.length >= LARGE) await engine.settle()
+      await engine.queue(lane).addBulk(orders.map((order) => bullJobOf(order, job)))
+      if (orders.length >= LARGE_BULK_MIN) await engine.refreshStatistics()
     },
-    async backlog(lane) {
-      const counts = await engine.queue(lane).getJobCounts('waiting', 'prioritized', 'active', 'delayed')
-      return {
-        waiting: (counts['waiting'] ?? 0) + (counts['prioritized'] ?? 0),
-        active: counts['active'] ?? 0,
-        delayed: counts['delayed'] ?? 0,
-      }
+    backlog,
+    async isIdle() {
+      const backlogs = await Promise.all(lanes.map((lane) => backlog(lane)))
+      return backlogs.every(({ waiting, active, delayed }) => waiting + active + delayed === 0)
     },
-    async forget(profileId, scopes) {
-      const ids = dedupNames.flatMap((job) => scopes.map((scope) => dedupId({ job, profileId, scope })))
-      const removed = await Promise.all(lanes.map((lane) => forgetIn(engine.queue(lane), ids)))
+    async removeWaiting(orders) {
+      const ids = orders.map(deduplicationId)
+      const removed = await Promise.all(lanes.map((lane) => removeFrom(engine.queue(lane), ids)))
       return removed.reduce((sum, n) => sum + n, 0)
     },
   }
 }
 
-const dedupNames = ['sync-profile', 'backfill-profile']
-
 /**
- * By this an order is folded into a job that waits. The scope is part of it: folded into a job of another range, an order
- * would be lost, for that job knows nothing of it.
+ * An order is dropped when a job of the same deduplication id waits. The params are part of the id: dropped for a job of
+ * another range, an order would be lost, for that job does not read its range.
  */
-function dedupId({ job, profileId, scope }: Pick<Order, 'job' | 'profileId' | 'scope'>): string {
-  const digest = scope === '' ? '' : `.${createHash('sha256').update(scope).digest('hex').slice(0, 16)}`
+function deduplicationId({ job, profileId, params }: OrderKey): string {
+  const text = paramsText(params)
+  const digest = text === '' ? '' : `.${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
   return `${job}.${profileId}${digest}`
 }
 
-function toBullJob(order: Order) {
+function bullJobOf(order: Order, { attemptsMax }: Pick<Job, 'attemptsMax'>) {
+  const { runId, profileId, params } = order
   return {
     name: order.job,
-    data: { payload: order.payload, runId: order.runId },
+    data: { runId, profileId, params } satisfies JobData,
     opts: {
-      attempts: order.attemptsMax,
-      backoff: { type: 'exponential', delay: 5000, jitter: 0.5 },
-      // Nothing is looked up in the queue afterwards: the ledger, the failures and the runs say what happened. And
-      // nothing about a person who is erased stays behind in it.
+      attempts: attemptsMax,
+      backoff: { type: RETRY_BACKOFF },
+      // Nothing reads a job after its end: the ledger, the failures and the runs say what happened. And the queue keeps
+      // nothing about a profile that is erased.
       removeOnComplete: true,
       removeOnFail: true,
-      deduplication: { id: dedupId(order), keepLastIfActive: true },
+      deduplication: { id: deduplicationId(order), keepLastIfActive: true },
     },
   }
 }
 
-async function forgetIn(queue: LaneQueue, dedupIds: readonly string[]): Promise<number> {
+async function removeFrom(queue: LaneQueue, dedupIds: readonly string[]): Promise<number> {
   let removed = 0
   for (const id of dedupIds) {
     const jobId = await queue.getDeduplicationJobId(id)
     const job = jobId ? await queue.getJob(jobId) : undefined
     if (!job || (await job.isActive())) continue
-    // Refused when a worker has just taken it up: then it finds that there is nobody any more.
-    const isGone = await job.remove().then(
+    // The removal fails when a worker has just started the job: the job then finds that its profile is gone.
+    const isRemoved = await job.remove().then(
       () => true,
       () => false,
     )
-    if (isGone) removed += 1
+    if (isRemoved) removed += 1
   }
   return removed
 }

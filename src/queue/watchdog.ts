@@ -1,11 +1,11 @@
-import { type Lane, lanes } from '../budget.ts'
 import { Problem } from '../errors.ts'
-import { SECOND } from '../window.ts'
+import { type Lane, lanes } from '../fleet/budget.ts'
+import { SECOND } from '../time/units.ts'
 
-export type WatchdogOptions = {
-  readonly waiting: (lane: Lane) => Promise<number>
-  /** A lane that rests because upstream asked for it is not silent. */
-  readonly restingMs: (lane: Lane) => Promise<number>
+type WatchdogOptions = {
+  readonly waitingJobs: (lane: Lane) => Promise<number>
+  /** For how long the lane is paused still. A paused lane is not silent. */
+  readonly pausedMs: (lane: Lane) => Promise<number>
   readonly workers: { begun(): number; active(): number }
   readonly silenceMaxMs: number
   readonly now: () => number
@@ -13,38 +13,40 @@ export type WatchdogOptions = {
 }
 
 /**
- * After an outage of the queue's engine, workers have been seen to stay silent for ever though work was waiting. When
- * work waits and nothing is begun for too long, the process is better started anew.
+ * Checks every ten seconds whether jobs wait and none begins. After an outage of the queue's engine, workers have been
+ * seen to begin no job ever again though jobs waited: then the process must be started anew.
  */
-export function startWatchdog(options: WatchdogOptions): { look(): Promise<void>; close(): void } {
-  let quietSince = options.now()
+export function startWatchdog(options: WatchdogOptions): { check(): Promise<void>; close(): void } {
+  let silentSinceMs = options.now()
   let begun = options.workers.begun()
-  const look = async () => {
-    const now = options.now()
-    const busy = options.workers.active() > 0 || options.workers.begun() !== begun
+  const check = async () => {
+    const nowMs = options.now()
+    const isBusy = options.workers.active() > 0 || options.workers.begun() !== begun
     begun = options.workers.begun()
-    if (busy || !(await workWaits(options))) quietSince = now
-    if (now - quietSince < options.silenceMaxMs) return
-    quietSince = now
+    if (isBusy || !(await isWorkWaiting(options))) silentSinceMs = nowMs
+    if (nowMs - silentSinceMs < options.silenceMaxMs) return
+    silentSinceMs = nowMs
     options.onSilent(
       new Problem(`watch the queue: work has been waiting for ${options.silenceMaxMs / SECOND} s and none was begun`, {
         hint: 'The process ends so that its supervisor starts a new one; nothing is lost.',
       }),
     )
   }
-  // An engine that does not answer is an outage, not silence: the count begins anew when it is back.
+  // An engine that does not answer is an outage, not silence: the count begins anew when the engine answers again.
   const timer = setInterval(
     () =>
-      void look().catch(() => {
-        quietSince = options.now()
+      void check().catch(() => {
+        silentSinceMs = options.now()
       }),
     10 * SECOND,
   )
   timer.unref()
-  return { look, close: () => clearInterval(timer) }
+  return { check, close: () => clearInterval(timer) }
 }
 
-async function workWaits({ waiting, restingMs }: WatchdogOptions): Promise<boolean> {
-  const each = await Promise.all(lanes.map(async (lane) => (await waiting(lane)) > 0 && (await restingMs(lane)) <= 0))
-  return each.includes(true)
+async function isWorkWaiting({ waitingJobs, pausedMs }: WatchdogOptions): Promise<boolean> {
+  const isWaitingByLane = await Promise.all(
+    lanes.map(async (lane) => (await waitingJobs(lane)) > 0 && (await pausedMs(lane)) <= 0),
+  )
+  return isWaitingByLane.includes(true)
 }

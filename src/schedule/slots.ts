@@ -1,45 +1,44 @@
-import { HOUR, MINUTE } from '../window.ts'
+import { HOUR, MINUTE } from '../time/units.ts'
 
-/** When a cron line asks for something, in the time of one zone. */
-export type Timetable = {
+/** A cron line in the time of one zone. */
+export type ZonedCron = {
   /** Whether the line matches a time of the wall clock, given as if it were UTC. */
   readonly matches: (wall: Date) => boolean
-  /** The line leaves the hour open, with a star: it follows the passing of time, whatever the wall clock does. */
-  readonly everyHour: boolean
+  /** The hour of the line is a star: its slots follow elapsed time, and ignore changes of the wall clock. */
+  readonly hourIsWildcard: boolean
   /** How far the zone's wall clock is ahead of UTC at an instant, in milliseconds. */
   readonly offsetMs: (atMs: number) => number
 }
 
-/** Clocks are never put back by more than this. */
-const PUT_BACK_MAX_MS = 3 * HOUR
+/** No zone puts its clocks back by more than this. */
+const CLOCK_SET_BACK_MAX_MS = 3 * HOUR
 
-/**
- * The newest slot after `sinceMs` and at or before `nowMs`. Cron lines have whole minutes, so it is found by looking at
- * each minute.
- */
-export function lastSlot(timetable: Timetable, sinceMs: number, nowMs: number): Date | undefined {
-  for (let at = Math.floor(nowMs / MINUTE) * MINUTE; at > sinceMs; at -= MINUTE) {
-    if (isSlot(timetable, at)) return new Date(at)
+/** The newest slot after `sinceMs` and at or before `nowMs`. Cron lines have whole minutes, so each minute is tested. */
+export function newestSlotSince(timetable: ZonedCron, sinceMs: number, nowMs: number): Date | undefined {
+  for (let atMs = Math.floor(nowMs / MINUTE) * MINUTE; atMs > sinceMs; atMs -= MINUTE) {
+    if (isSlot(timetable, atMs)) return new Date(atMs)
   }
   return undefined
 }
 
 /**
- * A time of day that the clocks skip happens at the first minute after the gap; one that they pass twice happens at
- * the first. So a nightly is neither missed nor doubled when they change.
+ * A time of day that the clocks skip is a slot at the first minute after the gap; a time that the clocks pass twice is a
+ * slot at the first pass. So a nightly is neither missed nor doubled when the clocks change.
  */
-function isSlot({ matches, everyHour, offsetMs }: Timetable, at: number): boolean {
-  const offset = offsetMs(at)
-  const wall = at + offset
-  if (everyHour) return matches(new Date(wall))
-  const before = offsetMs(at - MINUTE)
-  if (offset > before) {
-    for (let skipped = at + before; skipped <= wall; skipped += MINUTE) if (matches(new Date(skipped))) return true
+function isSlot({ matches, hourIsWildcard, offsetMs }: ZonedCron, atMs: number): boolean {
+  const nowOffsetMs = offsetMs(atMs)
+  const wallMs = atMs + nowOffsetMs
+  if (hourIsWildcard) return matches(new Date(wallMs))
+  const formerOffsetMs = offsetMs(atMs - MINUTE)
+  if (nowOffsetMs > formerOffsetMs) {
+    for (let skippedMs = atMs + formerOffsetMs; skippedMs <= wallMs; skippedMs += MINUTE)
+      if (matches(new Date(skippedMs))) return true
     return false
   }
-  const putBack = offsetMs(at - PUT_BACK_MAX_MS) - offset
-  const isSecond = putBack > 0 && offsetMs(at - putBack) === offset + putBack
-  return !isSecond && matches(new Date(wall))
+  const setBackMs = offsetMs(atMs - CLOCK_SET_BACK_MAX_MS) - nowOffsetMs
+  const isSecondPass = setBackMs > 0 && offsetMs(atMs - setBackMs) === nowOffsetMs + setBackMs
+  return !isSecondPass && matches(new Date(wallMs))
 }
 
-export const leavesHourOpen = (cronLine: string): boolean => (cronLine.trim().split(/\s+/).at(-4) ?? '').startsWith('*')
+export const hasWildcardHour = (cronLine: string): boolean =>
+  (cronLine.trim().split(/\s+/).at(-4) ?? '').startsWith('*')

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { externalIdSchema } from '../contract/auth.ts'
+import { externalIdSchema } from '../contract/authentication.ts'
 import { errorBodySchema } from '../contract/error-body.ts'
-import { type Caller, operations } from '../contract/operations.ts'
-import { listParameters } from '../contract/query.ts'
+import { type CallerKind, operations } from '../contract/operations.ts'
+import { listParameters } from '../contract/query-shapes.ts'
 import type { RouteDefinition } from './route.ts'
 
 type Json = { [key: string]: unknown }
@@ -24,7 +24,7 @@ export type OpenApi = {
   components: Json
 }
 
-/** The document of what the routes are, read from the very schemas that judge requests and shape answers. */
+/** The OpenAPI document of the routes, made from the same schemas that validate requests and shape answers. */
 export function openApiOf(routes: readonly RouteDefinition[]): OpenApi {
   const paths: OpenApi['paths'] = {}
   for (const route of routes) {
@@ -42,16 +42,16 @@ export function openApiOf(routes: readonly RouteDefinition[]): OpenApi {
     components: {
       schemas: { Error: schemaOf(errorBodySchema, 'output') },
       securitySchemes: {
-        account: header('Authorization', 'account <ACCOUNT_TOKEN>'),
-        profile: header('Authorization', 'profile <PROFILE_TOKEN>'),
-        appId: header('AppId', 'The id of an app key'),
-        appSecret: header('AppSecret', 'The secret of an app key'),
+        account: headerScheme('Authorization', 'account <ACCOUNT_TOKEN>'),
+        profile: headerScheme('Authorization', 'profile <PROFILE_TOKEN>'),
+        appId: headerScheme('AppId', 'The id of an app key'),
+        appSecret: headerScheme('AppSecret', 'The secret of an app key'),
       },
     },
   }
 }
 
-const securityOf: Record<Caller, Json[]> = {
+const securityOf: Record<CallerKind, Json[]> = {
   anyone: [],
   account: [{ account: [] }],
   profile: [{ profile: [] }],
@@ -70,8 +70,8 @@ function operationOf(route: RouteDefinition): OpenApiOperation {
     tags: [path.split('/').slice(3, 5).join(' ')],
     security: securityOf[caller],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(route.body ? { requestBody: bodyOf(route) } : {}),
-    responses: { ...answersOf(route), ...refusalsOf(route) },
+    ...(route.body ? { requestBody: requestBodyOf(route) } : {}),
+    responses: { ...successResponsesOf(route), ...errorResponsesOf(route) },
   }
 }
 
@@ -91,38 +91,41 @@ function queryParameters(query: z.ZodType): NonNullable<OpenApiOperation['parame
   }))
 }
 
-function bodyOf(route: RouteDefinition): NonNullable<OpenApiOperation['requestBody']> {
+function requestBodyOf(route: RouteDefinition): NonNullable<OpenApiOperation['requestBody']> {
   const schema = schemaOf(route.body ?? z.unknown(), 'input')
   return { required: route.bodyRequired !== false, content: { 'application/json': { schema } } }
 }
 
-function answersOf(route: RouteDefinition): OpenApiOperation['responses'] {
+function successResponsesOf(route: RouteDefinition): OpenApiOperation['responses'] {
   return Object.fromEntries(
     Object.entries(route.answers).map(([status, schema]) => [
       status,
       schema
-        ? { description: words[status] ?? '', content: { 'application/json': { schema: schemaOf(schema, 'output') } } }
-        : { description: words[status] ?? '' },
+        ? {
+            description: statusDescriptions[status] ?? '',
+            content: { 'application/json': { schema: schemaOf(schema, 'output') } },
+          }
+        : { description: statusDescriptions[status] ?? '' },
     ]),
   )
 }
 
-const words: Record<string, string> = {
+const statusDescriptions: Record<string, string> = {
   200: 'Done',
   201: 'Registered',
-  204: 'Nothing there: not an error',
-  400: 'A part of the request does not fit; every fault is named',
+  204: 'Done, and there is no content',
+  400: 'A part of the request is invalid; every field at fault is named',
   401: 'Credentials missing, wrong, expired, or of the wrong kind',
   404: 'No such profile',
   408: 'The request took too long to arrive',
   413: 'The body is too large',
   415: 'The body is not JSON, or its encoding is not known',
-  429: 'Too many requests: Retry-After says when to come back',
+  429: 'Too many requests: Retry-After says when to try again',
   431: 'The address and headers together are over 16 KB',
-  503: 'Stopping, or without the database: Retry-After says when to come back',
+  503: 'Stopping, or without the database: Retry-After says when to try again',
 }
 
-function refusalsOf(route: RouteDefinition): OpenApiOperation['responses'] {
+function errorResponsesOf(route: RouteDefinition): OpenApiOperation['responses'] {
   const { path } = operations[route.operation]
   const unknown = path.includes('{externalId}') || route.operation === 'profileToken'
   const statuses = [400, 401, ...(unknown ? [404] : []), ...(route.body ? [413, 415] : []), 408, 429, 431, 503]
@@ -130,12 +133,12 @@ function refusalsOf(route: RouteDefinition): OpenApiOperation['responses'] {
   return Object.fromEntries(
     statuses.map((status) => [
       status,
-      { description: words[status] ?? '', content: { 'application/json': { schema } } },
+      { description: statusDescriptions[status] ?? '', content: { 'application/json': { schema } } },
     ]),
   )
 }
 
-function header(name: string, description: string): Json {
+function headerScheme(name: string, description: string): Json {
   return { type: 'apiKey', in: 'header', name, description }
 }
 

@@ -1,6 +1,6 @@
 import type { OpenApi, OpenApiOperation } from './openapi.ts'
 
-/** The reference as one page that needs nothing from anywhere else. */
+/** The reference as one HTML page that loads no other file. */
 export function referencePage(document: OpenApi): string {
   const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
@@ -15,7 +15,7 @@ export function referencePage(document: OpenApi): string {
 <title>${escaped(String(document.info['title']))}</title><style>${style}</style>
 <h1>${escaped(String(document.info['title']))}</h1><p>${escaped(String(document.info['description']))}</p>
 <p>The same as a document: <a href="/openapi.json">openapi.json</a></p>
-<nav><ul>${contents}</ul></nav>${entries.map(section).join('')}</html>`
+<nav><ul>${contents}</ul></nav>${entries.map(operationSection).join('')}</html>`
 }
 
 const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}
@@ -23,33 +23,41 @@ code,pre{font:14px/1.4 ui-monospace,monospace}pre{background:#f4f4f4;padding:.75
 h2{margin-top:3rem;border-top:1px solid #ddd;padding-top:1rem}table{border-collapse:collapse}
 td,th{border:1px solid #ddd;padding:.25rem .5rem;text-align:left;vertical-align:top}nav ul{list-style:none;padding:0}`
 
-function section({ path, method, operation }: { path: string; method: string; operation: OpenApiOperation }): string {
-  const callers = (operation.security ?? []).flatMap((one) => Object.keys(one)).join(' and ') || 'nobody in particular'
+function operationSection({
+  path,
+  method,
+  operation,
+}: {
+  path: string
+  method: string
+  operation: OpenApiOperation
+}): string {
+  const callers = (operation.security ?? []).flatMap((scheme) => Object.keys(scheme)).join(' and ') || 'none'
   return `<section id="${operation.operationId}"><h2><code>${method} ${escaped(path)}</code></h2>
-<p>${escaped(operation.summary)}. Credentials: ${escaped(callers)}.</p>${parameters(operation)}${body(operation)}
-<h3>Answers</h3>${Object.entries(operation.responses).map(answer).join('')}</section>`
+<p>${escaped(operation.summary)}. Credentials: ${escaped(callers)}.</p>${parameterTable(operation)}${bodyExample(operation)}
+<h3>Answers</h3>${Object.entries(operation.responses).map(responseDetails).join('')}</section>`
 }
 
-function parameters(operation: OpenApiOperation): string {
+function parameterTable(operation: OpenApiOperation): string {
   if (!operation.parameters) return ''
   const rows = operation.parameters.map(
-    ({ name, in: place, schema }) =>
-      `<tr><td><code>${escaped(name)}</code></td><td>${place}</td><td><code>${json(schema)}</code></td></tr>`,
+    ({ name, in: location, schema }) =>
+      `<tr><td><code>${escaped(name)}</code></td><td>${location}</td><td><code>${escapedJson(schema)}</code></td></tr>`,
   )
   return `<h3>Parameters</h3><table><tr><th>name</th><th>in</th><th>shape</th></tr>${rows.join('')}</table>`
 }
 
-function body(operation: OpenApiOperation): string {
+function bodyExample(operation: OpenApiOperation): string {
   if (!operation.requestBody) return ''
-  return `<h3>Body</h3><pre>${json(operation.requestBody.content['application/json'].schema, 2)}</pre>`
+  return `<h3>Body</h3><pre>${escapedJson(operation.requestBody.content['application/json'].schema, 2)}</pre>`
 }
 
-function answer([status, { description, content }]: [string, OpenApiOperation['responses'][string]]): string {
-  const shape = content ? `<pre>${json(content['application/json'].schema, 2)}</pre>` : ''
+function responseDetails([status, { description, content }]: [string, OpenApiOperation['responses'][string]]): string {
+  const shape = content ? `<pre>${escapedJson(content['application/json'].schema, 2)}</pre>` : ''
   return `<details><summary>${status} ${escaped(description)}</summary>${shape}</details>`
 }
 
-function json(value: unknown, indent?: number): string {
+function escapedJson(value: unknown, indent?: number): string {
   return escaped(JSON.stringify(value, null, indent))
 }
 

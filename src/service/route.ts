@@ -1,33 +1,15 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type OperationName, operations } from '../contract/operations.ts'
-import type { Log } from '../log.ts'
-import { badRequest, faultsOf, unauthorized } from './refusal.ts'
-import type { Identities } from './store/identities.ts'
-import type { Pool } from './store/pool.ts'
-import type { DerivedReader } from './store/reads.ts'
-import type { Identity } from './store/tokens.ts'
-import type { Turns } from './turns.ts'
+import type { ServiceContext } from './context.ts'
+import { badRequest, fieldErrorsOf, unauthorized } from './request-error.ts'
+import type { TokenOwner } from './store/issued-tokens.ts'
 
-/** Milliseconds since 1970; a sandbox hands in one that can be moved. */
-export type Clock = () => number
+/** `bytes` is JSON text and is sent unchanged. An answer with neither `json` nor `bytes` has no body. */
+export type RouteAnswer = { status: number; json?: unknown; bytes?: Buffer }
 
-/** What every route works with. */
-export type Room = {
-  pool: Pool
-  identities: Identities
-  derived: DerivedReader
-  /** Of requests that take long enough to be in the way of others. */
-  turns: Turns
-  clock: Clock
-  log: Log
-}
-
-/** `bytes` are JSON already and are sent as they stand; neither `json` nor `bytes`: an answer without a body. */
-export type Answer = { status: number; json?: unknown; bytes?: Buffer }
-
-export type Call<Body, Query> = {
-  room: Room
+export type RouteCall<Body, Query> = {
+  context: ServiceContext
   /** The caller; an account for the callers `account` and `app`. */
   accountId: string
   /** The bearer's own profile; empty where the caller is not a profile. */
@@ -43,19 +25,19 @@ export type RouteDefinition<Body = unknown, Query = unknown> = {
   operation: OperationName
   summary: string
   body?: z.ZodType<Body>
-  /** False: a request without a body is as good. */
+  /** False: a request without a body is valid too. */
   bodyRequired?: boolean
   query?: z.ZodType<Query>
-  /** Status and shape of each answer that is not a refusal; null: without a body. */
+  /** Status and shape of each successful answer; null: without a body. */
   answers: Readonly<Record<number, z.ZodType | null>>
   bodyBytesMax?: number
-  /** Writes of the bearer's data: refused to read-only tokens. */
+  /** The operation writes the bearer's data: read-only tokens are refused. */
   writes?: boolean
-  /** Looked at and answered in turn, so that many at once do not hold up everybody else. */
-  inTurn?: boolean
-  /** An expired profile token that this service issued is good enough. */
+  /** Parsed and answered within the limit of concurrent uploads, so that many at once do not delay other requests. */
+  limitsConcurrency?: boolean
+  /** An expired profile token that this service issued is accepted. */
   acceptsExpired?: boolean
-  run(call: Call<Body, Query>): Promise<Answer>
+  run(call: RouteCall<Body, Query>): Promise<RouteAnswer>
 }
 
 /** Gives `run` the types of the route's own schemas. */
@@ -64,27 +46,28 @@ export function defineRoute<Body, Query>(route: RouteDefinition<Body, Query>): R
   return route as unknown as RouteDefinition
 }
 
-export function urlOf(operation: OperationName): string {
+export function routePatternOf(operation: OperationName): string {
   return operations[operation].path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-const callers = new WeakMap<FastifyRequest, Pick<Identity, 'accountId' | 'profileId'>>()
+/** The authenticated caller of a request; both ids are empty or absent where anyone may call. */
+export type RequestCaller = Pick<TokenOwner, 'accountId' | 'profileId'>
 
-export function identify(request: FastifyRequest, identity: Pick<Identity, 'accountId' | 'profileId'>): void {
-  callers.set(request, identity)
+const callersByRequest = new WeakMap<FastifyRequest, RequestCaller>()
+
+export function setCaller(request: FastifyRequest, caller: RequestCaller): void {
+  callersByRequest.set(request, caller)
 }
 
-export function callerOf(request: FastifyRequest): Pick<Identity, 'accountId' | 'profileId'> {
-  const caller = callers.get(request)
+export function callerOf(request: FastifyRequest): RequestCaller {
+  const caller = callersByRequest.get(request)
   if (!caller) throw unauthorized()
   return caller
 }
 
-/** Parses one part of a request, or refuses it with every fault in it. */
+/** Parses one part of a request; throws a 400 that names every field at fault. */
 export function parsePart<T>(schema: z.ZodType<T>, value: unknown, location: 'body' | 'query' | 'path'): T {
   const parsed = schema.safeParse(value)
-  if (!parsed.success) throw badRequest(location, faultsOf(parsed.error))
+  if (!parsed.success) throw badRequest(location, fieldErrorsOf(parsed.error))
   return parsed.data
 }
-
-export type App = FastifyInstance

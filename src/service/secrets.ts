@@ -1,11 +1,11 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** 256 random bits: nothing that could be guessed, so a plain hash is enough to keep. */
-export function makeSecret(): string {
+/** 256 random bits: they cannot be guessed, so the database may store a plain hash. */
+export function createSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-export function makePublicId(): string {
+export function createPublicId(): string {
   return randomBytes(12).toString('hex')
 }
 
@@ -13,10 +13,10 @@ export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret, 'utf8').digest()
 }
 
-const nobody = randomBytes(32)
+const absentSecretHash = randomBytes(32)
 
-/** Takes the same time whether the secret is wrong or there is none to compare with. */
+/** Takes the same time whether the secret is wrong or there is no hash to compare with. */
 export function matchesHash(secret: string, hash: Buffer | undefined): boolean {
-  const equal = timingSafeEqual(hashSecret(secret), hash ?? nobody)
+  const equal = timingSafeEqual(hashSecret(secret), hash ?? absentSecretHash)
   return equal && hash !== undefined
 }

@@ -1,175 +1,154 @@
 import {
-  type AccountTokenReading,
-  accountTokenReadingSchema,
   type ProfileTokenInput,
-  type ProfileTokenReading,
-  profileTokenReadingSchema,
-} from '../contract/auth.ts'
-import { type UploadReading, uploadReadingSchema } from '../contract/data-log.ts'
-import { type Operation, operations } from '../contract/operations.ts'
+  type ReceivedAccountToken,
+  type ReceivedProfileToken,
+  receivedAccountTokenSchema,
+  receivedProfileTokenSchema,
+} from '../contract/authentication.ts'
+import { operations } from '../contract/operations.ts'
 import {
-  type ProfilePageReading,
-  type ProfileReading,
-  profilePageReadingSchema,
-  profileReadingSchema,
+  type ReceivedProfile,
+  type ReceivedProfilePage,
+  receivedProfilePageSchema,
+  receivedProfileSchema,
 } from '../contract/profile.ts'
 import { Rejected } from '../errors.ts'
-import { BATCH_BYTES_MAX, ITEMS_PER_BATCH_MAX } from '../parcel.ts'
-import type { PulledStream } from '../stream.ts'
-import type { Authorized } from './authorized.ts'
-import { textOf } from './batches.ts'
-import { type Answered, type Caller, Refusal } from './call.ts'
-import type { CallOptions, Credentials, Item, Items, ProfileName, Reading, ReadTarget } from './client.ts'
-import { answerOf, listOf } from './interpret.ts'
-import { queryOf } from './query.ts'
-import { Gathering, readingOf } from './reading.ts'
+import type { Span } from '../time/spans.ts'
+import type { ProfileIds } from '../transfer/planned-profile.ts'
+import type { Reading } from '../transfer/reading.ts'
+import type { PulledStream } from '../transfer/stream.ts'
+import type { AuthorizedSender } from './authorized-sender.ts'
+import { bodyParserOf } from './parse-body.ts'
+import { createPushOperations, type PushOperations } from './push-operations.ts'
+import { queryStringOf } from './query-string.ts'
+import { parseReading, RecordCollector } from './record-collector.ts'
+import { AttemptError, type CallOptions, type Sender, type TimedResponse } from './sender.ts'
 
-type Write = (profile: ProfileName, item: Item, options: CallOptions) => Promise<unknown>
-type WriteList = (profile: ProfileName, items: Items, options: CallOptions) => Promise<readonly unknown[]>
+/** The credentials of the account, from the configuration. */
+export type UpstreamCredentials = { readonly clientId: string; readonly clientSecret: string }
 
-/** The operations of the interface, each by the name it has in the contract; those that read a stream are one, `read`. */
-export type Api = {
-  accountToken(options: CallOptions): Promise<AccountTokenReading>
-  register(externalId: string, options: CallOptions): Promise<ProfileTokenReading>
-  registerByApp(externalId: string, options: CallOptions): Promise<ProfileTokenReading>
-  profileToken(
-    wanted: { readonly externalId: string } & Partial<ProfileTokenInput>,
-    options: CallOptions,
-  ): Promise<ProfileTokenReading>
-  /** Spends the refresh token, answer or no answer: never to be sent twice. */
-  refreshToken(
-    spent: { readonly profileToken: string; readonly refreshToken: string },
-    options: CallOptions,
-  ): Promise<ProfileTokenReading>
-  profile(externalId: string, options: CallOptions): Promise<ProfileReading>
-  searchProfiles(
-    query: { readonly searchParameter?: string | undefined; readonly currentPage: number; readonly pageSize: number },
-    options: CallOptions,
-  ): Promise<ProfilePageReading>
+type ProfileTokenRequest = Pick<ProfileTokenInput, 'externalId'> & Partial<ProfileTokenInput>
+type SpentTokens = { readonly profileToken: string; readonly refreshToken: string }
+type ProfilePageQuery = {
+  readonly searchParameter?: string | undefined
+  readonly currentPage: number
+  readonly pageSize: number
+}
+
+/**
+ * The operations of the interface that an account needs, each by its name in the contract; `read` covers all operations
+ * that read a stream. `registerByApp` is missing: it needs the credentials of an app.
+ */
+export type UpstreamApi = {
+  accountToken(options: CallOptions): Promise<ReceivedAccountToken>
+  register(externalId: string, options: CallOptions): Promise<ReceivedProfileToken>
+  profileToken(request: ProfileTokenRequest, options: CallOptions): Promise<ReceivedProfileToken>
+  /** Spends the refresh token, even when the answer is lost: never retried. */
+  refreshToken(spent: SpentTokens, options: CallOptions): Promise<ReceivedProfileToken>
+  profile(externalId: string, options: CallOptions): Promise<ReceivedProfile>
+  searchProfiles(query: ProfilePageQuery, options: CallOptions): Promise<ReceivedProfilePage>
   deleteProfiles(externalIds: readonly string[], options: CallOptions): Promise<void>
-  uploadLogs(profile: ProfileName, items: Items, options: CallOptions): Promise<UploadReading>
-  uploadTags: WriteList
-  uploadTagsOf: WriteList
-  replaceDemographic: Write
-  updateDemographic: Write
-  updateDeviceInformation: Write
-  /** Asks as the stream's row of the catalogue says. */
-  read(stream: PulledStream, target: ReadTarget, options: CallOptions): Promise<Reading>
+  /** Reads one stream as its row of the catalogue says. */
+  read(stream: PulledStream, target: ProfileIds & { readonly window?: Span }, options: CallOptions): Promise<Reading>
+} & PushOperations
+
+type ApiParts = {
+  readonly sender: Sender
+  readonly authorized: AuthorizedSender
+  readonly credentials: UpstreamCredentials
 }
 
-export function createApi(parts: { caller: Caller; authorized: Authorized; credentials: Credentials }): Api {
-  const caller = withoutRenewal(parts.caller)
-  return { ...authentication({ ...parts, caller }), ...profiles(parts), ...readings(parts), ...writings(parts) }
+export function createUpstreamApi(parts: ApiParts): UpstreamApi {
+  return {
+    ...tokenOperations(parts),
+    ...profileOperations(parts),
+    ...readOperations(parts),
+    ...createPushOperations(parts),
+  }
 }
 
-type Parts = Parameters<typeof createApi>[0]
-
-/** Of the calls that carry no token of ours, a 401 is a refusal like any other: there is nothing to renew. */
-function withoutRenewal(caller: Caller): Caller {
+/** A call without a token of ours has no token to renew: its 401 is a refusal like any other. */
+function withoutRenewal(sender: Sender): Sender {
   return (call) =>
-    caller(call).catch((error: unknown) => {
-      if (!(error instanceof Refusal)) throw error
+    sender(call).catch((error: unknown) => {
+      if (!(error instanceof AttemptError)) throw error
       throw new Rejected(`call ${call.operation.name}: upstream refuses (status 401)`, { status: 401 })
     })
 }
 
-function authentication({ caller, authorized, credentials }: Parts) {
-  const { clientId, clientSecret, appId, appSecret } = credentials
-  const interpret = answerOf(profileTokenReadingSchema)
+type TokenOperations = Pick<UpstreamApi, 'accountToken' | 'register' | 'profileToken' | 'refreshToken'>
+
+function tokenOperations({ sender, authorized, credentials: { clientId, clientSecret } }: ApiParts): TokenOperations {
+  const send = withoutRenewal(sender)
+  const parse = bodyParserOf(receivedProfileTokenSchema)
   return {
-    accountToken: (options: CallOptions) =>
-      caller({
+    accountToken: (options) =>
+      send({
         operation: operations.accountToken,
         ...options,
         body: JSON.stringify({ clientId, clientSecret }),
         secrets: [clientSecret, clientId],
-        interpret: answerOf(accountTokenReadingSchema),
+        parse: bodyParserOf(receivedAccountTokenSchema),
       }),
-    register: (externalId: string, options: CallOptions) =>
-      authorized.asAccount({
-        operation: operations.register,
-        ...options,
-        body: JSON.stringify({ externalId }),
-        interpret,
-      }),
-    async registerByApp(externalId: string, options: CallOptions) {
-      if (appId === undefined || appSecret === undefined) {
-        throw new Rejected('call registerByApp: no app credentials', {
-          status: 0,
-          hint: 'Set UPSTREAM_APP_ID and UPSTREAM_APP_SECRET.',
-        })
-      }
-      return caller({
-        operation: operations.registerByApp,
-        ...options,
-        identity: ['AppId', appId, 'AppSecret', appSecret],
-        body: JSON.stringify({ externalId }),
-        secrets: [appSecret, appId, externalId],
-        interpret,
-      })
+    register: (externalId, options) =>
+      authorized.asAccount({ operation: operations.register, ...options, body: JSON.stringify({ externalId }), parse }),
+    profileToken(request, options) {
+      const { externalId } = request
+      const body = JSON.stringify(request)
+      return authorized.asAccount({ operation: operations.profileToken, ...options, externalId, body, parse })
     },
-    profileToken: (wanted: { externalId: string } & Partial<ProfileTokenInput>, options: CallOptions) =>
-      authorized.asAccount({
-        operation: operations.profileToken,
-        ...options,
-        externalId: wanted.externalId,
-        body: JSON.stringify(wanted),
-        interpret,
-      }),
-    refreshToken: (
-      { profileToken, refreshToken }: { profileToken: string; refreshToken: string },
-      options: CallOptions,
-    ) =>
-      caller({
+    refreshToken: ({ profileToken, refreshToken }, options) =>
+      send({
         operation: operations.refreshToken,
         ...options,
         identity: ['authorization', `profile ${profileToken}`],
         body: JSON.stringify({ refreshToken }),
         secrets: [refreshToken, profileToken],
-        interpret,
+        parse,
       }),
   }
 }
 
-function profiles({ authorized }: Parts) {
+type ProfileOperations = Pick<UpstreamApi, 'profile' | 'searchProfiles' | 'deleteProfiles'>
+
+function profileOperations({ authorized }: ApiParts): ProfileOperations {
   return {
-    profile: (externalId: string, options: CallOptions) =>
+    profile: (externalId, options) =>
       authorized.asAccount({
         operation: operations.profile,
         externalId,
         ...options,
-        interpret: answerOf(profileReadingSchema),
+        parse: bodyParserOf(receivedProfileSchema),
       }),
-    searchProfiles: (query: Parameters<Api['searchProfiles']>[0], options: CallOptions) =>
+    searchProfiles: (query, options) =>
       authorized.asAccount({
         operation: operations.searchProfiles,
-        query: queryOf(query),
+        query: queryStringOf(query),
         externalId: query.searchParameter,
         ...options,
-        interpret: answerOf(profilePageReadingSchema),
+        parse: bodyParserOf(receivedProfilePageSchema),
       }),
-    deleteProfiles: (externalIds: readonly string[], options: CallOptions) =>
+    deleteProfiles: (externalIds, options) =>
       authorized.asAccount<void>({
         operation: operations.deleteProfiles,
         ...options,
         body: JSON.stringify({ externalIds }),
-        interpret: () => undefined,
+        parse: () => undefined,
       }),
   }
 }
 
-function readings({ authorized }: Parts) {
+function readOperations({ authorized }: ApiParts): Pick<UpstreamApi, 'read'> {
   return {
-    /** By whose token, is the operation's to say. */
-    read(stream: PulledStream, target: ReadTarget, options: CallOptions): Promise<Reading> {
-      const { operation, query } = stream
-      const { window } = target
+    /** The operation says by whose token it is called. */
+    read(stream, target, options) {
+      const { operation } = stream
       const call = {
         operation,
         ...options,
-        query: window === undefined ? undefined : queryOf(query?.(window) ?? {}),
-        stream: (status: number) => (status === 200 ? new Gathering(stream) : undefined),
-        interpret: (answered: Answered) => readingOf(stream, answered),
+        query: target.window && windowQueryOf(stream, target.window),
+        sinkFor: (status: number) => (status === 200 ? new RecordCollector(stream) : undefined),
+        parse: (timed: TimedResponse) => parseReading(stream, timed),
       }
       return operation.caller === 'profile'
         ? authorized.asProfile(target, call)
@@ -178,49 +157,9 @@ function readings({ authorized }: Parts) {
   }
 }
 
-function writings({ authorized }: Parts) {
-  const write = (operation: Operation): Write => {
-    return (profile, item, options) =>
-      authorized.asProfile(profile, { operation, ...options, body: textOf(item), interpret: answerOf(undefined) })
+function windowQueryOf({ name, query }: PulledStream, window: Span): string {
+  if (!(window.startMs < window.endMs)) {
+    throw new RangeError(`read ${name}: the window would end (${window.endMs}) before it starts (${window.startMs})`)
   }
-  return {
-    uploadLogs: (profile: ProfileName, items: Items, options: CallOptions) =>
-      authorized.asProfile(profile, {
-        operation: operations.uploadLogs,
-        ...options,
-        body: batchOf(items),
-        interpret: answerOf(uploadReadingSchema),
-      }),
-    uploadTags: (profile: ProfileName, items: Items, options: CallOptions) =>
-      authorized.asProfile(profile, {
-        operation: operations.uploadTags,
-        ...options,
-        body: batchOf(items),
-        interpret: listOf,
-      }),
-    uploadTagsOf: ({ externalId }: ProfileName, items: Items, options: CallOptions) =>
-      authorized.asAccount({
-        operation: operations.uploadTagsOf,
-        externalId,
-        ...options,
-        body: batchOf(items),
-        interpret: listOf,
-      }),
-    replaceDemographic: write(operations.replaceDemographic),
-    updateDemographic: write(operations.updateDemographic),
-    updateDeviceInformation: write(operations.updateDeviceInformation),
-  }
-}
-
-/** One request takes what `cutBatches` cuts; a single item may be as large as it is, for upstream to judge. */
-function batchOf(items: Items): string {
-  const [joined, count] = 'joined' in items ? [items.joined, items.count] : [items.map(textOf).join(','), items.length]
-  const body = `[${joined}]`
-  const tooLarge = count > 1 && Buffer.byteLength(body) > BATCH_BYTES_MAX
-  if (count > ITEMS_PER_BATCH_MAX || tooLarge) {
-    throw new RangeError(
-      `upload batch: more than ${ITEMS_PER_BATCH_MAX} items or ${BATCH_BYTES_MAX} bytes; cut it with cutBatches`,
-    )
-  }
-  return body
+  return queryStringOf(query?.(window) ?? {})
 }

@@ -1,12 +1,13 @@
 import { z } from 'zod'
+import { jsonOrUndefined } from '../text/json.ts'
 
-type Detail = { path: string; reasons: readonly string[] }
+type ScrubbedDetail = { path: string; reasons: readonly string[] }
 
 const DETAILS_MAX = 200
 const REASONS_MAX = 20
-const WORDS_MAX = 200
+const TEXT_CHARACTERS_MAX = 200
 
-const errorBody = z.looseObject({
+const lenientErrorBodySchema = z.looseObject({
   title: z.string().optional(),
   message: z.string().optional(),
   errors: z
@@ -17,43 +18,40 @@ const errorBody = z.looseObject({
 })
 
 /**
- * Upstream's own words about a refusal, fit for logs and tables. Upstream may quote what it was sent, so everything that
- * could be a value goes: the secrets and names of this very request, whatever stands in quotes, digits, and long words.
+ * The error body of a refusal, scrubbed for logs and tables. Upstream may quote the request, so every text that could be a
+ * value is removed: the secrets and names of this request, quotations, digits, and long words.
  */
-export function scrubbedDetails(body: string, secrets: readonly string[]): { title: string; details: Detail[] } {
-  const parsed = errorBody.safeParse(jsonOf(body))
+export function scrubbedDetails(
+  body: string,
+  secrets: readonly string[],
+): { title: string; details: ScrubbedDetail[] } {
+  const parsed = lenientErrorBodySchema.safeParse(jsonOrUndefined(body))
   if (!parsed.success) return { title: '', details: [] }
   const { title, message, errors = [] } = parsed.data
   const details = errors.slice(0, DETAILS_MAX).map(({ origin, errors: reasons = [] }) => ({
-    path: pathOf(origin ?? '', secrets),
-    reasons: (typeof reasons === 'string' ? [reasons] : reasons).slice(0, REASONS_MAX).map((r) => scrub(r, secrets)),
+    path: scrubbedPath(origin ?? '', secrets),
+    reasons: (typeof reasons === 'string' ? [reasons] : reasons)
+      .slice(0, REASONS_MAX)
+      .map((text) => scrub(text, secrets)),
   }))
   return { title: scrub(title ?? message ?? '', secrets), details }
 }
 
-export function scrub(words: string, secrets: readonly string[]): string {
-  let clean = words.slice(0, 10 * WORDS_MAX)
-  for (const secret of secrets) if (secret.length > 0) clean = clean.replaceAll(secret, '…')
-  return clean
+export function scrub(text: string, secrets: readonly string[]): string {
+  let scrubbed = text.slice(0, 10 * TEXT_CHARACTERS_MAX)
+  for (const secret of secrets) if (secret.length > 0) scrubbed = scrubbed.replaceAll(secret, '…')
+  return scrubbed
     .replace(/(["'`“‘«])[^"'`”’»]*(["'`”’»]|$)/g, '$1…$2')
     .replace(/\S+@\S+/g, '…')
     .replace(/[\w+/=.~-]*\d[\w+/=.:~-]*/g, '…')
     .replace(/[\p{L}_-]{25,}/gu, '…')
     .replace(/\p{Cc}+/gu, ' ')
-    .slice(0, WORDS_MAX)
+    .slice(0, TEXT_CHARACTERS_MAX)
     .trim()
 }
 
-/** A path names fields and indexes; anything else in it could be a value. */
-function pathOf(origin: string, secrets: readonly string[]): string {
-  const plain = /^[A-Za-z_$.[\]]*(?:[A-Za-z_$.[\]]|\d{1,4}(?!\d))*$/.test(origin) && origin.length <= 100
-  return plain && !secrets.some((secret) => secret.length > 0 && origin.includes(secret)) ? origin : ''
-}
-
-function jsonOf(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
+/** A path of field names and indexes. Any other path could hold a value and becomes empty. */
+function scrubbedPath(origin: string, secrets: readonly string[]): string {
+  const named = /^[A-Za-z_$.[\]]*(?:[A-Za-z_$.[\]]|\d{1,4}(?!\d))*$/.test(origin) && origin.length <= 100
+  return named && !secrets.some((secret) => secret.length > 0 && origin.includes(secret)) ? origin : ''
 }

@@ -1,11 +1,11 @@
-import { DAY } from '../../src/window.ts'
+import { DAY } from '../../src/time/units.ts'
 
 /** The five derived streams of a cold pull, each with one record a day for thirty days, in the shapes upstream sends. */
-export const pulledStreams = ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const
-export type PulledName = (typeof pulledStreams)[number]
+export const pulledNames = ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const
+export type PulledName = (typeof pulledNames)[number]
 
 export const days = 30
-export const recordsPerProfile = days * pulledStreams.length
+export const recordsPerProfile = days * pulledNames.length
 /** Of a profile's records, how many differ in the changed variant: two in a hundred. */
 export const changedPerProfile = 3
 

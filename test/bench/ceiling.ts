@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { Pool } from 'undici'
-import { type PulledName, pulledStreams } from './canned.ts'
+import { type PulledName, pulledNames } from './canned.ts'
 import { copyFrom, copyLine, plainPool } from './copy.ts'
 import { cellsOf, columnsOf, type PlainRecord, pathOf, plainTables, streamOf } from './tables.ts'
 
@@ -29,8 +29,8 @@ export async function runCeiling(plain: PlainPull): Promise<number> {
   const worker = async () => {
     for (;;) {
       const at = next++
-      const externalId = plain.externalIds[Math.floor(at / pulledStreams.length)]
-      const name = pulledStreams[at % pulledStreams.length]
+      const externalId = plain.externalIds[Math.floor(at / pulledNames.length)]
+      const name = pulledNames[at % pulledNames.length]
       if (externalId === undefined || name === undefined) return
       const answer = await http.request({
         method: 'GET',

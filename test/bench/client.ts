@@ -5,11 +5,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
 import { openUpstream, type Upstream } from '../../src/upstream/client.ts'
-import { openGate } from '../../src/upstream/gate.ts'
-import { createLocalBoard } from '../../src/upstream/local-board.ts'
-import { createMemoryShelf } from '../../src/upstream/memory-shelf.ts'
-import { openTransport, transportDefaults } from '../../src/upstream/transport.ts'
-import { scores } from '../support/streams.ts'
+import { transportDefaults } from '../../src/upstream/http.ts'
+import { openRateLimiter } from '../../src/upstream/rate-limiter.ts'
+import { openTransport } from '../../src/upstream/transport.ts'
+import { createInMemoryBudgetStore } from '../support/in-memory-budget-store.ts'
+import { createInMemoryTokenStore } from '../support/in-memory-token-store.ts'
+import { scores } from '../support/stream-by-name.ts'
 import { type Measure, median, type RoundOptions, rounded } from './measure.ts'
 
 type Rate = { perSecond: number; cpuMicros: number }
@@ -17,7 +18,7 @@ type Rate = { perSecond: number; cpuMicros: number }
 const recordsPerAnswer = 10
 const path =
   '/api/v1/profile/score/somebody?startDateTime=2026-03-01T00:00:00.000Z&endDateTime=2026-03-08T00:00:00.000Z'
-const window = { startAt: '2026-03-01T00:00:00.000Z', endAt: '2026-03-08T00:00:00.000Z' }
+const window = { startMs: Date.parse('2026-03-01T00:00:00Z'), endMs: Date.parse('2026-03-08T00:00:00Z') }
 
 /**
  * Our client beside bare undici, in alternating rounds of one run, at 1, 16 and 64 connections. Bare undici sends the
@@ -86,16 +87,16 @@ function openOurs(url: string, connections: number): { upstream: Upstream; close
   const clock = Date.now
   const sleep = async (ms: number, signal?: AbortSignal) => void (await delay(ms, undefined, signal ? { signal } : {}))
   const limits = { requestsPerSecond: Number.POSITIVE_INFINITY, inFlight: 1024 }
-  const budget = openGate({ board: createLocalBoard(clock), limits, member: 'bench', clock, sleep })
+  const budget = openRateLimiter({ store: createInMemoryBudgetStore(clock), limits, member: 'bench', clock, sleep })
   const upstream = openUpstream({
     url,
     credentials: { clientId: 'bench', clientSecret: 'bench' },
-    shelf: createMemoryShelf(clock),
-    budget,
+    tokenStore: createInMemoryTokenStore(clock),
+    rateLimiter: budget,
     clock,
     random: Math.random,
     sleep,
-    transport: openTransport(url, { ...transportDefaults, connections }),
+    transport: openTransport(url, { ...transportDefaults, connectionsMax: connections }),
   })
   return {
     upstream,

@@ -1,24 +1,25 @@
 import { parseArgs } from 'node:util'
-import { createDerivation, type Outcome, outcomeOf } from '../../src/service/derive/derivation.ts'
+import type { DayFacts } from '../../src/service/derive/day/facts.ts'
+import { factsOfDays } from '../../src/service/derive/day/facts-of-days.ts'
+import type { DataLog } from '../../src/service/derive/day/parsed-log.ts'
+import { createDerivation, type DayOutcome, dayOutcomeOf } from '../../src/service/derive/days/derivation.ts'
 import {
-  derive,
   draftsOfComparedDay,
   draftsOfDay,
   draftsOfMonth,
   draftsOfWeek,
-  factsOf,
-} from '../../src/service/derive/derive.ts'
-import type { DayFacts } from '../../src/service/derive/facts.ts'
-import { dayAt } from '../../src/service/derive/local-time.ts'
-import { type Log, unknownPerson } from '../../src/service/derive/log.ts'
-import { factDaysAround, unitsAfter } from '../../src/service/recompute/reach.ts'
-import { logsOf, peopleOf } from '../../src/service/sandbox/people/people.ts'
-import { logOf, profileId } from '../derive/logs.ts'
+} from '../../src/service/derive/records/drafts-by-unit.ts'
+import { factDaysReached, unitsReached } from '../../src/service/recompute/reach.ts'
+import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
+import { dayNumberAt } from '../../src/time/local-days.ts'
+import { DAY } from '../../src/time/units.ts'
+import { derive } from '../service/derive/derive-at-once.ts'
+import { logOf, profileId, unknownDemographics } from '../service/derive/made-logs.ts'
 
 /**
- * What deriving costs: sixty days of one profile from scratch, beside merely parsing the JSON of the same logs; and one
- * new day on top of them, as the recomputation does it but without the database, beside the whole. The new day once
- * more on top of four times as many days tells whether its cost stays what it is.
+ * The cost of deriving sixty days of one profile from scratch, against parsing the JSON of the same logs; and the cost of
+ * one new day, as the recomputation derives it but without the database, against the sixty days. The same new day on top
+ * of four times as many days shows whether its cost stays the same.
  */
 export type Measure = {
   name: string
@@ -30,9 +31,8 @@ export type Measure = {
   holds: boolean
 }
 
-const day = 86_400_000
 const endMs = Date.parse('2026-11-18T23:59:00Z')
-const person = { ...unknownPerson, birthDate: '1984-02-29', gender: 'Female' }
+const person = { ...unknownDemographics, birthDate: '1984-02-29', gender: 'Female' }
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
@@ -44,31 +44,31 @@ function timed(work: () => unknown): number {
   return performance.now() - startedAt
 }
 
-function livedDays(count: number): Log[] {
-  const [one] = peopleOf('bench', 1)
+function livedDays(count: number): DataLog[] {
+  const [one] = samplePeople('bench', 1)
   if (!one) throw new Error('make bench logs: the sample people are gone')
-  return logsOf(one, { startMs: endMs - count * day, endMs }).map(logOf)
+  return logsOf(one, { startMs: endMs - count * DAY, endMs }).map(logOf)
 }
 
-/** Everything that is kept of all days but the newest, and the work of adding that one. */
-function newDay(logs: readonly Log[]): () => unknown {
+/** Prepares the stored facts and outcomes of all days but the newest, and returns the work of adding the newest day. */
+function newDay(logs: readonly DataLog[]): () => unknown {
   const asOf = endMs + 60_000
-  const today = dayAt(endMs, 0)
-  const older = logs.filter((log) => dayAt(log.startAt, log.startOffset) < today)
-  const facts = factsOf({ logs: older, person, asOf })
-  const before = createDerivation({ profileId, person, asOf, facts })
-  const kept = new Map(facts.map((one): [number, Outcome] => [one.day, outcomeOf(before, one)]))
+  const today = dayNumberAt(endMs, 0)
+  const older = logs.filter((log) => dayNumberAt(log.startMs, log.startOffset) < today)
+  const facts = factsOfDays({ logs: older, demographics: person, asOfMs: asOf })
+  const before = createDerivation({ profileId, demographics: person, asOfMs: asOf, facts })
+  const kept = new Map(facts.map((one): [number, DayOutcome] => [one.day, dayOutcomeOf(before, one)]))
   const [factsText, outcomesText] = [JSON.stringify(facts.slice(-220)), JSON.stringify([...kept].slice(-220))]
-  const near = logs.filter((log) => dayAt(log.startAt, log.startOffset) >= today - 4)
+  const near = logs.filter((log) => dayNumberAt(log.startMs, log.startOffset) >= today - 4)
   return () => {
-    const wanted = factDaysAround(today)
+    const wanted = factDaysReached(today)
     const stored: DayFacts[] = JSON.parse(factsText)
-    const fresh = factsOf({ logs: near, person, asOf }, wanted)
-    const known = new Map<number, Outcome>(JSON.parse(outcomesText))
+    const fresh = factsOfDays({ logs: near, demographics: person, asOfMs: asOf }, wanted)
+    const known = new Map<number, DayOutcome>(JSON.parse(outcomesText))
     for (const one of wanted) known.delete(one)
     const all = [...stored.filter((one) => !wanted.includes(one.day)), ...fresh]
-    const derivation = createDerivation({ profileId, person, asOf, facts: all, known })
-    const units = unitsAfter(
+    const derivation = createDerivation({ profileId, demographics: person, asOfMs: asOf, facts: all, known })
+    const units = unitsReached(
       { changed: [today], passed: [today - 1, today] },
       all.map((one) => one.day),
     )
@@ -88,7 +88,7 @@ export async function run({ quick }: { quick: boolean }): Promise<Measure[]> {
   const [addDay, addDayToMany] = [newDay(logs), newDay(livedDays(240))]
   const works = {
     parse: () => JSON.parse(text),
-    scratch: () => derive({ logs, person, asOf: endMs, profileId }),
+    scratch: () => derive({ logs, demographics: person, asOfMs: endMs, profileId }),
     added: addDay,
     addedToMany: addDayToMany,
   }

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
-import { migrateWarehouse } from '../../src/commands/migrate.ts'
-import { openPool } from '../../src/warehouse/pool.ts'
+import { migrateWarehouse } from '../../src/assembly/migrate-warehouse.ts'
+import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { startEngines } from './engines.ts'
 import { type Measure, median, type RoundOptions, rounded } from './measure.ts'
 import { openSubject } from './subject.ts'
@@ -78,7 +78,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
 
 async function fill(databaseUrl: string, profiles: number): Promise<void> {
   await migrateWarehouse(databaseUrl)
-  const pool = openPool({ databaseUrl, connectionsMax: 1, name: 'bench' })
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'bench' })
   await pool.query(
     `insert into vitalsync.profiles (external_id, wanted_from, state)
      select 'person-' || n, now() - interval '30 days', 'active' from generate_series(1, $1::int) n`,

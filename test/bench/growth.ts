@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { cannedBody, firstDay, pulledStreams, recordsPerProfile } from './canned.ts'
+import { cannedBody, firstDay, pulledNames, recordsPerProfile } from './canned.ts'
 import { costPer, readCost, totalOf } from './cost.ts'
 import { type Engines, startEngines } from './engines.ts'
 import { type Measure, median, type RoundOptions, rounded } from './measure.ts'
@@ -71,11 +71,11 @@ async function pullWith({ engines, upstream, say }: World, multiple: number) {
     const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url })
     await engines.settle()
     const first = readCost()
-    const one = await subject.run('sync', { streams: pulledStreams })
+    const one = await subject.run('sync', { streams: pulledNames })
     const second = readCost()
     await upstream.set({ changed: true })
     const range = { from: firstDay(Date.now()), to: Date.now() }
-    const two = await subject.run('backfill', { ...range, streams: pulledStreams, again: true })
+    const two = await subject.run('backfill', { ...range, streams: pulledNames, again: true })
     const third = readCost()
     await subject.close()
     await forget(databaseUrl)
@@ -112,7 +112,7 @@ async function spreadIds(databaseUrl: string): Promise<void> {
 /** Rows of others, as a pull would have left them: ids spread among those that are pulled. */
 async function fillRows(databaseUrl: string, multiple: number): Promise<void> {
   await withClient(databaseUrl, async (client) => {
-    for (const name of pulledStreams) {
+    for (const name of pulledNames) {
       const { table, columns } = streamOf(name)
       const instants = columns.map(({ name: column, type, from }) => {
         const text = `r ->> '${from[0]}'`
@@ -141,8 +141,7 @@ async function fillRows(databaseUrl: string, multiple: number): Promise<void> {
 async function forget(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     const pulled = 'profile_id in (select id from vitalsync.profiles)'
-    for (const name of pulledStreams)
-      await client.query(`delete from vitalsync.${streamOf(name).table} where ${pulled}`)
+    for (const name of pulledNames) await client.query(`delete from vitalsync.${streamOf(name).table} where ${pulled}`)
     await client.query('truncate vitalsync.history')
     await client.query(`update vitalsync.ledger set covered = '{}', recent = '[]', read_at = null`)
     await client.query('vacuum analyze')

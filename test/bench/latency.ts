@@ -1,4 +1,4 @@
-import { pulledStreams } from './canned.ts'
+import { pulledNames } from './canned.ts'
 import { startEngines } from './engines.ts'
 import { type Measure, median, type RoundOptions, rounded, spreadOf } from './measure.ts'
 import { fillWarehouse, openSubject, people } from './subject.ts'
@@ -18,7 +18,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
       { latencyMs: 250, inFlight: 64 },
     ]) {
       const atMost = (inFlight * 1000) / latencyMs
-      const profiles = Math.ceil((atMost * (quick ? 8 : 30)) / pulledStreams.length)
+      const profiles = Math.ceil((atMost * (quick ? 8 : 30)) / pulledNames.length)
       const rates: number[] = []
       for (let round = 0; round < (quick ? 1 : 3); round++) {
         const databaseUrl = await engines.database()
@@ -27,7 +27,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
         await engines.settle() // the fleet's memory of how fast upstream was, too
         const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, inFlight })
         await upstream.set({ latencyMs })
-        const { run: done, seconds } = await subject.run('sync', { streams: pulledStreams })
+        const { run: done, seconds } = await subject.run('sync', { streams: pulledNames })
         const { inFlightMax } = await upstream.set({ latencyMs: 0 })
         rates.push(done.requests / seconds)
         say(

@@ -1,14 +1,14 @@
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import { keyColumns } from '../../src/stream.ts'
-import { type PulledName, pulledStreams } from './canned.ts'
+import { keyColumns } from '../../src/transfer/stream.ts'
+import { type PulledName, pulledNames } from './canned.ts'
 import type { PlainPull } from './ceiling.ts'
 import { plainPool } from './copy.ts'
 import { cellsOf, columnsOf, type PlainRecord, pathOf, plainTables, streamOf } from './tables.ts'
 
 const jobsAtOnce = 50
 
-type Ticket = { name: PulledName; externalId: string }
+type NaiveJob = { name: PulledName; externalId: string }
 
 /**
  * What one writes on the first day: a job per window, an upsert per record, a checkpoint per window. Gives records per
@@ -18,13 +18,13 @@ export async function runNaive(plain: PlainPull & { redisUrl: string }): Promise
   const pool = plainPool(plain.databaseUrl, jobsAtOnce)
   await pool.query(plainTables('naive', { keyed: true }))
   const connection = new Redis(plain.redisUrl, { maxRetriesPerRequest: null })
-  const queue = new Queue<Ticket>('naive', { connection })
-  const total = plain.externalIds.length * pulledStreams.length
+  const queue = new Queue<NaiveJob>('naive', { connection })
+  const total = plain.externalIds.length * pulledNames.length
   let rows = 0
   let done = 0
   const finished = Promise.withResolvers<void>()
 
-  const work = async ({ name, externalId }: Ticket) => {
+  const work = async ({ name, externalId }: NaiveJob) => {
     const answer = await fetch(plain.upstreamUrl + pathOf(name, externalId, plain.window), {
       headers: { authorization: 'account account-token' },
     })
@@ -39,14 +39,14 @@ export async function runNaive(plain: PlainPull & { redisUrl: string }): Promise
   }
 
   const startedAt = performance.now()
-  const worker = new Worker<Ticket>('naive', async (job) => work(job.data), { connection, concurrency: jobsAtOnce })
+  const worker = new Worker<NaiveJob>('naive', async (job) => work(job.data), { connection, concurrency: jobsAtOnce })
   worker.on('completed', () => {
     done += 1
     if (done === total) finished.resolve()
   })
   worker.on('failed', (_, error) => finished.reject(error))
   for (const externalId of plain.externalIds) {
-    await queue.addBulk(pulledStreams.map((name) => ({ name: 'window', data: { name, externalId } })))
+    await queue.addBulk(pulledNames.map((name) => ({ name: 'window', data: { name, externalId } })))
   }
   await finished.promise
   const seconds = (performance.now() - startedAt) / 1000

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { pulledStreams, recordsPerProfile } from './canned.ts'
+import { pulledNames, recordsPerProfile } from './canned.ts'
 import { type Engines, startEngines } from './engines.ts'
 import { alternate, type Measure, median, type RoundOptions, ratioOf, rounded, spreadOf } from './measure.ts'
 import { fillWarehouse, jobsForAll, openSubject, people } from './subject.ts'
@@ -104,7 +104,7 @@ async function pullOurs({ engines, upstream, profiles }: World): Promise<number>
   const queueUrl = engines.redisUrl ?? (await engines.database())
   await fillWarehouse(databaseUrl, people(profiles))
   const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, concurrency: jobsForAll })
-  const { run: done, seconds } = await subject.run('sync', { streams: pulledStreams })
+  const { run: done, seconds } = await subject.run('sync', { streams: pulledNames })
   await subject.close()
   await engines.drop(databaseUrl)
   return done.rowsRead / seconds
@@ -186,7 +186,7 @@ async function expectRows(databaseUrl: string, schema: string, records: number):
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   let found = 0
-  for (const name of pulledStreams) {
+  for (const name of pulledNames) {
     const { rows } = await client.query(`select count(*)::int as n from ${schema}.${name}`)
     found += rows[0].n
   }

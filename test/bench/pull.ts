@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { streams } from '../../config/streams.ts'
-import { changedPerProfile, firstDay, pulledStreams, recordsPerProfile } from './canned.ts'
+import { catalogue } from '../../config/streams.ts'
+import { changedPerProfile, firstDay, pulledNames, recordsPerProfile } from './canned.ts'
 import { type PlainPull, runCeiling } from './ceiling.ts'
 import { type Engines, startEngines } from './engines.ts'
 import {
@@ -89,7 +89,7 @@ async function pullFromService({ engines }: World, rounds: number): Promise<Meas
     await fillWarehouse(databaseUrl, people(SERVED))
     const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: service.url, settings: service.settings })
     await engines.settle()
-    const { run: done, seconds } = await subject.run('sync', { streams: pulledStreams })
+    const { run: done, seconds } = await subject.run('sync', { streams: pulledNames })
     expectRows(done.rowsWritten, SERVED * recordsPerProfile)
     rates.push(done.rowsRead / seconds)
     await subject.close()
@@ -118,7 +118,7 @@ async function pullOurs(world: World, name: string, redisUrl: string | undefined
   await upstream.set({ changed: false })
   const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, concurrency: jobsForAll })
   await engines.settle()
-  const cold = await subject.run('sync', { streams: pulledStreams })
+  const cold = await subject.run('sync', { streams: pulledNames })
   expectRows(cold.run.rowsWritten, profiles * recordsPerProfile)
   await subject.close() // Postgres counts what a connection wrote when that connection ends
 
@@ -127,7 +127,7 @@ async function pullOurs(world: World, name: string, redisUrl: string | undefined
   await engines.settle()
   const before = await countWrites(databaseUrl)
   const range = { from: firstDay(Date.now()), to: Date.now() }
-  const again = await second.run('backfill', { ...range, streams: pulledStreams, again: true })
+  const again = await second.run('backfill', { ...range, streams: pulledNames, again: true })
   expectRows(again.run.rowsWritten, profiles * changedPerProfile)
   const rates = world.reread.get(`${name}, read again`) ?? []
   world.reread.set(`${name}, read again`, [...rates, again.run.rowsRead / again.seconds])
@@ -146,7 +146,7 @@ function expectRows(found: number, expected: number): void {
 async function countWrites(databaseUrl: string): Promise<number> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
-  const tables = streams.map((stream) => stream.table)
+  const tables = catalogue.pulled.map((stream) => stream.table)
   const { rows } = await client.query(
     `select sum(n_tup_ins + n_tup_upd + n_tup_del)::float8 as n from pg_stat_user_tables
      where schemaname = 'vitalsync' and relname = any($1)`,

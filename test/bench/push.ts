@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { DAY } from '../../src/window.ts'
+import { DAY } from '../../src/time/units.ts'
 import { cannedLog } from './canned.ts'
 import { costPer, readCost } from './cost.ts'
 import { type Engines, startEngines } from './engines.ts'
@@ -114,7 +114,7 @@ async function fetchTokens({ upstream, pool }: Filling): Promise<void> {
     const some = rows.slice(at, at + inFlight)
     await Promise.all(
       some.map(({ id, external_id }) =>
-        upstream.pushLogs({ profileId: id, externalId: external_id }, [], { lane: 'manual' }),
+        upstream.api.uploadLogs({ profileId: id, externalId: external_id }, [], { lane: 'manual' }),
       ),
     )
   }

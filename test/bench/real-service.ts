@@ -1,10 +1,10 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import pg from 'pg'
-import { migrateService } from '../../src/commands/service.ts'
-import { createServiceKey } from '../../src/commands/service-keys.ts'
+import { addServiceKey } from '../../src/assembly/service-accounts.ts'
 import { createLog } from '../../src/log.ts'
-import { cannedBody, firstDay, type PulledName, pulledStreams } from './canned.ts'
+import { migrateService } from '../../src/service/store/migrate-service.ts'
+import { cannedBody, firstDay, type PulledName, pulledNames } from './canned.ts'
 import { type Engines, endOf } from './engines.ts'
 import { people } from './subject.ts'
 
@@ -27,14 +27,10 @@ const kinds: Record<PulledName, string> = {
 export async function startRealService(engines: Engines, profiles: number): Promise<RealService> {
   const databaseUrl = await engines.database()
   await migrateService(databaseUrl)
-  const key = await createServiceKey({
-    databaseUrl,
-    account: 'bench',
-    kind: 'client',
-    label: '',
-    now: new Date(),
-    log: createLog({ level: 'silent' }),
-  })
+  const key = await addServiceKey(
+    { databaseUrl, nowAt: new Date(), log: createLog({ level: 'silent' }) },
+    { account: 'bench', kind: 'client', label: '' },
+  )
   await fill(databaseUrl, profiles)
   const child = fork(new URL('./service-process.ts', import.meta.url), [databaseUrl], { execArgv: [] })
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
@@ -56,7 +52,7 @@ async function fill(databaseUrl: string, profiles: number): Promise<void> {
      select gen_random_uuid(), account_id, external_id, now() from service.accounts, unnest($1::text[]) external_id`,
     [people(profiles)],
   )
-  for (const name of pulledStreams) {
+  for (const name of pulledNames) {
     await client.query(
       `insert into service.derived (profile_id, id, kind, name, category, periodicity, period_start, period_end,
          created_at, changed_at, body)

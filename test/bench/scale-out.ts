@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { pulledStreams } from './canned.ts'
+import { pulledNames } from './canned.ts'
 import { endOf, startEngines } from './engines.ts'
 import { type Measure, type RoundOptions, rounded } from './measure.ts'
 import { fillWarehouse, openSubject, people, settingsOf } from './subject.ts'
@@ -18,7 +18,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
     const rates = new Map<number, number>()
     for (const workers of quick ? [1, 4] : [1, 2, 4]) {
       const perSecond = (workers * inFlightEach * 1000) / latencyMs
-      const profiles = Math.ceil((perSecond * (quick ? 8 : 20)) / pulledStreams.length)
+      const profiles = Math.ceil((perSecond * (quick ? 8 : 20)) / pulledNames.length)
       const databaseUrl = await engines.database()
       const queueUrl = engines.redisUrl ?? (await engines.database())
       await fillWarehouse(databaseUrl, people(profiles))
@@ -35,7 +35,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
       const subject = await openSubject({ ...options, works: false })
       await upstream.set({ latencyMs })
       await wait(4000) // until all have started: starting is not what is measured
-      const { run: done, seconds } = await subject.run('sync', { streams: pulledStreams })
+      const { run: done, seconds } = await subject.run('sync', { streams: pulledNames })
       await upstream.set({ latencyMs: 0 })
       rates.set(workers, done.requests / seconds)
       say(`    ${workers} worker processes: ${Math.round(done.requests / seconds)} requests/s of ${perSecond} that fit`)

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import pg from 'pg'
 import { Pool } from 'undici'
-import { migrateService } from '../../src/commands/service.ts'
-import { createServiceKey } from '../../src/commands/service-keys.ts'
-import { startPostgres } from '../../src/engines/postgres.ts'
+import { addServiceKey } from '../../src/assembly/service-accounts.ts'
+import { startPostgres } from '../../src/engines/embedded-postgres.ts'
 import { createLog } from '../../src/log.ts'
+import { migrateService } from '../../src/service/store/migrate-service.ts'
 
 export type Measure = {
   name: string
@@ -52,14 +52,10 @@ export async function run(options: { quick: boolean }): Promise<Measure[]> {
 
 async function startTarget(databaseUrl: string, people: number) {
   const names = Array.from({ length: people }, () => `person-${randomUUID()}`)
-  const key = await createServiceKey({
-    databaseUrl,
-    account: 'bench',
-    kind: 'client',
-    label: '',
-    now: new Date(),
-    log: createLog({ level: 'silent' }),
-  })
+  const key = await addServiceKey(
+    { databaseUrl, nowAt: new Date(), log: createLog({ level: 'silent' }) },
+    { account: 'bench', kind: 'client', label: '' },
+  )
   const bodies = await storeScores(databaseUrl, names)
   const workerData = { databaseUrl, bodies }
   const worker = new Worker(new URL('./service-target.ts', import.meta.url), { workerData })
@@ -165,16 +161,16 @@ async function measureReads(target: Target, { rounds, roundMs }: Rounds): Promis
   const ofAccount = ({ externalId }: { externalId: string }, window: string) =>
     read(service, `/api/v1/profile/score/${externalId}?${window}`, target.account)
   const warm = async () => {
-    for (const person of target.people) await own(person, windowOf(0))
+    for (const person of target.people) await own(person, rangeQuery(0))
   }
   let at = 0
-  const next = () => windowOf(++at)
+  const next = () => rangeQuery(++at)
   const forms = {
     bare: { ask: () => read(bare, `/bare/${someone().externalId}`, '') },
     'cold, profile form': { ask: () => own(someone(), next()) },
     'cold, account form': { ask: () => ofAccount(someone(), next()) },
-    'repeated, profile form': { ask: () => own(someone(), windowOf(0)), prepare: warm },
-    'repeated, account form': { ask: () => ofAccount(someone(), windowOf(0)), prepare: warm },
+    'repeated, profile form': { ask: () => own(someone(), rangeQuery(0)), prepare: warm },
+    'repeated, account form': { ask: () => ofAccount(someone(), rangeQuery(0)), prepare: warm },
   }
   const bytes = await sameBytes(someone(), { service, bare, account: target.account })
   const rates = await alternate(forms, { rounds, roundMs })
@@ -192,7 +188,7 @@ async function measureReads(target: Target, { rounds, roundMs }: Rounds): Promis
 }
 
 /** Thirty days; each number names another range that holds the same records. */
-function windowOf(number: number): string {
+function rangeQuery(number: number): string {
   const [from, to] = [startMs + number, startMs + days * 86_400_000 - 1]
   return `startDateTime=${new Date(from).toISOString()}&endDateTime=${new Date(to).toISOString()}`
 }
@@ -202,7 +198,7 @@ async function sameBytes(
   { externalId, auth }: { externalId: string; auth: string },
   { service, bare, account }: { service: Pool; bare: Pool; account: string },
 ): Promise<number> {
-  const window = windowOf(0)
+  const window = rangeQuery(0)
   const ask = async (pool: Pool, path: string, authorization: string) =>
     (await pool.request({ path, method: 'GET', headers: { authorization } })).body.text()
   const expected = await ask(bare, `/bare/${externalId}`, '')
@@ -210,7 +206,7 @@ async function sameBytes(
     [`/api/v1/profile/score?${window}`, auth], // cold
     [`/api/v1/profile/score?${window}`, auth], // repeated
     [`/api/v1/profile/score/${externalId}?${window}`, account],
-    [`/api/v1/profile/score/${externalId}?${windowOf(1)}`, account],
+    [`/api/v1/profile/score/${externalId}?${rangeQuery(1)}`, account],
   ] as const) {
     if ((await ask(service, path, authorization)) !== expected) throw new Error(`read ${path}: not what was stored`)
   }

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
-import { firstDay, pulledStreams } from './canned.ts'
+import { firstDay, pulledNames } from './canned.ts'
 import { startEngines } from './engines.ts'
 import { type Measure, median, type RoundOptions, rounded } from './measure.ts'
 import { writePlot } from './plot.ts'
@@ -27,13 +27,13 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
     await fillWarehouse(databaseUrl, people(profiles))
     const settings = { BUDGET_PER_SECOND: String(requestsPerSecond), CONCURRENCY: '16' }
     const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, inFlight: 16, settings })
-    await subject.run('sync', { streams: pulledStreams })
+    await subject.run('sync', { streams: pulledNames })
     const watching = watch(seconds)
     let passes = 0
     while (!watching.over()) {
       await upstream.set({ changed: passes % 2 === 0 })
       const range = { from: firstDay(Date.now()), to: Date.now() }
-      await subject.run('backfill', { ...range, streams: pulledStreams, again: true })
+      await subject.run('backfill', { ...range, streams: pulledNames, again: true })
       passes += 1
     }
     const samples = await watching.samples

@@ -1,13 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { readConfig } from '../../config/env.ts'
-import { streams } from '../../config/streams.ts'
-import { migrateWarehouse } from '../../src/commands/migrate.ts'
-import { addressesOf, openPipeline, type Pipeline } from '../../src/commands/pipeline.ts'
-import { produceRun, startWork, type Working } from '../../src/commands/work.ts'
+import { catalogue } from '../../config/streams.ts'
+import { requireGivenAddresses } from '../../src/assembly/addresses.ts'
+import { migrateWarehouse } from '../../src/assembly/migrate-warehouse.ts'
+import { openPipeline, type Pipeline } from '../../src/assembly/pipeline.ts'
+import { produceRun } from '../../src/assembly/produce-run.ts'
+import { type RunningWorker, startWorker } from '../../src/assembly/start-worker.ts'
 import { createLog } from '../../src/log.ts'
-import { openPool } from '../../src/warehouse/pool.ts'
-import { openProfiles } from '../../src/warehouse/profiles.ts'
-import type { Run, RunParams } from '../../src/warehouse/runs.ts'
+import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
+import { createProfiles } from '../../src/warehouse/profiles/stored-profiles.ts'
+import type { Run, RunParams } from '../../src/warehouse/runs/stored-runs.ts'
 import { firstDay } from './canned.ts'
 
 export type SubjectOptions = {
@@ -59,13 +61,13 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
   const failed = (error: Error) => {
     throw error
   }
-  const pipeline = await openPipeline({ config, addresses: addressesOf(config), log, onSkewed: failed })
-  const working: Working | undefined =
-    options.works === false ? undefined : startWork({ pipeline, config, log, onSilent: failed })
+  const pipeline = await openPipeline({ config, addresses: requireGivenAddresses(config), log, onSkewed: failed })
+  const working: RunningWorker | undefined =
+    options.works === false ? undefined : startWorker({ pipeline, config, log, onSilent: failed })
   const stopping = new AbortController()
   const produce = async (kind: string, params: RunParams) => {
     const startedAt = performance.now()
-    const run = await pipeline.runs.start(kind, params)
+    const run = await pipeline.runs.create(kind, params)
     await produceRun({ pipeline, config, signal: stopping.signal }, run)
     return { run, seconds: (performance.now() - startedAt) / 1000 }
   }
@@ -93,8 +95,8 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
 /** A fresh warehouse that knows `profiles` people and wants thirty days of each. */
 export async function fillWarehouse(databaseUrl: string, externalIds: readonly string[]): Promise<void> {
   await migrateWarehouse(databaseUrl)
-  const pool = openPool({ databaseUrl, connectionsMax: 1, name: 'bench' })
-  const profiles = openProfiles({ pool, streams })
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'bench' })
+  const profiles = createProfiles({ pool, catalogue })
   const wantedFrom = new Date(firstDay(Date.now()))
   for (let at = 0; at < externalIds.length; at += 1000) {
     await profiles.add(externalIds.slice(at, at + 1000), { wantedFrom, state: 'active' })

@@ -1,11 +1,11 @@
-import { streams } from '../../config/streams.ts'
-import type { PulledStream } from '../../src/stream.ts'
-import { type PulledName, pulledStreams } from './canned.ts'
+import { catalogue } from '../../config/streams.ts'
+import type { PulledStream } from '../../src/transfer/stream.ts'
+import { type PulledName, pulledNames } from './canned.ts'
 
 const sqlType = { text: 'text', instant: 'timestamptz', number: 'float8', boolean: 'bool' } as const
 
 export const streamOf = (name: PulledName): PulledStream => {
-  const found = streams.find((stream) => stream.name === name)
+  const found = catalogue.pulled.find((stream) => stream.name === name)
   if (!found) throw new Error(`find stream ${name}: it is not in the catalogue`)
   return found
 }
@@ -18,7 +18,7 @@ export const columnsOf = (name: PulledName): string[] => [
 
 /** The same columns as the warehouse's, without what a promise needs; a primary key only where one is asked for. */
 export function plainTables(schema: string, options: { keyed: boolean }): string {
-  const tables = pulledStreams.map((name) => {
+  const tables = pulledNames.map((name) => {
     const { columns } = streamOf(name)
     const own = columns.map((column) => `${column.name} ${sqlType[column.type]}`)
     const key = ['external_id', ...columns.filter((column) => column.key).map((column) => column.name)]

@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { cannedBody, firstDay, pulledStreams } from './canned.ts'
+import { cannedBody, firstDay, pulledNames } from './canned.ts'
 
 /**
  * A Profile Service that costs as little as it can: raw sockets, every answer made in advance, so that its own work does
@@ -18,7 +18,7 @@ const paths = {
 
 const fromMs = firstDay(Date.now())
 const bodies = [false, true].map((changed) =>
-  pulledStreams.map((stream) => ({ path: paths[stream], body: cannedBody(stream, { fromMs, changed }) })),
+  pulledNames.map((stream) => ({ path: paths[stream], body: cannedBody(stream, { fromMs, changed }) })),
 )
 const token = { expiresIn: 86_400, tokenType: 'Account', accountToken: 'account-token' }
 const profileToken = { profileToken: 'profile-token', refreshToken: 'refresh', expiresIn: 86_400, tokenType: 'Profile' }

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { expect, inject } from 'vitest'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf } from '../support/peer.ts'
-import { openLine, redisOfOurOwn, test } from '../support/pipeline.ts'
 import { freePort } from '../support/ports.ts'
-import { scoreOf } from '../support/records.ts'
-import { expectWhole, points, takeIn } from './points.ts'
-import { answers, crash, startWarehouse, succeeds } from './postgres.ts'
-import { startRedis } from './redis.ts'
+import { scoreOf } from '../support/sample-scores.ts'
+import { openTestPipeline, redisOfOurOwn, test } from '../support/test-pipeline.ts'
+import { answers, crash, startWarehouse, succeeds } from './crash-postgres.ts'
+import { startRedis } from './kill-redis.ts'
+import { addProfileWithWork, expectWhole, points } from './points.ts'
 import { startWorkerProcess } from './workers.ts'
 
 const noRedis = 'no Redis: none given, no Docker engine, no redis-server on the PATH'
@@ -30,9 +30,9 @@ test('a Redis that is killed in mid-run and comes back costs nothing', async ({
   const first = await startRedis(folder, port).catch(() => undefined)
   if (!first) return skip('no redis-server on the PATH')
   const queueUrl = `redis://127.0.0.1:${port}`
-  const line = await openLine({ warehouseUrl, queueUrl, upstream: peer, settings: { CONCURRENCY: '2' } })
+  const line = await openTestPipeline({ warehouseUrl, queueUrl, upstream: peer, settings: { CONCURRENCY: '2' } })
   onTestFinished(() => line.close())
-  await line.people(...people)
+  await line.addProfiles(...people)
   for (const name of people) peer.give(name, 'scores', [scoreOf(12, 0.1), scoreOf(11, 0.2)])
   const held = peer.hold(isReadOf('scores', 'person-9'))
   const worker = await startWorkerProcess(line.settings)
@@ -51,18 +51,19 @@ test('a Redis that is killed in mid-run and comes back costs nothing', async ({
   expect(await line.rows(stored)).toEqual(whole)
 })
 
-test('a Postgres that crashes in mid-run and recovers costs nothing', { timeout: 90_000 }, async ({
-  peer,
-  skip,
-  onTestFinished,
-}) => {
+test('a Postgres that crashes in mid-run and recovers costs nothing', async ({ peer, skip, onTestFinished }) => {
   if (inject('redisUrl') === '') skip(noRedis)
   const { databaseUrl, close } = await startWarehouse()
   onTestFinished(close)
   const queueUrl = await redisOfOurOwn()
-  const line = await openLine({ warehouseUrl: databaseUrl, queueUrl, upstream: peer, settings: { CONCURRENCY: '2' } })
+  const line = await openTestPipeline({
+    warehouseUrl: databaseUrl,
+    queueUrl,
+    upstream: peer,
+    settings: { CONCURRENCY: '2' },
+  })
   onTestFinished(() => line.close())
-  await line.people(...people)
+  await line.addProfiles(...people)
   for (const name of people) peer.give(name, 'scores', [scoreOf(12, 0.1), scoreOf(11, 0.2)])
   const held = peer.hold(isReadOf('scores', 'person-9'), 'after')
   const worker = await startWorkerProcess(line.settings)
@@ -81,16 +82,16 @@ test('a Postgres that crashes in mid-run and recovers costs nothing', { timeout:
   expect(worker.child.exitCode).toBeNull()
 })
 
-/** A worker dies at more of them, see kill-points.test.ts: each death of an engine takes seconds. */
-const places = [
+/** Fewer points than those at which kill-points.test.ts kills a worker: an engine needs seconds to start again. */
+const killPoints = [
   points['after the upload was taken, before its answer'],
   points['before upstream has read'],
   points['after the answer, before the rows are written'],
   points['after the commit, before the job is noted as done'],
 ]
-const names = places.map((_, index) => `person-${index}`)
+const names = killPoints.map((_, index) => `person-${index}`)
 
-test('a Redis that is killed at any point of a job costs nothing', { timeout: 90_000 }, async ({
+test('a Redis that is killed at any point of a job costs nothing', async ({
   warehouseUrl,
   peer,
   skip,
@@ -103,14 +104,14 @@ test('a Redis that is killed at any point of a job costs nothing', { timeout: 90
   let redis = await startRedis(folder, port).catch(() => undefined)
   if (!redis) return skip('no redis-server on the PATH')
   onTestFinished(() => redis?.kill())
-  const line = await openLine({ warehouseUrl, queueUrl: `redis://127.0.0.1:${port}`, upstream: peer })
+  const line = await openTestPipeline({ warehouseUrl, queueUrl: `redis://127.0.0.1:${port}`, upstream: peer })
   onTestFinished(() => line.close())
   const scene = { line, peer }
   const worker = await startWorkerProcess(line.settings)
   onTestFinished(() => worker.kill())
 
-  for (const [index, stopAt] of places.entries()) {
-    const profileId = await takeIn(scene, `person-${index}`)
+  for (const [index, stopAt] of killPoints.entries()) {
+    const profileId = await addProfileWithWork(scene, `person-${index}`)
     const stop = await stopAt(scene)
     await line.tick('sync', { profileIds: [profileId], streams: ['scores'] })
     await stop.reached()
@@ -125,22 +126,18 @@ test('a Redis that is killed at any point of a job costs nothing', { timeout: 90
   await expectWhole(scene, names)
 })
 
-test('a Postgres that crashes at any point of a job costs nothing', { timeout: 120_000 }, async ({
-  peer,
-  skip,
-  onTestFinished,
-}) => {
+test('a Postgres that crashes at any point of a job costs nothing', async ({ peer, skip, onTestFinished }) => {
   if (inject('redisUrl') === '') skip(noRedis)
   const { databaseUrl, close } = await startWarehouse()
   onTestFinished(close)
-  const line = await openLine({ warehouseUrl: databaseUrl, queueUrl: await redisOfOurOwn(), upstream: peer })
+  const line = await openTestPipeline({ warehouseUrl: databaseUrl, queueUrl: await redisOfOurOwn(), upstream: peer })
   onTestFinished(() => line.close())
   const scene = { line, peer }
   const worker = await startWorkerProcess(line.settings)
   onTestFinished(() => worker.kill())
 
-  for (const [index, stopAt] of places.entries()) {
-    const profileId = await takeIn(scene, `person-${index}`)
+  for (const [index, stopAt] of killPoints.entries()) {
+    const profileId = await addProfileWithWork(scene, `person-${index}`)
     const stop = await stopAt(scene)
     await line.tick('sync', { profileIds: [profileId], streams: ['scores'] })
     await stop.reached()

@@ -1,16 +1,16 @@
 import { expect } from 'vitest'
-import { openReports } from '../../src/warehouse/reports.ts'
+import { createReports } from '../../src/warehouse/reports/status-report.ts'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf, isUpload, type Peer } from '../support/peer.ts'
-import type { Line } from '../support/pipeline.ts'
-import { scoreOf } from '../support/records.ts'
-import { connect } from '../support/warehouse.ts'
+import { scoreOf } from '../support/sample-scores.ts'
+import type { TestPipeline } from '../support/test-pipeline.ts'
+import { connect } from '../support/test-warehouse.ts'
 
-type Stop = { reached: () => Promise<unknown>; release: () => unknown }
-type Scene = { line: Line; peer: Peer }
+type HeldPoint = { reached: () => Promise<unknown>; release: () => unknown }
+type Scene = { line: TestPipeline; peer: Peer }
 
-/** Holds up whatever wants to write to a table, in the middle of its transaction or before it. */
-async function holdTable({ line }: Scene, table: string): Promise<Stop> {
+/** Locks a table: every transaction that writes to it waits until the release. */
+async function holdTable({ line }: Scene, table: string): Promise<HeldPoint> {
   const blocker = await connect(line.config.databaseUrl ?? '')
   await blocker.query(`begin; lock vitalsync.${table} in exclusive mode`)
   const waiting = () =>
@@ -22,12 +22,12 @@ async function holdTable({ line }: Scene, table: string): Promise<Stop> {
   return { reached: async () => expect.poll(waiting, soon).not.toEqual([]), release: () => blocker.end() }
 }
 
-function holdPeer({ peer }: Scene, ...how: Parameters<Peer['hold']>): Stop {
+function holdPeer({ peer }: Scene, ...how: Parameters<Peer['hold']>): HeldPoint {
   const held = peer.hold(...how)
   return { reached: () => held.reached, release: held.release }
 }
 
-/** Where something dies, in the order in which one job comes by. */
+/** The points at which a test kills a process, in the order in which one job reaches them. */
 export const points = {
   'before the upload is taken': (scene: Scene) => holdPeer(scene, isUpload),
   'after the upload was taken, before its answer': (scene: Scene) => holdPeer(scene, isUpload, 'after'),
@@ -41,16 +41,16 @@ export const points = {
 
 const scores = [scoreOf(12, 0.1), scoreOf(11, 0.2), scoreOf(10, 0.3)]
 
-/** A person with something to push and something to read. */
-export async function takeIn({ line, peer }: Scene, name: string): Promise<string> {
+/** Adds a profile with an item that waits to be pushed and records to be pulled. */
+export async function addProfileWithWork({ line, peer }: Scene, name: string): Promise<string> {
   peer.give(name, 'scores', scores)
-  const [profileId = ''] = await line.people(name)
+  const [profileId = ''] = await line.addProfiles(name)
   const item = { stream: 'data-logs' as const, itemKey: name, startAtMs: 0, endAtMs: 1 }
   await line.pipeline.outbox.add([{ ...item, profileId, body: JSON.stringify({ id: name }) }])
   return profileId
 }
 
-/** Everything is there once, nothing is missing, nothing failed. */
+/** Every record and item is stored once, no window is missing, no job failed. */
 export async function expectWhole({ line, peer }: Scene, names: readonly string[]): Promise<void> {
   const found = await line.rows(
     `select external_id, count(*)::int as n, array_agg(value order by value) as values
@@ -58,7 +58,7 @@ export async function expectWhole({ line, peer }: Scene, names: readonly string[
   )
   expect(found).toEqual(names.map((name) => ({ external_id: name, n: 3, values: [0.1, 0.2, 0.3] })))
   expect(await line.rows('select 1 from vitalsync.history')).toEqual([])
-  expect(await openReports(line.pipeline).outbox()).toEqual([])
+  expect(await createReports(line.pipeline).countWaiting()).toEqual([])
   expect([...peer.logs.keys()].sort()).toEqual([...names].sort())
   const holes = await line.rows(
     `select 1 from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id where stream = 'scores'

@@ -4,27 +4,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, inject } from 'vitest'
-import { streams } from '../../config/streams.ts'
+import { pulledStreams } from '../../config/streams.ts'
 import { discoverProfiles } from '../../jobs/discover-profiles.ts'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { createLog } from '../../src/log.ts'
-import type { Rule } from '../../src/service/sandbox/faults/rules.ts'
-import { startSandbox } from '../../src/service/sandbox/sandbox.ts'
-import { HOUR } from '../../src/window.ts'
+import type { FaultRule } from '../../src/service/sandbox/faults/fault-rules.ts'
+import { startSandbox } from '../../src/service/sandbox/start-sandbox.ts'
+import { HOUR } from '../../src/time/units.ts'
 import { soon } from '../support/fixtures.ts'
-import { type Engine, engines, type Line, openLine, test } from '../support/pipeline.ts'
 import { freePort } from '../support/ports.ts'
-import { answers, crash, startWarehouse, succeeds } from './postgres.ts'
-import { startRedis } from './redis.ts'
+import { openTestPipeline, type QueueKind, queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
+import { answers, crash, startWarehouse, succeeds } from './crash-postgres.ts'
+import { startRedis } from './kill-redis.ts'
 import { startWorkerProcess, type WorkerProcess } from './workers.ts'
 
-/** How long everything goes wrong. `npm run chaos` gives it more. */
+/** For how long faults happen. `npm run chaos` sets a longer time. */
 const seconds = Number(process.env['CHAOS_SECONDS'] ?? 6)
 const isLong = process.env['CHAOS_SECONDS'] !== undefined
-const chosen: readonly Engine[] = isLong ? engines : [inject('redisUrl') === '' ? 'postgres' : 'redis']
+const chosen: readonly QueueKind[] = isLong ? queueKinds : [inject('redisUrl') === '' ? 'postgres' : 'redis']
 const seed = process.env['CHAOS_SEED'] ?? String(Math.trunc(Date.now() / 1000))
 
-const trouble: Rule[] = [
+const trouble: FaultRule[] = [
   { name: 'latency', rate: 0.3, settings: { delayMs: 60 } },
   { name: 'reset', rate: 0.05 },
   { name: 'lost-answer', rate: 0.05 },
@@ -43,10 +43,14 @@ function createChance(from: string): (below: number) => number {
   return (below) => createHash('sha256').update(`${from}/${turns++}`).digest().readUInt32BE(0) % below
 }
 
-/** What upstream holds of a person and what the warehouse does, each record by its own text. */
-async function differences(line: Line, externalId: string, ledger: Record<string, object[]>): Promise<unknown[]> {
+/** The records that only upstream or only the warehouse holds of a profile, compared by their texts. */
+async function differences(
+  line: TestPipeline,
+  externalId: string,
+  ledger: Record<string, object[]>,
+): Promise<unknown[]> {
   const found: unknown[] = []
-  for (const stream of streams) {
+  for (const stream of pulledStreams) {
     const rows = await line.rows(
       `select r.body from vitalsync.${stream.table} r join vitalsync.profiles p on p.id = r.profile_id
        where p.external_id = $1 and r.gone_at is null`,
@@ -62,7 +66,7 @@ async function differences(line: Line, externalId: string, ledger: Record<string
   return found
 }
 
-/** The same record has the same text, whatever the order of its keys. */
+/** Equal records have equal texts, whatever the order of their keys. */
 function textOf(record: unknown): string {
   return JSON.stringify(record, (_, value) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -77,7 +81,7 @@ for (const engine of chosen) {
   }, async ({ serviceUrl, skip, onTestFinished }) => {
     const { databaseUrl: warehouseUrl, close } = await startWarehouse()
     onTestFinished(close)
-    const redis = engine === 'redis' ? await startMortalRedis() : undefined
+    const redis = engine === 'redis' ? await startCrashingRedis() : undefined
     if (redis === 'none') return skip('no redis-server on the PATH')
     onTestFinished(async () => redis?.close())
     const queueUrl = redis?.url ?? warehouseUrl
@@ -86,7 +90,7 @@ for (const engine of chosen) {
     onTestFinished(() => sandbox.close())
     await sandbox.derived()
     const settings = { HISTORY_DAYS: '30', CONCURRENCY: '4', BUDGET_IN_FLIGHT: '24' }
-    const line = await openLine({ warehouseUrl, queueUrl, upstream: sandbox, settings })
+    const line = await openTestPipeline({ warehouseUrl, queueUrl, upstream: sandbox, settings })
     onTestFinished(() => line.close())
     const { discover, names } = await discovery(line)
     await discover()
@@ -123,18 +127,18 @@ for (const engine of chosen) {
     await acts[0]?.()
     for (const until = performance.now() + seconds * 1000; performance.now() < until; ) {
       await acts[chance(acts.length)]?.()
-      await wait(chance(150)) // chaos keeps no appointments
+      await wait(chance(150)) // faults come at random times
     }
-    for (const die of dieAndComeBack) await die() // once at least, however short it was
+    for (const die of dieAndComeBack) await die() // each at least once, however short the test was
 
-    // All is well again: whoever sleeps wakes, and time goes on until nothing is due.
+    // Faults end: paused workers continue, and syncs follow until no window is due.
     sandbox.faults.set([])
     for (const worker of workers) worker.wake()
     await acts[0]?.()
-    await line.tick('sync', { profileIds: [(await line.pipeline.profiles.find(erased))?.profileId ?? '0'] })
-    const profileId = (await line.pipeline.profiles.find(erased))?.profileId ?? '0'
-    const signal = AbortSignal.timeout(60_000)
-    const how = { lane: 'manual', runId: undefined, lastAttempt: false, signal } as const
+    await line.tick('sync', { profileIds: [(await line.pipeline.profiles.findId(erased))?.profileId ?? '0'] })
+    const profileId = (await line.pipeline.profiles.findId(erased))?.profileId ?? '0'
+    const signal = AbortSignal.timeout(120_000)
+    const how = { lane: 'manual', lastAttempt: false, signal } as const
     await eraseProfile.run({ profileId }, { ...line.pipeline.context, ...how })
     await sandbox.derived()
     for (let round = 0; round < 3; round += 1) {
@@ -157,8 +161,8 @@ for (const engine of chosen) {
   })
 }
 
-/** Killed with -9 it comes back with what it had written down, which is not all of it. */
-async function startMortalRedis() {
+/** A Redis that is killed with -9 and started again from its append-only file: its last writes may be lost. */
+async function startCrashingRedis() {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-chaos-'))
   const port = await freePort()
   let redis = await startRedis(folder, port).catch(() => undefined)
@@ -176,13 +180,13 @@ async function startMortalRedis() {
   }
 }
 
-async function discovery(line: Line) {
+async function discovery(line: TestPipeline) {
   let known: string[] = []
   return {
     names: () => known,
     async discover() {
-      const signal = AbortSignal.timeout(30_000)
-      const how = { lane: 'manual', runId: undefined, lastAttempt: true, signal } as const
+      const signal = AbortSignal.timeout(120_000)
+      const how = { lane: 'manual', lastAttempt: true, signal } as const
       await discoverProfiles.run({}, { ...line.pipeline.context, ...how })
       known = (await line.rows('select external_id from vitalsync.profiles order by 1')).map((row) =>
         String(row['external_id']),
@@ -191,9 +195,9 @@ async function discovery(line: Line) {
   }
 }
 
-async function push(line: Line, names: readonly string[], chance: (below: number) => number): Promise<void> {
+async function push(line: TestPipeline, names: readonly string[], chance: (below: number) => number): Promise<void> {
   const name = names[chance(names.length)] ?? ''
-  const profileId = (await line.pipeline.profiles.find(name))?.profileId ?? '0'
+  const profileId = (await line.pipeline.profiles.findId(name))?.profileId ?? '0'
   const at = Math.floor((Date.now() - chance(48) * HOUR) / HOUR) * HOUR
   const id = createHash('sha256').update(`${name}/${at}`).digest('hex')
   const log = {

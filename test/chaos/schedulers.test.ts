@@ -1,14 +1,12 @@
 import { expect } from 'vitest'
-import { MINUTE } from '../../src/window.ts'
+import { DAY, MINUTE } from '../../src/time/units.ts'
 import { soon } from '../support/fixtures.ts'
-import { type Line, test } from '../support/pipeline.ts'
-import { type Program, startProgram } from '../support/program.ts'
-import { connect } from '../support/warehouse.ts'
+import { type Program, startProgram } from '../support/run-program.ts'
+import { type TestPipeline, test } from '../support/test-pipeline.ts'
+import { connect } from '../support/test-warehouse.ts'
 
-const DAY = 24 * 60 * MINUTE
-
-/** Real schedulers, on a nightly whose time was a few minutes ago; the night before had its own. */
-async function openNight(line: Line) {
+/** Scheduler processes, with a nightly that was due a few minutes ago and ran the night before. */
+async function openNight(line: TestPipeline) {
   const slotAt = new Date(Math.floor(Date.now() / MINUTE) * MINUTE - 5 * MINUTE)
   const before = new Date(slotAt.getTime() - DAY)
   await line.rows(`insert into vitalsync.slots (schedule, slot_at) values ('nightly', $1)`, [before])
@@ -33,8 +31,8 @@ async function openNight(line: Line) {
   }
 }
 
-/** Holds up whoever wants to write to a table, and says how many wait there. */
-async function holdTable(line: Line, table: string) {
+/** Locks a table, and counts the transactions that wait to write to it. */
+async function holdTable(line: TestPipeline, table: string) {
   const blocker = await connect(line.config.databaseUrl ?? '')
   await blocker.query(`begin; lock vitalsync.${table} in exclusive mode`)
   const waiting = async () => {
@@ -46,7 +44,7 @@ async function holdTable(line: Line, table: string) {
 }
 
 const slots = `select schedule, slot_at from vitalsync.slots where slot_at > now() - interval '1 hour'`
-/** What the killed had asked for, Postgres still does. */
+/** Postgres still carries out the statements of killed schedulers. */
 const underWay = `select 1 from pg_stat_activity
   where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`
 const runs = `select kind, params ->> 'slotAt' as slot, enqueued::int, enqueued_all from vitalsync.runs`
@@ -55,12 +53,12 @@ for (const [point, table, waiters] of [
   ['when both reach for the slot', 'slots', 2],
   ['when one has it and is about to enqueue', 'orders', 1],
 ] as const) {
-  test(`schedulers that are killed ${point} make the night once, whoever comes after`, { timeout: 60_000 }, async ({
+  test(`schedulers that are killed ${point} make the night once, whoever comes after`, async ({
     open,
     onTestFinished,
   }) => {
     const line = await open('postgres')
-    await line.people('ada', 'bob', 'eve')
+    await line.addProfiles('ada', 'bob', 'eve')
     const night = await openNight(line)
     onTestFinished(() => night.close())
     const held = await holdTable(line, table)
@@ -73,7 +71,7 @@ for (const [point, table, waiters] of [
     await held.release()
     await expect.poll(() => line.rows(slots), soon).toEqual([{ schedule: 'nightly', slot_at: night.slotAt }])
     await expect.poll(() => line.rows(underWay), soon).toEqual([])
-    // Nothing is heard of its producer for as long as it takes to be taken for dead.
+    // The run shows no life for so long that its producer counts as dead.
     await line.rows(`update vitalsync.runs set touched_at = now() - interval '1 hour'`)
     const third = night.start()
 

@@ -1,18 +1,18 @@
 import { expect } from 'vitest'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf } from '../support/peer.ts'
-import { engines, test } from '../support/pipeline.ts'
-import { scoreOf } from '../support/records.ts'
+import { scoreOf } from '../support/sample-scores.ts'
+import { queueKinds, test } from '../support/test-pipeline.ts'
 import { startWorkerProcess } from './workers.ts'
 
-for (const engine of engines) {
-  test(`a job whose worker dies time and again is healthy all the same (${engine})`, { timeout: 60_000 }, async ({
+for (const engine of queueKinds) {
+  test(`a job whose worker dies time and again is healthy all the same (${engine})`, async ({
     open,
     peer,
     onTestFinished,
   }) => {
     const line = await open(engine)
-    await line.people('ada')
+    await line.addProfiles('ada')
     peer.give('ada', 'scores', [scoreOf(10, 0.4)])
     const run = await line.tick('sync', { streams: ['scores'] })
 

@@ -1,28 +1,28 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Line } from '../support/pipeline.ts'
+import type { TestPipeline } from '../support/test-pipeline.ts'
 
 const program = fileURLToPath(new URL('worker-child.ts', import.meta.url))
 
 export type WorkerProcess = {
   readonly child: ChildProcess
-  /** Ends it where it stands. */
+  /** Kills the process at once. */
   kill(): Promise<void>
-  /** Stops it where it stands, until it is woken. */
+  /** Suspends the process until `wake`. */
   pause(): void
   wake(): void
 }
 
-/** Starts a worker process for the line's engines; resolves when it works. */
-export async function startWorkerProcess(settings: Line['settings'], leaseMs = 2000): Promise<WorkerProcess> {
+/** Starts a worker process on the engines of a test pipeline; resolves when the worker is ready. */
+export async function startWorkerProcess(settings: TestPipeline['settings'], leaseMs = 2000): Promise<WorkerProcess> {
   const child = spawn(process.execPath, [program, JSON.stringify(settings), String(leaseMs)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'exit')
   const died = ended.then(() => Promise.reject(new Error('start worker: it ended at once')))
   await Promise.race([once(child.stdout, 'data'), died])
-  died.catch(() => undefined) // later on it may
+  died.catch(() => undefined) // once the worker is ready, a test may kill it
   return {
     child,
     async kill() {

@@ -1,18 +1,18 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { jsonSchemas } from '../../src/commands/json.ts'
-import { scopeOf } from '../../src/job.ts'
-import { runProgram } from '../support/program.ts'
-import { type Checked, checkedIn } from './checked.ts'
-import { openWorld, type World } from './world.ts'
+import { jsonResultSchemas } from '../../src/assembly/json-results.ts'
+import { paramsText } from '../../src/transfer/order.ts'
+import { runProgram } from '../support/run-program.ts'
+import { type Checked, checkedIn } from './checked-json.ts'
+import { type CommandWorld, openCommandWorld } from './command-world.ts'
 
-/** One synced world; these tests look at it, or take away what no other looks at. */
-let world: World
-const timeout = 120_000
+/** All tests read one synced warehouse; a test changes only rows that no other test reads. */
+let world: CommandWorld
+const timeout = 300_000
 
 beforeAll(async () => {
-  world = await openWorld({ profiles: 3, days: 12 })
+  world = await openCommandWorld({ profiles: 3, days: 12 })
   await world.json('profiles', 'discover')
   await world.json('sync')
 }, timeout)
@@ -40,7 +40,7 @@ test('a dry run of a back-fill asks nothing, the back-fill covers, and a second 
 }, async () => {
   const words = ['--from', '2020-01-01', '--to', '2020-03-01', '--stream', 'trends']
   const { stdout } = await world.run('backfill', ...words, '--dry-run', '--json')
-  const dry = jsonSchemas.plan.parse(JSON.parse(stdout))
+  const dry = jsonResultSchemas.plan.parse(JSON.parse(stdout))
   const [first] = await checked('backfill', ...words)
   const [again] = await checked('backfill', ...words)
   const [forced] = await checked('backfill', ...words, '--again')
@@ -105,7 +105,7 @@ test('a failed back-fill and a window from before a person’s history go into t
   await world.query(
     `insert into vitalsync.failures (profile_id, job, reason, scope, first_at, last_at)
      values ($1, 'backfill-profile', 'it broke', $2, now(), now())`,
-    [first?.['id'], scopeOf({ profileId: first?.['id'], from, to, streams: ['trends'] })],
+    [first?.['id'], paramsText({ from, to, streams: ['trends'] })],
   )
   await world.query(
     `insert into vitalsync.refusals values ($1, 'scores', tstzrange('2018-12-01', '2019-01-01'), 400, 'no', 1, now(), now(), 'infinity')`,
@@ -215,7 +215,7 @@ test('each kind of trouble has its exit code and a message without a stack', { t
     { words: ['statu'], env: {}, code: 2, says: /Did you mean status/ },
     { words: ['sync', '--strem', 'x'], env: {}, code: 2, says: /Did you mean --stream/ },
     { words: ['gaps', '--profile', 'nobody'], env: {}, code: 2, says: /not known here/ },
-    { words: ['profiles', 'show', 'nobody'], env: {}, code: 2, says: /none of this id/ },
+    { words: ['profiles', 'show', 'nobody'], env: {}, code: 2, says: /has this id/ },
     { words: ['failures', 'retry'], env: {}, code: 2, says: /--all/ },
     { words: ['runs'], env: { DATABASE_URL: 'postgres://localhost:1/x' }, code: 3, says: /doctor/ },
     { words: ['status'], env: { QUEUE_URL: 'postgres://localhost:1/x' }, code: 3, says: /QUEUE_URL/ },

@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readRunning } from '../../src/engines/running.ts'
+import { readRunning } from '../../src/engines/running-file.ts'
 import { noTerminal, runAtTerminal } from '../support/in-terminal.ts'
-import { type Ended, type Program, processesNaming, startCommand } from '../support/program.ts'
-import { openWorld, type World } from './world.ts'
+import { type Program, type ProgramEnd, processesNaming, startCommand } from '../support/run-program.ts'
+import { type CommandWorld, openCommandWorld } from './command-world.ts'
 
 /**
- * The operator's part of the README, walked: every command line and query in it is taken from the page and run. `npx` is
- * stood in for, but once, by a script that starts the same entry without npm's second of thought.
+ * Runs every command line and query of the README's part for operators. A script replaces `npx`, except once: it starts the
+ * same entry without the second that npm takes.
  */
-const timeout = 120_000
-const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
+const timeout = 300_000
+const root = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '')
 const page = await readFile(join(root, 'README.md'), 'utf8')
 const sectionOf = (title: string) => page.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
 const commandsIn = (text: string) =>
@@ -38,7 +38,7 @@ beforeAll(async () => {
     mode: 0o755,
   })
   await writeFile(join(home, 'people.csv'), 'externalId\nmary\n')
-  // A home of its own: npm keeps its cache there, and must not leave it in the checkout.
+  // A home folder of its own: npm writes its cache there, not into the checkout.
   env = { VITALSYNC_DATA: join(home, 'data'), HOME: home, PATH: `${join(home, 'bin')}:${process.env['PATH']}` }
   const [line = ''] = commandsIn(sectionOf('Try it'))
   // Fewer people than the eight it has by itself: the walk is about the commands.
@@ -48,7 +48,7 @@ beforeAll(async () => {
 }, timeout)
 
 afterAll(async () => {
-  // At a terminal Ctrl-C reaches all of them; npm alone would keep it to itself.
+  // At a terminal Ctrl-C reaches all processes; npm alone would not pass it on.
   const running = await readRunning(env['VITALSYNC_DATA'] ?? '')
   if (running) process.kill(running.pid, 'SIGINT')
   else up.kill('SIGKILL')
@@ -98,7 +98,7 @@ test('what it shows of a start is what a start says, and its queries give rows',
   }
 })
 
-/** Whom and which file the page means. */
+/** Replaces the names and the files of the page. */
 const filledIn = (line: string) => {
   const person = line.includes('profiles add') ? 'ada' : someone
   return line.replace(/\bID\b/, person).replace(/\bFILE\b/, join(home, 'people.csv'))
@@ -115,13 +115,13 @@ for (const line of working) {
   })
 }
 
-function expectWell({ code, stdout, stderr }: Ended): void {
+function expectWell({ code, stdout, stderr }: ProgramEnd): void {
   expect([code, stderr]).toEqual([0, expect.not.stringMatching(/→|\n {4}at /)])
   expect(stdout.trim()).not.toBe('')
 }
 
 test('run for real: each line, in its order, on engines of one’s own', { timeout }, async () => {
-  const world = await openWorld({ profiles: 1, days: 2 })
+  const world = await openCommandWorld({ profiles: 1, days: 2 })
   const own = await ownDatabase(world)
   const run = async (line: string) => {
     const program = startCommand(`exec ${line}`, {
@@ -140,7 +140,7 @@ test('run for real: each line, in its order, on engines of one’s own', { timeo
     expect(await run(doctor)).toMatchObject({ code: 1, stdout: expect.stringContaining('vitalsync migrate') })
     for (const line of others)
       expect(await run(line)).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/→/) })
-    // Of the tests' throw-away Postgres it rightly says that it may lose what was committed; but no more of migrations.
+    // The tests' Postgres runs without fsync, and doctor says so; it must not report missing migrations.
     expect((await run(doctor)).stdout).toMatch(/✓ warehouse: all \d+ migrations are applied/)
   } finally {
     await own.drop()
@@ -148,8 +148,8 @@ test('run for real: each line, in its order, on engines of one’s own', { timeo
   }
 })
 
-/** What the page asks for: a role that owns its database and nothing else. */
-async function ownDatabase({ query, databaseUrl }: World) {
+/** The role that the page describes: it owns its database and nothing else. */
+async function ownDatabase({ query, databaseUrl }: CommandWorld) {
   const name = `readme_${process.pid}_${Date.now()}`
   await query(`create role ${name} login password 'own'`)
   await query(`create database ${name} owner ${name}`)

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { jsonSchemas } from '../../src/commands/json.ts'
-import { openWorld, type World } from './world.ts'
+import { jsonResultSchemas } from '../../src/assembly/json-results.ts'
+import { type CommandWorld, openCommandWorld } from './command-world.ts'
 
-let world: World
-const timeout = 180_000
-/** Slow enough that nobody is done before the signal comes, quick enough for the drain. */
+let world: CommandWorld
+const timeout = 300_000
+/** So slow that no job has ended when the signal comes, and quick enough for the drain. */
 const slow = { name: 'latency', rate: 1, settings: { delayMs: 400 } } as const
 const range = ['--from', '2010-01-01', '--to', '2018-01-01', '--stream', 'scores', '--stream', 'biomarkers']
 
 beforeAll(async () => {
-  world = await openWorld({ profiles: 4, days: 3 })
+  world = await openCommandWorld({ profiles: 4, days: 3 })
   await world.json('profiles', 'discover')
 }, timeout)
 afterAll(() => world.close(), timeout)
@@ -60,14 +60,14 @@ test('a back-fill that was killed is carried on by the same command, and nothing
   killed.kill('SIGKILL')
   await killed.ended
   world.sandbox.faults.set([])
-  const left = jsonSchemas.plan.parse((await world.json('plan', ...range))[0])
+  const left = jsonResultSchemas.plan.parse((await world.json('plan', ...range))[0])
   const again = await world.start(['backfill', ...range, '--json']).ended
   const [rest] = await world.json('plan', ...range)
 
-  expect(left.windows).toBeLessThan(jsonSchemas.plan.parse(planned).windows)
+  expect(left.windows).toBeLessThan(jsonResultSchemas.plan.parse(planned).windows)
   expect(left.windows).toBeGreaterThan(0)
   expect(again.stderr).toMatch(/carrying on with run \d+/)
-  expect(jsonSchemas.backfill.parse(JSON.parse(again.stdout))).toMatchObject({ state: 'done', failed: 0 })
+  expect(jsonResultSchemas.backfill.parse(JSON.parse(again.stdout))).toMatchObject({ state: 'done', failed: 0 })
   expect(rest).toMatchObject({ windows: 0 })
 })
 

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { expect } from 'vitest'
-import { processesNaming } from '../support/program.ts'
+import { processesNaming } from '../support/run-program.ts'
 import { isReady, nothingLeft, rowsIn, test, timeout } from './up-world.ts'
 
 test('a first start loads the sample people, and a second finds everything still there', { timeout }, async ({
@@ -15,21 +15,12 @@ test('a first start loads the sample people, and a second finds everything still
   expect(first.stderr).not.toMatch(/"level"/)
   await nothingLeft(folder)
 
-  const again = startedAt()
-  const second = up()
-  await second.said(/starting in/)
-  expect(again()).toBeLessThan(5000)
-  const ended = await second.ended
+  const ended = await up().ended
   expect(ended).toMatchObject({ code: 0 })
   expect(ended.stdout.match(/scores +\S+/)?.[0]).toBe(first.stdout.match(/scores +\S+/)?.[0])
   expect(ended.stderr).not.toMatch(/"level"/)
   await nothingLeft(folder)
 })
-
-const startedAt = () => {
-  const from = performance.now()
-  return () => performance.now() - from
-}
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} leaves no process and no lock`, { timeout }, async ({ folder, up }) => {
@@ -87,7 +78,7 @@ test('a kill -9 while Postgres makes its data leaves nothing that a next start t
   const program = up()
   await program.said(/starting Postgres/)
   await expect
-    .poll(() => readdir(folder).catch(() => []), { timeout: 20_000, interval: 5 })
+    .poll(() => readdir(folder).catch(() => []), { timeout: 120_000, interval: 5 })
     .toContainEqual(expect.stringMatching(/^postgres\.new-\d+$/))
   program.kill('SIGKILL')
   await program.ended

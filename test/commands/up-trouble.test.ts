@@ -4,7 +4,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { type Program, processesNaming } from '../support/program.ts'
+import { type Program, processesNaming } from '../support/run-program.ts'
 import { isReady, isRoot, nobody, nothingLeft, rowsIn, test, timeout } from './up-world.ts'
 
 test('a taken port is named, with what to do', { timeout }, async ({ folder, up }) => {
@@ -94,12 +94,12 @@ test('root’s closed folder: Postgres lives in /var/lib/vitalsync, and the data
   const [, moved = ''] = first.stderr.match(/its files are in (\/var\/lib\/vitalsync\/\w+\/postgres)/) ?? []
   try {
     expect((await stat(join(moved, 'PG_VERSION'))).isFile()).toBe(true)
-    await chmod(home, 0o755) // opened later: the data must not seem to be gone
+    await chmod(home, 0o755) // opened to other users later: the data must still be found
     const second = await up().ended
     expect(second.stdout).toMatch(/ 0 written/)
 
     await rm(folder, { recursive: true })
-    expect(await up().ended).toMatchObject({ code: 0 }) // a new folder under an old name starts anew
+    expect(await up().ended).toMatchObject({ code: 0 }) // a new folder of the same name starts anew
   } finally {
     await rm(join(moved, '..'), { recursive: true, force: true })
   }

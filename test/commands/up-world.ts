@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { test as base, expect } from 'vitest'
-import { readRunning } from '../../src/engines/running.ts'
-import { type Program, processesNaming, startProgram } from '../support/program.ts'
+import { readRunning } from '../../src/engines/running-file.ts'
+import { type Program, processesNaming, startProgram } from '../support/run-program.ts'
 
 export const isRoot = process.getuid?.() === 0
 export const nobody = 65534
-export const timeout = 180_000
+export const timeout = 300_000
 
 type Start = (words?: readonly string[], options?: { env?: Record<string, string>; uid?: number }) => Program
 
-/** `vitalsync up` in a folder of the test's own. */
+/** `vitalsync up` in a folder for one test. */
 export const test = base.extend<{ home: string; folder: string; up: Start }>({
-  /** A folder of the test's own that others may enter; whatever still runs in it afterwards is ended. */
+  /** A folder for one test that other users may enter; processes that still run in it at the end are stopped. */
   home: async ({}, use) => {
     const home = await mkdtemp(join(tmpdir(), 'vitalsync-up-'))
     await chmod(home, 0o755)

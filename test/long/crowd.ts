@@ -13,12 +13,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { Pool } from 'undici'
-import { createServiceKey } from '../../src/commands/service-keys.ts'
-import { startPostgres } from '../../src/engines/postgres.ts'
+import { addServiceKey } from '../../src/assembly/service-accounts.ts'
+import { startPostgres } from '../../src/engines/embedded-postgres.ts'
 import { createLog } from '../../src/log.ts'
-import { logsOf, peopleOf } from '../../src/service/sandbox/people/people.ts'
-import { saidAtOnce } from '../recompute/profiles.ts'
-import { startProgram } from '../support/program.ts'
+import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
+import { recordsAtOnce } from '../service/recompute/recompute-world.ts'
+import { startProgram } from '../support/run-program.ts'
 
 const { values } = parseArgs({
   options: {
@@ -43,7 +43,10 @@ await chmod(folder, 0o755)
 const postgres = await startPostgres({ folder: join(folder, 'postgres'), throwAway: true })
 const databaseUrl = postgres.adminUrl('postgres')
 const log = createLog({ level: 'silent' })
-const key = await createServiceKey({ databaseUrl, now: new Date(), log, account: 'crowd', kind: 'client', label: '' })
+const key = await addServiceKey(
+  { databaseUrl, nowAt: new Date(), log },
+  { account: 'crowd', kind: 'client', label: '' },
+)
 const database = new pg.Pool({ connectionString: databaseUrl, max: 2 })
 database.on('error', () => undefined) // the server may hang up before we do
 const program = startProgram(['service', '--port', '0', '--json'], {
@@ -56,7 +59,7 @@ let wrong = false
 
 try {
   const endMs = Date.now()
-  const lives = peopleOf('crowd', lifeCount).map((person) =>
+  const lives = samplePeople('crowd', lifeCount).map((person) =>
     logsOf(person, { startMs: endMs - days * 86_400_000, endMs }),
   )
   const bodies = lives.map((logs) =>
@@ -253,7 +256,7 @@ async function compare(lives: readonly ReturnType<typeof logsOf>[]): Promise<voi
   check(alike === lifeCount, `everybody of one kind of life is told the same: ${alike} of ${lifeCount} kinds`)
   let [records, wrongOnes] = [0, 0]
   for (const { life, profile_id } of rows) {
-    const expected = new Map([...saidAtOnce(profile_id, lives[life] ?? [], Date.now())].filter(notCompared))
+    const expected = new Map([...recordsAtOnce(profile_id, lives[life] ?? [], Date.now())].filter(notCompared))
     const stored = await database.query<{ id: string; body: Record<string, unknown> }>(
       `select id::text, body::json as body from service.derived where profile_id = $1 and kind <> 'comparison'`,
       [profile_id],

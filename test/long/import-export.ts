@@ -12,9 +12,9 @@ import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { z } from 'zod'
-import { migrateWarehouse } from '../../src/commands/migrate.ts'
-import { startPostgres } from '../../src/engines/postgres.ts'
-import { startProgram } from '../support/program.ts'
+import { migrateWarehouse } from '../../src/assembly/migrate-warehouse.ts'
+import { startPostgres } from '../../src/engines/embedded-postgres.ts'
+import { startProgram } from '../support/run-program.ts'
 
 const { values } = parseArgs({
   options: { short: { type: 'boolean', default: false }, megabytes: { type: 'string' }, rows: { type: 'string' } },

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { soon } from '../support/fixtures.ts'
-import { test } from '../support/pipeline.ts'
-import { scoreOf } from '../support/records.ts'
-import { connect } from '../support/warehouse.ts'
+import { scoreOf } from '../support/sample-scores.ts'
+import { test } from '../support/test-pipeline.ts'
+import { connect } from '../support/test-warehouse.ts'
 
 test('there is no instant at which the ledger vouches for rows that are not there', async ({
   open,
@@ -11,7 +11,7 @@ test('there is no instant at which the ledger vouches for rows that are not ther
   onTestFinished,
 }) => {
   const line = await open('postgres')
-  const [ada = ''] = await line.people('ada')
+  const [ada = ''] = await line.addProfiles('ada')
   peer.give('ada', 'scores', [scoreOf(10, 0.4), scoreOf(9, 0.5)])
   const other = await connect(warehouseUrl)
   onTestFinished(() => other.end())
@@ -31,7 +31,7 @@ test('there is no instant at which the ledger vouches for rows that are not ther
   line.work()
   await line.tick('sync', { streams: ['scores'] })
   await held.reached
-  // Stops the transaction at its last step, when rows and ledger are written but not committed.
+  // The transaction waits at its last step: rows and ledger are written but not committed.
   const blocker = await connect(warehouseUrl)
   try {
     await blocker.query('begin; lock vitalsync.refusals in access exclusive mode')
@@ -39,7 +39,7 @@ test('there is no instant at which the ledger vouches for rows that are not ther
     await expect.poll(waiting, soon).toHaveLength(1)
     expect(await seen()).toEqual({ scores: 0, covered: false })
 
-    // It dies there: nothing of it stays.
+    // The worker dies there: nothing of the transaction stays.
     const [victim] = await waiting()
     await other.query('select pg_terminate_backend($1)', [victim?.['pid']])
     expect(await seen()).toEqual({ scores: 0, covered: false })
@@ -47,7 +47,7 @@ test('there is no instant at which the ledger vouches for rows that are not ther
     await blocker.end()
   }
 
-  // Done again, both are there at once.
+  // After the next attempt both are there at once.
   await line.idle()
   expect(await seen()).toEqual({ scores: 2, covered: true })
 })

@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import { isReadOf } from '../support/peer.ts'
-import { engines, test } from '../support/pipeline.ts'
-import { scoreOf } from '../support/records.ts'
+import { scoreOf } from '../support/sample-scores.ts'
+import { queueKinds, test } from '../support/test-pipeline.ts'
 
-for (const engine of engines) {
+for (const engine of queueKinds) {
   test(`a queue that is wiped in mid-run costs nothing: the next tick plans the same work again (${engine})`, async ({
     open,
     peer,
@@ -11,7 +11,7 @@ for (const engine of engines) {
     const line = await open(engine, { CONCURRENCY: '1' })
     const names = Array.from({ length: 12 }, (_, index) => `person-${index}`)
     for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4), scoreOf(9, 0.5)])
-    await line.people(...names)
+    await line.addProfiles(...names)
     const held = peer.hold(isReadOf('scores', 'person-5'))
 
     line.work(2000)

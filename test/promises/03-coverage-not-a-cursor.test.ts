@@ -1,18 +1,18 @@
 import { expect } from 'vitest'
-import { DAY } from '../../src/window.ts'
+import { DAY } from '../../src/time/units.ts'
 import { isReadOf } from '../support/peer.ts'
-import { test } from '../support/pipeline.ts'
 import { json } from '../support/profile-stub.ts'
-import { daysAgo, daysAgoMs, scoreOf } from '../support/records.ts'
-import { scores } from '../support/streams.ts'
+import { daysAgo, daysAgoMs, scoreOf } from '../support/sample-scores.ts'
+import { scores } from '../support/stream-by-name.ts'
+import { test } from '../support/test-pipeline.ts'
 
-/** Days that one request may ask for. */
+/** The most days that one request may read. */
 const whole = scores.windowMs / DAY
 const range = { from: daysAgoMs(120), to: daysAgoMs(10), streams: ['scores'] }
 
 test('a backfill asks for what is not covered, newest first, and nothing twice', async ({ open, peer }) => {
   const line = await open('postgres')
-  await line.people('ada')
+  await line.addProfiles('ada')
   peer.give('ada', 'scores', [scoreOf(100, 0.1), scoreOf(50, 0.2), scoreOf(20, 0.3)])
   line.work()
 
@@ -38,7 +38,7 @@ test('a backfill asks for what is not covered, newest first, and nothing twice',
 
 test('nothing advances past a hole', async ({ open, peer }) => {
   const line = await open('postgres')
-  await line.people('ada')
+  await line.addProfiles('ada')
   peer.profiles.add('ada')
   await line.rows('update vitalsync.profiles set wanted_from = $1', [daysAgo(120)])
   const isHole = isReadOf('scores')

@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
-import { DAY, HOUR } from '../../src/window.ts'
-import { test } from '../support/pipeline.ts'
-import { daysAgo, scoreOf } from '../support/records.ts'
+import { DAY, HOUR } from '../../src/time/units.ts'
+import { daysAgo, scoreOf } from '../support/sample-scores.ts'
+import { test } from '../support/test-pipeline.ts'
 
 test('the unsettled tail is read again, and what comes late there is found', async ({ open, peer }) => {
   const line = await open('postgres')
-  await line.people('ada')
+  await line.addProfiles('ada')
   peer.give('ada', 'scores', [scoreOf(10, 0.1), scoreOf(1, 0.2)])
   line.work()
   await line.tick('sync', { streams: ['scores'] })
@@ -32,7 +32,7 @@ test('the unsettled tail is read again, and what comes late there is found', asy
 
 test('204 is a reading like any other: what has settled is covered and not asked for again', async ({ open, peer }) => {
   const line = await open('postgres')
-  await line.people('ada')
+  await line.addProfiles('ada')
   peer.profiles.add('ada')
   line.work()
 
@@ -49,7 +49,7 @@ test('a request that was sent before the day had settled does not cover it, howe
   peer,
 }) => {
   const line = await open('postgres')
-  await line.people('ada')
+  await line.addProfiles('ada')
   peer.give('ada', 'scores', [])
   const held = peer.hold((seen) => seen.path.includes('/score/'), 'after')
   const sentAt = Date.now()

@@ -1,19 +1,19 @@
 import { expect } from 'vitest'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf } from '../support/peer.ts'
-import { test } from '../support/pipeline.ts'
-import { daysAgoMs, scoreOf } from '../support/records.ts'
+import { daysAgoMs, scoreOf } from '../support/sample-scores.ts'
+import { test } from '../support/test-pipeline.ts'
 
 const range = { from: daysAgoMs(20), to: daysAgoMs(2), streams: ['scores'] }
 
 test('an answer that was made before, and comes after, changes nothing', async ({ open, peer }) => {
   const line = await open('postgres')
-  const [ada = ''] = await line.people('ada')
+  const [ada = ''] = await line.addProfiles('ada')
   peer.give('ada', 'scores', [scoreOf(10, 0.1), scoreOf(9, 0.1)])
   const held = peer.hold(isReadOf('scores'), 'after')
   line.work()
 
-  // Two jobs of one person at once: a backfill is under way when a sync comes.
+  // Two jobs of one profile at once: a back-fill is under way when a sync begins.
   await line.tick('backfill', range)
   await held.reached
   peer.give('ada', 'scores', [scoreOf(10, 0.8)])

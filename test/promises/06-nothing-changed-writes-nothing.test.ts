@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
-import { test } from '../support/pipeline.ts'
-import { daysAgoMs, scoreOf } from '../support/records.ts'
+import { daysAgoMs, scoreOf } from '../support/sample-scores.ts'
+import { test } from '../support/test-pipeline.ts'
 
 test('a second reading of the same writes no record row; what changed is kept, what vanished is marked', async ({
   open,
   peer,
 }) => {
   const line = await open('postgres')
-  await line.people('ada')
+  await line.addProfiles('ada')
   const scores = [scoreOf(12, 0.1), scoreOf(11, 0.2), scoreOf(10, 0.3)]
   peer.give('ada', 'scores', scores)
   const again = { from: daysAgoMs(20), to: daysAgoMs(5), streams: ['scores'], again: true }

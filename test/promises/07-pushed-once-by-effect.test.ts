@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { isUpload } from '../support/peer.ts'
-import { engines, type Line, test } from '../support/pipeline.ts'
+import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
 
 const at = Date.parse('2026-03-02T00:00:00Z')
 const logsOf = (profileId: string, count: number) =>
@@ -12,12 +12,12 @@ const logsOf = (profileId: string, count: number) =>
     startAtMs: at + index,
     endAtMs: at + index,
   }))
-const waiting = ({ rows }: Line) => rows('select waiting from vitalsync.parcels order by first_end_at')
+const waiting = ({ rows }: TestPipeline) => rows('select waiting from vitalsync.parcels order by first_end_at')
 
-for (const engine of engines) {
+for (const engine of queueKinds) {
   test(`an upload whose answer is lost is sent again, and has its effect once (${engine})`, async ({ open, peer }) => {
     const line = await open(engine)
-    const [ada = ''] = await line.people('ada')
+    const [ada = ''] = await line.addProfiles('ada')
     peer.profiles.add('ada')
     await line.pipeline.outbox.add(logsOf(ada, 200))
     let lost = 0
@@ -37,7 +37,7 @@ for (const engine of engines) {
 
 test('nothing counts as sent before upstream has said yes', async ({ open, peer }) => {
   const line = await open('postgres')
-  const [ada = ''] = await line.people('ada')
+  const [ada = ''] = await line.addProfiles('ada')
   peer.profiles.add('ada')
   await line.pipeline.outbox.add(logsOf(ada, 3))
   const held = peer.hold(isUpload, 'after')

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import { HOUR } from '../../src/window.ts'
+import { HOUR } from '../../src/time/units.ts'
 import { isReadOf, isUpload } from '../support/peer.ts'
-import { test } from '../support/pipeline.ts'
-import { daysAgoMs, scoreOf } from '../support/records.ts'
+import { daysAgoMs, scoreOf } from '../support/sample-scores.ts'
+import { test } from '../support/test-pipeline.ts'
 
 const sync = { streams: ['scores'] }
 const log = (profileId: string, days: number) => ({
@@ -19,7 +19,7 @@ test('a pushed day is read again though it was covered, and what upstream made o
   peer,
 }) => {
   const line = await open('postgres')
-  const [ada = ''] = await line.people('ada')
+  const [ada = ''] = await line.addProfiles('ada')
   peer.give('ada', 'scores', [scoreOf(20, 0.1)])
   line.work()
   await line.tick('sync', sync)
@@ -39,18 +39,18 @@ test('a pushed day is read again though it was covered, and what upstream made o
 
 test('a reading begun before a push stores its rows, but does not call the window covered', async ({ open, peer }) => {
   const line = await open('postgres')
-  const [ada = ''] = await line.people('ada')
+  const [ada = ''] = await line.addProfiles('ada')
   peer.give('ada', 'scores', [scoreOf(20, 0.1)])
   const held = peer.hold(isReadOf('scores'), 'after')
   line.work()
   await line.tick('backfill', { from: daysAgoMs(25), to: daysAgoMs(15), ...sync })
   await held.reached
 
-  // Meanwhile a push is answered, from which upstream derives something else.
+  // Meanwhile upstream accepts a push, and derives other records from it.
   const { outbox } = line.pipeline
   await outbox.add([log(ada, 20)])
-  const { parcels } = await outbox.waiting(ada, 'data-logs')
-  await outbox.sent({ profileId: ada, stream: 'data-logs', parcels })
+  const { parcels } = await outbox.readWaiting(ada, 'data-logs')
+  await outbox.markSent({ profileId: ada, stream: 'data-logs', parcels })
   peer.give('ada', 'scores', [scoreOf(20, 0.7)])
   held.release()
   await line.idle()

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf } from '../support/peer.ts'
-import { test } from '../support/pipeline.ts'
-import { daysAgoMs, scoreOf } from '../support/records.ts'
+import { daysAgoMs, scoreOf } from '../support/sample-scores.ts'
+import { test } from '../support/test-pipeline.ts'
 
 test('the fleet never has more requests in flight than its budget, and nightly goes before backfill', async ({
   open,
@@ -10,7 +10,7 @@ test('the fleet never has more requests in flight than its budget, and nightly g
 }) => {
   const line = await open('postgres', { BUDGET_IN_FLIGHT: '2', WINDOWS_AT_ONCE: '4' })
   const names = Array.from({ length: 6 }, (_, index) => `person-${index}`)
-  await line.people(...names)
+  await line.addProfiles(...names)
   for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])
   let inFlight = 0
   let most = 0

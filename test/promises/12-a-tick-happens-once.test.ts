@@ -2,14 +2,14 @@ import { expect } from 'vitest'
 import type { Schedule } from '../../config/schedules.ts'
 import { createLog } from '../../src/log.ts'
 import { type Scheduler, startScheduler } from '../../src/schedule/scheduler.ts'
-import type { Run } from '../../src/warehouse/runs.ts'
-import { HOUR } from '../../src/window.ts'
-import { test, type Warehouse } from '../support/warehouse.ts'
+import { HOUR } from '../../src/time/units.ts'
+import type { Run } from '../../src/warehouse/runs/stored-runs.ts'
+import { test, type Warehouse } from '../support/test-warehouse.ts'
 
 const nightly: Schedule = { name: 'nightly', cron: '30 2 * * *', timeZone: 'Europe/Berlin', makeUpMs: 25 * HOUR }
 const log = createLog({ level: 'silent' })
 
-/** Starts that many schedulers at a moment, and says which slots were produced until all of them stopped. */
+/** Starts several schedulers at one moment, and returns the slots that they produced until all had stopped. */
 async function slotsAt({ runs }: Warehouse, now: string, schedulers: number): Promise<unknown[]> {
   const produced: Run[] = []
   const options = {
@@ -17,7 +17,7 @@ async function slotsAt({ runs }: Warehouse, now: string, schedulers: number): Pr
     runs,
     now: () => Date.parse(now),
     produce: async (run: Run) => void produced.push(run),
-    settle: async () => undefined,
+    recoverRuns: async () => undefined,
     log,
   }
   const started: Scheduler[] = await Promise.all(Array.from({ length: schedulers }, () => startScheduler(options)))

@@ -1,16 +1,16 @@
 import { expect } from 'vitest'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
-import { lanes } from '../../src/budget.ts'
+import { lanes } from '../../src/fleet/budget.ts'
 import { startWorkerProcess } from '../chaos/workers.ts'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf, isUpload } from '../support/peer.ts'
-import { engines, type Line, test } from '../support/pipeline.ts'
-import { daysAgoMs, scoreOf } from '../support/records.ts'
+import { daysAgoMs, scoreOf } from '../support/sample-scores.ts'
+import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
 
 const name = 'ada-4711@example.org'
 
-/** Every place of the database where a text stands, whatever table or column. */
-async function traces(line: Line, text: string): Promise<string[]> {
+/** Every row of the database that holds a text, in any table and column. */
+async function traces(line: TestPipeline, text: string): Promise<string[]> {
   const tables = await line.rows(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables
      where schemaname not in ('pg_catalog', 'information_schema')`,
@@ -23,19 +23,19 @@ async function traces(line: Line, text: string): Promise<string[]> {
   return found
 }
 
-async function erase(line: Line, profileId: string): Promise<void> {
+async function erase(line: TestPipeline, profileId: string): Promise<void> {
   const { context } = line.pipeline
-  const signal = AbortSignal.timeout(20_000)
-  await eraseProfile.run({ profileId }, { ...context, lane: 'manual', runId: undefined, lastAttempt: false, signal })
+  const signal = AbortSignal.timeout(120_000)
+  await eraseProfile.run({ profileId }, { ...context, lane: 'manual', lastAttempt: false, signal })
 }
 
-for (const engine of engines) {
+for (const engine of queueKinds) {
   test(`an erase during a pull, a push and a wait leaves nothing, here or upstream (${engine})`, async ({
     open,
     peer,
   }) => {
     const line = await open(engine, { CONCURRENCY: '4' })
-    const [ada = '', bob = ''] = await line.people(name, 'bob')
+    const [ada = '', bob = ''] = await line.addProfiles(name, 'bob')
     for (const who of [name, 'bob']) peer.give(who, 'scores', [scoreOf(10, 0.4), scoreOf(9, 0.6)])
     const log = { stream: 'data-logs' as const, itemKey: 'l', body: '{"id":"l"}', startAtMs: 1, endAtMs: 2 }
     await line.pipeline.outbox.add([ada, bob].map((profileId) => ({ ...log, profileId })))
@@ -46,7 +46,7 @@ for (const engine of engines) {
     await pull.reached
     await line.tick('sync', { profileIds: [ada] })
     await push.reached
-    // Behind the job that is under way another one waits.
+    // While the first job is under way, a second one waits.
     await line.tick('sync', { profileIds: [ada] })
 
     await erase(line, ada)
@@ -67,22 +67,22 @@ for (const engine of engines) {
       expect(jobs).toEqual([])
     }
 
-    // Nor do a discovery with an old list, an import, or the next tick bring the person back.
-    await line.people(name)
+    // A discovery with an old list, an import and the next tick do not bring the profile back.
+    await line.addProfiles(name)
     await line.tick('sync')
     await line.idle()
-    expect(await line.pipeline.profiles.find(name)).toBeUndefined()
+    expect(await line.pipeline.profiles.findId(name)).toBeUndefined()
     expect(peer.profiles.has(name)).toBe(false)
     expect(await line.rows('select external_id from warehouse.scores')).toHaveLength(2)
   })
 }
 
 const isRegistration = (seen: { path: string }) => seen.path.endsWith('/oauth/profile/register')
-const expire = (line: Line) => line.rows('update vitalsync.profiles set registering_until = now()')
+const expire = (line: TestPipeline) => line.rows('update vitalsync.profiles set registering_until = now()')
 
-async function addNew(line: Line): Promise<string> {
+async function addNew(line: TestPipeline): Promise<string> {
   await line.pipeline.profiles.add([name], { wantedFrom: new Date(daysAgoMs(30)), state: 'new' })
-  return (await line.pipeline.profiles.find(name))?.profileId ?? ''
+  return (await line.pipeline.profiles.findId(name))?.profileId ?? ''
 }
 
 test('a registration is waited for, and one that an erase overtakes all the same is undone', async ({ open, peer }) => {
@@ -93,7 +93,7 @@ test('a registration is waited for, and one that an erase overtakes all the same
   await line.tick('sync')
   await held.reached
 
-  await expect(erase(line, profileId)).rejects.toThrow('a registration of this person is under way')
+  await expect(erase(line, profileId)).rejects.toThrow('a registration of this profile is under way')
   await expire(line)
   await erase(line, profileId)
   held.release()

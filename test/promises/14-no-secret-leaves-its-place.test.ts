@@ -1,14 +1,14 @@
 import { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { isReadOf } from '../support/peer.ts'
-import { engines, type Line, test } from '../support/pipeline.ts'
 import { json } from '../support/profile-stub.ts'
-import { scoreOf } from '../support/records.ts'
+import { scoreOf } from '../support/sample-scores.ts'
+import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
 
 const canaries = { name: 'canary-name-8f21', value: 0.918273645, note: 'canary-note-77aa' }
 
-/** All that the queue holds, as text. */
-async function queueText(line: Line): Promise<string> {
+/** Everything that the queue stores, as text. */
+async function queueText(line: TestPipeline): Promise<string> {
   const { queueUrl = '' } = line.config
   if (queueUrl.startsWith('postgres')) {
     return JSON.stringify(await line.rows('select j::text from bullmq.job j'))
@@ -27,14 +27,14 @@ async function queueText(line: Line): Promise<string> {
   return texts.join('\n')
 }
 
-for (const engine of engines) {
+for (const engine of queueKinds) {
   test(`queue, logs and reasons name nobody and tell no value, even when things go wrong (${engine})`, async ({
     open,
     peer,
   }) => {
     const line = await open(engine)
     const names = [canaries.name, `${canaries.name}-bad`, `${canaries.name}-unknown`]
-    const [ada = '', bad = ''] = await line.people(...names)
+    const [ada = '', bad = ''] = await line.addProfiles(...names)
     const poison = { ...scoreOf(8, canaries.value), type: `${canaries.note}${'x'.repeat(300)}` }
     peer.give(canaries.name, 'scores', [scoreOf(10, canaries.value, { note: `${canaries.note}\u0000` }), poison])
     peer.profiles.add(`${canaries.name}-bad`)

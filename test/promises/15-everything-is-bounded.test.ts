@@ -1,25 +1,26 @@
 import { expect } from 'vitest'
 import { nightly } from '../../jobs/nightly.ts'
 import { syncProfile } from '../../jobs/sync-profile.ts'
-import type { Job } from '../../src/job.ts'
 import { createLog } from '../../src/log.ts'
-import { produce } from '../../src/producer.ts'
-import { type Ended, startWorkers } from '../../src/queue/worker.ts'
-import { engines, test } from '../support/pipeline.ts'
+import { startWorkers } from '../../src/queue/job-workers.ts'
+import type { Job } from '../../src/work/job.ts'
+import type { JobAttempt } from '../../src/work/outcome.ts'
+import { produce } from '../../src/work/producer.ts'
+import { queueKinds, test } from '../support/test-pipeline.ts'
 
-for (const engine of engines) {
+for (const engine of queueKinds) {
   test(`a producer stops while the backlog is full, and goes on when it is not (${engine})`, async ({ open }) => {
     const line = await open(engine)
-    await line.people(...Array.from({ length: 1000 }, (_, index) => `person-${index}`))
+    await line.addProfiles(...Array.from({ length: 1000 }, (_, index) => `person-${index}`))
     const { profiles, runs, queue } = line.pipeline
-    const run = await runs.start('nightly', {})
+    const run = await runs.create('nightly', {})
     const stop = new AbortController()
     const backlogs: number[] = []
     let pauses = 0
     const sleep = async () => {
       backlogs.push((await queue.backlog('nightly')).waiting)
       pauses += 1
-      // What workers would do meanwhile.
+      // Stands in for workers that finish jobs.
       const jobs = await line.pipeline.engine.queue('nightly').getJobs(['waiting'], 0, 99)
       await Promise.all(jobs.map((job) => job.remove()))
     }
@@ -33,9 +34,9 @@ for (const engine of engines) {
     expect(await runs.get(run.id)).toMatchObject({ enqueued: 1000, enqueuedAll: true })
   })
 
-  test(`asked for twice, a person waits once (${engine})`, async ({ open }) => {
+  test(`ordered twice, a profile has one job that waits (${engine})`, async ({ open }) => {
     const line = await open(engine)
-    await line.people('ada', 'bob')
+    await line.addProfiles('ada', 'bob')
 
     await line.tick('nightly')
     await line.tick('nightly')
@@ -45,7 +46,7 @@ for (const engine of engines) {
 
   test(`a job that takes too long is told to stop, and is an attempt less (${engine})`, async ({ open }) => {
     const line = await open(engine)
-    await line.people('ada')
+    await line.addProfiles('ada')
     await line.tick('sync')
     const told = Promise.withResolvers<unknown>()
     const endlessly: Job['run'] = (_, { signal }) =>
@@ -55,14 +56,16 @@ for (const engine of engines) {
           reject(signal.reason)
         })
       })
-    const ended = Promise.withResolvers<Ended>()
+    const ended = Promise.withResolvers<JobAttempt>()
 
     const workers = startWorkers({
       engine: line.pipeline.engine,
       jobs: [{ ...syncProfile, timeoutMs: 50, run: endlessly }],
       concurrency: { nightly: 1, manual: 1, backfill: 1 },
       context: line.pipeline.context,
-      onEnded: async (one) => ended.resolve(one),
+      onAttempt: async (one) => ended.resolve(one),
+      onPause: () => undefined,
+      leaseMs: 30_000,
       log: createLog({ level: 'silent' }),
     })
 

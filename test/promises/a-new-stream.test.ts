@@ -1,21 +1,25 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { streams } from '../../config/streams.ts'
+import { catalogue } from '../../config/streams.ts'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
-import type { PulledStream } from '../../src/stream.ts'
-import { columnsOfView, extractRows, readNow } from '../../src/warehouse/extract.ts'
-import { openPool } from '../../src/warehouse/pool.ts'
-import { DAY, HOUR } from '../../src/window.ts'
-import { test } from '../support/pipeline.ts'
+import { DAY, HOUR } from '../../src/time/units.ts'
+import type { PulledStream } from '../../src/transfer/stream.ts'
+import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
+import { columnsOfView, readDatabaseNow, readExportRows } from '../../src/warehouse/reports/export-rows.ts'
 import { json } from '../support/profile-stub.ts'
-import { daysAgo, daysAgoMs } from '../support/records.ts'
+import { daysAgo, daysAgoMs } from '../support/sample-scores.ts'
+import { test } from '../support/test-pipeline.ts'
 
 /** One entry. Its path, its query and its names are unlike those of any other stream. */
 const moods: PulledStream = {
   name: 'moods',
   kind: 'windowed',
   operation: { name: 'moodsOf', method: 'GET', path: '/api/v1/diary/mood/{externalId}', caller: 'account' },
-  query: ({ startAt, endAt }) => ({ since: startAt, until: endAt, scale: 'five' }),
+  query: ({ startMs, endMs }) => ({
+    since: new Date(startMs).toISOString(),
+    until: new Date(endMs).toISOString(),
+    scale: 'five',
+  }),
   schema: z.looseObject({ feltAt: z.string(), word: z.string() }),
   table: 'moods',
   windowMs: 15 * DAY,
@@ -50,9 +54,9 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
   peer,
   warehouseUrl,
 }) => {
-  const line = await open('postgres', { HISTORY_DAYS: '30' }, [...streams, moods])
+  const line = await open('postgres', { HISTORY_DAYS: '30' }, { ...catalogue, pulled: [...catalogue.pulled, moods] })
   await line.rows(table)
-  const [ada = ''] = await line.people('ada')
+  const [ada = ''] = await line.addProfiles('ada')
   peer.profiles.add('ada')
   let held: object[] = [calm, glad, odd]
   const { answer } = peer
@@ -103,8 +107,8 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
   const item = { profileId: ada, stream: 'tags' as const, itemKey: 't', body: '{}' }
   await line.pipeline.outbox.add([{ ...item, startAtMs: daysAgoMs(12), endAtMs: daysAgoMs(12) }])
   const { outbox } = line.pipeline
-  const { parcels } = await outbox.waiting(ada, 'tags')
-  await outbox.sent({ profileId: ada, stream: 'tags', parcels })
+  const { parcels } = await outbox.readWaiting(ada, 'tags')
+  await outbox.markSent({ profileId: ada, stream: 'tags', parcels })
   const [hole] = await line.rows(
     `select not covered && tstzrange($1, $2) as due from vitalsync.ledger where stream = 'moods'`,
     [daysAgo(13), daysAgo(11)],
@@ -112,15 +116,15 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
   expect(hole).toEqual({ due: true })
 
   // It can be exported, and goes with its person.
-  const pool = openPool({ databaseUrl: warehouseUrl, connectionsMax: 1, name: 'export' })
+  const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 1, name: 'export' })
   const columns = await columnsOfView(pool, moods)
-  const extract = { stream: moods, columns, since: undefined, upto: await readNow(pool), afterId: '0' }
+  const extract = { stream: moods, columns, since: undefined, upto: await readDatabaseNow(pool), afterId: '0' }
   const exported: unknown[] = []
-  for await (const page of extractRows(pool, extract)) exported.push(...page.rows.map((row) => row[3]))
+  for await (const page of readExportRows(pool, extract)) exported.push(...page.rows.map((row) => row[3]))
   await pool.end()
   expect(exported).toEqual(['calm', 'glad'])
-  const context = { ...line.pipeline.context, lane: 'manual' as const, runId: undefined, lastAttempt: false }
-  await eraseProfile.run({ profileId: ada }, { ...context, signal: AbortSignal.timeout(20_000) })
+  const context = { ...line.pipeline.context, lane: 'manual' as const, lastAttempt: false }
+  await eraseProfile.run({ profileId: ada }, { ...context, signal: AbortSignal.timeout(120_000) })
   expect(await line.rows('select 1 from vitalsync.moods')).toEqual([])
   expect(await line.rows(`select 1 from vitalsync.history`)).toEqual([])
 })

@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
-import { DAY, HOUR, SECOND } from '../../src/window.ts'
+import { DAY, HOUR, SECOND } from '../../src/time/units.ts'
 import type { Peer, PeerStream } from '../support/peer.ts'
-import { type Line, test } from '../support/pipeline.ts'
 import { json } from '../support/profile-stub.ts'
-import { daysAgo, daysAgoMs, scoreOf } from '../support/records.ts'
-import { scores } from '../support/streams.ts'
+import { daysAgo, daysAgoMs, scoreOf } from '../support/sample-scores.ts'
+import { scores } from '../support/stream-by-name.ts'
+import { type TestPipeline, test } from '../support/test-pipeline.ts'
 
 /** Two windows of scores and of biomarkers; the seam between them lies at a midnight. */
 const range = { from: daysAgoMs(70), to: daysAgoMs(10) }
@@ -64,7 +64,7 @@ for (const stream of ['scores', 'biomarkers'] as const) {
       peer,
     }) => {
       const line = await open('postgres')
-      await line.people('ada')
+      await line.addProfiles('ada')
       peer.give('ada', stream, onSeams[stream])
       if (reads === 'exclusive') endsAreExclusive(peer, 'ada', stream)
       line.work()
@@ -153,14 +153,14 @@ const fates: readonly Fate[] = [
   },
 ]
 
-async function syncBoth(line: Line): Promise<void> {
+async function syncBoth(line: TestPipeline): Promise<void> {
   await line.tick('sync', { streams: ['scores', 'biomarkers'] })
   await line.idle()
 }
 
 test('what comes late, is revised or vanishes is as it ought to be after the next reading', async ({ open, peer }) => {
   const line = await open('postgres')
-  const ids = await line.people(...fates.map(({ name }) => name))
+  const ids = await line.addProfiles(...fates.map(({ name }) => name))
   for (const { name, stream, first } of fates) peer.give(name, stream, first)
   line.work()
   await syncBoth(line)
@@ -199,7 +199,7 @@ const days = [
 
 test('days of any length, in any offset, and after a change of zone, each stay one day', async ({ open, peer }) => {
   const line = await open('postgres')
-  await line.people('ada')
+  await line.addProfiles('ada')
   const starts = days.map(([, scoreDateTime]) => scoreOf(0, 0.5, { scoreDateTime, createdAt: scoreDateTime }))
   const whole = days.map(([, start, end]) => period('steps', start, end))
   peer.give('ada', 'scores', starts)

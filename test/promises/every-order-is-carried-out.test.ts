@@ -1,29 +1,30 @@
 import { expect } from 'vitest'
-import { settleRun } from '../../src/commands/work.ts'
-import type { Run } from '../../src/warehouse/runs.ts'
+import { recoverContextOf } from '../../src/assembly/produce-run.ts'
+import type { Run } from '../../src/warehouse/runs/stored-runs.ts'
+import { recoverRun } from '../../src/work/recover-run.ts'
 import { startWorkerProcess } from '../chaos/workers.ts'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf } from '../support/peer.ts'
-import { engines, type Line, test } from '../support/pipeline.ts'
-import { daysAgoMs, scoreOf } from '../support/records.ts'
+import { daysAgoMs, scoreOf } from '../support/sample-scores.ts'
+import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
 
 const names = ['ada', 'bob', 'eve']
 const range = (from: number, to: number) => ({ from: daysAgoMs(from), to: daysAgoMs(to), streams: ['scores'] })
 
-async function endOf(line: Line, ...runs: Run[]): Promise<unknown[]> {
+async function endOf(line: TestPipeline, ...runs: Run[]): Promise<unknown[]> {
   const states = () => Promise.all(runs.map(async ({ id }) => (await line.pipeline.runs.get(id))?.state))
   await expect.poll(states, soon).toEqual(runs.map(() => 'done'))
   const found = await Promise.all(runs.map(({ id }) => line.pipeline.runs.get(id)))
   return found.map((run) => ({ enqueued: run?.enqueued, done: run?.done, failed: run?.failed }))
 }
 
-for (const engine of engines) {
+for (const engine of queueKinds) {
   test(`an order that finds a job of the same waiting is done by it, one of another range by itself (${engine})`, async ({
     open,
     peer,
   }) => {
     const line = await open(engine)
-    await line.people('ada')
+    await line.addProfiles('ada')
     peer.give('ada', 'scores', [scoreOf(100, 0.1), scoreOf(50, 0.2)])
     const first = await line.tick('backfill', range(110, 90))
     const same = await line.tick('backfill', range(110, 90))
@@ -42,7 +43,7 @@ for (const engine of engines) {
     peer,
   }) => {
     const line = await open(engine, { HISTORY_DAYS: '20' })
-    await line.people('ada')
+    await line.addProfiles('ada')
     peer.give('ada', 'scores', [scoreOf(10, 0.1)])
     const held = peer.hold(isReadOf('scores'), 'after')
     line.work()
@@ -66,7 +67,7 @@ for (const engine of engines) {
     onTestFinished,
   }) => {
     const line = await open(engine, { CONCURRENCY: '2' })
-    await line.people(...names)
+    await line.addProfiles(...names)
     for (const name of names) peer.give(name, 'scores', [scoreOf(100, 0.1), scoreOf(50, 0.2), scoreOf(10, 0.3)])
     const held = peer.hold(isReadOf('scores', 'ada'), 'after')
     const victim = await startWorkerProcess(line.settings)
@@ -93,7 +94,7 @@ for (const engine of engines) {
     peer,
   }) => {
     const line = await open(engine, { CONCURRENCY: '1' })
-    await line.people(...names)
+    await line.addProfiles(...names)
     for (const name of names) peer.give(name, 'scores', [scoreOf(50, 0.2)])
     const run = await line.tick('backfill', range(60, 40))
     await line.wipeQueue()
@@ -101,9 +102,30 @@ for (const engine of engines) {
     const now = await line.pipeline.runs.get(run.id)
     expect(now).toMatchObject({ state: 'running', enqueued: 3, enqueuedAll: true })
 
-    await settleRun({ ...line, signal: AbortSignal.timeout(20_000) }, now ?? run)
+    await recoverRun(recoverContextOf({ ...line, signal: AbortSignal.timeout(120_000) }), now ?? run)
 
     expect(await endOf(line, run)).toEqual([{ enqueued: 3, done: 3, failed: 0 }])
     expect(await line.rows('select 1 from vitalsync.scores')).toHaveLength(3)
+  })
+  test(`a job in the form of another version is dropped, and ordered again in today's (${engine})`, async ({
+    open,
+    peer,
+  }) => {
+    const line = await open(engine, { HISTORY_DAYS: '20' })
+    const [ada = ''] = await line.addProfiles('ada')
+    peer.give('ada', 'scores', [scoreOf(10, 0.1)])
+    const run = await line.tick('sync')
+    await line.wipeQueue()
+    const former = { payload: { profileId: ada }, runId: run.id }
+    await line.pipeline.engine.queue('manual').add('sync-profile', former as never, { removeOnFail: true })
+    line.work()
+    await expect.poll(() => line.pipeline.queue.isIdle(), soon).toBe(true)
+    expect(await line.rows('select profile_id from vitalsync.orders')).toEqual([{ profile_id: ada }])
+    const now = await line.pipeline.runs.get(run.id)
+
+    await recoverRun(recoverContextOf({ ...line, signal: AbortSignal.timeout(120_000) }), now ?? run)
+
+    expect(await endOf(line, run)).toEqual([{ enqueued: 1, done: 1, failed: 0 }])
+    expect(await line.rows('select value from vitalsync.scores')).toEqual([{ value: 0.1 }])
   })
 }

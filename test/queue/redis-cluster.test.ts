@@ -5,19 +5,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { expect } from 'vitest'
-import { examineRedis } from '../../src/queue/examine.ts'
+import { examineRedis } from '../../src/queue/examine-redis.ts'
 import { startWorkerProcess } from '../chaos/workers.ts'
 import { soon } from '../support/fixtures.ts'
-import { openLine, test } from '../support/pipeline.ts'
 import { freePort } from '../support/ports.ts'
-import { scoreOf } from '../support/records.ts'
+import { scoreOf } from '../support/sample-scores.ts'
+import { openTestPipeline, test } from '../support/test-pipeline.ts'
 
 type Node = { child: ChildProcess; port: number; busPort: number }
 type Nodes = { addresses: string[]; redises: Redis[] }
 
 const SLOTS = 16_384
 
-/** Undefined where there is no redis-server. */
+/** Undefined when no redis-server is on the PATH. */
 async function startNode(folder: string): Promise<Node | undefined> {
   const [port, busPort] = [await freePort(), await freePort()]
   const words = ['--port', port, '--cluster-port', busPort, '--bind', '127.0.0.1', '--dir', folder, '--save', '']
@@ -31,10 +31,10 @@ async function startNode(folder: string): Promise<Node | undefined> {
   return ready ? { child, port, busPort } : undefined
 }
 
-type Rim = { skip(note: string): never; onTestFinished(end: () => Promise<void>): void }
+type TestHooks = { skip(note: string): never; onTestFinished(end: () => Promise<void>): void }
 
 /** Three masters, each with a third of the slots. */
-async function startCluster({ skip, onTestFinished }: Rim): Promise<Nodes> {
+async function startCluster({ skip, onTestFinished }: TestHooks): Promise<Nodes> {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-cluster-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const nodes = (await Promise.all([1, 2, 3].map(() => startNode(folder)))).flatMap((node) => node ?? [])
@@ -63,10 +63,10 @@ async function startCluster({ skip, onTestFinished }: Rim): Promise<Nodes> {
 test('queue, budget and doctor work on a Redis Cluster', async ({ warehouseUrl, peer, skip, onTestFinished }) => {
   const { addresses, redises } = await startCluster({ skip, onTestFinished })
   const queueUrl = `redis://${addresses.join(',')}`
-  const line = await openLine({ warehouseUrl, queueUrl, upstream: peer, settings: { CONCURRENCY: '2' } })
+  const line = await openTestPipeline({ warehouseUrl, queueUrl, upstream: peer, settings: { CONCURRENCY: '2' } })
   onTestFinished(() => line.close())
   const names = Array.from({ length: 12 }, (_, index) => `person-${index}`)
-  await line.people(...names)
+  await line.addProfiles(...names)
   for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4), scoreOf(9, 0.5)])
   line.work()
   const worker = await startWorkerProcess(line.settings)
@@ -77,7 +77,7 @@ test('queue, budget and doctor work on a Redis Cluster', async ({ warehouseUrl, 
 
   expect(await line.rows('select 1 from vitalsync.scores')).toHaveLength(24)
   await expect.poll(() => line.pipeline.runs.get(run.id), soon).toMatchObject({ state: 'done', done: 12 })
-  // Everything of ours lies on one node, and the budget of both processes with it.
+  // All keys lie on one node, with the budget that both processes share.
   const keys = await Promise.all(redises.map((redis) => redis.keys('*')))
   const [ours = [], ...others] = keys.sort((a, b) => b.length - a.length)
   expect(others).toEqual([[], []])
@@ -86,7 +86,11 @@ test('queue, budget and doctor work on a Redis Cluster', async ({ warehouseUrl, 
   expect(Math.max(...members)).toBe(2)
 })
 
-test('the doctor knows a cluster, and whom it has taken for one', async ({ redisUrl, skip, onTestFinished }) => {
+test('the doctor tells a cluster from a single Redis, and a wrong address from a right one', async ({
+  redisUrl,
+  skip,
+  onTestFinished,
+}) => {
   const { addresses } = await startCluster({ skip, onTestFinished })
   const [first = ''] = addresses
   const told = async (url: string) =>

@@ -2,42 +2,42 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Problem } from '../../src/errors.ts'
 import { startWatchdog } from '../../src/queue/watchdog.ts'
 
-/** A lane of which the test says what it looks like; time passes a second per look. */
+/** A lane whose state the test sets; each check is a second after the one before. */
 function openLane() {
-  const state = { waiting: 1, restingMs: 0, begun: 0, active: 0, nowMs: 0 }
-  const barked: Problem[] = []
+  const state = { waiting: 1, pausedMs: 0, begun: 0, active: 0, nowMs: 0 }
+  const reported: Problem[] = []
   const watchdog = startWatchdog({
-    waiting: async (lane) => {
+    waitingJobs: async (lane) => {
       if (state.waiting < 0) throw new Error('the engine does not answer')
       return lane === 'manual' ? state.waiting : 0
     },
-    restingMs: async () => state.restingMs,
+    pausedMs: async () => state.pausedMs,
     workers: { begun: () => state.begun, active: () => state.active },
     silenceMaxMs: 60_000,
     now: () => state.nowMs,
-    onSilent: (problem) => barked.push(problem),
+    onSilent: (problem) => reported.push(problem),
   })
   onTestFinished(() => watchdog.close())
   const pass = async (seconds: number) => {
     for (let second = 0; second < seconds; second += 1) {
       state.nowMs += 1000
-      await watchdog.look()
+      await watchdog.check()
     }
-    return barked.length
+    return reported.length
   }
-  return { state, barked, pass }
+  return { state, reported, pass }
 }
 
-test('work that waits for a minute while none is begun ends the process', async () => {
-  const { barked, pass } = openLane()
+test('jobs that wait for a minute while none begins end the process', async () => {
+  const { reported, pass } = openLane()
 
   expect(await pass(59)).toBe(0)
   expect(await pass(1)).toBe(1)
-  expect(barked[0]?.message).toContain('60 s')
+  expect(reported[0]?.message).toContain('60 s')
 })
 
-test('whoever works, begins, rests or has nothing to do is not silent', async () => {
-  for (const calm of [{ active: 1 }, { restingMs: 5 }, { waiting: 0 }]) {
+test('a process that works, begins jobs, has a paused lane or no waiting job is not silent', async () => {
+  for (const calm of [{ active: 1 }, { pausedMs: 5 }, { waiting: 0 }]) {
     const { state, pass } = openLane()
     Object.assign(state, calm)
     expect(await pass(200), JSON.stringify(calm)).toBe(0)

@@ -1,22 +1,26 @@
 import cron from 'node-cron'
 import { expect, test } from 'vitest'
-import { lastSlot, leavesHourOpen, type Timetable } from '../../src/schedule/slots.ts'
-import { offsetIn } from '../../src/time-zone.ts'
-import { HOUR, MINUTE } from '../../src/window.ts'
+import { hasWildcardHour, newestSlotSince, type ZonedCron } from '../../src/schedule/slots.ts'
+import { HOUR, MINUTE } from '../../src/time/units.ts'
+import { zoneOffsetMs } from '../../src/time/zones.ts'
 
-function timetable(line: string, timeZone: string): Timetable {
+function timetable(line: string, timeZone: string): ZonedCron {
   const matcher = cron.createTask(line, () => undefined, { timezone: 'UTC' })
-  return { matches: (wall) => matcher.match(wall), everyHour: leavesHourOpen(line), offsetMs: offsetIn(timeZone) }
+  return {
+    matches: (wall) => matcher.match(wall),
+    hourIsWildcard: hasWildcardHour(line),
+    offsetMs: zoneOffsetMs(timeZone),
+  }
 }
 
-/** All slots of a span, found as a scheduler finds them: by looking back every few minutes. */
-function slotsOf(table: Timetable, from: string, to: string): string[] {
+/** All slots of a span, found as a scheduler finds them: by a search every minute, from the last search on. */
+function slotsOf(table: ZonedCron, from: string, to: string): string[] {
   const slots: string[] = []
-  let lookedTo = Date.parse(from) - MINUTE
+  let searchedToMs = Date.parse(from) - MINUTE
   for (let now = Date.parse(from); now <= Date.parse(to); now += MINUTE) {
-    const slot = lastSlot(table, lookedTo, now)
+    const slot = newestSlotSince(table, searchedToMs, now)
     if (slot) slots.push(slot.toISOString())
-    lookedTo = now
+    searchedToMs = now
   }
   return slots
 }
@@ -40,7 +44,7 @@ test('half an hour of daylight saving is enough to be counted', () => {
   expect(slotsOf(table, '2026-10-02T12:00:00Z', '2026-10-04T12:00:00Z')).toHaveLength(2)
 })
 
-test('what leaves the hour open follows the passing of time', () => {
+test('a line whose hour is a star follows elapsed time', () => {
   const spring = slotsOf(timetable('*/10 * * * *', 'Europe/Berlin'), '2026-03-29T00:00:00Z', '2026-03-29T02:59:00Z')
   const autumn = slotsOf(timetable('*/10 * * * *', 'Europe/Berlin'), '2026-10-25T00:00:00Z', '2026-10-25T02:59:00Z')
 
@@ -48,11 +52,11 @@ test('what leaves the hour open follows the passing of time', () => {
   expect(autumn).toHaveLength(18)
 })
 
-test('the newest slot is found however long nobody looked, and never one before', () => {
+test('the newest slot is found however long ago the last search was, and never an older one', () => {
   const table = timetable('0 3 * * *', 'UTC')
   const now = Date.parse('2026-03-05T02:59:59Z')
 
-  expect(lastSlot(table, now - 25 * HOUR, now)?.toISOString()).toBe('2026-03-04T03:00:00.000Z')
-  expect(lastSlot(table, Date.parse('2026-03-04T03:00:00Z'), now)).toBeUndefined()
-  expect(lastSlot(table, now, now + 1000)?.toISOString()).toBe('2026-03-05T03:00:00.000Z')
+  expect(newestSlotSince(table, now - 25 * HOUR, now)?.toISOString()).toBe('2026-03-04T03:00:00.000Z')
+  expect(newestSlotSince(table, Date.parse('2026-03-04T03:00:00Z'), now)).toBeUndefined()
+  expect(newestSlotSince(table, now, now + 1000)?.toISOString()).toBe('2026-03-05T03:00:00.000Z')
 })

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect } from 'vitest'
-import { accountAuth, call, newPerson, originsOf, profileAuth, test, type World } from './world.ts'
+import { accountAuth, call, originsOf, profileAuth, registerProfile, type ServiceWorld, test } from './service-world.ts'
 
 const DAY_MS = 86_400_000
 
-const post = (world: World, path: string, ask: { body?: unknown; auth?: string; headers?: Record<string, string> }) =>
-  call(world, `/api/v1/oauth/${path}`, { method: 'POST', ...ask })
+const post = (
+  world: ServiceWorld,
+  path: string,
+  ask: { body?: unknown; auth?: string; headers?: Record<string, string> },
+) => call(world, `/api/v1/oauth/${path}`, { method: 'POST', ...ask })
 
 describe('account token', () => {
   test('is had for clientId and clientSecret and lives 24 hours', async ({ world }) => {
@@ -56,7 +59,7 @@ describe('account token', () => {
   })
 
   test('the scheme of the header is compared without case', async ({ world }) => {
-    const { externalId, account } = await newPerson(world)
+    const { externalId, account } = await registerProfile(world)
     const token = account.split(' ')[1]
 
     for (const scheme of ['Account', 'ACCOUNT', 'account']) {
@@ -76,7 +79,7 @@ describe('account token', () => {
     'account "TOKEN"',
     'account,TOKEN',
   ])('is not read from the header %j', async (shape, { world }) => {
-    const { externalId, account } = await newPerson(world)
+    const { externalId, account } = await registerProfile(world)
     const auth = shape.replace('TOKEN', account.split(' ')[1] ?? '')
 
     expect((await call(world, `/api/v1/account/profile/${externalId}`, { auth })).status).toBe(401)
@@ -104,7 +107,7 @@ describe('registration', () => {
   })
 
   test('refuses an externalId that is in use, and names it', async ({ world }) => {
-    const { externalId, account } = await newPerson(world)
+    const { externalId, account } = await registerProfile(world)
     const answer = await post(world, 'profile/register', { auth: account, body: { externalId } })
 
     expect(answer.status).toBe(400)
@@ -112,7 +115,7 @@ describe('registration', () => {
   })
 
   test('lets two accounts use one externalId', async ({ world, other }) => {
-    const { externalId } = await newPerson(world)
+    const { externalId } = await registerProfile(world)
     const account = await accountAuth(world, other)
 
     expect((await post(world, 'profile/register', { auth: account, body: { externalId } })).status).toBe(201)
@@ -145,7 +148,7 @@ describe('registration', () => {
     'takes the externalId %j',
     async (name, { world }) => {
       const externalId = `${name}${name.length === 100 ? '' : randomUUID()}`
-      const person = await newPerson(world, { externalId })
+      const person = await registerProfile(world, { externalId })
 
       const path = `/api/v1/account/profile/${encodeURIComponent(externalId)}`
       expect((await call(world, path, { auth: person.account })).json.externalId).toBe(externalId)
@@ -177,9 +180,9 @@ describe('registration', () => {
 
   test.for([
     ['no headers', () => ({})],
-    ['no secret', (world: World) => ({ appid: world.appId })],
-    ['a wrong secret', (world: World) => ({ appid: world.appId, appsecret: 'wrong' })],
-    ['a client for an app', (world: World) => ({ appid: world.clientId, appsecret: world.clientSecret })],
+    ['no secret', (world: ServiceWorld) => ({ appid: world.appId })],
+    ['a wrong secret', (world: ServiceWorld) => ({ appid: world.appId, appsecret: 'wrong' })],
+    ['a client for an app', (world: ServiceWorld) => ({ appid: world.clientId, appsecret: world.clientSecret })],
   ] as const)('by app is refused with %s', async ([, headers], { world }) => {
     const body = { externalId: randomUUID() }
 
@@ -189,7 +192,7 @@ describe('registration', () => {
 
 describe('profile token', () => {
   test('is had again by the account', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const auth = await profileAuth(world, person, {})
 
     expect((await call(world, '/api/v1/profile/score', { auth })).status).toBe(204)
@@ -203,7 +206,7 @@ describe('profile token', () => {
   })
 
   test.for([true, 'true'])('with readOnly %j reads and does not write', async (readOnly, { world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const auth = await profileAuth(world, person, { readOnly })
 
     expect((await call(world, '/api/v1/profile/demographic', { auth })).status).toBe(204)
@@ -212,13 +215,13 @@ describe('profile token', () => {
   })
 
   test.for([false, 'false'])('with readOnly %j writes', async (readOnly, { world }) => {
-    const auth = await profileAuth(world, await newPerson(world), { readOnly })
+    const auth = await profileAuth(world, await registerProfile(world), { readOnly })
 
     expect((await call(world, '/api/v1/profile/demographic', { method: 'PATCH', auth, body: {} })).status).toBe(200)
   })
 
   test('that is read-only stays so when it is refreshed', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const body = { externalId: person.externalId, readOnly: true }
     const first = await post(world, 'profile/token', { auth: person.account, body })
     const second = await post(world, 'profile/refreshToken', {
@@ -231,7 +234,7 @@ describe('profile token', () => {
   })
 
   test('lives as long as was asked for', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const body = { externalId: person.externalId, lifetime: 60 }
     const answer = await post(world, 'profile/token', { auth: person.account, body })
     const auth = `profile ${answer.json.profileToken}`
@@ -252,7 +255,7 @@ describe('profile token', () => {
     [{ readOnly: 'perhaps' }, 'readOnly'],
     [{ readOnly: 1 }, 'readOnly'],
   ] as const)('refuses %j', async ([changes, origin], { world }) => {
-    const { externalId, account } = await newPerson(world)
+    const { externalId, account } = await registerProfile(world)
     const answer = await post(world, 'profile/token', { auth: account, body: { externalId, ...changes } })
 
     expect(answer.status).toBe(400)
@@ -261,12 +264,13 @@ describe('profile token', () => {
 })
 
 describe('refreshing', () => {
-  const refresh = (world: World, auth: string, refreshToken: unknown) =>
+  const refresh = (world: ServiceWorld, auth: string, refreshToken: unknown) =>
     post(world, 'profile/refreshToken', { auth, body: { refreshToken } })
-  const reads = async (world: World, auth: string) => (await call(world, '/api/v1/profile/score', { auth })).status
+  const reads = async (world: ServiceWorld, auth: string) =>
+    (await call(world, '/api/v1/profile/score', { auth })).status
 
   test('gives a new pair, and the old token still lives out its day', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const answer = await refresh(world, person.auth, person.refreshToken)
 
     expect(answer.status).toBe(200)
@@ -276,7 +280,7 @@ describe('refreshing', () => {
   })
 
   test('works with a profile token that has expired', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
 
     inside.clock.ms += 2 * DAY_MS
 
@@ -285,7 +289,7 @@ describe('refreshing', () => {
   })
 
   test('ends 30 days after the issue', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
 
     inside.clock.ms += 30 * DAY_MS
 
@@ -293,7 +297,7 @@ describe('refreshing', () => {
   })
 
   test('twice with one refresh token revokes the whole family', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const second = await refresh(world, person.auth, person.refreshToken)
     const third = await refresh(world, `profile ${second.json.profileToken}`, second.json.refreshToken)
 
@@ -307,7 +311,7 @@ describe('refreshing', () => {
   })
 
   test('twice leaves other families of the same profile alone', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const elsewhere = await profileAuth(world, person, {})
     await refresh(world, person.auth, person.refreshToken)
     await refresh(world, person.auth, person.refreshToken)
@@ -317,7 +321,7 @@ describe('refreshing', () => {
   })
 
   test('at once by many succeeds for exactly one', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(world, person.auth, person.refreshToken)))
 
     expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1)
@@ -325,25 +329,25 @@ describe('refreshing', () => {
   })
 
   test('with the refresh token of another profile is refused, and costs that one nothing', async ({ world }) => {
-    const [ada, bob] = [await newPerson(world), await newPerson(world)]
+    const [ada, bob] = [await registerProfile(world), await registerProfile(world)]
 
     expect((await refresh(world, ada.auth, bob.refreshToken)).status).toBe(401)
     expect((await refresh(world, bob.auth, bob.refreshToken)).status).toBe(200)
   })
 
   test.for(['unknown', 'x'.repeat(400)])('with the refresh token %j is refused', async (token, { world }) => {
-    expect((await refresh(world, (await newPerson(world)).auth, token)).status).toBe(401)
+    expect((await refresh(world, (await registerProfile(world)).auth, token)).status).toBe(401)
   })
 
   test.for([undefined, null, '', 5, 'x'.repeat(501)])('refuses the body with %j', async (token, { world }) => {
-    const answer = await refresh(world, (await newPerson(world)).auth, token)
+    const answer = await refresh(world, (await registerProfile(world)).auth, token)
 
     expect(answer.status).toBe(400)
     expect(originsOf(answer)).toEqual(['refreshToken'])
   })
 
   test('with an account token is refused', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
 
     expect((await refresh(world, person.account, person.refreshToken)).status).toBe(401)
   })

@@ -1,20 +1,35 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { operations } from '../../src/contract/operations.ts'
-import { cases, type Driver, good, type Input, type Person, runCase } from '../support/conformance.ts'
-import { type Ask, accountAuth, call, type Inside, newPerson, test, type World } from './world.ts'
+import {
+  type ConformanceDriver,
+  type ConformanceInput,
+  type ConformancePerson,
+  cases,
+  good,
+  runCase,
+} from '../support/conformance.ts'
+import {
+  accountAuth,
+  type CallOptions,
+  call,
+  registerProfile,
+  type ServiceInternals,
+  type ServiceWorld,
+  test,
+} from './service-world.ts'
 
 /** The list over a bare socket. */
-function driverOf(world: World): Driver {
+function driverOf(world: ServiceWorld): ConformanceDriver {
   const account = accountAuth(world)
   return {
     async newcomer() {
-      return personOf(await newPerson(world, { account: await account }))
+      return personOf(await registerProfile(world, { account: await account }))
     },
     async somebody() {
       const sample = await findSample(world, await account)
       if (sample) return sample
-      const person = await newPerson(world, { account: await account })
+      const person = await registerProfile(world, { account: await account })
       if (world.inside) await derive(world.inside, person.externalId)
       return personOf(person)
     },
@@ -37,13 +52,16 @@ function driverOf(world: World): Driver {
 
 type Request = {
   operation: keyof typeof operations
-  person: Person
-  input: Input
+  person: ConformancePerson
+  input: ConformanceInput
   headers: Record<string, string>
   auth: string
 }
 
-function requestOf(world: World, { operation, person, input, headers, auth }: Request): [path: string, ask: Ask] {
+function requestOf(
+  world: ServiceWorld,
+  { operation, person, input, headers, auth }: Request,
+): [path: string, ask: CallOptions] {
   const { method, path } = operations[operation]
   const externalId = input.externalId ?? person.externalId
   const bodies: Record<string, unknown> = {
@@ -67,7 +85,7 @@ function personOf({ externalId, auth, refreshToken }: { externalId: string; auth
 }
 
 /** A sandbox has people whose data is derived. */
-async function findSample(world: World, auth: string): Promise<Person | undefined> {
+async function findSample(world: ServiceWorld, auth: string): Promise<ConformancePerson | undefined> {
   const search = '/api/v1/account/profile/search?searchParameter=SampleProfile-runner-1'
   const externalId = (await call(world, search, { auth })).json.items[0]?.externalId
   if (externalId === undefined) return undefined
@@ -139,8 +157,8 @@ const records: Record<string, object> = {
   },
 }
 
-/** Puts one record of each kind where derivation puts them. */
-async function derive({ sql }: Inside, externalId: string): Promise<void> {
+/** Inserts one record of each kind into the table of derived records. */
+async function derive({ sql }: ServiceInternals, externalId: string): Promise<void> {
   for (const [kind, record] of Object.entries(records)) {
     await sql.query(
       `insert into service.derived (profile_id, id, kind, name, period_start, period_end, created_at, changed_at, body)

@@ -1,14 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect } from 'vitest'
-import { call, type Inside, newPerson, originsOf, type Person, test, type World } from './world.ts'
+import {
+  call,
+  originsOf,
+  type RegisteredProfile,
+  registerProfile,
+  type ServiceInternals,
+  type ServiceWorld,
+  test,
+} from './service-world.ts'
 
 const kinds = ['score', 'biomarker', 'archetypes', 'insight/trend', 'insight/comparison']
 
 const forms = [
-  ['own', (kind: string, person: Person) => ({ path: `/api/v1/profile/${kind}`, auth: person.auth })],
+  ['own', (kind: string, person: RegisteredProfile) => ({ path: `/api/v1/profile/${kind}`, auth: person.auth })],
   [
     'account',
-    (kind: string, person: Person) => ({
+    (kind: string, person: RegisteredProfile) => ({
       path: `/api/v1/profile/${kind}/${person.externalId}`,
       auth: person.account,
     }),
@@ -16,7 +24,7 @@ const forms = [
 ] as const
 
 type Form = (typeof forms)[number][1]
-const read = (world: World, form: Form, kind: string, person: Person, query = '') => {
+const read = (world: ServiceWorld, form: Form, kind: string, person: RegisteredProfile, query = '') => {
   const { path, auth } = form(kind, person)
   return call(world, `${path}${query}`, { auth })
 }
@@ -24,7 +32,7 @@ const read = (world: World, form: Form, kind: string, person: Person, query = ''
 describe.for(kinds)('%s', (kind) => {
   describe.for(forms)('in the %s form', ([, form]) => {
     test('without data is 204 and no body', async ({ world }) => {
-      const answer = await read(world, form, kind, await newPerson(world))
+      const answer = await read(world, form, kind, await registerProfile(world))
 
       expect(answer.status).toBe(204)
       expect(answer.text).toBe('')
@@ -40,7 +48,7 @@ describe.for(kinds)('%s', (kind) => {
       'types[0]=a&types[1]=b',
       'something=else',
     ])('with %s is 204 too', async (query, { world }) => {
-      expect((await read(world, form, kind, await newPerson(world), `?${query}`)).status).toBe(204)
+      expect((await read(world, form, kind, await registerProfile(world), `?${query}`)).status).toBe(204)
     })
 
     test.for([
@@ -50,7 +58,7 @@ describe.for(kinds)('%s', (kind) => {
       ['startDateTime=2026-07-01T24:00:00Z', ['startDateTime']],
       ['startDateTime=x&endDateTime=y', ['startDateTime', 'endDateTime']],
     ] as const)('with %s is refused', async ([query, origins], { world }) => {
-      const answer = await read(world, form, kind, await newPerson(world), `?${query}`)
+      const answer = await read(world, form, kind, await registerProfile(world), `?${query}`)
 
       expect(answer.status).toBe(400)
       expect(originsOf(answer)).toEqual(origins)
@@ -58,7 +66,7 @@ describe.for(kinds)('%s', (kind) => {
   })
 
   test('of an unknown profile is 404', async ({ world }) => {
-    const nobody = { ...(await newPerson(world)), externalId: 'nobody' }
+    const nobody = { ...(await registerProfile(world)), externalId: 'nobody' }
 
     expect((await read(world, forms[1][1], kind, nobody)).status).toBe(404)
   })
@@ -71,7 +79,7 @@ describe('periodicity', () => {
     ['insight/comparison', 'weekly'],
     ['archetypes', 'weekly,never'],
   ] as const)('of %s is not %s', async ([kind, word], { world }) => {
-    const answer = await read(world, forms[0][1], kind, await newPerson(world), `?periodicity=${word}`)
+    const answer = await read(world, forms[0][1], kind, await registerProfile(world), `?periodicity=${word}`)
 
     expect(answer.status).toBe(400)
     expect(originsOf(answer)[0]).toMatch(/^periodicity\[\d\]$/)
@@ -82,11 +90,13 @@ describe('periodicity', () => {
     ['insight/trend', 'weekly'],
     ['insight/comparison', 'daily'],
   ] as const)('of %s may be %s', async ([kind, word], { world }) => {
-    expect((await read(world, forms[0][1], kind, await newPerson(world), `?periodicity=${word}`)).status).toBe(204)
+    expect((await read(world, forms[0][1], kind, await registerProfile(world), `?periodicity=${word}`)).status).toBe(
+      204,
+    )
   })
 
   test('a version of scores is a whole number', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
 
     expect((await read(world, forms[0][1], 'score', person, '?version=one')).status).toBe(400)
     expect((await read(world, forms[0][1], 'score', person, '?version=1,2')).status).toBe(204)
@@ -103,8 +113,8 @@ type Row = {
   version?: number
 }
 
-/** Puts records where derivation puts them: what reading selects is tested apart from what derivation makes. */
-async function given(inside: Inside, person: Person, rows: Row[]): Promise<void> {
+/** Inserts derived records directly: the selection of records is tested apart from the derivation. */
+async function given(inside: ServiceInternals, person: RegisteredProfile, rows: Row[]): Promise<void> {
   for (const row of rows) {
     await inside.sql.query(
       `insert into service.derived (profile_id, id, kind, name, category, periodicity, period_start, period_end, version,
@@ -200,7 +210,7 @@ describe('what is there', () => {
   ]
 
   test.for(queries)('is selected by %s', async ([query, expected], { world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await given(inside, person, scores)
 
     for (const [, form] of forms) {
@@ -209,14 +219,14 @@ describe('what is there', () => {
   })
 
   test('of one kind is not shown as another', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await given(inside, person, scores)
 
     for (const kind of kinds.slice(1)) expect((await read(world, forms[0][1], kind, person)).status).toBe(204)
   })
 
   test('touches a window with its period, however long', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const month = { kind: 'archetype', name: 'sleep_duration', periodicity: 'monthly' }
     await given(inside, person, [{ ...month, start: '2026-07-01T00:00:00Z', end: '2026-07-31T00:00:00Z' }])
 
@@ -231,7 +241,7 @@ describe('what is there', () => {
   })
 
   test('is filtered by category under either name', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const day = { kind: 'comparison', start: '2026-07-11T00:00:00Z', end: '2026-07-11T23:59:59Z' }
     await given(inside, person, [
       { ...day, name: 'sleep', category: 'score' },
@@ -248,7 +258,7 @@ describe('what is there', () => {
   })
 
   test('is fresh at once when it changes, comes or goes, though the same is asked again', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const change = (sql: string) =>
       inside.sql.query(`${sql} where profile_id in
       (select profile_id from service.profiles where external_id = '${person.externalId}')`)
@@ -270,14 +280,14 @@ describe('what is there', () => {
   })
 
   test('of a name that was erased and registered anew is the new one’s', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await given(inside, person, [scoreOf('sleep', 11)])
     expect(shown(await read(world, forms[1][1], 'score', person))).toEqual(['sleep 11'])
     const body = [person.externalId]
     await call(world, '/api/v1/profile', { method: 'DELETE', auth: person.account, body })
     expect((await read(world, forms[1][1], 'score', person)).status).toBe(404)
 
-    const again = await newPerson(world, person)
+    const again = await registerProfile(world, person)
 
     expect(shown(await read(world, forms[1][1], 'score', again))).toEqual([])
     await given(inside, again, [scoreOf('sleep', 12)])
@@ -285,7 +295,7 @@ describe('what is there', () => {
   })
 
   test('is compressed for who accepts that', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await given(
       inside,
       person,

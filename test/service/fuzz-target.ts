@@ -1,14 +1,14 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createServiceKey } from '../../src/commands/service-keys.ts'
-import { startPostgres } from '../../src/engines/postgres.ts'
+import { addServiceKey } from '../../src/assembly/service-accounts.ts'
+import { startPostgres } from '../../src/engines/embedded-postgres.ts'
 import { createLog } from '../../src/log.ts'
-import { startSandbox } from '../../src/service/sandbox/sandbox.ts'
+import { startSandbox } from '../../src/service/sandbox/start-sandbox.ts'
 
 /**
  * A sandbox of its own for a fuzzer, on a Postgres of its own. Prints one line of JSON when it is ready (address, tokens,
- * the name of somebody who is there) and ends when its standard input does.
+ * the externalId of a profile) and ends when its standard input ends.
  */
 const folder = await mkdtemp(join(tmpdir(), 'vitalsync-fuzz-'))
 await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
@@ -27,7 +27,7 @@ const sandbox = await startSandbox({
 await sandbox.derived() // so that answers with derived records are held against the document as well
 const externalId = await somebody()
 // Of another account: a fuzzer sends both ways of registering the same names, and in one account they would be in use.
-const app = await createServiceKey({ databaseUrl, account: 'other', kind: 'app', label: '', now: new Date(), log })
+const app = await addServiceKey({ databaseUrl, nowAt: new Date(), log }, { account: 'other', kind: 'app', label: '' })
 process.stdout.write(
   `${JSON.stringify({
     url: sandbox.url,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { operations } from '../../src/contract/operations.ts'
-import { call, newPerson, stepsLog, test } from './world.ts'
+import { call, registerProfile, stepsLog, test } from './service-world.ts'
 
 /** Never 5xx; that every answer is one the document declares is checked by `call` itself. */
 const seed = 20261120
@@ -43,7 +43,7 @@ describe('a body with one place changed for anything', () => {
   const writing = routes.filter((route) => route.name in valid)
 
   test.for(writing)('$name answers as documented', async (route, { world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const auth = route.caller === 'account' ? person.account : person.auth
     const headers: Record<string, string> =
       route.caller === 'app' ? { appid: world.appId, appsecret: world.appSecret } : {}
@@ -95,7 +95,7 @@ describe('a query of anything', () => {
   )
 
   test.for(reading)('$name answers as documented', async (route, { world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const auth = route.caller === 'account' ? person.account : person.auth
     const path = route.path.replace('{externalId}', person.externalId)
 
@@ -110,7 +110,7 @@ describe('a query of anything', () => {
 })
 
 test('a path of anything answers as documented', async ({ world }) => {
-  const person = await newPerson(world)
+  const person = await registerProfile(world)
   const parts = fc.array(
     fc.oneof(fc.constantFrom('api', 'v1', 'profile', 'score', 'tag', '..', '%00', '%'), fc.webSegment()),
     {
@@ -128,7 +128,7 @@ test('a path of anything answers as documented', async ({ world }) => {
 })
 
 test('bytes of anything as a body answer as documented', async ({ world }) => {
-  const { auth } = await newPerson(world)
+  const { auth } = await registerProfile(world)
 
   await fc.assert(
     fc.asyncProperty(

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect } from 'vitest'
 import { test as base, soon } from '../support/fixtures.ts'
-import { call, newPerson, originsOf, stepsLog, test, type World, withService } from './world.ts'
+import { call, originsOf, registerProfile, type ServiceWorld, stepsLog, test, withService } from './service-world.ts'
 
 const upload = '/api/v1/profile/data/log'
 
-const post = async (world: World, raw: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
-  call(world, upload, { method: 'POST', auth: (await newPerson(world)).auth, raw, headers })
+const post = async (world: ServiceWorld, raw: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
+  call(world, upload, { method: 'POST', auth: (await registerProfile(world)).auth, raw, headers })
 
 describe('a body', () => {
   test.for([
@@ -40,7 +40,7 @@ describe('a body', () => {
     }
   })
 
-  test('nested deep in a key that nobody reads is refused too', async ({ world }) => {
+  test('nested deep in a key that no schema reads is refused too', async ({ world }) => {
     const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
     const log = (depth: number) =>
       JSON.stringify([stepsLog({ unread: 0 })]).replace('"unread":0', `"unread":${nested(depth)}`)
@@ -113,7 +113,7 @@ describe('a body', () => {
   })
 
   test('of the largest size leaves no memory behind', async ({ world, inside }) => {
-    const { auth } = await newPerson(world)
+    const { auth } = await registerProfile(world)
     const raw = `[${'{},'.repeat(349_000)}{}]`
     const send = () => call(world, upload, { method: 'POST', auth, raw })
     for (let round = 0; round < 5; round += 1) await send()
@@ -158,7 +158,7 @@ describe('a path or query', () => {
     '/%',
     '/favicon.ico',
   ])('%s is answered, and not with a failure', async (path, { world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     for (const auth of [person.auth, person.account, undefined]) {
       const answer = await call(world, path, { auth })
       expect([200, 204, 400, 401, 404, 414]).toContain(answer.status)
@@ -190,7 +190,7 @@ describe('a path or query', () => {
 })
 
 /** Sends bytes and gives back all that comes until the other side ends. */
-async function converse(world: World, write: (socket: Socket) => void): Promise<string> {
+async function converse(world: ServiceWorld, write: (socket: Socket) => void): Promise<string> {
   const { hostname, port } = new URL(world.url)
   const socket = connect(Number(port), hostname)
   let heard = ''
@@ -235,7 +235,7 @@ describe('on the wire', () => {
     expect(bodyOf(heard)).toMatchObject({ title: 'Bad Request', statusCode: 400, errors: [] })
   })
 
-  test('an expectation that nobody meets is refused in the documented shape', async ({ world }) => {
+  test('an Expect header is refused in the documented shape', async ({ world }) => {
     const request = 'GET /health HTTP/1.1\r\nHost: x\r\nExpect: the-unexpected\r\n\r\n'
     const heard = await converse(world, (socket) => socket.write(request))
 
@@ -244,7 +244,7 @@ describe('on the wire', () => {
   })
 
   test('duplicate headers do not add up to a right one', async ({ world }) => {
-    const { auth } = await newPerson(world)
+    const { auth } = await registerProfile(world)
     const lines = ['GET /api/v1/profile/score HTTP/1.1', 'Host: x', 'Connection: close']
     const first = [...lines, 'Authorization: profile wrong', `Authorization: ${auth}`, '', ''].join('\r\n')
     const second = [...lines, `Authorization: ${auth}`, 'Authorization: profile wrong', '', ''].join('\r\n')
@@ -254,7 +254,7 @@ describe('on the wire', () => {
   })
 
   test('a body that stops short and ends costs nothing', async ({ world }) => {
-    const { auth } = await newPerson(world)
+    const { auth } = await registerProfile(world)
     const head = ['POST /api/v1/profile/data/log HTTP/1.1', 'Host: x', `Authorization: ${auth}`]
     const request = [...head, 'Content-Type: application/json', 'Content-Length: 1000', '', '[{"id":'].join('\r\n')
 
@@ -266,8 +266,8 @@ describe('on the wire', () => {
 
   base('who asks for a large answer and takes none of it is hung up on', async ({ serviceUrl }) => {
     await withService(serviceUrl, { answerTimeoutMs: 300 }, async (world) => {
-      const { auth, externalId } = await newPerson(world)
-      // More than the buffers of two sockets take in, so that something is left to be taken.
+      const { auth, externalId } = await registerProfile(world)
+      // More than the buffers of two sockets hold, so that some bytes stay unread.
       await world.inside?.sql.query(
         `insert into service.derived (profile_id, id, kind, name, period_start, period_end, created_at, changed_at, body)
          select profile_id, gen_random_uuid(), 'score', 'sleep', now(), now(), now(), now(), to_json(repeat('x', 500000))::text

@@ -2,27 +2,27 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { operations } from '../../src/contract/operations.ts'
 import {
-  type Answer,
-  type Ask,
   accountAuth,
+  type CallOptions,
   type Credentials,
   call,
-  newPerson,
-  type Person,
   profileAuth,
+  type RegisteredProfile,
+  registerProfile,
+  type ServiceAnswer,
+  type ServiceWorld,
   stepsLog,
   test,
-  type World,
-} from './world.ts'
+} from './service-world.ts'
 
 const DAY_MS = 86_400_000
 
-/** A marker that stands in everything the owner has: an answer to anybody else that holds it has leaked. */
-type Owner = Person & { marker: string; appHeaders: Record<string, string> }
+/** A marker in all data of the owner: an answer to another caller that contains the marker has leaked data. */
+type Owner = RegisteredProfile & { marker: string; appHeaders: Record<string, string> }
 
-async function owner(world: World): Promise<Owner> {
+async function owner(world: ServiceWorld): Promise<Owner> {
   const marker = `marker-${randomUUID()}`
-  const person = await newPerson(world, { externalId: marker })
+  const person = await registerProfile(world, { externalId: marker })
   const write = (method: string, path: string, body: unknown) =>
     call(world, `/api/v1/profile/${path}`, { method, auth: person.auth, body })
   await write('POST', 'data/log', [stepsLog({ source: marker })])
@@ -62,15 +62,20 @@ type Route = { name: string; method: string; path: string; caller: string }
 const routes: Route[] = Object.values(operations)
 const guarded = routes.filter((route) => route.caller !== 'anyone')
 
-/** Asks a route for what belongs to `of`, with whatever credentials. */
-function ask(world: World, route: Route, of: Owner, credentials: Pick<Ask, 'auth' | 'headers'>): Promise<Answer> {
+/** Calls a route for the data of `of`, with any credentials. */
+function ask(
+  world: ServiceWorld,
+  route: Route,
+  of: Owner,
+  credentials: Pick<CallOptions, 'auth' | 'headers'>,
+): Promise<ServiceAnswer> {
   const body = words[route.name]?.(of)
   const path = route.path.replace('{externalId}', encodeURIComponent(of.externalId))
   return call(world, path, { method: route.method, ...(body === undefined ? {} : { body }), ...credentials })
 }
 
-/** Whatever was tried, the owner's things are as they were and nothing of an intruder is among them. */
-async function expectUntouched(world: World, of: Owner): Promise<void> {
+/** The owner's data is unchanged, and contains nothing of an intruder. */
+async function expectUntouched(world: ServiceWorld, of: Owner): Promise<void> {
   const read = (path: string) => call(world, `/api/v1/profile/${path}`, { auth: of.auth })
   const [tags, demographic, information] = [
     await read('tag'),
@@ -84,7 +89,7 @@ async function expectUntouched(world: World, of: Owner): Promise<void> {
   expect(profile.json.dataSources).toEqual([{ sourceName: of.marker, deviceType: 'watch' }])
 }
 
-type Identity = (world: World, of: Owner) => Promise<Pick<Ask, 'auth' | 'headers'>>
+type Identity = (world: ServiceWorld, of: Owner) => Promise<Pick<CallOptions, 'auth' | 'headers'>>
 
 const scheme = (route: Route) => (route.caller === 'account' ? 'account' : 'profile')
 
@@ -104,7 +109,7 @@ const strangers: Array<[string, (route: Route) => Identity]> = [
 ]
 
 const garbageApp = { appid: 'garbage', appsecret: 'garbage' }
-const swappedApp = (world: World) => ({ appid: world.clientId, appsecret: world.clientSecret })
+const swappedApp = (world: ServiceWorld) => ({ appid: world.clientId, appsecret: world.clientSecret })
 const tokenFor = (route: Route, of: Owner) => (route.caller === 'account' ? of.account : of.auth)
 const otherKind = (route: Route, of: Owner) => (route.caller === 'account' ? of.auth : of.account)
 const renamed = (auth: string) =>
@@ -140,7 +145,7 @@ describe('with a revoked token', () => {
 
   test.for(bearers)('$name is 401', async (route, { world }) => {
     const of = await owner(world)
-    const spent = await newPerson(world)
+    const spent = await registerProfile(world)
     const spend = () =>
       call(world, '/api/v1/oauth/profile/refreshToken', {
         method: 'POST',
@@ -172,7 +177,7 @@ describe('with the token of another profile of the same account', () => {
 
   test.for(bearers)('$name speaks of that profile only', async (route, { world }) => {
     const of = await owner(world)
-    const neighbour = await newPerson(world, { account: of.account })
+    const neighbour = await registerProfile(world, { account: of.account })
     const answer = await ask(world, route, of, { auth: neighbour.auth })
 
     if (route.name === 'refreshToken') expect(answer.status).toBe(401)
@@ -206,7 +211,7 @@ describe('with the app key of another account', () => {
     world,
     other,
   }: {
-    world: World
+    world: ServiceWorld
     other: Credentials
   }) => {
     const of = await owner(world)
@@ -221,8 +226,8 @@ describe('with the app key of another account', () => {
   })
 })
 
-/** An answer without what is random in it. */
-function generalised({ json, text }: Answer): unknown {
+/** An answer without its random parts. */
+function generalised({ json, text }: ServiceAnswer): unknown {
   if (json?.profileToken) return Object.keys(json)
   return json ?? text
 }

@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { describe, expect } from 'vitest'
-import { call, newPerson, originsOf, type Person, stepsLog, test, type World } from './world.ts'
+import {
+  call,
+  originsOf,
+  type RegisteredProfile,
+  registerProfile,
+  type ServiceWorld,
+  stepsLog,
+  test,
+} from './service-world.ts'
 
-const upload = (world: World, person: Person, body: unknown) =>
+const upload = (world: ServiceWorld, person: RegisteredProfile, body: unknown) =>
   call(world, '/api/v1/profile/data/log', { method: 'POST', auth: person.auth, body })
 
 const counts = (received: number, accepted: number, updated: number, duplicates: number) => ({
@@ -15,18 +23,18 @@ const counts = (received: number, accepted: number, updated: number, duplicates:
 
 describe('an upload', () => {
   test('counts what it took', async ({ world }) => {
-    const answer = await upload(world, await newPerson(world), [stepsLog(), stepsLog()])
+    const answer = await upload(world, await registerProfile(world), [stepsLog(), stepsLog()])
 
     expect(answer.status).toBe(200)
     expect(answer.json).toEqual(counts(2, 2, 0, 0))
   })
 
   test('of nothing is an upload too', async ({ world }) => {
-    expect((await upload(world, await newPerson(world), [])).json).toEqual(counts(0, 0, 0, 0))
+    expect((await upload(world, await registerProfile(world), [])).json).toEqual(counts(0, 0, 0, 0))
   })
 
   test('sent again changes nothing', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const logs = [stepsLog(), stepsLog(), stepsLog()]
     await upload(world, person, logs)
 
@@ -36,23 +44,23 @@ describe('an upload', () => {
   test('takes 1,000 logs at once', async ({ world }) => {
     const logs = Array.from({ length: 1000 }, () => stepsLog({ additionalProperties: { a: 'b' } }))
 
-    expect((await upload(world, await newPerson(world), logs)).json).toEqual(counts(1000, 1000, 0, 0))
+    expect((await upload(world, await registerProfile(world), logs)).json).toEqual(counts(1000, 1000, 0, 0))
   })
 
   test('of 1,001 logs is too large', async ({ world }) => {
     const logs = Array.from({ length: 1001 }, () => ({}))
 
-    expect((await upload(world, await newPerson(world), logs)).status).toBe(413)
+    expect((await upload(world, await registerProfile(world), logs)).status).toBe(413)
   })
 
   test('of more than a megabyte is too large', async ({ world }) => {
     const logs = [stepsLog({ additionalProperties: { filler: 'x'.repeat(1024 * 1024) } })]
 
-    expect((await upload(world, await newPerson(world), logs)).status).toBe(413)
+    expect((await upload(world, await registerProfile(world), logs)).status).toBe(413)
   })
 
   test('may be compressed', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const raw = new Uint8Array(gzipSync(JSON.stringify([stepsLog()])))
     const headers = { 'content-encoding': 'gzip' }
     const answer = await call(world, '/api/v1/profile/data/log', { method: 'POST', auth: person.auth, raw, headers })
@@ -61,7 +69,7 @@ describe('an upload', () => {
   })
 
   test('that unfolds to more than a megabyte is too large', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const raw = new Uint8Array(gzipSync(`[${' '.repeat(50 * 1024 * 1024)}]`))
     const headers = { 'content-encoding': 'gzip' }
     const answer = await call(world, '/api/v1/profile/data/log', { method: 'POST', auth: person.auth, raw, headers })
@@ -70,7 +78,7 @@ describe('an upload', () => {
   })
 
   test('with one bad entry keeps none of it', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const good = stepsLog()
 
     const refused = await upload(world, person, [good, stepsLog({ value: 'many' })])
@@ -81,7 +89,7 @@ describe('an upload', () => {
   })
 
   test('names every fault of every entry', async ({ world }) => {
-    const answer = await upload(world, await newPerson(world), [
+    const answer = await upload(world, await registerProfile(world), [
       stepsLog({ logType: 'mood', value: null }),
       stepsLog({ startDateTime: 'yesterday' }),
       stepsLog(),
@@ -92,7 +100,7 @@ describe('an upload', () => {
   })
 
   test('shows when data was last received, and from which sources', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const profile = () => call(world, `/api/v1/account/profile/${person.externalId}`, { auth: person.account })
     expect((await profile()).json).toMatchObject({ dataLastReceivedAtUtc: null, dataSources: [] })
 
@@ -107,7 +115,7 @@ describe('an upload', () => {
   })
 
   test('is refused when its profile was deleted meanwhile', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const body = { externalIds: [person.externalId] }
     await call(world, '/api/v1/profile', { method: 'DELETE', auth: person.account, body })
 
@@ -115,7 +123,7 @@ describe('an upload', () => {
   })
 
   test('by many at once for one profile loses nothing', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const batches = Array.from({ length: 10 }, () => Array.from({ length: 50 }, () => stepsLog()))
     const answers = await Promise.all(batches.map((batch) => upload(world, person, batch)))
     const again = await Promise.all(batches.map((batch) => upload(world, person, batch)))
@@ -129,18 +137,18 @@ describe('one id', () => {
   test('in two profiles is two logs', async ({ world }) => {
     const log = stepsLog()
 
-    expect((await upload(world, await newPerson(world), [log])).json).toEqual(counts(1, 1, 0, 0))
-    expect((await upload(world, await newPerson(world), [log])).json).toEqual(counts(1, 1, 0, 0))
+    expect((await upload(world, await registerProfile(world), [log])).json).toEqual(counts(1, 1, 0, 0))
+    expect((await upload(world, await registerProfile(world), [log])).json).toEqual(counts(1, 1, 0, 0))
   })
 
   test('twice in one upload is one log', async ({ world }) => {
     const log = stepsLog()
 
-    expect((await upload(world, await newPerson(world), [log, log])).json).toEqual(counts(2, 1, 0, 1))
+    expect((await upload(world, await registerProfile(world), [log, log])).json).toEqual(counts(2, 1, 0, 1))
   })
 
   test('in capitals is the same id', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const id = randomUUID()
     await upload(world, person, [stepsLog({ id })])
 
@@ -156,7 +164,7 @@ describe('one id', () => {
     ['neither says: the later arrival', {}, {}, 1, [7]],
     ['the same modification: the later arrival', at(10), at(10), 1, [7]],
   ] as const)('%s decides', async ([, first, second, updated, values], { world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const log = stepsLog()
     await upload(world, person, [{ ...log, ...first, value: 5 }])
 
@@ -168,7 +176,7 @@ describe('one id', () => {
   })
 
   test('within one upload goes by the same rule', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const log = stepsLog()
     await upload(world, person, [
       { ...log, ...at(12), value: 12 },
@@ -180,7 +188,7 @@ describe('one id', () => {
   })
 
   test('absent is made of type, source and time', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const { id, ...log } = stepsLog()
     await upload(world, person, [log])
 
@@ -215,7 +223,7 @@ describe('an entry', () => {
   ]
 
   test.for(required)('without %s is refused', async (field, { world }) => {
-    const answer = await upload(world, await newPerson(world), [stepsLog({ [field]: undefined })])
+    const answer = await upload(world, await registerProfile(world), [stepsLog({ [field]: undefined })])
 
     expect(answer.status).toBe(400)
     expect(originsOf(answer)).toEqual([`[0].${field}`])
@@ -259,7 +267,7 @@ describe('an entry', () => {
     ['source', 'nul\u0000'],
     ['source', 'half\ud800'],
   ])('with %s %j is refused', async ([field, value], { world }) => {
-    const answer = await upload(world, await newPerson(world), [stepsLog({ [field as string]: value })])
+    const answer = await upload(world, await registerProfile(world), [stepsLog({ [field as string]: value })])
 
     expect(answer.status).toBe(400)
     expect(originsOf(answer)[0]).toMatch(new RegExp(`^\\[0\\]\\.${field}`))
@@ -285,7 +293,7 @@ describe('an entry', () => {
     ['properties', { additionalProperties: { bodyPosition: 'standing', isScreenOn: '', ['__proto__']: 'x' } }],
     ['text in any script', { source: 'здоровье 健康 🏃' }],
   ])('with %s is taken', async ([, changes], { world }) => {
-    expect((await upload(world, await newPerson(world), [stepsLog(Object(changes))])).json).toMatchObject({
+    expect((await upload(world, await registerProfile(world), [stepsLog(Object(changes))])).json).toMatchObject({
       accepted: 1,
     })
   })
@@ -294,7 +302,7 @@ describe('an entry', () => {
     'with the legacy form of %s is stored in the new one',
     async (method, { world, inside }) => {
       const log = stepsLog({ recordingMethod: `RECORDING_METHOD_${method.toUpperCase()}` })
-      await upload(world, await newPerson(world), [log])
+      await upload(world, await registerProfile(world), [log])
 
       const { rows } = await inside.sql.query('select recording_method from service.logs where id = $1', [log['id']])
       expect(rows).toEqual([{ recording_method: method }])
@@ -316,7 +324,7 @@ describe('an entry', () => {
     '🏃{"}',
   ])('keeps the text %j as it is', async (text, { world, inside }) => {
     const log = stepsLog({ source: text, unit: text, deviceId: text, additionalProperties: { [text]: text } })
-    expect((await upload(world, await newPerson(world), [stepsLog(), log, stepsLog()])).json).toMatchObject({
+    expect((await upload(world, await registerProfile(world), [stepsLog(), log, stepsLog()])).json).toMatchObject({
       accepted: 3,
     })
 
@@ -330,18 +338,18 @@ describe('an entry', () => {
   })
 
   test('that is no object is refused in its place', async ({ world }) => {
-    const answer = await upload(world, await newPerson(world), [stepsLog(), null, 5, 'x', []])
+    const answer = await upload(world, await registerProfile(world), [stepsLog(), null, 5, 'x', []])
 
     expect(originsOf(answer)).toEqual(['[1]', '[2]', '[3]', '[4]'])
   })
 
   test.for([{}, null, 'text', 5, true])('must be in an array, not %j', async (body, { world }) => {
-    expect((await upload(world, await newPerson(world), body)).status).toBe(400)
+    expect((await upload(world, await registerProfile(world), body)).status).toBe(400)
   })
 })
 
 describe('the days that an upload touches are due for derivation', () => {
-  const dueDays = async (inside: { sql: import('pg').Pool }, person: Person) => {
+  const dueDays = async (inside: { sql: import('pg').Pool }, person: RegisteredProfile) => {
     const { rows } = await inside.sql.query(
       `select local_day::text as day from service.dirty_days join service.profiles using (profile_id)
        where external_id = $1 order by 1`,
@@ -357,14 +365,14 @@ describe('the days that an upload touches are due for derivation', () => {
     ['a long one every day', '2026-07-11', '2026-07-14', ['2026-07-11', '2026-07-12', '2026-07-13', '2026-07-14']],
     ['over the date line its first', '2026-07-12T01:00:00+14:00', '2026-07-11T02:00:00-10:00', ['2026-07-12']],
   ] as const)('%s', async ([, startDateTime, endDateTime, days], { world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await upload(world, person, [stepsLog({ startDateTime, endDateTime })])
 
     expect(await dueDays(inside, person)).toEqual(days)
   })
 
   test('a log that moves makes its former day due too', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const log = stepsLog({ startDateTime: '2026-07-11', endDateTime: '2026-07-11' })
     await upload(world, person, [log])
     await eat(inside)
@@ -374,7 +382,7 @@ describe('the days that an upload touches are due for derivation', () => {
   })
 
   test('nothing new makes nothing due', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const log = stepsLog()
     await upload(world, person, [log])
     await eat(inside)
@@ -384,7 +392,7 @@ describe('the days that an upload touches are due for derivation', () => {
   })
 
   test('a mark is renewed, so that who ate the former one swallows nothing', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const marks = async () => (await inside.sql.query('select max(mark) as mark from service.dirty_days')).rows[0].mark
     await upload(world, person, [stepsLog()])
     const before = Number(await marks())
@@ -394,7 +402,7 @@ describe('the days that an upload touches are due for derivation', () => {
   })
 
   test('a change of age makes every day with logs due', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await upload(world, person, [stepsLog(), stepsLog({ startDateTime: '2026-07-01', endDateTime: '2026-07-02' })])
     await eat(inside)
     const change = (body: object) =>

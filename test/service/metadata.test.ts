@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { call, newPerson, originsOf, type Person, test, type World } from './world.ts'
+import { call, originsOf, type RegisteredProfile, registerProfile, type ServiceWorld, test } from './service-world.ts'
 
 const nothing = {
   age: null,
@@ -32,16 +32,16 @@ const everything = {
   livingArrangement: 'HomeOwner',
 }
 
-const demographic = (world: World, person: Person, method = 'GET', body?: unknown) =>
+const demographic = (world: ServiceWorld, person: RegisteredProfile, method = 'GET', body?: unknown) =>
   call(world, '/api/v1/profile/demographic', { method, auth: person.auth, ...(body === undefined ? {} : { body }) })
 
 describe('demographics', () => {
   test('are 204 until there are some', async ({ world }) => {
-    expect((await demographic(world, await newPerson(world))).status).toBe(204)
+    expect((await demographic(world, await registerProfile(world))).status).toBe(204)
   })
 
   test.for(['PUT', 'PATCH'])('are answered by %s as GET answers them', async (method, { world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const answer = await demographic(world, person, method, everything)
 
     expect(answer.status).toBe(200)
@@ -50,14 +50,14 @@ describe('demographics', () => {
   })
 
   test('PUT clears what it does not name', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await demographic(world, person, 'PUT', everything)
 
     expect((await demographic(world, person, 'PUT', { age: 36 })).json).toEqual({ ...nothing, age: 36 })
   })
 
   test('PATCH keeps what it does not name and clears what it calls null', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await demographic(world, person, 'PUT', everything)
 
     const answer = await demographic(world, person, 'PATCH', { age: 36, country: null })
@@ -66,15 +66,15 @@ describe('demographics', () => {
   })
 
   test('of which nothing is left are 204 again', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await demographic(world, person, 'PUT', { age: 36 })
     expect((await demographic(world, person, 'PATCH', { age: null })).json).toEqual(nothing)
 
     expect((await demographic(world, person)).status).toBe(204)
   })
 
-  test('sent by many at once lose nobody’s field', async ({ world }) => {
-    const person = await newPerson(world)
+  test('sent by many at once lose no field', async ({ world }) => {
+    const person = await registerProfile(world)
     const fields = ['ethnicity', 'occupation', 'industry', 'incomeRange', 'education']
     await Promise.all(fields.map((field) => demographic(world, person, 'PATCH', { [field]: field })))
 
@@ -95,7 +95,10 @@ describe('demographics', () => {
     [{ birthDate: '2024-02-29' }, { birthDate: '2024-02-29' }],
     [{ shoeSize: 44 }, nothing],
   ])('%j becomes %j', async ([sent, stored], { world }) => {
-    expect((await demographic(world, await newPerson(world), 'PATCH', sent)).json).toEqual({ ...nothing, ...stored })
+    expect((await demographic(world, await registerProfile(world), 'PATCH', sent)).json).toEqual({
+      ...nothing,
+      ...stored,
+    })
   })
 
   test.for([
@@ -127,7 +130,7 @@ describe('demographics', () => {
     ['locale', 'Sea'],
     ['livingArrangement', 'Castle'],
   ])('refuses %s %j', async ([field, value], { world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     for (const method of ['PUT', 'PATCH']) {
       const answer = await demographic(world, person, method, { [field as string]: value })
       expect(answer.status).toBe(400)
@@ -137,7 +140,7 @@ describe('demographics', () => {
   })
 
   test.for([null, [], 'text', 5])('are not %j', async (body, { world }) => {
-    expect((await demographic(world, await newPerson(world), 'PUT', body)).status).toBe(400)
+    expect((await demographic(world, await registerProfile(world), 'PUT', body)).status).toBe(400)
   })
 })
 
@@ -150,7 +153,7 @@ const device = {
   system: 'iOS',
   systemVersion: '26.1',
 }
-const deviceCall = (world: World, person: Person, method = 'GET', body?: unknown) =>
+const deviceCall = (world: ServiceWorld, person: RegisteredProfile, method = 'GET', body?: unknown) =>
   call(world, '/api/v1/profile/deviceInformation', {
     method,
     auth: person.auth,
@@ -159,11 +162,11 @@ const deviceCall = (world: World, person: Person, method = 'GET', body?: unknown
 
 describe('device information', () => {
   test('is 204 until there is some', async ({ world }) => {
-    expect((await deviceCall(world, await newPerson(world))).status).toBe(204)
+    expect((await deviceCall(world, await registerProfile(world))).status).toBe(204)
   })
 
   test('is answered as it was sent, with an id that stays', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const full = { ...device, appVersion: '7', deviceId: 'd', timeZone: '+12:00' }
     const first = await deviceCall(world, person, 'PUT', full)
     expect(first.json).toEqual({ ...full, deviceInformationId: first.json.deviceInformationId })
@@ -175,7 +178,7 @@ describe('device information', () => {
   })
 
   test.for(Object.keys(device))('without %s is refused', async (field, { world }) => {
-    const answer = await deviceCall(world, await newPerson(world), 'PUT', { ...device, [field]: undefined })
+    const answer = await deviceCall(world, await registerProfile(world), 'PUT', { ...device, [field]: undefined })
 
     expect(answer.status).toBe(400)
     expect(originsOf(answer)).toEqual([field])
@@ -184,7 +187,7 @@ describe('device information', () => {
   test.for(['Z', 'NZ', '12:00', '+25:00', '+12:60', 12, 'Pacific/Auckland'])(
     'with the time zone %j is refused',
     async (timeZone, { world }) => {
-      const answer = await deviceCall(world, await newPerson(world), 'PUT', { ...device, timeZone })
+      const answer = await deviceCall(world, await registerProfile(world), 'PUT', { ...device, timeZone })
 
       expect(originsOf(answer)).toEqual(['timeZone'])
     },

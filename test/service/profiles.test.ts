@@ -1,12 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect } from 'vitest'
-import { accountAuth, call, newPerson, originsOf, type Person, stepsLog, test, type World } from './world.ts'
+import {
+  accountAuth,
+  call,
+  originsOf,
+  type RegisteredProfile,
+  registerProfile,
+  type ServiceWorld,
+  stepsLog,
+  test,
+} from './service-world.ts'
 
-const profile = (world: World, person: Person) =>
+const profile = (world: ServiceWorld, person: RegisteredProfile) =>
   call(world, `/api/v1/account/profile/${encodeURIComponent(person.externalId)}`, { auth: person.account })
-const search = (world: World, auth: string, query = '') =>
+const search = (world: ServiceWorld, auth: string, query = '') =>
   call(world, `/api/v1/account/profile/search${query}`, { auth })
-const remove = (world: World, auth: string, ask: { body?: unknown; query?: string }) =>
+const remove = (world: ServiceWorld, auth: string, ask: { body?: unknown; query?: string }) =>
   call(world, `/api/v1/profile${ask.query ?? ''}`, {
     method: 'DELETE',
     auth,
@@ -15,7 +24,7 @@ const remove = (world: World, auth: string, ask: { body?: unknown; query?: strin
 
 describe('a profile', () => {
   test('is had by its externalId', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const answer = await profile(world, person)
 
     expect(answer.status).toBe(200)
@@ -23,11 +32,11 @@ describe('a profile', () => {
   })
 
   test('that is unknown is 404', async ({ world }) => {
-    expect((await profile(world, { ...(await newPerson(world)), externalId: 'nobody' })).status).toBe(404)
+    expect((await profile(world, { ...(await registerProfile(world)), externalId: 'nobody' })).status).toBe(404)
   })
 
-  test('shows the SDK and device that it last told of', async ({ world }) => {
-    const person = await newPerson(world)
+  test('shows the SDK and device of its latest device information', async ({ world }) => {
+    const person = await registerProfile(world)
     const device = {
       sdkId: 'ios',
       sdkVersion: '2.1',
@@ -53,13 +62,13 @@ describe('a profile', () => {
 })
 
 describe('searching', () => {
-  const group = async (world: World, size: number) => {
+  const group = async (world: ServiceWorld, size: number) => {
     const name = randomUUID()
     const account = await accountAuth(world)
     const people: string[] = []
     for (let at = 0; at < size; at += 1) {
       people.push(
-        (await newPerson(world, { account, externalId: `${name}-${String(at).padStart(2, '0')}` })).externalId,
+        (await registerProfile(world, { account, externalId: `${name}-${String(at).padStart(2, '0')}` })).externalId,
       )
     }
     return { account, name, people }
@@ -99,7 +108,7 @@ describe('searching', () => {
     expect(answer.json.items).toEqual([])
   })
 
-  test('shows nobody of another account', async ({ world, other }) => {
+  test('shows no profile of another account', async ({ world, other }) => {
     const { name } = await group(world, 2)
     const answer = await search(world, await accountAuth(world, other), `?searchParameter=${name}`)
 
@@ -131,7 +140,7 @@ describe('searching', () => {
 })
 
 describe('deleting', () => {
-  const forms: Array<[string, (person: Person) => { body?: unknown; query?: string }]> = [
+  const forms: Array<[string, (person: RegisteredProfile) => { body?: unknown; query?: string }]> = [
     ['an object', (person) => ({ body: { externalIds: [person.externalId] } })],
     ['a bare array', (person) => ({ body: [person.externalId] })],
     ['the query', (person) => ({ query: `?externalId=${person.externalId}` })],
@@ -139,7 +148,7 @@ describe('deleting', () => {
   ]
 
   test.for(forms)('by %s takes the profile and its tokens', async ([, form], { world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     expect((await call(world, '/api/v1/profile/score', { auth: person.auth })).status).toBe(204)
 
     expect((await remove(world, person.account, form(person))).status).toBe(204)
@@ -155,14 +164,14 @@ describe('deleting', () => {
   })
 
   test('ignores unknown ids and leaves the others alone', async ({ world }) => {
-    const [ada, bob] = [await newPerson(world), await newPerson(world)]
+    const [ada, bob] = [await registerProfile(world), await registerProfile(world)]
     await remove(world, ada.account, { body: { externalIds: [ada.externalId, 'nobody', ada.externalId] } })
 
     expect((await profile(world, bob)).status).toBe(200)
   })
 
   test('of a profile of another account deletes nothing', async ({ world, other }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const answer = await remove(world, await accountAuth(world, other), { body: [person.externalId] })
 
     expect(answer.status).toBe(204)
@@ -170,7 +179,7 @@ describe('deleting', () => {
   })
 
   test('leaves no row of the profile anywhere', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const { profileId } = (await profile(world, person)).json
     const write = (method: string, path: string, body: unknown) =>
       call(world, `/api/v1/profile/${path}`, { method, auth: person.auth, body })
@@ -196,18 +205,18 @@ describe('deleting', () => {
   })
 
   test('lets the name be registered afresh, without its past', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await call(world, '/api/v1/profile/demographic', { method: 'PATCH', auth: person.auth, body: { age: 30 } })
     await remove(world, person.account, { body: [person.externalId] })
 
-    const again = await newPerson(world, person)
+    const again = await registerProfile(world, person)
 
     expect((await call(world, '/api/v1/profile/demographic', { auth: again.auth })).status).toBe(204)
     expect((await call(world, '/api/v1/profile/demographic', { auth: person.auth })).status).toBe(401)
   })
 
   test('while logs arrive ends with nothing left', async ({ world, inside }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const { profileId } = (await profile(world, person)).json
     const uploads = Array.from({ length: 6 }, () =>
       call(world, '/api/v1/profile/data/log', {
@@ -238,7 +247,7 @@ describe('deleting', () => {
     expect((await remove(world, await accountAuth(world), { body })).status).toBe(400)
   })
 
-  test('refuses to delete nobody in particular', async ({ world }) => {
+  test('refuses to delete without an externalId', async ({ world }) => {
     expect((await remove(world, await accountAuth(world), {})).status).toBe(400)
   })
 })

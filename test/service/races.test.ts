@@ -2,10 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { device } from '../support/conformance.ts'
 import { test as withDatabase } from '../support/fixtures.ts'
-import { accountAuth, call, newPerson, type Person, stepsLog, test, type World, withService } from './world.ts'
+import {
+  accountAuth,
+  call,
+  type RegisteredProfile,
+  registerProfile,
+  type ServiceWorld,
+  stepsLog,
+  test,
+  withService,
+} from './service-world.ts'
 
-/** Everything that writes for a profile, or makes tokens for it. */
-function writes(world: World, { externalId, auth, account, refreshToken }: Person) {
+/** Every request that writes data of a profile, or issues tokens for it. */
+function writes(world: ServiceWorld, { externalId, auth, account, refreshToken }: RegisteredProfile) {
   const own = (method: string, path: string, body: unknown) => call(world, `/api/v1/${path}`, { method, auth, body })
   const event = { type: 'event', name: 'a', source: 'b', startDateTime: '2026-07-11' }
   return [
@@ -24,7 +33,7 @@ function writes(world: World, { externalId, auth, account, refreshToken }: Perso
 test('a profile that is erased while everything is written for it fails nothing', async ({ world }) => {
   const account = await accountAuth(world)
   for (let round = 0; round < 12; round += 1) {
-    const person = await newPerson(world, { account })
+    const person = await registerProfile(world, { account })
     const erase = () => call(world, '/api/v1/profile', { method: 'DELETE', auth: account, body: [person.externalId] })
     const all = writes(world, person)
     const mixed = [...all.slice(0, round % all.length), erase, ...all.slice(round % all.length), erase]
@@ -58,7 +67,7 @@ test('a token that came into the table after its key was revoked opens nothing',
   const search = async () => (await call(world, '/api/v1/account/profile/search', { auth })).status
   expect(await search()).toBe(200)
 
-  // As if the token had been on its way: revoking the key did not see it.
+  // As if the token had been inserted while the key was being revoked.
   await inside.sql.query('update service.api_keys set revoked_at = now() where public_id = $1', [other.clientId])
   await inside.sql.query('notify service_revocations')
 
@@ -67,7 +76,7 @@ test('a token that came into the table after its key was revoked opens nothing',
 
 withDatabase('a token is counted as one, however its header is written', async ({ serviceUrl }) => {
   await withService(serviceUrl, { requestsPerMinute: 4 }, async (world) => {
-    const { auth } = await newPerson(world)
+    const { auth } = await registerProfile(world)
     const token = auth.split(' ')[1] ?? ''
     const spellings = [
       `profile ${token}`,
@@ -85,13 +94,17 @@ withDatabase('a token is counted as one, however its header is written', async (
   })
 })
 
-withDatabase('where no token is looked at, the address is counted, whatever a header says', async ({ serviceUrl }) => {
-  await withService(serviceUrl, { requestsPerMinute: 3 }, async (world) => {
-    const body = { clientId: 'nobody', clientSecret: 'wrong' }
-    const ask = () => call(world, '/api/v1/oauth/account/token', { method: 'POST', auth: `any ${randomUUID()}`, body })
-    const statuses = []
-    for (let number = 0; number < 4; number += 1) statuses.push((await ask()).status)
+withDatabase(
+  'where no token is checked, the rate limit counts the address, whatever a header says',
+  async ({ serviceUrl }) => {
+    await withService(serviceUrl, { requestsPerMinute: 3 }, async (world) => {
+      const body = { clientId: 'nobody', clientSecret: 'wrong' }
+      const ask = () =>
+        call(world, '/api/v1/oauth/account/token', { method: 'POST', auth: `any ${randomUUID()}`, body })
+      const statuses = []
+      for (let number = 0; number < 4; number += 1) statuses.push((await ask()).status)
 
-    expect(statuses).toEqual([401, 401, 401, 429])
-  })
-})
+      expect(statuses).toEqual([401, 401, 401, 429])
+    })
+  },
+)

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { expect } from 'vitest'
 import { operations } from '../../src/contract/operations.ts'
-import { call, test } from './world.ts'
+import { call, test } from './service-world.ts'
 
 const folder = new URL('../../', import.meta.url)
 const page = await readFile(new URL('docs/service.md', folder), 'utf8')
@@ -58,7 +58,7 @@ test('what tests the service over its socket knows nothing of its inside, so tha
   const here = new URL('test/service/', folder)
   for (const file of await readdir(here)) {
     const source = file.endsWith('.test.ts') ? await readFile(new URL(file, here), 'utf8') : ''
-    if (!source.includes("from './world.ts'")) continue
+    if (!source.includes("from './service-world.ts'")) continue
     const inside = [...source.matchAll(/from '\.\.\/\.\.\/src\/service\/(.+)'/g)].map(([, name]) => name)
     // Only to start another one beside it.
     expect([[], ['server.ts']], file).toContainEqual(inside)

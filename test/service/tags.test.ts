@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { call, newPerson, originsOf, type Person, test, type World } from './world.ts'
+import { call, originsOf, type RegisteredProfile, registerProfile, type ServiceWorld, test } from './service-world.ts'
 
 const tag = (changes: Record<string, unknown> = {}) => ({
   type: 'event',
@@ -12,15 +12,15 @@ const tag = (changes: Record<string, unknown> = {}) => ({
 
 type Form = 'own' | 'account'
 const forms: Form[] = ['own', 'account']
-const at = (form: Form, person: Person) => ({
+const at = (form: Form, person: RegisteredProfile) => ({
   path: form === 'own' ? '/api/v1/profile/tag' : `/api/v1/profile/tag/${person.externalId}`,
   auth: form === 'own' ? person.auth : person.account,
 })
-const send = (world: World, person: Person, body: unknown, form: Form = 'own') => {
+const send = (world: ServiceWorld, person: RegisteredProfile, body: unknown, form: Form = 'own') => {
   const { path, auth } = at(form, person)
   return call(world, path, { method: 'POST', auth, body })
 }
-const read = (world: World, person: Person, query = '', form: Form = 'own') => {
+const read = (world: ServiceWorld, person: RegisteredProfile, query = '', form: Form = 'own') => {
   const { path, auth } = at(form, person)
   return call(world, `${path}${query}`, { auth })
 }
@@ -29,11 +29,11 @@ const names = (answer: { status: number; json: Array<{ name: string }> }) =>
 
 describe.for(forms)('with the %s form', (form) => {
   test('no tags are 204', async ({ world }) => {
-    expect((await read(world, await newPerson(world), '', form)).status).toBe(204)
+    expect((await read(world, await registerProfile(world), '', form)).status).toBe(204)
   })
 
   test('one tag is stored and answered in an array', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const answer = await send(world, person, tag({ value: 'double' }), form)
 
     expect(answer.status).toBe(200)
@@ -42,7 +42,7 @@ describe.for(forms)('with the %s form', (form) => {
   })
 
   test('several are answered in the order sent, and read newest first', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const sent = ['b', 'a', 'c'].map((name, hour) => tag({ name, startDateTime: `2026-07-11T0${hour}:00:00Z` }))
 
     expect(names(await send(world, person, sent, form))).toEqual(['b', 'a', 'c'])
@@ -50,7 +50,7 @@ describe.for(forms)('with the %s form', (form) => {
   })
 
   test('a state is closed by sending it again', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const state = tag({ type: 'state', name: 'ill' })
     const [open] = (await send(world, person, state, form)).json
     const [closed] = (await send(world, person, { ...state, endDateTime: '2026-07-13T08:00:00+12:00' }, form)).json
@@ -77,7 +77,7 @@ describe('a tag', () => {
     [{ additionalProperties: { a: 1 } }, 'additionalProperties.a'],
     [{ name: 'nul\u0000' }, 'name'],
   ] as const)('with %j is refused', async ([changes, origin], { world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const [one, many] = [await send(world, person, tag(changes)), await send(world, person, [tag(), tag(changes)])]
 
     expect([one.status, many.status]).toEqual([400, 400])
@@ -87,11 +87,11 @@ describe('a tag', () => {
   })
 
   test.for([null, 5, 'text', []])('is not %j', async (body, { world }) => {
-    expect((await send(world, await newPerson(world), body)).status).toBe(400)
+    expect((await send(world, await registerProfile(world), body)).status).toBe(400)
   })
 
   test('is one by type, name, source and start; anything else of it changes', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await send(world, person, tag())
     await send(world, person, tag({ startDateTime: '2026-07-10T20:00:00Z', category: 'other', value: 'x' }))
     expect((await read(world, person)).json).toHaveLength(1)
@@ -107,13 +107,13 @@ describe('a tag', () => {
   })
 
   test('twice in one upload is the last one', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
 
     expect((await send(world, person, [tag({ value: 'a' }), tag({ value: 'b' })])).json).toMatchObject([{ value: 'b' }])
   })
 
   test('keeps the offset it was given in, and its own id', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     const id = '7d9d0f0e-7a3c-4d8e-9c0e-0123456789ab'
     const sent = tag({ id, startDateTime: '2026-07-11T08:00:00.5-03:30', additionalProperties: { a: 'b' } })
 
@@ -123,14 +123,14 @@ describe('a tag', () => {
   })
 
   test('is stored by an account, and a read-only token does not store one', async ({ world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await send(world, person, tag(), 'account')
 
     expect((await read(world, person)).json).toHaveLength(1)
   })
 
   test('for an unknown profile is 404', async ({ world }) => {
-    const nobody = { ...(await newPerson(world)), externalId: 'nobody' }
+    const nobody = { ...(await registerProfile(world)), externalId: 'nobody' }
 
     expect((await send(world, nobody, tag(), 'account')).status).toBe(404)
     expect((await read(world, nobody, '', 'account')).status).toBe(404)
@@ -165,7 +165,7 @@ describe('reading by window', () => {
   ]
 
   test.for(windows)('%s finds %j', async ([query, expected], { world }) => {
-    const person = await newPerson(world)
+    const person = await registerProfile(world)
     await send(world, person, [
       tag({ type: 'state', name: 'span', category: null, startDateTime: day(10), endDateTime: day(22) }),
       tag({ name: 'instant', category: 'body', startDateTime: day(20) }),
@@ -185,7 +185,7 @@ describe('reading by window', () => {
     ['startDateTime=2026-07-01&startDateTime=2026-07-02', 'startDateTime'],
     [`types=${'x'.repeat(101)}`, 'types[0]'],
   ] as const)('refuses %s', async ([query, origin], { world }) => {
-    const answer = await read(world, await newPerson(world), `?${query}`)
+    const answer = await read(world, await registerProfile(world), `?${query}`)
 
     expect(answer.status).toBe(400)
     expect(originsOf(answer)).toEqual([origin])

@@ -1,9 +1,9 @@
-import type { Parcel } from '../../src/parcel.ts'
-import type { Outbox, Push } from '../../src/warehouse/outbox.ts'
+import type { Parcel, PushedParcels } from '../../src/transfer/parcel.ts'
+import type { Outbox } from '../../src/warehouse/outbox/outbox.ts'
 import type { Ask } from './stage.ts'
 
 /** A log on its way: its id, and what became of it. */
-export type Item = { readonly id: string; state: 'waiting' | 'sent' | 'refused' }
+type Item = { readonly id: string; state: 'waiting' | 'sent' | 'refused' }
 type Packed = { parcel: Parcel; readonly items: readonly Item[] }
 
 export type OutboxOfOne = { readonly items: Map<string, Item>; readonly parcels: Map<string, Packed> }
@@ -30,17 +30,17 @@ export function handIn({ items, parcels }: OutboxOfOne, logs: readonly HandedIn[
   parcels.set(parcel.id, { parcel, items: packed })
 }
 
-type Parts = { ask: Ask; of: (profileId: string) => OutboxOfOne | undefined; touch: (push: Push) => void }
+type Parts = { ask: Ask; of: (profileId: string) => OutboxOfOne | undefined; touch: (push: PushedParcels) => void }
 
 /** The outbox as a job sees it. `touch` makes due again what upstream derives from a push, in the same transaction. */
 export function createOutbox({ ask, of, touch }: Parts): Outbox {
   return {
-    waiting: (profileId) =>
+    readWaiting: (profileId) =>
       ask('look into outbox', () => {
         const parcels = [...(of(profileId)?.parcels.values() ?? [])].map(({ parcel }) => parcel)
         return { parcels: parcels.sort((a, b) => a.endAtMs - b.endAtMs), more: false }
       }),
-    sent: (push) =>
+    markSent: (push) =>
       ask('mark sent', () => {
         for (const { id } of push.parcels) {
           const held = of(push.profileId)?.parcels.get(id)
@@ -49,12 +49,12 @@ export function createOutbox({ ask, of, touch }: Parts): Outbox {
         }
         touch(push)
       }),
-    refused: (push, pieces) =>
-      ask('set aside', () => {
+    quarantineRefused: (push, pieces) =>
+      ask('quarantine', () => {
         for (const { parcelId, place } of pieces) takeOut(of(push.profileId), parcelId, place)
       }),
-    known: () => ask('mark known', () => undefined),
-    lastDemographics: () => ask('look up demographics', () => undefined),
+    markKnown: () => ask('mark known', () => undefined),
+    lastSnapshot: () => ask('look up snapshot', () => undefined),
     add: () => ask('add', () => ({ accepted: 0, duplicate: 0 })),
   }
 }

@@ -1,8 +1,8 @@
-import type { Span } from '../../src/coverage.ts'
 import { NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
-import type { JobContext } from '../../src/job.ts'
-import { isInside } from '../../src/planner.ts'
-import type { Items } from '../../src/upstream/client.ts'
+import { isInside } from '../../src/ledger/judge.ts'
+import type { Span } from '../../src/time/spans.ts'
+import type { PushItems } from '../../src/upstream/push-items.ts'
+import type { JobContext } from '../../src/work/job.ts'
 import type { Ask, Chance } from './stage.ts'
 
 /** Small numbers, so that everything meets everything: a day is some 10, the past is 60 long. */
@@ -23,9 +23,9 @@ export const LIFELONG = 0
 
 export type Truth = Span & { readonly name: number; value: number | undefined; everLost: boolean }
 /** What a log makes upstream derive, some time after it was taken. */
-export type Change = { readonly item: string; readonly name: number; readonly value: number; at: number; done: boolean }
+type Change = { readonly item: string; readonly name: number; readonly value: number; at: number; done: boolean }
 
-export type There = {
+export type UpstreamProfile = {
   state: 'unknown' | 'known' | 'removed'
   registeredBy: number | undefined
   readonly truth: Map<number, Truth>
@@ -42,26 +42,27 @@ type Circumstances = { chance: Chance; now: () => number; manner: Manner; digest
 
 /** A Profile Service that fails at random, loses answers, and changes what has not settled. */
 export function createUpstream({ chance, now, manner, digestMs }: Circumstances) {
-  const people = new Map<string, There>()
+  const people = new Map<string, UpstreamProfile>()
   let calm = false
 
-  function add(externalId: string, state: There['state']): void {
+  function add(externalId: string, state: UpstreamProfile['state']): void {
     const truth = new Map<number, Truth>()
     for (let name = 1; name <= NAMES; name += 1) {
       const from = BEGIN - HISTORY + chance(HISTORY + 10)
       truth.set(name, {
         name,
-        from,
-        to: from + (chance(2) === 0 ? chance(15) : 0),
+        startMs: from,
+        endMs: from + (chance(2) === 0 ? chance(15) : 0),
         value: chance(VALUES),
         everLost: false,
       })
     }
-    if (manner !== 'beginning') truth.set(LIFELONG, { name: LIFELONG, from: 0, to: 1e9, value: 1, everLost: false })
+    if (manner !== 'beginning')
+      truth.set(LIFELONG, { name: LIFELONG, startMs: 0, endMs: 1e9, value: 1, everLost: false })
     people.set(externalId, { state, registeredBy: undefined, truth, changes: new Map() })
   }
 
-  const thereOf = (externalId: string): There => {
+  const thereOf = (externalId: string): UpstreamProfile => {
     const there = people.get(externalId)
     if (!there) throw new Error('nobody ever had this name')
     derive(there)
@@ -70,7 +71,7 @@ export function createUpstream({ chance, now, manner, digestMs }: Circumstances)
     return there
   }
 
-  function derive(there: There): void {
+  function derive(there: UpstreamProfile): void {
     for (const change of there.changes.values()) {
       const one = there.truth.get(change.name)
       if (!one || change.done || change.at > now()) continue
@@ -79,12 +80,15 @@ export function createUpstream({ chance, now, manner, digestMs }: Circumstances)
     }
   }
 
-  function tell(there: There, window: Span): Truth[] {
+  function tell(there: UpstreamProfile, window: Span): Truth[] {
     return [...there.truth.values()].filter((one) => {
-      if (one.value === undefined || one.from > window.to || one.to < window.from) return false
-      const within = isInside(one, window) && one.to < window.to
-      if (manner === 'beginning') return one.from >= window.from && (one.from < window.to || chance(2) === 0)
-      return within || manner === 'touching' || (one.from < window.to && one.to > window.from) || chance(2) === 0
+      if (one.value === undefined || one.startMs > window.endMs || one.endMs < window.startMs) return false
+      const within = isInside(one, window) && one.endMs < window.endMs
+      if (manner === 'beginning')
+        return one.startMs >= window.startMs && (one.startMs < window.endMs || chance(2) === 0)
+      return (
+        within || manner === 'touching' || (one.startMs < window.endMs && one.endMs > window.startMs) || chance(2) === 0
+      )
     })
   }
 
@@ -98,7 +102,7 @@ export function createUpstream({ chance, now, manner, digestMs }: Circumstances)
     if (!calm && chance(20) === 0) throw new Unanswered('lost on its way back')
   }
 
-  function take(there: There, items: Items): void {
+  function take(there: UpstreamProfile, items: PushItems): void {
     const logs = JSON.parse(`[${'joined' in items ? items.joined : items.join(',')}]`)
     const bad = logs.findIndex(({ name }: { name: number }) => name === BAD)
     if (bad >= 0) {
@@ -128,17 +132,17 @@ export function createUpstream({ chance, now, manner, digestMs }: Circumstances)
       })
     return {
       read(_stream, { externalId, window }) {
-        const sentAt = new Date(clock())
+        const sentAtMs = clock()
         return ask('read', () => {
           stumble()
           const there = thereOf(externalId)
           if (!calm && chance(30) === 0) throw new Rejected('no such window', { status: 400 })
-          const span = { from: Date.parse(window?.startAt ?? ''), to: Date.parse(window?.endAt ?? '') }
-          const records = tell(there, span).map((one) => ({ raw: JSON.stringify(one), fields: { ...one } }))
-          return { records, odd: [], sentAt, serverDate: new Date(now() - chance(3)) }
+          if (!window) throw new Error('the one stream of this world is read by windows')
+          const records = tell(there, window).map((one) => ({ raw: JSON.stringify(one), fields: { ...one } }))
+          return { records, invalid: [], sentAtMs, serverAtMs: now() - chance(3) }
         })
       },
-      pushLogs: ({ externalId }, items) => write('push', () => take(thereOf(externalId), items)),
+      pushItems: ({ externalId }, { items }) => write('push', () => take(thereOf(externalId), items)),
       register({ externalId }) {
         const askedAt = now()
         return write('register', () => {
@@ -156,12 +160,9 @@ export function createUpstream({ chance, now, manner, digestMs }: Circumstances)
             if (there?.state === 'known') there.state = 'removed'
           }
         }),
-      forget: () => ask('forget', () => undefined),
-      pushTags: unheardOf,
-      patchDemographics: unheardOf,
-      putDemographics: unheardOf,
-      putDeviceInformation: unheardOf,
-      async *search() {
+      forgetToken: () => ask('forget', () => undefined),
+      pushSnapshot: unheardOf,
+      async *searchProfiles() {
         yield await unheardOf()
       },
     }
@@ -179,7 +180,7 @@ export function createUpstream({ chance, now, manner, digestMs }: Circumstances)
     /** Changes its mind about what has not settled: another value, gone, or back. */
     revise(externalId: string): void {
       const one = people.get(externalId)?.truth.get(1 + chance(NAMES))
-      if (!one || one.from > now() || one.to + SETTLE <= now()) return
+      if (!one || one.startMs > now() || one.endMs + SETTLE <= now()) return
       one.value = chance(3) === 0 ? undefined : chance(VALUES)
       if (one.value === undefined) one.everLost = true
     },

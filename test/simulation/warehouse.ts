@@ -1,41 +1,43 @@
 import { z } from 'zod'
-import { normalize, type Span, subtract } from '../../src/coverage.ts'
-import type { JobContext } from '../../src/job.ts'
 import {
-  dueWindows,
+  isHeldByNewer,
   isInside,
-  isTheirs,
-  judge,
+  judgeReading,
   type LedgerState,
   mustHaveHeld,
   reachesInto,
-} from '../../src/planner.ts'
-import type { PulledStream } from '../../src/stream.ts'
-import type { Stored, StoreRequest } from '../../src/warehouse/commit.ts'
-import type { Push } from '../../src/warehouse/outbox.ts'
+} from '../../src/ledger/judge.ts'
+import { dueWindows } from '../../src/ledger/planner.ts'
+import { type Span, subtract, union } from '../../src/time/spans.ts'
+import type { PushedParcels } from '../../src/transfer/parcel.ts'
+import type { WindowReading } from '../../src/transfer/reading.ts'
+import type { PulledStream } from '../../src/transfer/stream.ts'
+import type { StoreResult } from '../../src/warehouse/readings/store-group.ts'
+import type { JobContext } from '../../src/work/job.ts'
+import { dataLogs } from '../support/stream-by-name.ts'
 import { createOutbox, type OutboxOfOne } from './outbox.ts'
 import type { Ask, Chance } from './stage.ts'
 import { BEGIN, HISTORY, SETTLE, UNDER_WAY_MAX } from './upstream.ts'
 
-type Told = Span & { readonly name: number; readonly value: number }
-type Kept = Told & { readonly readAtMs: number; readonly gone: boolean }
-type LetIn = Span & {
+type SimulatedRecord = Span & { readonly name: number; readonly value: number }
+type StoredRecord = SimulatedRecord & { readonly readAtMs: number; readonly gone: boolean }
+type StoredReading = Span & {
   readonly sentAtMs: number
   readonly reachesBack: boolean
   readonly complete: boolean
-  readonly told: Map<number, number>
+  readonly values: Map<number, number>
 }
 
-export type Here = OutboxOfOne & {
+export type WarehouseProfile = OutboxOfOne & {
   readonly externalId: string
   state: 'new' | 'active' | 'gone'
   registeringUntil: number
   ledger: LedgerState & { readonly covered: readonly Span[] }
   refused: Array<{ window: Span; untilMs: number }>
-  readonly records: Map<number, Kept>
-  /** Readings that were let in since the invariants last looked, and what the newest of them said of each record. */
-  readonly letIn: LetIn[]
-  readonly said: Map<number, { readonly sentAtMs: number; readonly values: readonly (number | undefined)[] }>
+  readonly records: Map<number, StoredRecord>
+  /** Readings that were admitted since the last check, and the value that the newest reading gave for each record. */
+  readonly newReadings: StoredReading[]
+  readonly newestValues: Map<number, { readonly sentAtMs: number; readonly values: readonly (number | undefined)[] }>
 }
 
 const days: PulledStream = {
@@ -57,9 +59,9 @@ export type SimulatedWarehouse = ReturnType<typeof createWarehouse>
  * SQL is said here in a few lines each, one function a transaction. The suite of the warehouse tries the SQL itself.
  */
 export function createWarehouse({ chance, now, digestMs }: { chance: Chance; now: () => number; digestMs: number }) {
-  const people = new Map<string, Here>()
+  const people = new Map<string, WarehouseProfile>()
 
-  function add(profileId: string, externalId: string, state: Here['state']): void {
+  function add(profileId: string, externalId: string, state: WarehouseProfile['state']): void {
     const ledger = { generation: 0, digesting: [], digestedAtMs: Number.NEGATIVE_INFINITY, recent: [], covered: [] }
     people.set(profileId, {
       externalId,
@@ -70,8 +72,8 @@ export function createWarehouse({ chance, now, digestMs }: { chance: Chance; now
       records: new Map(),
       items: new Map(),
       parcels: new Map(),
-      letIn: [],
-      said: new Map(),
+      newReadings: [],
+      newestValues: new Map(),
     })
   }
 
@@ -83,7 +85,7 @@ export function createWarehouse({ chance, now, digestMs }: { chance: Chance; now
         const { externalId, state, ledger, refused, parcels } = here
         const isDigesting = ledger.digestedAtMs > nowMs && chance(3) > 0
         const due = dueWindows({
-          wanted: range ?? { from: BEGIN - HISTORY, to: nowMs + 2 },
+          wanted: range ?? { startMs: BEGIN - HISTORY, endMs: nowMs + 2 },
           covered: again ? [] : ledger.covered,
           blocked: [
             ...refused.flatMap(({ window, untilMs }) => (untilMs > now() ? [window] : [])),
@@ -93,41 +95,39 @@ export function createWarehouse({ chance, now, digestMs }: { chance: Chance; now
           windowsMax: 10,
         })
         return {
-          profile: { profileId, externalId, state, waiting: parcels.size > 0 ? ['data-logs'] : [] },
+          profile: { profileId, externalId, state, waiting: parcels.size > 0 ? [dataLogs] : [] },
           due:
             streams?.length === 0 ? [] : due.map((window) => ({ stream: days, window, generation: ledger.generation })),
         }
       }),
-    refuse: ({ profileId, window }) =>
-      ask('refuse', () => {
+    recordRefusal: ({ profileId, window }) =>
+      ask('recordRefusal', () => {
         people.get(profileId)?.refused.push({ window, untilMs: now() + 10 })
       }),
   })
 
-  function store(request: StoreRequest): Stored {
+  function store(request: WindowReading): StoreResult {
     const here = people.get(request.profileId)
-    const told: Told[] = request.records.map(({ raw }) => JSON.parse(raw))
-    const counts = { read: told.length, written: 0, odd: 0 }
-    if (!here) return { outcome: 'erased', ...counts }
+    const records: SimulatedRecord[] = request.records.map(({ raw }) => JSON.parse(raw))
+    const counts = { read: records.length, written: 0, invalid: 0 }
     const { window, sentAtMs } = request
-    const crossing = told.filter((one) => !isInside(one, window))
+    const crossing = records.filter((one) => !isInside(one, window))
     const edges = {
-      crossing: crossing.map(({ name }) => name),
+      crossingHashes: crossing.map(({ name }) => name),
       reachesBack: crossing.some((one) => reachesInto(one, window)),
     }
-    const { serverAtMs, generation } = request
-    const arrival = { span: window, whole: false, ...edges, sentAtMs, serverAtMs, generation, settleMs: SETTLE }
-    const verdict = judge(arrival, here.ledger, now())
-    if (verdict.kind !== 'admitted') return { outcome: 'too-old', ...counts }
+    const verdict = judgeReading({ ...request, ...edges }, here?.ledger, now())
+    if (!here || verdict.kind !== 'admitted')
+      return { outcome: verdict.kind === 'too-old' ? 'too-old' : 'erased', ...counts }
 
-    for (const one of told) {
+    for (const one of records) {
       const known = here.records.get(one.name)
-      if (isTheirs(one, verdict.newer) || (known && known.readAtMs >= sentAtMs)) continue
+      if (isHeldByNewer({ ...one, keyHash: one.name }, verdict.newer) || (known && known.readAtMs >= sentAtMs)) continue
       // What is unchanged is not touched, and keeps the instant of the reading that wrote it.
       if (known?.value === one.value && !known.gone) continue
       here.records.set(one.name, { ...one, readAtMs: sentAtMs, gone: false })
     }
-    const held = new Set([...told.map(({ name }) => name), ...verdict.newer.flatMap((read) => read.crossing)])
+    const held = new Set([...records.map(({ name }) => name), ...verdict.newer.flatMap((read) => read.crossingHashes)])
     for (const [name, known] of verdict.complete ? here.records : []) {
       if (known.gone || known.readAtMs >= sentAtMs || held.has(name)) continue
       if (mustHaveHeld({ ...window, ...edges }, known))
@@ -137,12 +137,12 @@ export function createWarehouse({ chance, now, digestMs }: { chance: Chance; now
     here.ledger = {
       ...ledger,
       recent: verdict.recent,
-      covered: normalize([...ledger.covered, ...verdict.covers]),
+      covered: union([...ledger.covered, ...verdict.covers]),
       digesting: sentAtMs >= ledger.digestedAtMs ? subtract(ledger.digesting, verdict.covers) : ledger.digesting,
     }
-    here.refused = here.refused.filter(({ window: no }) => no.to <= window.from || window.to <= no.from)
-    const values = new Map(told.map(({ name, value }) => [name, value]))
-    here.letIn.push({ ...window, sentAtMs, ...edges, complete: verdict.complete, told: values })
+    here.refused = here.refused.filter(({ window: no }) => no.endMs <= window.startMs || window.endMs <= no.startMs)
+    const values = new Map(records.map(({ name, value }) => [name, value]))
+    here.newReadings.push({ ...window, sentAtMs, ...edges, complete: verdict.complete, values })
     return { outcome: 'stored', ...counts }
   }
 
@@ -155,15 +155,20 @@ export function createWarehouse({ chance, now, digestMs }: { chance: Chance; now
         if (state === 'active') here.registeringUntil = 0
         return true
       }),
-    registering: (profileId, forMs) =>
-      ask('note registration', () => {
+    beginRegistration: (profileId, leaseMs) =>
+      ask('begin registration', () => {
         const here = people.get(profileId)
-        if (!here || (here.state === 'gone' && forMs > 0)) return false
+        if (!here || here.state === 'gone') return false
         // Minutes there, moments here.
-        here.registeringUntil = now() + Math.min(forMs, UNDER_WAY_MAX)
+        here.registeringUntil = now() + Math.min(leaseMs, UNDER_WAY_MAX)
         return true
       }),
-    registeringMs: (profileId) =>
+    endRegistration: (profileId) =>
+      ask('end registration', () => {
+        const here = people.get(profileId)
+        if (here) here.registeringUntil = 0
+      }),
+    registrationLeftMs: (profileId) =>
       ask('look for registration', () => Math.max(0, (people.get(profileId)?.registeringUntil ?? 0) - now())),
     erase: (profileId) =>
       ask('erase', () => {
@@ -173,16 +178,16 @@ export function createWarehouse({ chance, now, digestMs }: { chance: Chance; now
     add: () => ask('add', () => ({ added: 0, known: 0, erased: 0 })),
   })
 
-  function touch({ profileId, parcels }: Push): void {
+  function touch({ profileId, parcels }: PushedParcels): void {
     const here = people.get(profileId)
     if (!here) return
-    const spans = parcels.map(({ startAtMs, endAtMs }) => ({ from: startAtMs - 2, to: endAtMs + 3 }))
+    const spans = parcels.map(({ startAtMs, endAtMs }) => ({ startMs: startAtMs - 2, endMs: endAtMs + 3 }))
     const { ledger } = here
     here.ledger = {
       ...ledger,
       generation: ledger.generation + 1,
-      covered: subtract(ledger.covered, spans),
-      digesting: normalize([...ledger.digesting, ...spans]),
+      covered: subtract(ledger.covered, union(spans)),
+      digesting: union([...ledger.digesting, ...spans]),
       digestedAtMs: now() + digestMs,
     }
   }

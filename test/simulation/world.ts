@@ -2,12 +2,13 @@ import { backfillProfile } from '../../jobs/backfill-profile.ts'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { registerProfile } from '../../jobs/register-profile.ts'
 import { syncProfile } from '../../jobs/sync-profile.ts'
-import { subtract } from '../../src/coverage.ts'
 import { Problem } from '../../src/errors.ts'
-import type { Counts, JobContext } from '../../src/job.ts'
 import { createLog } from '../../src/log.ts'
+import { subtract } from '../../src/time/spans.ts'
+import type { JobCounts } from '../../src/transfer/order.ts'
+import type { JobContext } from '../../src/work/job.ts'
 import { handIn } from './outbox.ts'
-import { liesOf } from './promises.ts'
+import { violationsOf } from './promises.ts'
 import { createChance, createStage } from './stage.ts'
 import { BAD, BEGIN, createUpstream, HISTORY, manners, SETTLE, SKEW, VALUES } from './upstream.ts'
 import { createWarehouse } from './warehouse.ts'
@@ -18,13 +19,13 @@ const names = { '1': 'ada', '2': 'bob' } as const
 const ids = ['1', '2'] as const
 const WORKERS_MAX = 4
 
-/** The real jobs, between an upstream, a warehouse, a clock and a chance that are ours. One seed is one world. */
+/** The real jobs between a simulated upstream, warehouse, clock and source of chance. One seed makes one world. */
 export function createWorld(seed: number) {
   const chance = createChance(seed)
   let nowMs = BEGIN
   const now = () => nowMs
   const manner = manners[chance(manners.length)] ?? 'touching'
-  /** A third of all worlds is about people who come and go. */
+  /** In a third of all worlds profiles are erased and registered often. */
   const isAboutErasure = chance(3) === 0
   const stage = createStage(chance)
   const digestMs = SKEW + 1 + chance(5)
@@ -52,7 +53,6 @@ export function createWorld(seed: number) {
       now: clock,
       signal: neverAborted,
       lane: 'nightly',
-      runId: undefined,
       lastAttempt: chance(3) === 0,
       settings: { historyMs: HISTORY, windowsAtOnce: 1 + chance(3) },
       log,
@@ -74,7 +74,7 @@ export function createWorld(seed: number) {
     workers += 1
     const worker = workers
     atWork.set(worker, name)
-    const run: Promise<Counts> = jobs[name](profileId, contextOf(worker))
+    const run: Promise<JobCounts> = jobs[name](profileId, contextOf(worker))
     run
       .catch((error: unknown) => {
         if (!(error instanceof Problem)) bugs.push(`${name} threw ${error}`)
@@ -95,10 +95,10 @@ export function createWorld(seed: number) {
       const here = warehouse.people.get(id)
       const logs = Array.from({ length: 1 + chance(3) }, () => {
         const one = there?.truth.get(1 + chance(8))
-        if (!one || one.from > nowMs) return []
+        if (!one || one.startMs > nowMs) return []
         items += 1
         const name = chance(15) === 0 ? BAD : one.name
-        return [{ id: `log-${items}`, name, value: chance(VALUES), startAtMs: one.from, endAtMs: one.to }]
+        return [{ id: `log-${items}`, name, value: chance(VALUES), startAtMs: one.startMs, endAtMs: one.endMs }]
       }).flat()
       if (here && logs.length > 0) handIn(here, logs)
     },
@@ -122,7 +122,7 @@ export function createWorld(seed: number) {
   const weighed = ['wait', 'revise', 'handIn', 'begin', 'begin', 'die', ...Array<'go'>(12).fill('go')] as const
 
   const state = { manner, upstream, warehouse, now }
-  const lies = () => [...bugs, ...liesOf(state)]
+  const violations = () => [...bugs, ...violationsOf(state)]
 
   return {
     manner,
@@ -131,8 +131,8 @@ export function createWorld(seed: number) {
       const said = await acts[act]()
       return said ?? act
     },
-    lies,
-    /** Nobody dies or fails any more, time goes on, and jobs come until nothing is due. */
+    violations,
+    /** No worker dies and no request fails any more, time goes on, and jobs run until nothing is due. */
     async rest(): Promise<string[]> {
       upstream.calmDown()
       for (let round = 0; round < 8; round += 1) {
@@ -142,7 +142,7 @@ export function createWorld(seed: number) {
       }
       while (!stage.isQuiet()) await stage.step()
       await stage.letRun()
-      return [...lies(), ...unfinished()]
+      return [...violations(), ...unfinished()]
     },
   }
 
@@ -158,7 +158,7 @@ export function createWorld(seed: number) {
       return there?.state === 'known' ? [`${id} was erased here, and is there upstream`] : []
     }
     if (here.state === 'gone') return []
-    const wanted = { from: BEGIN - HISTORY, to: nowMs - 3 * (digestMs + SETTLE) }
+    const wanted = { startMs: BEGIN - HISTORY, endMs: nowMs - 3 * (digestMs + SETTLE) }
     const waiting = [...here.items.values()].filter(({ state: is }) => is === 'waiting')
     return [
       ...(subtract([wanted], here.ledger.covered).length > 0 ? [`${id} is not covered`] : []),

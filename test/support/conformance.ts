@@ -3,45 +3,45 @@ import { expect } from 'vitest'
 import type { OperationName } from '../../src/contract/operations.ts'
 
 /**
- * What each of the 28 operations answers, as one list. It is held against the service over a bare socket
- * (test/service/conformance.test.ts) and through our client (test/upstream/conformance.test.ts): both must see the same.
+ * The expected answers of the 28 operations, as one list of cases. The list is checked against the service over a bare socket
+ * (test/service/conformance.test.ts) and through our client (test/upstream/client-conformance.test.ts): both must get the same.
  */
-export type Person = { externalId: string; profileToken: string; refreshToken: string }
+export type ConformancePerson = { externalId: string; profileToken: string; refreshToken: string }
 
-export type Input = {
-  /** Whom the path, or a body that names somebody, means; absent: the person of the case. */
+export type ConformanceInput = {
+  /** The profile that the path or the body names; absent: the profile of the case. */
   externalId?: string
   body?: unknown
   query?: Readonly<Record<string, string | number>>
 }
 
-/** `body` is undefined where there is none, and is not compared where the answer is a refusal. */
-export type Outcome = { status: number; body: unknown }
+/** `body` is undefined in an answer without a body, and is not compared in an error answer. */
+export type ConformanceOutcome = { status: number; body: unknown }
 
-export type Driver = {
-  /** A new profile of which nothing is known. */
-  newcomer(): Promise<Person>
-  /** Somebody of whom there are records of all five derived kinds. */
-  somebody(): Promise<Person>
-  ask(operation: OperationName, person: Person, input: Input): Promise<Outcome>
-  /** The same by somebody whose token or key the service does not know: the status of the refusal. */
-  askAsStranger(operation: OperationName, person: Person, input: Input): Promise<number>
+export type ConformanceDriver = {
+  /** Registers a new profile without any record. */
+  newcomer(): Promise<ConformancePerson>
+  /** A profile that has records of all five derived kinds. */
+  somebody(): Promise<ConformancePerson>
+  ask(operation: OperationName, person: ConformancePerson, input: ConformanceInput): Promise<ConformanceOutcome>
+  /** Sends the same request with an unknown token or key, and returns the status of the error answer. */
+  askAsStranger(operation: OperationName, person: ConformancePerson, input: ConformanceInput): Promise<number>
 }
 
-export type Case = {
+export type ConformanceCase = {
   operation: OperationName
   says: string
   status: number
   who: 'newcomer' | 'somebody'
-  /** Asked before, and answered well. */
-  first?: ReadonlyArray<readonly [OperationName, Input]>
-  input: (person: Person) => Input
-  /** What the body must match. */
+  /** A request that is sent before, and must succeed. */
+  first?: ReadonlyArray<readonly [OperationName, ConformanceInput]>
+  input: (person: ConformancePerson) => ConformanceInput
+  /** The body must match this. */
   body?: unknown
 }
 
 const anyText = expect.any(String)
-/** A log that is taken. */
+/** A valid log. */
 export const log = (changes: object = {}) => ({
   id: randomUUID(),
   logType: 'activity',
@@ -62,7 +62,7 @@ const tag = (changes: object = {}) => ({
   startDateTime: '2026-03-03T10:00:00Z',
   ...changes,
 })
-/** A device that is taken. */
+/** A valid device. */
 export const device = {
   sdkId: 's',
   sdkVersion: '1',
@@ -76,12 +76,12 @@ const profileTokens = { profileToken: anyText, refreshToken: anyText, tokenType:
 const backwards = { startDateTime: '2026-03-02', endDateTime: '2026-03-01' }
 const nobody = 'nobody-of-this-name'
 
-type Rest = Omit<Case, 'operation' | 'says' | 'status' | 'who' | 'input'> & {
-  who?: Case['who']
-  input?: Input | Case['input']
+type Rest = Omit<ConformanceCase, 'operation' | 'says' | 'status' | 'who' | 'input'> & {
+  who?: ConformanceCase['who']
+  input?: ConformanceInput | ConformanceCase['input']
 }
 
-function says(operation: OperationName, status: number, words: string, rest: Rest = {}): Case {
+function says(operation: OperationName, status: number, words: string, rest: Rest = {}): ConformanceCase {
   const { input = {}, who = 'newcomer', ...more } = rest
   return {
     operation,
@@ -93,7 +93,7 @@ function says(operation: OperationName, status: number, words: string, rest: Res
   }
 }
 
-const authentication: Case[] = [
+const authentication: ConformanceCase[] = [
   says('accountToken', 200, 'a token for id and secret', {
     body: { accountToken: anyText, expiresIn: 86_400, tokenType: 'Account' },
   }),
@@ -120,7 +120,7 @@ const authentication: Case[] = [
   says('refreshToken', 400, 'an empty refresh token', { input: { body: { refreshToken: '' } } }),
 ]
 
-const profiles: Case[] = [
+const profiles: ConformanceCase[] = [
   says('profile', 200, 'the profile', {
     body: { profileId: anyText, accountId: anyText, externalId: anyText, isSampleProfile: false, dataSources: [] },
   }),
@@ -142,7 +142,7 @@ const profiles: Case[] = [
 ]
 
 const twice = [log(), log()]
-const writings: Case[] = [
+const writings: ConformanceCase[] = [
   says('uploadLogs', 200, 'how many were new', {
     input: { body: [log(), log()] },
     body: { received: 2, accepted: 2, updated: 0, duplicates: 0 },
@@ -186,7 +186,7 @@ const kinds = [
   ['trends', { type: 'trend', name: anyText, data: expect.any(Array) }],
   ['comparisons', { type: 'comparison', name: anyText, data: expect.any(Array) }],
 ] as const
-const derived: Case[] = kinds.flatMap(([kind, record]) => [
+const derived: ConformanceCase[] = kinds.flatMap(([kind, record]) => [
   ...([kind, `${kind}Of`] as const).flatMap((operation) => [
     says(operation, 200, 'what is derived', {
       who: 'somebody',
@@ -200,7 +200,7 @@ const derived: Case[] = kinds.flatMap(([kind, record]) => [
   says(`${kind}Of`, 404, 'a profile that is not there', { input: { externalId: nobody } }),
 ])
 
-const metadata: Case[] = [
+const metadata: ConformanceCase[] = [
   says('demographic', 204, 'nothing of a newcomer'),
   says('demographic', 200, 'what was stored', {
     first: [['replaceDemographic', { body: { age: 40, gender: 'male' } }]],
@@ -223,17 +223,17 @@ const metadata: Case[] = [
   says('updateDeviceInformation', 400, 'a device without a model', { input: { body: { ...device, deviceModel: '' } } }),
 ]
 
-export const cases: readonly Case[] = [...authentication, ...profiles, ...writings, ...derived, ...metadata]
+export const cases: readonly ConformanceCase[] = [...authentication, ...profiles, ...writings, ...derived, ...metadata]
 
-/** One input of each operation that is answered well: what a stranger is refused. */
-export const good: ReadonlyArray<Case> = [
+/** One valid request of each operation; with an unknown token it must be refused. */
+export const good: ReadonlyArray<ConformanceCase> = [
   ...new Map(cases.filter(({ status }) => status < 300).map((one) => [one.operation, one])).values(),
 ]
 
-/** Runs one case and holds what came against what the list says. */
+/** Runs one case and compares the answer with the expected one. */
 export async function runCase(
-  driver: Driver,
-  { operation, who, first = [], input, status, body }: Case,
+  driver: ConformanceDriver,
+  { operation, who, first = [], input, status, body }: ConformanceCase,
 ): Promise<void> {
   const person = await driver[who]()
   for (const [before, given] of first) {
@@ -245,7 +245,7 @@ export async function runCase(
   else if (status === 204) expect(outcome.body).toBeUndefined()
 }
 
-/** Unknown keys may be there besides: what is named must fit. */
+/** The body may have further keys; the named keys must match. */
 function matching(body: unknown): unknown {
   const plain = typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype
   return plain ? expect.objectContaining(body) : body

@@ -1,16 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { test as base, inject } from 'vitest'
-import { migrate, readMigrations } from '../../src/engines/migrate.ts'
+import { applyMigrations, readMigrations } from '../../src/engines/apply-migrations.ts'
 
-/** Migrated once per run and cloned for each test that wants one: a clone takes some 40 ms, a migration far longer. */
+/** Template databases: migrated once per run, and cloned for each test. A clone takes about 40 ms, a migration far longer. */
 const templates = {
   warehouse: { folder: new URL('../../src/warehouse/migrations/', import.meta.url), schema: 'vitalsync' },
   service: { folder: new URL('../../src/service/store/migrations/', import.meta.url), schema: 'service' },
 }
 
-/** For `expect.poll`: how long a machine that is busy with other things may take over what is at hand. */
-export const soon = { timeout: 20_000, interval: 20 }
+/** For `expect.poll`: the time that a busy machine may take until the expected state is reached. */
+export const soon = { timeout: 120_000, interval: 20 }
 
 type Fixtures = {
   /** Address of an empty database of this test's own. */
@@ -19,7 +19,7 @@ type Fixtures = {
   warehouseUrl: string
   /** Address of a database of this test's own with the Profile Service's tables. */
   serviceUrl: string
-  /** Address of a Redis; a test that asks for it is left out, and named, where there is none. */
+  /** Address of a Redis; where none runs, a test that uses it is skipped, and named. */
   redisUrl: string
 }
 
@@ -34,12 +34,12 @@ export const test = base.extend<Fixtures>({
   },
 })
 
-/** Makes a database for the time of `use` and drops it afterwards, open connections and all. */
+/** Creates a database, runs `use`, and drops the database, also when connections are open. */
 export async function within(from: string, use: (url: string) => Promise<void>): Promise<void> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await administer((admin) => admin.query(`create database ${name} template ${from}`))
   try {
-    await use(urlOf(name))
+    await use(testDatabaseUrl(name))
   } finally {
     await administer((admin) => admin.query(`drop database if exists ${name} with (force)`))
   }
@@ -48,26 +48,26 @@ export async function within(from: string, use: (url: string) => Promise<void>):
 export async function template(kind: keyof typeof templates): Promise<string> {
   const name = `${kind}_template_${await fingerprint(kind)}`
   await administer(async (admin) => {
-    // One of the test processes makes the template, the others wait for it here.
+    // One test process creates the template; the other processes wait for it here.
     await admin.query('select pg_advisory_lock(hashtextextended($1, 0))', [name])
     const { rows } = await admin.query('select 1 from pg_database where datname = $1 and datistemplate', [name])
     if (rows.length > 0) return
     await admin.query(`drop database if exists ${name} with (force)`)
     await admin.query(`create database ${name}`)
-    await migrate({ databaseUrl: urlOf(name), ...templates[kind] })
+    await applyMigrations({ databaseUrl: testDatabaseUrl(name), ...templates[kind] })
     await admin.query(`alter database ${name} is_template true`)
   })
   return name
 }
 
-/** A server that outlives the run may hold the template of an older version: the name tells them apart. */
+/** A server that outlives the run may hold the template of an older version, so the name holds a digest of the migrations. */
 async function fingerprint(kind: keyof typeof templates): Promise<string> {
   const migrations = await readMigrations(templates[kind].folder)
   const all = migrations.map((migration) => migration.checksum).join()
   return createHash('sha256').update(all).digest('hex').slice(0, 12)
 }
 
-export function urlOf(database: string): string {
+export function testDatabaseUrl(database: string): string {
   const url = new URL(inject('databaseUrl'))
   url.pathname = `/${database}`
   return url.href

@@ -5,23 +5,23 @@ import { fileURLToPath } from 'node:url'
 const script = fileURLToPath(new URL('in-terminal.py', import.meta.url))
 const entry = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
 
-/** Why no terminal can be had here, if none can. */
+/** The reason why tests at a terminal are skipped on this machine, if they are. */
 export const noTerminal: string | undefined =
   spawnSync('python3', ['-c', 'import pty, termios']).status === 0 ? undefined : 'no python3 to make a terminal with'
 
-export type InTerminal = {
+export type TerminalOptions = {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly columns?: number
-  /** When this has been shown, that is typed. */
+  /** When `seen` has been shown, `send` is typed. */
   readonly typed?: { readonly seen: string; readonly send: string }
 }
 
-/** Runs `vitalsync` with these words at a terminal, as a person would see it. */
-export const runInTerminal = (words: readonly string[], options: InTerminal) =>
+/** Runs `vitalsync` with these words at a pseudo-terminal. */
+export const runInTerminal = (words: readonly string[], options: TerminalOptions) =>
   runAtTerminal([process.execPath, entry, ...words], options)
 
-export async function runAtTerminal(command: readonly string[], options: InTerminal) {
+export async function runAtTerminal(command: readonly string[], options: TerminalOptions) {
   const { cwd, env, columns = 80, typed } = options
   const first = [script, String(columns), typed?.seen ?? '', typed?.send ?? '']
   const child = spawn('python3', [...first, ...command], {
@@ -37,5 +37,5 @@ export async function runAtTerminal(command: readonly string[], options: InTermi
   return { code: Number(code), shown: shown.replaceAll('\r\n', '\n') }
 }
 
-/** What `vitalsync` would be told here, as lines; a line taken back and written anew counts each time. */
-export const linesOf = (shown: string): string[] => shown.split(/\n|\r/)
+/** The lines that the terminal showed; a line that was overwritten counts each time. */
+export const shownLines = (shown: string): string[] => shown.split(/\n|\r/)

@@ -3,23 +3,23 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 
 export type Seen = { method: string; path: string; authorization: string; body: string }
-export type Early = Reply | 'drop' | 'lose' | undefined
+type Early = Reply | 'drop' | 'lose' | undefined
 export type Reply = { status: number; body?: string; headers?: Record<string, string> }
 
 /**
- * A small Profile Service that knows tokens as the interface has them: issues, checks, refreshes with rotation, and
- * forgets on request. What it answers to everything else is up to the test.
+ * A small Profile Service with tokens only: it issues, checks, refreshes with rotation, and revokes tokens. The test answers
+ * all other requests.
  */
 export type ProfileStub = {
   url: string
   seen: Seen[]
   /** How often the operation at this path was called. */
   calls(path: string): number
-  /** Makes every token issued so far worthless. */
+  /** Revokes every token that was issued so far. */
   revokeAll(): void
-  /** Refuses every token, however new. */
+  /** Refuses every token, also new ones. */
   refuseAll(on: boolean): void
-  /** Answers before anything else; undefined leaves it to the stub. `drop` hangs up, `lose` does so after it has acted. */
+  /** Answers first; undefined lets the stub answer. `drop` closes the connection, `lose` closes it after the request was carried out. */
   before: (seen: Seen) => Early | Promise<Early>
   answer: (seen: Seen) => Reply
   profiles: Set<string>

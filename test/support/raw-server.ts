@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/** One request as it came over the wire, and the socket to answer it on, in whatever way the test likes. */
+/** One request, and the socket on which the test writes any answer. */
 export type RawRequest = { head: string; body: string; socket: Socket; number: number }
 
 export type RawServer = { url: string; requests: RawRequest[]; close(): Promise<void> }
 
-/** A server that speaks HTTP only as far as the test makes it. It reads requests properly and answers nothing itself. */
+/** A server that parses requests and answers nothing itself: the test writes the answers. */
 export async function startRawServer(answer: (request: RawRequest) => void): Promise<RawServer> {
   const sockets = new Set<Socket>()
   const requests: RawRequest[] = []
@@ -43,7 +43,7 @@ export async function startRawServer(answer: (request: RawRequest) => void): Pro
   }
 }
 
-/** A whole and honest answer. */
+/** A complete, valid answer. */
 export function http(status: number, body = '', headers: readonly string[] = []): string {
   const lines = [`HTTP/1.1 ${status} x`, `content-length: ${Buffer.byteLength(body)}`, ...headers, '', body]
   return lines.join('\r\n')

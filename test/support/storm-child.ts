@@ -1,22 +1,25 @@
 import { createInterface } from 'node:readline'
-import { openPool } from '../../src/warehouse/pool.ts'
-import { openTokenShelf } from '../../src/warehouse/tokens.ts'
-import { scores } from './streams.ts'
-import { ada, nightly, openTestUpstream } from './upstream.ts'
+import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
+import { createPostgresTokenStore } from '../../src/warehouse/tokens/token-store.ts'
+import { scores } from './stream-by-name.ts'
+import { ada, nightlyCall, openTestUpstream } from './test-upstream.ts'
 
 /**
- * One worker of the token storm, a process of its own. Says `ready` when open; for each line it then reads, a number of
- * calls, it makes so many at once and writes how they ended.
+ * One process of the token renewal test. It writes `ready` when it is open; for each line it reads, which is a number, it makes
+ * so many calls at once and writes how they ended.
  */
 const [url = '', databaseUrl = '', key = ''] = process.argv.slice(2)
-const pool = openPool({ databaseUrl, connectionsMax: 4, name: 'storm' })
-const { upstream, close } = openTestUpstream({ url, shelf: openTokenShelf({ pool, key: Buffer.from(key, 'hex') }) })
+const pool = openWarehousePool({ databaseUrl, connectionsMax: 4, name: 'storm' })
+const { upstream, close } = openTestUpstream({
+  url,
+  tokenStore: createPostgresTokenStore({ pool, key: Buffer.from(key, 'hex') }),
+})
 await pool.query('select 1')
 process.stdout.write('ready\n')
 
 for await (const line of createInterface({ input: process.stdin })) {
   const outcomes = await Promise.allSettled(
-    Array.from({ length: Number(line) }, () => upstream.read(scores, ada, nightly)),
+    Array.from({ length: Number(line) }, () => upstream.read(scores, ada, nightlyCall)),
   )
   const words = outcomes.map((o) => (o.status === 'fulfilled' ? 'done' : `${o.reason.name}: ${o.reason.message}`))
   process.stdout.write(`${JSON.stringify(words)}\n`)

@@ -1,25 +1,25 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { type OperationName, operations } from '../../src/contract/operations.ts'
-import { NotThere, Rejected, RetryLater } from '../../src/errors.ts'
+import { Halted, NotThere, Rejected, RetryLater } from '../../src/errors.ts'
+import { type HttpResponse, TransportError, type TransportErrorKind } from '../../src/upstream/http.ts'
 import { type Intent, intentOf } from '../../src/upstream/intent.ts'
-import { type HttpAnswer, TransportTrouble, type TroubleKind } from '../../src/upstream/transport.ts'
 
 const nowMs = Date.parse('2026-03-03T12:00:00Z')
-const causes: TroubleKind[] = ['unsent', 'lost', 'garbled', 'oversized', 'aborted']
+const causes: TransportErrorKind[] = ['unsent', 'lost', 'garbled', 'oversized', 'aborted']
 
-function answer(status: number, more: Partial<HttpAnswer> = {}): HttpAnswer {
+function answer(status: number, more: Partial<HttpResponse> = {}): HttpResponse {
   return { status, date: undefined, retryAfter: undefined, body: Buffer.alloc(0), sink: undefined, ...more }
 }
 
-function intent(what: HttpAnswer | TransportTrouble, operation: OperationName = 'scoresOf'): Intent {
+function intent(what: HttpResponse | TransportError, operation: OperationName = 'scoresOf'): Intent {
   return intentOf(what, { operation: operations[operation], secrets: ['ada'], nowMs })
 }
 
 /** The cells of one row of the table in docs/upstream.md, as the code has them. */
 function rowOf(name: string): string[] {
   const isCause = causes.some((cause) => cause === name)
-  const trouble = isCause ? new TransportTrouble(name as TroubleKind, 'x') : answer(Number(name))
+  const trouble = isCause ? new TransportError(name as TransportErrorKind, 'x') : answer(Number(name))
   const decided = intent(trouble)
   if (decided.kind === 'renew') return [name, 'renew', '']
   const thrown = [decided.problem.name]
@@ -27,6 +27,9 @@ function rowOf(name: string): string[] {
     const ofAccount = intent(trouble, 'searchProfiles')
     thrown[0] += `, removed; of an account operation ${'problem' in ofAccount ? ofAccount.problem.name : ''}`
   }
+  const ofToken = intent(trouble, 'accountToken')
+  if ('problem' in ofToken && ofToken.problem instanceof Halted && !(decided.problem instanceof NotThere))
+    thrown.push("of the account's token Halted")
   const asked = isCause ? decided : intent(answer(Number(name), { retryAfter: '7' }))
   if ('problem' in asked && asked.problem.name !== decided.problem.name)
     thrown.push(`with Retry-After ${asked.problem.name}`)

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { streams } from '../../config/streams.ts'
+import { pulledStreams } from '../../config/streams.ts'
 import { quickChecks } from '../../src/contract/quick-check.ts'
 import { Rejected } from '../../src/errors.ts'
-import type { PulledStream } from '../../src/stream.ts'
-import { faultsByIndex } from '../../src/upstream/batches.ts'
-import { eachPage } from '../../src/upstream/pages.ts'
-import { Gathering } from '../../src/upstream/reading.ts'
-import { ListScanner } from '../../src/upstream/records.ts'
-import { retryAfterMs } from '../../src/upstream/retry-after.ts'
+import { HOUR } from '../../src/time/units.ts'
+import type { PulledStream } from '../../src/transfer/stream.ts'
+import { ListScanner } from '../../src/upstream/list-scanner.ts'
+import { itemFaultsByIndex } from '../../src/upstream/push-items.ts'
+import { RecordCollector } from '../../src/upstream/record-collector.ts'
+import { retryAfterMsOf } from '../../src/upstream/retry-after.ts'
 import { scrub } from '../../src/upstream/scrub.ts'
-import { HOUR } from '../../src/window.ts'
-import { demographics } from '../support/streams.ts'
+import { searchPages } from '../../src/upstream/search-pages.ts'
+import { demographics } from '../support/stream-by-name.ts'
 
 const space = fc.constantFrom('', ' ', '\n', '\t \r\n')
 
@@ -41,9 +41,9 @@ describe('cutting a list into records', () => {
           }
           pieces.push(text.slice(from))
 
-          const whole = new Gathering(demographics)
-          whole.takeList(Buffer.from(text))
-          const records = [...whole.records, ...whole.odd].map(({ raw }) => raw)
+          const whole = new RecordCollector(demographics)
+          whole.addList(Buffer.from(text))
+          const records = [...whole.records, ...whole.invalid].map(({ raw }) => raw)
 
           expect(records.toSorted()).toEqual(elements.map((element) => element.trim()).toSorted())
           expect(scan(pieces)).toEqual(elements.map((element) => element.trim()))
@@ -131,7 +131,7 @@ describe('the quick check', () => {
     { maxKeys: 20 },
   )
 
-  const all: readonly PulledStream[] = streams
+  const all: readonly PulledStream[] = pulledStreams
   test.for(all)('of $name accepts only what the contract accepts', ({ schema, quickCheck }) => {
     fc.assert(
       fc.property(record, (fields) => {
@@ -170,11 +170,11 @@ describe('Retry-After', () => {
     ['soon', undefined],
     ['', undefined],
   ])('%s', ([header, expected]) => {
-    expect(retryAfterMs(header, undefined, nowMs)).toBe(expected)
+    expect(retryAfterMsOf(header, undefined, nowMs)).toBe(expected)
   })
 
   test('a date is measured by upstream’s own clock where it shows one', () => {
-    expect(retryAfterMs('Tue, 03 Mar 2026 12:00:30 GMT', nowMs - 60_000, nowMs)).toBe(90_000)
+    expect(retryAfterMsOf('Tue, 03 Mar 2026 12:00:30 GMT', nowMs - 60_000, nowMs)).toBe(90_000)
   })
 })
 
@@ -205,7 +205,7 @@ describe('scrubbing', () => {
 
 test('faults are found under whatever form the path has', () => {
   const details = ['[3].unit', '3.value', '$[4]', 'unit', '', '[12][0].x'].map((path) => ({ path, reasons: ['bad'] }))
-  const faults = faultsByIndex(new Rejected('x', { status: 400, details }))
+  const faults = itemFaultsByIndex(new Rejected('x', { status: 400, details }))
 
   expect([...faults]).toEqual([
     [3, ['unit: bad', 'value: bad']],
@@ -249,7 +249,7 @@ describe('pages of a search', () => {
     pagesMax = 50,
   ) => {
     const found: string[] = []
-    for await (const items of eachPage({ ask: async (page) => ask(page), idOf: (item) => item, pagesMax }))
+    for await (const items of searchPages({ ask: async (page) => ask(page), idOf: (item) => item, pagesMax }))
       found.push(...items)
     return found
   }

@@ -1,45 +1,48 @@
-import { periodGates, trendRules } from '../derive/archetype-model.ts'
-import { mondayOf, monthOf } from '../derive/local-time.ts'
-import { keepDays, windows } from '../derive/model.ts'
-import { neighbourDays } from '../derive/shelf.ts'
+import { mondayOf, monthOf } from '../../time/local-days.ts'
+import { neighbourDays } from '../derive/day/logs-by-day.ts'
+import { periodMinimums } from '../derive/model/archetype-model.ts'
+import { knownForDays, lookBacks } from '../derive/model/model.ts'
+import { trendRules } from '../derive/model/trend-model.ts'
 
 /**
- * How far a change reaches. Every rule that looks at other days looks back a bounded number of them; so a change reaches
- * as many days forward, and no further. Kept beside nothing but the model's own numbers, so that both change together.
+ * How far a change reaches. Every rule that looks at other days looks back a bounded number of days, so a change reaches
+ * as many days forward and no further. Computed from the numbers of the model, so that both change together.
  */
-const outcomeLooksBack = Math.max(
-  windows.strain.days,
-  windows.personal.days,
-  windows.circadian.days,
-  windows.pattern.days,
-  keepDays.body,
-  keepDays.vo2Max,
+const outcomeLookBackDays = Math.max(
+  lookBacks.strain.days,
+  lookBacks.personal.days,
+  lookBacks.circadian.days,
+  lookBacks.pattern.days,
+  knownForDays.body,
+  knownForDays.vo2Max,
 )
-const comparisonLooksBack = windows.comparison.days
-const weeksReplayed = Math.max(periodGates.weekly.replayed, trendRules.weeks)
-const monthsReplayed = periodGates.monthly.replayed
+const comparisonLookBackDays = lookBacks.comparison.days
+const weeksReplayed = Math.max(periodMinimums.weekly.replayed, trendRules.weeks)
+const monthsReplayed = periodMinimums.monthly.replayed
 
-/** The farthest day back that anything derived for a day needs to know. */
-export const factsLookBack = 31 * (monthsReplayed + 1) + outcomeLooksBack
+/** The number of days back whose facts are needed to derive all units of a day. */
+export const factsLookBackDays = 31 * (monthsReplayed + 1) + outcomeLookBackDays
 
-/** The last day that a change on `day` can matter to, its weeks and months included. */
-export function lastReach(day: number): number {
-  return day + outcomeLooksBack + Math.max(comparisonLooksBack, 7 * (weeksReplayed + 1), 31 * (monthsReplayed + 1))
+/** The last day that a change on `day` can change, weeks and months included. */
+export function lastDayReached(day: number): number {
+  return (
+    day + outcomeLookBackDays + Math.max(comparisonLookBackDays, 7 * (weeksReplayed + 1), 31 * (monthsReplayed + 1))
+  )
 }
 
-/** Days whose facts may change when logs of a day did. */
-export function factDaysAround(day: number): number[] {
-  return Array.from({ length: 2 * neighbourDays + 1 }, (_, place) => day - neighbourDays + place)
+/** The days whose facts may change when the logs of a day change. */
+export function factDaysReached(day: number): number[] {
+  return Array.from({ length: 2 * neighbourDays + 1 }, (_, index) => day - neighbourDays + index)
 }
 
-/** Days there are that follow one of `changed` within so many days, those themselves included. Both ascending. */
-function following(changed: readonly number[], there: readonly number[], daysMax: number): number[] {
+/** Those of `days` that are at most `daysMax` days after a changed day, or are changed themselves. Both are ascending. */
+function daysFollowing(changed: readonly number[], days: readonly number[], daysMax: number): number[] {
   const followers: number[] = []
-  let [place, latest] = [0, Number.NEGATIVE_INFINITY]
-  for (const day of there) {
-    for (let next = changed[place]; next !== undefined && next <= day; next = changed[place]) {
+  let [index, latest] = [0, Number.NEGATIVE_INFINITY]
+  for (const day of days) {
+    for (let next = changed[index]; next !== undefined && next <= day; next = changed[index]) {
       latest = next
-      place += 1
+      index += 1
     }
     if (day - latest <= daysMax) followers.push(day)
   }
@@ -48,23 +51,23 @@ function following(changed: readonly number[], there: readonly number[], daysMax
 
 const ascending = (days: Iterable<number>) => [...days].sort((a, b) => a - b)
 
-/** Days whose outcome may change when the facts of some days did. A height is kept for good, so it reaches to the end. */
-export function outcomeDaysAfter(
+/** The days whose outcome may change when facts change. A height stays known for good, so it reaches all later days. */
+export function outcomeDaysReached(
   { changed, heightFrom }: { changed: Iterable<number>; heightFrom: number },
-  there: Iterable<number>,
+  knownDays: Iterable<number>,
 ): number[] {
-  const days = ascending(there)
-  const near = following(ascending(changed), days, outcomeLooksBack)
+  const days = ascending(knownDays)
+  const near = daysFollowing(ascending(changed), days, outcomeLookBackDays)
   return ascending(new Set([...near, ...days.filter((day) => day >= heightFrom)]))
 }
 
-export type Units = { days: number[]; compared: number[]; mondays: number[]; months: number[] }
+export type DerivationUnits = { days: number[]; compared: number[]; mondays: number[]; months: number[] }
 
-/** What to write again when the outcomes of some days changed, and time passed over some others. */
-export function unitsAfter(
+/** The units to derive again when the outcomes of some days changed and time passed over others. */
+export function unitsReached(
   { changed, passed }: { changed: Iterable<number>; passed: Iterable<number> },
-  there: Iterable<number>,
-): Units {
+  knownDays: Iterable<number>,
+): DerivationUnits {
   const days = ascending(changed)
   const mondays = new Set([...passed].map(mondayOf))
   const months = new Set([...passed].map((day) => monthOf(day).first))
@@ -72,6 +75,6 @@ export function unitsAfter(
     for (let week = 0; week < weeksReplayed; week += 1) mondays.add(mondayOf(day) + 7 * week)
     for (let month = 0; month < monthsReplayed; month += 1) months.add(monthOf(day, month).first)
   }
-  const compared = new Set([...days, ...following(days, ascending(there), comparisonLooksBack)])
+  const compared = new Set([...days, ...daysFollowing(days, ascending(knownDays), comparisonLookBackDays)])
   return { days, compared: ascending(compared), mondays: ascending(mondays), months: ascending(months) }
 }

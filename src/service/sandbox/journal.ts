@@ -1,57 +1,57 @@
 import type { OperationName } from '../../contract/operations.ts'
-import type { FaultName } from './faults/catalogue.ts'
+import type { FaultName } from './faults/fault-catalogue.ts'
 
-/** How a request ended: its status, or that the connection was reset, the body cut, or the caller gone before the end. */
-export type Outcome = `${number}` | 'reset' | 'cut' | 'aborted'
+/** The end of a request: its status; or the connection was reset, the body was cut, or the caller disconnected. */
+export type JournalOutcome = `${number}` | 'reset' | 'cut' | 'aborted'
 
-export type Entry = {
+type JournalEntry = {
   at: string
   operation: OperationName
   profile: string | undefined
-  outcome: Outcome
+  outcome: JournalOutcome
   faults: FaultName[]
   durationMs: number
 }
 
 export type Journal = {
-  add(entry: Entry): void
-  /** What was asked so far: in all, and by operation and outcome. */
-  read(): JournalReading
+  add(entry: JournalEntry): void
+  /** Counts of requests so far: in total, and by operation and outcome. */
+  read(): JournalCounts
   /** The newest entries, oldest first. */
-  last(entries: number): Entry[]
+  last(count: number): JournalEntry[]
   clear(): void
 }
 
-export type JournalReading = {
+type JournalCounts = {
   requests: number
-  /** Calls that were made for a token, however they ended. */
+  /** Calls of the operations that issue tokens, with any outcome. */
   tokenCalls: number
-  operations: Partial<Record<OperationName, Partial<Record<Outcome, number>>>>
+  operations: Partial<Record<OperationName, Partial<Record<JournalOutcome, number>>>>
 }
 
-export const entriesMax = 10_000
+const journalEntriesMax = 10_000
 
 const tokenOperations: readonly OperationName[] = ['accountToken', 'profileToken', 'refreshToken']
 
-/** Counts everything and remembers the last ten thousand requests. */
+/** Counts all requests and keeps the entries of the last ten thousand. */
 export function createJournal(): Journal {
-  let entries: Entry[] = []
-  let reading: JournalReading = { requests: 0, tokenCalls: 0, operations: {} }
+  let entries: JournalEntry[] = []
+  let counts: JournalCounts = { requests: 0, tokenCalls: 0, operations: {} }
   return {
     add(entry) {
       entries.push(entry)
-      if (entries.length >= entriesMax * 2) entries = entries.slice(-entriesMax)
-      reading.requests += 1
-      if (tokenOperations.includes(entry.operation)) reading.tokenCalls += 1
-      const counts = reading.operations[entry.operation] ?? {}
-      counts[entry.outcome] = (counts[entry.outcome] ?? 0) + 1
-      reading.operations[entry.operation] = counts
+      if (entries.length >= journalEntriesMax * 2) entries = entries.slice(-journalEntriesMax)
+      counts.requests += 1
+      if (tokenOperations.includes(entry.operation)) counts.tokenCalls += 1
+      const byOutcome = counts.operations[entry.operation] ?? {}
+      byOutcome[entry.outcome] = (byOutcome[entry.outcome] ?? 0) + 1
+      counts.operations[entry.operation] = byOutcome
     },
-    read: () => structuredClone(reading),
-    last: (wanted) => (wanted > 0 ? entries.slice(-Math.min(wanted, entriesMax)) : []),
+    read: () => structuredClone(counts),
+    last: (count) => (count > 0 ? entries.slice(-Math.min(count, journalEntriesMax)) : []),
     clear() {
       entries = []
-      reading = { requests: 0, tokenCalls: 0, operations: {} }
+      counts = { requests: 0, tokenCalls: 0, operations: {} }
     },
   }
 }

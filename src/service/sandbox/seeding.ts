@@ -1,119 +1,124 @@
 import { createHash, createHmac } from 'node:crypto'
-import { namedUuid } from '../../named-uuid.ts'
-import { ensureAccount } from '../store/keys.ts'
-import { storeLogs } from '../store/logs.ts'
-import { writeDemographics, writeDevice } from '../store/metadata.ts'
-import type { Pool } from '../store/pool.ts'
-import { createProfile, findProfileId } from '../store/profiles.ts'
-import { keepKey, listSamples } from '../store/samples.ts'
-import { storeTags } from '../store/tags.ts'
-import { demographicsOf, deviceInformationOf, logsOf, type Span, tagsOf } from './people/people.ts'
-import type { Person } from './people/person.ts'
+import { namedUuid } from '../../text/named-uuid.ts'
+import type { Span } from '../../time/spans.ts'
+import { ensureAccount } from '../store/api-keys.ts'
+import { storeDataLogs } from '../store/data-logs.ts'
+import { writeDemographics, writeDeviceInformation } from '../store/profile-metadata.ts'
+import { storeTags } from '../store/profile-tags.ts'
+import { ensureApiKey, listSampleProfiles } from '../store/sample-profiles.ts'
+import type { ServicePool } from '../store/service-pool.ts'
+import { createProfile, findProfileId } from '../store/service-profiles.ts'
+import { deviceInformationOf, logsOf, sampleDemographicsOf, tagsOf } from './people/sample-people.ts'
+import type { SamplePerson } from './people/sample-person.ts'
 
-/** What opens the sandbox's account. They follow from the seed, so that a restart, or a second machine, has the same. */
-export type Credentials = { clientId: string; clientSecret: string; appId: string; appSecret: string }
+/** The keys of the sandbox's account, computed from the seed: a restart, or a second machine, has the same keys. */
+export type SandboxCredentials = { clientId: string; clientSecret: string; appId: string; appSecret: string }
 
-/** How far the storing of people has come. */
-export type Stored = { people: number; of: number; logs: number }
+/** How many people and logs are stored so far. */
+export type SeedProgress = { people: number; total: number; logs: number }
 
-const logsPerStatement = 5000
-/** Enough to keep a database of two cores busy while the next person is thought up. */
-const peopleAtOnce = 3
+const logsPerUpload = 5000
+/** Enough to keep a database of two cores busy while the logs of the next person are generated. */
+const concurrentPeopleMax = 3
 const profileNamespace = '8a0f3f0e-2f2b-5f57-9b6d-5d0f3c7a1e44'
 
-export function credentialsOf(seed: string): Credentials {
-  const word = (name: string) => createHmac('sha256', `vitalsync sandbox ${seed}`).update(name).digest('base64url')
-  const id = (name: string) => `sandbox-${createHash('sha256').update(word(name)).digest('hex').slice(0, 12)}`
+export function credentialsOf(seed: string): SandboxCredentials {
+  const secret = (name: string) => createHmac('sha256', `vitalsync sandbox ${seed}`).update(name).digest('base64url')
+  const id = (name: string) => `sandbox-${createHash('sha256').update(secret(name)).digest('hex').slice(0, 12)}`
   return {
     clientId: id('clientId'),
-    clientSecret: word('clientSecret'),
+    clientSecret: secret('clientSecret'),
     appId: id('appId'),
-    appSecret: word('appSecret'),
+    appSecret: secret('appSecret'),
   }
 }
 
-/** Makes the account of a seed and its keys where they are missing: two seeds in one database are two worlds. */
-export async function seedAccount(pool: Pool, seed: string, now: Date): Promise<string> {
-  const accountId = await ensureAccount(pool, { name: `sandbox ${seed}`, now })
+/** Creates the account of a seed and its keys unless they exist. Two seeds in one database are two accounts. */
+export async function seedAccount(pool: ServicePool, seed: string, nowAt: Date): Promise<string> {
+  const accountId = await ensureAccount(pool, { name: `sandbox ${seed}`, nowAt })
   const { clientId, clientSecret, appId, appSecret } = credentialsOf(seed)
   const label = 'sandbox'
-  await keepKey(pool, { accountId, kind: 'client', publicId: clientId, secret: clientSecret, label, now })
-  await keepKey(pool, { accountId, kind: 'app', publicId: appId, secret: appSecret, label, now })
+  await ensureApiKey(pool, { accountId, kind: 'client', publicId: clientId, secret: clientSecret, label, nowAt })
+  await ensureApiKey(pool, { accountId, kind: 'app', publicId: appId, secret: appSecret, label, nowAt })
   return accountId
 }
 
 /**
- * Brings people into the database who are not there yet, each with everything of the span, some at a time. A person
- * counts as there only when all of it was stored: what a killed start left half done is stored again, to the same ids.
+ * Stores the people that are missing, each with all of their data in the span, a few people at a time. A person counts as
+ * stored only when all of their data is: a person whom a killed start left incomplete is stored again, with the same ids.
  */
 export async function seedPeople(
-  pool: Pool,
-  world: {
+  pool: ServicePool,
+  seeding: {
     accountId: string
-    people: readonly Person[]
+    people: readonly SamplePerson[]
     span: Span
     signal: AbortSignal | undefined
-    onProgress?: ((stored: Stored) => void) | undefined
+    onProgress?: ((stored: SeedProgress) => void) | undefined
   },
 ): Promise<{ people: number; logs: number }> {
-  const waiting = [...(await notYetThere(pool, world))]
+  const waiting = [...(await missingPeople(pool, seeding))]
   const total = { people: waiting.length, logs: 0 }
   let stored = 0
   const seedNext = async () => {
     for (let person = waiting.shift(); person; person = waiting.shift()) {
-      world.signal?.throwIfAborted()
-      const logs = await seedPerson(pool, { ...world, person })
+      seeding.signal?.throwIfAborted()
+      const logs = await seedPerson(pool, { ...seeding, person })
       total.logs += logs
       stored += 1
-      world.onProgress?.({ people: stored, of: total.people, logs: total.logs })
+      seeding.onProgress?.({ people: stored, total: total.people, logs: total.logs })
     }
   }
-  await Promise.all(Array.from({ length: peopleAtOnce }, seedNext))
+  await Promise.all(Array.from({ length: concurrentPeopleMax }, seedNext))
   return total
 }
 
-async function notYetThere(pool: Pool, world: { accountId: string; people: readonly Person[] }): Promise<Person[]> {
-  const samples = new Map((await listSamples(pool, world.accountId)).map((sample) => [sample.externalId, sample]))
-  return world.people.filter((person) => {
-    const sample = samples.get(person.externalId)
-    return sample === undefined || !(sample.isWhole || person.kind === 'newcomer')
+async function missingPeople(
+  pool: ServicePool,
+  { accountId, people }: { accountId: string; people: readonly SamplePerson[] },
+): Promise<SamplePerson[]> {
+  const profiles = await listSampleProfiles(pool, accountId)
+  const byExternalId = new Map(profiles.map((profile) => [profile.externalId, profile]))
+  return people.filter((person) => {
+    const profile = byExternalId.get(person.externalId)
+    return profile === undefined || !(profile.isComplete || person.kind === 'newcomer')
   })
 }
 
 async function seedPerson(
-  pool: Pool,
-  { person, accountId, span }: { person: Person; accountId: string; span: Span },
+  pool: ServicePool,
+  { person, accountId, span }: { person: SamplePerson; accountId: string; span: Span },
 ): Promise<number> {
   const { externalId } = person
-  const created = new Date(span.startMs)
+  const createdAt = new Date(span.startMs)
   await createProfile(pool, {
     accountId,
     externalId,
-    now: created,
+    nowAt: createdAt,
     isSample: true,
     profileId: namedUuid(profileNamespace, [accountId, externalId]),
   })
   const profileId = await findProfileId(pool, { accountId, externalId })
-  if (profileId === undefined) throw new Error('seed person: the profile was removed while it was made')
-  const now = new Date(span.endMs)
-  const fields = demographicsOf(person, span.endMs)
-  if (fields) await writeDemographics(pool, { profileId, fields, mode: 'replace', now })
+  if (profileId === undefined) throw new Error('seed person: the profile was deleted just after it was created')
+  const nowAt = new Date(span.endMs)
+  const fields = sampleDemographicsOf(person, span.endMs)
+  if (fields) await writeDemographics(pool, { profileId, fields, mode: 'replace', nowAt })
   const tags = tagsOf(person, span)
-  if (tags.length > 0) await storeTags(pool, { profileId, tags, now })
-  const logs = await storeLives(pool, { person, profileId, span })
+  if (tags.length > 0) await storeTags(pool, { profileId, tags, nowAt })
+  const logs = await storeDeviceLogs(pool, { person, profileId, span })
   const device = deviceInformationOf(person, span.endMs)
-  if (device) await writeDevice(pool, { profileId, fields: device, now }) // last: it says that all else is there
+  if (device) await writeDeviceInformation(pool, { profileId, fields: device, nowAt }) // last, because its presence marks the person as complete
   return logs
 }
 
-/** Stores what a person's devices wrote in a span, as uploads at its end. */
-export async function storeLives(
-  pool: Pool,
-  { person, profileId, span }: { person: Person; profileId: string; span: Span },
+/** Stores the logs that a person's devices wrote in a span, as uploads at the end of the span. */
+export async function storeDeviceLogs(
+  pool: ServicePool,
+  { person, profileId, span }: { person: SamplePerson; profileId: string; span: Span },
 ): Promise<number> {
   const logs = logsOf(person, span)
-  const now = new Date(span.endMs)
-  for (let first = 0; first < logs.length; first += logsPerStatement)
-    await storeLogs(pool, { profileId, logs: logs.slice(first, first + logsPerStatement), now })
+  const nowAt = new Date(span.endMs)
+  for (let first = 0; first < logs.length; first += logsPerUpload)
+    await storeDataLogs(pool, { profileId, logs: logs.slice(first, first + logsPerUpload), nowAt })
   return logs.length
 }

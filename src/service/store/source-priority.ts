@@ -1,12 +1,13 @@
-import { type Pool, withTransaction } from './pool.ts'
+import { type ServicePool, withTransaction } from './service-pool.ts'
 
 /**
- * Says whose word counts first among an account's people, and makes everybody due who was derived before, in the same
- * transaction; their days are marked when their turn comes. Answers how many; undefined when there is no such account.
+ * Sets which source wins where two sources of one profile overlap, for all profiles of an account. In the same
+ * transaction every profile that was derived before becomes due; its days are marked when it is derived next. Returns
+ * how many profiles became due; undefined when no such account exists.
  */
 export async function setSourcePriority(
-  pool: Pool,
-  { account, sources, now }: { account: string; sources: readonly string[]; now: Date },
+  pool: ServicePool,
+  { account, sources, nowAt }: { account: string; sources: readonly string[]; nowAt: Date },
 ): Promise<{ profiles: number } | undefined> {
   return withTransaction(pool, async (tx) => {
     const { rows } = await tx.query<{ account_id: string; source_priority: string[] }>(
@@ -21,19 +22,19 @@ export async function setSourcePriority(
       found.account_id,
       sources,
     ])
-    // A mark, not a due_at: a derivation that is under way with the old order eats only marks it saw.
+    // A mark, not a due_at: a derivation that still runs with the old order deletes only marks that it read.
     const { rowCount } = await tx.query(
       `insert into service.dirty_days (profile_id, local_day, marked_at)
        select profile_id, d.as_of::date, $2 from service.derivations d join service.profiles p using (profile_id)
        where p.account_id = $1 order by profile_id
        on conflict (profile_id, local_day) do update set mark = excluded.mark`,
-      [found.account_id, now],
+      [found.account_id, nowAt],
     )
     return { profiles: rowCount ?? 0 }
   })
 }
 
-export async function readSourcePriority(pool: Pool, account: string): Promise<string[] | undefined> {
+export async function readSourcePriority(pool: ServicePool, account: string): Promise<string[] | undefined> {
   const { rows } = await pool.query<{ source_priority: string[] }>(
     'select source_priority from service.accounts where name = $1',
     [account],

@@ -1,0 +1,58 @@
+import type { Config } from '../../config/env.ts'
+import type { LocalEngines } from '../engines/local-engines.ts'
+import { UsageProblem } from '../errors.ts'
+
+/** Addresses where engines answer: given by the configuration, or those of the embedded engines. */
+export type EngineAddresses = {
+  readonly databaseUrl: string
+  readonly queueUrl: string
+  readonly upstream: NonNullable<Config['upstream']>
+  readonly tokenKey: Buffer
+}
+
+/** For a command that starts no engine of its own. */
+export function requireGivenAddresses(config: Config): EngineAddresses {
+  const { databaseUrl, upstream, tokenKey } = config
+  if (!databaseUrl || !upstream || !tokenKey) {
+    const missing = [databaseUrl ? '' : 'DATABASE_URL', upstream ? '' : 'UPSTREAM_URL', tokenKey ? '' : 'TOKEN_KEY']
+    throw new UsageProblem(`read configuration: ${missing.filter(Boolean).join(', ')} not set`, {
+      hint: 'This command works with engines that run already. Everything at once on this machine: vitalsync up. A key: openssl rand -base64 32.',
+    })
+  }
+  return { ...resolveDatabases(config, undefined), upstream, tokenKey }
+}
+
+/** Given addresses first, then those of the embedded engines. */
+export function resolveAddresses(
+  config: Config,
+  local: LocalEngines | undefined,
+  upstream: EngineAddresses['upstream'] | undefined,
+): EngineAddresses {
+  if (!upstream) throw new Error('find engines: no upstream is given and none was started')
+  return {
+    ...resolveDatabases(config, local),
+    upstream,
+    tokenKey: config.tokenKey ?? local?.tokenKey ?? throwMissingTokenKey(),
+  }
+}
+
+/** Without QUEUE_URL the queue lies in a given warehouse's database, or in an embedded database of its own. */
+export function resolveDatabases(
+  config: Config,
+  local: LocalEngines | undefined,
+): Pick<EngineAddresses, 'databaseUrl' | 'queueUrl'> {
+  const engines = config.databaseUrl ? { databaseUrl: config.databaseUrl, queueUrl: config.databaseUrl } : local
+  if (!engines) throw new Error('find engines: no warehouse is given and none was started')
+  return { databaseUrl: engines.databaseUrl, queueUrl: config.queueUrl ?? engines.queueUrl }
+}
+
+/** A given warehouse needs a given key; an embedded one brings its own. */
+export function requireTokenKey(config: Config): void {
+  if (config.databaseUrl !== undefined && config.tokenKey === undefined) throwMissingTokenKey()
+}
+
+function throwMissingTokenKey(): never {
+  throw new UsageProblem('read configuration: TOKEN_KEY is not set', {
+    hint: 'Tokens in a database of your own are encrypted with it: openssl rand -base64 32.',
+  })
+}

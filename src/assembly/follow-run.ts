@@ -1,0 +1,66 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Problem } from '../errors.ts'
+import type { Lane } from '../fleet/budget.ts'
+import { SECOND } from '../time/units.ts'
+import type { Run } from '../warehouse/runs/stored-runs.ts'
+import type { Pipeline } from './pipeline.ts'
+import { formatDuration, formatNumber } from './table.ts'
+import type { Terminal } from './terminal.ts'
+
+export type FollowRunOptions = {
+  readonly pipeline: Pipeline
+  readonly runId: string
+  readonly lane: Lane
+  readonly terminal: Terminal
+  readonly signal: AbortSignal
+  /** Called for a running run whose lane has stayed empty: the queue has lost its jobs. */
+  readonly recoverRun: (run: Run) => Promise<void>
+  /** Why upstream refuses the account, if it does: then the run cannot end, and its progress is not followed further. */
+  readonly halted?: () => Problem | undefined
+}
+
+const POLL_EVERY_MS = 250
+/** A lane must stay empty for so long before the jobs of a running run count as lost. */
+const EMPTY_FOR_MS = 3 * SECOND
+
+/** Shows the progress of a run until it has ended. */
+export async function followRun(options: FollowRunOptions): Promise<Run> {
+  const { pipeline, runId, lane, terminal, signal } = options
+  const startedAt = performance.now()
+  let emptySince: number | undefined
+  for (;;) {
+    const run = await pipeline.runs.get(runId)
+    if (!run) throw new Error(`follow run ${runId}: there is no such run`)
+    terminal.progress(progressOf(run, performance.now() - startedAt), shareOf(run))
+    const problem = options.halted?.()
+    if (problem) throw problem
+    if (run.state !== 'running') {
+      terminal.progressEnd()
+      return run
+    }
+    const { waiting, active, delayed } = await pipeline.queue.backlog(lane)
+    const isLaneEmpty = run.enqueuedAll && waiting + active + delayed === 0
+    emptySince = isLaneEmpty ? (emptySince ?? performance.now()) : undefined
+    if (emptySince !== undefined && performance.now() - emptySince > EMPTY_FOR_MS) {
+      await options.recoverRun(run)
+      emptySince = undefined
+    }
+    await wait(POLL_EVERY_MS, undefined, { signal })
+  }
+}
+
+const shareOf = ({ done, failed, enqueued }: Run): number => (enqueued === 0 ? 0 : (done + failed) / enqueued)
+
+function progressOf(run: Run, elapsedMs: number): string {
+  const finished = run.done + run.failed
+  const left =
+    finished > 0 && run.enqueuedAll ? formatDuration((elapsedMs / finished) * (run.enqueued - finished)) : '…'
+  const perSecond = Math.round(run.requests / Math.max(0.001, elapsedMs / SECOND))
+  return [
+    `${formatNumber(finished)}/${formatNumber(run.enqueued)} profiles`,
+    ...(run.failed > 0 ? [`${formatNumber(run.failed)} failed`] : []),
+    `${formatNumber(run.rowsRead)} rows`,
+    `${formatNumber(perSecond)} requests/s`,
+    `${left} left`,
+  ].join(' · ')
+}

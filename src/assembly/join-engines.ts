@@ -1,0 +1,124 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../../config/env.ts'
+import type { CloseStack } from '../close-stack.ts'
+import { lockHolderOf } from '../engines/folder-lock.ts'
+import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../engines/local-engines.ts'
+import { readRunning } from '../engines/running-file.ts'
+import { type Sandbox, startSandbox } from '../service/sandbox/start-sandbox.ts'
+import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import { type EngineAddresses, requireTokenKey, resolveAddresses, resolveDatabases } from './addresses.ts'
+import type { CommandContext } from './command-context.ts'
+import { migrateWarehouse, requireMigrated } from './migrate-warehouse.ts'
+import { sandboxDefaults } from './sandbox-defaults.ts'
+import { formatNumber } from './table.ts'
+
+export type StartedEngines = {
+  readonly addresses: EngineAddresses
+  readonly local: LocalEngines | undefined
+  readonly sandbox: Sandbox | undefined
+}
+
+/** Starts every engine that has no given address, for a process that stays. */
+export async function startEngines(
+  context: CommandContext,
+  { profiles }: { profiles: number },
+  closeStack: CloseStack,
+): Promise<StartedEngines> {
+  const { config, terminal } = context
+  requireTokenKey(config)
+  const tick = terminal.paintRemark('good', '✓')
+  const needsLocal = !config.databaseUrl || !config.upstream
+  if (needsLocal) terminal.progress('  starting Postgres …')
+  const local = needsLocal ? closeStack.add(await startLocalEngines(config.dataFolder), 'Postgres') : undefined
+  if (local) terminal.say(`  ${tick} Postgres is running`)
+  if (local?.moved) {
+    terminal.say(`    It runs as the user nobody, who may not enter this folder: its files are in ${local.dataFolder}`)
+  }
+  if (!config.upstream)
+    terminal.progress('  starting the Profile Service; the first start stores the logs of its sample people …')
+  const sandbox =
+    config.upstream || !local ? undefined : await startLocalSandbox({ ...context, local, profiles }, closeStack)
+  if (sandbox)
+    terminal.say(
+      `  ${tick} Profile Service is running, with ${formatNumber(profiles)} sample people, at ${sandbox.url}`,
+    )
+  return {
+    local,
+    sandbox,
+    addresses: resolveAddresses(config, local, config.upstream ?? (sandbox && upstreamOf(sandbox))),
+  }
+}
+
+/**
+ * For a command that ends soon: joins the engines that run already and starts the others. The embedded warehouse is migrated
+ * to this version.
+ */
+export async function joinEngines(context: CommandContext, closeStack: CloseStack): Promise<StartedEngines> {
+  const { config } = context
+  const needsLocal = !config.databaseUrl || !config.upstream
+  const local = needsLocal ? closeStack.add(await joinLocalEngines(config.dataFolder), 'Postgres') : undefined
+  const running = config.upstream ?? (await runningUpstream(config.dataFolder))
+  const profiles = await readSandboxSize(config.dataFolder)
+  const sandbox = running || !local ? undefined : await startLocalSandbox({ ...context, local, profiles }, closeStack)
+  const addresses = resolveAddresses(config, local, running ?? (sandbox && upstreamOf(sandbox)))
+  await ensureMigrated(config, addresses.databaseUrl)
+  return { local, sandbox, addresses }
+}
+
+/** Only warehouse and queue, for a command that does not call upstream. */
+export async function joinWarehouse(
+  { config }: CommandContext,
+  closeStack: CloseStack,
+): Promise<{ pool: Pool; queueUrl: string }> {
+  const local = config.databaseUrl ? undefined : closeStack.add(await joinLocalEngines(config.dataFolder), 'Postgres')
+  const { databaseUrl, queueUrl } = resolveDatabases(config, local)
+  await ensureMigrated(config, databaseUrl)
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 4, name: 'vitalsync command' })
+  closeStack.add({ close: () => pool.end() }, 'pool')
+  return { pool, queueUrl }
+}
+
+/** The embedded warehouse is migrated here; a given warehouse is migrated only by `vitalsync migrate`. */
+async function ensureMigrated(config: Config, databaseUrl: string): Promise<void> {
+  if (!config.databaseUrl) return void (await migrateWarehouse(databaseUrl))
+  await requireMigrated(databaseUrl)
+}
+
+type LocalSandboxOptions = CommandContext & { local: LocalEngines; profiles: number }
+
+async function startLocalSandbox(options: LocalSandboxOptions, closeStack: CloseStack): Promise<Sandbox> {
+  const { local, config, profiles, log } = options
+  await writeFile(sandboxSizeFile(config.dataFolder), String(profiles))
+  const started = startSandbox({
+    databaseUrl: local.serviceUrl,
+    port: config.port,
+    profiles,
+    days: sandboxDefaults.days,
+    seed: sandboxDefaults.seed,
+    log,
+  })
+  return closeStack.add(await started, 'Profile Service')
+}
+
+const upstreamOf = ({ url, clientId, clientSecret }: Sandbox): EngineAddresses['upstream'] => ({
+  url,
+  clientId,
+  clientSecret,
+})
+
+/** The address of the sandbox that `vitalsync up` runs in the folder. */
+async function runningUpstream(folder: string): Promise<EngineAddresses['upstream'] | undefined> {
+  const running = await readRunning(folder)
+  if (!running || running.pid !== (await lockHolderOf(folder))) return undefined
+  const { url, clientId, clientSecret } = running.upstream
+  return { url, clientId, clientSecret }
+}
+
+const sandboxSizeFile = (folder: string) => join(folder, 'sandbox-people')
+
+/** The number of people with which the folder's sandbox was last started: a command must not add people. */
+async function readSandboxSize(folder: string): Promise<number> {
+  const text = await readFile(sandboxSizeFile(folder), 'utf8').catch(() => '')
+  return /^\d{1,9}$/.test(text) ? Number(text) : sandboxDefaults.profiles
+}

@@ -1,0 +1,299 @@
+import { z } from 'zod'
+import { gapReasons } from '../ledger/coverage-gaps.ts'
+
+/**
+ * The public shape of the results that `--json` prints, by command. Fields are added, never renamed or removed. A list is
+ * printed as one object a line, every other result as one object.
+ */
+const instant = z.iso.datetime({ offset: true })
+const count = z.int().nonnegative()
+const share = z.number().min(0).max(1)
+
+const run = z.strictObject({
+  id: z.string(),
+  kind: z.string(),
+  params: z.record(z.string(), z.unknown()),
+  state: z.enum(['running', 'done', 'failed', 'stopped']),
+  startedAt: instant,
+  endedAt: instant.nullable(),
+  enqueued: count,
+  enqueuedAll: z.boolean(),
+  afterId: z.string(),
+  done: count,
+  failed: count,
+  refused: count,
+  requests: count,
+  rowsRead: count,
+  rowsWritten: count,
+  itemsPushed: count,
+})
+
+const profileResult = z.strictObject({
+  profileId: z.string(),
+  externalId: z.string(),
+  state: z.enum(['new', 'active', 'gone']),
+  wantedFrom: instant,
+  addedAt: instant,
+  finishedAt: instant.nullable(),
+  dueAt: instant,
+  failures: count,
+  refused: count,
+  quarantined: count,
+  waiting: count,
+})
+
+const failure = z.strictObject({
+  id: z.string(),
+  kind: z.enum(['job', 'window']),
+  externalId: z.string(),
+  subject: z.string(),
+  startAt: instant.nullable(),
+  endAt: instant.nullable(),
+  status: z.int().nullable(),
+  reason: z.string(),
+  hint: z.string().nullable(),
+  attempts: count,
+  firstAt: instant,
+  lastAt: instant,
+  nextTryAt: instant.nullable(),
+})
+
+const quarantined = z.strictObject({
+  id: z.string(),
+  externalId: z.string(),
+  stream: z.string(),
+  direction: z.enum(['push', 'pull']),
+  path: z.string(),
+  reason: z.string(),
+  times: count,
+  firstSeenAt: instant,
+  lastSeenAt: instant,
+})
+
+const plan = z.strictObject({
+  profiles: count,
+  fromAt: instant.nullable(),
+  toAt: instant.nullable(),
+  windows: count,
+  covered: count,
+  requests: count,
+  itemsWaiting: count,
+  requestsPerSecond: z.number().nullable(),
+  seconds: z.number().nonnegative(),
+  streams: z.array(z.strictObject({ stream: z.string(), windows: count, covered: count })),
+})
+
+const addedCounts = z.strictObject({ read: count, added: count, known: count, erased: count, rejected: count })
+const backlog = z.strictObject({ waiting: count, active: count, delayed: count })
+
+const explainedLog = z.strictObject({
+  id: z.string(),
+  dataType: z.string(),
+  source: z.string(),
+  deviceType: z.string(),
+  startDateTime: z.string(),
+  endDateTime: z.string(),
+  value: z.number(),
+  as: z.string(),
+  amount: z.number().optional(),
+  reason: z.string().optional(),
+})
+
+const explanation = z.strictObject({
+  score: z.string(),
+  date: z.string(),
+  value: z.number().nullable(),
+  state: z.string().nullable(),
+  coverage: z.number(),
+  modelVersion: z.string(),
+  notice: z.string(),
+  reason: z.string().nullable(),
+  factors: z.array(
+    z.strictObject({
+      name: z.string(),
+      value: z.number(),
+      goal: z.number(),
+      unit: z.string(),
+      score: z.number(),
+      weight: z.number(),
+      contribution: z.number(),
+      basis: z.string().optional(),
+    }),
+  ),
+  missing: z.array(z.strictObject({ name: z.string(), weight: z.number(), reason: z.string() })),
+  used: z.array(explainedLog),
+  leftOut: z.array(explainedLog),
+})
+
+const sandboxAddress = {
+  url: z.string(),
+  clientId: z.string(),
+  clientSecret: z.string(),
+  appId: z.string(),
+  appSecret: z.string(),
+}
+
+export const jsonResultSchemas = {
+  doctor: z.strictObject({
+    configuration: z.array(
+      z.strictObject({
+        name: z.string(),
+        value: z.string(),
+        from: z.enum(['set', 'default', 'absent']),
+        about: z.string(),
+      }),
+    ),
+    findings: z.array(
+      z.strictObject({ subject: z.string(), state: z.string(), text: z.string(), hint: z.string().optional() }),
+    ),
+  }),
+  explain: explanation,
+  sandbox: z.strictObject({ ...sandboxAddress, controlUrl: z.string() }),
+  service: z.strictObject({ url: z.string() }),
+  'service keys create': z.union([
+    z.strictObject({ clientId: z.string(), clientSecret: z.string() }),
+    z.strictObject({ appId: z.string(), appSecret: z.string() }),
+  ]),
+  'service keys list': z.array(
+    z.strictObject({
+      publicId: z.string(),
+      kind: z.enum(['client', 'app']),
+      account: z.string(),
+      label: z.string(),
+      createdAt: instant,
+      revokedAt: instant.nullable(),
+    }),
+  ),
+  'service sources': z.strictObject({ sources: z.array(z.string()), profiles: count }),
+  up: z.strictObject({ run, rows: z.record(z.string(), count) }),
+  migrate: z.strictObject({ applied: z.array(z.string()), readerGranted: z.boolean() }),
+  sync: run,
+  backfill: run,
+  plan,
+  runs: run,
+  status: z.strictObject({
+    at: instant,
+    profiles: z.strictObject({ new: count, active: count, gone: count, due: count }),
+    streams: z.array(
+      z.strictObject({
+        stream: z.string(),
+        profiles: count,
+        coveredShare: share,
+        lagSecondsMedian: z.number(),
+        lagSecondsMax: z.number(),
+        oldestReadAt: instant.nullable(),
+        newestReadAt: instant.nullable(),
+        neverRead: count,
+      }),
+    ),
+    runs: z.array(run),
+    queue: z.strictObject({
+      engine: z.enum(['redis', 'postgres']),
+      nightly: backlog,
+      manual: backlog,
+      backfill: backlog,
+      workers: count,
+    }),
+    failures: z.array(
+      z.strictObject({
+        kind: z.enum(['job', 'window']),
+        subject: z.string(),
+        reason: z.string(),
+        count,
+        newestAt: instant,
+      }),
+    ),
+    outbox: z.array(z.strictObject({ stream: z.string(), waiting: count, oldestAt: instant.nullable() })),
+    quarantine: z.array(z.strictObject({ direction: z.enum(['push', 'pull']), stream: z.string(), count })),
+    budget: z.strictObject({
+      requestsPerSecond: z.number().nullable(),
+      inFlight: count,
+      pausedUntil: instant.nullable(),
+    }),
+  }),
+  gaps: z.strictObject({
+    externalId: z.string(),
+    stream: z.string(),
+    startAt: instant,
+    endAt: instant,
+    reason: z.enum(gapReasons),
+    detail: z.string().nullable(),
+    nextTryAt: instant.nullable(),
+  }),
+  verify: z.strictObject({
+    windows: count,
+    windowsDiffering: count,
+    records: count,
+    missingHere: count,
+    differing: count,
+    missingUpstream: count,
+    unreadable: count,
+    rate: share.nullable(),
+    rateUpTo: share.nullable(),
+    differences: z.array(
+      z.strictObject({ externalId: z.string(), stream: z.string(), startAt: instant, endAt: instant, records: count }),
+    ),
+  }),
+  'failures list': failure,
+  'failures show': failure,
+  'failures retry': z.strictObject({ retried: count, enqueued: count }),
+  'failures discard': z.strictObject({ discarded: count }),
+  'quarantine list': quarantined,
+  'quarantine show': quarantined.extend({ body: z.string() }),
+  'quarantine replay': z.strictObject({ pushed: count, reread: count }),
+  'profiles add': addedCounts,
+  'profiles import': addedCounts,
+  'profiles discover': z.strictObject({ pages: count, found: count, added: count }),
+  'profiles list': profileResult,
+  'profiles show': profileResult.extend({
+    streams: z.array(
+      z.strictObject({
+        stream: z.string(),
+        covered: z.string(),
+        checkpoint: instant.nullable(),
+        readAt: instant.nullable(),
+      }),
+    ),
+  }),
+  'profiles erase': z.strictObject({
+    removed: z.array(z.strictObject({ table: z.string(), rows: count })),
+    queueJobs: count,
+    upstream: z.enum(['gone', 'still there', 'not asked']),
+    tombstone: z.boolean(),
+    left: z.array(z.strictObject({ table: z.string(), rows: count })),
+    complete: z.boolean(),
+  }),
+  import: z.strictObject({
+    kind: z.string(),
+    resumedAtLine: count,
+    read: count,
+    accepted: count,
+    duplicate: count,
+    rejected: count,
+    rejects: z.string().nullable(),
+    finished: z.boolean(),
+  }),
+  export: z.strictObject({
+    streams: z.array(z.strictObject({ stream: z.string(), rows: count })),
+    format: z.string(),
+    output: z.string(),
+    since: instant.nullable(),
+    upto: instant,
+  }),
+} as const
+
+type JsonResultSchemas = typeof jsonResultSchemas
+export type JsonResultName = keyof JsonResultSchemas
+
+/** A value that JSON.stringify turns into a result of this command: a Date becomes its ISO text. */
+export type JsonResult<N extends JsonResultName> = BeforeStringify<z.output<JsonResultSchemas[N]>>
+
+type BeforeStringify<T> = unknown extends T
+  ? unknown
+  : string extends T
+    ? T | Date
+    : T extends ReadonlyArray<infer E>
+      ? ReadonlyArray<BeforeStringify<E>>
+      : T extends object
+        ? { readonly [K in keyof T]: BeforeStringify<T[K]> }
+        : T

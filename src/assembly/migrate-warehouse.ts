@@ -1,0 +1,37 @@
+import { applyMigrations, compareMigrations, readAppliedNames, readMigrations } from '../engines/apply-migrations.ts'
+import { UsageProblem } from '../errors.ts'
+import { grantReaderRole } from '../warehouse/postgres/reader-role.ts'
+import { postgresUnreachable } from '../warehouse/postgres/sql-errors.ts'
+import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
+
+export const migrationsFolder = new URL('../warehouse/migrations/', import.meta.url)
+
+/**
+ * Applies missing migrations, and lets the reader role read new tables. Safe with any number of processes at once.
+ */
+export async function migrateWarehouse(databaseUrl: string): Promise<{ applied: string[]; readerGranted: boolean }> {
+  const { applied } = await applyMigrations({ databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate' })
+  try {
+    return { applied, readerGranted: await grantReaderRole(pool) }
+  } finally {
+    await pool.end()
+  }
+}
+
+/** Refuses to work on a warehouse that lacks a migration of this version. */
+export async function requireMigrated(databaseUrl: string): Promise<void> {
+  const migrations = await readMigrations(migrationsFolder)
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync command' })
+  try {
+    const applied = await readAppliedNames(pool, 'vitalsync').catch((cause: unknown) => {
+      throw postgresUnreachable(cause)
+    })
+    if (compareMigrations(migrations, applied).missing.length === 0) return
+    throw new UsageProblem('open warehouse: its tables are missing or older than this version', {
+      hint: 'Bring it up to date first: vitalsync migrate.',
+    })
+  } finally {
+    await pool.end()
+  }
+}

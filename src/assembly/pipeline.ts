@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Config } from '../../config/env.ts'
+import { catalogue as defaultCatalogue } from '../../config/streams.ts'
+import { backfillProfile } from '../../jobs/backfill-profile.ts'
+import { discoverProfiles } from '../../jobs/discover-profiles.ts'
+import { eraseProfile } from '../../jobs/erase-profile.ts'
+import { registerProfile } from '../../jobs/register-profile.ts'
+import { syncProfile } from '../../jobs/sync-profile.ts'
+import { type CloseStack, openCloseStack } from '../close-stack.ts'
+import type { Log } from '../log.ts'
+import { openQueueEngine, type QueueEngine } from '../queue/engine.ts'
+import { createEnqueuer, type Enqueuer } from '../queue/enqueue.ts'
+import { openBudgetStore } from '../queue/open-budget-store.ts'
+import { DAY, SECOND } from '../time/units.ts'
+import type { Catalogue } from '../transfer/stream.ts'
+import { openUpstream, type Upstream } from '../upstream/client.ts'
+import { openRateLimiter } from '../upstream/rate-limiter.ts'
+import { createLedger, type Ledger } from '../warehouse/ledger/coverage-ledger.ts'
+import { createOutbox, type Outbox } from '../warehouse/outbox/outbox.ts'
+import { type DatabaseClock, startDatabaseClock } from '../warehouse/postgres/database-clock.ts'
+import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import { createProfiles, type Profiles } from '../warehouse/profiles/stored-profiles.ts'
+import { openReadingWriter, type ReadingWriter } from '../warehouse/readings/reading-writer.ts'
+import { createLiveWorkers, type LiveWorkers } from '../warehouse/runs/live-workers.ts'
+import { createRuns, type Runs } from '../warehouse/runs/stored-runs.ts'
+import { createPostgresTokenStore } from '../warehouse/tokens/token-store.ts'
+import type { SharedJobContext } from '../work/job.ts'
+import type { EngineAddresses } from './addresses.ts'
+
+export const jobs = [syncProfile, backfillProfile, registerProfile, discoverProfiles, eraseProfile]
+
+/** Everything a worker, a scheduler or a command works with; closed in the reverse of the order of opening. */
+export type Pipeline = {
+  readonly pool: Pool
+  readonly clock: DatabaseClock
+  readonly ledger: Ledger
+  readonly outbox: Outbox
+  readonly profiles: Profiles
+  readonly runs: Runs
+  readonly liveWorkers: LiveWorkers
+  readonly writer: ReadingWriter
+  readonly upstream: Upstream
+  readonly engine: QueueEngine
+  readonly queue: Enqueuer
+  readonly context: SharedJobContext
+  close(): Promise<void>
+}
+
+type PipelineOptions = {
+  config: Config
+  addresses: EngineAddresses
+  log: Log
+  /** The streams; those of `config/streams.ts` when absent. */
+  catalogue?: Catalogue
+  onSkewed(error: Error): void
+}
+
+/** A part that cannot be opened closes the parts that were opened before it. */
+export async function openPipeline(options: PipelineOptions): Promise<Pipeline> {
+  const closeStack = openCloseStack()
+  try {
+    return { ...(await openParts(options, closeStack)), close: closeStack.close }
+  } catch (error) {
+    await closeStack.close().catch(() => undefined) // the first error is the cause
+    throw error
+  }
+}
+
+async function openParts(options: PipelineOptions, closeStack: CloseStack): Promise<Omit<Pipeline, 'close'>> {
+  const { config, addresses, log, onSkewed, catalogue = defaultCatalogue } = options
+  const { databaseUrl, queueUrl } = addresses
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 16, name: 'vitalsync', pipeline: true })
+  closeStack.add({ close: () => pool.end() }, 'warehouse pool')
+  const clock = closeStack.add(await startDatabaseClock(pool, { log, onSkewed }), 'database clock')
+  const engine = closeStack.add(await openQueueEngine(queueUrl), 'queue')
+  const rateLimiter = openRateLimiter({
+    store: openBudgetStore(engine, pool, queueUrl),
+    limits: config.budget,
+    member: `${hostname()}.${process.pid}.${randomUUID().slice(0, 8)}`,
+    clock: clock.now,
+    sleep,
+  })
+  closeStack.add(rateLimiter, 'rate limiter')
+  const { url, ...credentials } = addresses.upstream
+  const tokenStore = createPostgresTokenStore({ pool, key: addresses.tokenKey })
+  const upstream = openUpstream({
+    url,
+    credentials,
+    tokenStore,
+    rateLimiter,
+    clock: clock.now,
+    random: Math.random,
+    sleep,
+  })
+  closeStack.add(upstream, 'upstream')
+  const writer = openReadingWriter({ pool, now: clock.now, rowsPerCommit: 2500, commitsAtOnce: 3 })
+  closeStack.add(writer, 'reading writer')
+  const queue = createEnqueuer(engine)
+  const stores = createStores(pool, catalogue, config)
+  const { runs, ...jobStores } = stores
+  const forgetJobs = async (profileId: string) => queue.removeWaiting(await runs.listOrdersOf(profileId))
+  const settings = { historyMs: config.historyDays * DAY, windowsAtOnce: config.windowsAtOnce }
+  const context = { ...jobStores, upstream, writer, forgetJobs, now: clock.now, settings, log }
+  const liveWorkers = createLiveWorkers({ pool })
+  return { ...stores, liveWorkers, pool, clock, engine, queue, upstream, writer, context }
+}
+
+const sleep = (ms: number, signal?: AbortSignal) => wait(ms, undefined, signal ? { signal } : {})
+
+function createStores(pool: Pool, catalogue: Catalogue, { digestSeconds }: Config) {
+  return {
+    ledger: createLedger({ pool, catalogue }),
+    outbox: createOutbox({ pool, catalogue, digestMs: digestSeconds * SECOND }),
+    profiles: createProfiles({ pool, catalogue }),
+    runs: createRuns({ pool }),
+  }
+}

@@ -1,0 +1,95 @@
+import type { Config } from '../../config/env.ts'
+import { UsageProblem } from '../errors.ts'
+import type { Log } from '../log.ts'
+import {
+  type ApiKeyKind,
+  type CreatedApiKey,
+  createApiKey,
+  ensureAccount,
+  type ListedApiKey,
+  listApiKeys,
+  revokeApiKey,
+} from '../service/store/api-keys.ts'
+import { migrateService } from '../service/store/migrate-service.ts'
+import { grantRuntimePrivileges } from '../service/store/runtime-privileges.ts'
+import { createServicePool, type ServicePool } from '../service/store/service-pool.ts'
+import { readSourcePriority, setSourcePriority } from '../service/store/source-priority.ts'
+import type { CommandContext } from './command-context.ts'
+
+/** The database of the Profile Service, for a command that changes its accounts. */
+export type ServiceDatabase = { readonly databaseUrl: string; readonly nowAt: Date; readonly log: Log }
+
+export const serviceDatabaseOf = ({ config, log }: CommandContext): ServiceDatabase => ({
+  databaseUrl: requireServiceDatabase(config),
+  log,
+  nowAt: new Date(),
+})
+
+export function requireServiceDatabase({ databaseUrl }: Config): string {
+  if (databaseUrl) return databaseUrl
+  throw new UsageProblem('run the Profile Service: DATABASE_URL is not set', {
+    hint: 'Set it to a Postgres of your own, or try `vitalsync sandbox`, which brings one along.',
+  })
+}
+
+/**
+ * The secret is returned now and never again. An account that does not exist is created, and so are missing tables: keys
+ * may be created before the first start of the service.
+ */
+export async function addServiceKey(
+  database: ServiceDatabase,
+  { account, kind, label }: { account: string; kind: ApiKeyKind; label: string },
+): Promise<CreatedApiKey> {
+  const { databaseUrl, nowAt } = database
+  await migrateService(databaseUrl)
+  return withPool(database, async (pool) => {
+    const accountId = await ensureAccount(pool, { name: account, nowAt })
+    return createApiKey(pool, { accountId, kind, label, nowAt })
+  })
+}
+
+export const readServiceKeys = (database: ServiceDatabase): Promise<ListedApiKey[]> => withPool(database, listApiKeys)
+
+/** Ends the key and every token that was issued for it, in every running service, at once. */
+export async function endServiceKey(database: ServiceDatabase, publicId: string): Promise<void> {
+  const isRevoked = await withPool(database, (pool) => revokeApiKey(pool, { publicId, nowAt: database.nowAt }))
+  if (isRevoked) return
+  throw new UsageProblem(`revoke key ${publicId}: there is no such key, or it was revoked before`, {
+    hint: 'List the keys with `vitalsync service keys list`.',
+  })
+}
+
+type SourcePriority = { sources: readonly string[]; profiles: number }
+
+/** The order in which an account's sources are preferred. Without `sources` the order is only read. */
+export async function setOrReadSourcePriority(
+  database: ServiceDatabase,
+  { account, sources }: { account: string; sources: readonly string[] | undefined },
+): Promise<SourcePriority> {
+  const { nowAt } = database
+  const priority = await withPool(database, async (pool): Promise<SourcePriority | undefined> => {
+    if (sources) {
+      const set = await setSourcePriority(pool, { account, sources, nowAt })
+      return set && { sources, profiles: set.profiles }
+    }
+    const known = await readSourcePriority(pool, account)
+    return known && { sources: known, profiles: 0 }
+  })
+  if (priority) return priority
+  throw new UsageProblem(`set sources of account ${account}: there is no such account`, {
+    hint: 'List the accounts with `vitalsync service keys list`.',
+  })
+}
+
+/** Gives a role the privileges that a running service needs, and no more. */
+export const grantServicePrivileges = (database: ServiceDatabase, role: string): Promise<void> =>
+  withPool(database, (pool) => grantRuntimePrivileges(pool, role))
+
+async function withPool<T>({ databaseUrl, log }: ServiceDatabase, work: (pool: ServicePool) => Promise<T>): Promise<T> {
+  const pool = createServicePool({ databaseUrl, connectionsMax: 1, statementTimeoutMs: 20_000, log })
+  try {
+    return await work(pool)
+  } finally {
+    await pool.end()
+  }
+}

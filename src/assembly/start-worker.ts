@@ -1,0 +1,106 @@
+import type { Config } from '../../config/env.ts'
+import { Problem } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { startWorkers } from '../queue/job-workers.ts'
+import { pauseLeftMs } from '../queue/lane-pauses.ts'
+import { startWatchdog } from '../queue/watchdog.ts'
+import { MINUTE, SECOND } from '../time/units.ts'
+import type { JobAttempt, LanePause } from '../work/outcome.ts'
+import { jobs, type Pipeline } from './pipeline.ts'
+import { startWorkerHeartbeat } from './worker-heartbeat.ts'
+
+export type RunningWorker = {
+  /** Why upstream refused the account's credentials, since the last job that succeeded. */
+  halted(): Problem | undefined
+  close(): Promise<void>
+}
+
+type StartWorkerOptions = {
+  readonly pipeline: Pipeline
+  readonly config: Config
+  readonly log: Log
+  /** The lease of a job: after so long without renewal another worker may take the job over. */
+  readonly leaseMs?: number
+  onSilent(problem: Problem): void
+}
+
+const LEASE_MS = 30 * SECOND
+
+/** Works on jobs in this process until closed. */
+export function startWorker(options: StartWorkerOptions): RunningWorker {
+  const { pipeline, config, log, leaseMs = LEASE_MS, onSilent } = options
+  let halted: Problem | undefined
+  const workers = startWorkers({
+    engine: pipeline.engine,
+    jobs,
+    concurrency: { nightly: config.concurrency, manual: config.concurrency, backfill: config.concurrency },
+    context: pipeline.context,
+    async onAttempt(attempt) {
+      if (attempt.outcome === 'halted' && attempt.error instanceof Problem) halted = attempt.error
+      if (attempt.outcome === 'done') halted = undefined
+      await recordAttempt(pipeline, attempt)
+      logAttempt(log, attempt)
+    },
+    onPause: (pause) => logPause(log, pause),
+    leaseMs,
+    log,
+  })
+  const watchdog = startWatchdog({
+    waitingJobs: async (lane) => (await pipeline.queue.backlog(lane)).waiting,
+    pausedMs: (lane) => pauseLeftMs(pipeline.engine.queue(lane)),
+    workers,
+    silenceMaxMs: MINUTE,
+    now: () => performance.now(),
+    onSilent,
+  })
+  const heartbeat = startWorkerHeartbeat(pipeline, log)
+  return {
+    halted: () => halted,
+    async close() {
+      watchdog.close()
+      await heartbeat.close()
+      await workers.close(config.drainSeconds * SECOND)
+    },
+  }
+}
+
+/** The ledger records how a job ended: a success deletes the profile's failure of that job, a failure stores its reason. */
+async function recordAttempt({ ledger }: Pipeline, attempt: JobAttempt): Promise<void> {
+  if (attempt.outcome === 'done') await ledger.recordFinished(attempt)
+  if (attempt.outcome === 'failed') await ledger.recordFailed(attempt, failureReasonOf(attempt.error))
+}
+
+function failureReasonOf(error: unknown): { reason: string; hint: string | undefined } {
+  if (error instanceof Problem) return { reason: error.message, hint: error.hint }
+  const name = error instanceof Error ? error.name : 'unknown'
+  return { reason: `unexpected error (${name})`, hint: 'The worker’s log has the details at level error.' }
+}
+
+/** One line per attempt, at level error when an operator should read it. Of a pause the operator reads `logPause`. */
+function logAttempt(log: Log, attempt: JobAttempt): void {
+  const { job, lane, profileId, runId, outcome, counts, durationMs, error, isPause } = attempt
+  const line = { job, lane, profile: profileId, run: runId, ms: durationMs, ...counts }
+  if (outcome === 'done') log.debug(line, 'done')
+  else if (isPause) log.debug({ ...line, ...loggableError(error) }, 'waits for the end of the pause')
+  else if (outcome === 'again') log.info({ ...line, ...loggableError(error) }, 'will be tried again')
+  else log.error({ ...line, ...loggableError(error) }, 'failed')
+}
+
+function logPause(log: Log, { lane, outcome, pauseMs, error }: LanePause): void {
+  const line = { lane, pauseMs: Math.ceil(pauseMs), ...loggableError(error) }
+  if (outcome === 'halted') log.error(line, 'the account is stopped')
+  else log.info(line, 'the lane pauses')
+}
+
+/** A Problem's message carries no secret. Of foreign errors only the name and the stack are logged: a message may quote a record. */
+function loggableError(error: unknown): { err: string; at?: string[] } {
+  if (error instanceof Problem) return { err: error.message }
+  if (!(error instanceof Error)) return { err: 'something that is no error was thrown' }
+  return {
+    err: error.name,
+    at: (error.stack ?? '')
+      .split('\n')
+      .filter((row) => /^\s+at /.test(row))
+      .map((row) => row.trim()),
+  }
+}

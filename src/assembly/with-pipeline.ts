@@ -1,0 +1,68 @@
+import { type CloseStack, openCloseStack } from '../close-stack.ts'
+import { EngineUnreachable } from '../errors.ts'
+import type { QueueEngine } from '../queue/engine.ts'
+import { createEnqueuer } from '../queue/enqueue.ts'
+import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import type { CommandContext } from './command-context.ts'
+import { joinEngines, joinWarehouse, type StartedEngines } from './join-engines.ts'
+import { openPipeline, type Pipeline } from './pipeline.ts'
+
+/** Opens the warehouse, runs `work` and closes the warehouse, also when `work` fails. */
+export async function withWarehouse<T>(
+  context: CommandContext,
+  work: (pool: Pool, parts: { queueUrl: string; closeStack: CloseStack }) => Promise<T>,
+): Promise<T> {
+  const closeStack = openCloseStack()
+  try {
+    const { pool, queueUrl } = await joinWarehouse(context, closeStack)
+    return await work(pool, { queueUrl, closeStack })
+  } finally {
+    await closeStack.close()
+  }
+}
+
+/** A worker waits for a queue that cannot be reached; a command fails at once. */
+export async function requireQueueAnswers(engine: QueueEngine): Promise<void> {
+  await createEnqueuer(engine)
+    .backlog('manual')
+    .catch((cause: Error) => {
+      throw new EngineUnreachable(`reach the queue: ${cause.message}`, {
+        hint: 'Check QUEUE_URL and that the server is running; `vitalsync doctor` tries every connection.',
+        cause,
+      })
+    })
+}
+
+export type OpenPipeline = StartedEngines & {
+  readonly pipeline: Pipeline
+  readonly closeStack: CloseStack
+  /** Aborted by Ctrl-C and by `fail`. */
+  readonly signal: AbortSignal
+  /** Stops the work; `withPipeline` throws the error. */
+  fail(error: Error): void
+}
+
+/** Opens warehouse, queue and upstream, runs `work` and closes them, also when `work` fails. */
+export async function withPipeline<T>(context: CommandContext, work: (opened: OpenPipeline) => Promise<T>): Promise<T> {
+  const closeStack = openCloseStack()
+  const stop = new AbortController()
+  const fail = (error: Error) => stop.abort(error)
+  try {
+    const engines = await joinEngines(context, closeStack)
+    const { config, log } = context
+    const pipeline = await openPipeline({ config, addresses: engines.addresses, log, onSkewed: fail })
+    closeStack.add(pipeline, 'pipeline')
+    await requireQueueAnswers(pipeline.engine)
+    return await work({
+      ...engines,
+      pipeline,
+      closeStack,
+      signal: AbortSignal.any([context.signal, stop.signal]),
+      fail,
+    })
+  } catch (error) {
+    throw stop.signal.aborted ? stop.signal.reason : error
+  } finally {
+    await closeStack.close()
+  }
+}

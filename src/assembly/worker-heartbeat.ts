@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Log } from '../log.ts'
+import { WORKER_HEARTBEAT_MS } from '../warehouse/runs/live-workers.ts'
+import type { Pipeline } from './pipeline.ts'
+
+type WorkerHeartbeat = { close(): Promise<void> }
+
+/**
+ * Writes the heartbeat of this process's worker into the database. A frozen process writes none, though its connections stay
+ * open. After a heartbeat that failed the next heartbeat is written as usual.
+ */
+export function startWorkerHeartbeat({ engine, liveWorkers }: Pipeline, log: Log): WorkerHeartbeat {
+  const workerId = randomUUID()
+  const stop = new AbortController()
+  const writeHeartbeat = async () => liveWorkers.heartbeat(workerId, await engine.queueId())
+  const writeUntilStopped = async () => {
+    while (!stop.signal.aborted) {
+      await writeHeartbeat().catch((error: Error) =>
+        log.debug({ err: error.name }, 'the heartbeat could not be written'),
+      )
+      await wait(WORKER_HEARTBEAT_MS, undefined, { signal: stop.signal }).catch(() => undefined) // aborted: the loop ends
+    }
+  }
+  const writing = writeUntilStopped()
+  return {
+    async close() {
+      stop.abort()
+      await writing
+      await liveWorkers.remove(workerId).catch(() => undefined) // a row that stays expires soon
+    },
+  }
+}
+
+/** The number of workers of this pipeline's queue whose heartbeat is recent. */
+export const countLiveWorkers = async ({ engine, liveWorkers }: Pick<Pipeline, 'engine' | 'liveWorkers'>) =>
+  liveWorkers.count(await engine.queueId())

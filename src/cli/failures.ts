@@ -1,0 +1,83 @@
+import type { Command } from 'commander'
+import { type CliProcess, examples, jsonOption, parsePositive, requireIdsOrFilter } from './options.ts'
+
+export function declareFailures(program: Command, cli: CliProcess): void {
+  const failures = program
+    .command('failures')
+    .description('jobs that failed, and windows that upstream refused')
+    .addHelpText('after', examples('vitalsync failures list', 'vitalsync failures retry --all'))
+  declareList(failures, cli)
+  declareShow(failures, cli)
+  declareRetry(failures, cli)
+  declareDiscard(failures, cli)
+}
+
+type FilterOptions = { profile?: string; reason?: string; json: boolean }
+
+function declareList(failures: Command, cli: CliProcess): void {
+  failures
+    .command('list')
+    .description('newest first, with their reasons')
+    .option('--profile <externalId>', 'only of this profile')
+    .option('--reason <text>', 'only reasons that contain this text')
+    .option('--limit <n>', 'how many', parsePositive, 100)
+    .addOption(jsonOption('print one JSON object a line'))
+    .addHelpText('after', examples('vitalsync failures list --reason "status 400"'))
+    .action(async ({ json, ...options }: FilterOptions & { limit: number }) => {
+      const { listFailures } = await import('../commands/failures.ts')
+      cli.exit(await listFailures(cli.context({ json }), options))
+    })
+}
+
+function declareShow(failures: Command, cli: CliProcess): void {
+  failures
+    .command('show <id>')
+    .description('one failure, and what to do about it')
+    .addOption(jsonOption('print it as JSON'))
+    .addHelpText('after', examples('vitalsync failures show job:42:sync-profile'))
+    .action(async (id: string, { json }: { json: boolean }) => {
+      const { showFailure } = await import('../commands/failures.ts')
+      cli.exit(await showFailure(cli.context({ json }), { id }))
+    })
+}
+
+type ChoiceOptions = FilterOptions & { all?: boolean }
+
+function declareRetry(failures: Command, cli: CliProcess): void {
+  withChoice(failures, 'retry')
+    .description('make failures due now for the next sweep or sync; failed jobs of a back-fill are enqueued again')
+    .action(async (ids: string[], { json, ...options }: ChoiceOptions) => {
+      const filter = filterOf(ids, options)
+      const { retryFailures } = await import('../commands/failures.ts')
+      cli.exit(await retryFailures(cli.context({ json }), filter))
+    })
+}
+
+function declareDiscard(failures: Command, cli: CliProcess): void {
+  withChoice(failures, 'discard')
+    .description('delete failed jobs, and never ask for refused windows again')
+    .action(async (ids: string[], { json, ...options }: ChoiceOptions) => {
+      const filter = filterOf(ids, options)
+      const { discardFailures } = await import('../commands/failures.ts')
+      cli.exit(await discardFailures(cli.context({ json }), filter))
+    })
+}
+
+/** Ids, or a filter, or all. */
+function withChoice(failures: Command, name: string): Command {
+  return failures
+    .command(`${name} [id...]`)
+    .option('--profile <externalId>', 'all of this profile')
+    .option('--reason <text>', 'all whose reason contains this text')
+    .option('--all', 'all failures')
+    .addOption(jsonOption('print how many, as JSON'))
+    .addHelpText(
+      'after',
+      examples(`vitalsync failures ${name} job:42:sync-profile`, `vitalsync failures ${name} --all`),
+    )
+}
+
+function filterOf(ids: readonly string[], { profile, reason, all }: Omit<ChoiceOptions, 'json'>) {
+  requireIdsOrFilter(ids, profile ?? reason ?? all)
+  return { ids: ids.length > 0 ? ids : undefined, profile, reason }
+}

@@ -1,0 +1,85 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import {
+  type CliProcess,
+  choiceOption,
+  examples,
+  jsonOption,
+  parsePositive,
+  pushedStreamNames,
+  requireIdsOrFilter,
+  streamNames,
+} from './options.ts'
+
+export function declareQuarantine(program: Command, cli: CliProcess): void {
+  const quarantine = program
+    .command('quarantine')
+    .description('records and items that did not fit their schema, with the reason')
+    .addHelpText('after', examples('vitalsync quarantine list', 'vitalsync quarantine replay --all'))
+  declareList(quarantine, cli)
+  declareShow(quarantine, cli)
+  declareReplay(quarantine, cli)
+}
+
+type FilterOptions = { profile?: string; stream?: string; way?: 'push' | 'pull'; json: boolean }
+
+const withFilter = (command: Command): Command =>
+  command
+    .option('--profile <externalId>', 'only of this profile')
+    .addOption(
+      choiceOption('--stream <name>', 'only of this stream', [...new Set([...pushedStreamNames, ...streamNames])]),
+    )
+    .addOption(choiceOption('--way <way>', 'only items to push, or only pulled records', ['push', 'pull']))
+
+const filterOf = ({ profile, stream, way }: Omit<FilterOptions, 'json'>) => ({ profile, stream, direction: way })
+
+function declareList(quarantine: Command, cli: CliProcess): void {
+  withFilter(quarantine.command('list'))
+    .description('newest first, with their reasons')
+    .option('--limit <n>', 'how many', parsePositive, 100)
+    .addOption(jsonOption('print one JSON object a line'))
+    .addHelpText('after', examples('vitalsync quarantine list --way push'))
+    .action(async ({ json, limit, ...options }: FilterOptions & { limit: number }) => {
+      const { listQuarantine } = await import('../commands/quarantine.ts')
+      cli.exit(await listQuarantine(cli.context({ json }), { ...filterOf(options), limit }))
+    })
+}
+
+function declareShow(quarantine: Command, cli: CliProcess): void {
+  quarantine
+    .command('show')
+    .argument('<id>', 'its number', parseListNumber)
+    .description('one record, with its content')
+    .addOption(jsonOption('print it as JSON'))
+    .addHelpText('after', examples('vitalsync quarantine show 17'))
+    .action(async (id: string, { json }: { json: boolean }) => {
+      const { showQuarantined } = await import('../commands/quarantine.ts')
+      cli.exit(await showQuarantined(cli.context({ json }), { id }))
+    })
+}
+
+function declareReplay(quarantine: Command, cli: CliProcess): void {
+  withFilter(quarantine.command('replay'))
+    .argument('[id...]', 'their numbers', (text: string, before: string[] | undefined) => [
+      ...(before ?? []),
+      parseListNumber(text),
+    ])
+    .description('push items again, or read records again; what still does not fit is quarantined again')
+    .option('--all', 'everything in quarantine')
+    .addOption(jsonOption('print how many, as JSON'))
+    .addHelpText(
+      'after',
+      examples('vitalsync quarantine replay 17 18', 'vitalsync quarantine replay --stream data-logs'),
+    )
+    .action(async (given: string[] | undefined, { json, all, ...options }: FilterOptions & { all?: boolean }) => {
+      const ids = given ?? []
+      requireIdsOrFilter(ids, options.profile ?? options.stream ?? options.way ?? all)
+      const filter = { ...filterOf(options), ids: ids.length > 0 ? ids : undefined }
+      const { replayQuarantine } = await import('../commands/quarantine.ts')
+      cli.exit(await replayQuarantine(cli.context({ json }), filter))
+    })
+}
+
+function parseListNumber(text: string): string {
+  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('It must be a number of the list.')
+  return text
+}

@@ -1,0 +1,27 @@
+import { requireGivenAddresses } from '../assembly/addresses.ts'
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { openPipeline } from '../assembly/pipeline.ts'
+import { startProducingScheduler } from '../assembly/start-scheduler.ts'
+import { untilAborted } from '../assembly/until-aborted.ts'
+import { openCloseStack } from '../close-stack.ts'
+
+/** Creates runs by the cron lines until SIGTERM. Any number of processes may run: each slot is claimed once. */
+export async function runSchedule({ config, log, signal }: CommandContext): Promise<number> {
+  const closeStack = openCloseStack()
+  const stop = new AbortController()
+  try {
+    const addresses = requireGivenAddresses(config)
+    const pipeline = closeStack.add(
+      await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),
+      'pipeline',
+    )
+    const scheduler = closeStack.add(await startProducingScheduler(pipeline, config, log), 'schedule')
+    for (const { name, at } of scheduler.nextTicks())
+      log.info({ schedule: name, next: at?.toISOString() }, 'schedule is ready')
+    await untilAborted(AbortSignal.any([signal, stop.signal]))
+    if (stop.signal.aborted) throw stop.signal.reason
+    return exitCodes.done
+  } finally {
+    await closeStack.close()
+  }
+}

@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import pg from 'pg'
+import { z } from 'zod'
+import { EngineUnreachable, Problem } from '../errors.ts'
+
+type Migration = {
+  readonly name: string
+  /** The name of the same file in an older version of the program. */
+  readonly formerName: string | undefined
+  readonly sql: string
+  readonly checksum: string
+}
+
+export type MigratedSchema = {
+  readonly databaseUrl: string
+  /** The folder of `NNNN-name.sql` files, as a file URL that ends in a slash. */
+  readonly folder: URL
+  /** The Postgres schema that the files fill. Its table `migrations` lists the applied files. */
+  readonly schema: string
+}
+
+/**
+ * Applies the missing files, in order, each file in a transaction of its own; forward only.
+ * Safe with any number of processes at once: an advisory lock lets one process work, and the others find nothing to do.
+ * A file that was changed after it was applied is refused: the tables would no longer be the tables of the files.
+ */
+export async function applyMigrations(options: MigratedSchema): Promise<{ applied: string[] }> {
+  const migrations = await readMigrations(options.folder)
+  const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'vitalsync migrate' })
+  await client.connect().catch((cause: Error) => {
+    throw new EngineUnreachable(`connect to Postgres to migrate schema ${options.schema}: ${cause.message}`, {
+      hint: 'Check the address, the password, and that the server is running.',
+      cause,
+    })
+  })
+  try {
+    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`vitalsync migrate ${options.schema}`])
+    return { applied: await applyMissing(client, options.schema, migrations) }
+  } finally {
+    await client.end()
+  }
+}
+
+/** The files of a folder in the order in which they are applied. */
+export async function readMigrations(folder: URL): Promise<Migration[]> {
+  const files = await readdir(folder)
+  const formerNames = files.includes(RENAMED_FILE) ? await readFormerNames(new URL(RENAMED_FILE, folder)) : new Map()
+  const names = files.filter((name) => /^\d{4}-.+\.sql$/.test(name)).sort()
+  return Promise.all(
+    names.map(async (name) => {
+      const sql = await readFile(new URL(name, folder), 'utf8')
+      const checksum = createHash('sha256').update(sql).digest('hex')
+      return { name, formerName: formerNames.get(name), sql, checksum }
+    }),
+  )
+}
+
+/** Maps former names to present names of files that were renamed after databases had applied them. */
+const RENAMED_FILE = 'renamed.json'
+
+/** The former names by the present names. */
+async function readFormerNames(file: URL): Promise<Map<string, string>> {
+  const renamed = z.record(z.string(), z.string()).parse(JSON.parse(await readFile(file, 'utf8')))
+  return new Map(Object.entries(renamed).map(([former, present]) => [present, former]))
+}
+
+/** Compares the files with the names that a database lists as applied. Present and former name of a file are the same. */
+export function compareMigrations(
+  migrations: ReadonlyArray<Pick<Migration, 'name' | 'formerName'>>,
+  applied: readonly string[],
+): { missing: string[]; unknown: string[] } {
+  const known = new Set(migrations.flatMap(({ name, formerName }) => [name, formerName]))
+  const isApplied = new Set<string | undefined>(applied)
+  const missing = migrations.filter(({ name, formerName }) => !isApplied.has(name) && !isApplied.has(formerName))
+  return { missing: missing.map(({ name }) => name), unknown: applied.filter((name) => !known.has(name)) }
+}
+
+type Queryable = {
+  query<R extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<{ rows: R[] }>
+}
+
+/** The names that a database lists as applied: none where the schema has no table `migrations` yet. */
+export async function readAppliedNames(client: Queryable, schema: string): Promise<string[]> {
+  const table = `${pg.escapeIdentifier(schema)}.migrations`
+  const found = await client.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [table])
+  if (!found.rows[0]?.exists) return []
+  const { rows } = await client.query<{ name: string }>(`select name from ${table}`)
+  return rows.map(({ name }) => name)
+}
+
+async function applyMissing(client: pg.Client, schema: string, migrations: readonly Migration[]): Promise<string[]> {
+  const quoted = pg.escapeIdentifier(schema)
+  await client.query(`create schema if not exists ${quoted}`)
+  await client.query(`create table if not exists ${quoted}.migrations
+    (name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`)
+  await renameApplied(client, quoted, migrations)
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    `select name, checksum from ${quoted}.migrations`,
+  )
+  const done = new Map(rows.map((row) => [row.name, row.checksum]))
+  requireKnownUnchanged(schema, migrations, done)
+
+  const missing = migrations.filter((migration) => !done.has(migration.name))
+  for (const { name, sql, checksum } of missing) {
+    await client.query('begin')
+    try {
+      await client.query(sql)
+      await client.query(`insert into ${quoted}.migrations (name, checksum) values ($1, $2)`, [name, checksum])
+      await client.query('commit')
+    } catch (cause) {
+      await client.query('rollback')
+      throw new Problem(`apply migration ${schema}/${name}: ${(cause as Error).message}`, {
+        hint: 'The file was rolled back. Remove the cause and run `vitalsync migrate` again.',
+        cause,
+      })
+    }
+  }
+  return missing.map((migration) => migration.name)
+}
+
+/** The checksum stays: a renamed file is the same file. */
+async function renameApplied(client: pg.Client, quoted: string, migrations: readonly Migration[]): Promise<void> {
+  for (const { name, formerName, checksum } of migrations) {
+    if (formerName === undefined) continue
+    const statement = `update ${quoted}.migrations set name = $2 where name = $1 and checksum = $3`
+    await client.query(statement, [formerName, name, checksum])
+  }
+}
+
+function requireKnownUnchanged(schema: string, migrations: readonly Migration[], done: Map<string, string>): void {
+  const known = new Map(migrations.map((migration) => [migration.name, migration.checksum]))
+  for (const [name, checksum] of done) {
+    const here = known.get(name)
+    if (here === checksum) continue
+    throw new Problem(
+      here === undefined
+        ? `migrate schema ${schema}: the database has ${name}, which this version does not know`
+        : `migrate schema ${schema}: ${name} was changed after it was applied`,
+      { hint: 'The database belongs to another version of vitalsync. Use that version, or a newer one.' },
+    )
+  }
+}

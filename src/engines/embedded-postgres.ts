@@ -1,0 +1,244 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { EngineUnreachable, Problem, UsageProblem } from '../errors.ts'
+import { chooseLocation, exists, findBinaries, type PostgresLocation, writeOnce } from './postgres-location.ts'
+import { isProcessAlive } from './process-alive.ts'
+
+type EmbeddedPostgres = {
+  port: number
+  /** The address of a database, for the cluster's superuser. */
+  adminUrl(database: string): string
+  /** The folder of the data: in the given folder, or in /var/lib where root's folder is closed to other users. */
+  dataFolder: string
+  moved: boolean
+  /** Stops the server; resolves when the server has written all data to the disk. */
+  close(): Promise<void>
+}
+
+type EmbeddedPostgresOptions = {
+  folder: string
+  /** For tests only: fast, unsafe on power loss, and `close` deletes the data. */
+  throwAway?: boolean
+  connectionsMax?: number
+}
+
+const START_TIMEOUT_MS = 60_000
+const STOP_TIMEOUT_MS = 30_000
+const POLL_EVERY_MS = 25
+const LOG_CHARS_MAX = 4000
+const WRONG_PASSWORD = '28P01'
+const DRAFT_PREFIX = 'postgres.new-'
+
+/** Starts a Postgres server in `folder`; the first start creates its data. The server listens on loopback only. */
+export async function startPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  await mkdir(options.folder, { recursive: true }).catch((cause: NodeJS.ErrnoException) => {
+    throw new UsageProblem(`make data folder ${options.folder}: ${cause.message}`, {
+      hint: 'Give a folder this user may write to with VITALSYNC_DATA, or set DATABASE_URL to a Postgres of your own.',
+      cause,
+    })
+  })
+  const location = await chooseLocation(options.folder, await findBinaries())
+  const password = await readOrMakePassword(options.folder)
+  await stopOrphan(location.dataFolder)
+  if (!(await exists(join(location.dataFolder, 'PG_VERSION')))) await createCluster(location, password, options)
+  const { child, port } = await spawnServer(location, options)
+
+  const adminUrl = (database: string) =>
+    `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
+  await untilReady(child, adminUrl('postgres'))
+  return {
+    port,
+    adminUrl,
+    dataFolder: location.dataFolder,
+    moved: location.moved,
+    async close() {
+      await stopServer(child)
+      if (options.throwAway) await rm(location.dataFolder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function readOrMakePassword(folder: string): Promise<string> {
+  const file = join(folder, 'postgres-password')
+  await writeOnce(file, randomBytes(24).toString('base64url'))
+  return readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new UsageProblem(`read ${file}: ${cause.message}`, {
+      hint: 'The data folder belongs to another user: run as that user, or choose another folder with VITALSYNC_DATA.',
+      cause,
+    })
+  })
+}
+
+/** Creates the cluster in a draft folder and renames it when it is complete: a killed start leaves no half cluster. */
+async function createCluster(
+  location: PostgresLocation,
+  password: string,
+  options: EmbeddedPostgresOptions,
+): Promise<void> {
+  const home = dirname(location.dataFolder)
+  const oldDrafts = (await readdir(home)).filter((name) => name.startsWith(DRAFT_PREFIX))
+  for (const name of oldDrafts) await rm(join(home, name), { recursive: true, force: true })
+  const draft = join(home, `${DRAFT_PREFIX}${process.pid}`)
+  const passwordFile = join(home, `${DRAFT_PREFIX}${process.pid}.pw`)
+  try {
+    await mkdir(draft, { mode: 0o700 })
+    await writeFile(passwordFile, password, { mode: 0o600 })
+    if (location.runAs !== undefined) {
+      await chown(draft, location.runAs, location.runAs)
+      await chown(passwordFile, location.runAs, location.runAs)
+    }
+    const words = ['-D', draft, '-U', 'postgres', '-E', 'UTF8', '--locale=C.UTF-8', '--auth=scram-sha-256']
+    if (options.throwAway) words.push('--no-sync')
+    await runInitdb(location.binaries.initdb, [...words, `--pwfile=${passwordFile}`], location)
+    await rm(location.dataFolder, { recursive: true, force: true })
+    await rename(draft, location.dataFolder)
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+    await rm(passwordFile, { force: true })
+  }
+}
+
+async function runInitdb(program: string, words: string[], location: PostgresLocation): Promise<void> {
+  const child = spawn(program, words, {
+    ...runAsIdentity(location),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: cleanEnvironment(),
+  })
+  const output: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => output.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => output.push(chunk))
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
+  if (code !== 0) throw startProblem(Buffer.concat(output).toString('utf8'))
+}
+
+const runAsIdentity = (location: PostgresLocation) =>
+  location.runAs === undefined ? {} : { uid: location.runAs, gid: location.runAs }
+
+/** An empty environment: PG* variables of the user's shell must not change the embedded server. */
+const cleanEnvironment = (): NodeJS.ProcessEnv => ({ PATH: '/usr/bin:/bin', LC_ALL: 'C.UTF-8', TZ: 'UTC' })
+
+async function spawnServer(
+  location: PostgresLocation,
+  options: EmbeddedPostgresOptions,
+): Promise<{ child: ChildProcess; port: number }> {
+  const port = await freePort(await lastPort(options.folder))
+  await writeFile(join(options.folder, 'postgres-port'), String(port))
+  const settings: Record<string, string> = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    max_connections: String(options.connectionsMax ?? 200),
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    shared_buffers: '256MB',
+    max_wal_size: '2GB',
+    ...(options.throwAway ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {}),
+  }
+  const words = [
+    '-D',
+    location.dataFolder,
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ]
+  const child = spawn(location.binaries.postgres, words, {
+    ...runAsIdentity(location),
+    // A process group of its own: Ctrl-C at the terminal reaches only this process, which then shuts the server down.
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: cleanEnvironment(),
+  })
+  return { child, port }
+}
+
+/** The port of the last start while it is free, so that saved connections still work; else any free port. */
+async function freePort(wanted: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', () => (wanted === 0 ? reject(new EngineUnreachable('find a free port')) : resolve(freePort(0))))
+    probe.listen(wanted, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}
+
+async function lastPort(folder: string): Promise<number> {
+  const text = await readFile(join(folder, 'postgres-port'), 'utf8').catch(() => '0')
+  return /^\d{1,5}$/.test(text.trim()) ? Number(text) : 0
+}
+
+async function untilReady(child: ChildProcess, url: string): Promise<void> {
+  let log = ''
+  child.stderr?.on('data', (chunk: Buffer) => {
+    log = (log + chunk.toString('utf8')).slice(-LOG_CHARS_MAX)
+  })
+  const ended = new Promise<never>((_, reject) => {
+    child.once('error', (cause) => reject(startProblem(cause.message)))
+    child.once('exit', () => setImmediate(() => reject(startProblem(log))))
+  })
+  ended.catch(() => undefined) // `close` handles an exit after the server was ready
+  await Promise.race([ended, untilConnected(url, () => log)])
+}
+
+async function untilConnected(url: string, log: () => string): Promise<void> {
+  for (const deadlineAt = Date.now() + START_TIMEOUT_MS; Date.now() < deadlineAt; ) {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
+    client.on('error', () => undefined) // the exit of a server that fails to start is reported by `untilReady`
+    const error = await client.connect().then(
+      () => undefined,
+      (cause: Error & { code?: string }) => cause,
+    )
+    if (error === undefined) return client.end()
+    if (error.code === WRONG_PASSWORD) throw startProblem('the password kept beside the data does not open it')
+    await wait(POLL_EVERY_MS)
+  }
+  throw startProblem(`no answer within ${START_TIMEOUT_MS / 1000} s. ${log()}`)
+}
+
+function startProblem(log: string): Problem {
+  const text = log.trim().split('\n').slice(-4).join(' ')
+  if (/No space left/i.test(log)) {
+    return new Problem('start Postgres: the disk is full', {
+      hint: 'Free some space (a fresh data folder needs about 100 MB) and start again; nothing was damaged.',
+    })
+  }
+  return new Problem(`start Postgres: ${text || 'it ended without a message'}`, {
+    hint: 'Another start may be using this folder, or it is damaged. Choose another folder with VITALSYNC_DATA, or set DATABASE_URL.',
+  })
+}
+
+/** Shuts down a server that outlived its killed parent process, so that its folder can be used again. */
+async function stopOrphan(dataFolder: string): Promise<void> {
+  const file = join(dataFolder, 'postmaster.pid')
+  const text = await readFile(file, 'utf8').catch(() => '')
+  const pid = Number(text.split('\n')[0])
+  if (!Number.isInteger(pid) || pid <= 1) return
+  // Postgres takes a zombie (a process that has ended, and whose parent has not read its exit status) for a live server. It
+  // ignores the number of its own parent process, so that number is written instead. The other lines stay: by them Postgres
+  // finds sessions of the former server that still use the data.
+  if (!isProcessAlive(pid)) return writeFile(file, text.replace(/^\d+/, String(process.pid)))
+  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
+  const isOurs = commandLine === undefined ? process.platform !== 'linux' : commandLine.includes(dataFolder)
+  if (!isOurs) return
+  process.kill(pid, 'SIGINT')
+  for (const deadlineAt = Date.now() + STOP_TIMEOUT_MS; Date.now() < deadlineAt && isProcessAlive(pid); ) {
+    await wait(POLL_EVERY_MS)
+  }
+}
+
+/** SIGINT is Postgres's fast shutdown: the server ends its sessions, writes all data to the disk and exits. */
+async function stopServer(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  child.kill('SIGINT')
+  const slow = setTimeout(() => child.kill('SIGQUIT'), STOP_TIMEOUT_MS)
+  await gone
+  clearTimeout(slow)
+}

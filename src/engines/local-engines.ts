@@ -1,0 +1,192 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { z } from 'zod'
+import { EngineUnreachable, UsageProblem } from '../errors.ts'
+import { startPostgres } from './embedded-postgres.ts'
+import { FolderInUse, lockFolder, lockHolderOf } from './folder-lock.ts'
+import { writeOnce } from './postgres-location.ts'
+
+/** The engines that need no given address: three databases of one embedded Postgres, each with its role. */
+export type LocalEngines = {
+  readonly databaseUrl: string
+  readonly queueUrl: string
+  readonly serviceUrl: string
+  readonly tokenKey: Buffer
+  /** The command line of a read-only psql session; its password is in a file that only this user may read. */
+  readonly psqlLine: string
+  /** The folder of Postgres's files, and whether it lies outside the given folder. */
+  readonly dataFolder: string
+  readonly moved: boolean
+  close(): Promise<void>
+}
+
+const secretsSchema = z.object({ worker: z.string(), service: z.string(), reader: z.string(), tokenKey: z.string() })
+type EngineSecrets = z.output<typeof secretsSchema>
+const parseSecrets = (text: string): EngineSecrets => secretsSchema.parse(JSON.parse(text))
+
+const roles = { worker: 'vitalsync', service: 'profile_service', reader: 'vitalsync_reader' } as const
+const databases = { vitalsync: roles.worker, vitalsync_queue: roles.worker, profile_service: roles.service } as const
+
+export async function startLocalEngines(folder: string): Promise<LocalEngines> {
+  await mkdir(folder, { recursive: true, mode: 0o755 }).catch((cause: NodeJS.ErrnoException) => {
+    throw new UsageProblem(`make data folder ${folder}: ${cause.message}`, {
+      hint: 'Choose a folder this user may write to with VITALSYNC_DATA.',
+      cause,
+    })
+  })
+  const unlock = await lockFolder(folder)
+  try {
+    const postgres = await startPostgres({ folder })
+    try {
+      const secrets = await readOrMakeSecrets(folder)
+      await prepareCluster(postgres.adminUrl('postgres'), secrets)
+      const entry = `127.0.0.1:${postgres.port}:vitalsync:${roles.reader}:${secrets.reader}\n`
+      await writeFile(passFileOf(folder), entry, { mode: 0o600 })
+      return {
+        ...connectionsOf({ folder, secrets, port: postgres.port }),
+        dataFolder: postgres.dataFolder,
+        moved: postgres.moved,
+        async close() {
+          await postgres.close()
+          await unlock()
+        },
+      }
+    } catch (error) {
+      await postgres.close()
+      throw error
+    }
+  } catch (error) {
+    await unlock()
+    throw error
+  }
+}
+
+const passFileOf = (folder: string) => join(folder, 'pgpass')
+
+function connectionsOf({ folder, secrets, port }: { folder: string; secrets: EngineSecrets; port: number }) {
+  const url = (database: keyof typeof databases) => {
+    const secret = databases[database] === roles.worker ? secrets.worker : secrets.service
+    return `postgres://${databases[database]}:${encodeURIComponent(secret)}@127.0.0.1:${port}/${database}`
+  }
+  return {
+    databaseUrl: url('vitalsync'),
+    queueUrl: url('vitalsync_queue'),
+    serviceUrl: url('profile_service'),
+    tokenKey: Buffer.from(secrets.tokenKey, 'base64'),
+    psqlLine: `PGPASSFILE=${passFileOf(folder)} psql "host=127.0.0.1 port=${port} dbname=vitalsync user=${roles.reader}"`,
+  }
+}
+
+/** The name of the connection of a command that joined: the process that started the server waits until it is closed. */
+const JOINED_APPLICATION_NAME = 'vitalsync joined'
+const JOIN_TIMEOUT_MS = 60_000
+const JOINED_STAY_MAX_MS = 10 * 60_000
+const JOIN_POLL_EVERY_MS = 100
+
+/**
+ * For a command that ends soon: joins the engines that another process runs in the folder, or starts them. The process that
+ * started the engines stops them, after the commands that joined have closed their connections.
+ */
+export async function joinLocalEngines(folder: string): Promise<LocalEngines> {
+  for (const deadlineAt = Date.now() + JOIN_TIMEOUT_MS; ; await wait(JOIN_POLL_EVERY_MS)) {
+    const joined = (await lockHolderOf(folder)) ? await joinRunning(folder) : await startUnlessStarted(folder)
+    if (joined) return joined
+    if (Date.now() < deadlineAt) continue
+    throw new EngineUnreachable(`join the engines in ${folder}: their Postgres does not answer`, {
+      hint: 'Stop the process that runs there and try again, or choose another folder with VITALSYNC_DATA.',
+    })
+  }
+}
+
+async function startUnlessStarted(folder: string): Promise<LocalEngines | undefined> {
+  try {
+    const engines = await startLocalEngines(folder)
+    return {
+      ...engines,
+      async close() {
+        await waitForJoined(engines.databaseUrl)
+        await engines.close()
+      },
+    }
+  } catch (error) {
+    if (error instanceof FolderInUse) return undefined // another process started first: this process joins it in the next round
+    throw error
+  }
+}
+
+async function joinRunning(folder: string): Promise<LocalEngines | undefined> {
+  const port = Number(await readFile(join(folder, 'postgres-port'), 'utf8').catch(() => ''))
+  const secretsText = await readFile(join(folder, 'secrets.json'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw new UsageProblem(`read the secrets of ${folder}: ${error.message}`, {
+      hint: 'Run as the user the folder belongs to, or choose another one with VITALSYNC_DATA.',
+      cause: error,
+    })
+  })
+  if (!port || secretsText === undefined) return undefined
+  const connections = connectionsOf({ folder, port, secrets: parseSecrets(secretsText) })
+  const client = new pg.Client({ connectionString: connections.databaseUrl, application_name: JOINED_APPLICATION_NAME })
+  client.on('error', () => undefined) // the server was stopped: the next query of the command fails with the error
+  const isConnected = await client.connect().then(
+    () => true,
+    () => false,
+  )
+  if (!isConnected) return undefined
+  return { ...connections, dataFolder: folder, moved: false, close: () => client.end() }
+}
+
+async function waitForJoined(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    for (const deadlineAt = Date.now() + JOINED_STAY_MAX_MS; Date.now() < deadlineAt; await wait(JOIN_POLL_EVERY_MS)) {
+      const { rowCount } = await client.query('select 1 from pg_stat_activity where application_name = $1 limit 1', [
+        JOINED_APPLICATION_NAME,
+      ])
+      if (rowCount === 0) return
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+async function readOrMakeSecrets(folder: string): Promise<EngineSecrets> {
+  const file = join(folder, 'secrets.json')
+  const secret = () => randomBytes(24).toString('base64url')
+  const fresh: EngineSecrets = {
+    worker: secret(),
+    service: secret(),
+    reader: secret(),
+    tokenKey: randomBytes(32).toString('base64'),
+  }
+  await writeOnce(file, JSON.stringify(fresh))
+  return parseSecrets(await readFile(file, 'utf8'))
+}
+
+/** Safe to run at every start: creates missing roles and databases, and sets the passwords that the folder holds. */
+async function prepareCluster(adminUrl: string, secrets: EngineSecrets): Promise<void> {
+  const admin = new pg.Client({ connectionString: adminUrl })
+  await admin.connect()
+  try {
+    for (const kind of ['worker', 'service', 'reader'] as const) await prepareRole(admin, roles[kind], secrets[kind])
+    for (const [database, owner] of Object.entries(databases)) await prepareDatabase(admin, database, owner)
+  } finally {
+    await admin.end()
+  }
+}
+
+async function prepareRole(admin: pg.Client, role: string, password: string): Promise<void> {
+  const { rowCount } = await admin.query('select 1 from pg_roles where rolname = $1', [role])
+  const verb = rowCount === 0 ? 'create' : 'alter'
+  await admin.query(`${verb} role ${role} with login password ${pg.escapeLiteral(password)}`)
+}
+
+async function prepareDatabase(admin: pg.Client, database: string, owner: string): Promise<void> {
+  const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [database])
+  if (rowCount === 0) await admin.query(`create database ${database} owner ${owner}`)
+  await admin.query(`revoke all on database ${database} from public`)
+  if (database === 'vitalsync') await admin.query(`grant connect on database ${database} to ${roles.reader}`)
+}

@@ -1,0 +1,39 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { isProcessAlive } from './process-alive.ts'
+
+const runningSchema = z.object({
+  pid: z.int(),
+  startedAt: z.string(),
+  databaseUrl: z.string(),
+  queueUrl: z.string(),
+  upstream: z.object({ url: z.string(), clientId: z.string(), clientSecret: z.string() }),
+  /** In base64. */
+  tokenKey: z.string(),
+})
+
+/** The addresses that `vitalsync up` writes down, so that other commands on this machine need no address of their own. */
+export type RunningEngines = Readonly<z.output<typeof runningSchema>>
+
+const fileIn = (folder: string) => join(folder, 'running.json')
+
+/**
+ * The file holds secrets: only the user who started `up` may read it. `close` removes it; after a kill it names a process that
+ * does not run.
+ */
+export async function writeRunning(folder: string, running: RunningEngines): Promise<{ close(): Promise<void> }> {
+  const file = fileIn(folder)
+  const draft = `${file}.${process.pid}`
+  await writeFile(draft, JSON.stringify(running, undefined, 2), { mode: 0o600 })
+  await rename(draft, file)
+  return { close: () => rm(file, { force: true }) }
+}
+
+/** Undefined when no `up` runs in this folder, or when this user may not read the file. */
+export async function readRunning(folder: string): Promise<RunningEngines | undefined> {
+  const text = await readFile(fileIn(folder), 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  const running = runningSchema.parse(JSON.parse(text))
+  return isProcessAlive(running.pid) ? running : undefined
+}

@@ -1,0 +1,95 @@
+import type { PulledStream } from '../transfer/stream.ts'
+import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import {
+  columnsOfView,
+  exportSinceWithOverlap,
+  readDatabaseNow,
+  readExportRows,
+} from '../warehouse/reports/export-rows.ts'
+import type { RowEncoder } from './encoder.ts'
+import { type Bookmark, type ExportState, type SavedExportState, saveExportState } from './export-state.ts'
+import { type ExportFormat, encoders } from './formats.ts'
+import type { ExportOutput } from './output.ts'
+
+export type ExportOfStreams = {
+  readonly pool: Pool
+  readonly streams: readonly PulledStream[]
+  readonly format: ExportFormat
+  readonly output: ExportOutput
+  /** Only rows that changed after this instant, unless a bookmark says otherwise. */
+  readonly since: Date | undefined
+  /** Where the state is saved after every page; Singer writes it into the output. */
+  readonly stateFile: string | undefined
+  readonly signal: AbortSignal
+  onProgress(stream: string, rows: number): void
+}
+
+type ExportedStream = { readonly stream: string; readonly rows: number }
+export type ExportedStreams = {
+  readonly streams: readonly ExportedStream[]
+  readonly since: string | undefined
+  readonly upto: string
+}
+
+/** Writes one stream after the other, each from its bookmark on. Aborted, it ends after the page under way. */
+export async function writeStreams(work: ExportOfStreams, before: SavedExportState): Promise<ExportedStreams> {
+  let state: ExportState = { bookmarks: before.bookmarks }
+  const written: ExportedStream[] = []
+  const now = await readDatabaseNow(work.pool)
+  let since: string | undefined
+  for (const stream of work.streams) {
+    if (work.signal.aborted) break
+    const begin = beginOf(work, before.bookmarks[stream.name] ?? {}, now)
+    since = begin.since
+    const save = async (bookmark: Bookmark, encoder: RowEncoder) => {
+      state = { bookmarks: { ...state.bookmarks, [stream.name]: bookmark } }
+      await work.output.write(encoder.state(state))
+      if (work.format === 'singer' || work.stateFile === undefined) return
+      await saveExportState(work.stateFile, { ...state, bytes: work.output.bytes() })
+    }
+    written.push({ stream: stream.name, rows: await writeStream({ ...work, stream, begin, save }) })
+  }
+  return { streams: written, since, upto: now }
+}
+
+type Begin = {
+  readonly since: string | undefined
+  readonly upto: string
+  readonly after: string
+  /** Whether an export that was stopped is carried on. */
+  readonly isResumed: boolean
+}
+
+function beginOf({ format, since }: ExportOfStreams, known: Bookmark, now: string): Begin {
+  // Half a Parquet file is invalid, so Parquet always begins anew.
+  if (known.after !== undefined && known.upto !== undefined && format !== 'parquet')
+    return { since: known.since, upto: known.upto, after: known.after, isResumed: true }
+  return { since: since?.toISOString() ?? known.since, upto: now, after: '0', isResumed: false }
+}
+
+type ExportOfStream = ExportOfStreams & {
+  readonly stream: PulledStream
+  readonly begin: Begin
+  save(bookmark: Bookmark, encoder: RowEncoder): Promise<void>
+}
+
+async function writeStream(work: ExportOfStream): Promise<number> {
+  const { pool, stream, begin, output, signal, save } = work
+  const { since, upto } = begin
+  const columns = await columnsOfView(pool, stream)
+  const encoder = encoders[work.format]()
+  const head = encoder.head(stream.name, columns)
+  if (!begin.isResumed || work.format === 'singer') await output.write(head)
+  let count = 0
+  for await (const page of readExportRows(pool, { stream, columns, since, upto, afterId: begin.after })) {
+    if (page.rows.length > 0) await output.write(encoder.rows(page.rows))
+    count += page.rows.length
+    work.onProgress(stream.name, count)
+    if (page.afterId === undefined) continue
+    await save({ since, upto, after: page.afterId }, encoder)
+    if (signal.aborted) return count
+  }
+  await output.write(encoder.tail())
+  await save({ since: exportSinceWithOverlap(upto) }, encoder)
+  return count
+}

@@ -1,0 +1,39 @@
+import { formatOffset } from '../contract/instant.ts'
+import { DAY, MINUTE } from '../time/units.ts'
+import { zoneOffsetMs } from '../time/zones.ts'
+
+const CACHE_SLOT_MS = 15 * MINUTE
+const CACHE_SLOTS_MAX = 20_000
+const withoutOffset = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?$/
+
+/** Adds the zone's offset to date-times that carry none; returns every other text as it is. */
+export function createOffsetCompleter(timeZone: string): (text: string) => string {
+  const zoneOffset = zoneOffsetMs(timeZone)
+  // The dates of a file lie close together, so a map that is cleared when it is full serves as well as an LRU cache.
+  const cache = new Map<number, number>()
+  const offsetAt = (epochMs: number): number => {
+    const slot = Math.floor(epochMs / CACHE_SLOT_MS)
+    const cached = cache.get(slot)
+    if (cached !== undefined) return cached
+    if (cache.size >= CACHE_SLOTS_MAX) cache.clear()
+    const offset = zoneOffset(slot * CACHE_SLOT_MS)
+    cache.set(slot, offset)
+    return offset
+  }
+  return (text) => {
+    const match = withoutOffset.exec(text)
+    if (!match) return text
+    const local = `${match[1]}T${match[2] ?? '00:00:00'}`
+    const wallMs = Date.parse(`${local}Z`)
+    return Number.isNaN(wallMs) ? text : `${local}${formatOffset(offsetAtWallMs(wallMs, offsetAt) / MINUTE)}`
+  }
+}
+
+/**
+ * When clocks are set back an hour happens twice: the first of the two is taken. In the hour that is skipped when clocks are
+ * set forward, the offset from before the change counts.
+ */
+function offsetAtWallMs(wallMs: number, offsetAt: (epochMs: number) => number): number {
+  const [before, after] = [offsetAt(wallMs - DAY), offsetAt(wallMs + DAY)]
+  return [before, after].find((offset) => offsetAt(wallMs - offset) === offset) ?? before
+}

@@ -1,0 +1,87 @@
+import { parseInstant } from '../contract/instant.ts'
+import type { OutboxItem } from '../transfer/parcel.ts'
+import type { Fields, PushedStream } from '../transfer/stream.ts'
+import type { FileFormat } from './file-entries.ts'
+
+const instantFields = ['startDateTime', 'endDateTime', 'postDateTime', 'modifiedDateTime']
+const PROPERTIES_COLUMN = 'additionalProperties'
+const PROPERTY_PREFIX = `${PROPERTIES_COLUMN}.`
+
+export type ParsedItem = { readonly externalId: string; readonly item: Omit<OutboxItem, 'profileId'> }
+export type ItemFault = { readonly fault: string }
+
+export type ItemOptions = {
+  readonly stream: PushedStream
+  readonly format: FileFormat
+  /** Adds an offset to a date-time that carries none. */
+  readonly completeOffset: (text: string) => string
+  /** A snapshot replaces the whole object upstream, instead of changing the fields that it names. */
+  readonly replace: boolean
+  readonly nowMs: number
+}
+
+/** Makes an outbox item of one entry, or names every fault of the entry, and no value. */
+export function toItem(fields: Fields, options: ItemOptions): ParsedItem | ItemFault {
+  const { externalId, ...rest } = fields
+  const { stream, format } = options
+  if (typeof externalId !== 'string' || externalId.length < 1 || externalId.length > 100)
+    return { fault: 'externalId: must be a text of 1 to 100 characters' }
+  const body = withOffsets(format === 'csv' ? typedCells(stream, rest) : rest, options.completeOffset)
+  const { error } = stream.schema.safeParse(body)
+  if (error) return { fault: error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ') }
+  return { externalId, item: { stream: stream.name, ...withItemKey(externalId, body, options) } }
+}
+
+function withItemKey(externalId: string, body: Fields, { stream, replace, nowMs }: ItemOptions) {
+  const startAtMs = epochMsOf(body['startDateTime']) ?? nowMs
+  const endAtMs = epochMsOf(body['endDateTime']) ?? startAtMs
+  if (stream.kind === 'list') {
+    const { itemKey, body: identified } = stream.identify(body, { externalId, startAtMs, endAtMs })
+    return { itemKey, body: JSON.stringify(identified), startAtMs, endAtMs }
+  }
+  const mode = replace ? ('put' as const) : ('patch' as const)
+  return { itemKey: stream.name, body: JSON.stringify(body), mode, startAtMs, endAtMs }
+}
+
+const epochMsOf = (text: unknown): number | undefined =>
+  typeof text === 'string' ? parseInstant(text)?.epochMs : undefined
+
+function withOffsets(body: Fields, completeOffset: ItemOptions['completeOffset']): Fields {
+  let changed: Record<string, unknown> | undefined
+  for (const name of instantFields) {
+    const text = body[name]
+    if (typeof text !== 'string') continue
+    const completed = completeOffset(text)
+    if (completed === text) continue
+    changed ??= { ...body }
+    changed[name] = completed
+  }
+  return changed ?? body
+}
+
+/** Cells are texts: cells of the stream's numbers become numbers, and `additionalProperties.x` becomes a property x. */
+function typedCells({ numbers }: PushedStream, cells: Fields): Fields {
+  const body: Record<string, unknown> = {}
+  const properties: Record<string, unknown> = {}
+  for (const [name, cell] of Object.entries(cells)) {
+    if (name.startsWith(PROPERTY_PREFIX)) properties[name.slice(PROPERTY_PREFIX.length)] = cell
+    else body[name] = numbers.includes(name) ? numberIn(cell) : cell
+  }
+  return Object.keys(properties).length > 0 ? { ...body, additionalProperties: properties } : body
+}
+
+const numberIn = (cell: unknown): unknown => {
+  const number = typeof cell === 'string' && cell.trim() !== '' ? Number(cell) : Number.NaN
+  return Number.isNaN(number) ? cell : number
+}
+
+/** The columns that a CSV file may have beside externalId. A file with another column is refused: its cells would be lost. */
+export const csvColumnsOf = ({ schema }: PushedStream): string[] => Object.keys(schema.shape)
+
+/** The columns of a file that no item has. */
+export function unknownColumns(stream: PushedStream, columns: readonly string[]): string[] {
+  const itemColumns = csvColumnsOf(stream)
+  const known = ['externalId', ...itemColumns.filter((name) => name !== PROPERTIES_COLUMN)]
+  const takesProperties = itemColumns.includes(PROPERTIES_COLUMN)
+  return columns.filter((name) => !known.includes(name) && !(takesProperties && name.startsWith(PROPERTY_PREFIX)))
+}

@@ -1,0 +1,74 @@
+import type { Cluster, Redis } from 'ioredis'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { z } from 'zod'
+import {
+  type BudgetStore,
+  MEMBER_TTL_MS,
+  parseMemberState,
+  parseStoredBudget,
+  storedBudgetOf,
+} from '../fleet/budget.ts'
+import { ratePermitsFrom } from './rate-permits.ts'
+
+/** Writes the state of this member, removes dead members, returns the rest. The clock of Redis decides who is dead. */
+const heartbeatScript = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now) .. ' ' .. ARGV[2])
+redis.call('PEXPIRE', KEYS[1], 60000)
+local members = {}
+local all = redis.call('HGETALL', KEYS[1])
+for at = 1, #all, 2 do
+  local gap = string.find(all[at + 1], ' ', 1, true)
+  if now - tonumber(string.sub(all[at + 1], 1, gap - 1)) > tonumber(ARGV[3]) then
+    redis.call('HDEL', KEYS[1], all[at])
+  else
+    members[#members + 1] = string.sub(all[at + 1], gap + 1)
+  end
+end
+return { string.format('%.0f', now), redis.call('GET', KEYS[2]) or '', members }`
+
+const heartbeatAnswerSchema = z.tuple([z.string(), z.string(), z.array(z.string())])
+
+/** Compare and set: however many processes see one overload, the budget decreases once. */
+const compareAndSetScript = `
+local current = redis.call('GET', KEYS[1])
+local version = current and string.format('%.0f', cjson.decode(current).version) or ''
+if version ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'EX', 86400)
+return 1`
+
+/**
+ * The budget store in Redis. rate-limiter-flexible counts the requests a second; it cannot share requests in flight by
+ * urgency or decrease a budget once for all, so two small scripts do that. All keys share a hash tag, so that Redis Cluster
+ * keeps them on one node. The store owns the connection: closing the store closes the connection.
+ */
+export function openRedisBudgetStore({
+  redis,
+  prefix = '{vitalsync}:budget',
+}: {
+  redis: Redis | Cluster
+  prefix?: string
+}): BudgetStore {
+  const [membersKey, budgetKey] = [`${prefix}:lines`, `${prefix}:state`]
+  const rate = new RateLimiterRedis({ storeClient: redis, keyPrefix: `${prefix}:rate`, points: 1, duration: 1 })
+  return {
+    async heartbeat(mine) {
+      const values = [mine.member, JSON.stringify(mine), MEMBER_TTL_MS]
+      const answer = await redis.eval(heartbeatScript, 2, membersKey, budgetKey, ...values)
+      const [nowMs, budget, members] = heartbeatAnswerSchema.parse(answer)
+      return {
+        nowMs: Number(nowMs),
+        budget: budget === '' ? undefined : parseStoredBudget(JSON.parse(budget)),
+        members: members.map((text) => parseMemberState(JSON.parse(text))),
+      }
+    },
+    async compareAndSet(expected, next) {
+      const values = [expected?.version ?? '', JSON.stringify(storedBudgetOf(next))]
+      return (await redis.eval(compareAndSetScript, 1, budgetKey, ...values)) === 1
+    },
+    acquireRatePermits: ratePermitsFrom(rate),
+    removeMember: async (member) => void (await redis.hdel(membersKey, member)),
+    close: async () => redis.disconnect(),
+  }
+}

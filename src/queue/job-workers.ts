@@ -1,0 +1,233 @@
+import { type Job as BullJob, UnrecoverableError, WaitingError, Worker } from 'bullmq'
+import { z } from 'zod'
+import { Rejected } from '../errors.ts'
+import { type Lane, lanes } from '../fleet/budget.ts'
+import type { Log } from '../log.ts'
+import { MINUTE, SECOND } from '../time/units.ts'
+import { type JobCounts, noCounts } from '../transfer/order.ts'
+import type { Job, JobContext, SharedJobContext } from '../work/job.ts'
+import {
+  createWaits,
+  type FailureOutcome,
+  failureOutcomeOf,
+  type JobAttempt,
+  type LanePause,
+  type Waits,
+} from '../work/outcome.ts'
+import type { JobData, LaneWorker, QueueEngine } from './engine.ts'
+import { laneLimiter, pauseLane } from './lane-pauses.ts'
+import { AttemptFailed, retryDelayMs } from './retry-delay.ts'
+
+type WorkersOptions = {
+  readonly engine: QueueEngine
+  readonly jobs: readonly Job[]
+  /** How many jobs of each lane this process works on at once. */
+  readonly concurrency: Readonly<Record<Lane, number>>
+  readonly context: SharedJobContext
+  /** Called after every attempt. If it fails after a success, the attempt counts as failed: an unrecorded success is none. */
+  onAttempt(attempt: JobAttempt): Promise<void>
+  /** Called once for each pause of a lane that a job of this process asks for, however many jobs ask. */
+  onPause(pause: LanePause): void
+  /** The lease of a job: after so long without renewal another worker may take the job over. */
+  readonly leaseMs: number
+  readonly log: Log
+}
+
+type Workers = {
+  /** Takes no new job, lets running jobs finish for at most `graceMs`, then aborts them. */
+  close(graceMs: number): Promise<void>
+  /** How many attempts began since the start: the watchdog reads it as a sign of life. */
+  begun(): number
+  active(): number
+}
+
+/** After the grace, how long an aborted job may take to end. */
+const ABORT_TIMEOUT_MS = 5 * SECOND
+
+type WorkersState = {
+  readonly options: WorkersOptions
+  readonly waits: Waits
+  /** Until when, by the process's own clock, this process has told that the lane pauses. */
+  readonly pausedUntilMs: Map<Lane, number>
+  started: number
+  active: number
+  closing: boolean
+}
+
+export function startWorkers(options: WorkersOptions): Workers {
+  const state: WorkersState = {
+    options,
+    waits: createWaits(),
+    pausedUntilMs: new Map(),
+    started: 0,
+    active: 0,
+    closing: false,
+  }
+  const workers = lanes.map((lane) => startLaneWorker(lane, state))
+  return {
+    begun: () => state.started,
+    active: () => state.active,
+    async close(graceMs) {
+      const closing = Promise.all(workers.map((worker) => worker.close()))
+      let forcedClose: NodeJS.Timeout | undefined
+      const grace = setTimeout(() => {
+        state.closing = true
+        for (const worker of workers) worker.cancelAllJobs('shutting down')
+        // A job that ignores the abort is left to the end of its lease.
+        forcedClose = setTimeout(() => void Promise.all(workers.map((worker) => worker.close(true))), ABORT_TIMEOUT_MS)
+      }, graceMs)
+      await closing
+      clearTimeout(grace)
+      clearTimeout(forcedClose)
+    },
+  }
+}
+
+function startLaneWorker(lane: Lane, state: WorkersState): LaneWorker {
+  const { engine, log, concurrency, leaseMs } = state.options
+  const work = async (bull: BullJob<JobData>, token?: string, signal?: AbortSignal) => {
+    state.started += 1
+    state.active += 1
+    try {
+      return await runAttempt({ bull, jobId: jobIdOf(bull), lane, token, signal }, state)
+    } finally {
+      state.active -= 1
+    }
+  }
+  const worker = engine.worker(lane, work, {
+    concurrency: concurrency[lane],
+    lockDuration: leaseMs,
+    stalledInterval: leaseMs / 2,
+    // A job whose worker died is started again without end: only the job's own failures use up attempts.
+    maxStalledCount: 1000,
+    drainDelay: 5,
+    runRetryDelay: 2 * SECOND,
+    limiter: laneLimiter,
+    settings: { backoffStrategy: (attemptsMade, _type, error) => retryDelayMs(attemptsMade, error, Math.random) },
+    // A worker checks a paused lane this often, so a worker that closes waits no longer than this.
+    maximumRateLimitDelay: SECOND,
+  })
+  worker.on('error', (error) => log.debug({ lane, err: error.message }, 'queue trouble'))
+  worker.on('lockRenewalFailed', (ids) => {
+    for (const id of ids) worker.cancelJob(id, 'another worker may have this job by now')
+  })
+  return worker
+}
+
+/** The queue gives every job an id; only the type of a job that was not added yet lacks it. */
+function jobIdOf({ id, name }: BullJob<JobData>): string {
+  if (id === undefined) throw new Error(`work on ${name}: the queue gave the job no id`)
+  return id
+}
+
+type Attempt = {
+  readonly bull: BullJob<JobData>
+  readonly jobId: string
+  readonly lane: Lane
+  readonly token: string | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+async function runAttempt(attempt: Attempt, state: WorkersState): Promise<JobCounts> {
+  const { bull, jobId, lane, signal } = attempt
+  const { options, waits } = state
+  const job = options.jobs.find(({ name }) => name === bull.name) ?? unknownJob(bull.name)
+  const order = parseJobData(attempt, options.log)
+  const isLast = bull.attemptsMade + 1 >= (bull.opts.attempts ?? 1)
+  const startedAtMs = performance.now()
+  const started = { ...order, job: job.name, lane, begunAtMs: options.context.now() }
+  const ended = (result: Pick<JobAttempt, 'outcome' | 'counts' | 'error' | 'isPause'>) =>
+    options.onAttempt({ ...started, ...result, durationMs: Math.round(performance.now() - startedAtMs) })
+  try {
+    const waitsExhausted = !waits.mayWait(jobId)
+    const context: Omit<JobContext, 'signal'> = { ...options.context, lane, lastAttempt: isLast, waitsExhausted }
+    const payload = job.payload.parse({ ...order.params, profileId: order.profileId })
+    const counts = await withTimeout(job, signal, (whole) => job.run(payload, { ...context, signal: whole }))
+    await ended({ outcome: 'done', counts, error: undefined, isPause: false })
+    waits.succeeded(jobId)
+    return counts
+  } catch (error) {
+    const next = failureOutcomeOf(error, { isLast, isClosing: state.closing, mayWait: waits.mayWait(jobId) })
+    if (next.action === 'pause-lane' && next.isWait) waits.waited(jobId)
+    if (next.action === 'give-up') waits.gaveUp(jobId)
+    // A failure that cannot be recorded now is left to the queue's next attempt.
+    await ended({ outcome: next.outcome, counts: noCounts, error, isPause: next.action === 'pause-lane' }).catch(
+      () => undefined,
+    )
+    if (next.action === 'pause-lane') reportPause({ lane, error, ...next }, state)
+    return applyToQueue(next, attempt, options.engine)
+  }
+}
+
+const jobDataSchema = z.object({
+  runId: z.string(),
+  profileId: z.string(),
+  params: z.record(z.string(), z.unknown()),
+})
+
+/**
+ * A job that another version enqueued may hold data of another form. Nothing can be recorded about it, for its profile is
+ * not known here: it leaves the queue at once. Its order stays open, so its run enqueues it again in today's form.
+ */
+function parseJobData({ bull, lane }: Attempt, log: Log): JobData {
+  const parsed = jobDataSchema.safeParse(bull.data)
+  if (parsed.success) return parsed.data
+  const message = `work on ${bull.name}: another version ordered it, in a form that this one does not read`
+  log.warn({ job: bull.name, lane }, `${message}; its run will order it again`)
+  throw new UnrecoverableError(message)
+}
+
+/**
+ * Runs a job with a signal that the queue can abort, and that aborts when the job takes too long. The timer ends with the
+ * job: `AbortSignal.timeout` would keep a timer for each job of the last ten minutes, hundreds of thousands in a fast
+ * worker.
+ */
+async function withTimeout<T>(
+  job: Job,
+  cancelled: AbortSignal | undefined,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController()
+  const timer = setTimeout(() => {
+    late.abort(new DOMException(`${job.name} took longer than ${job.timeoutMs} ms`, 'TimeoutError'))
+  }, job.timeoutMs)
+  try {
+    return await run(cancelled ? AbortSignal.any([cancelled, late.signal]) : late.signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A job whose name only another version knows fails for good, and its run counts it as failed. */
+const unknownJob = (name: string): Job => ({
+  name,
+  payload: z.unknown(),
+  attemptsMax: 1,
+  timeoutMs: MINUTE,
+  run: () => {
+    const hint = 'Another version ordered it: let workers and schedulers be of one version.'
+    throw new Rejected(`work on ${name}: this version knows no such job`, { status: 0, hint })
+  },
+})
+
+/** The jobs that were under way when a pause begins all ask for it: only the first is told. */
+function reportPause(pause: LanePause, { options, pausedUntilMs }: WorkersState): void {
+  const nowMs = performance.now()
+  const untilMs = pausedUntilMs.get(pause.lane) ?? 0
+  pausedUntilMs.set(pause.lane, Math.max(untilMs, nowMs + pause.pauseMs))
+  if (nowMs >= untilMs) options.onPause(pause)
+}
+
+/** The one place that translates an outcome into what BullMQ understands. */
+async function applyToQueue(next: FailureOutcome, { bull, lane, token }: Attempt, engine: QueueEngine): Promise<never> {
+  if (next.action === 'pause-lane') {
+    await pauseLane(engine.queue(lane), next.pauseMs)
+    throw Worker.RateLimitError()
+  }
+  if (next.action === 'requeue') {
+    await bull.moveToWait(token)
+    throw new WaitingError()
+  }
+  if (next.action === 'give-up') throw new UnrecoverableError(next.message)
+  throw new AttemptFailed(next.message, next.delayMinMs)
+}

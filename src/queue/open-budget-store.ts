@@ -1,0 +1,13 @@
+import type { BudgetStore } from '../fleet/budget.ts'
+import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import { openPostgresBudgetStore } from './budget-store-postgres.ts'
+import { openRedisBudgetStore } from './budget-store-redis.ts'
+import { connectRedis, type QueueEngine } from './engine.ts'
+
+/** The fleet's budget is stored in the queue's Redis; where the queue is in Postgres, beside the ledger. */
+export function openBudgetStore(engine: QueueEngine, pool: Pool, queueUrl: string): BudgetStore {
+  if (engine.kind === 'postgres') return openPostgresBudgetStore({ pool })
+  const redis = connectRedis(queueUrl, { maxRetriesPerRequest: 1, connectTimeout: 5000 })
+  redis.on('error', () => undefined) // meanwhile the rate limiter uses its fallback share, and tries again
+  return openRedisBudgetStore({ redis })
+}

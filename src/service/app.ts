@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import { Socket } from 'node:net'
+import fastify from 'fastify'
+import { operations } from '../contract/operations.ts'
+import { SECOND } from '../time/units.ts'
+import type { ServiceApp, ServiceContext } from './context.ts'
+import { rejectExpectHeader, rejectMalformedRequest, requestErrorOf, sendRequestError } from './error-responses.ts'
+import { parseBody } from './json-body.ts'
+import { RequestError } from './request-error.ts'
+
+export type AppTimeouts = {
+  /** How long a request may take to arrive, slow senders included. */
+  requestTimeoutMs: number
+  /** How long a caller may read no byte of its answer before the connection is closed. */
+  answerTimeoutMs: number
+}
+
+const bodyBytesMax = 1024 * 1024
+const keepAliveTimeoutMs = 75 * SECOND
+
+/** The HTTP server without routes: how requests are read, how errors are answered, and the headers of every answer. */
+export function createServiceApp(context: ServiceContext, timeouts: AppTimeouts): ServiceApp {
+  const { requestTimeoutMs } = timeouts
+  const app = fastify({
+    logger: false,
+    bodyLimit: bodyBytesMax,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    connectionTimeout: 0,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    genReqId: (request) => requestIdOf(request.headers['x-request-id']),
+    routerOptions: { maxParamLength: 1500 },
+    clientErrorHandler: rejectMalformedRequest,
+    http: { connectionsCheckingInterval: Math.min(SECOND, requestTimeoutMs), headersTimeout: requestTimeoutMs },
+    frameworkErrors: (error, request, reply) =>
+      void sendRequestError(reply, requestErrorOf(error, context.log, request.id)),
+  })
+  app.server.on('checkExpectation', rejectExpectHeader)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_request: unknown, bytes: Buffer) => parseBody(bytes),
+  )
+  app.setErrorHandler((error, request, reply) =>
+    sendRequestError(reply, requestErrorOf(error, context.log, request.id)),
+  )
+  app.setNotFoundHandler((request, reply) => sendRequestError(reply, unknownRoute(request.method, request.url)))
+  addAnswerHooks(app, context, timeouts)
+  return app
+}
+
+function addAnswerHooks(app: ServiceApp, context: ServiceContext, { answerTimeoutMs }: AppTimeouts): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    reply.header('date', new Date(context.clock()).toUTCString())
+    // An unknown route is answered before the body is read: a fault in the body would hide it.
+    if (request.is404) throw unknownRoute(request.method, request.url)
+  })
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    // Holds until the answer has been sent; then Node sets the timeout of the kept-alive connection.
+    const { socket } = request.raw
+    if (socket instanceof Socket) socket.setTimeout(answerTimeoutMs) // an injected request has no socket
+    done(null, payload)
+  })
+}
+
+/** A path that exists under other methods answers 405 and names them. */
+function unknownRoute(method: string, url: string): RequestError {
+  const path = url.split('?', 1)[0] ?? ''
+  const allowed = Object.values(operations)
+    .filter((operation) => new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
+    .map((operation) => operation.method)
+  if (allowed.length === 0) return new RequestError({ status: 404, location: 'route' })
+  const methods = [...new Set(allowed)].join(', ')
+  const errors = [{ origin: '', errors: [`${method} is not one of ${methods}`] }]
+  return new RequestError({ status: 405, location: 'route', errors, headers: { allow: methods } })
+}
+
+function requestIdOf(given: string | string[] | undefined): string {
+  return typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
+}

@@ -1,0 +1,60 @@
+import type { FastifyRequest } from 'fastify'
+import { operations } from '../contract/operations.ts'
+import type { ServiceContext } from './context.ts'
+import { unauthorized } from './request-error.ts'
+import { type RequestCaller, type RouteDefinition, setCaller } from './route.ts'
+import { authenticateKey } from './store/api-keys.ts'
+import type { TokenOwner } from './store/issued-tokens.ts'
+
+const credentialCharsMax = 500
+
+/** Authenticates the caller and authorizes it for the route, before the body is read. */
+export async function authenticate(
+  context: ServiceContext,
+  route: RouteDefinition,
+  request: FastifyRequest,
+): Promise<void> {
+  const { caller } = operations[route.operation]
+  if (caller === 'anyone') return setCaller(request, { accountId: '', profileId: undefined })
+  if (caller === 'app') return setCaller(request, await findAppCaller(context, request))
+
+  const owner = await findBearer(context, request, caller)
+  const expired = owner.expiresAtMs <= context.clock()
+  if (expired && !route.acceptsExpired) throw unauthorized()
+  if (owner.readOnly && route.writes) throw unauthorized()
+  setCaller(request, owner)
+}
+
+/** Authenticates an account for a route that is not one of the 28 operations; returns the id of the account. */
+export async function authenticateAccount(context: ServiceContext, request: FastifyRequest): Promise<string> {
+  const owner = await findBearer(context, request, 'account')
+  if (owner.expiresAtMs <= context.clock()) throw unauthorized()
+  return owner.accountId
+}
+
+/** The credentials of the Authorization header. Spaces and the case of the scheme do not change the token. */
+export function readAuthorization(request: FastifyRequest): { scheme: string; secret: string } | undefined {
+  const [, scheme = '', secret] = /^(\w+)[ \t]+(\S+)$/.exec(request.headers.authorization?.trim() ?? '') ?? []
+  return secret === undefined ? undefined : { scheme: scheme.toLowerCase(), secret }
+}
+
+async function findBearer(
+  context: ServiceContext,
+  request: FastifyRequest,
+  kind: 'account' | 'profile',
+): Promise<TokenOwner> {
+  const token = readAuthorization(request)
+  if (token?.scheme !== kind || token.secret.length > credentialCharsMax) throw unauthorized()
+  const owner = await context.tokenCache.find(token.secret)
+  if (owner?.kind !== kind) throw unauthorized()
+  return owner
+}
+
+async function findAppCaller(context: ServiceContext, request: FastifyRequest): Promise<RequestCaller> {
+  const [publicId, secret] = [request.headers['appid'], request.headers['appsecret']]
+  if (typeof publicId !== 'string' || typeof secret !== 'string') throw unauthorized()
+  if (publicId.length > credentialCharsMax || secret.length > credentialCharsMax) throw unauthorized()
+  const accountId = await authenticateKey(context.pool, { kind: 'app', publicId, secret })
+  if (accountId === undefined) throw unauthorized()
+  return { accountId, profileId: undefined }
+}

@@ -1,0 +1,30 @@
+import type { FastifyInstance } from 'fastify'
+import type { Log } from '../log.ts'
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
+import type { DerivedReader } from './store/derived-reader.ts'
+import type { ServicePool } from './store/service-pool.ts'
+import type { TokenCache } from './store/token-cache.ts'
+
+/** Milliseconds since 1970. The sandbox passes a clock that can be moved. */
+export type Clock = () => number
+
+export type ServiceApp = FastifyInstance
+
+/** The parts of a running service that every route works with. */
+export type ServiceContext = {
+  pool: ServicePool
+  tokenCache: TokenCache
+  derived: DerivedReader
+  /** Limits how many uploads run at once. */
+  uploadLimiter: ConcurrencyLimiter
+  clock: Clock
+  log: Log
+}
+
+/**
+ * A part that is built into a service beside the 28 operations: the recomputation, an extra route, or the sandbox's
+ * control routes and faults (as hooks of the app). Called before the service listens; closes what it opened.
+ */
+export type ServiceExtension = (
+  context: ServiceContext & { app: ServiceApp; databaseUrl: string },
+) => Promise<{ close?(): Promise<void> } | undefined>

@@ -1,0 +1,100 @@
+import { splitAtLocalHours } from '../../../time/local-hours.ts'
+import { lowerBound } from '../../../time/lower-bound.ts'
+import { clip, overlaps, type Span, subtract, union } from '../../../time/spans.ts'
+import { MINUTE, SECOND } from '../../../time/units.ts'
+import { ageOn } from '../model/demographics.ts'
+import { highIntensityExercise, lowIntensityExercise } from '../model/exercise-kinds.ts'
+import { cadence, heartZones } from '../model/model.ts'
+import { mean } from '../model/statistics.ts'
+import type { ExerciseSession } from './exercise-sessions.ts'
+import type { Amount } from './merged-amounts.ts'
+import { type MinuteSample, minuteSamples } from './minute-samples.ts'
+import type { MovementInputs } from './movement-inputs.ts'
+
+type Intensity = 'low' | 'medium' | 'high'
+
+/** Minutes of a day by intensity; `hourly` holds the minutes of at least medium intensity by local clock hour. */
+type IntensityMinutes = { low: number; medium: number; high: number; hourly: number[] }
+
+/** A shorter log is a count and gives no pace. */
+const paceSecondsMin = 5
+
+/** The intensity follows from the pace of steps, but within an exercise session from the session. */
+export function intensityMinutes(inputs: MovementInputs, steps: readonly Amount[]): IntensityMinutes {
+  const minutes: IntensityMinutes = { low: 0, medium: 0, high: 0, hourly: Array.from({ length: 24 }, () => 0) }
+  const sessions = inputs.sessions.filter((session) => overlaps(session, inputs.bounds.span))
+  const inSession = union(sessions)
+  for (const { startMs, endMs, log } of steps) {
+    const intensity = paceOf(log)
+    if (!intensity) continue
+    for (const free of subtract([{ startMs, endMs }], inSession))
+      addMinutes(minutes, intensity, { span: free, offset: log.startOffset })
+  }
+  const pulse =
+    sessions.length > 0 ? minuteSamples(inputs.logsByDay.around(inputs.day, 'heart_rate'), inputs.sourcePriority) : []
+  for (const session of sessions) {
+    for (const { span, intensity } of sessionParts(inputs, session, pulse)) {
+      addMinutes(minutes, intensity, { span: clip(span, inputs.bounds.span), offset: session.log.startOffset })
+    }
+  }
+  return minutes
+}
+
+function paceOf(log: Amount['log']): Intensity | null {
+  if (log.endMs - log.startMs < paceSecondsMin * SECOND) return null
+  const pace = log.value / ((log.endMs - log.startMs) / MINUTE)
+  if (pace >= cadence.high) return 'high'
+  if (pace >= cadence.medium) return 'medium'
+  return pace >= cadence.low ? 'low' : null
+}
+
+/** A session minute by minute where the heart rate is known, as a whole where it is not. */
+function sessionParts(
+  inputs: MovementInputs,
+  session: ExerciseSession,
+  pulse: readonly MinuteSample[],
+): { span: Span; intensity: Intensity }[] {
+  const age = ageOn(inputs.demographics, inputs.day)
+  const own = age === null ? [] : samplesWithin(pulse, session)
+  if (age === null || own.length === 0) return [{ span: session, intensity: sessionIntensity(session.exercise, null) }]
+  const minutes = own.map(({ atMs, value }) => ({
+    span: clip({ startMs: atMs, endMs: atMs + MINUTE }, session),
+    intensity: sessionIntensity(session.exercise, { rate: value, age }),
+  }))
+  const rate = mean(own.map(({ value }) => value))
+  const rest = subtract([session], union(minutes.map(({ span }) => span)))
+  return [...minutes, ...rest.map((span) => ({ span, intensity: sessionIntensity(session.exercise, { rate, age }) }))]
+}
+
+/** The intensity by heart rate where it and the age are known, else by the kind of exercise. */
+function sessionIntensity(exercise: string, pulse: { rate: number; age: number } | null): Intensity {
+  if (pulse) {
+    const share = pulse.rate / heartZones.maximum(pulse.age)
+    if (share >= heartZones.high) return 'high'
+    return share >= heartZones.medium ? 'medium' : 'low'
+  }
+  if (lowIntensityExercise.includes(exercise)) return 'low'
+  return highIntensityExercise.includes(exercise) ? 'high' : 'medium'
+}
+
+function samplesWithin(samples: readonly MinuteSample[], span: Span): readonly MinuteSample[] {
+  const from = firstAtOrAfter(samples, span.startMs - MINUTE + 1)
+  return samples.slice(from, firstAtOrAfter(samples, span.endMs))
+}
+
+function firstAtOrAfter(samples: readonly MinuteSample[], ms: number): number {
+  return lowerBound(samples.length, (index) => (samples[index]?.atMs ?? 0) < ms)
+}
+
+function addMinutes(
+  minutes: IntensityMinutes,
+  intensity: Intensity,
+  { span, offset }: { span: Span; offset: number },
+): void {
+  if (span.endMs <= span.startMs) return
+  minutes[intensity] += (span.endMs - span.startMs) / MINUTE
+  if (intensity === 'low') return
+  for (const part of splitAtLocalHours(span, offset)) {
+    minutes.hourly[part.hour] = (minutes.hourly[part.hour] ?? 0) + (part.endMs - part.startMs) / MINUTE
+  }
+}

@@ -1,0 +1,81 @@
+import { compareText } from '../../../text/compare-text.ts'
+import type { DataLog } from './parsed-log.ts'
+
+const deviceOrder: readonly string[] = ['watch', 'fitness_band', 'ring', 'chest_strap', 'phone']
+
+export type LogComparator = (a: DataLog, b: DataLog) => number
+
+/** A model such as `Watch6,1` counts as the kind of device that its name contains. */
+function deviceRank(deviceType: string): number {
+  const name = deviceType.toLowerCase()
+  const known = deviceOrder.indexOf(name)
+  if (known >= 0) return known
+  if (name.includes('watch')) return 0
+  if (name.includes('phone')) return deviceOrder.indexOf('phone')
+  return deviceOrder.length
+}
+
+function methodRank(method: string): number {
+  if (method === 'automatically_recorded' || method === 'actively_recorded') return 0
+  return method === 'manual_entry' ? 2 : 1
+}
+
+function levelRank(periodicity: DataLog['periodicity']): number {
+  if (periodicity === null) return 0
+  return periodicity === 'hourly' ? 1 : 2
+}
+
+/** Better instruments first: raw before aggregated, then the account's order of sources, the device, the method. */
+function instrumentComparator(sourcePriority: readonly string[]): LogComparator {
+  const preferred = (log: DataLog) => {
+    const index = sourcePriority.findIndex((name) => name === log.source || name === log.deviceType)
+    return index < 0 ? sourcePriority.length : index
+  }
+  return (a, b) =>
+    levelRank(a.periodicity) - levelRank(b.periodicity) ||
+    preferred(a) - preferred(b) ||
+    deviceRank(a.deviceType) - deviceRank(b.deviceType) ||
+    methodRank(a.recordingMethod) - methodRank(b.recordingMethod)
+}
+
+/**
+ * Which of two logs counts where both cover the same time: the better instrument, the finer interval, the source's name.
+ * Then all the rest of their content, and their ids last, because the same log under another id must change nothing.
+ */
+export function logComparator(sourcePriority: readonly string[] = []): LogComparator {
+  const instruments = instrumentComparator(sourcePriority)
+  return (a, b) =>
+    instruments(a, b) ||
+    a.endMs - a.startMs - (b.endMs - b.startMs) ||
+    compareText(a.source, b.source) ||
+    a.startMs - b.startMs ||
+    compareText(a.dataType, b.dataType) ||
+    b.value - a.value ||
+    compareRest(a, b) ||
+    compareText(a.id, b.id)
+}
+
+/** Two logs that agree in kind, time, value and source, by everything else but their ids. */
+function compareRest(a: DataLog, b: DataLog): number {
+  return (
+    a.startOffset - b.startOffset ||
+    a.endOffset - b.endOffset ||
+    compareText(a.unit, b.unit) ||
+    compareText(instrumentOf(a), instrumentOf(b)) ||
+    (b.modifiedMs ?? 0) - (a.modifiedMs ?? 0) ||
+    Number(a.parentId !== null) - Number(b.parentId !== null)
+  )
+}
+
+/** The instrument that wrote a log. Logs of two instruments may record the same thing, logs of one do not. */
+function instrumentOf(log: DataLog): string {
+  return `${log.source}|${log.deviceType}|${log.deviceId ?? ''}|${log.periodicity ?? ''}|${log.recordingMethod}`
+}
+
+/** The logs by the instrument that wrote them, best instrument first. */
+export function groupByInstrument(logs: readonly DataLog[], sourcePriority: readonly string[]): DataLog[][] {
+  const better = instrumentComparator(sourcePriority)
+  return [...Map.groupBy(logs, instrumentOf)]
+    .sort(([aKey, [a]], [bKey, [b]]) => (a && b ? better(a, b) : 0) || compareText(aKey, bKey))
+    .map(([, group]) => group)
+}

@@ -1,0 +1,78 @@
+import { compareText } from '../../../text/compare-text.ts'
+import { dayNumberAt } from '../../../time/local-days.ts'
+import { HOUR } from '../../../time/units.ts'
+import { wearRules } from '../model/model.ts'
+import { logComparator } from './log-ranking.ts'
+import type { DataLog, Lineage } from './parsed-log.ts'
+
+/** A day is derived from logs that start at most this many local days away. */
+export const neighbourDays = 2
+
+/** Logs by the local day on which they start, and by their kind. */
+export type LogsByDay = {
+  /** The local days on which a log starts, ascending. */
+  readonly days: readonly number[]
+  /** Logs of one kind that start on the day or within `neighbourDays` of it, in no order to rely on. */
+  around(day: number, dataType: string): DataLog[]
+  /** Logs of one kind that start on the day. */
+  on(day: number, dataType: string): readonly DataLog[]
+  /** The kinds of logs around a day whose name starts with the prefix, sorted. */
+  dataTypesAround(day: number, prefix: string): string[]
+  /** Every log that starts on the day. */
+  allOn(day: number): readonly DataLog[]
+}
+
+/** Keeps one log for each id (the newest by `modifiedDateTime`), drops exact copies and logs longer than a day. */
+export function createLogsByDay(logs: readonly DataLog[], lineage?: Lineage): LogsByDay {
+  const days = Map.groupBy(newestById(logs, lineage), (log) => dayNumberAt(log.startMs, log.startOffset))
+  const kinds = new Map(
+    [...days].map(([day, own]) => [day, Map.groupBy(withoutCopies(own, lineage), (log) => log.dataType)]),
+  )
+  const around = (day: number) =>
+    Array.from({ length: 2 * neighbourDays + 1 }, (_, index) => kinds.get(day + index - neighbourDays))
+  const dataTypesAround = (day: number) => new Set(around(day).flatMap((byKind) => [...(byKind?.keys() ?? [])]))
+  return {
+    days: [...days.keys()].sort((a, b) => a - b),
+    around: (day, dataType) => around(day).flatMap((byKind) => byKind?.get(dataType) ?? []),
+    on: (day, dataType) => kinds.get(day)?.get(dataType) ?? [],
+    dataTypesAround: (day, prefix) =>
+      [...dataTypesAround(day)].filter((kind) => kind.startsWith(prefix)).sort(compareText),
+    allOn: (day) => [...(kinds.get(day)?.values() ?? [])].flat(),
+  }
+}
+
+function newestById(logs: readonly DataLog[], lineage?: Lineage): DataLog[] {
+  const newest = new Map<string, DataLog>()
+  for (const log of logs) {
+    if (log.endMs - log.startMs > wearRules.logHoursMax * HOUR) {
+      lineage?.leftOut(log, log.dataType, 'lasts longer than a day')
+      continue
+    }
+    const known = newest.get(log.id)
+    const [kept, left] = known && compareEdition(known, log) >= 0 ? [known, log] : [log, known]
+    newest.set(log.id, kept)
+    if (left) lineage?.leftOut(left, left.dataType, 'a newer edition of the same id is there')
+  }
+  return [...newest.values()]
+}
+
+/** Positive when `a` is the later edition of one id; between two equally late ones the order of arrival does not matter. */
+function compareEdition(a: DataLog, b: DataLog): number {
+  const [aMs, bMs] = [a.modifiedMs ?? Number.NEGATIVE_INFINITY, b.modifiedMs ?? Number.NEGATIVE_INFINITY]
+  if (aMs !== bMs) return aMs > bMs ? 1 : -1
+  return compareText(JSON.stringify(a), JSON.stringify(b))
+}
+
+/** A log of the same kind, time, value and source under another id is the same measurement sent twice. */
+function withoutCopies(logs: readonly DataLog[], lineage?: Lineage): DataLog[] {
+  const better = logComparator()
+  const kept = new Map<string, DataLog>()
+  for (const log of logs) {
+    const key = `${log.dataType}|${log.startMs}|${log.endMs}|${log.value}|${log.source}`
+    const known = kept.get(key)
+    const [keep, left] = known && better(known, log) <= 0 ? [known, log] : [log, known]
+    kept.set(key, keep)
+    if (left) lineage?.leftOut(left, left.dataType, 'an exact copy of another log')
+  }
+  return [...kept.values()]
+}

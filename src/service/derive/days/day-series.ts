@@ -1,0 +1,54 @@
+import { midnightMs } from '../../../time/local-days.ts'
+import { lowerBound } from '../../../time/lower-bound.ts'
+import type { DayFacts, DayMeasure } from '../day/facts.ts'
+import type { Demographics } from '../model/demographics.ts'
+
+/** The facts of many days, for the rules that look across days. */
+export type DaySeries = {
+  readonly demographics: Demographics
+  at(day: number): DayFacts | undefined
+  /** Days with facts from `from` to `to`, both included, ascending. */
+  between(from: number, to: number): readonly DayFacts[]
+  /** Whether the local day was over at the instant of derivation. */
+  isOver(facts: DayFacts): boolean
+}
+
+/** Whether a local day is over, by the offset in which it ends. */
+export function isDayOver({ day, offset }: { day: number; offset: number }, asOfMs: number): boolean {
+  return asOfMs >= midnightMs(day + 1, offset)
+}
+
+/**
+ * `all` is ascending. A day that is not over has no movement and no exercise here, because half a day of steps would
+ * count as a low day. Its night is over, and counts.
+ */
+export function createDaySeries(
+  all: readonly DayFacts[],
+  { demographics, asOfMs }: { demographics: Demographics; asOfMs: number },
+): DaySeries {
+  const isOver = (facts: DayFacts) => isDayOver(facts, asOfMs)
+  const days = all.map((facts) => (isOver(facts) ? facts : { ...facts, movement: null, exercise: [] }))
+  const byDay = new Map(days.map((facts) => [facts.day, facts]))
+  const indexOf = (day: number) => lowerBound(days.length, (index) => (days[index]?.day ?? 0) < day)
+  return {
+    demographics,
+    isOver,
+    at: (day) => byDay.get(day),
+    between: (from, to) => days.slice(indexOf(from), indexOf(to + 1)),
+  }
+}
+
+/** The latest measure of a kind on or before a day, at most `daysMax` days old. */
+export function lastMeasure(
+  series: DaySeries,
+  day: number,
+  { name, daysMax }: { name: string; daysMax: number },
+): DayMeasure | null {
+  const known = series.between(day - daysMax, day)
+  return known.findLast(({ measures }) => measures[name] !== undefined)?.measures[name] ?? null
+}
+
+/** The movement of the valid days. */
+export function validMovements(series: DaySeries, from: number, to: number) {
+  return series.between(from, to).flatMap(({ movement }) => (movement?.valid ? [movement] : []))
+}

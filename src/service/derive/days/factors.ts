@@ -1,0 +1,194 @@
+import { ageOn, sexOf } from '../model/demographics.ts'
+import {
+  type CurvePoints,
+  type FactorName,
+  factorGoals,
+  factorUnits,
+  lookBacks,
+  scoreCurves,
+  scorePowers,
+  spreadMin,
+  stepsGoal,
+} from '../model/model.ts'
+import { restingHeartRates } from '../model/norms.ts'
+import { interpolate } from '../model/statistics.ts'
+import type { DaySeries } from './day-series.ts'
+import {
+  activityRegularity,
+  intenseMinutes,
+  meanIntenseMinutes,
+  personalBaseline,
+  strainRatio,
+} from './movement-over-days.ts'
+import { circadianMisalignment, sleepDebt, sleepNeedOf, sleepRegularity } from './sleep-over-days.ts'
+
+/** A factor on one day. `basis`: whether the goal comes from the person's own days or from a population. */
+export type Factor = {
+  readonly name: FactorName
+  readonly value: number
+  readonly goal: number
+  readonly score: number
+  readonly unit: string
+  readonly basis?: 'personal' | 'population'
+}
+
+export type Factors = Partial<Record<FactorName, Factor>>
+
+/** The score of a value on a curve; the goal is `scale` times the goal that the curve was made for. */
+export function scoreOnCurve(points: CurvePoints, value: number, scale = 1): number {
+  return interpolate(points, value / scale)
+}
+
+export function scoreByPower(value: number, goal: number, power: number): number {
+  return Math.max(0, Math.min(1, value / goal)) ** power
+}
+
+/** Every factor for which enough is known on the day; all others are absent. */
+export function factorsOn(series: DaySeries, day: number): Factors {
+  const factors: Factors = {}
+  for (const factor of [...movementFactors(series, day), ...nightFactors(series, day), ...bodyFactors(series, day)]) {
+    if (factor && Number.isFinite(factor.value)) factors[factor.name] = factor
+  }
+  return factors
+}
+
+type CurvedFactor = Exclude<keyof typeof scoreCurves, 'strain_capacity'> & keyof typeof factorGoals
+
+function curvedFactor(name: CurvedFactor, value: number | null | undefined): Factor | null {
+  if (value === null || value === undefined) return null
+  return {
+    name,
+    value,
+    goal: factorGoals[name],
+    score: scoreOnCurve(scoreCurves[name], value),
+    unit: factorUnits[name],
+  }
+}
+
+function movementFactors(series: DaySeries, day: number): (Factor | null)[] {
+  const movement = series.at(day)?.movement
+  if (!movement?.valid) return []
+  const age = ageOn(series.demographics, day)
+  const goal = age !== null && age >= stepsGoal.fromAge ? stepsGoal.older : stepsGoal.usual
+  const { steps, activeEnergy } = movement
+  return [
+    steps === null
+      ? null
+      : {
+          name: 'steps',
+          value: steps,
+          goal,
+          score: scoreOnCurve(scoreCurves.steps, steps, goal / stepsGoal.usual),
+          unit: factorUnits.steps,
+        },
+    curvedFactor('active_hours', movement.activeHours),
+    activeEnergy === null
+      ? null
+      : {
+          name: 'active_calories',
+          value: activeEnergy,
+          goal: factorGoals.active_calories,
+          score: scoreByPower(activeEnergy, factorGoals.active_calories, scorePowers.active_calories),
+          unit: factorUnits.active_calories,
+        },
+    curvedFactor('intense_activity_duration', meanIntenseMinutes(series, day)),
+    curvedFactor('extended_inactivity', movement.stillness),
+    curvedFactor('floors_climbed', movement.floors),
+    indexFactor('activity_regularity', activityRegularity(series, day)),
+  ]
+}
+
+function nightFactors(series: DaySeries, day: number): (Factor | null)[] {
+  const night = series.at(day)?.night
+  if (!night) return []
+  const need = sleepNeedOf(series.demographics, day)
+  const { days, ...minimums } = lookBacks.regularity
+  return [
+    {
+      name: 'sleep_duration',
+      value: night.duration,
+      goal: need,
+      score: scoreOnCurve(scoreCurves.sleep_duration, night.duration, need / 480),
+      unit: factorUnits.sleep_duration,
+    },
+    indexFactor('sleep_regularity', sleepRegularity(series.between(day - days + 1, day), minimums)),
+    curvedFactor('sleep_continuity', night.awakeAfterOnset),
+    curvedFactor('sleep_debt', sleepDebt(series, day)),
+    curvedFactor('circadian_alignment', circadianMisalignment(series, day)),
+    night.deep === null
+      ? null
+      : {
+          name: 'physical_recovery',
+          value: night.deep,
+          goal: factorGoals.physical_recovery,
+          score: scoreByPower(night.deep, factorGoals.physical_recovery, scorePowers.physical_recovery),
+          unit: factorUnits.physical_recovery,
+        },
+    curvedFactor('mental_recovery', night.rem),
+    strainFactor(
+      'walking_strain_capacity',
+      strainRatio(series, day, ({ steps }) => steps),
+    ),
+    strainFactor('exercise_strain_capacity', strainRatio(series, day, intenseMinutes)),
+  ]
+}
+
+/** An index that is its own score. */
+function indexFactor(name: 'sleep_regularity' | 'activity_regularity', value: number | null): Factor | null {
+  if (value === null) return null
+  return { name, value, goal: factorGoals[name], score: Math.max(0, Math.min(1, value)), unit: factorUnits[name] }
+}
+
+function strainFactor(
+  name: 'walking_strain_capacity' | 'exercise_strain_capacity',
+  ratio: number | null,
+): Factor | null {
+  if (ratio === null) return null
+  return {
+    name,
+    value: ratio,
+    goal: factorGoals[name],
+    score: scoreOnCurve(scoreCurves.strain_capacity, ratio),
+    unit: factorUnits[name],
+  }
+}
+
+function bodyFactors(series: DaySeries, day: number): (Factor | null)[] {
+  return [restingFactor(series, day), variabilityFactor(series, day)]
+}
+
+function restingFactor(series: DaySeries, day: number): Factor | null {
+  const value = series.at(day)?.measures['heart_rate_resting']?.value
+  if (value === undefined) return null
+  const own = personalBaseline(series, day, { name: 'heart_rate_resting', scale: (rate) => rate })
+  const population = restingHeartRates[sexOf(series.demographics) ?? 'all']
+  const { middle, spread } = own ?? { middle: population.mean, spread: population.spread }
+  const z = (value - middle) / Math.max(spreadMin.resting_heart_rate, spread)
+  return {
+    name: 'resting_heart_rate',
+    value,
+    goal: middle,
+    score: scoreOnCurve(scoreCurves.resting_heart_rate, z),
+    unit: factorUnits.resting_heart_rate,
+    basis: own ? 'personal' : 'population',
+  }
+}
+
+/** RMSSD where there is a baseline of it, else SDNN. The two are never mixed, and only the own baseline counts. */
+function variabilityFactor(series: DaySeries, day: number): Factor | null {
+  for (const name of ['heart_rate_variability_rmssd', 'heart_rate_variability_sdnn']) {
+    const value = series.at(day)?.measures[name]?.value
+    const own = personalBaseline(series, day, { name, scale: Math.log })
+    if (value === undefined || value <= 0 || !own) continue
+    const z = (Math.log(value) - own.middle) / Math.max(spreadMin.heart_rate_variability, own.spread)
+    return {
+      name: 'heart_rate_variability',
+      value,
+      goal: Math.exp(own.middle),
+      score: scoreOnCurve(scoreCurves.heart_rate_variability, z),
+      unit: factorUnits.heart_rate_variability,
+      basis: 'personal',
+    }
+  }
+  return null
+}

@@ -1,0 +1,238 @@
+/**
+ * Every curve, minimum and threshold of the model, each with its source. Changing a figure of this folder is a change of
+ * the model: raise `modelVersion`, and every profile is derived again.
+ *
+ * Points of a curve are [x, score], linear between and flat outside. "Fit" marks points chosen so that known answers of a
+ * service with this interface are met within 0.03. A figure without a source is this model's own choice.
+ */
+export const modelVersion = 'transparent-v1'
+
+export type CurvePoints = readonly (readonly [x: number, score: number])[]
+
+/** A day is valid when a device was worn, or when it shows movement and is not almost all sedentary. */
+export const validDay = { wearMinutesMin: 600, stepsMin: 200, sedentaryMinutesMax: 1380 } as const
+
+export const wearRules = {
+  /** With less covered time nobody knows what happened in the gaps, so active hours and stillness are not counted. */
+  coveredMinutesMin: 600,
+  /** A single sample counts as proof of wear for so many minutes after it. */
+  sampleMinutes: 5,
+  /** A longer interval says how much was counted, but not when the device was worn. */
+  intervalMinutesMax: 60,
+  /** Longer logs belong to no particular day and are left out. */
+  logHoursMax: 25,
+  /** The hours that count as awake when no sleep is recorded. The result is flagged as estimated. */
+  wakingHours: [7, 23],
+} as const
+
+/** Steps a minute. 100 as the floor of moderate: Tudor-Locke 2011; 130 as vigorous. */
+export const cadence = { low: 40, medium: 100, high: 130 } as const
+/** Share of the maximal heart rate 208 - 0.7 × age (Tanaka 2001); zones as in the ACSM guidelines. */
+export const heartZones = { medium: 0.64, high: 0.77, maximum: (age: number) => 208 - 0.7 * age } as const
+/** An hour counts as active from 250 steps, or from one minute of at least medium intensity. */
+export const activeHour = { stepsMin: 250, minutesMin: 1 } as const
+/** Stillness counts from one hour on; gaps of up to 15 minutes in the record do not interrupt it. */
+export const stillness = { boutMinutesMin: 60, gapMinutesMax: 15 } as const
+
+export const sleepRules = {
+  dayStartsAtHour: 18,
+  clusterGapMinutes: 60,
+  mainMinutesMin: 180,
+  durationMinutes: [120, 960],
+  /** In bed is not asleep: where only time in bed is known, nine tenths of it count as asleep, flagged as estimated. */
+  asleepShareOfInBed: 0.9,
+  /** Awakenings count from five minutes on (National Sleep Foundation, Ohayon 2017). */
+  awakeBoutMinutesMin: 5,
+} as const
+
+export const sampleRules = {
+  sleepSamplesMin: 20,
+  daySamplesMin: 3,
+  nightlyHoursMin: 3,
+  restingWindowMinutes: 30,
+} as const
+
+/** Days for which a measure stays known. A height stays known for good. */
+export const knownForDays = { body: 30, vo2Max: 90 } as const
+
+export const lookBacks = {
+  debt: { days: 7, nightsMin: 3 },
+  /** Reliable weekly figures need five nights a week (Fitbit reliability study, PMC10104388). */
+  regularity: { days: 7, nightsMin: 5, pairsMin: 4 },
+  circadian: { days: 28, nightsMin: 7, freeNightsMin: 2, workNightsMin: 3 },
+  intensity: { days: 7, daysMin: 3 },
+  pattern: { days: 14, daysMin: 7 },
+  strain: { days: 60, daysMin: 14, acute: 7, chronic: 28 },
+  personal: { days: 60, valuesMin: 14 },
+  comparison: { days: 90, valuesMax: 60, valuesMin: 14 },
+} as const
+
+/** Hirshkowitz 2015: 7 to 9 hours, from 65 on 7 to 8. */
+export const sleepNeed = { fromAge: 65, older: 450, usual: 480 } as const
+/** Paluch 2022: the benefit of steps levels off at 6,000-8,000 from 60 on, at 8,000-10,000 before. */
+export const stepsGoal = { fromAge: 60, older: 8000, usual: 10000 } as const
+
+export const scoreCurves = {
+  /** x: medians of Paluch 2022's quartiles; scores: their share of the risk reduction. For a goal of 10,000. */
+  steps: [
+    [0, 0],
+    [3553, 0.35],
+    [5801, 0.7],
+    [7842, 0.85],
+    [9000, 0.93],
+    [10000, 1],
+  ],
+  active_hours: [
+    [0, 0],
+    [6, 0.6],
+    [9, 0.83],
+    [12, 1],
+  ],
+  /** WHO 2020: 150-300 minutes a week, 21.4-43 a day, vigorous ones counted twice. */
+  intense_activity_duration: [
+    [0, 0],
+    [10, 0.5],
+    [21.4, 0.9],
+    [30, 1],
+  ],
+  extended_inactivity: [
+    [240, 1],
+    [360, 0.9],
+    [500, 0.8],
+    [600, 0.65],
+    [720, 0.4],
+    [900, 0],
+  ],
+  floors_climbed: [
+    [0, 0],
+    [3, 0.55],
+    [6, 0.79],
+    [10, 1],
+  ],
+  /** National Sleep Foundation's ranges, fit. For a need of 480 minutes. */
+  sleep_duration: [
+    [0, 0],
+    [240, 0.25],
+    [300, 0.45],
+    [360, 0.65],
+    [420, 0.85],
+    [465, 0.98],
+    [480, 1],
+    [510, 0.95],
+    [540, 0.82],
+    [600, 0.67],
+    [720, 0.4],
+  ],
+  /** The point at 1.5 is fit: without it 1.5 hours would score 0.885, where 0.84 has been seen. */
+  sleep_debt: [
+    [0, 1],
+    [1, 0.92],
+    [1.5, 0.86],
+    [2, 0.85],
+    [4, 0.7],
+    [7, 0.45],
+    [14, 0],
+  ],
+  circadian_alignment: [
+    [0, 1],
+    [30, 0.9],
+    [60, 0.81],
+    [120, 0.6],
+    [180, 0.4],
+    [300, 0],
+  ],
+  /** Awake after sleep onset: up to 20 minutes is good sleep (National Sleep Foundation, Ohayon 2017). */
+  sleep_continuity: [
+    [0, 1],
+    [10, 0.91],
+    [20, 0.85],
+    [40, 0.7],
+    [60, 0.5],
+    [90, 0],
+  ],
+  /** Fit: a plain power of x / 120 misses 93 or 110 minutes by more than 0.03, whatever its exponent. */
+  mental_recovery: [
+    [0, 0],
+    [30, 0.29],
+    [60, 0.54],
+    [93, 0.79],
+    [110, 0.95],
+    [120, 1],
+  ],
+  /** z against the own baseline: resting heart rate differs between people, hardly within one (Quer 2020). */
+  resting_heart_rate: [
+    [0, 1],
+    [0.5, 0.95],
+    [1, 0.85],
+    [2, 0.6],
+    [3, 0.35],
+    [4, 0.1],
+  ],
+  /** z of the logarithm: the smallest worthwhile change is half a deviation, normal is better (Plews 2014). */
+  heart_rate_variability: [
+    [-3, 0.25],
+    [-2, 0.5],
+    [-1, 0.8],
+    [-0.5, 1],
+    [2, 1],
+    [3, 0.85],
+  ],
+  /** Recent over habitual load (Williams 2017). No predictor of injury (Impellizzeri 2020). */
+  strain_capacity: [
+    [0.5, 0.8],
+    [0.8, 1],
+    [1.3, 1],
+    [1.5, 0.75],
+    [2, 0.4],
+    [3, 0.1],
+  ],
+} as const satisfies Record<string, CurvePoints>
+
+export const scorePowers = { active_calories: 0.8, physical_recovery: 0.9 } as const
+export const spreadMin = { resting_heart_rate: 1.5, heart_rate_variability: 0.05 } as const
+
+export const factorUnits = {
+  steps: 'count',
+  active_hours: 'hour',
+  active_calories: 'kcal',
+  intense_activity_duration: 'minute',
+  extended_inactivity: 'minute',
+  floors_climbed: 'floor',
+  activity_regularity: 'index',
+  sleep_duration: 'minute',
+  sleep_regularity: 'index',
+  sleep_continuity: 'minute',
+  sleep_debt: 'hour',
+  circadian_alignment: 'minute',
+  physical_recovery: 'minute',
+  mental_recovery: 'minute',
+  walking_strain_capacity: 'index',
+  exercise_strain_capacity: 'index',
+  resting_heart_rate: 'bpm',
+  heart_rate_variability: 'ms',
+} as const
+
+export type FactorName = keyof typeof factorUnits
+
+/** Object.keys widens the names to strings; here alone they are narrowed again. */
+export const factorNames = Object.keys(factorUnits) as readonly FactorName[]
+
+/** Factors that come from the vitals of the day. */
+export const vitalFactorNames: readonly FactorName[] = ['resting_heart_rate', 'heart_rate_variability']
+
+export const factorGoals = {
+  active_hours: 12,
+  active_calories: 500,
+  intense_activity_duration: 30,
+  extended_inactivity: 240,
+  floors_climbed: 10,
+  activity_regularity: 1,
+  sleep_regularity: 1,
+  sleep_continuity: 0,
+  sleep_debt: 0,
+  circadian_alignment: 30,
+  physical_recovery: 90,
+  mental_recovery: 120,
+  walking_strain_capacity: 1,
+  exercise_strain_capacity: 1,
+} as const

@@ -1,0 +1,78 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { ServiceApp, ServiceContext } from './context.ts'
+
+/**
+ * Counts and logs every request by its operation: never by its address, which holds an externalId, and never with a
+ * header, which holds a token.
+ */
+export function registerMetrics(app: ServiceApp, context: ServiceContext): Registry {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'vitalsync_service_' })
+  addGauges(registry, context)
+  const { requests, duration } = createRequestMetrics(registry)
+  app.addHook('onResponse', async (request: FastifyRequest, reply: FastifyReply) => {
+    const operation = request.routeOptions.config.operation ?? 'none'
+    requests.inc({ operation, status: reply.statusCode })
+    duration.observe({ operation }, reply.elapsedTime / 1000)
+    if (context.log.isLevelEnabled('debug') || reply.statusCode >= 500) {
+      const level = reply.statusCode >= 500 ? 'warn' : 'debug'
+      const ms = Math.round(reply.elapsedTime * 10) / 10
+      context.log[level]({ requestId: request.id, operation, method: request.method, status: reply.statusCode, ms })
+    }
+  })
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const operation = request.routeOptions.config.operation ?? 'none'
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) requests.inc({ operation, status: 'cut' })
+    })
+    done(null, payload)
+  })
+  return registry
+}
+
+function createRequestMetrics(registry: Registry) {
+  const requests = new Counter({
+    name: 'vitalsync_service_requests_total',
+    help: 'Requests by operation and status; cut: the caller did not read the whole answer',
+    labelNames: ['operation', 'status'],
+    registers: [registry],
+  })
+  const duration = new Histogram({
+    name: 'vitalsync_service_request_seconds',
+    help: 'Time from the first byte of a request to the last byte of its answer',
+    labelNames: ['operation'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  })
+  return { requests, duration }
+}
+
+function addGauges(registry: Registry, { pool, derived }: ServiceContext): void {
+  new Gauge({
+    name: 'vitalsync_service_database_connections',
+    help: 'Connections of the pool by state; awaited: callers that wait for a connection',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      this.set({ state: 'idle' }, pool.idleCount)
+      this.set({ state: 'busy' }, pool.totalCount - pool.idleCount)
+      this.set({ state: 'awaited' }, pool.waitingCount)
+    },
+  })
+  new Gauge({
+    name: 'vitalsync_service_kept_answer_bytes',
+    help: 'Memory that the cache of answers takes',
+    registers: [registry],
+    collect() {
+      this.set(derived.cacheBytes())
+    },
+  })
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The name under which a route's requests are counted. */
+    operation?: string
+  }
+}

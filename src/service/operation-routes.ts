@@ -1,0 +1,96 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { externalIdSchema } from '../contract/authentication.ts'
+import { operations } from '../contract/operations.ts'
+import { MINUTE } from '../time/units.ts'
+import { authenticate, readAuthorization } from './authenticate.ts'
+import type { ServiceApp, ServiceContext } from './context.ts'
+import { parseQueryString } from './query-parameters.ts'
+import { badRequest, jsonContentType, RequestError } from './request-error.ts'
+import { callerOf, parsePart, type RouteAnswer, type RouteDefinition, routePatternOf } from './route.ts'
+import { authRoutes } from './routes/auth-routes.ts'
+import { derivedRoutes } from './routes/derived-routes.ts'
+import { metadataRoutes } from './routes/metadata-routes.ts'
+import { profileRoutes } from './routes/profile-routes.ts'
+import { tagRoutes } from './routes/tag-routes.ts'
+import { refuseTooManyLogs, uploadRoutes } from './routes/upload-routes.ts'
+
+/** The 28 operations. */
+export const operationRoutes: readonly RouteDefinition[] = [
+  ...authRoutes,
+  ...profileRoutes,
+  ...uploadRoutes,
+  ...tagRoutes,
+  ...derivedRoutes,
+  ...metadataRoutes,
+]
+
+/** Adds the 28 operations: authentication and the rate limit before the body is read, then parsing, then the work. */
+export function addOperationRoutes(app: ServiceApp, context: ServiceContext, requestsPerMinute: number): void {
+  const limitRate = app.createRateLimit({
+    max: requestsPerMinute,
+    timeWindow: MINUTE,
+    keyGenerator: rateLimitKeyOf,
+  })
+  for (const route of operationRoutes) {
+    const { method } = operations[route.operation]
+    app.route({
+      method,
+      url: routePatternOf(route.operation),
+      config: { operation: route.operation },
+      ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
+      onRequest: async (request) => {
+        await authenticate(context, route, request)
+        const rate = await limitRate(request)
+        if (!rate.isAllowed && rate.isExceeded) throw tooManyRequests(rate.ttlInSeconds)
+      },
+      handler: async (request, reply) => {
+        if (route.operation === 'uploadLogs') refuseTooManyLogs(request.body)
+        const run = async () => route.run(routeCallOf(context, route, request))
+        return sendAnswer(reply, await (route.limitsConcurrency ? context.uploadLimiter.run(run) : run()))
+      },
+    })
+  }
+}
+
+function routeCallOf(context: ServiceContext, route: RouteDefinition, request: FastifyRequest) {
+  const { externalId } = Object(request.params) as { externalId?: string }
+  const bodyless = request.body === undefined && route.bodyRequired === false
+  const { accountId, profileId } = callerOf(request)
+  return {
+    context,
+    accountId,
+    profileId: profileId ?? '',
+    externalId: externalId === undefined ? '' : parseExternalId(externalId),
+    body: route.body && !bodyless ? parsePart(route.body, request.body, 'body') : undefined,
+    query: route.query ? parsePart(route.query, parseQueryString(request.query), 'query') : undefined,
+    request,
+  }
+}
+
+function sendAnswer(reply: FastifyReply, answer: RouteAnswer): FastifyReply {
+  reply.code(answer.status)
+  const body = answer.bytes ?? (answer.json === undefined ? undefined : JSON.stringify(answer.json))
+  if (body === undefined) return reply.send()
+  return reply.header('content-type', jsonContentType).send(body)
+}
+
+/** The token where the operation checks one; else the address, because an unchecked header can hold anything. */
+function rateLimitKeyOf(request: FastifyRequest): string {
+  const caller = callerByOperation.get(request.routeOptions.config.operation ?? '')
+  return (caller === 'account' || caller === 'profile' ? readAuthorization(request)?.secret : undefined) ?? request.ip
+}
+
+const callerByOperation = new Map<string, string>(
+  Object.entries(operations).map(([name, { caller }]) => [name, caller]),
+)
+
+function parseExternalId(externalId: string): string {
+  const parsed = externalIdSchema.safeParse(externalId)
+  if (parsed.success) return parsed.data
+  throw badRequest('path', [{ origin: 'externalId', errors: parsed.error.issues.map((issue) => issue.message) }])
+}
+
+function tooManyRequests(seconds: number): RequestError {
+  const errors = [{ origin: '', errors: ['too many requests with this token'] }]
+  return new RequestError({ status: 429, location: 'service', errors, headers: { 'retry-after': String(seconds) } })
+}

@@ -1,0 +1,185 @@
+import { Problem } from '../../errors.ts'
+import { dayNumberFromText, dayText } from '../../time/local-days.ts'
+import { type DayFacts, parseDayFacts } from '../derive/day/facts.ts'
+import { factsOfDays } from '../derive/day/facts-of-days.ts'
+import { neighbourDays } from '../derive/day/logs-by-day.ts'
+import type { DataLog } from '../derive/day/parsed-log.ts'
+import {
+  createDerivation,
+  type DayOutcome,
+  type Derivation,
+  dayOutcomeOf,
+  parseDayOutcome,
+} from '../derive/days/derivation.ts'
+import type { Cohort } from '../derive/model/cohort.ts'
+import type { Demographics } from '../derive/model/demographics.ts'
+import type { MarkedDay } from '../store/derivation-queue.ts'
+import { readLogsOfDays } from '../store/logs-of-days.ts'
+import type { Queryable } from '../store/service-pool.ts'
+import { deleteDays, readDayFacts, type StoredDay, storeDays } from '../store/stored-day-facts.ts'
+import { factDaysReached, factsLookBackDays, lastDayReached, outcomeDaysReached, unitsReached } from './reach.ts'
+import { writeUnits } from './write-units.ts'
+
+/** Days whose logs are in memory at once, and so many logs at most. */
+const daysPerRead = 40
+export const logsPerReadMax = 300_000
+
+type ProfileDerivation = {
+  tx: Queryable
+  profileId: string
+  demographics: Demographics
+  sourcePriority: readonly string[]
+  nowAt: Date
+  cohort: Cohort | null
+  logsMax: number
+}
+
+/** Derives the marked days, and the days that time has passed over, and writes all that changed because of them. */
+export async function deriveDays(
+  task: ProfileDerivation,
+  due: { marks: readonly MarkedDay[]; passed: readonly number[] },
+): Promise<void> {
+  const { profileId, demographics, nowAt, cohort } = task
+  const marked = due.marks.map(({ localDay }) => dayNumberFromText(localDay))
+  const wanted = [...new Set([...marked.flatMap(factDaysReached), ...due.passed])].sort((a, b) => a - b)
+  if (wanted.length === 0) return
+  const fresh = await freshFacts(task, wanted)
+  const { stored, changed, heightFrom } = await changedDays(task, { wanted, fresh })
+  const facts = new Map([...stored].map(([day, { facts }]) => [day, facts]))
+  for (const day of wanted) facts.delete(day)
+  for (const [day, own] of fresh) facts.set(day, own)
+  const reached = outcomeDaysReached({ changed, heightFrom }, facts.keys())
+  const candidates = new Set([...reached, ...marked, ...due.passed].filter((day) => facts.has(day)))
+  const derivation = createDerivation({
+    profileId,
+    demographics,
+    asOfMs: nowAt.getTime(),
+    facts: [...facts.values()],
+    cohort,
+    known: unchangedOutcomes(stored, { facts, candidates }),
+  })
+  const outcomes = changedOutcomes(derivation, { candidates, stored })
+  const gone = wanted.filter((day) => stored.has(day) && !facts.has(day))
+  await storeFacts(task, { days: new Set([...changed, ...outcomes.keys()]), facts, outcomes, stored, gone })
+  // A week or month takes its dates from the offset of its last day, which may change while the day's outcome does not.
+  const touched = new Set([...outcomes.keys(), ...changed, ...gone])
+  const units = unitsReached({ changed: touched, passed: due.passed }, facts.keys())
+  await writeUnits(task.tx, { derivation, units, nowAt })
+}
+
+/** Derives facts from some days' logs at a time, because the logs of a year that is uploaded at once may not fit into memory. */
+async function freshFacts(task: ProfileDerivation, wanted: readonly number[]): Promise<Map<number, DayFacts>> {
+  const fresh = new Map<number, DayFacts>()
+  for (let [index, daysMax] = [0, daysPerRead]; index < wanted.length; ) {
+    const first = wanted[index] ?? 0
+    const days = wanted.slice(index, index + daysMax).filter((day) => day < first + daysMax)
+    const logs = await logsAround(task, { first, last: days.at(-1) ?? first })
+    if (logs === 'too many' && daysMax > 1) {
+      daysMax = Math.ceil(daysMax / 2)
+      continue
+    }
+    if (logs === 'too many') {
+      throw new Problem(`derive profile: there are more than ${task.logsMax} logs around one day`, {
+        hint: 'No device writes that many. Delete what does not belong there; the profile is tried again every hour.',
+      })
+    }
+    const { demographics, sourcePriority, nowAt } = task
+    for (const facts of factsOfDays({ logs, demographics, sourcePriority, asOfMs: nowAt.getTime() }, days))
+      fresh.set(facts.day, facts)
+    index += days.length
+  }
+  return fresh
+}
+
+async function logsAround(
+  { tx, profileId, logsMax }: ProfileDerivation,
+  { first, last }: { first: number; last: number },
+): Promise<DataLog[] | 'too many'> {
+  const near = { firstDay: dayText(first - neighbourDays), lastDay: dayText(last + neighbourDays) }
+  const logs = await readLogsOfDays(tx, { profileId, ...near, countMax: logsMax + 1 })
+  return logs.length > logsMax ? 'too many' : logs
+}
+
+type StoredFacts = { facts: DayFacts; text: string; outcome: string | null }
+type StoredDays = ReadonlyMap<number, StoredFacts>
+
+/** The stored days around the wanted days, and which of the wanted days have other facts now than the stored facts. */
+async function changedDays(
+  { tx, profileId }: ProfileDerivation,
+  { wanted, fresh }: { wanted: readonly number[]; fresh: ReadonlyMap<number, DayFacts> },
+) {
+  const [first, last] = [wanted[0] ?? 0, wanted.at(-1) ?? 0]
+  const firstDay = dayText(first - factsLookBackDays)
+  const readUntil = async (lastDay: string) => parseStoredDays(await readDayFacts(tx, { profileId, firstDay, lastDay }))
+  const near = await readUntil(dayText(lastDayReached(last)))
+  const changed = wanted.filter((day) => textOf(fresh.get(day)) !== near.get(day)?.text)
+  const heights = changed.filter((day) => hasHeight(fresh.get(day)) || hasHeight(near.get(day)?.facts))
+  const heightFrom = heights[0] ?? Number.POSITIVE_INFINITY
+  const stored = heights.length === 0 ? near : await readUntil('9999-12-31')
+  return { stored, changed, heightFrom }
+}
+
+function parseStoredDays(days: readonly StoredDay[]): StoredDays {
+  return new Map(
+    days.map(({ localDay, facts, outcome }) => [
+      dayNumberFromText(localDay),
+      { facts: parseDayFacts(facts), text: facts, outcome },
+    ]),
+  )
+}
+
+function unchangedOutcomes(
+  stored: StoredDays,
+  { facts, candidates }: { facts: ReadonlyMap<number, DayFacts>; candidates: ReadonlySet<number> },
+): Map<number, DayOutcome> {
+  return new Map(
+    [...stored].flatMap(([day, { outcome }]): [number, DayOutcome][] =>
+      // A day whose facts were deleted has no outcome, even if one is stored.
+      outcome === null || candidates.has(day) || !facts.has(day) ? [] : [[day, parseDayOutcome(outcome)]],
+    ),
+  )
+}
+
+/** The texts of those outcomes that differ from the stored text. */
+function changedOutcomes(
+  derivation: Derivation,
+  { candidates, stored }: { candidates: ReadonlySet<number>; stored: StoredDays },
+): Map<number, string> {
+  const outcomes = new Map<number, string>()
+  for (const day of candidates) {
+    const own = derivation.factsOn(day)
+    const text = own && JSON.stringify(dayOutcomeOf(derivation, own))
+    if (text !== undefined && text !== stored.get(day)?.outcome) outcomes.set(day, text)
+  }
+  return outcomes
+}
+
+function textOf(facts: DayFacts | undefined): string | undefined {
+  return facts && JSON.stringify(facts)
+}
+
+function hasHeight(facts: DayFacts | undefined): boolean {
+  return facts?.measures['height'] !== undefined
+}
+
+type FactsToStore = {
+  days: ReadonlySet<number>
+  facts: ReadonlyMap<number, DayFacts>
+  outcomes: ReadonlyMap<number, string>
+  stored: StoredDays
+  gone: readonly number[]
+}
+
+async function storeFacts(
+  { tx, profileId }: ProfileDerivation,
+  { days, facts, outcomes, stored, gone }: FactsToStore,
+): Promise<void> {
+  const rows = [...days].flatMap((day) => {
+    const own = facts.get(day)
+    if (!own) return []
+    const outcome = outcomes.get(day) ?? stored.get(day)?.outcome ?? null
+    return [{ localDay: dayText(day), facts: JSON.stringify(own), outcome, hasHeight: hasHeight(own) }]
+  })
+  await storeDays(tx, profileId, rows)
+  await deleteDays(tx, profileId, gone.map(dayText))
+}

@@ -1,0 +1,29 @@
+import { dayNumberFromText, dayText } from '../../time/local-days.ts'
+import { parseDayFacts } from '../derive/day/facts.ts'
+import { neighbourDays } from '../derive/day/logs-by-day.ts'
+import type { ScoreType } from '../derive/days/scores.ts'
+import { type Explanation, explainScore } from '../derive/records/explanation.ts'
+import { readDerivationState } from '../store/derivation-queue.ts'
+import { readLogsOfDays } from '../store/logs-of-days.ts'
+import { type ServicePool, withTransaction } from '../store/service-pool.ts'
+import { readDayFacts } from '../store/stored-day-facts.ts'
+import { logsPerReadMax } from './derive-days.ts'
+import { factsLookBackDays } from './reach.ts'
+
+/** Explains a score from the stored logs and facts, as it would be derived now. Undefined when there is no such profile. */
+export async function explainStored(
+  pool: ServicePool,
+  { profileId, date, type, nowMs }: { profileId: string; date: string; type: ScoreType; nowMs: number },
+): Promise<Explanation | undefined> {
+  return withTransaction(pool, async (tx) => {
+    const state = await readDerivationState(tx, profileId)
+    if (!state) return undefined
+    const day = dayNumberFromText(date)
+    const near = { firstDay: dayText(day - neighbourDays), lastDay: dayText(day + neighbourDays) }
+    const logs = await readLogsOfDays(tx, { profileId, ...near, countMax: logsPerReadMax })
+    const days = await readDayFacts(tx, { profileId, firstDay: dayText(day - factsLookBackDays), lastDay: date })
+    const facts = days.map((stored) => parseDayFacts(stored.facts))
+    const { person: demographics, sourcePriority } = state
+    return explainScore({ logs, facts, demographics, sourcePriority, asOfMs: nowMs, day, type })
+  })
+}

@@ -1,0 +1,56 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { createLog } from '../../log.ts'
+import { HOUR, MINUTE } from '../../time/units.ts'
+import { createServicePool } from '../store/service-pool.ts'
+import { createCohortCache } from './cohort-cache.ts'
+import { runRecomputeRound } from './recompute-round.ts'
+
+/**
+ * The code of the derivation thread. Derivation runs in a thread with its own database connections, so that it never
+ * delays a request. The thread works only when asked, one round at a time, and answers each request once.
+ */
+export type ThreadData = { databaseUrl: string; logLevel: string; profilesPerRound: number }
+export type ThreadRequest = { ask: 'round'; nowMs: number } | { ask: 'close' }
+/**
+ * `begin` comes before each profile and answers no request: from it the main thread knows on which profile the thread
+ * ended. `more`: there may be more due now. `backsOff`: the thread ended, and its profile is retried later.
+ */
+export type ThreadReply =
+  | { did: 'begin'; profileId: string }
+  | { did: 'round'; more: boolean }
+  | { did: 'fail'; reason: string; backsOff?: boolean }
+  | { did: 'close' }
+
+const port = parentPort
+if (!port) throw new Error('start derivation thread: not inside a worker thread')
+const reply = (message: ThreadReply) => port.postMessage(message)
+
+// start-thread.ts passes ThreadData; the structured clone has lost its type.
+const { databaseUrl, logLevel, profilesPerRound } = workerData as ThreadData
+const log = createLog({ level: logLevel })
+const pool = createServicePool({ databaseUrl, log, connectionsMax: 2, statementTimeoutMs: 2 * MINUTE })
+const cohorts = createCohortCache({ pool, maxAgeMs: HOUR })
+
+port.on('message', async (message: ThreadRequest) => {
+  if (message.ask === 'close') {
+    await pool.end()
+    reply({ did: 'close' })
+    port.close()
+    return
+  }
+  const nowAt = new Date(message.nowMs)
+  try {
+    const derived = await runRecomputeRound({
+      pool,
+      log,
+      nowAt,
+      profilesMax: profilesPerRound,
+      begin: (profileId) => reply({ did: 'begin', profileId }),
+      cohortOf: (accountId) => cohorts.of(accountId, nowAt),
+    })
+    // A round that derives nothing is the last: the due profiles are locked elsewhere or back off until the next tick.
+    reply({ did: 'round', more: derived > 0 })
+  } catch (error) {
+    reply({ did: 'fail', reason: error instanceof Error ? error.message : String(error) })
+  }
+})

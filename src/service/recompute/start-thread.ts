@@ -1,0 +1,75 @@
+import { Worker } from 'node:worker_threads'
+import type { Log } from '../../log.ts'
+import { recordDerivationFailure } from '../store/derivation-queue.ts'
+import type { ServicePool } from '../store/service-pool.ts'
+import type { ThreadData, ThreadReply, ThreadRequest } from './recompute-thread.ts'
+
+export type ThreadOptions = {
+  pool: ServicePool
+  databaseUrl: string
+  clock: () => number
+  log: Log
+  profilesPerRound: number
+}
+
+export type DerivationThread = {
+  /** Sends one request and waits for its answer; one request at a time. When the thread ends, the answer is `fail`. */
+  ask(request: ThreadRequest): Promise<ThreadReply>
+  hasEnded(): boolean
+  close(): Promise<void>
+}
+
+/** The memory limit of a thread. A thread that exceeds it ends; the process goes on. */
+const threadMemoryMb = 1536
+
+export function startThread(options: ThreadOptions): DerivationThread {
+  const worker = createWorker(options)
+  let waiting: ((answer: ThreadReply) => void) | null = null
+  let profileUnderWay: string | null = null
+  let ended = false
+  const answer = (reply: ThreadReply) => {
+    const resolve = waiting
+    waiting = null
+    profileUnderWay = null
+    resolve?.(reply)
+  }
+  worker.on('message', (reply: ThreadReply) => {
+    if (reply.did === 'begin') profileUnderWay = reply.profileId
+    else answer(reply)
+  })
+  worker.on('error', (error) => options.log.error({ err: error }, 'derivation thread failed'))
+  worker.on('exit', async () => {
+    ended = true
+    const backsOff = profileUnderWay !== null && (await backOff(options, profileUnderWay))
+    answer({ did: 'fail', reason: 'the derivation thread ended', backsOff })
+  })
+  const ask = (request: ThreadRequest) =>
+    new Promise<ThreadReply>((resolve) => {
+      if (ended) return resolve({ did: 'fail', reason: 'the derivation thread has ended' })
+      waiting = resolve
+      worker.postMessage(request)
+    })
+  const close = async () => {
+    if (ended) return
+    await ask({ ask: 'close' })
+    await worker.terminate()
+  }
+  return { ask, hasEnded: () => ended, close }
+}
+
+function createWorker({ databaseUrl, log, profilesPerRound }: ThreadOptions): Worker {
+  const workerData: ThreadData = { databaseUrl, logLevel: log.level, profilesPerRound }
+  const resourceLimits = { maxOldGenerationSizeMb: threadMemoryMb }
+  return new Worker(new URL('./recompute-thread.ts', import.meta.url), { workerData, resourceLimits })
+}
+
+/** Schedules the retry of a profile on which a thread ended; otherwise the next thread would begin with it and end too. */
+async function backOff({ pool, clock, log }: ThreadOptions, profileId: string): Promise<boolean> {
+  try {
+    await recordDerivationFailure(pool, { profileId, nowAt: new Date(clock()) })
+    return true
+  } catch (error) {
+    log.error({ profileId, err: error }, 'could not schedule the retry of a profile whose derivation ended its thread')
+    return false
+  }
+}

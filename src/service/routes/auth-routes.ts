@@ -1,0 +1,117 @@
+import {
+  accountTokenAnswerSchema,
+  accountTokenInputSchema,
+  type ProfileTokenAnswer,
+  profileTokenAnswerSchema,
+  profileTokenInputSchema,
+  refreshInputSchema,
+  registerInputSchema,
+  tokenLifetimeSecondsMax,
+} from '../../contract/authentication.ts'
+import { badRequest, unauthorized, unknownProfile } from '../request-error.ts'
+import { defineRoute, type RouteAnswer, type RouteCall } from '../route.ts'
+import { authenticateKey } from '../store/api-keys.ts'
+import { issueAccountToken, issueProfileToken, rotateRefreshToken } from '../store/issued-tokens.ts'
+import { withTransaction } from '../store/service-pool.ts'
+import { createProfile, findProfileId } from '../store/service-profiles.ts'
+
+const accountToken = defineRoute({
+  operation: 'accountToken',
+  summary: 'Exchange clientId and clientSecret for an account token',
+  body: accountTokenInputSchema,
+  answers: { 200: accountTokenAnswerSchema },
+  async run({ context, body }) {
+    const key = { kind: 'client', publicId: body.clientId, secret: body.clientSecret } as const
+    const accountId = await authenticateKey(context.pool, key)
+    if (accountId === undefined) throw unauthorized()
+    const token = await issueAccountToken(context.pool, {
+      accountId,
+      keyId: body.clientId,
+      nowMs: context.clock(),
+      lifetimeSeconds: tokenLifetimeSecondsMax,
+    })
+    return { status: 200, json: { accountToken: token, expiresIn: tokenLifetimeSecondsMax, tokenType: 'Account' } }
+  },
+})
+
+const register = defineRoute({
+  operation: 'register',
+  summary: 'Register a profile',
+  body: registerInputSchema,
+  answers: { 201: profileTokenAnswerSchema },
+  run: registerProfile,
+})
+
+const registerByApp = defineRoute({
+  operation: 'registerByApp',
+  summary: 'Register a profile with AppId and AppSecret',
+  body: registerInputSchema,
+  answers: { 201: profileTokenAnswerSchema },
+  run: registerProfile,
+})
+
+const profileToken = defineRoute({
+  operation: 'profileToken',
+  summary: 'Get a profile token for an existing profile',
+  body: profileTokenInputSchema,
+  answers: { 200: profileTokenAnswerSchema },
+  async run({ context, accountId, body }) {
+    const profileId = await findProfileId(context.pool, { accountId, externalId: body.externalId })
+    if (profileId === undefined) throw unknownProfile()
+    const issued = await issueProfileToken(context.pool, {
+      accountId,
+      profileId,
+      readOnly: body.readOnly,
+      nowMs: context.clock(),
+      lifetimeSeconds: body.lifetime,
+    })
+    if (!issued) throw unknownProfile()
+    return { status: 200, json: profileTokenAnswer(issued, body.lifetime) }
+  },
+})
+
+const refreshToken = defineRoute({
+  operation: 'refreshToken',
+  summary: 'Spend a refresh token for a new profile token and a new refresh token',
+  body: refreshInputSchema,
+  answers: { 200: profileTokenAnswerSchema },
+  acceptsExpired: true,
+  async run({ context, accountId, profileId, body }) {
+    const issued = await rotateRefreshToken(context.pool, {
+      refreshToken: body.refreshToken,
+      accountId,
+      profileId,
+      nowMs: context.clock(),
+      lifetimeSeconds: tokenLifetimeSecondsMax,
+    })
+    if (issued === 'revoked') context.tokenCache.clear()
+    if (issued === 'revoked' || issued === 'refused') throw unauthorized()
+    return { status: 200, json: profileTokenAnswer(issued, tokenLifetimeSecondsMax) }
+  },
+})
+
+async function registerProfile(call: RouteCall<{ externalId: string }, unknown>): Promise<RouteAnswer> {
+  const { context, accountId, body } = call
+  const nowMs = context.clock()
+  const lifetimeSeconds = tokenLifetimeSecondsMax
+  const issued = await withTransaction(context.pool, async (tx) => {
+    const profileId = await createProfile(tx, { accountId, externalId: body.externalId, nowAt: new Date(nowMs) })
+    return profileId && issueProfileToken(tx, { accountId, profileId, readOnly: false, nowMs, lifetimeSeconds })
+  })
+  if (!issued) throw badRequest('body', [{ origin: 'externalId', errors: ['is in use already'] }])
+  return { status: 201, json: profileTokenAnswer(issued, lifetimeSeconds) }
+}
+
+function profileTokenAnswer(
+  issued: { profileToken: string; refreshToken: string },
+  lifetimeSeconds: number,
+): ProfileTokenAnswer {
+  return {
+    profileToken: issued.profileToken,
+    expiresIn: lifetimeSeconds,
+    tokenType: 'Profile',
+    refreshToken: issued.refreshToken,
+  }
+}
+
+export const authRoutes = [accountToken, register, registerByApp, profileToken, refreshToken]

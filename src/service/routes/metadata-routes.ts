@@ -1,0 +1,129 @@
+import {
+  type DemographicAnswer,
+  type DemographicInput,
+  demographicAnswerSchema,
+  demographicInputSchema,
+} from '../../contract/demographic.ts'
+import {
+  type DeviceInformationAnswer,
+  deviceInformationAnswerSchema,
+  deviceInformationInputSchema,
+} from '../../contract/device-information.ts'
+import { unauthorized } from '../request-error.ts'
+import { defineRoute, type RouteAnswer, type RouteCall } from '../route.ts'
+import {
+  readDemographics,
+  readDeviceInformation,
+  type StoredDemographics,
+  type StoredDeviceInformation,
+  writeDemographics,
+  writeDeviceInformation,
+} from '../store/profile-metadata.ts'
+
+const demographic = defineRoute({
+  operation: 'demographic',
+  summary: 'Get demographics',
+  answers: { 200: demographicAnswerSchema, 204: null },
+  async run({ context, profileId }) {
+    const found = await readDemographics(context.pool, profileId)
+    return found ? { status: 200, json: demographicAnswer(found) } : { status: 204 }
+  },
+})
+
+const replaceDemographic = defineRoute({
+  operation: 'replaceDemographic',
+  summary: 'Replace demographics: an absent field is cleared',
+  body: demographicInputSchema,
+  answers: { 200: demographicAnswerSchema },
+  writes: true,
+  run: (call) => changeDemographics(call, 'replace'),
+})
+
+const updateDemographic = defineRoute({
+  operation: 'updateDemographic',
+  summary: 'Update demographics: an absent field stays, null clears it',
+  body: demographicInputSchema,
+  answers: { 200: demographicAnswerSchema },
+  writes: true,
+  run: (call) => changeDemographics(call, 'update'),
+})
+
+const deviceInformation = defineRoute({
+  operation: 'deviceInformation',
+  summary: 'Get device information',
+  answers: { 200: deviceInformationAnswerSchema, 204: null },
+  async run({ context, profileId }) {
+    const found = await readDeviceInformation(context.pool, profileId)
+    return found ? { status: 200, json: deviceInformationAnswer(found) } : { status: 204 }
+  },
+})
+
+const updateDeviceInformation = defineRoute({
+  operation: 'updateDeviceInformation',
+  summary: 'Update device information',
+  body: deviceInformationInputSchema,
+  answers: { 200: deviceInformationAnswerSchema },
+  writes: true,
+  async run({ context, profileId, body }) {
+    const stored = await writeDeviceInformation(context.pool, {
+      profileId,
+      fields: body,
+      nowAt: new Date(context.clock()),
+    })
+    if (!stored) throw unauthorized()
+    return { status: 200, json: deviceInformationAnswer(stored) }
+  },
+})
+
+async function changeDemographics(
+  call: RouteCall<DemographicInput, unknown>,
+  mode: 'replace' | 'update',
+): Promise<RouteAnswer> {
+  const { context, profileId, body } = call
+  const stored = await writeDemographics(context.pool, {
+    profileId,
+    fields: body,
+    mode,
+    nowAt: new Date(context.clock()),
+  })
+  if (!stored) throw unauthorized()
+  return { status: 200, json: demographicAnswer(stored) }
+}
+
+/** Every field, null where unknown, so that a reader sees which fields exist. */
+function demographicAnswer(fields: StoredDemographics): DemographicAnswer {
+  return {
+    age: fields.age ?? null,
+    gender: fields.gender ?? null,
+    birthDate: fields.birthDate ?? null,
+    country: fields.country ?? null,
+    birthCountry: fields.birthCountry ?? null,
+    ethnicity: fields.ethnicity ?? null,
+    occupation: fields.occupation ?? null,
+    industry: fields.industry ?? null,
+    incomeRange: fields.incomeRange ?? null,
+    education: fields.education ?? null,
+    relationship: fields.relationship ?? null,
+    locale: fields.locale ?? null,
+    livingArrangement: fields.livingArrangement ?? null,
+  }
+}
+
+function deviceInformationAnswer({ id, fields }: StoredDeviceInformation): DeviceInformationAnswer {
+  const { appVersion, deviceId, timeZone, ...required } = fields
+  return {
+    deviceInformationId: id,
+    ...required,
+    ...(appVersion == null ? {} : { appVersion }),
+    ...(deviceId == null ? {} : { deviceId }),
+    ...(timeZone == null ? {} : { timeZone }),
+  }
+}
+
+export const metadataRoutes = [
+  demographic,
+  replaceDemographic,
+  updateDemographic,
+  deviceInformation,
+  updateDeviceInformation,
+]

@@ -1,0 +1,44 @@
+import type { Registry } from 'prom-client'
+import type { ServiceApp, ServiceContext } from '../context.ts'
+import { openApiOf } from '../openapi.ts'
+import { referencePage } from '../reference-page.ts'
+import { jsonContentType, unavailable } from '../request-error.ts'
+import type { RouteDefinition } from '../route.ts'
+
+const readyTimeoutMs = 2_000
+
+/** Routes for operators: liveness, readiness, metrics, and the reference. */
+export function addMonitoringRoutes(
+  app: ServiceApp,
+  parts: { context: ServiceContext; registry: Registry; routes: readonly RouteDefinition[]; isStopping(): boolean },
+): void {
+  const document = openApiOf(parts.routes)
+  const documentText = JSON.stringify(document)
+  const page = referencePage(document)
+
+  app.get('/health', { config: { operation: 'health' } }, async () => ({ status: 'up' }))
+
+  app.get('/ready', { config: { operation: 'ready' } }, async () => {
+    if (parts.isStopping()) throw unavailable('the service is stopping')
+    const timeout = AbortSignal.timeout(readyTimeoutMs)
+    await Promise.race([
+      parts.context.pool.query('select 1 from service.accounts limit 1'),
+      new Promise((_resolve, reject) => {
+        timeout.addEventListener('abort', () => reject(unavailable('the database does not answer')))
+      }),
+    ])
+    return { status: 'ready' }
+  })
+
+  app.get('/metrics', { config: { operation: 'metrics' } }, async (_request, reply) =>
+    reply.header('content-type', parts.registry.contentType).send(await parts.registry.metrics()),
+  )
+
+  app.get('/openapi.json', { config: { operation: 'openapi' } }, async (_request, reply) =>
+    reply.header('content-type', jsonContentType).send(documentText),
+  )
+
+  app.get('/docs', { config: { operation: 'docs' } }, async (_request, reply) =>
+    reply.header('content-type', 'text/html; charset=utf-8').send(page),
+  )
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { externalIdSchema } from '../../contract/authentication.ts'
+import {
+  deleteProfilesInputSchema,
+  profileAnswerSchema,
+  profilePageAnswerSchema,
+  profileSearchQuerySchema,
+} from '../../contract/profile.ts'
+import { badRequest, unknownProfile } from '../request-error.ts'
+import { defineRoute } from '../route.ts'
+import { deleteProfiles, findProfile, searchProfiles } from '../store/service-profiles.ts'
+
+const getProfile = defineRoute({
+  operation: 'profile',
+  summary: 'Get a profile by externalId',
+  answers: { 200: profileAnswerSchema },
+  async run({ context, accountId, externalId }) {
+    const found = await findProfile(context.pool, { accountId, externalId })
+    if (!found) throw unknownProfile()
+    return { status: 200, json: found }
+  },
+})
+
+const search = defineRoute({
+  operation: 'searchProfiles',
+  summary: 'Search profiles by a part of their externalId; pages count from 1',
+  query: profileSearchQuerySchema,
+  answers: { 200: profilePageAnswerSchema },
+  async run({ context, accountId, query }) {
+    const { searchParameter, currentPage, pageSize } = query
+    const found = await searchProfiles(context.pool, { accountId, searchParameter, page: currentPage, pageSize })
+    const totalPages = Math.ceil(found.totalCount / pageSize)
+    return { status: 200, json: { ...found, currentPage, totalPages, pageSize } }
+  },
+})
+
+const removeProfiles = defineRoute({
+  operation: 'deleteProfiles',
+  summary: 'Delete profiles with all of their data; unknown ids are ignored',
+  body: deleteProfilesInputSchema,
+  bodyRequired: false,
+  query: z.object({ externalId: z.union([externalIdSchema, z.array(externalIdSchema).max(100)]).optional() }),
+  answers: { 204: null },
+  async run({ context, accountId, body, query }) {
+    const inBody = body === undefined ? [] : Array.isArray(body) ? body : body.externalIds
+    const externalIds = [...inBody, ...[query.externalId ?? []].flat()]
+    if (body === undefined && externalIds.length === 0) {
+      throw badRequest('body', [{ origin: 'externalIds', errors: ['must name the profiles to delete'] }])
+    }
+    await deleteProfiles(context.pool, { accountId, externalIds })
+    context.tokenCache.clear()
+    return { status: 204 }
+  },
+})
+
+export const profileRoutes = [getProfile, search, removeProfiles]

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { type TagInput, tagAnswerSchema, tagQuerySchema, tagsInputSchema } from '../../contract/tag.ts'
+import type { ServiceContext } from '../context.ts'
+import { mergedFilter, requestedRangeOf } from '../query-parameters.ts'
+import { unauthorized, unknownProfile } from '../request-error.ts'
+import { defineRoute, type RouteAnswer, type RouteCall } from '../route.ts'
+import { readTags, storeTags } from '../store/profile-tags.ts'
+import { findProfileId } from '../store/service-profiles.ts'
+
+type Tags = TagInput | TagInput[]
+type TagQuery = z.infer<typeof tagQuerySchema>
+
+const answeredTags = z.array(tagAnswerSchema)
+
+const uploadTags = defineRoute({
+  operation: 'uploadTags',
+  summary: 'Upload tags, one or many',
+  body: tagsInputSchema,
+  answers: { 200: answeredTags },
+  writes: true,
+  run: (call) => storeSentTags(call, call.profileId),
+})
+
+const uploadTagsOf = defineRoute({
+  operation: 'uploadTagsOf',
+  summary: 'Upload tags for a profile, one or many',
+  body: tagsInputSchema,
+  answers: { 200: answeredTags },
+  run: async (call) => storeSentTags(call, await requireProfileId(call)),
+})
+
+const tags = defineRoute({
+  operation: 'tags',
+  summary: 'Get tags',
+  query: tagQuerySchema,
+  answers: { 200: answeredTags, 204: null },
+  run: (call) => readFilteredTags(call, call.profileId),
+})
+
+const tagsOf = defineRoute({
+  operation: 'tagsOf',
+  summary: 'Get tags of a profile',
+  query: tagQuerySchema,
+  answers: { 200: answeredTags, 204: null },
+  run: async (call) => readFilteredTags(call, await requireProfileId(call)),
+})
+
+async function storeSentTags(call: RouteCall<Tags, unknown>, profileId: string): Promise<RouteAnswer> {
+  const { context, body } = call
+  const sent = Array.isArray(body) ? body : [body]
+  const stored = await storeTags(context.pool, { profileId, tags: sent, nowAt: new Date(context.clock()) })
+  if (!stored) throw unauthorized()
+  return { status: 200, json: stored }
+}
+
+async function readFilteredTags(call: RouteCall<unknown, TagQuery>, profileId: string): Promise<RouteAnswer> {
+  const [types, categories] = [mergedFilter(call.query.types), mergedFilter(call.query.categories)]
+  const found = await readTags(call.context.pool, profileId, { ...requestedRangeOf(call.query), types, categories })
+  return found.length === 0 ? { status: 204 } : { status: 200, json: found }
+}
+
+async function requireProfileId(call: {
+  context: ServiceContext
+  accountId: string
+  externalId: string
+}): Promise<string> {
+  const profileId = await findProfileId(call.context.pool, call)
+  if (profileId === undefined) throw unknownProfile()
+  return profileId
+}
+
+export const tagRoutes = [uploadTags, tags, uploadTagsOf, tagsOf]

@@ -1,0 +1,137 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { checkedInstant, instantSchema } from '../../contract/instant.ts'
+import { DAY, HOUR, SECOND } from '../../time/units.ts'
+import { badRequest, unknownProfile } from '../request-error.ts'
+import { parsePart } from '../route.ts'
+import { faultCatalogue, faultNames, isFaultName } from './faults/fault-catalogue.ts'
+import { faultRuleSchema } from './faults/fault-rules.ts'
+import type { SandboxControl } from './sandbox-control.ts'
+
+export const controlPath = '/__control'
+
+const rulesSchema = z.union([faultRuleSchema, z.array(faultRuleSchema)])
+/** Ten years. */
+const moveMaxMs = 10 * 366 * DAY
+const clockSchema = z.union([
+  z.object({ advanceMs: z.number().min(-moveMaxMs).max(moveMaxMs) }),
+  z.object({
+    advanceHours: z
+      .number()
+      .min(-moveMaxMs / HOUR)
+      .max(moveMaxMs / HOUR),
+  }),
+  z.object({ to: instantSchema }),
+])
+const liveSchema = z.object({
+  hours: z
+    .number()
+    .min(0)
+    .max(24 * 60),
+})
+const revokeSchema = z.object({ externalId: z.string().optional() })
+
+export const controlRouteTexts: Readonly<Record<string, string>> = {
+  'GET /faults': 'lists the active rules, and how many requests or records each rule struck',
+  'PUT /faults': 'replaces all rules by one rule or a list of rules',
+  'POST /faults': 'adds one rule or a list of rules',
+  'DELETE /faults': 'removes all rules; with ?name= the rules of that fault',
+  'GET /clock': 'the time of the sandbox',
+  'POST /clock': '{"advanceMs"}, {"advanceHours"} or {"to"}: moves the clock',
+  'DELETE /clock': "sets the clock back to the machine's time",
+  'POST /live': '{"hours"}: moves the clock forward, and stores the logs that the sample people record meanwhile',
+  'GET /journal': 'counts of requests; with ?last=N the newest N requests too',
+  'DELETE /journal': 'clears the journal',
+  'GET /people': 'the sample profiles',
+  'GET /ledger/:externalId': 'every record that the service serves of a profile now, by stream',
+  'POST /derived': 'answers when the derivation has caught up with every upload',
+  'POST /tokens/revoke': 'revokes all tokens, or with {"externalId"} the tokens of one profile',
+}
+
+/** Routes of the sandbox only, for tests and for people who try it. They take no token: anyone who reaches the port may use them. */
+export function addControlRoutes(app: FastifyInstance, control: SandboxControl): void {
+  app.get(controlPath, async () => ({ now: nowIsoOf(control), routes: controlRouteTexts, faults: faultCatalogue }))
+  addFaultRoutes(app, control)
+  addClockRoutes(app, control)
+  addJournalRoutes(app, control)
+  addDataRoutes(app, control)
+}
+
+const pathOf = (path: string) => `${controlPath}${path}`
+
+function addFaultRoutes(app: FastifyInstance, { faults }: SandboxControl): void {
+  const path = pathOf('/faults')
+  app.get(path, async () => faults.list())
+  app.put(path, async (request) => {
+    faults.set([parsePart(rulesSchema, request.body, 'body')].flat())
+    return faults.list()
+  })
+  app.post(path, async (request) => {
+    for (const rule of [parsePart(rulesSchema, request.body, 'body')].flat()) faults.add(rule)
+    return faults.list()
+  })
+  app.delete(path, async (request) => {
+    const name = textQueryOf(request)['name']
+    if (name === undefined) faults.set([])
+    else if (isFaultName(name)) faults.remove(name)
+    else throw badRequest('query', [{ origin: 'name', errors: [`must be one of ${faultNames.join(', ')}`] }])
+    return faults.list()
+  })
+}
+
+function addClockRoutes(app: FastifyInstance, control: SandboxControl): void {
+  const { clock } = control
+  app.get(pathOf('/clock'), async () => clockAnswer(control))
+  app.post(pathOf('/clock'), async (request) => {
+    const move = parsePart(clockSchema, request.body, 'body')
+    if ('to' in move) clock.moveTo(checkedInstant(move.to).epochMs)
+    else clock.advance('advanceMs' in move ? move.advanceMs : move.advanceHours * HOUR)
+    return clockAnswer(control)
+  })
+  app.delete(pathOf('/clock'), async () => {
+    clock.reset()
+    return clockAnswer(control)
+  })
+  app.post(pathOf('/live'), async (request) => {
+    const lived = await control.live(parsePart(liveSchema, request.body, 'body').hours * HOUR)
+    return { ...clockAnswer(control), ...lived }
+  })
+}
+
+function addJournalRoutes(app: FastifyInstance, { journal }: SandboxControl): void {
+  app.get(pathOf('/journal'), async (request) => {
+    const last = Number(textQueryOf(request)['last'] ?? 0)
+    return { ...journal.read(), ...(last > 0 ? { entries: journal.last(last) } : {}) }
+  })
+  app.delete(pathOf('/journal'), async () => {
+    journal.clear()
+    return journal.read()
+  })
+}
+
+function addDataRoutes(app: FastifyInstance, control: SandboxControl): void {
+  app.get(pathOf('/people'), async () => control.people())
+  app.get<{ Params: { externalId: string } }>(pathOf('/ledger/:externalId'), async (request) => {
+    const ledger = await control.ledger(request.params.externalId)
+    if (!ledger) throw unknownProfile()
+    return ledger
+  })
+  app.post(pathOf('/derived'), async () => {
+    await control.derived()
+    return { derived: true }
+  })
+  app.post(pathOf('/tokens/revoke'), async (request) => {
+    const { externalId } = request.body ? parsePart(revokeSchema, request.body, 'body') : {}
+    return { revoked: await control.revokeTokens(externalId) }
+  })
+}
+
+const nowIsoOf = ({ clock }: SandboxControl) => new Date(clock.nowMs()).toISOString()
+
+function clockAnswer(control: SandboxControl) {
+  return { now: nowIsoOf(control), aheadSeconds: Math.round(control.clock.aheadMs() / SECOND) }
+}
+
+function textQueryOf(request: FastifyRequest): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(Object(request.query)).map(([key, value]) => [key, String(value)]))
+}

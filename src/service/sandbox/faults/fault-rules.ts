@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { type OperationName, operations } from '../../../contract/operations.ts'
+import { UsageProblem } from '../../../errors.ts'
+import { type FaultName, faultCatalogue, faultNames, isFaultName } from './fault-catalogue.ts'
+
+/** An active fault: its rate, its operations, its profiles, and how many times it strikes at most. */
+export type FaultRule = {
+  name: FaultName
+  /** The share of requests, or for faults in records the share of records, that the fault strikes: 0 to 1. */
+  rate: number
+  /** Absent: all operations. */
+  operations?: OperationName[] | undefined
+  /** externalIds; absent: all profiles. */
+  profiles?: string[] | undefined
+  /** The rule ends after so many strikes; absent: never. */
+  timesMax?: number | undefined
+  settings?: Record<string, number> | undefined
+}
+
+const operationNames = Object.keys(operations) as [OperationName, ...OperationName[]] // the keys of a literal are its names
+const [firstName = 'latency', ...otherNames] = faultNames
+
+export const faultRuleSchema = z
+  .object({
+    name: z.enum([firstName, ...otherNames], { error: `must be one of ${faultNames.join(', ')}` }),
+    rate: z.number().min(0).max(1).default(1),
+    operations: z.array(z.enum(operationNames, { error: `must be one of ${operationNames.join(', ')}` })).optional(),
+    profiles: z.array(z.string()).optional(),
+    timesMax: z.int().min(1).optional(),
+    settings: z.record(z.string(), z.number().min(0)).optional(),
+  })
+  .superRefine((rule, context) => {
+    const known = Object.keys(faultCatalogue[rule.name].settings)
+    for (const setting of Object.keys(rule.settings ?? {})) {
+      if (known.includes(setting)) continue
+      const message = `${rule.name} has ${known.length ? `the settings ${known.join(', ')}` : 'no settings'}`
+      context.addIssue({ code: 'custom', path: ['settings', setting], message })
+    }
+  })
+
+/** The value of a rule's setting: the rule's own value, or the default of the fault. */
+export function faultSetting(rule: FaultRule, setting: string): number {
+  const defaults: Record<string, number> = faultCatalogue[rule.name].settings
+  const value = rule.settings?.[setting] ?? defaults[setting]
+  if (value === undefined) throw new Error(`read setting ${setting} of fault ${rule.name}: it has none`)
+  return value
+}
+
+/**
+ * Parses `name=rate` as the command line takes it, with more settings after commas:
+ * `throttle=0.2,retryAfterSeconds=5,operations=scoresOf+uploadLogs,profiles=SampleProfile-runner-1,timesMax=3`.
+ */
+export function parseFaultRule(text: string): FaultRule {
+  const [head = '', ...rest] = text.split(',')
+  const [name = '', rate = '1'] = head.split('=')
+  if (!isFaultName(name))
+    throw new UsageProblem(`read fault "${text}": no fault is named "${name}"`, {
+      hint: `The faults are: ${faultNames.join(', ')}.`,
+    })
+  const rule: Record<string, unknown> = { name, rate: Number(rate) }
+  const settings: Record<string, number> = {}
+  for (const part of rest) {
+    const [key = '', value = ''] = part.split('=')
+    if (key === 'operations' || key === 'profiles') rule[key] = value.split('+')
+    else if (key === 'timesMax') rule[key] = Number(value)
+    else settings[key] = Number(value)
+  }
+  if (Object.keys(settings).length > 0) rule['settings'] = settings
+  const parsed = faultRuleSchema.safeParse(rule)
+  if (parsed.success) return parsed.data
+  const reasons = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+  throw new UsageProblem(`read fault "${text}": ${reasons.join('; ')}`, {
+    hint: 'Write name=rate with a rate from 0 to 1, and after commas settings, operations=a+b, profiles=a+b or timesMax=n.',
+  })
+}

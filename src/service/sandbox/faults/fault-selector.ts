@@ -1,0 +1,95 @@
+import type { OperationName } from '../../../contract/operations.ts'
+import { hashFraction } from '../people/seeded-random.ts'
+import { type FaultName, faultCatalogue } from './fault-catalogue.ts'
+import type { FaultRule } from './fault-rules.ts'
+
+type FaultTarget = { operation: OperationName; profile: string | undefined }
+
+/**
+ * Selects the faults that strike a request or a record. The draws follow from the seed and from the number of earlier
+ * requests of the same profile to the same operation. A run that repeats its requests therefore meets the same faults,
+ * in whatever order the requests of different profiles arrive.
+ */
+export type FaultSelector = {
+  /** The rules that strike this request, at most one of each fault. Rules that strike single records are not among them. */
+  selectRules(target: FaultTarget): FaultRule[]
+  /** The rules that may strike single records of this operation and profile. */
+  recordRules(target: FaultTarget): FaultRule[]
+  /** Whether a rule strikes this record: the same answer at every call. */
+  hitsRecord(rule: FaultRule, recordId: string): boolean
+  /** Counts one application of a rule to a record. */
+  countHit(rule: FaultRule): void
+  set(rules: readonly FaultRule[]): void
+  add(rule: FaultRule): void
+  remove(name: FaultName): void
+  list(): Array<FaultRule & { met: number }>
+}
+
+/** Faults in the records of an answer that strike the whole request, not single records. */
+const wholeAnswerFaults: readonly FaultName[] = [
+  'empty-200',
+  'exclusive-end',
+  'old-names',
+  'bare-token',
+  'pages-from-zero',
+]
+
+/** `met` counts how often the rule struck; `requests` counts the requests by operation and profile. */
+type ActiveRule = { rule: FaultRule; met: number; requests: Map<string, number> }
+
+const activated = (rule: FaultRule): ActiveRule => ({ rule, met: 0, requests: new Map() })
+
+const isOver = ({ rule, met }: ActiveRule) => rule.timesMax !== undefined && met >= rule.timesMax
+
+const appliesTo = ({ rule }: ActiveRule, { operation, profile }: FaultTarget) =>
+  (rule.operations?.includes(operation) ?? true) &&
+  (rule.profiles === undefined || (profile !== undefined && rule.profiles.includes(profile)))
+
+const isByRecord = ({ rule }: ActiveRule) =>
+  faultCatalogue[rule.name].when === 'records' && !wholeAnswerFaults.includes(rule.name)
+
+export function createFaultSelector(options: { seed: string; rules: readonly FaultRule[] }): FaultSelector {
+  const { seed } = options
+  let active = options.rules.map(activated)
+
+  const draw = ({ rule, requests }: ActiveRule, { operation, profile = '' }: FaultTarget): boolean => {
+    const key = `${operation}/${profile}`
+    const earlier = requests.get(key) ?? 0
+    requests.set(key, earlier + 1)
+    return hashFraction(`${seed}/${rule.name}/${key}/${earlier}`) < rule.rate
+  }
+
+  return {
+    selectRules: (target) => {
+      const selected = new Map<FaultName, FaultRule>()
+      for (const candidate of active) {
+        const { name } = candidate.rule
+        if (isByRecord(candidate) || isOver(candidate) || !appliesTo(candidate, target)) continue
+        if (draw(candidate, target) && !selected.has(name)) {
+          selected.set(name, candidate.rule)
+          candidate.met += 1
+        }
+      }
+      return [...selected.values()]
+    },
+    recordRules: (target) =>
+      active
+        .filter((candidate) => isByRecord(candidate) && !isOver(candidate) && appliesTo(candidate, target))
+        .map(({ rule }) => rule),
+    hitsRecord: (rule, recordId) => hashFraction(`${seed}/${rule.name}/${recordId}`) < rule.rate,
+    countHit: (rule) => {
+      const found = active.find((candidate) => candidate.rule === rule)
+      if (found) found.met += 1
+    },
+    set: (rules) => {
+      active = rules.map(activated)
+    },
+    add: (rule) => {
+      active = [...active, activated(rule)]
+    },
+    remove: (name) => {
+      active = active.filter(({ rule }) => rule.name !== name)
+    },
+    list: () => active.map(({ rule, met }) => ({ ...rule, met })),
+  }
+}

@@ -1,0 +1,107 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { Problem } from '../../errors.ts'
+import { MINUTE } from '../../time/units.ts'
+import type { ServiceContext } from '../context.ts'
+import type { Recompute } from '../recompute/start-recompute.ts'
+import { revokeTokens } from '../store/issued-tokens.ts'
+import { countDirtyDays, findExternalId } from '../store/sample-profiles.ts'
+import type { ServicePool } from '../store/service-pool.ts'
+import { findProfileId } from '../store/service-profiles.ts'
+import type { FaultSelector } from './faults/fault-selector.ts'
+import type { Journal } from './journal.ts'
+import type { MovableClock } from './movable-clock.ts'
+import type { SamplePerson } from './people/sample-person.ts'
+import { storeDeviceLogs } from './seeding.ts'
+import type { ServedRecords } from './served-records.ts'
+
+/** Controls a running sandbox, in process and through its control routes. */
+export type SandboxControl = {
+  clock: MovableClock
+  faults: FaultSelector
+  journal: Journal
+  people(): Array<{ externalId: string; kind: string }>
+  /** All records that the service serves of a profile now; undefined when no such profile exists. */
+  ledger(externalId: string): Promise<ServedRecords | undefined>
+  /** The account's name for a profile. */
+  externalIdOf(profileId: string): Promise<string | undefined>
+  /** Resolves when the derivation has caught up with every upload so far; meanwhile reports the days that are left. */
+  derived(onLeft?: (days: number) => void): Promise<void>
+  /** Moves the clock forward, and stores the logs that the sample people's devices write meanwhile. */
+  live(byMs: number): Promise<{ logs: number }>
+  /** Revokes the tokens that were issued so far, of the whole account or of one profile. Returns how many. */
+  revokeTokens(externalId: string | undefined): Promise<number>
+}
+
+type SandboxControlOptions = Pick<SandboxControl, 'clock' | 'faults' | 'journal' | 'ledger'> & {
+  context: Pick<ServiceContext, 'pool' | 'tokenCache'>
+  seeded: { accountId: string; people: readonly SamplePerson[]; livedUntilMs: number }
+  recompute: Pick<Recompute, 'idle'> | undefined
+  closing: AbortSignal
+}
+
+const externalIdsMax = 100_000
+const derivedTimeoutMs = 30 * MINUTE
+const derivedPollMs = 50
+const reportEveryMs = 250
+
+export function createSandboxControl(options: SandboxControlOptions): SandboxControl {
+  const { clock, faults, journal, ledger, context, seeded, recompute, closing } = options
+  const { pool, tokenCache } = context
+  const { accountId, people } = seeded
+  let livedUntilMs = seeded.livedUntilMs
+  const profileIdOf = (externalId: string) => findProfileId(pool, { accountId, externalId })
+  const externalIds = new LRUCache<string, string>({ max: externalIdsMax })
+  return {
+    clock,
+    faults,
+    journal,
+    ledger,
+    externalIdOf: async (profileId) => {
+      const externalId = externalIds.get(profileId) ?? (await findExternalId(pool, profileId))
+      if (externalId !== undefined) externalIds.set(profileId, externalId)
+      return externalId
+    },
+    people: () => people.map(({ externalId, kind }) => ({ externalId, kind })),
+    derived: (onLeft) => waitUntilDerived({ pool, recompute, closing, onLeft }),
+    live: async (byMs) => {
+      clock.advance(byMs)
+      const span = { startMs: livedUntilMs, endMs: clock.nowMs() }
+      livedUntilMs = span.endMs
+      let logs = 0
+      for (const person of people) {
+        const profileId = await profileIdOf(person.externalId)
+        if (profileId === undefined) continue
+        const stored = await storeDeviceLogs(pool, { person, profileId, span })
+        logs += stored
+      }
+      return { logs }
+    },
+    revokeTokens: async (externalId) => {
+      const nowAt = new Date(clock.nowMs())
+      const profileId = externalId === undefined ? undefined : await profileIdOf(externalId)
+      if (externalId !== undefined && profileId === undefined) return 0
+      const revoked = await revokeTokens(pool, profileId === undefined ? { accountId } : { profileId }, nowAt)
+      tokenCache.clear()
+      return revoked
+    },
+  }
+}
+
+type DerivedWait = Pick<SandboxControlOptions, 'recompute' | 'closing'> & {
+  pool: ServicePool
+  onLeft: ((days: number) => void) | undefined
+}
+
+async function waitUntilDerived({ pool, recompute, closing, onLeft }: DerivedWait): Promise<void> {
+  for (const deadlineMs = Date.now() + derivedTimeoutMs; Date.now() < deadlineMs; await wait(derivedPollMs)) {
+    if (closing.aborted) throw new Problem('wait for derived data: the sandbox was closed meanwhile')
+    const idle = recompute?.idle().then(() => true) ?? true
+    while (onLeft && !(await Promise.race([idle, wait(reportEveryMs, false)]))) onLeft(await countDirtyDays(pool))
+    await idle
+    if ((await countDirtyDays(pool)) === 0) return
+  }
+  throw new Problem('wait for derived data: days are still due after half an hour', {
+    hint: 'Look in the log for the messages of the recomputation.',
+  })
+}

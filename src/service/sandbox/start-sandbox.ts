@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto'
+import type { Log } from '../../log.ts'
+import { DAY } from '../../time/units.ts'
+import type { ServiceExtension } from '../context.ts'
+import { explainExtension } from '../recompute/extension.ts'
+import { startRecompute } from '../recompute/start-recompute.ts'
+import { startService } from '../server.ts'
+import { migrateService } from '../store/migrate-service.ts'
+import { addControlRoutes, controlPath } from './control-routes.ts'
+import { addFaultInjection } from './faults/fault-injection.ts'
+import type { FaultRule } from './faults/fault-rules.ts'
+import { createFaultSelector } from './faults/fault-selector.ts'
+import { createJournal } from './journal.ts'
+import { createMovableClock } from './movable-clock.ts'
+import { samplePeople } from './people/sample-people.ts'
+import { createSandboxControl, type SandboxControl } from './sandbox-control.ts'
+import { credentialsOf, type SandboxCredentials, type SeedProgress, seedAccount, seedPeople } from './seeding.ts'
+import { createServedRecordsReader } from './served-records.ts'
+
+export type SandboxOptions = {
+  /** A database whose schema `service` the sandbox creates and migrates. */
+  databaseUrl: string
+  /** 0 takes a free port. */
+  port: number
+  host?: string
+  profiles: number
+  seed: string
+  log: Log
+  faults?: readonly FaultRule[]
+  /** How many days of logs the people have at the first start. */
+  days: number
+  /** Aborted: this start fails, and the next start stores the people that are missing. */
+  signal?: AbortSignal
+  /** Called after each person is stored. */
+  onProgress?: (stored: SeedProgress) => void
+  /** False leaves the derivation to another process on the same database. */
+  derives?: boolean
+  /** The machine's time, from which the sandbox's clock starts. A test passes a fixed time. */
+  machine?: () => number
+}
+
+export type Sandbox = SandboxCredentials &
+  Pick<SandboxControl, 'clock' | 'faults' | 'journal' | 'derived' | 'ledger' | 'live'> & {
+    url: string
+    controlUrl: string
+    close(): Promise<void>
+  }
+
+/**
+ * Starts the Profile Service with sample people, faults on request, and a clock that can be moved.
+ *
+ * Safe to start again on the same database: stored people stay as they are, missing people are added, and the same seed
+ * has the same credentials. Resolves when the sandbox answers and the logs of all people are stored. The derivation of a
+ * first start continues in the background, and `derived()` waits for it.
+ */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { databaseUrl, port, host, seed, log } = options
+  await migrateService(databaseUrl)
+  const clock = createMovableClock(options.machine ?? Date.now)
+  const faults = createFaultSelector({ seed, rules: options.faults ?? [] })
+  const journal = createJournal()
+  const closing = new AbortController()
+  const opened = Promise.withResolvers<SandboxControl>()
+  const extension = sandboxExtension(options, { clock, faults, journal, closing: closing.signal }, opened.resolve)
+  const service = await startService({
+    databaseUrl,
+    port,
+    ...(host === undefined ? {} : { host }),
+    log,
+    clock: clock.nowMs,
+    extensions: [extension],
+  })
+  const { derived, ledger, live } = await opened.promise
+  const close = async () => {
+    closing.abort()
+    await service.close()
+  }
+  const { url } = service
+  return {
+    ...credentialsOf(seed),
+    url,
+    controlUrl: url + controlPath,
+    clock,
+    faults,
+    journal,
+    derived,
+    ledger,
+    live,
+    close,
+  }
+}
+
+type SandboxParts = Pick<SandboxControl, 'clock' | 'faults' | 'journal'> & { closing: AbortSignal }
+
+/** Stores the sample people, starts the derivation, and adds the faults and the control routes to a service. */
+function sandboxExtension(
+  options: SandboxOptions,
+  parts: SandboxParts,
+  onOpened: (control: SandboxControl) => void,
+): ServiceExtension {
+  const { seed, log, onProgress, signal } = options
+  const { clock, faults, journal } = parts
+  return async (context) => {
+    const { app, pool } = context
+    const people = samplePeople(seed, options.profiles)
+    const span = { startMs: clock.nowMs() - options.days * DAY, endMs: clock.nowMs() }
+    const accountId = await seedAccount(pool, seed, new Date(span.endMs))
+    const stored = await seedPeople(pool, { accountId, people, span, signal, onProgress })
+    if (stored.people > 0) log.info(stored, 'sample people stored')
+    // Started after the people are stored: it would derive people over and over while their logs are being stored.
+    const recompute = options.derives === false ? undefined : await startRecompute({ ...context, log })
+    const internalSecret = randomBytes(16).toString('hex')
+    const ledger = createServedRecordsReader({ app, internalSecret, ...credentialsOf(seed) })
+    const seeded = { accountId, people, livedUntilMs: span.endMs }
+    const control = createSandboxControl({ ...parts, context, ledger, seeded, recompute })
+    await explainExtension(context)
+    addFaultInjection(app, { faults, journal, clock, internalSecret, externalIdOf: control.externalIdOf })
+    addControlRoutes(app, control)
+    onOpened(control)
+    return recompute
+  }
+}

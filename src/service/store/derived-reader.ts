@@ -1,0 +1,117 @@
+import { LRUCache } from 'lru-cache'
+import type { DerivedKind } from '../../contract/derived-kind.ts'
+import { createAnswerCache } from './answer-cache.ts'
+import { createRevisionLookup } from './revision-lookup.ts'
+import type { Queryable } from './service-pool.ts'
+
+/** Both ends are included, unlike those of a span; an absent end is unbounded. */
+export type ClosedRange = { firstAt?: Date | undefined; lastAt?: Date | undefined }
+
+export type DerivedFilter = ClosedRange & {
+  names?: readonly string[] | undefined
+  categories?: readonly string[] | undefined
+  periodicities?: readonly string[] | undefined
+  versions?: readonly number[] | undefined
+}
+
+/** A profile by its own id, or by an account and the account's name for it. */
+type ProfileReference = { profileId: string } | { accountId: string; externalId: string }
+
+type DerivedRequest = { profile: ProfileReference; kind: DerivedKind; filter: DerivedFilter }
+
+/** JSON text of the matching records, newest first; undefined when none matches; 'unknown' when no such profile exists. */
+type DerivedJson = Buffer | undefined | 'unknown'
+
+export type DerivedReader = {
+  read(request: DerivedRequest): Promise<DerivedJson>
+  /** Memory that the cache of answers takes. */
+  cacheBytes(): number
+}
+
+type DerivedRow = { profile_id: string; revision: string | null; bodies: string | null }
+
+/**
+ * No period is longer than 40 days (a check of the table), so the start of a period alone bounds the rows to scan. Open
+ * ends are infinite values: an optional condition would keep the planner from using the index.
+ */
+const filterSql = `d.kind = $2
+  and d.period_start between $3::timestamptz - interval '40 days' and $4::timestamptz and d.period_end >= $3::timestamptz
+  and ($5::text[] is null or d.name = any($5))
+  and ($6::text[] is null or d.category = any($6))
+  and ($7::text[] is null or d.periodicity = any($7))
+  and ($8::int[] is null or d.version = any($8))`
+
+/** One statement, so revision and records belong to one snapshot. */
+const readSql = `select p.profile_id, r.revision, (
+    select string_agg(d.body, ',' order by d.period_start desc, d.name, d.id)
+    from service.derived d where d.profile_id = p.profile_id and ${filterSql}) as bodies
+  from service.profiles p left join service.derived_revisions r using (profile_id)`
+
+const profileIdsMax = 50_000
+
+/**
+ * Reads derived records as they are stored, and caches the latest answers, up to `cacheBytesMax`. An answer is cached
+ * once, whether the profile itself or its account reads it.
+ *
+ * Every read validates the cached answer: it asks for the profile's revision, which changes in the same transaction as
+ * the profile's records. So a cached answer is as fresh as a read of the records, whichever process wrote them.
+ */
+export function createDerivedReader(db: Queryable, cacheBytesMax: number): DerivedReader {
+  const cache = createAnswerCache(cacheBytesMax)
+  const revisionOf = createRevisionLookup(db)
+  /** Profile ids by account and externalId. Only a hint for the cache key: a deleted profile has no revision. */
+  const profileIds = new LRUCache<string, string>({ max: profileIdsMax })
+
+  return {
+    async read({ profile, kind, filter }) {
+      const values = [kind, ...filterValues(filter)]
+      const queryKey = JSON.stringify(values)
+      const name = 'profileId' in profile ? undefined : `${profile.accountId} ${profile.externalId}`
+      const profileId = 'profileId' in profile ? profile.profileId : profileIds.get(name ?? '')
+      const cached = profileId === undefined ? undefined : cache.get(profileId + queryKey)
+      if (profileId !== undefined && cached && cached.revision === (await revisionOf(profileId))) return cached.bytes
+
+      const { rows } = await db.query<DerivedRow>(statement(profile, values))
+      const row = rows[0]
+      if (!row) return 'unknown'
+      if (row.bodies === null) return undefined
+      const bytes = jsonArrayOf(row.bodies)
+      if (row.revision !== null) cache.put(row.profile_id + queryKey, { revision: row.revision, bytes })
+      if (name !== undefined) profileIds.set(name, row.profile_id)
+      return bytes
+    },
+    cacheBytes: cache.sizeBytes,
+  }
+}
+
+function statement(profile: ProfileReference, values: unknown[]) {
+  if ('profileId' in profile) {
+    return { name: 'read-derived', text: `${readSql} where p.profile_id = $1`, values: [profile.profileId, ...values] }
+  }
+  const text = `${readSql} where p.account_id = $1 and p.external_id = $9`
+  return { name: 'read-derived-of', text, values: [profile.accountId, ...values, profile.externalId] }
+}
+
+function filterValues({ firstAt, lastAt, names, categories, periodicities, versions }: DerivedFilter): unknown[] {
+  return [
+    firstAt ?? '-infinity',
+    lastAt ?? 'infinity',
+    names ?? null,
+    categories ?? null,
+    periodicities ?? null,
+    versions ?? null,
+  ]
+}
+
+/**
+ * The bytes of a JSON array whose elements are `list`. A long answer is mostly ASCII, and copying ASCII is several times
+ * as fast as encoding it. The bytes share no block of memory with others, so a cached answer retains nothing else.
+ */
+function jsonArrayOf(list: string): Buffer {
+  const length = Buffer.byteLength(list)
+  const bytes = Buffer.allocUnsafeSlow(length + 2)
+  bytes.write(list, 1, length === list.length ? 'latin1' : 'utf8')
+  bytes[0] = 0x5b // [
+  bytes[length + 1] = 0x5d // ]
+  return bytes
+}

@@ -1,0 +1,82 @@
+import type { DataLog } from '../derive/day/parsed-log.ts'
+import type { Queryable } from './service-pool.ts'
+
+/** `extract` computes in numerics, which costs more than the rest of reading a log; stored instants have whole milliseconds. */
+const epochMsSql = (column: string) => `round(date_part('epoch', ${column}) * 1000)`
+
+const logColumns = `id::text, parent_id::text, data_type, value, unit, source, recording_method, device_type, device_id, periodicity,
+  ${epochMsSql('start_at')}, ${epochMsSql('end_at')},
+  start_offset_minutes::int, end_offset_minutes::int, ${epochMsSql('modified_at')}`
+
+type LogRow = [
+  id: string,
+  parentId: string | null,
+  dataType: string,
+  value: number,
+  unit: string,
+  source: string,
+  recordingMethod: string,
+  deviceType: string,
+  deviceId: string | null,
+  periodicity: 'hourly' | 'daily' | null,
+  startMs: number,
+  endMs: number,
+  startOffset: number,
+  endOffset: number,
+  modifiedMs: number | null,
+]
+
+/** Logs that start on local days from `firstDay` to `lastDay`, both included; at most `countMax`. */
+export async function readLogsOfDays(
+  tx: Queryable,
+  {
+    profileId,
+    firstDay,
+    lastDay,
+    countMax,
+  }: { profileId: string; firstDay: string; lastDay: string; countMax: number },
+): Promise<DataLog[]> {
+  const { rows } = await tx.query<LogRow>({
+    name: 'logs-of-days',
+    text: `select ${logColumns} from service.logs where profile_id = $1 and start_day between $2 and $3 limit $4`,
+    values: [profileId, firstDay, lastDay, countMax],
+    rowMode: 'array',
+  })
+  return rows.map(logOf)
+}
+
+function logOf(row: LogRow): DataLog {
+  const [id, parentId, dataType, value, unit, source, recordingMethod, deviceType, deviceId, periodicity] = row
+  const [startMs, endMs, startOffset, endOffset, modifiedMs] = [row[10], row[11], row[12], row[13], row[14]]
+  return {
+    id,
+    parentId,
+    dataType,
+    value,
+    unit,
+    source,
+    recordingMethod,
+    deviceType,
+    deviceId,
+    periodicity,
+    startMs,
+    endMs,
+    startOffset,
+    endOffset,
+    modifiedMs,
+  }
+}
+
+/** The start of the first log that lies in the future; null when none does. */
+export async function nextLogStartMs(
+  tx: Queryable,
+  { profileId, nowAt }: { profileId: string; nowAt: Date },
+): Promise<number | null> {
+  const { rows } = await tx.query<{ start_ms: number | null }>({
+    name: 'next-log',
+    text: `select (extract(epoch from min(start_at)) * 1000)::float8 as start_ms from service.logs
+           where profile_id = $1 and start_day >= ($2::timestamptz - interval '15 hours')::date and start_at > $2`,
+    values: [profileId, nowAt],
+  })
+  return rows[0]?.start_ms ?? null
+}

@@ -1,0 +1,51 @@
+import pg from 'pg'
+import type { Log } from '../../log.ts'
+import { SECOND } from '../../time/units.ts'
+
+export type ServicePool = pg.Pool
+
+type ServicePoolOptions = { databaseUrl: string; connectionsMax: number; statementTimeoutMs: number; log: Log }
+
+/** Runs queries: the pool, or one connection within a transaction. */
+export type Queryable = Pick<pg.Pool, 'query'>
+
+const connectTimeoutMs = 5 * SECOND
+const idleTimeoutMs = 30 * SECOND
+
+export function createServicePool(options: ServicePoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: options.databaseUrl,
+    max: options.connectionsMax,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: idleTimeoutMs,
+    application_name: 'vitalsync service',
+    options: `-c timezone=UTC -c statement_timeout=${options.statementTimeoutMs} -c idle_in_transaction_session_timeout=${idleTimeoutMs}`,
+  })
+  // The pool replaces an idle connection that the server closed; without this listener its error would end the process.
+  pool.on('error', (error) => {
+    if (pool.ending) return // the pool itself is closing, and the server may close a connection first
+    options.log.warn({ code: (error as { code?: string }).code }, 'lost a database connection')
+  })
+  return pool
+}
+
+/** Runs `work` in one transaction: it commits all of its changes or none. */
+export async function withTransaction<T>(pool: pg.Pool, work: (tx: Queryable) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let broken = true
+  try {
+    await client.query('begin')
+    const result = await work(client)
+    await client.query('commit')
+    broken = false
+    return result
+  } catch (error) {
+    broken = await client.query('rollback').then(
+      () => false,
+      () => true,
+    )
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
+import type { ProfileAnswer } from '../../contract/profile.ts'
+import { type Queryable, withTransaction } from './service-pool.ts'
+
+type NewProfile = {
+  accountId: string
+  externalId: string
+  nowAt: Date
+  isSample?: boolean
+  /** Absent: a random id. The sandbox passes an id, so that one seed always gives the same profiles. */
+  profileId?: string
+}
+
+/** Creates a profile and returns its id; undefined when the account already has a profile of this externalId. */
+export async function createProfile(db: Queryable, profile: NewProfile): Promise<string | undefined> {
+  const { rows } = await db.query<{ profile_id: string }>({
+    name: 'create-profile',
+    text: `insert into service.profiles (profile_id, account_id, external_id, is_sample, created_at)
+           values ($1, $2, $3, $4, $5) on conflict (account_id, external_id) do nothing returning profile_id`,
+    values: [
+      profile.profileId ?? randomUUID(),
+      profile.accountId,
+      profile.externalId,
+      profile.isSample ?? false,
+      profile.nowAt,
+    ],
+  })
+  return rows[0]?.profile_id
+}
+
+/** Locks the profile's row against concurrent writes of its data, until the transaction ends; false when it is gone. */
+export async function lockProfileRow(tx: Queryable, profileId: string): Promise<boolean> {
+  const { rowCount } = await tx.query('select from service.profiles where profile_id = $1 for no key update', [
+    profileId,
+  ])
+  return rowCount === 1
+}
+
+export async function findProfileId(
+  db: Queryable,
+  profile: { accountId: string; externalId: string },
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ profile_id: string }>({
+    name: 'find-profile-id',
+    text: 'select profile_id from service.profiles where account_id = $1 and external_id = $2',
+    values: [profile.accountId, profile.externalId],
+  })
+  return rows[0]?.profile_id
+}
+
+type ProfileRow = {
+  profile_id: string
+  account_id: string
+  external_id: string
+  is_sample: boolean
+  created_at: Date
+  data_last_received_at: Date | null
+  device: { sdkId?: string; sdkVersion?: string; deviceType?: string } | null
+  sources: Array<{ sourceName: string; deviceType: string }> | null
+}
+
+const sourcesShownMax = 100
+
+const profileColumns = `p.profile_id, p.account_id, p.external_id, p.is_sample, p.created_at, p.data_last_received_at,
+  (select d.fields from service.device_information d where d.profile_id = p.profile_id) as device,
+  (select jsonb_agg(jsonb_build_object('sourceName', s.source_name, 'deviceType', s.device_type)
+                    order by s.source_name, s.device_type)
+   from (select source_name, device_type from service.data_sources where profile_id = p.profile_id
+         order by source_name, device_type limit ${sourcesShownMax}) s) as sources`
+
+export async function findProfile(
+  db: Queryable,
+  profile: { accountId: string; externalId: string },
+): Promise<ProfileAnswer | undefined> {
+  const { rows } = await db.query<ProfileRow>({
+    name: 'find-profile',
+    text: `select ${profileColumns} from service.profiles p where p.account_id = $1 and p.external_id = $2`,
+    values: [profile.accountId, profile.externalId],
+  })
+  return rows[0] && profileAnswer(rows[0])
+}
+
+type ProfileSearch = { accountId: string; searchParameter: string | undefined; page: number; pageSize: number }
+
+/** Profiles whose externalId contains the search text, in any case, ordered by externalId. */
+export async function searchProfiles(
+  db: Queryable,
+  search: ProfileSearch,
+): Promise<{ items: ProfileAnswer[]; totalCount: number }> {
+  const where = `p.account_id = $1 and ($2 = '' or strpos(lower(p.external_id), lower($2)) > 0)`
+  const text = search.searchParameter ?? ''
+  const counted = await db.query<{ count: string }>({
+    name: 'count-profiles',
+    text: `select count(*) as count from service.profiles p where ${where}`,
+    values: [search.accountId, text],
+  })
+  const { rows } = await db.query<ProfileRow>({
+    name: 'search-profiles',
+    text: `select ${profileColumns} from service.profiles p where ${where}
+           order by p.external_id limit $3 offset $4`,
+    values: [search.accountId, text, search.pageSize, (search.page - 1) * search.pageSize],
+  })
+  return { items: rows.map(profileAnswer), totalCount: Number(counted.rows[0]?.count ?? 0) }
+}
+
+/**
+ * Deletes profiles with all of their data. Unknown ids are ignored. The profile's row is deleted first: an upload in
+ * flight locks that row, so either its logs are stored already and deleted here, or the upload finds no profile.
+ */
+export async function deleteProfiles(
+  pool: pg.Pool,
+  profiles: { accountId: string; externalIds: readonly string[] },
+): Promise<void> {
+  await withTransaction(pool, async (tx) => {
+    // Locked in one order, so that two deletions of overlapping lists cannot deadlock.
+    const { rows } = await tx.query<{ profile_id: string }>(
+      `select profile_id from service.profiles where account_id = $1 and external_id = any($2::text[])
+       order by profile_id for update`,
+      [profiles.accountId, profiles.externalIds],
+    )
+    if (rows.length === 0) return
+    const ids = rows.map((row) => row.profile_id)
+    await tx.query('delete from service.profiles where profile_id = any($1::uuid[])', [ids])
+    await tx.query('delete from service.logs where profile_id = any($1::uuid[])', [ids])
+    await tx.query('notify service_revocations')
+  })
+}
+
+function profileAnswer(row: ProfileRow): ProfileAnswer {
+  const { sdkId, sdkVersion, deviceType } = row.device ?? {}
+  return {
+    profileId: row.profile_id,
+    accountId: row.account_id,
+    externalId: row.external_id,
+    ...(sdkId === undefined ? {} : { sdkId }),
+    ...(sdkVersion === undefined ? {} : { sdkVersion }),
+    ...(deviceType === undefined ? {} : { deviceType }),
+    createdAtUtc: row.created_at.toISOString(),
+    dataLastReceivedAtUtc: row.data_last_received_at?.toISOString() ?? null,
+    isSampleProfile: row.is_sample,
+    dataSources: row.sources ?? [],
+  }
+}

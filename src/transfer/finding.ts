@@ -1,0 +1,26 @@
+import { CLOCK_SKEW_MAX_MS } from '../time/clock-skew.ts'
+import { SECOND } from '../time/units.ts'
+
+/**
+ * One thing that was looked at by `vitalsync doctor`. `note` is worth knowing and needs nothing done; `wrong` must be
+ * mended, and `hint` says how; `unreachable` could not be looked at.
+ */
+export type Finding = {
+  readonly subject: string
+  readonly state: 'well' | 'note' | 'wrong' | 'unreachable'
+  readonly text: string
+  readonly hint?: string
+}
+
+/** `aheadMs`: how far the other clock is ahead of ours. */
+export function clockFinding(subject: string, aheadMs: number): Finding {
+  const skewMs = Math.abs(aheadMs)
+  const text = `its clock is ${(skewMs / SECOND).toFixed(1)} s ${aheadMs < 0 ? 'behind' : 'ahead of'} this machine's`
+  if (skewMs <= CLOCK_SKEW_MAX_MS) return { subject, state: 'well', text }
+  return {
+    subject,
+    state: 'wrong',
+    text,
+    hint: `Set both clocks by NTP: up to ${CLOCK_SKEW_MAX_MS / SECOND} s are borne.`,
+  }
+}

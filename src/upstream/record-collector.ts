@@ -1,0 +1,112 @@
+import { isJsonObject, jsonOrUndefined } from '../text/json.ts'
+import type { InvalidRecord, Reading, SourceRecord } from '../transfer/reading.ts'
+import type { Fields, PulledStream } from '../transfer/stream.ts'
+import type { TextSink } from './http.ts'
+import { elementBoundsOf, ListScanner, withoutOuterSpace } from './list-scanner.ts'
+import { httpDateMsOf } from './retry-after.ts'
+import type { TimedResponse } from './sender.ts'
+
+/** Collects the records of one answer, whether the answer comes whole or piece by piece. */
+export class RecordCollector implements TextSink {
+  readonly records: SourceRecord[] = []
+  readonly invalid: InvalidRecord[] = []
+  private readonly stream: Pick<PulledStream, 'schema' | 'quickCheck'>
+  private scanner: ListScanner | undefined
+
+  constructor(stream: Pick<PulledStream, 'schema' | 'quickCheck'>) {
+    this.stream = stream
+  }
+
+  push(text: string): void {
+    this.scanner ??= new ListScanner((raw) => this.addText(raw))
+    this.scanner.push(text)
+  }
+
+  end(): void {
+    this.scanner?.end()
+  }
+
+  /** Adds a list that came whole: parses it at once, and cuts the text of each element out of the bytes. */
+  addList(body: Buffer): void {
+    const text = body.toString('utf8')
+    const values = jsonOrUndefined(text)
+    const bounds = Array.isArray(values) ? elementBoundsOf(body) : []
+    if (!Array.isArray(values) || (values.length > 0 && bounds.length !== 2 * values.length)) {
+      // The list is broken somewhere: the scanner saves each whole element, or says why none can be saved.
+      this.push(text)
+      this.end()
+      return
+    }
+    // In plain ASCII a byte is a character, and a slice of the text costs next to nothing.
+    const ascii = text.length === body.length
+    for (let index = 0; index < values.length; index += 1) {
+      const start = bounds[2 * index] ?? 0
+      const end = bounds[2 * index + 1] ?? 0
+      this.addParsed(
+        withoutOuterSpace(ascii ? text.slice(start, end) : body.toString('utf8', start, end)),
+        values[index],
+      )
+    }
+  }
+
+  addText(raw: string): void {
+    this.addParsed(raw, jsonOrUndefined(raw))
+  }
+
+  /** Adds one element to the records or to the invalid records. The other elements are not affected. */
+  private addParsed(raw: string, fields: unknown): void {
+    if (fields === undefined) {
+      this.invalid.push({ path: '', reason: 'not JSON', raw })
+    } else if (!isJsonObject(fields)) {
+      this.invalid.push({ path: '', reason: 'not an object', raw })
+    } else if (this.stream.quickCheck?.(fields)) {
+      this.records.push({ raw, fields })
+    } else {
+      this.addBySchema(raw, fields)
+    }
+  }
+
+  private addBySchema(raw: string, fields: Fields): void {
+    const { error } = this.stream.schema.safeParse(fields)
+    const [issue] = error?.issues ?? []
+    if (issue === undefined) this.records.push({ raw, fields })
+    else this.invalid.push({ path: issue.path.join('.').slice(0, 100), reason: reasonOf(issue), raw })
+  }
+}
+
+/** The messages of Zod and of our own rules name kinds and bounds, never the value. Only `received …` would, so it is cut off. */
+function reasonOf(issue: { code?: string | undefined; message: string }): string {
+  return issue.code === 'unrecognized_keys'
+    ? 'unknown keys'
+    : issue.message.replace(/, received .*$/s, '').slice(0, 200)
+}
+
+/** Makes a reading of an answer. An answer that is no list, or no object for a snapshot, throws a SyntaxError. */
+export function parseReading(stream: PulledStream, { response, sentAtMs }: TimedResponse): Reading {
+  const collector = response.sink instanceof RecordCollector ? response.sink : new RecordCollector(stream)
+  collect(stream, collector, response.sink === undefined ? response.body : undefined)
+  return {
+    records: collector.records,
+    invalid: collector.invalid,
+    sentAtMs,
+    serverAtMs: httpDateMsOf(response.date),
+  }
+}
+
+function collect(stream: PulledStream, collector: RecordCollector, body: Buffer | undefined): void {
+  if (body === undefined) collector.end()
+  else if (isBlank(body)) return
+  else if (stream.kind === 'snapshot') collectSnapshot(collector, body.toString('utf8').trim())
+  else collector.addList(body)
+}
+
+function collectSnapshot(collector: RecordCollector, raw: string): void {
+  if (raw === '[]' || raw === 'null') return
+  if (!isJsonObject(jsonOrUndefined(raw))) throw new SyntaxError('it is no object')
+  collector.addText(raw)
+}
+
+/** A status of 204, an empty body and a body of white space all mean that there is no record. */
+function isBlank(body: Buffer): boolean {
+  return body.length === 0 || (body.length < 100 && body.toString('utf8').trim() === '')
+}

@@ -1,0 +1,184 @@
+import { dueWindows } from '../../ledger/planner.ts'
+import { type Span, type SpanPairs, spansFromPairs } from '../../time/spans.ts'
+import { DAY, HOUR } from '../../time/units.ts'
+import type { EndedJob } from '../../transfer/order.ts'
+import type { PlannedProfile, ProfileState } from '../../transfer/planned-profile.ts'
+import type { DueWindow } from '../../transfer/reading.ts'
+import type { Catalogue, PulledStream, PushedStream } from '../../transfer/stream.ts'
+import { createBatcher } from '../postgres/batcher.ts'
+import { backoffSql, epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
+import { type FailureReason, finishProfiles, recordFailure } from './ended-jobs.ts'
+
+type ProfilePlan = { readonly profile: PlannedProfile; readonly due: readonly DueWindow[] }
+
+type PlanRequest = {
+  readonly profileId: string
+  readonly nowMs: number
+  /** The names of the streams to plan; absent, all streams. */
+  readonly streams?: readonly string[] | undefined
+  /** A span to cover instead of everything that is wanted up to now. */
+  readonly range?: Span | undefined
+  /** Plans covered spans too. */
+  readonly again?: boolean | undefined
+}
+
+type RefusedWindow = {
+  readonly profileId: string
+  readonly stream: string
+  readonly window: Span
+  readonly status: number | undefined
+  readonly reason: string
+}
+
+export type Ledger = {
+  /** The windows that are due for a profile; undefined when the profile is not ours, or no longer ours. */
+  plan(request: PlanRequest): Promise<ProfilePlan | undefined>
+  /** Records that upstream refused a window, and when to ask again: an exponential backoff of at most a week. */
+  recordRefusal(refusal: RefusedWindow): Promise<void>
+  /** Records that a job succeeded: forgets its failure, sets when the sweep looks at the profile again, counts for the run. */
+  recordFinished(ended: EndedJob): Promise<void>
+  /** Records why a job failed. The sweep leaves the profile alone for a while, longer after each failure. */
+  recordFailed(ended: EndedJob, failure: FailureReason): Promise<void>
+}
+
+const WINDOWS_PER_PLAN_MAX = 500
+
+type LedgerRow = {
+  stream: string
+  covered: SpanPairs
+  generation: number
+  digesting: SpanPairs
+  digested_at: number | null
+  /** When the stream was last read; before its first reading, when the profile was added. */
+  last_at: number
+}
+type PlanRow = {
+  id: string
+  external_id: string
+  state: ProfileState
+  wanted_from: number
+  ledger: LedgerRow[] | null
+  /** Stream, start and end. No end when the window reached up to the moment of the refusal: later time is refused as well. */
+  refused: Array<[string, number, number | null]> | null
+  waiting: string[]
+}
+
+export function createLedger(options: { pool: Pool; catalogue: Catalogue }): Ledger {
+  const { pulled, pushed } = options.catalogue
+  const load = createBatcher({
+    itemsMax: 500,
+    batchesAtOnce: 2,
+    run: (ids: readonly string[]) => loadPlans(options, ids),
+  })
+  const finish = createBatcher({
+    itemsMax: 1000,
+    batchesAtOnce: 1,
+    run: (items: readonly EndedJob[]) => finishProfiles(options.pool, items),
+  })
+  return {
+    async plan(request) {
+      const row = await load(request.profileId)
+      return row && { profile: toProfile(row, pushed), due: dueWindowsOf(pulled, row, request) }
+    },
+    recordRefusal: (refusal) => upsertRefusal(options.pool, refusal),
+    recordFinished: finish,
+    recordFailed: (ended, failure) => recordFailure(options.pool, ended, failure),
+  }
+}
+
+const toProfile = (row: PlanRow, pushed: readonly PushedStream[]): PlannedProfile => ({
+  profileId: row.id,
+  externalId: row.external_id,
+  state: row.state,
+  waiting: pushed.filter(({ name }) => row.waiting.includes(name)),
+})
+
+/** Upstream dates some records at a day that has not begun yet where the person lives. They are read, but do not count as covered. */
+const AHEAD_MS = 2 * DAY
+
+/**
+ * While upstream still derives from pushed items there is little use in reading. But for a profile whose app pushes without
+ * end, upstream derives without end: such a profile is read all the same when its last reading is this old.
+ */
+const UNREAD_MAX_MS = 6 * HOUR
+
+function dueWindowsOf(streams: readonly PulledStream[], row: PlanRow, request: PlanRequest): DueWindow[] {
+  const ledger = new Map((row.ledger ?? []).map((entry) => [entry.stream, entry]))
+  return streams
+    .filter((stream) => !request.streams || request.streams.includes(stream.name))
+    .flatMap((stream) => {
+      const entry = ledger.get(stream.name)
+      if (!entry) return []
+      const aheadMs = stream.kind === 'windowed' ? AHEAD_MS : 0
+      const windows = dueWindows({
+        wanted: request.range ?? { startMs: row.wanted_from, endMs: request.nowMs + aheadMs },
+        covered: request.again ? [] : spansFromPairs(entry.covered),
+        blocked: blockedSpans(row, entry, request.nowMs),
+        sizeMs: stream.windowMs,
+        windowsMax: WINDOWS_PER_PLAN_MAX,
+      })
+      // A snapshot speaks of now: one reading answers for everything that is due.
+      const needed = stream.kind === 'snapshot' ? windows.slice(0, 1) : windows
+      return needed.map((window) => ({ stream, window, generation: entry.generation }))
+    })
+}
+
+function blockedSpans(row: PlanRow, entry: LedgerRow, nowMs: number): Span[] {
+  const refusals = (row.refused ?? []).filter(([name]) => name === entry.stream)
+  const refused = spansFromPairs(refusals.map(([, startMs, endMs]) => [startMs, endMs]))
+  const isDigesting = (entry.digested_at ?? 0) > nowMs && entry.last_at > nowMs - UNREAD_MAX_MS
+  return isDigesting ? [...refused, ...spansFromPairs(entry.digesting)] : refused
+}
+
+async function loadPlans(
+  { pool, catalogue }: { pool: Pool; catalogue: Catalogue },
+  ids: readonly string[],
+): Promise<Array<PlanRow | undefined>> {
+  const { rows } = await pool.query<PlanRow>({
+    name: 'load plans',
+    text: `select p.id, p.external_id, p.state, ${epochMsSql('p.wanted_from')} as wanted_from,
+        (select json_agg(json_build_object('stream', l.stream, 'generation', l.generation,
+            'covered', ${spanPairsSql('l.covered')}, 'digesting', ${spanPairsSql('l.digesting')},
+            'digested_at', ${epochMsSql("nullif(l.digested_at, '-infinity')")},
+            'last_at', ${epochMsSql('coalesce(l.read_at, p.added_at)')}))
+          from vitalsync.ledger l where l.profile_id = p.id and l.stream = any($2)) as ledger,
+        (select json_agg(json_build_array(f.stream, ${epochMsSql('lower(f.span)')},
+            case when upper(f.span) < f.last_at - interval '10 minutes' then ${epochMsSql('upper(f.span)')} end))
+          from vitalsync.refusals f where f.profile_id = p.id and f.next_try_at > clock_timestamp()) as refused,
+        array(select s from unnest($3::text[]) s where exists (select from vitalsync.parcels o
+          where o.profile_id = p.id and o.stream = s)) as waiting
+      from vitalsync.profiles p where p.id = any($1)`,
+    values: [ids, catalogue.pulled.map(({ name }) => name), catalogue.pushed.map(({ name }) => name)],
+  })
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.map((id) => byId.get(id))
+}
+
+/** Windows shift from day to day: a refusal replaces the refusals that it overlaps and keeps their attempts, so the backoff goes on growing. */
+async function upsertRefusal(pool: Pool, refusal: RefusedWindow): Promise<void> {
+  await pool.query(
+    `with asked as (
+       select p.id, tstzrange(to_timestamp($3::float8 / 1000), to_timestamp($4::float8 / 1000)) as span
+       from vitalsync.profiles p where p.id = $1
+     ), former as (
+       delete from vitalsync.refusals f using asked a
+       where f.profile_id = a.id and f.stream = $2 and f.span && a.span returning f.attempts, f.first_at
+     ), tried as (
+       select coalesce(max(attempts), 0) + 1 as attempts, coalesce(min(first_at), clock_timestamp()) as first_at from former
+     )
+     insert into vitalsync.refusals (profile_id, stream, span, status, reason, attempts, first_at, last_at, next_try_at)
+     select a.id, $2, a.span, $5, $6, t.attempts, t.first_at, clock_timestamp(),
+       clock_timestamp() + ${backoffSql('t.attempts', '7 days')}
+     from asked a, tried t
+     on conflict (profile_id, stream, span) do update set attempts = excluded.attempts, last_at = excluded.last_at`,
+    [
+      refusal.profileId,
+      refusal.stream,
+      refusal.window.startMs,
+      refusal.window.endMs,
+      refusal.status ?? null,
+      refusal.reason,
+    ],
+  )
+}

@@ -1,0 +1,59 @@
+import { type EndedJob, paramsText } from '../../transfer/order.ts'
+import { backoffSql } from '../postgres/sql-time.ts'
+import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { countEnded } from '../runs/open-orders.ts'
+
+export type FailureReason = { readonly reason: string; readonly hint: string | undefined }
+
+/** Keeps one failure for each profile and job, and lets the sweep leave the profile alone, longer after each attempt. */
+export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint }: FailureReason): Promise<void> {
+  await transaction(pool, async (tx) => {
+    await tx.query(
+      `with noted as (
+           insert into vitalsync.failures as f (profile_id, job, reason, hint, scope, first_at, last_at)
+           select p.id, $2, $3, $4, $5, clock_timestamp(), clock_timestamp() from vitalsync.profiles p where p.id = $1
+           on conflict (profile_id, job) do update set reason = excluded.reason, hint = excluded.hint,
+             scope = excluded.scope, attempts = f.attempts + 1, last_at = excluded.last_at
+           returning attempts
+         )
+         update vitalsync.profiles p
+         set due_at = greatest(p.due_at, clock_timestamp() + ${backoffSql('noted.attempts', '26 hours')})
+         from noted where p.id = $1`,
+      [ended.profileId, ended.job, reason, hint ?? null, paramsText(ended.params)],
+    )
+    await countEnded(tx, [ended], 'failed')
+  })
+}
+
+/**
+ * Forgets the profiles' failures and sets when the sweep looks at each profile again: when the next nightly should have
+ * finished the profile, or earlier: when a refused window may be asked for again, when upstream has derived from items that
+ * were pushed since the last reading, or in five minutes if items still wait to be pushed.
+ */
+const finishStatement = `
+  with input as (select * from unnest($1::int8[], $2::int8[], $3::text[]) as i(profile_id, run_id, job)),
+    mended as (delete from vitalsync.failures f using input i where f.profile_id = i.profile_id and f.job = i.job),
+    locked as (select p.id from vitalsync.profiles p where p.id = any($1) order by p.id for update)
+  update vitalsync.profiles p set finished_at = clock_timestamp(), run_id = i.run_id,
+    due_at = least(
+      clock_timestamp() + interval '26 hours',
+      (select min(f.next_try_at) from vitalsync.refusals f
+        where f.profile_id = p.id and f.next_try_at > clock_timestamp()),
+      (select min(l.digested_at) from vitalsync.ledger l
+        where l.profile_id = p.id and l.digesting <> '{}' and l.digested_at > coalesce(l.read_at, '-infinity')),
+      (select clock_timestamp() + interval '5 minutes' from vitalsync.parcels o
+        where o.profile_id = p.id limit 1))
+  from input i, locked k where p.id = i.profile_id and k.id = p.id`
+
+export async function finishProfiles(pool: Pool, ended: readonly EndedJob[]): Promise<undefined[]> {
+  const once = [...new Map(ended.map((job) => [`${job.profileId} ${job.job}`, job])).values()]
+  await transaction(pool, async (tx) => {
+    await tx.query({
+      name: 'finish profiles',
+      text: finishStatement,
+      values: [once.map((job) => job.profileId), once.map((job) => job.runId), once.map((job) => job.job)],
+    })
+    await countEnded(tx, ended, 'done')
+  })
+  return []
+}

@@ -1,0 +1,121 @@
+import type { AdmissionVerdict, LedgerState, RecentReading } from '../../ledger/judge.ts'
+import { type Span, type SpanPairs, spansFromPairs } from '../../time/spans.ts'
+import type { WindowReading } from '../../transfer/reading.ts'
+import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
+import { epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
+import type { Tx } from '../postgres/warehouse-pool.ts'
+
+/** A ledger row belongs to one stream of one profile. */
+type ProfileStream = Pick<WindowReading, 'profileId' | 'stream'>
+
+/** One text for each ledger row, to look readings up by. */
+export const profileStreamKey = ({ profileId, stream }: ProfileStream): string => keyOf(profileId, stream.name)
+const keyOf = (profileId: string, streamName: string) => `${streamName} ${profileId}`
+
+/** `unread`: no reading of the stream was ever stored, so its table cannot hold a record of the profile. */
+export type LockedLedgerRow = LedgerState & { readonly unread: boolean }
+
+type LedgerStateRow = {
+  profile_id: string
+  stream: string
+  generation: number
+  recent: RecentReadingJson[]
+  unread: boolean
+  digested_at: number | null
+  digesting: SpanPairs
+}
+
+/** Locks the ledger rows of these readings, always in the same order, and reads them. An erased profile has no row. */
+export async function lockLedgerRows(
+  tx: Tx,
+  readings: readonly ProfileStream[],
+): Promise<Map<string, LockedLedgerRow>> {
+  const { rows } = await tx.query<LedgerStateRow>({
+    name: 'lock ledger',
+    text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.read_at is null as unread,
+        ${epochMsSql("nullif(l.digested_at, '-infinity')")} as digested_at,
+        case when l.digesting = '{}' then null else ${spanPairsSql('l.digesting')} end as digesting
+      from vitalsync.ledger l join unnest($1::int8[], $2::text[]) as i(profile_id, stream)
+        on l.profile_id = i.profile_id and l.stream = i.stream
+      order by l.profile_id, l.stream for update of l`,
+    values: [
+      binaryColumn('int8', readings, ({ profileId }) => profileId),
+      binaryColumn('text', readings, ({ stream }) => stream.name),
+    ],
+  })
+  return new Map(rows.map((row) => [keyOf(row.profile_id, row.stream), toLockedLedgerRow(row)]))
+}
+
+const toLockedLedgerRow = (row: LedgerStateRow): LockedLedgerRow => ({
+  unread: row.unread,
+  generation: row.generation,
+  digestedAtMs: row.digested_at ?? Number.NEGATIVE_INFINITY,
+  digesting: spansFromPairs(row.digesting),
+  recent: row.recent.map(recentReadingFromJson),
+})
+
+/** An admitted reading, as far as the ledger row is concerned. */
+type LedgerEntry = ProfileStream &
+  Pick<WindowReading, 'window' | 'sentAtMs'> &
+  Pick<AdmissionVerdict, 'covers' | 'recent'>
+
+/**
+ * Writes what is covered and was read, and ends refusals. Windows shift from day to day, so a refusal that is due for
+ * another try counts as ended when a part of its span was read: if upstream refuses the rest again, a new refusal is written.
+ */
+export async function writeLedgerRows(tx: Tx, entries: readonly LedgerEntry[]): Promise<void> {
+  if (entries.length === 0) return
+  const column = (type: ColumnType, cell: (entry: LedgerEntry) => ColumnValue) => binaryColumn(type, entries, cell)
+  await tx.query({
+    name: 'write ledger',
+    text: `with input as materialized (
+        select profile_id, stream, covers::tstzmultirange as covers, recent::jsonb as recent, sent_at,
+          tstzrange(from_at, to_at) as span
+        from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[])
+          as u(profile_id, stream, covers, recent, sent_at, from_at, to_at)
+      ), ended as (
+        delete from vitalsync.refusals f using input i
+        where f.profile_id = i.profile_id and f.stream = i.stream and f.span && i.span
+          and (f.span <@ i.span or f.next_try_at <= clock_timestamp())
+      )
+      update vitalsync.ledger l set covered = l.covered + i.covers, recent = i.recent,
+        read_at = greatest(l.read_at, i.sent_at),
+        digesting = case when i.sent_at >= l.digested_at then l.digesting - i.covers else l.digesting end
+      from input i where l.profile_id = i.profile_id and l.stream = i.stream`,
+    values: [
+      column('int8', ({ profileId }) => profileId),
+      column('text', ({ stream }) => stream.name),
+      column('text', ({ covers }) => toMultirange(covers)),
+      column('text', ({ recent }) => JSON.stringify(recent.map(recentReadingToJson))),
+      column('timestamptz', ({ sentAtMs }) => sentAtMs * 1000),
+      column('timestamptz', ({ window }) => window.startMs * 1000),
+      column('timestamptz', ({ window }) => window.endMs * 1000),
+    ],
+  })
+}
+
+/** The text of a `tstzmultirange`. */
+const toMultirange = (spans: readonly Span[]): string =>
+  `{${spans.map(({ startMs, endMs }) => `["${new Date(startMs).toISOString()}","${new Date(endMs).toISOString()}")`).join(',')}}`
+
+/**
+ * A recent reading as the ledger stores it: start, end, sent; then, if a record crossed the window's edges, the key hashes of
+ * these records; then 1 if one of them had begun before the window.
+ */
+type RecentReadingJson = [number, number, number, number[]?, 1?]
+
+function recentReadingToJson(recent: RecentReading): RecentReadingJson {
+  const { startMs, endMs, sentAtMs, crossingHashes, reachesBack } = recent
+  if (crossingHashes.length === 0) return [startMs, endMs, sentAtMs]
+  return reachesBack
+    ? [startMs, endMs, sentAtMs, [...crossingHashes], 1]
+    : [startMs, endMs, sentAtMs, [...crossingHashes]]
+}
+
+const recentReadingFromJson = ([startMs, endMs, sentAtMs, hashes = [], back]: RecentReadingJson): RecentReading => ({
+  startMs,
+  endMs,
+  sentAtMs,
+  crossingHashes: hashes,
+  reachesBack: back === 1,
+})

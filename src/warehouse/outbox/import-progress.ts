@@ -1,0 +1,56 @@
+import type { Pool } from '../postgres/warehouse-pool.ts'
+
+/** Up to where a file was imported. */
+export type ImportProgress = {
+  position: number
+  line: number
+  rejectsBytes: number
+  read: number
+  accepted: number
+  duplicate: number
+  rejected: number
+  /** Digest of the bytes just before the position. */
+  tail: Buffer
+}
+
+/** A file, by the stream that it was imported into and a digest of its beginning. */
+type ImportedFile = { readonly stream: string; readonly identity: Buffer }
+
+export type Imports = {
+  /** The progress of an import of this file that was stopped before the file's end. */
+  findUnfinished(file: ImportedFile): Promise<ImportProgress | undefined>
+  save(file: ImportedFile, progress: ImportProgress): Promise<void>
+  finish(file: ImportedFile): Promise<void>
+}
+
+export function createImports({ pool }: { pool: Pool }): Imports {
+  return {
+    async findUnfinished({ stream, identity }) {
+      const { rows } = await pool.query<ImportProgress>(unfinishedQuery, [stream, identity])
+      return rows[0]
+    },
+    async save({ stream, identity }, { position, line, tail, rejectsBytes, read, accepted, duplicate, rejected }) {
+      const counts = [read, accepted, duplicate, rejected]
+      await pool.query(saveQuery, [stream, identity, position, line, tail, rejectsBytes, ...counts])
+    },
+    async finish({ stream, identity }) {
+      await pool.query(
+        'update vitalsync.imports set finished_at = clock_timestamp() where kind = $1 and identity = $2',
+        [stream, identity],
+      )
+    },
+  }
+}
+
+const unfinishedQuery = `
+  select position::float8 as position, line::float8 as line, rejects_bytes::float8 as "rejectsBytes",
+    read::float8 as read, accepted::float8 as accepted, duplicate::float8 as duplicate, rejected::float8 as rejected, tail
+  from vitalsync.imports where kind = $1 and identity = $2 and finished_at is null`
+
+const saveQuery = `
+  insert into vitalsync.imports (kind, identity, position, line, tail, rejects_bytes, read, accepted, duplicate, rejected)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  on conflict (kind, identity) do update set position = excluded.position, line = excluded.line,
+    tail = excluded.tail, rejects_bytes = excluded.rejects_bytes, read = excluded.read,
+    accepted = excluded.accepted, duplicate = excluded.duplicate, rejected = excluded.rejected,
+    touched_at = clock_timestamp(), finished_at = null`

@@ -1,0 +1,99 @@
+import { type Span, union } from '../../time/spans.ts'
+import type { Parcel, PushedParcels } from '../../transfer/parcel.ts'
+import type { PulledStream, Reach } from '../../transfer/stream.ts'
+import { binaryColumn } from '../postgres/binary-format.ts'
+import { beginWithGenericPlans, type Pool, pipelined, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+
+/** `uncovers`: the push changes what upstream derives. */
+export type MarkedPush = PushedParcels & { readonly uncovers: boolean }
+
+type MarkOptions = { readonly pool: Pool; readonly pulled: readonly PulledStream[]; readonly digestMs: number }
+
+export async function markSent(options: MarkOptions, pushes: readonly MarkedPush[]): Promise<undefined[]> {
+  const parcels = pushes.flatMap((push) => push.parcels)
+  await transaction(
+    options.pool,
+    async (tx) => {
+      const touching = pushes.filter((push) => push.uncovers)
+      await pipelined([deleteParcels(tx, parcels), uncoverTouched(tx, options, touching), moveCheckpoints(tx, pushes)])
+    },
+    beginWithGenericPlans,
+  )
+  return []
+}
+
+async function deleteParcels(tx: Tx, parcels: readonly Parcel[]): Promise<void> {
+  await tx.query({
+    name: 'mark sent',
+    text: 'delete from vitalsync.parcels where id = any($1::int8[])',
+    values: [binaryColumn('int8', parcels, ({ id }) => id)],
+  })
+}
+
+type TouchedSpan = Span & { readonly profileId: string; readonly stream: string }
+
+const ALWAYS: Span = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY }
+
+/** The spans in which upstream derives anew from the items, in every stream that the catalogue says they touch. */
+function touchedSpansOf(pulled: readonly PulledStream[], { profileId, stream, parcels }: PushedParcels): TouchedSpan[] {
+  return pulled.flatMap(({ name, touchedBy }) => {
+    const reach = touchedBy[stream]
+    return reach === undefined ? [] : reachedSpans(reach, parcels).map((span) => ({ profileId, stream: name, ...span }))
+  })
+}
+
+function reachedSpans(reach: Reach, parcels: readonly Parcel[]): Span[] {
+  if (reach === 'everything') return [ALWAYS]
+  const { beforeMs, afterMs } = reach
+  return union(parcels.map(({ startAtMs, endAtMs }) => ({ startMs: startAtMs - beforeMs, endMs: endAtMs + afterMs })))
+}
+
+/** Makes the touched spans due again. */
+async function uncoverTouched(
+  tx: Tx,
+  { pulled, digestMs }: MarkOptions,
+  pushes: readonly PushedParcels[],
+): Promise<void> {
+  const touched = pushes.flatMap((push) => touchedSpansOf(pulled, push))
+  if (touched.length === 0) return
+  await tx.query({
+    name: 'touch ledger',
+    text: `with input as (
+        select profile_id, stream, range_agg(tstzrange(from_at, to_at)) as touched
+        from unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as i(profile_id, stream, from_at, to_at)
+        group by profile_id, stream
+      ), locked as (
+        select l.profile_id, l.stream, i.touched from vitalsync.ledger l join input i using (profile_id, stream)
+        order by l.profile_id, l.stream for update of l
+      )
+      update vitalsync.ledger l set generation = l.generation + 1, covered = l.covered - k.touched,
+        digesting = l.digesting + k.touched, digested_at = clock_timestamp() + $5 * interval '1 millisecond'
+      from locked k where l.profile_id = k.profile_id and l.stream = k.stream`,
+    values: [
+      binaryColumn('int8', touched, ({ profileId }) => profileId),
+      binaryColumn('text', touched, ({ stream }) => stream),
+      binaryColumn('timestamptz', touched, ({ startMs }) => microsOf(startMs)),
+      binaryColumn('timestamptz', touched, ({ endMs }) => microsOf(endMs)),
+      digestMs,
+    ],
+  })
+}
+
+/** Null is an open end. */
+const microsOf = (ms: number): number | null => (Number.isFinite(ms) ? ms * 1000 : null)
+
+/** Stores the newest end that was pushed. Items that still wait before it hold the checkpoint back: see the view `coverage`. */
+async function moveCheckpoints(tx: Tx, pushes: readonly PushedParcels[]): Promise<void> {
+  await tx.query({
+    name: 'move push checkpoints',
+    text: `update vitalsync.ledger l set pushed_to = greatest(l.pushed_to, i.end_at)
+      from (select profile_id, stream, max(end_at) as end_at
+            from unnest($1::int8[], $2::text[], $3::timestamptz[]) as u(profile_id, stream, end_at) group by 1, 2) i
+      where l.profile_id = i.profile_id and l.stream = i.stream`,
+    values: [
+      binaryColumn('int8', pushes, ({ profileId }) => profileId),
+      binaryColumn('text', pushes, ({ stream }) => stream),
+      binaryColumn('timestamptz', pushes, ({ parcels }) => Math.max(...parcels.map(({ endAtMs }) => endAtMs)) * 1000),
+    ],
+  })
+}

@@ -1,0 +1,74 @@
+import type { AcceptedCounts, OutboxItem, PushedParcels, RefusedItem } from '../../transfer/parcel.ts'
+import type { Catalogue } from '../../transfer/stream.ts'
+import { createBatcher } from '../postgres/batcher.ts'
+import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { quarantineRefusedItems } from '../quarantine/refused-items.ts'
+import { addItems } from './add-items.ts'
+import { type MarkedPush, markSent } from './mark-sent.ts'
+import { readWaiting, type WaitingParcels, type WaitingQuery } from './stored-parcels.ts'
+
+export type Outbox = {
+  /**
+   * Adds items, and packs the items of one call into parcels. An item that already waits or was sent in this very form
+   * counts as a duplicate and changes nothing. An item that waits in another form is replaced.
+   */
+  add(items: readonly OutboxItem[]): Promise<AcceptedCounts>
+  /** The oldest waiting parcels, by endDateTime, and whether more parcels wait. */
+  readWaiting(profileId: string, stream: string): Promise<WaitingParcels>
+  /**
+   * Call it after upstream accepted the parcels. One transaction deletes the parcels, makes due again under a new generation
+   * what they touch, and moves the push checkpoint. An item that was replaced meanwhile waits in another parcel.
+   */
+  markSent(push: PushedParcels): Promise<void>
+  /** Upstream has this already, by what it last gave: the parcels count as sent, without a call, and touch nothing. */
+  markKnown(push: PushedParcels): Promise<void>
+  /** The snapshot of this stream that upstream last gave, if it ever did. */
+  lastSnapshot(profileId: string, stream: string): Promise<Readonly<Record<string, unknown>> | undefined>
+  /** Moves items that upstream refused from their parcels to the quarantine, with upstream's reason. */
+  quarantineRefused(push: PushedParcels, items: readonly RefusedItem[]): Promise<void>
+}
+
+/** `digestMs`: how long upstream takes to derive from a push. */
+export function createOutbox(options: { pool: Pool; catalogue: Catalogue; digestMs: number }): Outbox {
+  const { pool, catalogue, digestMs } = options
+  const mergingStreams = mergingStreamsOf(catalogue)
+  const mark = createBatcher({
+    itemsMax: 100,
+    batchesAtOnce: 1, // a commit of many pushes costs little more than a commit of a few
+    run: (pushes: readonly MarkedPush[]) => markSent({ pool, pulled: catalogue.pulled, digestMs }, pushes),
+  })
+  // Few profiles at a time: their waiting parcels are in memory together.
+  const read = createBatcher({
+    itemsMax: 8,
+    batchesAtOnce: 2,
+    run: (queries: readonly WaitingQuery[]) => readWaiting(pool, queries),
+  })
+  return {
+    add: (items) => addItems({ pool, mergingStreams }, items),
+    readWaiting: (profileId, stream) => read({ profileId, stream }),
+    markSent: (push) => mark({ ...push, uncovers: true }),
+    markKnown: (push) => mark({ ...push, uncovers: false }),
+    lastSnapshot: (profileId, name) => readLastSnapshot(options, profileId, name),
+    quarantineRefused: (push, items) => transaction(pool, (tx) => quarantineRefusedItems(tx, push, items)),
+  }
+}
+
+/** The streams whose waiting updates are merged. */
+function mergingStreamsOf({ pushed }: Catalogue): Set<string> {
+  const merging = pushed.filter((stream) => stream.kind === 'snapshot' && stream.merge === 'merge-patch')
+  return new Set(merging.map(({ name }) => name))
+}
+
+async function readLastSnapshot(
+  { pool, catalogue }: { pool: Pool; catalogue: Catalogue },
+  profileId: string,
+  name: string,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const stream = catalogue.pulled.find((one) => one.kind === 'snapshot' && one.name === name)
+  if (!stream) return undefined
+  const { rows } = await pool.query<{ body: string }>(
+    `select body from vitalsync.${stream.table} where profile_id = $1 and gone_at is null`,
+    [profileId],
+  )
+  return rows[0] && JSON.parse(rows[0].body)
+}

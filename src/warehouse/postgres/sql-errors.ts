@@ -1,0 +1,34 @@
+import { EngineUnreachable, type Problem } from '../../errors.ts'
+
+/** The SQLSTATE of a Postgres error, or the code of a socket error; empty where there is none. */
+export const sqlState = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+
+/** Classes 22, 23 and 54: Postgres rejects this very data, so a retry would change nothing. */
+export const isDataException = (error: unknown): boolean => /^(22|23|54)/.test(sqlState(error))
+
+const socketErrorCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+])
+
+/** Postgres is not reachable, shutting down, or full: nothing is wrong with the statement, and a retry may succeed. */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof EngineUnreachable) return true
+  const state = sqlState(error)
+  if (/^(08|57P0|53)/.test(state) || state === '25P03' || socketErrorCodes.has(state)) return true
+  // The driver gives no code for a connection that ended during a query.
+  return error instanceof Error && /^Connection terminated|timeout exceeded when trying to connect/.test(error.message)
+}
+
+export function postgresUnreachable(cause: unknown): Problem {
+  return new EngineUnreachable(`reach Postgres: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    hint: 'Check DATABASE_URL and that the server is running; `vitalsync doctor` tries every connection.',
+    cause,
+  })
+}

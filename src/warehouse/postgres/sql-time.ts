@@ -1,0 +1,10 @@
+/** SQL for an instant as milliseconds since 1970. */
+export const epochMsSql = (instant: string): string => `(extract(epoch from ${instant}) * 1000)::float8`
+
+/** SQL for a multirange as JSON that `spansFromPairs` reads; null where it is empty. */
+export const spanPairsSql = (multirange: string): string =>
+  `(select json_agg(json_build_array(${epochMsSql('lower(r)')}, ${epochMsSql('upper(r)')})) from unnest(${multirange}) r)`
+
+/** SQL for an exponential backoff: 15 minutes after the first attempt, doubled with each further attempt, at most `max`. */
+export const backoffSql = (attempts: string, max: string): string =>
+  `least(interval '15 minutes' * power(2, least(${attempts} - 1, 12)), interval '${max}')`

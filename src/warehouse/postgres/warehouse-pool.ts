@@ -1,0 +1,107 @@
+import pg from 'pg'
+import { postgresUnreachable, sqlState } from './sql-errors.ts'
+
+/** A query whose row type is not given returns rows of unknown values, where the driver's own types return `any`. */
+type Queryable = {
+  query<R extends pg.QueryResultRow = Record<string, unknown>>(
+    statement: string | pg.QueryConfig,
+    values?: unknown[],
+  ): Promise<pg.QueryResult<R>>
+}
+export type Pool = Queryable & Pick<pg.Pool, 'connect' | 'end' | 'on'>
+/** A connection of the pool. `query` also takes a statement that speaks the protocol itself, such as a cursor. */
+export type Tx = Queryable & { query<S extends pg.Submittable>(statement: S): S } & Pick<
+    pg.PoolClient,
+    'on' | 'off' | 'release'
+  >
+
+export type WarehousePoolOptions = {
+  readonly databaseUrl: string
+  readonly connectionsMax: number
+  readonly name: string
+  /** Sends a statement before the former is answered, as `pipelined` needs it. Cursors cannot be used then. */
+  readonly pipeline?: boolean
+}
+
+export function openWarehousePool(options: WarehousePoolOptions): Pool {
+  const pool = new pg.Pool({
+    connectionString: options.databaseUrl,
+    max: options.connectionsMax,
+    application_name: options.name,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 30_000,
+    pipeline: options.pipeline ?? false,
+    // A process that is suspended within a transaction must not hold its locks forever.
+    options: '-c timezone=UTC -c synchronous_commit=on -c idle_in_transaction_session_timeout=20s',
+  })
+  // The pool replaces an idle connection that the server ends. Without a listener the error would end the process.
+  pool.on('error', ignoreError)
+  return pool
+}
+
+const ignoreError = () => undefined
+
+/** Serialization failure and deadlock: the same transaction may succeed when it is run again. */
+const retryableStates = new Set(['40001', '40P01'])
+const RETRIES_MAX = 5
+
+/**
+ * For statements that are written for one plan, which looks rows up by key whatever the size of the arrays. On small
+ * tables, or with old statistics, Postgres would choose plans that read the whole table.
+ */
+export const beginWithGenericPlans = 'begin; set local plan_cache_mode = force_generic_plan'
+
+/** The same for statements whose plan may be made while the table is empty, when reading all of it looks cheap. */
+export const beginWithIndexScans = `${beginWithGenericPlans}; set local enable_seqscan = off`
+
+type Begin = 'begin' | typeof beginWithGenericPlans | typeof beginWithIndexScans
+
+/** Runs `work` in a transaction, again after a serialization failure. `work` must have no effect outside the database. */
+export async function transaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin: Begin = 'begin'): Promise<T> {
+  for (let retries = 0; ; retries++) {
+    try {
+      return await runTransaction(pool, work, begin)
+    } catch (error) {
+      if (retries >= RETRIES_MAX || !retryableStates.has(sqlState(error))) throw error
+    }
+  }
+}
+
+async function runTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin: Begin): Promise<T> {
+  const tx = await pool.connect().catch((cause: Error) => {
+    throw postgresUnreachable(cause)
+  })
+  // A connection that dies between two statements emits an error, which would end the process without a listener. The
+  // next statement fails with the same error.
+  tx.on('error', ignoreError)
+  try {
+    await tx.query(begin)
+    const result = await work(tx)
+    await tx.query('commit')
+    tx.off('error', ignoreError)
+    tx.release()
+    return result
+  } catch (error) {
+    // The pool discards a connection whose rollback fails.
+    const broken = await tx.query('rollback').then(
+      () => undefined,
+      (failed: Error) => failed,
+    )
+    // A discarded connection may still emit errors, so it keeps its listener.
+    if (broken === undefined) tx.off('error', ignoreError)
+    tx.release(broken)
+    throw error
+  }
+}
+
+/**
+ * Waits for statements of one transaction that were sent together, in this order. The first statement that fails tells the
+ * cause; the later statements fail because of it.
+ */
+export async function pipelined<T>(statements: readonly Promise<T>[]): Promise<T[]> {
+  const results = await Promise.allSettled(statements)
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  })
+}

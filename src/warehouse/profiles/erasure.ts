@@ -1,0 +1,58 @@
+import { createHmac } from 'node:crypto'
+import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
+import { deleteOrders } from '../runs/open-orders.ts'
+
+export type RemovedRows = { readonly table: string; readonly rows: number }
+
+/** Tables that hold rows of a profile beside the tables of the pulled streams. */
+const tablesBesideStreams = ['history', 'quarantine', 'refusals', 'failures', 'parcels', 'items', 'tokens']
+
+/**
+ * Removes every row of a profile and leaves a tombstone, by which an import of the same name is refused. The ledger goes
+ * before the records: a reading in flight that finds no ledger row stores nothing.
+ */
+export async function eraseProfileRows(
+  tx: Tx,
+  profileId: string,
+  streamTables: readonly string[],
+): Promise<readonly RemovedRows[]> {
+  const found = await tx.query<{ external_id: string }>(
+    'select external_id from vitalsync.profiles where id = $1 for update',
+    [profileId],
+  )
+  if (!found.rows[0]) return []
+  const digest = tombstoneDigest(await readSalt(tx), found.rows[0].external_id)
+  await tx.query(`insert into vitalsync.tombstones values ($1, clock_timestamp()) on conflict do nothing`, [digest])
+  const removed = [{ table: 'orders', rows: await deleteOrders(tx, profileId) }]
+  for (const table of ['ledger', ...streamTables, ...tablesBesideStreams]) {
+    const { rowCount } = await tx.query(`delete from vitalsync.${table} where profile_id = $1`, [profileId])
+    removed.push({ table, rows: rowCount ?? 0 })
+  }
+  const { rowCount } = await tx.query('delete from vitalsync.profiles where id = $1', [profileId])
+  return [...removed, { table: 'profiles', rows: rowCount ?? 0 }]
+}
+
+/** The names of erased profiles among these. */
+export async function erasedAmong(from: Pool | Tx, externalIds: readonly string[]): Promise<Set<string>> {
+  const salt = await readSalt(from)
+  const names = new Map(
+    externalIds.map((externalId) => [tombstoneDigest(salt, externalId).toString('hex'), externalId]),
+  )
+  const { rows } = await from.query<{ digest: string }>(
+    `select encode(digest, 'hex') as digest from vitalsync.tombstones
+     where digest = any(select decode(x, 'hex') from unnest($1::text[]) x)`,
+    [[...names.keys()]],
+  )
+  return new Set(rows.flatMap(({ digest }) => names.get(digest) ?? []))
+}
+
+const tombstoneDigest = (salt: Buffer, externalId: string): Buffer =>
+  createHmac('sha256', salt).update(externalId).digest()
+
+async function readSalt(from: Pool | Tx): Promise<Buffer> {
+  const { rows } = await from.query<{ value: Buffer }>(
+    `select value from vitalsync.secrets where name = 'tombstone-salt'`,
+  )
+  if (rows[0]) return rows[0].value
+  throw new Error('read salt: vitalsync.secrets has no tombstone-salt, which a migration inserts')
+}

@@ -1,0 +1,130 @@
+import type { ProfilePage } from '../../transfer/planned-profile.ts'
+import type { Catalogue } from '../../transfer/stream.ts'
+import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { erasedAmong, eraseProfileRows, type RemovedRows } from './erasure.ts'
+
+export type Profiles = {
+  /** Adds profiles to the sync. Known profiles stay as they are; erased profiles stay erased. */
+  add(externalIds: readonly string[], options: NewProfiles): Promise<AddedProfiles>
+  /** All profiles that no nightly has finished since `slotAt`, in pages by id. */
+  listUnfinishedSince(slotAt: Date, afterId: string, limit: number): Promise<ProfilePage>
+  /** All profiles that are due, in pages by id. */
+  listDue(afterId: string, limit: number): Promise<ProfilePage>
+  /** All profiles, or these, in pages by id. */
+  list(afterId: string, limit: number, profileIds?: readonly string[]): Promise<ProfilePage>
+  findId(externalId: string): Promise<{ profileId: string } | undefined>
+  /**
+   * Notes, before a registration is sent, that it may take effect upstream for so long. `setState` to active notes that it
+   * has ended. False when the profile is erased, or gone: then it must not be registered.
+   */
+  beginRegistration(profileId: string, leaseMs: number): Promise<boolean>
+  /** Notes that a registration has ended, or was undone. */
+  endRegistration(profileId: string): Promise<void>
+  /** For how long a registration may still take effect, if its worker died. */
+  registrationLeftMs(profileId: string): Promise<number>
+  /** A profile that is gone stays gone. False when the profile is erased, or gone. */
+  setState(profileId: string, state: 'active' | 'gone'): Promise<boolean>
+  isErased(externalId: string): Promise<boolean>
+  /** Removes every row of a profile in one transaction and keeps a salted hash of its name. Returns the counts by table. */
+  erase(profileId: string): Promise<readonly RemovedRows[]>
+}
+
+type NewProfiles = { readonly wantedFrom: Date; readonly state: 'new' | 'active' }
+
+export type AddedProfiles = { readonly added: number; readonly known: number; readonly erased: number }
+
+export function createProfiles({ pool, catalogue }: { pool: Pool; catalogue: Catalogue }): Profiles {
+  const { pulled, pushed } = catalogue
+  const ledgerStreams = [...new Set([...pulled, ...pushed].map((stream) => stream.name))]
+  const tables = [...new Set(pulled.map((stream) => stream.table))]
+  return {
+    add: (externalIds, options) => addProfiles({ pool, ledgerStreams }, externalIds, options),
+    listUnfinishedSince: (slotAt, afterId, limit) =>
+      readPage(pool, `p.state <> 'gone' and (p.finished_at is null or p.finished_at < $3)`, [afterId, limit, slotAt]),
+    listDue: (afterId, limit) =>
+      readPage(pool, `p.state <> 'gone' and p.due_at <= clock_timestamp()`, [afterId, limit]),
+    list: (afterId, limit, ids) =>
+      readPage(pool, `p.state <> 'gone' and ($3::int8[] is null or p.id = any($3))`, [afterId, limit, ids ?? null]),
+    findId: (externalId) => findId(pool, externalId),
+    beginRegistration: (profileId, leaseMs) => beginRegistration(pool, profileId, leaseMs),
+    endRegistration: (profileId) => endRegistration(pool, profileId),
+    registrationLeftMs: (profileId) => registrationLeftMs(pool, profileId),
+    setState: (profileId, state) => setState(pool, profileId, state),
+    isErased: async (externalId) => (await erasedAmong(pool, [externalId])).size > 0,
+    erase: (profileId) => transaction(pool, (tx) => eraseProfileRows(tx, profileId, tables)),
+  }
+}
+
+async function readPage(pool: Pool, condition: string, values: unknown[]): Promise<ProfilePage> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select p.id from vitalsync.profiles p where p.id > $1 and ${condition} order by p.id limit $2`,
+    values,
+  )
+  const ids = rows.map((row) => row.id)
+  return { ids, lastId: ids.at(-1) ?? String(values[0]) }
+}
+
+async function findId(pool: Pool, externalId: string): Promise<{ profileId: string } | undefined> {
+  const { rows } = await pool.query<{ profileId: string }>(
+    'select id as "profileId" from vitalsync.profiles where external_id = $1',
+    [externalId],
+  )
+  return rows[0]
+}
+
+async function beginRegistration(pool: Pool, profileId: string, leaseMs: number): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update vitalsync.profiles set registering_until = clock_timestamp() + $2 * interval '1 millisecond'
+     where id = $1 and state <> 'gone'`,
+    [profileId, leaseMs],
+  )
+  return rowCount === 1
+}
+
+async function endRegistration(pool: Pool, profileId: string): Promise<void> {
+  await pool.query('update vitalsync.profiles set registering_until = null where id = $1', [profileId])
+}
+
+async function registrationLeftMs(pool: Pool, profileId: string): Promise<number> {
+  const { rows } = await pool.query<{ ms: number | null }>(
+    `select (extract(epoch from registering_until - clock_timestamp()) * 1000)::float8 as ms
+     from vitalsync.profiles where id = $1`,
+    [profileId],
+  )
+  return Math.max(0, rows[0]?.ms ?? 0)
+}
+
+async function setState(pool: Pool, profileId: string, state: 'active' | 'gone'): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update vitalsync.profiles set state = $2, registering_until = case when $2 = 'gone' then registering_until end
+     where id = $1 and (state <> 'gone' or $2 = 'gone')`,
+    [profileId, state],
+  )
+  return rowCount === 1
+}
+
+async function addProfiles(
+  { pool, ledgerStreams }: { pool: Pool; ledgerStreams: readonly string[] },
+  externalIds: readonly string[],
+  { wantedFrom, state }: NewProfiles,
+): Promise<AddedProfiles> {
+  const names = [...new Set(externalIds)]
+  return transaction(pool, async (tx) => {
+    const inserted = await tx.query<{ id: string; external_id: string }>(
+      `insert into vitalsync.profiles (external_id, wanted_from, state)
+       select x, $2, $3 from unnest($1::text[]) x order by x on conflict (external_id) do nothing returning id, external_id`,
+      [names, wantedFrom, state],
+    )
+    // Read after the insertion, which waits for an erasure of the same name: before it, that tombstone is not visible yet.
+    const erased = await erasedAmong(tx, names)
+    const undone = inserted.rows.filter((row) => erased.has(row.external_id)).map((row) => row.id)
+    if (undone.length > 0) await tx.query('delete from vitalsync.profiles where id = any($1)', [undone])
+    await tx.query(
+      `insert into vitalsync.ledger (profile_id, stream)
+       select i, s from unnest($1::int8[]) i, unnest($2::text[]) s where i <> all($3::int8[])`,
+      [inserted.rows.map((row) => row.id), ledgerStreams, undone],
+    )
+    const added = inserted.rows.length - undone.length
+    return { added, known: names.length - added - erased.size, erased: erased.size }
+  })
+}

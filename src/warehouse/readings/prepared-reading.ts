@@ -1,0 +1,23 @@
+import type { AdmissionVerdict } from '../../ledger/judge.ts'
+import type { WindowReading } from '../../transfer/reading.ts'
+import { type RecordRow, toRecordRows } from './record-rows.ts'
+
+/**
+ * A reading whose records were made rows. The parsed records are let go: thousands of readings wait for their commit at a
+ * time, and objects that live so long are the costliest for the garbage collector.
+ */
+export type PreparedReading = Omit<WindowReading, 'records'> & { readonly rows: readonly RecordRow[] }
+
+/** A prepared reading that the judge admitted. Its `rows` are the records of which no newer reading has spoken. */
+export type AdmittedReading = PreparedReading &
+  AdmissionVerdict & {
+    /** The reading must have held the records that began since then and end within its window: at or before the window's start. */
+    readonly reachBackToMs: number
+    /** The key hashes of records that newer readings held across their edges: of these records this reading says nothing. */
+    readonly heldByNewer: readonly number[]
+  }
+
+export function prepareReading({ records, invalid, ...reading }: WindowReading): PreparedReading {
+  const { rows, invalid: withoutKey } = toRecordRows(reading.stream, records)
+  return { ...reading, rows, invalid: [...invalid, ...withoutKey] }
+}

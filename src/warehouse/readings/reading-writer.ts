@@ -1,0 +1,115 @@
+import { Rejected } from '../../errors.ts'
+import type { WindowReading } from '../../transfer/reading.ts'
+import { isDataException, sqlState } from '../postgres/sql-errors.ts'
+import { beginWithGenericPlans, type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { prepareReading } from './prepared-reading.ts'
+import { type QueuedReading, ReadingQueue } from './reading-queue.ts'
+import { mayBeUnstorable, separateStorable } from './storable-rows.ts'
+import { type StoreResult, storeGroup } from './store-group.ts'
+
+export type ReadingWriter = {
+  /** Resolves when the reading's rows and its ledger row are committed, both in one transaction. */
+  store(reading: WindowReading): Promise<StoreResult>
+  /** Waits until every reading that was handed in is stored or rejected. */
+  close(): Promise<void>
+}
+
+type ReadingWriterOptions = {
+  pool: Pool
+  now(): number
+  /** How many records must wait before a transaction starts while another is under way. */
+  rowsPerCommit: number
+  commitsAtOnce: number
+}
+
+/**
+ * Group commit: the readings of many concurrent jobs go to Postgres in one transaction, and each job waits for its own.
+ * A group that the database refuses is halved until the refused reading is alone; the other readings lose nothing.
+ */
+export function openReadingWriter(options: ReadingWriterOptions): ReadingWriter {
+  const queue = new ReadingQueue()
+  let commits = 0
+  let isScheduled = false
+  let onIdle: (() => void) | undefined
+  const isIdle = () => queue.isEmpty && commits === 0
+
+  const startCommits = () => {
+    isScheduled = false
+    while (!queue.isEmpty && commits < options.commitsAtOnce) {
+      if (commits > 0 && queue.rowCount < options.rowsPerCommit) return
+      const group = queue.takeGroup()
+      if (group.length === 0) return
+      commits += 1
+      commitGroup(options, group).finally(() => {
+        commits -= 1
+        queue.unlock(group)
+        startCommits()
+      })
+    }
+    if (isIdle()) onIdle?.()
+  }
+
+  return {
+    async store(reading) {
+      const prepared = prepareReading(reading)
+      const mayFail = prepared.rows.some(mayBeUnstorable)
+      const stored = queue.add(mayFail ? await separateStorable(options.pool, prepared) : prepared)
+      // The jobs that are ready in this turn of the event loop share one transaction.
+      if (!isScheduled) setImmediate(startCommits)
+      isScheduled = true
+      return stored
+    },
+    async close() {
+      if (isIdle()) return
+      await new Promise<void>((resolve) => {
+        onIdle = resolve
+      })
+    },
+  }
+}
+
+async function commitGroup(options: ReadingWriterOptions, group: readonly QueuedReading[]): Promise<void> {
+  try {
+    const readings = group.map(({ reading }) => reading)
+    const results = await transaction(
+      options.pool,
+      (tx) => storeGroup(tx, readings, options.now()),
+      beginWithGenericPlans,
+    )
+    group.forEach((queued, index) => {
+      const stored = results[index]
+      if (stored) queued.resolve(stored)
+    })
+  } catch (error) {
+    if (!isDataException(error)) return rejectAll(group, error)
+    const alone = group.length === 1 ? group[0] : undefined
+    if (alone) return storeWithoutRefused(options, alone, error)
+    const middle = Math.ceil(group.length / 2)
+    await commitGroup(options, group.slice(0, middle))
+    await commitGroup(options, group.slice(middle))
+  }
+}
+
+function rejectAll(group: readonly QueuedReading[], error: unknown): void {
+  for (const { reject } of group) reject(error)
+}
+
+/** Finds the records of one reading that Postgres refuses, moves them to the invalid records, and stores the others. */
+async function storeWithoutRefused(
+  options: ReadingWriterOptions,
+  queued: QueuedReading,
+  refusal: unknown,
+): Promise<void> {
+  const reading = await separateStorable(options.pool, queued.reading)
+  if (reading.rows.length === queued.reading.rows.length) return queued.reject(rejectedReading(refusal))
+  await commitGroup(options, [{ ...queued, reading }])
+}
+
+/** No record of the reading is at fault by its text: the window is refused as a whole, and blocks nothing else. */
+function rejectedReading(refusal: unknown): Rejected {
+  return new Rejected(`store reading: Postgres refuses it (${sqlState(refusal)})`, {
+    status: 0,
+    hint: 'A constraint or trigger that was added to the warehouse may be in the way.',
+    cause: refusal,
+  })
+}

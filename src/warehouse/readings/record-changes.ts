@@ -1,0 +1,97 @@
+import type { PulledStream } from '../../transfer/stream.ts'
+import { profileStreamKey } from '../ledger/ledger-rows.ts'
+import { type CopyCommand, copyRows } from '../postgres/copy-rows.ts'
+import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
+import type { AdmittedReading } from './prepared-reading.ts'
+import type { RecordRow } from './record-rows.ts'
+import {
+  addRows,
+  addStatement,
+  compareParameters,
+  compareStatement,
+  type IncomingRecord,
+  replaceParameters,
+  replaceStatement,
+} from './record-statements.ts'
+
+export type ReadingsOfStream = {
+  /** Readings of streams for which nothing was ever stored: all their records are new. */
+  readonly first: readonly AdmittedReading[]
+  readonly later: readonly AdmittedReading[]
+}
+
+/** The records of one stream that are new, changed or gone. */
+export type StreamChanges = {
+  readonly stream: PulledStream
+  readonly added: readonly IncomingRecord[]
+  readonly changed: readonly IncomingRecord[]
+  /** The id of the profile of each record that is gone. */
+  readonly vanished: readonly string[]
+}
+
+/** Finds the records that are new or changed, and marks gone the records that complete readings lack. */
+export async function findRecordChanges(
+  tx: Tx,
+  stream: PulledStream,
+  { first, later }: ReadingsOfStream,
+): Promise<StreamChanges> {
+  const added = incomingRecordsOf(first)
+  if (!later.some((reading) => reading.rows.length > 0 || reading.complete)) {
+    return { stream, added, changed: [], vanished: [] }
+  }
+  const incoming = incomingRecordsOf(later)
+  const { rows } = await tx.query<ComparedRow>({
+    name: `compare ${stream.name}`,
+    text: compareStatement(stream),
+    values: compareParameters(stream, incoming, later),
+  })
+  const numbered = (numbers: readonly number[] | null | undefined) =>
+    (numbers ?? []).flatMap((number) => incoming[number - 1] ?? [])
+  return {
+    stream,
+    added: [...added, ...numbered(rows[0]?.added)],
+    changed: numbered(rows[0]?.changed),
+    vanished: rows[0]?.vanished ?? [],
+  }
+}
+
+/** Adds the new records and replaces the changed records. */
+export async function writeRecordChanges(tx: Tx, changes: readonly StreamChanges[]): Promise<void> {
+  await pipelined([
+    copyRows(tx, changes.filter(({ added }) => added.length > 0).map(toCopy)),
+    ...changes.filter(({ changed }) => changed.length > 0).map((one) => replaceRecords(tx, one)),
+  ])
+}
+
+const toCopy = ({ stream, added }: StreamChanges): CopyCommand => ({
+  statement: addStatement(stream),
+  rows: addRows(stream, added),
+})
+
+async function replaceRecords(tx: Tx, { stream, changed }: StreamChanges): Promise<void> {
+  const values = replaceParameters(stream, changed)
+  await tx.query({ name: `replace ${stream.name}`, text: replaceStatement(stream), values })
+}
+
+/** How many records were written or marked gone, by stream and profile. */
+export function countWritten(changes: readonly StreamChanges[]): Map<string, number> {
+  const written = new Map<string, number>()
+  for (const { stream, added, changed, vanished } of changes) {
+    const stored = [...added, ...changed].map(({ reading }) => reading.profileId)
+    for (const profileId of [...stored, ...vanished]) {
+      const key = profileStreamKey({ profileId, stream })
+      written.set(key, (written.get(key) ?? 0) + 1)
+    }
+  }
+  return written
+}
+
+type ComparedRow = { added: number[] | null; changed: number[] | null; vanished: string[] | null }
+
+/** Orders records by the table's key, as far as that is cheap: neighbours in the input become neighbours on disk. */
+function incomingRecordsOf(readings: readonly AdmittedReading[]): IncomingRecord[] {
+  const byStart = (a: RecordRow, b: RecordRow) => (a.startMicros ?? 0) - (b.startMicros ?? 0)
+  return readings
+    .toSorted((a, b) => Number(a.profileId) - Number(b.profileId))
+    .flatMap((reading) => reading.rows.toSorted(byStart).map((row) => ({ row, reading })))
+}

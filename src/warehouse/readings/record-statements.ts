@@ -1,0 +1,206 @@
+import type { Column, PulledStream } from '../../transfer/stream.ts'
+import { keyColumns } from '../../transfer/stream.ts'
+import {
+  binaryColumn,
+  binaryRows,
+  type ColumnType,
+  type ColumnValue,
+  type CopyColumn,
+  type PooledBytes,
+} from '../postgres/binary-format.ts'
+import type { AdmittedReading } from './prepared-reading.ts'
+import type { RecordRow } from './record-rows.ts'
+
+const sqlType = { text: 'text', instant: 'timestamptz', number: 'float8', boolean: 'bool' } as const
+
+/** One record and the reading that it came with. */
+export type IncomingRecord = { readonly row: RecordRow; readonly reading: AdmittedReading }
+
+/*
+ * Three statements store the readings of one stream: compare, add, replace. The caller has locked the ledger rows of these
+ * readings, so no other transaction writes the same records meanwhile.
+ */
+
+const sameKeySql = (stream: PulledStream, a: string, b: string) =>
+  keyNames(stream)
+    .map((key) => `${a}.${key} = ${b}.${key}`)
+    .join(' and ')
+
+const keyNames = (stream: PulledStream) => ['profile_id', ...keyColumns(stream).map((column) => column.name)]
+
+const recordKeySql = (stream: PulledStream) =>
+  `jsonb_build_object(${keyColumns(stream).flatMap((column) => [`'${column.name}'`, `t.${column.name}`])})`
+
+const unnestSql = (types: readonly string[], columns: readonly string[]) =>
+  `unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')}) as i(${columns.join(', ')})`
+
+/**
+ * Compares the incoming records with the stored records by keys and digests alone: most records that are read again have not
+ * changed, and then their text need not be sent. Returns the numbers of the incoming records that are new and of those that
+ * have changed. A stored record that a complete reading lacks is marked gone, and its former version goes to the history.
+ *
+ * The statement uses `not in`, which Postgres hashes whatever the planner believes of the size of an array. It has planned
+ * `not exists` as a nested loop.
+ */
+export function compareStatement(stream: PulledStream): string {
+  const keys = keyNames(stream)
+  const types = ['int8', ...keyColumns(stream).map((column) => sqlType[column.type]), 'int8', 'timestamptz']
+  const next = types.length
+  const table = `vitalsync.${stream.table}`
+  return `
+with input as materialized (
+  select * from unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})
+    with ordinality as i(${keys.join(', ')}, digest, read_at, n)
+), fresh as materialized (
+  select i.n, t.profile_id is not null as known
+  from input i left join ${table} t on ${sameKeySql(stream, 't', 'i')}
+  where t.profile_id is null or (t.read_at < i.read_at and (t.digest <> i.digest or t.gone_at is not null))
+), lost as materialized (
+  select t.*, w.sent_at
+  from unnest($${next + 1}::int8[], $${next + 2}::timestamptz[], $${next + 3}::timestamptz[], $${next + 4}::timestamptz[],
+    $${next + 5}::timestamptz[]) as w(profile_id, from_at, to_at, sent_at, back_to)
+  join ${table} t on t.profile_id = w.profile_id and ${mustHaveHeldSql(stream)}
+  where t.gone_at is null and t.read_at < w.sent_at
+    and (${keys.map((key) => `t.${key}`).join(', ')}) not in (select ${keys.join(', ')} from input)
+    and (t.profile_id, ${recordKeyHashSql(stream)}) not in (select * from unnest($${next + 6}::int8[], $${next + 7}::int8[]))
+), kept as (
+  insert into vitalsync.history (profile_id, stream, record_key, revision, body, recorded, gone_at)
+  select t.profile_id, '${stream.name}', ${recordKeySql(stream)}, t.revision, t.body, tstzrange(t.changed_at, t.sent_at), t.gone_at from lost t
+  on conflict do nothing
+), vanished as (
+  update ${table} t set gone_at = g.sent_at, changed_at = g.sent_at, read_at = g.sent_at, revision = t.revision + 1
+  from lost g where ${sameKeySql(stream, 't', 'g')} returning t.profile_id
+)
+select (select array_agg(n::int4) from fresh where not known) as added,
+  (select array_agg(n::int4) from fresh where known) as changed,
+  (select array_agg(profile_id::text) from vanished) as vanished`
+}
+
+/** The parameters of `compareStatement`, as binary arrays, in its order. */
+export function compareParameters(
+  stream: PulledStream,
+  incoming: readonly IncomingRecord[],
+  readings: readonly AdmittedReading[],
+): Buffer[] {
+  const column = recordColumn(incoming)
+  const keys = stream.columns.flatMap((one, index) => (one.key ? [{ index, type: arrayType[one.type] }] : []))
+  const complete = readings.filter((reading) => reading.complete)
+  const held = complete.flatMap(({ profileId, heldByNewer }) => heldByNewer.map((keyHash) => ({ profileId, keyHash })))
+  const readingColumn = (type: ColumnType, cell: (reading: AdmittedReading) => ColumnValue) =>
+    binaryColumn(type, complete, cell)
+  return [
+    column('int8', ({ reading }) => reading.profileId),
+    ...keys.map(({ index, type }) => column(type, ({ row }) => row.cells[index] ?? null)),
+    column('digest', ({ row }) => row.digest),
+    column('timestamptz', ({ reading }) => reading.sentAtMs * 1000),
+    readingColumn('int8', (reading) => reading.profileId),
+    readingColumn('timestamptz', ({ window }) => window.startMs * 1000),
+    readingColumn('timestamptz', ({ window }) => window.endMs * 1000),
+    readingColumn('timestamptz', (reading) => reading.sentAtMs * 1000),
+    readingColumn('timestamptz', (reading) => reading.reachBackToMs * 1000),
+    binaryColumn('int8', held, ({ profileId }) => profileId),
+    binaryColumn('int8', held, ({ keyHash }) => keyHash),
+  ]
+}
+
+/** Adds records that are not stored yet. A record that is stored all the same would break a promise, and fails the statement. */
+export function addStatement(stream: PulledStream): string {
+  const { columns } = tableColumns(stream)
+  return `copy vitalsync.${stream.table} (${columns.join(', ')}, first_seen_at, changed_at) from stdin (format binary)`
+}
+
+/** The rows that `addStatement` takes. */
+export function addRows(stream: PulledStream, incoming: readonly IncomingRecord[]): PooledBytes {
+  const readAt: CopyColumn<IncomingRecord> = { type: 'timestamptz', cell: ({ reading }) => reading.sentAtMs * 1000 }
+  return binaryRows(incoming, [
+    { type: 'int8', cell: ({ reading }) => reading.profileId },
+    ...stream.columns.map((column, index) => ({
+      type: arrayType[column.type],
+      cell: ({ row }: IncomingRecord) => row.cells[index] ?? null,
+    })),
+    ...(stream.kind === 'windowed'
+      ? [{ type: 'date' as const, cell: ({ row }: IncomingRecord) => row.localDateMs }]
+      : []),
+    { type: 'text', cell: ({ row }) => row.raw },
+    { type: 'digest', cell: ({ row }) => row.digest },
+    readAt,
+    readAt,
+    readAt,
+  ])
+}
+
+/** Stores records that have changed, or came back, and keeps their former selves. */
+export function replaceStatement(stream: PulledStream): string {
+  const { columns, types } = tableColumns(stream)
+  const keys = keyNames(stream)
+  const table = `vitalsync.${stream.table}`
+  const changed = columns.filter((name) => !keys.includes(name))
+  return `
+with input as materialized (
+  select * from ${unnestSql(types, columns)}
+), kept as (
+  insert into vitalsync.history (profile_id, stream, record_key, revision, body, recorded, gone_at)
+  select t.profile_id, '${stream.name}', ${recordKeySql(stream)}, t.revision, t.body, tstzrange(t.changed_at, i.read_at), t.gone_at
+  from input i join ${table} t on ${sameKeySql(stream, 't', 'i')}
+  on conflict do nothing
+)
+update ${table} t set ${changed.map((name) => `${name} = i.${name}`).join(', ')},
+  changed_at = i.read_at, gone_at = null, revision = t.revision + 1
+from input i where ${sameKeySql(stream, 't', 'i')}`
+}
+
+function tableColumns(stream: PulledStream): { columns: string[]; types: string[] } {
+  const dated = stream.kind === 'windowed'
+  const own = stream.columns.map((column) => column.name)
+  return {
+    columns: ['profile_id', ...own, ...(dated ? ['local_date'] : []), 'body', 'digest', 'read_at'],
+    types: [
+      'int8',
+      ...stream.columns.map((column) => sqlType[column.type]),
+      ...(dated ? ['date'] : []),
+      'text',
+      'int8',
+      'timestamptz',
+    ],
+  }
+}
+
+/** The same as `mustHaveHeld` of the judge, in SQL: a record for which this holds, and that a complete reading lacks, is gone. */
+function mustHaveHeldSql(stream: PulledStream): string {
+  if (!stream.startColumn) return 'true'
+  const start = `t.${stream.startColumn}`
+  const end = stream.endColumn ? `coalesce(t.${stream.endColumn}, ${start})` : start
+  return `${start} >= w.back_to and ${start} < w.to_at and ${end} <= w.to_at and (${start} >= w.from_at or ${end} > w.from_at)`
+}
+
+/** The same as `recordKeyHash`, of a stored record: instants as microseconds and texts are written alike in both. */
+function recordKeyHashSql(stream: PulledStream): string {
+  const parts = keyColumns(stream).map(({ name, type }) =>
+    type === 'instant' ? `(extract(epoch from t.${name}) * 1000000)::int8` : `t.${name}`,
+  )
+  return `('x' || left(md5(concat_ws(e'\\x1f', ${[...parts, "''"].join(', ')})), 8))::bit(32)::int4::int8`
+}
+
+const arrayType: Record<Column['type'], ColumnType> = {
+  text: 'text',
+  instant: 'timestamptz',
+  number: 'float8',
+  boolean: 'bool',
+}
+
+const recordColumn =
+  (incoming: readonly IncomingRecord[]) => (type: ColumnType, cell: (one: IncomingRecord) => ColumnValue) =>
+    binaryColumn(type, incoming, cell)
+
+/** The parameters of `replaceStatement`, as binary arrays, in its order. */
+export function replaceParameters(stream: PulledStream, incoming: readonly IncomingRecord[]): Buffer[] {
+  const column = recordColumn(incoming)
+  return [
+    column('int8', ({ reading }) => reading.profileId),
+    ...stream.columns.map(({ type }, index) => column(arrayType[type], ({ row }) => row.cells[index] ?? null)),
+    ...(stream.kind === 'windowed' ? [column('date', ({ row }) => row.localDateMs)] : []),
+    column('text', ({ row }) => row.raw),
+    column('digest', ({ row }) => row.digest),
+    column('timestamptz', ({ reading }) => reading.sentAtMs * 1000),
+  ]
+}

@@ -1,0 +1,70 @@
+import type { KnownCoverage } from '../../ledger/coverage-gaps.ts'
+import { type SpanPairs, spansFromPairs } from '../../time/spans.ts'
+import type { PulledStream } from '../../transfer/stream.ts'
+import { epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
+
+export type KnownStreamCoverage = KnownCoverage & {
+  readonly profileId: string
+  readonly externalId: string
+  readonly stream: string
+}
+
+type KnownCoverageRow = {
+  id: string
+  external_id: string
+  stream: string
+  wanted_from: number
+  now: number
+  covered: SpanPairs
+  digesting: SpanPairs
+  digested_at: number | null
+  read_at: number | null
+  refused: Array<[number, number, string, number | null]> | null
+}
+
+export type CoveragePage = {
+  readonly afterId: string
+  readonly limit: number
+  readonly ids?: readonly string[] | undefined
+}
+
+/** Reads the ledger rows of the next profiles after `afterId`, in the order of the ids. */
+export async function readKnownCoverage(
+  { pool, streams }: { pool: Pool; streams: readonly PulledStream[] },
+  { afterId, limit, ids }: CoveragePage,
+): Promise<KnownStreamCoverage[]> {
+  const { rows } = await pool.query<KnownCoverageRow>(
+    `with page as (
+       select * from vitalsync.profiles where id > $1 and state <> 'gone' and ($3::int8[] is null or id = any($3))
+       order by id limit $2
+     )
+     select p.id, p.external_id, l.stream, ${epochMsSql('p.wanted_from')} as wanted_from, ${epochMsSql('clock_timestamp()')} as now,
+       ${spanPairsSql('l.covered')} as covered,
+       ${spanPairsSql('l.digesting')} as digesting, ${epochMsSql("nullif(l.digested_at, '-infinity')")} as digested_at,
+       ${epochMsSql('l.read_at')} as read_at,
+       (select json_agg(json_build_array(${epochMsSql('lower(f.span)')}, ${epochMsSql('upper(f.span)')}, f.reason,
+           ${epochMsSql("nullif(f.next_try_at, 'infinity')")}))
+         from vitalsync.refusals f where f.profile_id = p.id and f.stream = l.stream) as refused
+     from page p join vitalsync.ledger l on l.profile_id = p.id where l.stream = any($4) order by p.id, l.stream`,
+    [afterId, limit, ids ?? null, streams.map(({ name }) => name)],
+  )
+  const settleMsOf = new Map<string, number>(streams.map(({ name, settleMs }) => [name, settleMs]))
+  return rows.map((row) => ({
+    profileId: row.id,
+    externalId: row.external_id,
+    stream: row.stream,
+    wanted: { startMs: row.wanted_from, endMs: row.now },
+    covered: spansFromPairs(row.covered),
+    digesting: (row.digested_at ?? 0) > row.now ? spansFromPairs(row.digesting) : [],
+    digestedAtMs: row.digested_at,
+    refused: (row.refused ?? []).map(([startMs, endMs, reason, nextTryAtMs]) => ({
+      startMs,
+      endMs,
+      reason,
+      nextTryAtMs,
+    })),
+    readAtMs: row.read_at,
+    settleMs: settleMsOf.get(row.stream) ?? 0,
+  }))
+}

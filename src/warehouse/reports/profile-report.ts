@@ -1,0 +1,102 @@
+import type { ProfileState } from '../../transfer/planned-profile.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
+
+type ListedProfile = {
+  externalId: string
+  state: ProfileState
+  wantedFrom: Date
+  addedAt: Date
+  finishedAt: Date | null
+  dueAt: Date
+  failures: number
+  refused: number
+  quarantined: number
+  waiting: number
+}
+
+type ListedProfileStream = { stream: string; covered: string; checkpoint: Date | null; readAt: Date | null }
+
+export type ProfileReport = {
+  /** In the order in which they were added, after `afterId`, each with its id in the warehouse. */
+  list(
+    filter: { state?: string | undefined },
+    page: { afterId: string; limit: number },
+  ): Promise<(ListedProfile & OwnId)[]>
+  show(externalId: string): Promise<(ListedProfile & OwnId & { streams: ListedProfileStream[] }) | undefined>
+  /** The ids in the warehouse by the names upstream. Unknown names are missing. */
+  idsOf(externalIds: readonly string[]): Promise<Map<string, string>>
+  /** Every table with a column for profiles, and the count of rows of this profile: 0 everywhere after an erasure. */
+  countRows(profileId: string): Promise<Array<{ table: string; rows: number }>>
+}
+
+type OwnId = { profileId: string }
+
+const profileColumns = `p.id as "profileId", p.external_id as "externalId", p.state, p.wanted_from as "wantedFrom",
+  p.added_at as "addedAt", p.finished_at as "finishedAt", p.due_at as "dueAt",
+  (select count(*) from vitalsync.failures x where x.profile_id = p.id)::int as failures,
+  (select count(*) from vitalsync.refusals x where x.profile_id = p.id)::int as refused,
+  (select count(*) from vitalsync.quarantine x where x.profile_id = p.id)::int as quarantined,
+  (select coalesce(sum(x.waiting), 0) from vitalsync.parcels x where x.profile_id = p.id)::int as waiting`
+
+export function createProfileReport({ pool }: { pool: Pool }): ProfileReport {
+  return {
+    list: ({ state }, page) => listProfiles(pool, state, page),
+    show: (externalId) => showProfile(pool, externalId),
+    async idsOf(externalIds) {
+      const { rows } = await pool.query<{ external_id: string; id: string }>(
+        'select external_id, id from vitalsync.profiles where external_id = any($1::text[])',
+        [externalIds],
+      )
+      return new Map(rows.map((row) => [row.external_id, row.id]))
+    },
+    countRows: (profileId) => countRows(pool, profileId),
+  }
+}
+
+async function listProfiles(
+  pool: Pool,
+  state: string | undefined,
+  { afterId, limit }: { afterId: string; limit: number },
+): Promise<(ListedProfile & OwnId)[]> {
+  const { rows } = await pool.query<ListedProfile & OwnId>(
+    `select ${profileColumns} from vitalsync.profiles p where p.id > $1 and ($2::text is null or p.state = $2)
+     order by p.id limit $3`,
+    [afterId, state ?? null, limit],
+  )
+  return rows
+}
+
+async function showProfile(
+  pool: Pool,
+  externalId: string,
+): Promise<(ListedProfile & OwnId & { streams: ListedProfileStream[] }) | undefined> {
+  const found = await pool.query<ListedProfile & OwnId>(
+    `select ${profileColumns} from vitalsync.profiles p where p.external_id = $1`,
+    [externalId],
+  )
+  const [profile] = found.rows
+  if (!profile) return undefined
+  const streams = await pool.query<ListedProfileStream>(
+    `select stream, covered::text, checkpoint,
+       (select read_at from vitalsync.ledger l where l.profile_id = $2 and l.stream = c.stream) as "readAt"
+     from warehouse.coverage c where external_id = $1 order by stream`,
+    [externalId, profile.profileId],
+  )
+  return { ...profile, streams: streams.rows }
+}
+
+async function countRows(pool: Pool, profileId: string): Promise<Array<{ table: string; rows: number }>> {
+  const tables = await pool.query<{ name: string; quoted: string }>(
+    `select table_name as name, quote_ident(table_name) as quoted from information_schema.columns c
+       join information_schema.tables t using (table_schema, table_name)
+     where table_schema = 'vitalsync' and column_name = 'profile_id' and table_type = 'BASE TABLE' order by 1`,
+  )
+  const columns = tables.rows.map((table) => ({ ...table, column: 'profile_id' }))
+  const counts = []
+  for (const { name, quoted, column } of [...columns, { name: 'profiles', quoted: 'profiles', column: 'id' }]) {
+    const text = `select count(*)::int as count from vitalsync.${quoted} where ${column} = $1`
+    const { rows } = await pool.query<{ count: number }>(text, [profileId])
+    counts.push({ table: name, rows: rows[0]?.count ?? 0 })
+  }
+  return counts
+}

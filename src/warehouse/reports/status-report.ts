@@ -1,0 +1,81 @@
+import type { Pool } from '../postgres/warehouse-pool.ts'
+
+type ProfileCounts = { new: number; active: number; gone: number; due: number }
+
+type StreamReport = {
+  stream: string
+  profiles: number
+  /** Share of the wanted time that was read and had settled, 0 to 1. */
+  coveredShare: number
+  /** How far the checkpoints are behind now. */
+  lagSecondsMedian: number
+  lagSecondsMax: number
+  oldestReadAt: Date | null
+  newestReadAt: Date | null
+  neverRead: number
+}
+
+type ReasonCount = { kind: 'job' | 'window'; subject: string; reason: string; count: number; newestAt: Date }
+type WaitingCount = { stream: string; waiting: number; oldestAt: Date | null }
+type QuarantineCount = { direction: 'push' | 'pull'; stream: string; count: number }
+
+/** Counts over the whole warehouse. Reads only. */
+export type Reports = {
+  countProfiles(): Promise<ProfileCounts>
+  /** One report for each of the streams with these names that has profiles. */
+  streamReports(names: readonly string[]): Promise<StreamReport[]>
+  countFailures(): Promise<ReasonCount[]>
+  countWaiting(): Promise<WaitingCount[]>
+  countQuarantined(): Promise<QuarantineCount[]>
+}
+
+export function createReports({ pool }: { pool: Pool }): Reports {
+  return {
+    async countProfiles() {
+      const { rows } = await pool.query<ProfileCounts>(profilesQuery)
+      return rows[0] ?? { new: 0, active: 0, gone: 0, due: 0 }
+    },
+    streamReports: async (names) => (await pool.query<StreamReport>(streamsQuery, [names])).rows,
+    countFailures: async () => (await pool.query<ReasonCount>(failuresQuery)).rows,
+    countWaiting: async () => (await pool.query<WaitingCount>(waitingQuery)).rows,
+    countQuarantined: async () => (await pool.query<QuarantineCount>(quarantineQuery)).rows,
+  }
+}
+
+const profilesQuery = `
+  select count(*) filter (where state = 'new')::int as new,
+    count(*) filter (where state = 'active')::int as active, count(*) filter (where state = 'gone')::int as gone,
+    count(*) filter (where state <> 'gone' and due_at <= clock_timestamp())::int as due
+  from vitalsync.profiles`
+
+const streamsQuery = `
+  with each as (
+    select l.stream, l.read_at, extract(epoch from now() - p.wanted_from) as wanted,
+      (select extract(epoch from sum(upper(r) - lower(r)))
+        from unnest(l.covered * tstzmultirange(tstzrange(p.wanted_from, now()))) r) as covered,
+      extract(epoch from now() - coalesce(
+        (select upper(r) from unnest(l.covered) r where r @> p.wanted_from), p.wanted_from)) as lag
+    from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id
+    where p.state <> 'gone' and l.stream = any($1) and p.wanted_from < now()
+  )
+  select stream, count(*)::int as profiles,
+    least(1, coalesce(sum(covered), 0) / greatest(1, sum(wanted)))::float8 as "coveredShare",
+    percentile_disc(0.5) within group (order by greatest(0, lag))::float8 as "lagSecondsMedian",
+    greatest(0, max(lag))::float8 as "lagSecondsMax",
+    min(read_at) as "oldestReadAt", max(read_at) as "newestReadAt",
+    count(*) filter (where read_at is null)::int as "neverRead"
+  from each group by stream order by stream`
+
+const failuresQuery = `
+  select 'job' as kind, job as subject, reason, count(*)::int as count, max(last_at) as "newestAt"
+    from vitalsync.failures group by 2, 3
+  union all
+  select 'window', stream, reason, count(*)::int, max(last_at) from vitalsync.refusals group by 2, 3
+  order by 4 desc, 1, 2, 3 limit 50`
+
+const waitingQuery = `
+  select stream, sum(waiting)::int as waiting, min(added_at) as "oldestAt"
+  from vitalsync.parcels group by stream order by stream`
+
+const quarantineQuery =
+  'select direction, stream, count(*)::int as count from vitalsync.quarantine group by 1, 2 order by 1, 2'

@@ -1,0 +1,44 @@
+import { DAY, SECOND } from '../../time/units.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
+
+/** A worker that has shown no life for so long is not counted. */
+export const WORKER_SILENT_MS = 15 * SECOND
+export const WORKER_HEARTBEAT_MS = 5 * SECOND
+
+/** Rows of workers that were killed are kept for so long. */
+const ROWS_KEPT_MS = DAY
+
+/** The workers that show life, by the database's clock. */
+export type LiveWorkers = {
+  heartbeat(workerId: string, queueId: string): Promise<void>
+  remove(workerId: string): Promise<void>
+  /** How many workers of this queue showed life within WORKER_SILENT_MS. */
+  count(queueId: string): Promise<number>
+}
+
+export function createLiveWorkers({ pool }: { pool: Pool }): LiveWorkers {
+  return {
+    async heartbeat(workerId, queueId) {
+      const { rows } = await pool.query<{ isNew: boolean }>(heartbeatStatement, [workerId, queueId])
+      if (rows[0]?.isNew) await pool.query(forgetStatement, [ROWS_KEPT_MS])
+    },
+    async remove(workerId) {
+      await pool.query('delete from vitalsync.workers where id = $1', [workerId])
+    },
+    async count(queueId) {
+      const { rows } = await pool.query<{ n: number }>(countQuery, [queueId, WORKER_SILENT_MS])
+      return rows[0]?.n ?? 0
+    },
+  }
+}
+
+const heartbeatStatement = `
+  insert into vitalsync.workers (id, queue, seen_at) values ($1, $2, clock_timestamp())
+  on conflict (id) do update set queue = excluded.queue, seen_at = excluded.seen_at
+  returning xmax = 0 as "isNew"`
+
+const forgetStatement = "delete from vitalsync.workers where seen_at < clock_timestamp() - $1::float8 * interval '1 ms'"
+
+const countQuery = `
+  select count(*)::int as n from vitalsync.workers
+  where queue = $1 and seen_at > clock_timestamp() - $2::float8 * interval '1 ms'`

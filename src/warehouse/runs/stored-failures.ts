@@ -1,0 +1,154 @@
+import { type JobParams, paramsText, parseParamsText } from '../../transfer/order.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
+
+/** A job that failed for good, or a window that upstream refused. */
+export type RecordedFailure = {
+  /** `job:42:sync-profile`, or `window:42:scores:<start>-<end>` in milliseconds since 1970. */
+  id: string
+  kind: 'job' | 'window'
+  externalId: string
+  subject: string
+  startAt: Date | null
+  endAt: Date | null
+  status: number | null
+  reason: string
+  hint: string | null
+  attempts: number
+  firstAt: Date
+  lastAt: Date
+  /** Null: it is not tried again until an operator retries it. */
+  nextTryAt: Date | null
+}
+
+export type FailureFilter = {
+  readonly ids?: readonly string[] | undefined
+  readonly reason?: string | undefined
+  readonly profile?: string | undefined
+}
+
+/** A back-fill of some profiles that repeats what failed; `failures` says how many failures it is for. */
+export type RepeatableBackfill = { params: JobParams; profileIds: string[]; failures: number }
+
+export type Failures = {
+  /** Newest first. */
+  list(filter: FailureFilter, limit: number): Promise<RecordedFailure[]>
+  /** Failures that no sweep repeats: failed back-fills, and windows from before the history that a profile wants. */
+  listBackfills(filter: FailureFilter): Promise<RepeatableBackfill[]>
+  /** Makes refused windows due now, and the profiles that a sweep can help. Returns how many failures the sweep repeats. */
+  retry(filter: FailureFilter): Promise<number>
+  /** Deletes failed jobs. Keeps refused windows, and never reads them again. Returns how many failures were chosen. */
+  discard(filter: FailureFilter): Promise<number>
+}
+
+/** Failed jobs that a sweep repeats. Others are repeated when an operator retries them. */
+const jobsOfSweep = "('sync-profile', 'register-profile')"
+
+const allFailuresSql = `
+  select 'job:' || f.profile_id || ':' || f.job as id, 'job' as kind, f.profile_id, f.job as subject,
+    null::tstzrange as span, null::int as status, f.reason, f.hint, f.attempts, f.first_at, f.last_at,
+    case when f.job in ${jobsOfSweep} then p.due_at else 'infinity' end as next_try_at
+  from vitalsync.failures f join vitalsync.profiles p on p.id = f.profile_id
+  union all
+  select 'window:' || r.profile_id || ':' || r.stream || ':' || (extract(epoch from lower(r.span)) * 1000)::bigint || '-' || (extract(epoch from upper(r.span)) * 1000)::bigint,
+    'window', r.profile_id, r.stream, r.span, r.status, r.reason, null, r.attempts, r.first_at, r.last_at, r.next_try_at
+  from vitalsync.refusals r`
+
+const chosenFailuresSql = `select a.* from (${allFailuresSql}) a join vitalsync.profiles p on p.id = a.profile_id
+  where ($1::text[] is null or a.id = any($1)) and ($2::text is null or a.reason ilike '%' || $2 || '%')
+    and ($3::text is null or p.external_id = $3)`
+
+const valuesOf = ({ ids, reason, profile }: FailureFilter) => [
+  ids ?? null,
+  reason?.replaceAll(/[\\%_]/g, '\\$&') ?? null,
+  profile ?? null,
+]
+
+const isSweptAgain = `(c.kind = 'job' and c.subject in ${jobsOfSweep} or c.kind = 'window' and upper(c.span) > p.wanted_from)`
+const epochMs = (instant: string) => `(extract(epoch from ${instant}) * 1000)::float8`
+
+/** A failed back-fill has params; the refused windows of a profile become one range. */
+type BackfillRow = { profileId: string; failures: number } & (
+  | { scope: string }
+  | { scope: null; fromMs: number; toMs: number; streams: string[] }
+)
+
+const backfillsSql = `with chosen as materialized (${chosenFailuresSql})
+  select c.profile_id::text as "profileId", 1 as failures, f.scope,
+    null::float8 as "fromMs", null::float8 as "toMs", null::text[] as streams
+  from chosen c join vitalsync.failures f on f.profile_id = c.profile_id and f.job = c.subject
+  where c.kind = 'job' and c.subject = 'backfill-profile' and f.scope <> ''
+  union all
+  select c.profile_id::text, count(*)::int, null,
+    ${epochMs('min(lower(c.span))')}, ${epochMs('max(upper(c.span))')}, array_agg(distinct c.subject)
+  from chosen c join vitalsync.profiles p on p.id = c.profile_id
+  where c.kind = 'window' and not ${isSweptAgain} group by c.profile_id`
+
+const paramsOf = (row: BackfillRow): JobParams =>
+  row.scope === null ? { from: row.fromMs, streams: row.streams, to: row.toMs } : parseParamsText(row.scope)
+
+/** Profiles with equal params come together in one back-fill. */
+async function listBackfills(pool: Pool, filter: FailureFilter): Promise<RepeatableBackfill[]> {
+  const { rows } = await pool.query<BackfillRow>(backfillsSql, valuesOf(filter))
+  const byProfile = rows.toSorted((a, b) => Number(a.profileId) - Number(b.profileId))
+  const groups = Map.groupBy(byProfile, (row) => paramsText(paramsOf(row)))
+  return [...groups].map(([text, group]) => ({
+    params: parseParamsText(text),
+    profileIds: [...new Set(group.map(({ profileId }) => profileId))],
+    failures: group.reduce((sum, { failures }) => sum + failures, 0),
+  }))
+}
+
+const retrySql = `with chosen as materialized (${chosenFailuresSql}),
+  due_windows as (update vitalsync.refusals r set next_try_at = clock_timestamp() from chosen c
+    where c.kind = 'window' and r.profile_id = c.profile_id and r.stream = c.subject and r.span = c.span),
+  swept as (select c.profile_id from chosen c join vitalsync.profiles p on p.id = c.profile_id where ${isSweptAgain}),
+  due_profiles as (update vitalsync.profiles p set due_at = least(p.due_at, clock_timestamp())
+    where p.id in (select profile_id from swept))
+  select count(*)::int as n from swept`
+
+const discardSql = `with chosen as materialized (${chosenFailuresSql}),
+  discarded as (update vitalsync.refusals r set next_try_at = 'infinity' from chosen c
+    where c.kind = 'window' and r.profile_id = c.profile_id and r.stream = c.subject and r.span = c.span),
+  deleted as (delete from vitalsync.failures f using chosen c
+    where c.kind = 'job' and f.profile_id = c.profile_id and f.job = c.subject)
+  select count(*)::int as n from chosen`
+
+async function changeFailures(pool: Pool, statement: string, filter: FailureFilter): Promise<number> {
+  const { rows } = await pool.query<{ n: number }>(statement, valuesOf(filter))
+  return rows[0]?.n ?? 0
+}
+
+async function listFailures(pool: Pool, filter: FailureFilter, limit: number): Promise<RecordedFailure[]> {
+  const { rows } = await pool.query<RecordedFailure>(
+    `with chosen as (${chosenFailuresSql})
+     select c.id, c.kind, p.external_id as "externalId", c.subject, lower(c.span) as "startAt", upper(c.span) as "endAt",
+       c.status, c.reason, c.hint, c.attempts, c.first_at as "firstAt", c.last_at as "lastAt",
+       nullif(c.next_try_at, 'infinity') as "nextTryAt"
+     from chosen c join vitalsync.profiles p on p.id = c.profile_id order by c.last_at desc, c.id limit $4`,
+    [...valuesOf(filter), limit],
+  )
+  return rows.map((row) => ({ ...row, hint: row.hint ?? hintFor(row) }))
+}
+
+export function createFailures({ pool }: { pool: Pool }): Failures {
+  return {
+    list: (filter, limit) => listFailures(pool, filter, limit),
+    listBackfills: (filter) => listBackfills(pool, filter),
+    retry: (filter) => changeFailures(pool, retrySql, filter),
+    discard: (filter) => changeFailures(pool, discardSql, filter),
+  }
+}
+
+/** The advice to the operator. */
+function hintFor({ kind, status, nextTryAt }: Pick<RecordedFailure, 'kind' | 'status' | 'nextTryAt'>): string {
+  if (kind === 'job') return 'Correct the cause that the reason names, then: vitalsync failures retry.'
+  if (nextTryAt === null) return 'It was discarded and is not read. To read it again: vitalsync failures retry.'
+  if (status === 404) return 'Upstream does not know this profile or this kind of data: see vitalsync profiles show.'
+  if (status === 400 || status === 422)
+    return 'Upstream rejects the request itself: show its operator the reason above, or discard the failure.'
+  if (status !== null && status >= 300 && status < 400)
+    return 'Upstream redirects this window; redirects are not followed. Is UPSTREAM_URL the final address? Else show its operator the reason above.'
+  if (status !== null && status >= 400 && status < 500)
+    return 'Upstream refuses the window: correct the cause there, then vitalsync failures retry.'
+  return 'Upstream gave no usable answer. The window is read again later, or at once: vitalsync failures retry.'
+}

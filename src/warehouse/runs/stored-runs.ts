@@ -1,0 +1,143 @@
+import type { OrderKey } from '../../transfer/order.ts'
+import type { ProfilePage } from '../../transfer/planned-profile.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
+import { endWhenAllEnded, listOpenOrders, listOrdersOf, recordOrders } from './open-orders.ts'
+
+export type RunParams = Readonly<Record<string, unknown>>
+
+/** A row of `vitalsync.runs`, as `runColumns` selects it. */
+export type Run = {
+  readonly id: string
+  readonly kind: string
+  readonly params: RunParams
+  readonly state: 'running' | 'done' | 'failed' | 'stopped'
+  readonly startedAt: Date
+  readonly endedAt: Date | null
+  readonly enqueued: number
+  readonly enqueuedAll: boolean
+  readonly afterId: string
+  readonly done: number
+  readonly failed: number
+  /** Windows and items that upstream refused, in jobs that continued after the refusal. */
+  readonly refused: number
+  readonly requests: number
+  readonly rowsRead: number
+  readonly rowsWritten: number
+  readonly itemsPushed: number
+}
+
+export type Runs = {
+  create(kind: string, params: RunParams): Promise<Run>
+  /** Claims a cron slot and creates its run; undefined when the slot was claimed before, by whatever process. */
+  claimSlot(schedule: string, slotAt: Date): Promise<Run | undefined>
+  lastSlot(schedule: string): Promise<Date | undefined>
+  get(runId: string): Promise<Run | undefined>
+  listNewest(limit: number): Promise<Run[]>
+  /** Running runs that showed no life for `idleMs` and are not enqueued in full: their producer died. */
+  listUnproduced(idleMs: number): Promise<Run[]>
+  /** Running runs that showed no life for `idleMs` though they are enqueued in full: not all their jobs have ended. */
+  listSilent(idleMs: number): Promise<Run[]>
+  /** Records a page of orders, before it is enqueued, and the id that the run's producer has reached. */
+  recordOrders(runId: string, page: { orders: readonly OrderKey[]; afterId: string }): Promise<void>
+  /** The profiles of a run whose jobs have not ended yet, in pages by id. */
+  listOpenOrders(runId: string, afterId: string, limit: number): Promise<ProfilePage>
+  /** The open orders of a profile, of any run; equal orders of several runs are listed once. */
+  listOrdersOf(profileId: string): Promise<OrderKey[]>
+  /** A sign of life: no other process takes the run over while its producer waits. */
+  heartbeat(runId: string): Promise<void>
+  /** All orders of the run are recorded and enqueued: from now on the run ends with the last of its jobs. */
+  markAllEnqueued(runId: string): Promise<void>
+  /** Ends a run early and deletes its open orders. */
+  end(runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void>
+}
+
+const runColumns = `id, kind, params, state, started_at as "startedAt", ended_at as "endedAt", enqueued::float8 as enqueued,
+  enqueued_all as "enqueuedAll", after_id as "afterId", done::float8 as done, failed::float8 as failed, refused::float8 as refused,
+  requests::float8 as requests, rows_read::float8 as "rowsRead", rows_written::float8 as "rowsWritten",
+  items_pushed::float8 as "itemsPushed"`
+
+export function createRuns({ pool }: { pool: Pool }): Runs {
+  return {
+    create: (kind, params) => insertRun(pool, kind, params),
+    claimSlot: (schedule, slotAt) => claimSlot(pool, schedule, slotAt),
+    lastSlot: (schedule) => lastSlot(pool, schedule),
+    async get(runId) {
+      const [run] = await selectRuns(pool, 'where id = $1', runId)
+      return run
+    },
+    listNewest: (limit) => selectRuns(pool, 'order by id desc limit $1', limit),
+    listUnproduced: (idleMs) => selectRuns(pool, `where not enqueued_all and ${isIdle} order by id`, idleMs),
+    listSilent: (idleMs) => selectRuns(pool, `where enqueued_all and ${isIdle} order by id`, idleMs),
+    recordOrders: (runId, page) => recordOrders(pool, runId, page),
+    listOpenOrders: (runId, afterId, limit) => listOpenOrders(pool, runId, { afterId, limit }),
+    listOrdersOf: (profileId) => listOrdersOf(pool, profileId),
+    async heartbeat(runId) {
+      await pool.query('update vitalsync.runs set touched_at = clock_timestamp() where id = $1', [runId])
+    },
+    markAllEnqueued: (runId) => markAllEnqueued(pool, runId),
+    end: (runId, state) => endRun(pool, runId, state),
+  }
+}
+
+const isIdle = `state = 'running' and touched_at < clock_timestamp() - $1 * interval '1 millisecond'`
+
+async function selectRuns(pool: Pool, clauses: string, value: string | number): Promise<Run[]> {
+  const { rows } = await pool.query<Run>(`select ${runColumns} from vitalsync.runs ${clauses}`, [value])
+  return rows
+}
+
+async function insertRun(pool: Pool, kind: string, params: RunParams): Promise<Run> {
+  const { rows } = await pool.query<Run>(
+    `insert into vitalsync.runs (kind, params) values ($1, $2) returning ${runColumns}`,
+    [kind, params],
+  )
+  const [run] = rows
+  if (run === undefined) throw new Error(`create run ${kind}: the database returned no row`)
+  return run
+}
+
+async function lastSlot(pool: Pool, schedule: string): Promise<Date | undefined> {
+  const { rows } = await pool.query<{ at: Date | null }>(
+    'select max(slot_at) as at from vitalsync.slots where schedule = $1',
+    [schedule],
+  )
+  return rows[0]?.at ?? undefined
+}
+
+async function claimSlot(pool: Pool, schedule: string, slotAt: Date): Promise<Run | undefined> {
+  const { rows } = await pool.query<Run>(
+    `with claimed as (
+       insert into vitalsync.slots (schedule, slot_at) values ($1, $2) on conflict do nothing returning slot_at
+     ), run as (
+       insert into vitalsync.runs (kind, params)
+       select $1, jsonb_build_object('slotAt', to_char(slot_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) from claimed
+       returning *
+     )
+     select ${runColumns} from run`,
+    [schedule, slotAt],
+  )
+  const [run] = rows
+  if (run) {
+    await pool.query('update vitalsync.slots set run_id = $3 where schedule = $1 and slot_at = $2', [
+      schedule,
+      slotAt,
+      run.id,
+    ])
+  }
+  return run
+}
+
+async function markAllEnqueued(pool: Pool, runId: string): Promise<void> {
+  await pool.query('update vitalsync.runs set enqueued_all = true, touched_at = clock_timestamp() where id = $1', [
+    runId,
+  ])
+  await pool.query(`update vitalsync.runs r set ${endWhenAllEnded('0')} where id = $1`, [runId])
+}
+
+async function endRun(pool: Pool, runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void> {
+  await pool.query(
+    `update vitalsync.runs set state = $2, ended_at = clock_timestamp() where id = $1 and state = 'running'`,
+    [runId, state],
+  )
+  await pool.query('delete from vitalsync.orders where run_id = $1', [runId])
+}

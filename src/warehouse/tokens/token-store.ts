@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto'
+import { NotThere, UsageProblem } from '../../errors.ts'
+import {
+  type Breaker,
+  type Lease,
+  type LeaseResult,
+  type NewToken,
+  noTokenState,
+  type Token,
+  type TokenName,
+  type TokenState,
+  type TokenStore,
+} from '../../fleet/tokens.ts'
+import { sqlState } from '../postgres/sql-errors.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
+import { decryptToken, encryptToken, TOKEN_KEY_BYTES } from './token-encryption.ts'
+
+type TokenRow = {
+  generation: string
+  sealed: Buffer | null
+  issued_ms: number | null
+  expires_ms: number | null
+  refresh_taken: number
+  proven: boolean
+  unproven_before: number
+  broken_reason: string | null
+  broken_until_ms: number | null
+  broken_now: boolean
+  broken_openings: number
+}
+
+const tokenColumns = `generation, sealed, refresh_taken, proven, unproven_before, broken_reason, broken_openings,
+  extract(epoch from issued_at)::float8 * 1000 as issued_ms,
+  extract(epoch from expires_at)::float8 * 1000 as expires_ms,
+  extract(epoch from broken_until)::float8 * 1000 as broken_until_ms,
+  coalesce(broken_until > clock_timestamp(), false) as broken_now`
+
+/**
+ * The token store in Postgres. Tokens are encrypted with `key`, each bound to its row and generation: a ciphertext that was
+ * copied to another row or restored from an older generation cannot be decrypted. A token that cannot be decrypted counts
+ * as no token and is renewed, so a new key costs one renewal for each token and nothing else. Every method is one
+ * statement; leases expire by the clock of the database.
+ */
+export function createPostgresTokenStore({ pool, key }: { pool: Pool; key: Buffer }): TokenStore {
+  if (key.length !== TOKEN_KEY_BYTES) {
+    throw new UsageProblem(`open token store: the key has ${key.length} bytes, not ${TOKEN_KEY_BYTES}`, {
+      hint: 'Set TOKEN_KEY to 32 random bytes, for example from `openssl rand -base64 32`.',
+    })
+  }
+  return {
+    read: (name) => readTokenState({ pool, key }, name),
+    lease: (name, ask) => leaseToken({ pool, key }, name, ask),
+    save: (name, lease, token) => saveToken({ pool, key }, { name, lease, token }),
+    async release(name, lease) {
+      await pool.query(
+        `update vitalsync.tokens set lease_holder = null, lease_until = null
+         where ${rowCondition(name)} and lease_holder = $3`,
+        [...rowParameters(name), lease.holder],
+      )
+    },
+    async markProven(name, generation) {
+      await pool.query(
+        `update vitalsync.tokens set proven = true, broken_reason = null, broken_until = null, broken_openings = 0
+         where ${rowCondition(name)} and generation = $3 and not proven`,
+        [...rowParameters(name), generation],
+      )
+    },
+    async tripBreaker(name, { generation, breaker }) {
+      await pool.query(
+        `update vitalsync.tokens set broken_reason = $4, broken_until = to_timestamp($5::float8 / 1000),
+           broken_openings = $6, lease_holder = null, lease_until = null
+         where ${rowCondition(name)} and generation <= $3`,
+        [...rowParameters(name), generation, breaker.reason, breaker.untilMs, breaker.openings],
+      )
+    },
+    async eraseProfile(profileId) {
+      await pool.query('delete from vitalsync.tokens where profile_id = $1', [profileId])
+    },
+  }
+}
+
+/** Tries the key on stored tokens, the newest first. A table that does not exist yet holds no tokens. */
+export async function examineTokenKey({ pool, key }: TokenStoreParts): Promise<{ tried: number; readable: number }> {
+  const { rows } = await pool
+    .query<{ account: string; profile_id: string | null; generation: string; sealed: Buffer }>(
+      `select account, profile_id::text, generation, sealed from vitalsync.tokens
+       where sealed is not null order by issued_at desc limit ${TOKENS_EXAMINED_MAX}`,
+    )
+    .catch((cause: unknown) => {
+      if (sqlState(cause) === UNDEFINED_TABLE) return { rows: [] }
+      throw cause
+    })
+  const readable = rows.filter(({ account, profile_id, generation, sealed }) => {
+    const name = { account, profileId: profile_id ?? undefined }
+    return decryptToken(key, { name, generation: Number(generation) }, sealed) !== undefined
+  })
+  return { tried: rows.length, readable: readable.length }
+}
+
+const TOKENS_EXAMINED_MAX = 100
+const UNDEFINED_TABLE = '42P01'
+
+type TokenStoreParts = { pool: Pool; key: Buffer }
+
+async function readTokenState({ pool, key }: TokenStoreParts, name: TokenName): Promise<TokenState> {
+  const row = await selectRow(pool, name)
+  if (row === undefined) return noTokenState
+  return {
+    generation: Number(row.generation),
+    token: tokenOf(key, { name, row, refreshable: row.refresh_taken === 0 }),
+    breaker: breakerOf(row),
+    proven: row.proven,
+    unprovenBefore: row.unproven_before,
+  }
+}
+
+/** `refresh_taken` counts the leases of a generation: only the first holder may spend the refresh token. */
+async function leaseToken(
+  { pool, key }: TokenStoreParts,
+  name: TokenName,
+  { generation, leaseMs }: { generation: number; leaseMs: number },
+): Promise<LeaseResult> {
+  const holder = randomUUID()
+  const leased = await pool
+    .query<TokenRow>(
+      `insert into vitalsync.tokens as t (account, profile_id, lease_holder, lease_until, refresh_taken)
+       values ($1, $2, $3, clock_timestamp() + $4::float8 * interval '1 ms', 1)
+       on conflict (account, profile_id) do update
+         set lease_holder = excluded.lease_holder, lease_until = excluded.lease_until, refresh_taken = t.refresh_taken + 1
+         where t.generation <= $5
+           and (t.lease_until is null or t.lease_until <= clock_timestamp())
+           and (t.broken_until is null or t.broken_until <= clock_timestamp())
+       returning ${tokenColumns}`,
+      [...rowParameters(name), holder, leaseMs, generation],
+    )
+    .catch((cause: unknown) => {
+      throw sqlState(cause) === FOREIGN_KEY_VIOLATION ? erasedProblem(cause) : cause
+    })
+  const [mine] = leased.rows
+  if (mine !== undefined) {
+    const token = tokenOf(key, { name, row: mine, refreshable: mine.refresh_taken === 1 })
+    return { kind: 'leased', lease: { holder, generation: Number(mine.generation), token } }
+  }
+  const row = await selectRow(pool, name)
+  const breaker = row && breakerOf(row)
+  if (breaker !== undefined && row?.broken_now) return { kind: 'broken', breaker }
+  const token = row && tokenOf(key, { name, row, refreshable: false })
+  return token !== undefined && token.generation > generation ? { kind: 'newer', token } : { kind: 'busy' }
+}
+
+async function selectRow(pool: Pool, name: TokenName): Promise<TokenRow | undefined> {
+  const { rows } = await pool.query<TokenRow>(
+    `select ${tokenColumns} from vitalsync.tokens where ${rowCondition(name)}`,
+    rowParameters(name),
+  )
+  return rows[0]
+}
+
+async function saveToken(
+  { pool, key }: TokenStoreParts,
+  { name, lease, token }: { name: TokenName; lease: Lease; token: NewToken },
+): Promise<Token | undefined> {
+  const generation = lease.generation + 1
+  const { rowCount } = await pool.query(
+    `update vitalsync.tokens set generation = $5, sealed = $6, issued_at = to_timestamp($7::float8 / 1000),
+       expires_at = to_timestamp($8::float8 / 1000), refresh_taken = 0, proven = false,
+       unproven_before = case when proven or generation = 0 then 0 else unproven_before + 1 end,
+       lease_holder = null, lease_until = null
+     where ${rowCondition(name)} and lease_holder = $3 and generation = $4`,
+    [
+      ...rowParameters(name),
+      lease.holder,
+      lease.generation,
+      generation,
+      encryptToken(key, { name, generation }, { secret: token.secret, refreshSecret: token.refreshSecret }),
+      token.issuedAtMs,
+      token.expiresAtMs,
+    ],
+  )
+  return rowCount === 1 ? { ...token, generation } : undefined
+}
+
+const FOREIGN_KEY_VIOLATION = '23503'
+
+function erasedProblem(cause: unknown): NotThere {
+  return new NotThere('renew token: the profile was erased here', { removed: true, cause })
+}
+
+/** Two conditions, so that each can use the index. */
+function rowCondition(name: TokenName): string {
+  return name.profileId === undefined
+    ? 'account = $1 and profile_id is null and $2::bigint is null'
+    : 'account = $1 and profile_id = $2::bigint'
+}
+
+function rowParameters({ account, profileId }: TokenName): [string, string | null] {
+  return [account, profileId ?? null]
+}
+
+function breakerOf(row: TokenRow): Breaker | undefined {
+  if (row.broken_reason === null || row.broken_until_ms === null) return undefined
+  return { reason: row.broken_reason, untilMs: row.broken_until_ms, openings: row.broken_openings }
+}
+
+function tokenOf(key: Buffer, from: { name: TokenName; row: TokenRow; refreshable: boolean }): Token | undefined {
+  const { name, row, refreshable } = from
+  if (row.sealed === null || row.issued_ms === null || row.expires_ms === null) return undefined
+  const generation = Number(row.generation)
+  const secrets = decryptToken(key, { name, generation }, row.sealed)
+  if (secrets === undefined) return undefined
+  return {
+    generation,
+    secret: secrets.secret,
+    refreshSecret: refreshable ? secrets.refreshSecret : undefined,
+    issuedAtMs: row.issued_ms,
+    expiresAtMs: row.expires_ms,
+  }
+}

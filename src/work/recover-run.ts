@@ -1,0 +1,34 @@
+import type { Run, Runs } from '../warehouse/runs/stored-runs.ts'
+import type { Backlog, Producer } from './producer.ts'
+
+export type RecoverContext = {
+  readonly runs: Pick<Runs, 'listUnproduced' | 'listSilent' | 'listOpenOrders' | 'end'>
+  readonly producers: readonly Producer[]
+  readonly backlog: (lane: Producer['lane']) => Promise<Backlog>
+  readonly produce: (run: Run) => Promise<unknown>
+}
+
+/**
+ * Recovers the runs that showed no life for `idleMs`: a run whose producer died is produced further, from the page it had
+ * reached; a run that was enqueued in full is recovered as `recoverRun` does.
+ */
+export async function recoverRuns(context: RecoverContext, idleMs: number): Promise<void> {
+  for (const run of await context.runs.listSilent(idleMs)) await recoverRun(context, run)
+  for (const run of await context.runs.listUnproduced(idleMs)) await context.produce(run)
+}
+
+/**
+ * Enqueues the open orders of a run again when its lane is empty: then the queue has lost their jobs, as after it was
+ * emptied by force. A run without open orders has ended. A run that is still being produced is left alone: it may have no
+ * open order only because its producer has recorded none yet.
+ */
+export async function recoverRun(context: RecoverContext, run: Run): Promise<void> {
+  if (!run.enqueuedAll) return
+  const producer = context.producers.find(({ name }) => name === run.kind)
+  if (producer && !isEmpty(await context.backlog(producer.lane))) return
+  const { ids } = await context.runs.listOpenOrders(run.id, '0', 1)
+  if (producer && ids.length > 0) await context.produce(run)
+  else await context.runs.end(run.id, 'done')
+}
+
+const isEmpty = ({ waiting, active, delayed }: Backlog): boolean => waiting + active + delayed === 0

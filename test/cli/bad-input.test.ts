@@ -1,0 +1,210 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Command, Option } from 'commander'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type CommandWorld, openCommandWorld } from '../commands/command-world.ts'
+import { parserMessageOf } from './parsing.ts'
+import { commandsOf, tree } from './reference.ts'
+
+/**
+ * Gives a wrong value to every option and every argument of every command, as the program declares them: a new option must
+ * check its value, or be listed here.
+ */
+const timeout = 300_000
+const nobody = 'nobody-here'
+let world: CommandWorld
+
+beforeAll(async () => {
+  world = await openCommandWorld({ profiles: 1, days: 2 })
+  await world.json('profiles', 'discover')
+}, timeout)
+afterAll(() => world.close(), timeout)
+
+const commands = commandsOf(tree())
+const argumentsOf = (command: Command) => command.registeredArguments.map((argument) => argument.argChoices?.[0] ?? '1')
+/** The required options, with valid values. */
+const mandatoryOf = (command: Command) =>
+  command.options
+    .filter(({ mandatory, defaultValue }) => mandatory && defaultValue === undefined)
+    .flatMap((option) => [longOf(option), '2026-01-01'])
+const longOf = ({ long }: Option) => long ?? ''
+
+const gathers = new Set(['--profile', '--fault'])
+const isPicky = (option: Option) =>
+  option.argChoices !== undefined || (option.parseArg !== undefined && !gathers.has(longOf(option)))
+
+/** Options and arguments that accept any text. */
+const anyText: Readonly<Record<string, string>> = {
+  'sandbox --seed': 'chance is made of any words',
+  'failures list --reason': 'looked for in the reasons',
+  'failures retry --reason': 'looked for in the reasons',
+  'failures discard --reason': 'looked for in the reasons',
+  'profiles discover --search': 'looked for upstream',
+  'service keys create --account': 'made when there is none of this name',
+  'service keys create --label': 'for people only',
+  'service sources <source>': 'as logs name them, and those of tomorrow too',
+}
+
+type Wrong = { words: readonly string[]; code?: number; says: RegExp }
+
+/** Values that only the warehouse, the file system or a server can refuse. */
+const wrongInTheWorld = (): Record<string, Wrong> => {
+  const range = ['--from', '2026-01-01']
+  const noFolder = '/no/such/folder/file'
+  const unknown = /profiles: 1 of 1 are not known here/
+  return {
+    'sync --profile': { words: ['sync', '--profile', nobody], says: unknown },
+    'plan --profile': { words: ['plan', '--profile', nobody], says: unknown },
+    'backfill --profile': { words: ['backfill', ...range, '--profile', nobody], says: unknown },
+    'backfill --profiles-from': {
+      words: ['backfill', ...range, '--profiles-from', 'none.csv'],
+      says: /none\.csv: there is no such file/,
+    },
+    'verify --profile': { words: ['verify', '--profile', nobody], says: unknown },
+    'gaps --profile': { words: ['gaps', '--profile', nobody], says: unknown },
+    'explain --profile': {
+      words: ['explain', '--profile', nobody, '--date', '2026-01-01'],
+      code: 1,
+      says: /no such profile/,
+    },
+    'failures list --profile': { words: ['failures', 'list', '--profile', nobody], says: unknown },
+    'failures retry --profile': { words: ['failures', 'retry', '--profile', nobody], says: unknown },
+    'failures discard --profile': { words: ['failures', 'discard', '--profile', nobody], says: unknown },
+    'quarantine list --profile': { words: ['quarantine', 'list', '--profile', nobody], says: unknown },
+    'quarantine replay --profile': { words: ['quarantine', 'replay', '--profile', nobody], says: unknown },
+    'profiles import --rejects': {
+      words: ['profiles', 'import', 'bad.ndjson', '--rejects', noFolder],
+      says: /no\/such\/folder/,
+    },
+    'import --rejects': { words: ['import', 'tags', 'bad.ndjson', '--rejects', noFolder], says: /no\/such\/folder/ },
+    'export --output': { words: ['export', '--stream', 'scores', '--output', noFolder], says: /no\/such\/folder/ },
+    'export --state': {
+      words: ['export', '--stream', 'scores', '--output', 'out.ndjson', '--state', noFolder],
+      says: /no\/such\/folder/,
+    },
+    'sandbox --host': { words: ['sandbox', '--host', 'no such host', '--profiles', '0'], says: /no such host/ },
+    'sandbox --fault': { words: ['sandbox', '--fault', 'nothing=1'], says: /nothing/ },
+    'service --host': { words: ['service', '--host', 'no such host'], says: /no such host/ },
+    'failures show <id>': { words: ['failures', 'show', 'nothing'], says: /has this id/ },
+    'failures retry <id>': { words: ['failures', 'retry', 'nothing'], code: 1, says: /^$/ },
+    'failures discard <id>': { words: ['failures', 'discard', 'nothing'], code: 1, says: /^$/ },
+    'quarantine show <id>': { words: ['quarantine', 'show', '999'], says: /has this id/ },
+    'quarantine replay <id>': { words: ['quarantine', 'replay', '999'], code: 1, says: /^$/ },
+    'profiles add <externalId>': { words: ['profiles', 'add', ''], says: /name number 1/ },
+    'profiles import <file>': { words: ['profiles', 'import', 'none.csv'], says: /none\.csv: there is no such file/ },
+    'profiles show <externalId>': { words: ['profiles', 'show', nobody], says: /has this id/ },
+    'profiles erase <externalId>': { words: ['profiles', 'erase', nobody, '--yes'], says: /has this id/ },
+    'import <file>': { words: ['import', 'tags', '.'], says: /name does not tell|it is a folder/ },
+    'service keys revoke <id>': { words: ['service', 'keys', 'revoke', 'nothing'], says: /no such key/ },
+    'service sources --account': {
+      words: ['service', 'sources', '--account', 'nobody'],
+      says: /there is no such account/,
+    },
+    'service grant <role>': { words: ['service', 'grant', 'no_such_role'], says: /no_such_role/ },
+  }
+}
+
+test('every option and argument that takes a word has bad input here, or is picky by itself', () => {
+  const given = Object.keys(wrongInTheWorld())
+  const options = commands.flatMap(({ name, command }) =>
+    command.options
+      .filter((option) => (option.required || option.optional) && !isPicky(option))
+      .map((option) => `${name} ${longOf(option)}`),
+  )
+  const names = commands.flatMap(({ name, command }) =>
+    command.registeredArguments
+      .filter(({ argChoices }) => !argChoices)
+      .map((argument) => `${name} <${argument.name()}>`),
+  )
+
+  expect([...given, ...Object.keys(anyText)].sort()).toEqual([...options, ...names].sort())
+})
+
+test('what only the world can refuse is refused with the culprit and the cure', { timeout }, async () => {
+  await writeFile(join(world.folder, 'bad.ndjson'), 'no JSON\n')
+  await eachOf(Object.entries(wrongInTheWorld()), async ([what, { words, code = 2, says }]) => {
+    const ended = await world.run(...words)
+
+    expect([what, ended.code], ended.stderr).toEqual([what, code])
+    expect(ended.stderr, what).toMatch(says)
+    expect(ended.stderr, what).not.toMatch(/\n {4}at |unexpected error/)
+    if (ended.stderr !== '') expect(ended.stderr, what).toMatch(/^vitalsync: [^\n]+\n {2}→ \S/m)
+    if (code === 2) expect(ended.stdout, what).toBe('')
+  })
+})
+
+const picky = commands.flatMap(({ name, command }) =>
+  command.options.filter(isPicky).map((option) => ({ name, command, long: longOf(option) })),
+)
+
+const wanted = (name: string, long: string) =>
+  new RegExp(
+    `^vitalsync: option '${long} .*'no such thing' is invalid\\. (It must be|Allowed choices).*\n  → Examples: vitalsync ${name} --help\n$`,
+  )
+
+test('every option that is picky refuses bad input, and says what it wants', async () => {
+  expect(picky.length).toBeGreaterThan(20)
+  for (const { name, command, long } of picky) {
+    expect(await parserMessageOf([...name.split(' '), ...argumentsOf(command), long, 'no such thing'])).toMatch(
+      wanted(name, long),
+    )
+  }
+})
+
+test('and of each command one does as a process, with code 2 and nothing on standard output', { timeout }, async () => {
+  const one = new Map(picky.map((option) => [option.name, option]))
+  await eachOf([...one.values()], async ({ name, command, long }) => {
+    const { code, stdout, stderr } = await world.run(...name.split(' '), ...argumentsOf(command), long, 'no such thing')
+
+    expect([name, long, code, stdout]).toEqual([name, long, 2, ''])
+    expect(stderr).toMatch(wanted(name, long))
+  })
+})
+
+test('a flag takes no value, and a command no option of another', async () => {
+  for (const { name, command } of commands) {
+    for (const option of command.options.filter(({ required, optional }) => !required && !optional)) {
+      const words = [...name.split(' '), ...argumentsOf(command), ...mandatoryOf(command)]
+      expect(await parserMessageOf([...words, `${longOf(option)}=yes`])).toContain(`'${longOf(option)}=yes'`)
+    }
+    const refusal = await parserMessageOf([...name.split(' '), ...mandatoryOf(command), '--no-such-option'])
+    expect(refusal).toContain('--no-such-option')
+    expect(refusal).toContain(`vitalsync ${name} --help`)
+  }
+})
+
+test('a missing or surplus argument, a missing option, and a closed list are named', async () => {
+  for (const { name, command } of commands) {
+    const words = name.split(' ')
+    const required = command.registeredArguments.filter((argument) => argument.required)
+    for (const argument of required.slice(0, 1)) expect(await parserMessageOf(words)).toContain(`'${argument.name()}'`)
+    for (const argument of command.registeredArguments.filter(({ argChoices }) => argChoices)) {
+      expect(await parserMessageOf([...words, 'nothing', ...argumentsOf(command).slice(1)])).toMatch(
+        new RegExp(`'nothing'.*${argument.argChoices?.[0]}`),
+      )
+    }
+    for (const option of command.options.filter(
+      ({ mandatory, defaultValue }) => mandatory && defaultValue === undefined,
+    )) {
+      expect(await parserMessageOf([...words, ...required.map(() => '1')])).toMatch(/required option '--/)
+      expect(longOf(option)).not.toBe('')
+    }
+    if (
+      !command.registeredArguments.some(({ variadic }) => variadic) &&
+      !command.options.some(({ mandatory }) => mandatory)
+    ) {
+      expect(await parserMessageOf([...words, ...argumentsOf(command), 'surplus']), name).toMatch(
+        /too many arguments|unknown command/,
+      )
+    }
+  }
+})
+
+/** Three at once keep two cores busy. */
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items]
+  const worker = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
+  }
+  await Promise.all([worker(), worker(), worker()])
+}

@@ -1,0 +1,157 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test as base, expect } from 'vitest'
+import { describeConfig, readConfig } from '../../config/env.ts'
+import { runProgram } from '../support/run-program.ts'
+
+const test = base.extend<{ folder: string }>({
+  folder: async ({}, use) => {
+    const folder = await mkdtemp(join(tmpdir(), 'vitalsync-config-'))
+    await use(folder)
+    await rm(folder, { recursive: true, force: true })
+  },
+})
+
+/** Wrong values for each variable. */
+const wrong: Record<string, string[]> = {
+  DATABASE_URL: ['mysql://root@localhost/x', 'localhost:5432'],
+  QUEUE_URL: ['http://localhost:6379', 'localhost'],
+  UPSTREAM_URL: ['staging', 'ftp://example.com'],
+  UPSTREAM_SANDBOX_URL: ['sandbox.example.com'],
+  TOKEN_KEY: ['short', 'x'.repeat(64)],
+  PORT: ['http', '65536', '-1', '80.5'],
+  KEPT_ANSWERS_MB: ['-1', '65537', '64MB'],
+  LOG_LEVEL: ['verbose'],
+  NIGHTLY_CRON: ['3 o’clock', '0 3 * *'],
+  SWEEP_CRON: ['* * * * * *'],
+  SCHEDULE_TIME_ZONE: ['Berlin', 'GMT+25'],
+  HISTORY_DAYS: ['0', '1e3', 'two'],
+  DIGEST_SECONDS: ['-1', '90000'],
+  CONCURRENCY: ['0', '1001'],
+  WINDOWS_AT_ONCE: ['0', '101'],
+  BACKLOG_MAX: ['99', '1000001'],
+  BUDGET_PER_SECOND: ['0'],
+  BUDGET_IN_FLIGHT: ['0', '10001'],
+  DRAIN_SECONDS: ['0', '3601'],
+}
+/** Any text is a valid path or credential. A credential is wrong only when another is missing, which is tested below. */
+const anyText = ['VITALSYNC_DATA', 'UPSTREAM_CLIENT_ID', 'UPSTREAM_CLIENT_SECRET']
+
+const namesOfAll = describeConfig({}).map(({ name }) => name)
+
+test('every variable has its wrong values in this test', () => {
+  expect([...Object.keys(wrong), ...anyText].sort()).toEqual([...namesOfAll].sort())
+})
+
+for (const [name, values] of Object.entries(wrong)) {
+  test(`${name} wrong: exit code 2, and one message that names it`, async ({ folder }) => {
+    for (const value of values) {
+      const ended = await runProgram(['migrate'], { cwd: folder, env: { [name]: value } })
+      expect({ value, code: ended.code }).toEqual({ value, code: 2 })
+      expect(ended.stderr).toMatch(/^vitalsync: read configuration: /)
+      expect(ended.stderr).toMatch(new RegExp(`\\b${name} (must|is|Invalid)`))
+      expect(ended.stderr).toContain('config/example.env')
+      expect(ended.stderr).not.toMatch(/^ +at /m)
+      expect(ended.stdout).toBe('')
+    }
+  })
+}
+
+test('all faults are reported at once', async ({ folder }) => {
+  const env = { PORT: 'x', LOG_LEVEL: 'loud', QUEU_URL: 'redis://localhost', HISTORY_DAYS: '0' }
+  const ended = await runProgram(['worker'], { cwd: folder, env })
+  expect(ended.code).toBe(2)
+  for (const name of ['PORT must', 'LOG_LEVEL', 'HISTORY_DAYS must', 'did you mean QUEUE_URL?']) {
+    expect(ended.stderr).toContain(name)
+  }
+})
+
+test('a setting in .env counts, and one of the shell wins over it', async ({ folder }) => {
+  await writeFile(join(folder, '.env'), 'PORT=from-file\n')
+  const env = { LOG_LEVEL: 'silent' }
+  expect((await runProgram(['migrate'], { cwd: folder, env })).stderr).toContain('PORT must be a whole number')
+  const over = await runProgram(['migrate'], { cwd: folder, env: { ...env, PORT: '0' } })
+  expect(over.stderr).toContain('DATABASE_URL is not set')
+})
+
+test('an engine command without addresses names what is not set, and what would do without', {
+  timeout: 300_000,
+}, async ({ folder }) => {
+  const ended = await runProgram(['worker'], { cwd: folder })
+  expect(ended.code).toBe(2)
+  expect(ended.stderr).toContain('DATABASE_URL, UPSTREAM_URL, TOKEN_KEY not set')
+  expect(ended.stderr).toContain('vitalsync up')
+})
+
+const faultsOf = (environment: Record<string, string>) => {
+  try {
+    readConfig(environment)
+    return ''
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+test('slips and other tools’ words are answered with the right name', () => {
+  for (const [slip, meant] of [
+    ['QUEU_URL', 'QUEUE_URL'],
+    ['DATABSE_URL', 'DATABASE_URL'],
+    ['DATABASE_URLS', 'DATABASE_URL'],
+    ['REDIS_URL', 'QUEUE_URL'],
+    ['POSTGRES_URL', 'DATABASE_URL'],
+    ['TOKENKEY', 'TOKEN_KEY'],
+    ['UPSTREAM_CLIENT_SECRETT', 'UPSTREAM_CLIENT_SECRET'],
+  ] as const) {
+    expect(faultsOf({ [slip]: 'x' })).toContain(`${slip} is not known: did you mean ${meant}?`)
+  }
+})
+
+test('what only looks like one of ours is left alone', () => {
+  expect(faultsOf({ PGPORT: '5432', HOST: 'x', PATH: '/bin', PWD: '/', HOME: '/', LANG: 'C', TZ: 'UTC' })).toBe('')
+  expect(faultsOf({ REDIS_URL: 'redis://a', QUEUE_URL: 'redis://b' })).toBe('')
+})
+
+test('an upstream of one’s own needs its credentials, and a named one its address', () => {
+  const faults = faultsOf({ UPSTREAM_URL: 'sandbox' })
+  for (const name of ['UPSTREAM_CLIENT_ID', 'UPSTREAM_CLIENT_SECRET', 'UPSTREAM_SANDBOX_URL']) {
+    expect(faults).toContain(`${name} is missing`)
+  }
+})
+
+test('production is the sandbox’s address without its prefix', () => {
+  const credentials = { UPSTREAM_CLIENT_ID: 'id', UPSTREAM_CLIENT_SECRET: 'secret' }
+  const urlOf = (UPSTREAM_URL: string, UPSTREAM_SANDBOX_URL: string) =>
+    readConfig({ UPSTREAM_URL, UPSTREAM_SANDBOX_URL, ...credentials }).upstream?.url
+
+  expect(urlOf('production', 'https://sandbox.api.example.com')).toBe('https://api.example.com')
+  expect(urlOf('production', 'https://sandbox-api.example.com/v')).toBe('https://api.example.com/v')
+  expect(urlOf('sandbox', 'https://sandbox.api.example.com')).toBe('https://sandbox.api.example.com')
+})
+
+test('empty counts as absent, and what is read is frozen', () => {
+  const config = readConfig({ QUEUE_URL: '', PORT: '  ' })
+  expect(config).toMatchObject({ queueUrl: undefined, port: 0 })
+  expect(Object.isFrozen(config) && Object.isFrozen(config.schedule) && Object.isFrozen(config.budget)).toBe(true)
+})
+
+test('no secret is ever described', () => {
+  const secrets = {
+    UPSTREAM_CLIENT_ID: 'marker-1',
+    UPSTREAM_CLIENT_SECRET: 'marker-2',
+    TOKEN_KEY: 'marker-5',
+    DATABASE_URL: 'postgres://user:marker-6@host/db',
+    QUEUE_URL: 'redis://:marker-7@host:6379,redis://user:marker-8@other:6379,user:marker-10@third',
+    UPSTREAM_URL: 'https://user:marker-9@host',
+    UPSTREAM_SANDBOX_URL: 'https://host/?password=marker-11',
+  }
+  expect(JSON.stringify(describeConfig(secrets))).not.toContain('marker')
+})
+
+test('config/example.env lists every variable as config/env.ts has it (npx vitest -u writes it anew)', async () => {
+  const rows = describeConfig({}).map(({ name, value, about }) => `# ${about}\n#${name}=${value}\n`)
+  const head =
+    '# Every variable there is, with what holds where none is set. Copy what you need to .env beside the checkout, or\n' +
+    '# set it in the shell, which wins. `vitalsync doctor` prints what is in force.\n\n'
+  await expect(head + rows.join('\n')).toMatchFileSnapshot('../../config/example.env')
+})

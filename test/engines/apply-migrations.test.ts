@@ -1,0 +1,97 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import pg from 'pg'
+import { expect } from 'vitest'
+import { applyMigrations, compareMigrations, readMigrations } from '../../src/engines/apply-migrations.ts'
+import { test } from '../support/fixtures.ts'
+
+async function folderOf(files: Record<string, string>): Promise<URL> {
+  const folder = await mkdtemp(join(tmpdir(), 'migrations-'))
+  for (const [name, sql] of Object.entries(files)) await writeFile(join(folder, name), sql)
+  return pathToFileURL(`${folder}/`)
+}
+
+const two = {
+  '0001-first.sql': 'create table demo.things (n int)',
+  '0002-second.sql': 'insert into demo.things values (1)',
+}
+
+async function count(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query('select count(*)::int as n from demo.things')
+  await client.end()
+  return rows[0].n
+}
+
+test('eight processes that migrate at once apply each file exactly once', async ({ database }) => {
+  const folder = await folderOf(two)
+
+  const results = await Promise.all(
+    Array.from({ length: 8 }, () => applyMigrations({ databaseUrl: database, folder, schema: 'demo' })),
+  )
+
+  expect(results.flatMap((result) => result.applied).sort()).toEqual(['0001-first.sql', '0002-second.sql'])
+  expect(await count(database)).toBe(1)
+})
+
+test('a file that fails leaves nothing of itself and names itself', async ({ database }) => {
+  const folder = await folderOf({ ...two, '0003-broken.sql': 'insert into demo.things values (2); select nonsense()' })
+
+  await expect(applyMigrations({ databaseUrl: database, folder, schema: 'demo' })).rejects.toThrow(
+    /demo\/0003-broken\.sql/,
+  )
+
+  expect(await count(database)).toBe(1)
+})
+
+test('a file that was changed after it was applied is refused', async ({ database }) => {
+  await applyMigrations({ databaseUrl: database, folder: await folderOf(two), schema: 'demo' })
+  const changed = await folderOf({ ...two, '0002-second.sql': 'insert into demo.things values (9)' })
+
+  await expect(applyMigrations({ databaseUrl: database, folder: changed, schema: 'demo' })).rejects.toThrow(
+    /was changed after/,
+  )
+})
+
+test('a database of a newer version is refused', async ({ database }) => {
+  await applyMigrations({ databaseUrl: database, folder: await folderOf(two), schema: 'demo' })
+  const older = await folderOf({ '0001-first.sql': two['0001-first.sql'] })
+
+  await expect(applyMigrations({ databaseUrl: database, folder: older, schema: 'demo' })).rejects.toThrow(
+    /does not know/,
+  )
+})
+
+test('a file that was renamed after it was applied is not applied again', async ({ database }) => {
+  await applyMigrations({ databaseUrl: database, folder: await folderOf(two), schema: 'demo' })
+  const renamed = await folderOf({
+    '0001-first.sql': two['0001-first.sql'],
+    '0003-second.sql': two['0002-second.sql'],
+    'renamed.json': '{ "0002-second.sql": "0003-second.sql" }',
+  })
+  const listed = ['0001-first.sql', '0002-second.sql']
+  expect(compareMigrations(await readMigrations(renamed), listed)).toEqual({ missing: [], unknown: [] })
+
+  expect(await applyMigrations({ databaseUrl: database, folder: renamed, schema: 'demo' })).toEqual({ applied: [] })
+
+  expect(await count(database)).toBe(1)
+  await expect(applyMigrations({ databaseUrl: database, folder: await folderOf(two), schema: 'demo' })).rejects.toThrow(
+    /0003-second\.sql, which this version does not know/,
+  )
+})
+
+test('a renamed file that was changed as well is refused', async ({ database }) => {
+  await applyMigrations({ databaseUrl: database, folder: await folderOf(two), schema: 'demo' })
+  const changed = await folderOf({
+    '0001-first.sql': two['0001-first.sql'],
+    '0003-second.sql': 'insert into demo.things values (9)',
+    'renamed.json': '{ "0002-second.sql": "0003-second.sql" }',
+  })
+
+  await expect(applyMigrations({ databaseUrl: database, folder: changed, schema: 'demo' })).rejects.toThrow(
+    /0002-second\.sql/,
+  )
+})

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest'
+import {
+  adjustBudget,
+  type BudgetLimits,
+  decreaseBudget,
+  fairShareOf,
+  initialBudget,
+  laneRateLimit,
+  type MemberState,
+} from '../../src/fleet/budget.ts'
+import { memberState, noWaiters } from '../support/member-state.ts'
+
+const unbounded = Number.POSITIVE_INFINITY
+
+describe('the share of a member', () => {
+  const sharesOf = (members: MemberState[], inFlight: number) =>
+    members.map(({ member }) => fairShareOf(member, { members, inFlight }))
+
+  test('an idle fleet shares the permits evenly, and no permit is lost', () => {
+    expect(sharesOf([memberState('a', {}), memberState('b', {}), memberState('c', {})], 10)).toEqual([4, 3, 3])
+  })
+
+  test('a member alone gets all permits', () => {
+    expect(sharesOf([memberState('a', { backfill: 500 })], 64)).toEqual([64])
+  })
+
+  test('more urgent work anywhere takes permits from less urgent work everywhere', () => {
+    expect(sharesOf([memberState('a', { backfill: 100 }), memberState('b', { nightly: 100 })], 50)).toEqual([0, 50])
+    expect(sharesOf([memberState('a', { backfill: 100 }), memberState('b', { nightly: 20 })], 50)).toEqual([30, 20])
+    expect(sharesOf([memberState('a', { manual: 100 }), memberState('b', { nightly: 20, backfill: 90 })], 50)).toEqual([
+      30, 20,
+    ])
+  })
+
+  test('within a lane the permits are shared evenly, and a small demand leaves the rest to the others', () => {
+    expect(
+      sharesOf(
+        [memberState('a', { nightly: 10 }), memberState('b', { nightly: 100 }), memberState('c', { nightly: 100 })],
+        50,
+      ),
+    ).toEqual([10, 20, 20])
+  })
+
+  test('the shares together never exceed the budget', () => {
+    const members = Array.from({ length: 7 }, (_, index) =>
+      memberState(String(index), { nightly: index, backfill: 13 * index }),
+    )
+    for (const inFlight of [1, 2, 5, 50, 500]) {
+      const sum = sharesOf(members, inFlight).reduce((total, each) => total + each, 0)
+      expect(sum).toBeLessThanOrEqual(inFlight)
+    }
+  })
+})
+
+describe('the budget of the fleet', () => {
+  const limits: BudgetLimits = { requestsPerSecond: 1000, inFlight: 100 }
+  const state = initialBudget(limits, 0)
+
+  test('an overload decreases it once a second, however many processes see the overload', () => {
+    const once = decreaseBudget(state, { retryAfterMs: 0, answersPerSecond: 500, nowMs: 5000 })
+    const twice = decreaseBudget(once, { retryAfterMs: 2000, answersPerSecond: 500, nowMs: 5100 })
+
+    expect(once).toMatchObject({ requestsPerSecond: 300, inFlight: 60, cutAtMs: 5000 })
+    expect(twice).toMatchObject({ requestsPerSecond: 300, inFlight: 60, pausedUntilMs: 7100 })
+  })
+
+  test('the longest pause wins, and decreases stop at a minimum', () => {
+    const once = decreaseBudget(state, { retryAfterMs: 9000, answersPerSecond: 1, nowMs: 5000 })
+    let low = once
+    for (let nowMs = 7000; nowMs < 60_000; nowMs += 1100)
+      low = decreaseBudget(low, { retryAfterMs: 1, answersPerSecond: 0, nowMs })
+
+    expect(low).toMatchObject({ requestsPerSecond: 10, inFlight: 4 })
+    const small = initialBudget({ requestsPerSecond: 3, inFlight: 2 }, 0)
+    const cut = decreaseBudget(small, { retryAfterMs: 0, answersPerSecond: 3, nowMs: 5000 })
+    expect(cut).toMatchObject({ requestsPerSecond: 3, inFlight: 2 })
+    expect(once.pausedUntilMs).toBe(14_000)
+    expect(decreaseBudget(once, { retryAfterMs: 10, answersPerSecond: 0, nowMs: 6500 }).pausedUntilMs).toBe(14_000)
+  })
+
+  test('without overload it increases to its limits, and no further', () => {
+    let now = decreaseBudget(state, { retryAfterMs: 0, answersPerSecond: 100, nowMs: 5000 })
+    const members = [memberState('a', { nightly: 60 }, { answersPerSecond: 100, latencyMs: 20 })]
+    expect(adjustBudget(now, { members, limits, nowMs: 6000 })).toBe(now)
+    for (let nowMs = 7000; nowMs < 60_000; nowMs += 500) now = adjustBudget(now, { members, limits, nowMs })
+
+    expect(now).toMatchObject({ requestsPerSecond: 1000, inFlight: 100 })
+  })
+
+  test('answers that get slow decrease the requests in flight', () => {
+    const quick = [memberState('a', { nightly: 60 }, { answersPerSecond: 100, latencyMs: 20 })]
+    const slow = [memberState('a', { nightly: 60 }, { answersPerSecond: 100, latencyMs: 500 })]
+    const known = adjustBudget(state, { members: quick, limits, nowMs: 5000 })
+
+    expect(known.quietLatencyMs).toBe(20)
+    expect(adjustBudget(known, { members: slow, limits, nowMs: 6000 }).inFlight).toBe(85)
+  })
+
+  test('an unbounded rate gets a bound by an overload, and loses it again', () => {
+    const open = initialBudget({ requestsPerSecond: unbounded, inFlight: 10 }, 0)
+    let now = decreaseBudget(open, { retryAfterMs: 0, answersPerSecond: 100, nowMs: 5000 })
+    expect(now.requestsPerSecond).toBe(60)
+    for (let nowMs = 8000; nowMs < 120_000; nowMs += 500) {
+      now = adjustBudget(now, { members: [], limits: { requestsPerSecond: unbounded, inFlight: 10 }, nowMs })
+    }
+
+    expect(now.requestsPerSecond).toBe(unbounded)
+  })
+
+  test('backfill leaves a part of the rate, and nearly all of it while more urgent work waits', () => {
+    const waiting = [memberState('a', {}, { waiting: { ...noWaiters, manual: 3 } })]
+
+    expect(laneRateLimit('nightly', { members: waiting, requestsPerSecond: 100 })).toBe(100)
+    expect(laneRateLimit('manual', { members: waiting, requestsPerSecond: 100 })).toBe(90)
+    expect(laneRateLimit('backfill', { members: [], requestsPerSecond: 100 })).toBe(90)
+    expect(laneRateLimit('backfill', { members: waiting, requestsPerSecond: 100 })).toBe(10)
+  })
+})

@@ -1,0 +1,177 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { describe, expect } from 'vitest'
+import { test as base } from '../support/fixtures.ts'
+import { json, runner, send } from './sandbox-world.ts'
+
+const program = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
+
+type Running = { child: ChildProcess; firstLine: Promise<string>; ended: Promise<Ended> }
+type Ended = { code: number | null; signal: string | null; stdout: string; stderr: string }
+type Run = (words: string[], environment: Record<string, string>) => Running
+
+/** Runs the program as a user does. Ends every program that a test left running, and then removes the folder of the test. */
+const test = base.extend<{ run: Run; folder: string }>({
+  run: async ({ folder: _outlivesWhatRuns }, use) => {
+    const children: Running[] = []
+    await use((words, environment) => {
+      const running = start(words, environment)
+      children.push(running)
+      return running
+    })
+    for (const { child, ended } of children) {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
+      await ended
+    }
+  },
+  folder: async ({}, use) => {
+    const folder = await mkdtemp(join(tmpdir(), 'vitalsync-sandbox-'))
+    await chmod(folder, 0o755) // as root, Postgres runs as nobody and must be able to enter
+    await use(folder)
+    await rm(folder, { recursive: true, force: true })
+  },
+})
+
+function start(words: string[], environment: Record<string, string>): Running {
+  const env = { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'warn', ...environment }
+  const child = spawn(process.execPath, [program, 'sandbox', ...words], { env, cwd: tmpdir(), stdio: 'pipe' })
+  const said = { stdout: '', stderr: '' }
+  child.stdout.on('data', (bytes: Buffer) => {
+    said.stdout += bytes.toString('utf8')
+  })
+  child.stderr.on('data', (bytes: Buffer) => {
+    said.stderr += bytes.toString('utf8')
+  })
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, ...said }))
+  const firstLine = Promise.race([
+    once(createInterface(child.stdout), 'line').then(([line]) => String(line)),
+    ended.then(({ code, stderr }) => Promise.reject(new Error(`it ended with ${code}: ${stderr}`))),
+  ])
+  firstLine.catch(() => undefined) // a test that expects no line looks at the end instead
+  return { child, firstLine, ended }
+}
+
+const small = ['--port', '0', '--profiles', '7', '--days', '1', '--seed', '7']
+
+describe('vitalsync sandbox', () => {
+  test('prints one line of JSON when it answers, and leaves on SIGTERM with 0', async ({ run, serviceUrl }) => {
+    const { child, firstLine, ended } = run([...small, '--json'], { DATABASE_URL: serviceUrl })
+    const told = JSON.parse(await firstLine)
+    expect(Object.keys(told)).toEqual(['url', 'clientId', 'clientSecret', 'appId', 'appSecret', 'controlUrl'])
+    const { clientId, clientSecret } = told
+    const body = { clientId, clientSecret }
+    const token = await send(`${told.url}/api/v1/oauth/account/token`, { method: 'POST', body })
+    const headers = { authorization: `account ${json(token).accountToken}` }
+    expect((await send(`${told.url}/api/v1/account/profile/${runner}`, { headers })).status).toBe(200)
+    expect(json(await send(`${told.controlUrl}/people`)).length).toBe(7)
+
+    child.kill('SIGTERM')
+    const { code, stdout, stderr } = await ended
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1)
+  })
+
+  test('prints the same as text, and starts with the given faults', async ({ run, serviceUrl }) => {
+    const words = [...small, '--fault', 'throttle=1,operations=searchProfiles', '--fault', 'late=0.2,hours=6']
+    const { child, firstLine, ended } = run(words, { DATABASE_URL: serviceUrl })
+    const url = (await firstLine).split(/\s+/).at(-1)
+    const names = json(await send(`${url}/__control/faults`)).map((rule: { name: string }) => rule.name)
+    expect(names).toEqual(['throttle', 'late'])
+    child.kill('SIGINT')
+    const { code, stdout } = await ended
+    expect(code).toBe(0)
+    for (const name of ['clientId', 'clientSecret', 'appId', 'appSecret', 'control', '/docs', 'Ctrl-C'])
+      expect(stdout).toContain(name)
+  })
+
+  test.for([
+    [['--fault', 'trottle=1'], 'no fault is named "trottle"'],
+    [['--fault', 'throttle=2'], 'rate'],
+    [['--profiles', 'many'], 'whole number'],
+    [['--port', '99999'], '65535'],
+    [['--nonsense'], 'unknown option'],
+  ] as const)('refuses %j with 2 and one readable message', async ([words, message], { run, serviceUrl }) => {
+    const { ended } = run(['--profiles', '1', '--days', '1', ...words], { DATABASE_URL: serviceUrl })
+    const { code, stdout, stderr } = await ended
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(message)
+    expect(stderr).not.toMatch(/^\s+at /m)
+  })
+
+  test('says that a port is taken', async ({ run, serviceUrl }) => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const address = taken.address()
+    const port = String(typeof address === 'object' ? address?.port : 0)
+    const { ended } = run(['--port', port, '--profiles', '1', '--days', '1'], { DATABASE_URL: serviceUrl })
+    const { code, stderr } = await ended
+    taken.close()
+    expect(code).toBe(2)
+    expect(stderr).toContain(`port ${port}`)
+    expect(stderr).toContain('choose another port')
+  })
+
+  test('says with 3 that its database cannot be reached', async ({ run }) => {
+    const { ended } = run(small, { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
+    const { code, stderr } = await ended
+    expect(code).toBe(3)
+    expect(stderr).toContain('connect to Postgres')
+  })
+
+  test('stopped while it stores people, it leaves at once, and the next start goes on', async ({ run, serviceUrl }) => {
+    const many = ['--port', '0', '--profiles', '60', '--json']
+    const first = run(many, { DATABASE_URL: serviceUrl, LOG_LEVEL: 'info' })
+    await expect.poll(() => countProfiles(serviceUrl)).toBeGreaterThan(2)
+    first.child.kill('SIGTERM')
+    const { code, stdout } = await first.ended
+    expect([code, stdout]).toEqual([0, ''])
+    const stored = await countProfiles(serviceUrl)
+    expect(stored).toBeLessThan(60)
+
+    const second = run(['--port', '0', '--profiles', String(stored + 2), '--json'], { DATABASE_URL: serviceUrl })
+    const { controlUrl } = JSON.parse(await second.firstLine)
+    expect(json(await send(`${controlUrl}/people`)).length).toBe(stored + 2)
+  })
+
+  test('brings a Postgres of its own, keeps its data, leaves nothing running, and survives a kill', async ({
+    run,
+    folder,
+  }) => {
+    const environment = { VITALSYNC_DATA: folder }
+    const first = run([...small, '--json'], environment)
+    const told = JSON.parse(await first.firstLine)
+    const again = await run([...small, '--json'], environment).ended
+    expect([again.code, again.stdout]).toEqual([2, ''])
+    expect(again.stderr).toContain('runs here already')
+    const posted = await send(`${told.controlUrl}/live`, { method: 'POST', body: { hours: 24 } })
+    expect(json(posted).logs).toBeGreaterThan(1000)
+    first.child.kill('SIGTERM')
+    expect((await first.ended).code).toBe(0)
+    expect(existsSync(join(folder, 'sandbox', 'postgres', 'postmaster.pid'))).toBe(false)
+
+    const second = run([...small, '--json'], environment)
+    const { clientSecret } = JSON.parse(await second.firstLine)
+    expect(clientSecret).toBe(told.clientSecret)
+
+    second.child.kill('SIGKILL') // its Postgres outlives it, and is stopped by the next start
+    await second.ended
+    const third = run([...small, '--json'], environment)
+    const { controlUrl } = JSON.parse(await third.firstLine)
+    expect(json(await send(`${controlUrl}/ledger/${runner}`)).demographics).toHaveLength(1)
+  })
+})
+
+async function countProfiles(databaseUrl: string): Promise<number> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const { rows } = await client.query('select count(*)::int as n from service.profiles').finally(() => client.end())
+  return rows[0].n
+}

@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { createConcurrencyLimiter } from '../../src/service/concurrency-limiter.ts'
+
+describe('turns', () => {
+  test('begin in the order they were asked for, so many at once at most', async () => {
+    const turns = createConcurrencyLimiter(2)
+    const begun: number[] = []
+    let [underWay, most] = [0, 0]
+    const work = (place: number) => async () => {
+      begun.push(place)
+      underWay += 1
+      most = Math.max(most, underWay)
+      await new Promise((resolve) => setImmediate(resolve))
+      underWay -= 1
+      return place
+    }
+
+    const places = Array.from({ length: 20 }, (_, place) => place)
+    expect(await Promise.all(places.map((place) => turns.run(work(place))))).toEqual(places)
+    expect(begun).toEqual(places)
+    expect(most).toBe(2)
+  })
+  test('are handed on by those that fail', async () => {
+    const turns = createConcurrencyLimiter(1)
+    const fail = () => turns.run(async () => Promise.reject(new Error('no')))
+
+    await expect(fail()).rejects.toThrow('no')
+    await expect(Promise.all([fail(), turns.run(async () => 'yes')])).rejects.toThrow('no')
+    expect(await turns.run(async () => 'yes')).toBe('yes')
+  })
+  test('let others in between two of them', async () => {
+    const turns = createConcurrencyLimiter(3)
+    const seen: string[] = []
+    const all = Promise.all(['a', 'b', 'c', 'd'].map((name) => turns.run(async () => void seen.push(name))))
+    seen.push('what came after')
+    await all
+
+    expect(seen[0]).toBe('what came after')
+  })
+})

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest'
+import { explanationLines } from '../../../src/commands/explain.ts'
+import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
+import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
+import { explainScore } from '../../../src/service/derive/records/explanation.ts'
+import { dayNumberFromText } from '../../../src/time/local-days.ts'
+import { dayBefore, daysFrom, deriveAll, log, phone, score, unknownDemographics, wornAllDay } from './made-logs.ts'
+
+const week = daysFrom('2026-03-02', 7)
+const last = '2026-03-08'
+const asOf = Date.parse('2026-03-10T00:00:00Z')
+const watchSteps = log('steps', `${last}T09:00:00Z`, [60, 6600])
+const phoneSteps = log('steps', `${last}T09:00:00Z`, [60, 6400], phone)
+const copy = { ...watchSteps, id: 'ffffffff-ffff-4fff-8fff-ffffffffffff' }
+const logs: DataLog[] = [
+  ...week.flatMap((day) => [
+    log('sleep_stage_sleeping', `${dayBefore(day)}T23:00:00Z`, [450, 450]),
+    ...(day === last ? [] : [log('steps', `${day}T09:00:00Z`, [60, 6600])]),
+    ...wornAllDay(day),
+  ]),
+  log('sleep_stage_sleeping', `${dayBefore(last)}T22:00:00Z`, [400, 400], phone),
+  watchSteps,
+  phoneSteps,
+  copy,
+]
+
+const ask = (type: 'activity' | 'sleep' | 'wellbeing' | 'readiness', from: readonly DataLog[] = logs, day = last) =>
+  explainScore({
+    logs: from,
+    facts: factsOfDays({ logs: from, demographics: unknownDemographics, asOfMs: asOf }),
+    demographics: unknownDemographics,
+    asOfMs: asOf,
+    day: dayNumberFromText(day),
+    type,
+  })
+
+describe('an explanation', () => {
+  test('sums up to the served score', () => {
+    const served = score(deriveAll({ logs, asOf: '2026-03-10T00:00:00Z' }), 'wellbeing', last)
+    const told = ask('wellbeing')
+
+    expect(told.value).toBe(served?.value)
+    expect(told.factors.map(({ name }) => name)).toEqual(served?.factors.map(({ name }) => name))
+    expect(told.factors.reduce((sum, { contribution }) => sum + contribution, 0)).toBeCloseTo(served?.value ?? 0, 2)
+    expect(told.factors.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 3)
+  })
+  test('lists the used logs, and the logs left out with the reason', () => {
+    const told = ask('activity')
+
+    expect(told.used.filter(({ dataType }) => dataType === 'steps')).toMatchObject([{ amount: 6600, value: 6600 }])
+    const reasons = Object.fromEntries(told.leftOut.map(({ id, reason }) => [id, reason]))
+    expect(reasons[phoneSteps.id]).toMatch(/better ranked/)
+    expect(Object.values(reasons)).toContain('an exact copy of another log')
+  })
+  test('reports each log of steps once, though steps count for movement and for rest', () => {
+    const reported: string[] = []
+    const lineage = {
+      used: (log: DataLog, as: string) => void (as === 'steps' && reported.push(log.id)),
+      leftOut: () => undefined,
+    }
+
+    factsOfDays({ logs, demographics: unknownDemographics, asOfMs: asOf, lineage }, [dayNumberFromText(last)])
+
+    expect(reported).toEqual([watchSteps.id])
+  })
+  test('says which source’s night counts', () => {
+    const told = ask('sleep')
+
+    expect(told.used.map(({ source }) => source)).toContain('watch-app')
+    expect(told.leftOut).toMatchObject([{ source: 'phone-app', reason: expect.stringMatching(/another source/) }])
+    expect(told.used.some(({ dataType }) => dataType === 'steps')).toBe(false)
+  })
+  test('says why there is no score, and which factors are missing', () => {
+    expect(
+      ask(
+        'sleep',
+        logs.filter(({ dataType }) => !dataType.startsWith('sleep')),
+      ),
+    ).toMatchObject({ value: null, reason: 'no main sleep of at least three hours is known' })
+    expect(ask('sleep', logs, '2026-03-02').reason).toBe('less than half of the weight of its factors is there')
+    expect(ask('activity', logs, '2026-05-01').reason).toBe('no log tells of this day')
+    expect(ask('wellbeing', logs, '2026-03-02').reason).toMatch(
+      /^there is no sleep score \(less than half of the weight/,
+    )
+    expect(ask('activity', [log('steps', `${last}T09:00:00Z`, [10, 100])]).reason).toMatch(/^the day is not valid/)
+    expect(ask('readiness').missing.map(({ name }) => name)).toContain('heart_rate_variability')
+  })
+  test('can be read in a terminal', () => {
+    const lines = explanationLines(ask('activity')).join('\n')
+
+    expect(lines).toMatch(/^activity on 2026-03-08: 0\.\d\d \(\w+\), from \d+ % of its weight, model transparent-v1/)
+    expect(lines).toMatch(/steps +6600 +10000 +count +0\.\d\d/)
+    expect(lines).toMatch(/logs of the day left out: 3/)
+    expect(lines).toMatch(/diagnoses nothing/)
+    expect(explanationLines(ask('activity', logs, '2026-05-01'))[0]).toBe(
+      'activity on 2026-05-01: no score, because no log tells of this day',
+    )
+  })
+})

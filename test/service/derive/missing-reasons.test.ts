@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
+import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
+import { explainScore } from '../../../src/service/derive/records/explanation.ts'
+import { dayNumberFromText } from '../../../src/time/local-days.ts'
+import { dayBefore, daysFrom, log, phone, unknownDemographics, wornAllDay } from './made-logs.ts'
+
+const week = daysFrom('2026-03-02', 7)
+const last = '2026-03-08'
+type ScoreType = Parameters<typeof explainScore>[0]['type']
+
+function ask(type: ScoreType, logs: readonly DataLog[], until = '2026-03-20T00:00:00Z') {
+  const asOf = Date.parse(until)
+  const facts = factsOfDays({ logs, demographics: unknownDemographics, asOfMs: asOf })
+  return explainScore({
+    logs,
+    facts,
+    demographics: unknownDemographics,
+    asOfMs: asOf,
+    day: dayNumberFromText(last),
+    type,
+  })
+}
+
+const why = (type: ScoreType, name: string, logs: readonly DataLog[], until?: string) =>
+  ask(type, logs, until).missing.find((factor) => factor.name === name)?.reason
+
+const steps = (day = last, count = 900) => log('steps', `${day}T09:00:00Z`, [60, count])
+const asleep = (day = last, kind = 'sleeping') => log(`sleep_stage_${kind}`, `${dayBefore(day)}T23:00:00Z`, [450, 1])
+const nights = (count: number) => week.slice(-count).map((day) => asleep(day))
+
+describe('a factor of movement is missing because', () => {
+  test('no log is known of the day', () => {
+    expect(why('activity', 'steps', [])).toBe('no log tells of this day')
+  })
+  test('only sleep was recorded', () => {
+    expect(why('activity', 'steps', [asleep()])).toBe('no movement was recorded')
+    expect(ask('activity', [asleep()]).reason).toBe('no movement was recorded')
+  })
+  test('the day is not over, though its night is', () => {
+    const logs = [...nights(5), steps(last, 9000)]
+    expect(why('activity', 'steps', logs, '2026-03-08T12:00:00Z')).toBe('the day is not over yet')
+    expect(ask('activity', logs, '2026-03-08T12:00:00Z').reason).toBe('the day is not over yet')
+    expect(ask('sleep', logs, '2026-03-08T12:00:00Z').reason).toBeNull()
+  })
+  test('the day is not valid', () => {
+    expect(why('activity', 'floors_climbed', [steps(last, 199)])).toMatch(/^the day is not valid/)
+  })
+  test('exactly that was not recorded', () => {
+    const run = log('exercise_session_running', `${last}T09:00:00Z`, [30, 30])
+    expect(why('activity', 'steps', [run, ...wornAllDay(last)])).toBe('no steps were recorded')
+    expect(why('activity', 'floors_climbed', [steps()])).toBe('no floors were recorded')
+    expect(why('activity', 'active_calories', [steps()])).toBe('no active energy was recorded')
+    expect(why('activity', 'active_hours', [steps()])).toBe('less than ten hours of the day are recorded')
+    expect(why('activity', 'extended_inactivity', [steps()])).toBe('less than ten hours of the day are recorded')
+  })
+  test('there are too few days to compare with', () => {
+    const two = week.slice(-2).map((day) => steps(day))
+    expect(why('activity', 'intense_activity_duration', two)).toMatch(/fewer than 3 days in 7/)
+    expect(why('activity', 'intense_activity_duration', [...two, steps(week[4])])).toBeUndefined()
+    const six = week.slice(-6).map((day) => steps(day))
+    expect(why('mental_wellbeing', 'activity_regularity', six)).toMatch(/fewer than 7 valid days in 14/)
+    expect(why('mental_wellbeing', 'activity_regularity', [...six, steps(week[0])])).toBeUndefined()
+  })
+})
+
+describe('a factor of the night is missing because', () => {
+  test('there is no night', () => {
+    expect(why('sleep', 'sleep_debt', [steps()])).toBe('no main sleep of at least three hours is known')
+    expect(why('readiness', 'walking_strain_capacity', [steps()])).toBe(
+      'no main sleep of at least three hours is known',
+    )
+  })
+  test('its source does not record it', () => {
+    expect(why('sleep', 'physical_recovery', [asleep()])).toBe('the source of the night has no stages of sleep')
+    expect(why('sleep', 'sleep_continuity', [asleep()])).toBe('the source of the night does not record being awake')
+    expect(why('sleep', 'mental_recovery', [asleep(last, 'deep')])).toBeUndefined()
+  })
+  test('there are too few nights', () => {
+    expect(why('sleep', 'sleep_debt', nights(2))).toMatch(/fewer than 3 nights in 7/)
+    expect(why('sleep', 'sleep_regularity', nights(4))).toMatch(/fewer than 5 nights in 7/)
+    expect(why('sleep', 'circadian_alignment', nights(6))).toMatch(/fewer than 7 nights in 28/)
+    expect(ask('sleep', nights(7)).missing.map(({ name }) => name)).not.toContain('circadian_alignment')
+  })
+  test('there are too few days before for strain', () => {
+    expect(why('readiness', 'exercise_strain_capacity', [...nights(7), ...week.map((day) => steps(day))])).toMatch(
+      /fewer than 14 valid days in the 60 before/,
+    )
+  })
+})
+
+describe('a vital factor is missing because', () => {
+  test('it was not measured, or there is nothing to compare it with', () => {
+    const rmssd = [30, 40, 50].map((value, place) =>
+      log('heart_rate_variability_rmssd', `${last}T0${place}:00:00Z`, [0, value]),
+    )
+    expect(why('readiness', 'resting_heart_rate', [asleep()])).toBe('no resting heart rate is known of that day')
+    expect(why('readiness', 'heart_rate_variability', [asleep()])).toBe('it was not measured that day')
+    expect(why('readiness', 'heart_rate_variability', [asleep(), ...rmssd])).toMatch(/fewer than 14 days in the 60/)
+  })
+})
+
+test('wellbeing says which half is absent, and why', () => {
+  expect(ask('wellbeing', [asleep()]).reason).toBe(
+    'there is no activity score (no movement was recorded), and there is no sleep score (less than half of the weight of its factors is there)',
+  )
+  expect(ask('wellbeing', [...nights(7), ...week.map((day) => steps(day))]).reason).toBeNull()
+})
+
+test('readiness does not list steps of the day, because strain depends on the days before only', () => {
+  expect(ask('readiness', [...nights(7), steps()]).used.map(({ as }) => as)).not.toContain('steps')
+})
+
+test('a workout that two devices recorded is listed once as used and once as left out', () => {
+  const run = log('exercise_session_running', `${last}T09:00:00Z`, [30, 30])
+  const same = log('exercise_session_running', `${last}T09:02:00Z`, [30, 30], phone)
+  const told = ask('activity', [run, same, steps(), ...wornAllDay(last)])
+
+  expect(told.used.filter(({ as }) => as === 'exercise')).toMatchObject([{ id: run.id, amount: 30 }])
+  expect(told.leftOut.filter(({ as }) => as === 'exercise')).toMatchObject([
+    { id: same.id, reason: 'the same workout is known from a better ranked log' },
+  ])
+})
+
+test('a log longer than a day, an older edition and a copy are listed with the reason', () => {
+  const long = log('steps', '2026-03-07T20:00:00Z', [26 * 60, 100])
+  const old = { ...steps(), value: 5, modifiedMs: 1 }
+  const copy = { ...asleep(), id: 'ffffffff-ffff-4fff-8fff-ffffffffffff' }
+  const logs = [long, old, { ...steps(), modifiedMs: 2 }, asleep(), copy]
+  const reasons = [...ask('activity', logs).leftOut, ...ask('sleep', logs).leftOut].map(({ reason }) => reason)
+
+  expect(new Set(reasons)).toEqual(
+    new Set(['lasts longer than a day', 'a newer edition of the same id is there', 'an exact copy of another log']),
+  )
+})

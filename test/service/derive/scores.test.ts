@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest'
+import { scoreAnswerSchema } from '../../../src/contract/score.ts'
+import type { Factor, Factors } from '../../../src/service/derive/days/factors.ts'
+import { scoresFrom, stateOf } from '../../../src/service/derive/days/scores.ts'
+import { type FactorName, factorUnits } from '../../../src/service/derive/model/model.ts'
+import { scoreDefinitions } from '../../../src/service/derive/model/score-definitions.ts'
+import { daysFrom, deriveAll, log, score, wornAllDay } from './made-logs.ts'
+
+const given = (scores: Partial<Record<FactorName, number>>): Factors =>
+  Object.fromEntries(
+    Object.entries(scores).map(([name, one]) => [name, { name, value: 1, goal: 1, score: one, unit: '' } as Factor]),
+  )
+
+test('the weights of every score sum to one and name known factors only', () => {
+  for (const { weights, requiredFactor } of Object.values(scoreDefinitions)) {
+    expect(Object.values(weights).reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 12)
+    expect(Object.keys(weights)).toContain(requiredFactor)
+    for (const name of Object.keys(weights)) expect(factorUnits).toHaveProperty(name)
+  }
+})
+
+describe('a score is the weighted mean of its factors', () => {
+  test('activity with all factors', () => {
+    // .35×.9 + .20×.8 + .15×.7 + .15×.6 + .10×.5 + .05×.4 = .315+.16+.105+.09+.05+.02 = .74
+    const scores = scoresFrom(
+      given({
+        steps: 0.9,
+        intense_activity_duration: 0.8,
+        active_hours: 0.7,
+        extended_inactivity: 0.6,
+        active_calories: 0.5,
+        floors_climbed: 0.4,
+      }),
+    )
+    expect(scores.activity?.value).toBeCloseTo(0.74, 12)
+    expect(scores.activity?.weightShare).toBeCloseTo(1, 12)
+  })
+  test('sleep of a phone: the weight of absent factors is redistributed', () => {
+    // .32 .20 .16 .12 of .80 are .40 .25 .20 .15: .4×.85 + .25×.9 + .2×.97 + .15×.9 = .34+.225+.194+.135 = .894
+    const scores = scoresFrom(
+      given({ sleep_duration: 0.85, sleep_regularity: 0.9, sleep_debt: 0.97, circadian_alignment: 0.9 }),
+    )
+    expect(scores.sleep?.value).toBeCloseTo(0.894, 12)
+    expect(scores.sleep?.weightShare).toBeCloseTo(0.8, 12)
+    expect(scores.sleep?.parts.map(({ weight }) => Number(weight.toFixed(2)))).toEqual([0.4, 0.25, 0.2, 0.15])
+  })
+  test('readiness', () => {
+    // .15×(1 + .8 + .6 + .4) + .10×(.9 + .7 + .5 + .3) = .42 + .24 = .66
+    const scores = scoresFrom(
+      given({
+        sleep_duration: 1,
+        sleep_debt: 0.8,
+        resting_heart_rate: 0.6,
+        heart_rate_variability: 0.4,
+        physical_recovery: 0.9,
+        mental_recovery: 0.7,
+        walking_strain_capacity: 0.5,
+        exercise_strain_capacity: 0.3,
+      }),
+    )
+    expect(scores.readiness?.value).toBeCloseTo(0.66, 12)
+  })
+  test('mental wellbeing', () => {
+    // .25×.9 + .20×.8 + .15×(.7 + .6 + .5) + .10×.4 = .225 + .16 + .27 + .04 = .695
+    const scores = scoresFrom(
+      given({
+        sleep_regularity: 0.9,
+        circadian_alignment: 0.8,
+        steps: 0.7,
+        active_hours: 0.6,
+        activity_regularity: 0.5,
+        extended_inactivity: 0.4,
+      }),
+    )
+    expect(scores.mental_wellbeing?.value).toBeCloseTo(0.695, 12)
+  })
+  test('wellbeing is half activity, half sleep, and has the factors of both', () => {
+    const scores = scoresFrom(
+      given({ steps: 0.6, intense_activity_duration: 0.6, sleep_duration: 0.9, sleep_regularity: 0.9 }),
+    )
+    expect(scores.wellbeing?.value).toBeCloseTo(0.75, 12)
+    expect(scores.wellbeing?.parts.map(({ factor }) => factor.name)).toEqual([
+      'steps',
+      'intense_activity_duration',
+      'sleep_duration',
+      'sleep_regularity',
+    ])
+    expect(scores.wellbeing?.parts.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 12)
+  })
+})
+
+describe('there is no score', () => {
+  test('without its required factor, however much else is known', () => {
+    const rest = given({
+      intense_activity_duration: 1,
+      active_hours: 1,
+      extended_inactivity: 1,
+      active_calories: 1,
+      floors_climbed: 1,
+    })
+    expect(scoresFrom(rest).activity).toBeUndefined()
+  })
+  test('with less than half of the weight, but with exactly half there is one', () => {
+    expect(scoresFrom(given({ steps: 1, active_calories: 1 })).activity).toBeUndefined()
+    expect(scoresFrom(given({ steps: 1, active_hours: 1 })).activity?.weightShare).toBeCloseTo(0.5, 12)
+  })
+  test('of wellbeing without both of its halves', () => {
+    expect(scoresFrom(given({ steps: 1, active_hours: 1 })).wellbeing).toBeUndefined()
+  })
+})
+
+test('states begin at 0.40, 0.60 and 0.80', () => {
+  expect([0.394, 0.396, 0.594, 0.596, 0.794, 0.796, 1].map(stateOf)).toEqual([
+    'minimal',
+    'low',
+    'low',
+    'medium',
+    'medium',
+    'high',
+    'high',
+  ])
+})
+
+test('a served score has the contract’s shape and names its sources', () => {
+  const logs = daysFrom('2026-03-02', 7).flatMap((day) => [
+    log('sleep_stage_sleeping', `${day}T00:00:00Z`, [450, 450]),
+    log('steps', `${day}T09:00:00Z`, [60, 6600]),
+    ...wornAllDay(day),
+  ])
+
+  const derived = deriveAll({ logs, person: { age: 40 } })
+
+  // Seven activity scores; from the fifth night on, when regularity is known, three of sleep, wellbeing and mental wellbeing.
+  expect(derived.scores.length).toBe(7 + 3 * 3)
+  for (const one of derived.scores) expect(() => scoreAnswerSchema.parse(one)).not.toThrow()
+  expect(score(derived, 'wellbeing', '2026-03-08')?.record).toMatchObject({
+    scoreDateTime: '2026-03-08T00:00:00+00:00',
+    dataSources: ['age', 'sleep', 'activity'],
+    version: 1,
+  })
+  expect(score(derived, 'sleep', '2026-03-08')?.record['dataSources']).toEqual(['age', 'sleep'])
+})

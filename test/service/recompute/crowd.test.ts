@@ -1,0 +1,80 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { expect } from 'vitest'
+import type { DataLogInput } from '../../../src/contract/data-log.ts'
+import { startRecompute } from '../../../src/service/recompute/start-recompute.ts'
+import { createDerivedReader } from '../../../src/service/store/derived-reader.ts'
+import { namedUuid } from '../../../src/text/named-uuid.ts'
+import { test } from '../../support/fixtures.ts'
+import { daysFrom } from '../derive/made-logs.ts'
+import { createProfile, quiet, recordsAtOnce, servedRecords, upload, withRecompute } from './recompute-world.ts'
+
+const crowd = 24
+const at = '2026-11-18T15:00:00Z'
+const days = daysFrom('2026-10-19', 30)
+
+/** Thirty days of a person; the persons differ in their steps. */
+function lived(person: number): DataLogInput[] {
+  const make = (
+    kind: readonly [logType: 'activity' | 'sleep' | 'heart', dataType: string],
+    start: string,
+    [minutes, value]: readonly [number, number],
+  ): DataLogInput => ({
+    id: namedUuid('2c1bb5a1-5c0e-5a0b-8d5f-6a7f2f9f0a11', [String(person), kind[1], start]),
+    logType: kind[0],
+    dataType: kind[1],
+    value,
+    unit: 'count',
+    source: 'app',
+    recordingMethod: 'automatically_recorded',
+    deviceType: 'watch',
+    startDateTime: start,
+    endDateTime: new Date(Date.parse(start) + minutes * 60_000).toISOString(),
+  })
+  return days.flatMap((day, place) => [
+    make(['sleep', 'sleep_stage_sleeping'], `${day}T00:30:00Z`, [400 + ((person + place) % 60), 1]),
+    make(['activity', 'steps'], `${day}T08:00:00Z`, [60, 1000 + person]),
+    make(['activity', 'steps'], `${day}T17:00:00Z`, [60, 3000 + 10 * place]),
+    make(['heart', 'resting_heart_rate'], `${day}T07:00:00Z`, [0, 50 + (place % 7)]),
+  ])
+}
+
+test('a crowd that uploads a month at once loses no day and delays no read', async ({ serviceUrl }) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const { pool, databaseUrl, clock } = world
+    const ticking = await startRecompute({ pool, databaseUrl, log: quiet, clock: () => clock.now, everyMs: 50 })
+    const people = await Promise.all(
+      Array.from({ length: crowd }, async (_, person) => ({ person, profileId: await createProfile(pool) })),
+    )
+    const delay = monitorEventLoopDelay({ resolution: 5 })
+    delay.enable()
+
+    await Promise.all(people.map(({ person, profileId }) => upload(world, profileId, lived(person))))
+    let done = false
+    const deriving = ticking.idle().then(() => {
+      done = true
+    })
+    const reader = createDerivedReader(pool, 0)
+    const waits: number[] = []
+    for (let turn = 0; !done; turn += 1) {
+      const startedAt = performance.now()
+      const profileId = people[turn % crowd]?.profileId ?? ''
+      await reader.read({ profile: { profileId }, kind: 'score', filter: {} })
+      waits.push(performance.now() - startedAt)
+    }
+    await deriving
+    delay.disable()
+    await ticking.close()
+
+    expect(waits.length).toBeGreaterThan(crowd)
+    expect(waits.toSorted((a, b) => a - b)[Math.floor(waits.length / 2)]).toBeLessThan(100)
+    // Deriving runs in its own thread: it never blocks this thread for long.
+    expect(delay.percentile(99) / 1e6).toBeLessThan(250)
+    for (const { person, profileId } of people) {
+      const said = await servedRecords(world, profileId)
+      expect(said.size).toBeGreaterThan(500)
+      if (person % 10 === 0) expect(said).toEqual(recordsAtOnce(profileId, lived(person), clock.now))
+    }
+    const { rows } = await pool.query('select count(*)::int as left from service.dirty_days')
+    expect(rows[0]?.left).toBe(0)
+  })
+})

@@ -1,0 +1,62 @@
+import { expect, vi } from 'vitest'
+import { addServiceKey } from '../../../src/assembly/service-accounts.ts'
+import { fetchExplanation } from '../../../src/commands/explain.ts'
+import { deriveExtension } from '../../../src/service/recompute/extension.ts'
+import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
+import { startService } from '../../../src/service/server.ts'
+import { storeDataLogs } from '../../../src/service/store/data-logs.ts'
+import { readMarks } from '../../../src/service/store/derivation-queue.ts'
+import { DAY } from '../../../src/time/units.ts'
+import { test } from '../../support/fixtures.ts'
+import { quiet } from './recompute-world.ts'
+
+const at = '2026-11-18T15:00:00Z'
+const now = Date.parse(at)
+
+test('the service explains a score to its account and to no other caller', async ({ serviceUrl }) => {
+  const [person] = samplePeople('explain', 1)
+  if (!person) throw new Error('nobody is there')
+  const make = (account: string) =>
+    addServiceKey({ databaseUrl: serviceUrl, nowAt: new Date(now), log: quiet }, { account, kind: 'client', label: '' })
+  const [own, stranger] = [await make('own'), await make('stranger')]
+  const service = await startService({
+    databaseUrl: serviceUrl,
+    port: 0,
+    log: quiet,
+    clock: () => now,
+    extensions: [deriveExtension],
+  })
+  try {
+    const { pool } = service.context
+    const { rows } = await pool.query(
+      `insert into service.profiles select gen_random_uuid(), account_id, 'ada/1', false, now() from service.accounts
+       where name = 'own' returning profile_id`,
+    )
+    const profileId = String(rows[0]?.profile_id)
+    const logs = logsOf(person, { startMs: now - 10 * DAY, endMs: now })
+    for (let from = 0; from < logs.length; from += 1000) {
+      await storeDataLogs(pool, { profileId, logs: logs.slice(from, from + 1000), nowAt: new Date(now) })
+    }
+    // The service derives by itself; when it has deleted the last mark, all logs have been derived.
+    await vi.waitFor(async () => expect(await readMarks(pool, profileId, 1)).toEqual([]), {
+      timeout: 120_000,
+      interval: 50,
+    })
+    const ask = { url: service.url, externalId: 'ada/1', date: '2026-11-16', score: 'activity' }
+    const as = ({ publicId, secret }: typeof own) => ({ ...ask, clientId: publicId, clientSecret: secret })
+
+    const told = await fetchExplanation(as(own))
+
+    const stored = await pool.query(
+      `select body::json as body from service.derived where name = 'activity' and kind = 'score' and body like '%2026-11-16T00:00:00%'`,
+    )
+    expect(told.value).toBe(stored.rows[0]?.body.value)
+    expect(told.used.length).toBeGreaterThan(5)
+    await expect(fetchExplanation(as(stranger))).rejects.toThrow('404')
+    await expect(fetchExplanation({ ...as(own), clientSecret: 'wrong' })).rejects.toThrow('refuses the credentials')
+    await expect(fetchExplanation({ ...as(own), score: 'luck' })).rejects.toThrow('none of that name')
+    await expect(fetchExplanation({ ...as(own), date: 'yesterday' })).rejects.toThrow('date')
+  } finally {
+    await service.close()
+  }
+})

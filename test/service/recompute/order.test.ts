@@ -1,0 +1,174 @@
+import { expect } from 'vitest'
+import type { DataLogInput } from '../../../src/contract/data-log.ts'
+import { runRecomputeRound } from '../../../src/service/recompute/recompute-round.ts'
+import {
+  deleteMarks,
+  listDueProfiles,
+  readMarks,
+  recordDerivationFailure,
+} from '../../../src/service/store/derivation-queue.ts'
+import { withTransaction } from '../../../src/service/store/service-pool.ts'
+import { namedUuid } from '../../../src/text/named-uuid.ts'
+import { test } from '../../support/fixtures.ts'
+import { daysFrom } from '../derive/made-logs.ts'
+import { createProfile, quiet, type RecomputeWorld, upload, withRecompute } from './recompute-world.ts'
+
+const at = '2026-11-18T15:00:00Z'
+const month = daysFrom('2026-10-15', 30)
+const today = ['2026-11-18']
+
+/** A log of a kind that nothing is derived from: only the order of profiles matters here. */
+const oneADay = (days: readonly string[]): DataLogInput[] =>
+  days.map((day) => ({
+    id: namedUuid('2c1bb5a1-5c0e-5a0b-8d5f-6a7f2f9f0a12', [day]),
+    logType: 'activity',
+    dataType: 'mindfulness',
+    value: 1,
+    unit: 'minute',
+    source: 'app',
+    recordingMethod: 'automatically_recorded',
+    deviceType: 'watch',
+    startDateTime: `${day}T08:00:00Z`,
+    endDateTime: `${day}T08:01:00Z`,
+  }))
+
+/** A new profile that uploads these days, a second after the upload before. */
+async function arrive(world: RecomputeWorld, days: readonly string[]): Promise<string> {
+  const profileId = await createProfile(world.pool)
+  world.clock.now += 1000
+  await upload(world, profileId, oneADay(days))
+  return profileId
+}
+
+/** The profiles that a round derives, in order. */
+async function served({ pool, clock }: RecomputeWorld, profilesMax = 4): Promise<string[]> {
+  const turns: string[] = []
+  await runRecomputeRound({
+    pool,
+    log: quiet,
+    nowAt: new Date(clock.now),
+    profilesMax,
+    begin: (profileId) => turns.push(profileId),
+    cohortOf: async () => null,
+  })
+  return turns
+}
+
+test('a fresh upload does not wait behind a crowd, and the crowd does not wait for it', async ({ serviceUrl }) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const crowd: string[] = []
+    for (let place = 0; place < 12; place += 1) crowd.push(await arrive(world, month))
+    const fresh = await arrive(world, today)
+
+    expect(await served(world)).toEqual([crowd[0], fresh, crowd[1], crowd[2]])
+  })
+})
+
+test('the profile that has been due longest is served next, whatever arrives later', async ({ serviceUrl }) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const crowd = [await arrive(world, month), await arrive(world, month), await arrive(world, month)]
+    const [early] = [await arrive(world, today)]
+    const turns: string[] = []
+    for (let round = 0; round < 4; round += 1) {
+      // More profiles with few marked days than a round can derive: they alone would fill every round for ever.
+      for (let more = 0; more < 4; more += 1) await arrive(world, today)
+      turns.push(...(await served(world, 2)))
+    }
+
+    expect(turns.filter((_, place) => place % 2 === 0)).toEqual([...crowd, early])
+  })
+})
+
+test('among profiles with few marked days the least recently derived goes first', async ({ serviceUrl }) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const again = (profileId: string) => upload(world, profileId, oneADay(today.concat('2026-11-17')))
+    const patient = await arrive(world, today)
+    expect(await served(world)).toEqual([patient])
+    const restless = await arrive(world, today)
+    expect(await served(world)).toEqual([restless])
+    const crowd = [await arrive(world, month), await arrive(world, month)]
+    world.clock.now += 1000
+    await again(patient)
+    // Otherwise the profile with the last upload would always be the freshest.
+    world.clock.now += 1000
+    await again(restless)
+
+    expect(await served(world, 2)).toEqual([crowd[0], patient])
+  })
+})
+
+test('a mark that is renewed again and again keeps its place in the queue', async ({ serviceUrl }) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const restless = await arrive(world, month)
+    const others = [await arrive(world, month), await arrive(world, month)]
+    world.clock.now += 60_000
+    await upload(
+      world,
+      restless,
+      oneADay(month).map((log) => ({ ...log, value: 2 })),
+    )
+
+    expect(await served(world, 1)).toEqual([restless])
+    expect(await served(world, 2)).toEqual(others)
+  })
+})
+
+test('a profile whose day has ended does not wait for ever behind uploads', async ({ serviceUrl }) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const ended = await createProfile(world.pool)
+    const steps = oneADay(today).map((log) => ({ ...log, dataType: 'steps', value: 900 }))
+    await upload(world, ended, steps)
+    expect(await served(world)).toEqual([ended])
+    // 18:00 and midnight pass; then a crowd comes.
+    world.clock.now = Date.parse('2026-11-19T06:00:00Z')
+    const crowd: string[] = []
+    for (let place = 0; place < 6; place += 1) crowd.push(await arrive(world, month))
+
+    expect((await served(world, 2))[0]).toBe(ended)
+  })
+})
+
+test('a profile that backs off takes no place in a round', async ({ serviceUrl }) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const broken = [await arrive(world, month), await arrive(world, month)]
+    const sound = [await arrive(world, month), await arrive(world, month)]
+    for (const profileId of broken)
+      await recordDerivationFailure(world.pool, { profileId, nowAt: new Date(world.clock.now) })
+
+    expect(await served(world)).toEqual(sound)
+    world.clock.now += 2500
+    expect(await served(world)).toEqual(broken)
+  })
+})
+
+test('the cost of a mark does not grow with the marks of others, even with outdated statistics of Postgres', async ({
+  serviceUrl,
+}) => {
+  await withRecompute(serviceUrl, at, async ({ pool }) => {
+    const profileId = await createProfile(pool)
+    await pool.query(
+      `insert into service.profiles (profile_id, account_id, external_id, created_at)
+       select gen_random_uuid(), account_id, 'other ' || n, now() from service.accounts, generate_series(1, 500) n`,
+    )
+    const mark = () =>
+      pool.query(
+        `insert into service.dirty_days (profile_id, local_day, marked_at)
+         select profile_id, date '2026-01-01' + n, now() from service.profiles, generate_series(1, 120) n`,
+      )
+    await mark()
+    await pool.query('delete from service.dirty_days')
+    // Postgres analyzes the queue while it is empty, and then plans as if it were always empty.
+    await pool.query('vacuum (analyze, truncate false) service.dirty_days')
+    await pool.query('alter table service.dirty_days set (autovacuum_enabled = off)')
+    await mark()
+
+    await withTransaction(pool, async (tx) => {
+      await tx.query("set local statement_timeout = '1s'")
+      const marks = await readMarks(tx, profileId, 120)
+      expect(marks).toHaveLength(120)
+      await deleteMarks(tx, profileId, marks)
+      expect(await readMarks(tx, profileId, 120)).toHaveLength(0)
+      expect(await listDueProfiles(tx, { nowAt: new Date(), countMax: 4 })).not.toHaveLength(0)
+    })
+  })
+})

@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startPostgres } from '../../src/engines/embedded-postgres.ts'
+import { freePort } from './ports.ts'
+
+/**
+ * The engines of a test run, in this order of preference: the addresses TEST_DATABASE_URL and TEST_REDIS_URL; containers, where
+ * Docker answers; the embedded Postgres and a `redis-server` on the PATH. Without any Redis the tests on Redis are skipped, and
+ * the last line of the run says so; with REQUIRE_ENGINES=redis the run fails instead.
+ */
+type TestEngine = { url: string; from: string; close(): Promise<void> }
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    databaseUrl: string
+    redisUrl: string
+    enginesFrom: string
+  }
+}
+
+type Project = { provide(key: 'databaseUrl' | 'redisUrl' | 'enginesFrom', value: string): void }
+
+export default async function setup(project: Project): Promise<() => Promise<void>> {
+  const docker = !process.env['FAKETIME'] && (await dockerAnswers()) // a container would live by another clock
+  const postgres = given('TEST_DATABASE_URL') ?? (docker ? await containerPostgres() : await embeddedPostgres())
+  const redis = given('TEST_REDIS_URL') ?? (docker ? await containerRedis() : await localRedis())
+  if (!redis && process.env['REQUIRE_ENGINES']?.split(',').includes('redis')) {
+    await postgres.close()
+    throw new Error('start engines: REQUIRE_ENGINES asks for redis, and there is none: install redis-server')
+  }
+  project.provide('databaseUrl', postgres.url)
+  project.provide('redisUrl', redis?.url ?? '')
+  project.provide('enginesFrom', `Postgres: ${postgres.from}; Redis: ${redis?.from ?? 'none'}`)
+  return async () => {
+    await redis?.close()
+    await postgres.close()
+  }
+}
+
+const nothingToClose = async () => undefined
+
+function given(name: string): TestEngine | undefined {
+  const url = process.env[name]
+  return url ? { url, from: name, close: nothingToClose } : undefined
+}
+
+async function dockerAnswers(): Promise<boolean> {
+  if (process.env['TEST_DATABASE_URL'] && process.env['TEST_REDIS_URL']) return false
+  const { getContainerRuntimeClient } = await import('testcontainers')
+  return getContainerRuntimeClient().then(
+    () => true,
+    () => false,
+  )
+}
+
+async function containerPostgres(): Promise<TestEngine> {
+  const { GenericContainer, Wait } = await import('testcontainers')
+  const container = await new GenericContainer('postgres:18-alpine')
+    .withEnvironment({ POSTGRES_PASSWORD: 'test' })
+    .withExposedPorts(5432)
+    .withCommand(['postgres', '-c', 'fsync=off', '-c', 'max_connections=300'])
+    .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
+    .start()
+  const url = `postgres://postgres:test@${container.getHost()}:${container.getMappedPort(5432)}/postgres`
+  return { url, from: 'container', close: async () => void (await container.stop()) }
+}
+
+async function containerRedis(): Promise<TestEngine> {
+  const { GenericContainer } = await import('testcontainers')
+  const container = await new GenericContainer('redis:7-alpine')
+    .withExposedPorts(6379)
+    .withCommand(['redis-server', '--maxmemory-policy', 'noeviction', '--appendonly', 'yes'])
+    .start()
+  const url = `redis://${container.getHost()}:${container.getMappedPort(6379)}`
+  return { url, from: 'container', close: async () => void (await container.stop()) }
+}
+
+async function embeddedPostgres(): Promise<TestEngine> {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-test-'))
+  await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
+  const postgres = await startPostgres({ folder, throwAway: true, connectionsMax: 300 })
+  return {
+    url: postgres.adminUrl('postgres'),
+    from: 'embedded',
+    close: async () => {
+      await postgres.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function localRedis(): Promise<TestEngine | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-redis-'))
+  const port = await freePort()
+  const words = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes']
+  const child = spawn('redis-server', [...words, '--save', '', '--maxmemory-policy', 'noeviction'], { stdio: 'pipe' })
+  const ready = await new Promise<boolean>((resolve) => {
+    child.once('error', () => resolve(false))
+    child.once('exit', () => resolve(false))
+    child.stdout.on('data', (chunk: Buffer) => chunk.includes('Ready to accept connections') && resolve(true))
+  })
+  const close = async () => {
+    await ended(child)
+    await rm(folder, { recursive: true, force: true })
+  }
+  if (ready) return { url: `redis://127.0.0.1:${port}`, from: 'redis-server on the PATH', close }
+  await close()
+  return undefined
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const gone = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  await gone
+}

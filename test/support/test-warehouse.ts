@@ -1,0 +1,105 @@
+import pg from 'pg'
+import { catalogue } from '../../config/streams.ts'
+import { HOUR } from '../../src/time/units.ts'
+import { type EndedJob, noCounts } from '../../src/transfer/order.ts'
+import type { WindowReading } from '../../src/transfer/reading.ts'
+import { createLedger, type Ledger } from '../../src/warehouse/ledger/coverage-ledger.ts'
+import { createOutbox, type Outbox } from '../../src/warehouse/outbox/outbox.ts'
+import { openWarehousePool, type Pool } from '../../src/warehouse/postgres/warehouse-pool.ts'
+import { createProfiles, type Profiles } from '../../src/warehouse/profiles/stored-profiles.ts'
+import { openReadingWriter, type ReadingWriter } from '../../src/warehouse/readings/reading-writer.ts'
+import { createRuns, type Runs } from '../../src/warehouse/runs/stored-runs.ts'
+import { test as base } from './fixtures.ts'
+import { type StreamName, scores } from './stream-by-name.ts'
+
+export type Warehouse = {
+  pool: Pool
+  writer: ReadingWriter
+  ledger: Ledger
+  outbox: Outbox
+  profiles: Profiles
+  runs: Runs
+  /** Epoch milliseconds of this machine, on which the database runs too. */
+  startedAtMs: number
+  rows(text: string, values?: unknown[]): Promise<Array<Record<string, unknown>>>
+  /** Adds profiles and returns their ids, in the order of the names. */
+  addProfiles(...externalIds: string[]): Promise<string[]>
+  covered(profileId: string, stream: StreamName): Promise<string>
+}
+
+/** People are wanted from this instant on: as a fixed instant, it stays before March 2026 on any day. */
+export const wantedFromMs = Date.parse('2025-12-01T00:00:00Z')
+
+/** Records dated by day, old enough to have settled: March 2026. */
+export const march = (day: number, time = '00:00:00Z') => `2026-03-${String(day).padStart(2, '0')}T${time}`
+export const marchMs = (day: number, time = '00:00:00Z') => Date.parse(march(day, time))
+
+export type ScoreLike = { type?: string; scoreDateTime: string; value?: unknown; [more: string]: unknown }
+export const scoreRecord = (fields: ScoreLike) => ({ type: 'sleep', value: 0.5, state: 'medium', ...fields })
+
+type Given = Partial<Omit<WindowReading, 'records'>> & { profileId: string; sentAtMs: number; records: object[] }
+
+/** A reading of scores for the first days of March; `sentAtMs` is when its request went out. */
+export function scoresReading({ records, ...given }: Given): WindowReading {
+  return {
+    stream: scores,
+    window: { startMs: marchMs(1), endMs: marchMs(5) },
+    generation: 0,
+    serverAtMs: given.sentAtMs,
+    invalid: [],
+    records: records.map((record) => ({ raw: JSON.stringify(record), fields: { ...record } })),
+    ...given,
+  }
+}
+
+export const test = base.extend<{ warehouse: Warehouse }>({
+  warehouse: async ({ warehouseUrl }, use) => {
+    const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 8, name: 'test', pipeline: true })
+    const profiles = createProfiles({ pool, catalogue })
+    const writer = openReadingWriter({ pool, now: Date.now, rowsPerCommit: 1000, commitsAtOnce: 2 })
+    const rows: Warehouse['rows'] = async (text, values) => (await pool.query(text, values)).rows
+    await use({
+      pool,
+      writer,
+      profiles,
+      rows,
+      ledger: createLedger({ pool, catalogue }),
+      outbox: createOutbox({ pool, catalogue, digestMs: HOUR }),
+      runs: createRuns({ pool }),
+      startedAtMs: Date.now(),
+      async addProfiles(...externalIds) {
+        await profiles.add(externalIds, { wantedFrom: new Date(wantedFromMs), state: 'active' })
+        const found = await Promise.all(externalIds.map((externalId) => profiles.findId(externalId)))
+        return found.map((one) => one?.profileId ?? '')
+      },
+      async covered(profileId, stream) {
+        const [row] = await rows('select covered::text from vitalsync.ledger where profile_id = $1 and stream = $2', [
+          profileId,
+          stream,
+        ])
+        return String(row?.['covered'])
+      },
+    })
+    await writer.close()
+    await pool.end()
+  },
+})
+
+/** A job that began a moment ago and did nothing; its run is not stored. */
+export const endedJob = (profileId: string, more: Partial<EndedJob> = {}): EndedJob => ({
+  profileId,
+  runId: '0',
+  job: 'sync-profile',
+  params: {},
+  begunAtMs: Date.now(),
+  counts: noCounts,
+  ...more,
+})
+
+/** A connection of the test's own, to hold locks with. */
+export async function connect(databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  client.on('error', () => undefined) // a test that fails leaves it open, and its database is dropped
+  await client.connect()
+  return client
+}

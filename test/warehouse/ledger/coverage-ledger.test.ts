@@ -1,0 +1,152 @@
+import { expect } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../../src/time/units.ts'
+import { streamByName } from '../../support/stream-by-name.ts'
+import { endedJob, march, scoreRecord, scoresReading, test, type Warehouse } from '../../support/test-warehouse.ts'
+
+const dueInMinutes = async ({ rows }: Warehouse, profileId: string) => {
+  const [row] = await rows(
+    'select extract(epoch from due_at - clock_timestamp())::float8 / 60 as minutes from vitalsync.profiles where id = $1',
+    [profileId],
+  )
+  return Math.round(Number(row?.['minutes']))
+}
+
+test('a refused window is left alone for a while, longer each time, and blocks nothing else', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, rows, startedAtMs } = warehouse
+  const range = { startMs: startedAtMs - 90 * DAY, endMs: startedAtMs }
+  const planned = async (stream: string) =>
+    (await ledger.plan({ profileId: ada, nowMs: startedAtMs, streams: [stream], range }))?.due.map(
+      (one) => one.window,
+    ) ?? []
+  const [newest, ...others] = await planned('scores')
+  if (!newest) throw new Error('a window is due')
+  const refusal = { profileId: ada, stream: 'scores', window: newest, status: 400, reason: 'no' }
+
+  await ledger.recordRefusal(refusal)
+  expect(await planned('scores')).toEqual(others)
+  expect((await planned('trends')).length).toBeGreaterThan(0)
+
+  // A day later the window has shifted: the refusal is the same.
+  await ledger.recordRefusal({ ...refusal, window: { startMs: newest.startMs + DAY, endMs: newest.endMs + DAY } })
+  const kept = 'select attempts, extract(epoch from next_try_at - last_at)::int / 60 as minutes from vitalsync.refusals'
+  expect(await rows(kept)).toEqual([{ attempts: 2, minutes: 30 }])
+  for (let times = 0; times < 20; times += 1) await ledger.recordRefusal(refusal)
+  expect(await rows(kept)).toEqual([{ attempts: 22, minutes: 7 * 24 * 60 }])
+})
+
+test('a reading of a refused span ends the refusal, also when windows have shifted since', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, writer, rows, startedAtMs } = warehouse
+  const window = { startMs: startedAtMs - 20 * DAY, endMs: startedAtMs - 10 * DAY }
+  const refusal = { profileId: ada, stream: 'scores', window, status: 400, reason: 'no' }
+  const read = (from: number, to: number) =>
+    writer.store(
+      scoresReading({
+        profileId: ada,
+        sentAtMs: startedAtMs,
+        window: { startMs: startedAtMs - from * DAY, endMs: startedAtMs - to * DAY },
+        records: [],
+      }),
+    )
+  const left = () => rows('select 1 from vitalsync.refusals')
+
+  await ledger.recordRefusal(refusal)
+  await read(15, 5)
+  expect(await left()).toHaveLength(1)
+  await read(20, 10)
+  expect(await left()).toHaveLength(0)
+
+  await ledger.recordRefusal(refusal)
+  await rows('update vitalsync.refusals set next_try_at = clock_timestamp()')
+  await read(15, 5)
+  expect(await left()).toHaveLength(0)
+})
+
+test('a profile that is done is due after the next nightly, or earlier when a part of it falls due', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, outbox, writer, rows } = warehouse
+  const finish = () => ledger.recordFinished(endedJob(ada))
+
+  await finish()
+  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
+
+  const window = { startMs: 0, endMs: 1 }
+  await ledger.recordRefusal({ profileId: ada, stream: 'scores', window, status: 400, reason: 'no' })
+  await finish()
+  expect(await dueInMinutes(warehouse, ada)).toBe(15)
+  await rows(`update vitalsync.refusals set next_try_at = clock_timestamp() - interval '1 day'`)
+  await finish()
+  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
+
+  const item = { profileId: ada, stream: 'data-logs', itemKey: 'a', body: '{}', startAtMs: 0, endAtMs: 0 } as const
+  await outbox.add([item])
+  await finish()
+  expect(await dueInMinutes(warehouse, ada)).toBe(5)
+  const { parcels } = await outbox.readWaiting(ada, 'data-logs')
+  await outbox.markSent({ profileId: ada, stream: 'data-logs', parcels })
+  await finish()
+  expect(await dueInMinutes(warehouse, ada)).toBe(60)
+
+  // A stream that was read after it was digested makes no profile due again, however far the digested span reaches.
+  await rows(`update vitalsync.ledger set digested_at = clock_timestamp() - interval '1 minute'`)
+  for (const name of ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const) {
+    const stream = streamByName(name)
+    await writer.store(scoresReading({ profileId: ada, stream, generation: 1, sentAtMs: Date.now(), records: [] }))
+  }
+  await finish()
+  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
+})
+
+test('a failure is kept with its reason until the next success, and the sweep waits longer each time', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, rows, profiles } = warehouse
+  const scope = '[["from",1]]'
+  const params = { from: 1 }
+  const fail = () => ledger.recordFailed(endedJob(ada, { params }), { reason: 'not known upstream', hint: 'erase it' })
+
+  expect((await profiles.listDue('0', 10)).ids).toEqual([ada])
+  await fail()
+  expect((await profiles.listDue('0', 10)).ids).toEqual([])
+  expect(await dueInMinutes(warehouse, ada)).toBe(15)
+  for (let times = 0; times < 10; times += 1) await fail()
+  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
+  expect(await rows('select reason, hint, attempts, scope from vitalsync.failures')).toEqual([
+    { reason: 'not known upstream', hint: 'erase it', attempts: 11, scope },
+  ])
+
+  await ledger.recordFinished(endedJob(ada))
+  expect(await rows('select 1 from vitalsync.failures')).toEqual([])
+})
+
+test('a profile whose app pushes without end is read all the same', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, rows, startedAtMs } = warehouse
+  await rows(`update vitalsync.ledger set digesting = '{(,)}', digested_at = clock_timestamp() + interval '1 hour'`)
+  const due = async () => (await ledger.plan({ profileId: ada, nowMs: startedAtMs, streams: ['scores'] }))?.due.length
+
+  await rows(`update vitalsync.ledger set read_at = clock_timestamp() - interval '1 hour'`)
+  expect(await due()).toBe(0)
+  await rows(`update vitalsync.ledger set read_at = clock_timestamp() - interval '7 hours'`)
+  expect(await due()).toBeGreaterThan(0)
+})
+
+test('the unsettled tail is due again, and nothing before it', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, writer, startedAtMs } = warehouse
+  const range = { startMs: startedAtMs - 20 * DAY, endMs: startedAtMs }
+  const plan = async (nowMs: number) =>
+    (await ledger.plan({ profileId: ada, nowMs, streams: ['scores'], range: { ...range, endMs: nowMs } }))?.due ?? []
+  const [whole] = await plan(startedAtMs)
+  if (!whole) throw new Error('a window is due')
+  const records = [scoreRecord({ scoreDateTime: march(2) })]
+  await writer.store(scoresReading({ profileId: ada, window: whole.window, sentAtMs: startedAtMs, records }))
+
+  const later = startedAtMs + 10 * MINUTE
+
+  expect((await plan(later)).map((one) => one.window)).toEqual([{ startMs: startedAtMs - 72 * HOUR, endMs: later }])
+})

@@ -1,0 +1,22 @@
+import { expect } from 'vitest'
+import { findGaps } from '../../../src/ledger/coverage-gaps.ts'
+import { readKnownCoverage } from '../../../src/warehouse/reports/coverage-report.ts'
+import { scores } from '../../support/stream-by-name.ts'
+import { test } from '../../support/test-warehouse.ts'
+
+test('after demographics were pushed, the whole past is a gap that waits for upstream', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { outbox, pool } = warehouse
+  const item = { itemKey: '', body: '{"age":35}', startAtMs: 0, endAtMs: 0 }
+  await outbox.add([{ profileId: ada, stream: 'demographics', ...item }])
+  const { parcels } = await outbox.readWaiting(ada, 'demographics')
+  await outbox.markSent({ profileId: ada, stream: 'demographics', parcels })
+
+  const [known] = await readKnownCoverage({ pool, streams: [scores] }, { afterId: '0', limit: 10 })
+
+  if (!known) throw new Error('the ledger knows the scores of ada')
+  expect(known.digesting).toEqual([{ startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY }])
+  expect(findGaps(known)).toMatchObject([
+    { ...known.wanted, reason: 'waiting', detail: null, nextTryAtMs: known.digestedAtMs },
+  ])
+})

@@ -1,0 +1,90 @@
+import { expect } from 'vitest'
+import { noCounts } from '../../../src/transfer/order.ts'
+import { endedJob, test } from '../../support/test-warehouse.ts'
+
+const slot = new Date('2026-03-02T03:00:00Z')
+const order = (profileId: string) => ({ profileId, job: 'sync-profile', params: {} })
+
+test('a slot is claimed once, however many schedulers try', async ({ warehouse }) => {
+  const { runs } = warehouse
+
+  const claimed = await Promise.all(Array.from({ length: 8 }, () => runs.claimSlot('nightly', slot)))
+
+  expect(claimed.filter((run) => run !== undefined)).toHaveLength(1)
+  expect(await runs.claimSlot('sweep', slot)).toBeDefined()
+  expect(await runs.lastSlot('nightly')).toEqual(slot)
+  expect(await warehouse.rows('select kind, state from warehouse.runs order by kind')).toEqual([
+    { kind: 'nightly', state: 'running' },
+    { kind: 'sweep', state: 'running' },
+  ])
+})
+
+test('a run ends with the last of its jobs, each counted once however often it is done', async ({ warehouse }) => {
+  const { runs, ledger } = warehouse
+  const [ada = '', bob = '', eve = ''] = await warehouse.addProfiles('ada', 'bob', 'eve')
+  const run = await runs.create('sync', {})
+  const end = (profileId: string) =>
+    ledger.recordFinished(endedJob(profileId, { runId: run.id, counts: { ...noCounts, rowsRead: 7 } }))
+
+  await runs.recordOrders(run.id, { orders: [order(ada), order(bob)], afterId: bob })
+  await Promise.all([end(ada), end(bob)])
+  await end(ada)
+  expect(await runs.get(run.id)).toMatchObject({ state: 'running', enqueued: 2, done: 2 })
+  await runs.recordOrders(run.id, { orders: [order(eve)], afterId: eve })
+  await runs.markAllEnqueued(run.id)
+  expect((await runs.get(run.id))?.state).toBe('running')
+  await ledger.recordFailed(endedJob(eve, { runId: run.id }), { reason: 'no', hint: undefined })
+
+  expect(await runs.get(run.id)).toMatchObject({ state: 'done', enqueued: 3, done: 2, failed: 1, rowsRead: 21 })
+})
+
+test('a job counts for every run that ordered the same before it began, and for no other', async ({ warehouse }) => {
+  const { runs, ledger, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const started: string[] = []
+  for (let times = 0; times < 4; times += 1) started.push((await runs.create('sync', {})).id)
+  const [own = '', before = '', after = '', other = ''] = started
+  for (const id of [own, before, after]) await runs.recordOrders(id, { orders: [order(ada)], afterId: ada })
+  await runs.recordOrders(other, { orders: [{ ...order(ada), params: { from: 1 } }], afterId: ada })
+  for (const id of [own, before, after, other]) await runs.markAllEnqueued(id)
+  await rows(`update vitalsync.orders set ordered_at = now() - interval '1 hour' where run_id <> $1`, [after])
+  const begunAtMs = Date.now() - 60_000
+
+  await ledger.recordFinished(endedJob(ada, { runId: own, begunAtMs }))
+
+  const counted = await rows('select id, done::int, state from vitalsync.runs order by id')
+  expect(counted).toEqual([
+    { id: own, done: 1, state: 'done' },
+    { id: before, done: 1, state: 'done' },
+    { id: after, done: 0, state: 'running' },
+    { id: other, done: 0, state: 'running' },
+  ])
+  expect((await runs.listOpenOrders(after, '0', 10)).ids).toEqual([ada])
+})
+
+test('a run does not wait for a profile that is erased', async ({ warehouse }) => {
+  const { runs, profiles } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const run = await runs.create('sync', {})
+  await runs.recordOrders(run.id, { orders: [order(ada)], afterId: ada })
+  await runs.markAllEnqueued(run.id)
+
+  await profiles.erase(ada)
+
+  expect(await runs.get(run.id)).toMatchObject({ state: 'done', done: 1 })
+})
+
+test('a run whose producer died is found, with the page it had reached', async ({ warehouse }) => {
+  const { runs, rows } = warehouse
+  const run = await runs.create('sync', {})
+  await runs.recordOrders(run.id, { orders: [order('3'), order('5')], afterId: '5' })
+
+  expect(await runs.listUnproduced(60_000)).toEqual([])
+  await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
+
+  expect(await runs.listUnproduced(60_000)).toMatchObject([{ id: run.id, afterId: '5' }])
+  await runs.markAllEnqueued(run.id)
+  expect(await runs.listUnproduced(60_000)).toEqual([])
+  await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
+  expect(await runs.listSilent(60_000)).toMatchObject([{ id: run.id }])
+})

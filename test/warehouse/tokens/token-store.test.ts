@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect } from 'vitest'
+import type { Lease, LeaseResult, NewToken, TokenStore } from '../../../src/fleet/tokens.ts'
+import { HOUR, MINUTE } from '../../../src/time/units.ts'
+import { openWarehousePool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
+import { createPostgresTokenStore } from '../../../src/warehouse/tokens/token-store.ts'
+import { test } from '../../support/fixtures.ts'
+import { createInMemoryTokenStore } from '../../support/in-memory-token-store.ts'
+
+type World = { store: TokenStore /** Lets every lease and every breaker expire. */; timePasses(): Promise<void> }
+
+const name = { account: 'a', profileId: '1' }
+const long = { leaseMs: HOUR }
+
+function token(secret: string): NewToken {
+  const nowMs = Date.now()
+  return { secret, refreshSecret: `refresh-${secret}`, issuedAtMs: nowMs, expiresAtMs: nowMs + HOUR }
+}
+
+function leaseOf(answer: LeaseResult): Lease {
+  if (answer.kind !== 'leased') throw new Error(`expected a lease, got ${answer.kind}`)
+  return answer.lease
+}
+
+async function storeFirst(store: TokenStore): Promise<void> {
+  await store.save(name, leaseOf(await store.lease(name, { generation: 0, ...long })), token('one'))
+}
+
+const suites: Array<[string, (title: string, body: (world: World) => Promise<void>) => void]> = [
+  [
+    'memory',
+    (title, body) => {
+      test(title, async () => {
+        let nowMs = Date.now()
+        const timePasses = async () => {
+          nowMs += 2 * HOUR
+        }
+        await body({ store: createInMemoryTokenStore(() => nowMs), timePasses })
+      })
+    },
+  ],
+  [
+    'Postgres',
+    (title, body) => {
+      test(title, async ({ warehouseUrl }) => {
+        const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'token-store' })
+        await pool.query(`insert into vitalsync.profiles (external_id, wanted_from) values ('ada', now())`)
+        const timePasses = async () => {
+          await pool.query(`update vitalsync.tokens set lease_until = lease_until - interval '2 hours',
+            broken_until = broken_until - interval '2 hours'`)
+        }
+        await body({ store: createPostgresTokenStore({ pool, key: randomBytes(32) }), timePasses }).finally(() =>
+          pool.end(),
+        )
+      })
+    },
+  ],
+]
+
+describe.for(suites)('the token store in %s', ([, each]) => {
+  each('has nothing at first, and then what was stored', async ({ store }) => {
+    expect(await store.read(name)).toMatchObject({ generation: 0, token: undefined, proven: false })
+
+    await storeFirst(store)
+
+    expect(await store.read(name)).toMatchObject({ generation: 1, proven: false })
+    expect((await store.read(name)).token).toMatchObject({ generation: 1, secret: 'one', refreshSecret: 'refresh-one' })
+    expect((await store.read({ account: 'a' })).token).toBeUndefined()
+    expect((await store.read({ account: 'b', profileId: '1' })).token).toBeUndefined()
+  })
+
+  each('leases to one of many, and again when the holder is done or dead', async ({ store, timePasses }) => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => store.lease(name, { generation: 0, ...long })))
+    expect(answers.map(({ kind }) => kind).sort()).toEqual([...Array(7).fill('busy'), 'leased'])
+
+    await timePasses()
+    const second = leaseOf(await store.lease(name, { generation: 0, ...long }))
+    await store.release(name, second)
+
+    expect((await store.lease(name, { generation: 0, ...long })).kind).toBe('leased')
+  })
+
+  each('answers newer to a lease of an older generation', async ({ store }) => {
+    await storeFirst(store)
+
+    expect(await store.lease(name, { generation: 0, ...long })).toMatchObject({
+      kind: 'newer',
+      token: { generation: 1 },
+    })
+    expect((await store.lease(name, { generation: 1, ...long })).kind).toBe('leased')
+  })
+
+  each('stores nothing for a holder that lost its lease', async ({ store, timePasses }) => {
+    const lost = leaseOf(await store.lease(name, { generation: 0, ...long }))
+    await timePasses()
+    const held = leaseOf(await store.lease(name, { generation: 0, ...long }))
+
+    expect(await store.save(name, lost, token('late'))).toBeUndefined()
+    expect(await store.save(name, held, token('good'))).toMatchObject({ generation: 1, secret: 'good' })
+    await store.release(name, lost)
+    expect((await store.read(name)).token?.secret).toBe('good')
+  })
+
+  each('gives a refresh token to the first lease of its generation alone', async ({ store, timePasses }) => {
+    await storeFirst(store)
+    const first = leaseOf(await store.lease(name, { generation: 1, ...long }))
+    expect(first.token?.refreshSecret).toBe('refresh-one')
+
+    expect((await store.read(name)).token?.refreshSecret).toBeUndefined()
+    await timePasses()
+    const second = leaseOf(await store.lease(name, { generation: 1, ...long }))
+    expect(second.token).toMatchObject({ secret: 'one', refreshSecret: undefined })
+
+    await store.save(name, second, token('two'))
+    const third = leaseOf(await store.lease(name, { generation: 2, ...long }))
+    expect(third.token?.refreshSecret).toBe('refresh-two')
+  })
+
+  each('breaks for all until its time, but never over a newer token', async ({ store, timePasses }) => {
+    await storeFirst(store)
+    const breaker = { reason: 'refused', untilMs: Date.now() + MINUTE, openings: 2 }
+    await store.tripBreaker(name, { generation: 0, breaker })
+    expect((await store.read(name)).breaker).toBeUndefined()
+
+    await store.tripBreaker(name, { generation: 1, breaker })
+    expect(await store.lease(name, { generation: 1, ...long })).toMatchObject({
+      kind: 'broken',
+      breaker: { reason: 'refused', openings: 2 },
+    })
+
+    await timePasses()
+    const lease = leaseOf(await store.lease(name, { generation: 1, ...long }))
+    await store.save(name, lease, token('two'))
+    expect((await store.read(name)).breaker?.openings).toBe(2)
+    await store.markProven(name, 1)
+    expect((await store.read(name)).proven).toBe(false)
+    await store.markProven(name, 2)
+    expect(await store.read(name)).toMatchObject({ proven: true, breaker: undefined })
+  })
+
+  each('counts the generations in a row that nobody saw accepted', async ({ store }) => {
+    const counts: number[] = []
+    for (let generation = 0; generation < 4; generation += 1) {
+      await store.save(name, leaseOf(await store.lease(name, { generation, ...long })), token(`t${generation}`))
+      counts.push((await store.read(name)).unprovenBefore)
+      if (generation === 1) await store.markProven(name, 2)
+    }
+
+    expect(counts).toEqual([0, 1, 0, 1])
+  })
+
+  each('erases a profile under every account, and no other profile', async ({ store }) => {
+    await storeFirst(store)
+    const own = { account: 'a' }
+    await store.save(own, leaseOf(await store.lease(own, { generation: 0, ...long })), token('own'))
+
+    await store.eraseProfile('1')
+
+    expect((await store.read(name)).token).toBeUndefined()
+    expect((await store.read(own)).token?.secret).toBe('own')
+  })
+})
