@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Runs these test files by a process of their own, and gives what it printed and its exit code. */
 async function closingLinesOf(files: Record<string, string>): Promise<{ lines: string[]; code: number | null }> {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-closing-'))
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
-  const reporter = join(root, 'test/support/left-out.ts')
+  const reporter = join(root, 'test/support/skipped-reporter.ts')
   const words = ['run', '--root', folder, '--globals', '--reporter', reporter, '--maxWorkers', '1']
   const { stdout, status } = spawnSync(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...words], {
     cwd: folder,

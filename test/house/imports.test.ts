@@ -1,23 +1,33 @@
 import { expect, test } from 'vitest'
+import { importCircles } from './import-circles.ts'
 import { files, importsOf, lines, offence } from './sources.ts'
 
 /**
- * Who may import whom. A file may import what stands below it and what stands in its own room; rooms of one rank are
- * blind to one another. `test/` may import anything.
+ * Who may import whom. A file may import files of lower ranks and files of its own room; rooms of one rank do not import
+ * one another. `test/` may import anything.
  */
 const rooms: ReadonlyArray<{ name: string; rank: number; of: RegExp }> = [
-  { name: 'the command line', rank: 5, of: /^src\/(commands\/|cli\/|cli\.ts|vitalsync\.mjs|schedule\/)/ },
-  { name: 'jobs', rank: 4, of: /^jobs\// },
-  { name: 'queue', rank: 4, of: /^src\/queue\// },
-  { name: 'service', rank: 4, of: /^src\/service\// },
-  { name: 'intake', rank: 4, of: /^src\/intake\// },
-  { name: 'export', rank: 4, of: /^src\/export\// },
-  { name: 'what a job is made of', rank: 3, of: /^src\/(job|pull|push|producer)\.ts$/ },
-  { name: 'upstream', rank: 2, of: /^src\/upstream\// },
-  { name: 'warehouse', rank: 2, of: /^src\/warehouse\// },
-  { name: 'engines', rank: 2, of: /^src\/engines\// },
-  { name: 'config', rank: 1, of: /^config\// },
-  { name: 'the pure centre', rank: 0, of: /^src\/(contract\/.*|[a-z-]+)\.ts$/ },
+  { name: 'the command line', rank: 7, of: /^src\/(commands\/|cli\/|cli\.ts|vitalsync\.mjs)/ },
+  { name: 'assembly', rank: 6, of: /^src\/assembly\// },
+  { name: 'jobs', rank: 5, of: /^jobs\// },
+  { name: 'queue', rank: 5, of: /^src\/queue\// },
+  { name: 'schedule', rank: 5, of: /^src\/schedule\// },
+  { name: 'service', rank: 5, of: /^src\/service\// },
+  { name: 'intake', rank: 5, of: /^src\/intake\// },
+  { name: 'export', rank: 5, of: /^src\/export\// },
+  { name: 'work', rank: 4, of: /^src\/work\// },
+  { name: 'upstream', rank: 3, of: /^src\/upstream\// },
+  { name: 'warehouse', rank: 3, of: /^src\/warehouse\// },
+  { name: 'engines', rank: 3, of: /^src\/engines\// },
+  { name: 'config', rank: 2, of: /^config\// },
+  { name: 'ledger', rank: 1, of: /^src\/ledger\// },
+  { name: 'fleet', rank: 1, of: /^src\/fleet\// },
+  { name: 'transfer', rank: 1, of: /^src\/transfer\// },
+  {
+    name: 'contract, time, text, errors, log and close-stack',
+    rank: 0,
+    of: /^src\/(contract|time|text)\/|^src\/(errors|log|close-stack)\.ts$/,
+  },
 ]
 const roomOf = (file: string) => rooms.find(({ of }) => of.test(file))
 
@@ -38,11 +48,11 @@ test('nobody imports from above, from a neighbour, or from the tests', () => {
   expect(offences.map(offence)).toEqual([])
 })
 
-test('settings are handed down: only the command line reads config/env.ts, and only ranks above the engines its tables', () => {
+test('settings are handed down: only the command line and the assembly read config/env.ts, and only ranks above the engines its tables', () => {
   const offences = imports.filter(({ file, from, typeOnly }) => {
     const rank = roomOf(file)?.rank ?? 0
-    if (from === 'config/env.ts') return rank < 5
-    return /^config\//.test(from) && rank < 3 && rank !== 1 && !typeOnly
+    if (from === 'config/env.ts') return rank < 6
+    return /^config\//.test(from) && rank < 4 && rank !== 2 && !typeOnly
   })
   expect(offences.map(offence)).toEqual([])
 })
@@ -61,7 +71,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   ioredis: /^src\/queue\//,
   undici: /^src\/upstream\//,
   // Also the queue's engine: BullMQ's Postgres backend is prepared over a plain connection (docs/decisions/postgres-queue.md).
-  pg: /^src\/(warehouse|engines|service\/store)\/|^src\/queue\/(engine|examine)\.ts$/,
+  pg: /^src\/(warehouse|engines|service\/store)\/|^src\/queue\/(engine|examine-redis)\.ts$/,
   'pg-cursor': /^src\/(warehouse|service\/store)\//,
   fastify: /^src\/service\//,
   commander: /^src\/cli(\/|\.ts)/,
@@ -76,14 +86,14 @@ test('each library that reaches out stays in its room', () => {
   expect(offences.map(offence)).toEqual([])
 })
 
-test('the pure centre reaches for nothing: no file, socket, process, clock or chance of its own', () => {
-  const pure = /^src\/(contract\/.*|[a-z-]+)\.ts$/
-  const rank3 = /^src\/(cli|job|pull|push|producer|log)\.ts$/
-  const own = imports.filter(({ file }) => pure.test(file) && !rank3.test(file))
-  const reaching = own.filter(({ from }) =>
-    /^node:(fs|net|http|child_process|dns|worker_threads|process|timers)/.test(from),
+const pure = /^src\/(contract|time|text|ledger|fleet|transfer)\/|^src\/errors\.ts$/
+
+test('the pure rooms reach for nothing: no file, socket, process, clock or randomness of their own', () => {
+  const reaching = imports.filter(
+    ({ file, from }) =>
+      pure.test(file) && /^node:(fs|net|http|child_process|dns|worker_threads|process|timers)/.test(from),
   )
-  const looking = lines(pure).filter(({ file, text }) => !rank3.test(file) && /\bDate\.now\(|Math\.random\(/.test(text))
+  const looking = lines(pure).filter(({ text }) => /\bDate\.now\(|Math\.random\(/.test(text))
   expect([...reaching, ...looking].map(offence)).toEqual([])
 })
 
@@ -98,4 +108,44 @@ test('relative imports name the file, and no folder has an index', () => {
   const vague = imports.filter(({ from }) => /^(src|jobs|config|test)\//.test(from) && !/\.(ts|mjs|json)$/.test(from))
   expect(vague.map(offence)).toEqual([])
   expect(files.filter((file) => /(^|\/)index\.(ts|js|mjs)$/.test(file))).toEqual([])
+})
+
+/** The folders of the derivation, lowest first. A file may import files of its own folder and of lower ones. */
+const derivation: readonly RegExp[] = [
+  /^src\/time\//,
+  /^src\/service\/derive\/model\//,
+  /^src\/service\/derive\/day\//,
+  /^src\/service\/derive\/days\//,
+  /^src\/service\/derive\/records\//,
+  /^src\/service\/recompute\//,
+]
+const rankInDerivation = (file: string) => derivation.findIndex((folder) => folder.test(file))
+
+test('the derivation imports downwards: recompute, records, days, day, model, time', () => {
+  const offences = imports.filter(
+    ({ file, from }) => rankInDerivation(file) >= 0 && rankInDerivation(from) > rankInDerivation(file),
+  )
+  expect(offences.map(offence)).toEqual([])
+})
+
+test('the derivation imports nothing else of the service, and every file of it has a folder', () => {
+  const derive = /^src\/service\/derive\//
+  const offences = imports.filter(
+    ({ file, from }) => derive.test(file) && from.startsWith('src/service/') && !derive.test(from),
+  )
+  expect(offences.map(offence)).toEqual([])
+  expect(sources.filter((file) => derive.test(file) && rankInDerivation(file) < 0)).toEqual([])
+})
+
+test('no file imports itself through others, not even for a type', () => {
+  expect(importCircles(imports)).toEqual([])
+})
+
+test('the test for circles finds one of two files and one of three, and no other', () => {
+  const graph = ['a b', 'b a', 'c d', 'd e', 'e c', 'e a', 'f a', 'f c'].map((line) => {
+    const [file = '', from = ''] = line.split(' ')
+    return { file, from }
+  })
+
+  expect(importCircles(graph)).toEqual(['a, b', 'c, d, e'])
 })
