@@ -1,0 +1,86 @@
+/**
+ * Runs the suite under a shifted clock and in another time zone.
+ *
+ *   npm run any-day                                                   a day of the list, chosen by today's date
+ *   npm run any-day -- --at +40d --zone Pacific/Auckland              this day
+ *   npm run any-day -- --at 2028-02-29T12:00 --zone UTC test/service  some of the tests
+ *
+ * libfaketime shifts the clock of Vitest, of its workers, of Postgres, of Redis and of every program that a test starts.
+ * The shifted clock runs on. The monotonic clock stays as it is: timers and durations are real.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { dayOfDate, shiftMs } from './days.ts'
+
+const { values, positionals } = parseArgs({
+  options: { at: { type: 'string' }, zone: { type: 'string' } },
+  allowPositionals: true,
+})
+const chosen = dayOfDate(Date.now())
+const day = values.at || values.zone ? { at: values.at ?? '+0d', zone: values.zone ?? 'UTC' } : chosen
+
+const [library] = globSync('/usr/lib/*/faketime/libfaketime.so.1')
+if (!library) {
+  process.stderr.write('any-day needs libfaketime: apt-get install faketime (a package of Debian and Ubuntu)\n')
+  process.exit(2)
+}
+const folder = mkdtempSync(join(tmpdir(), 'vitalsync-any-day-'))
+chmodSync(folder, 0o755) // for Postgres, which does not run as root
+const shifting = withoutWaits(library, join(folder, 'libfaketime.so'))
+const seconds = Math.round(shiftMs(day, Date.now()) / 1000)
+const start = new Date(Date.now() + seconds * 1000).toLocaleString('sv', { timeZone: day.zone })
+process.stdout.write(`The clock shows ${start} in ${day.zone}. The same again:\n`)
+process.stdout.write(`  npm run any-day -- --at ${day.at} --zone ${day.zone} ${positionals.join(' ')}\n`)
+
+// Engines that run already have a clock of their own.
+const { TEST_DATABASE_URL: _, TEST_REDIS_URL: __, SERVICE_URL: ___, ...environment } = process.env
+const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url))
+const words = ['run', '--config', 'config/vitest.config.ts', ...positionals]
+const child = spawn(process.execPath, [vitest, ...words], {
+  stdio: 'inherit',
+  env: {
+    ...environment,
+    // jemalloc asks for the time while it starts, and libfaketime allocates memory while it starts: redis-server, which
+    // has jemalloc, waits for itself. With libc first, its allocator is libc's.
+    LD_PRELOAD: `${shifting} libc.so.6`,
+    FAKETIME: `${seconds < 0 ? '' : '+'}${seconds}s`,
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    NODE_OPTIONS: `--import ${new URL('./children.ts', import.meta.url).href}`,
+    TZ: day.zone,
+  },
+})
+const [code] = await once(child, 'exit')
+forgetTheDead()
+rmSync(folder, { recursive: true })
+process.exitCode = code ?? 1
+
+/**
+ * A copy of libfaketime that leaves the functions that wait to libc. A signal handler that runs while libfaketime waits
+ * reads the real clock, so timers of Postgres (deadlock_timeout, statement_timeout) would ring after the whole shift.
+ * Only a clock that runs faster or slower needs these functions; renaming their symbols hides them from the linker.
+ */
+function withoutWaits(library: string, copy: string): string {
+  const names = ['poll', 'select', 'epoll_wait', 'epoll_pwait', 'sleep', 'alarm'] // and all that end so: ppoll, usleep
+  const bytes = readFileSync(library)
+  for (const name of names) {
+    const symbol = Buffer.from(`${name}\0`)
+    for (let at = bytes.indexOf(symbol); at >= 0; at = bytes.indexOf(symbol, at + 1))
+      bytes.write('-', at + name.length - 1)
+  }
+  writeFileSync(copy, bytes)
+  return copy
+}
+
+/** A killed process leaves the two files behind that libfaketime made for it. */
+function forgetTheDead(): void {
+  const folder = '/dev/shm'
+  for (const file of existsSync(folder) ? readdirSync(folder) : []) {
+    const [, pid] = /^(?:sem\.)?faketime_(?:sem|shm)_(\d+)$/.exec(file) ?? []
+    if (pid && !existsSync(`/proc/${pid}`)) rmSync(`${folder}/${file}`, { force: true })
+  }
+}
