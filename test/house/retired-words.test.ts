@@ -36,6 +36,7 @@ const retired: ReadonlyArray<{ word: RegExp; instead: string }> = [
   { word: /\bmemory-shelf\b|\bcreateMemoryShelf\b/, instead: 'in-memory token store' },
   { word: /\baddFaultLine\b|\bfault line\b/, instead: 'fault injection' },
   { word: /\bsentTogether\b/, instead: 'pipelined' },
+  { word: /\bseams?\b|\bseam[A-Z]/, instead: 'boundary of two windows' },
   { word: /\bburied(Among)?\b|\bisUnburied\b/, instead: 'erased; zombie process' },
 ]
 

@@ -53,7 +53,7 @@ test('a bound on the windows leaves out the oldest', () => {
   ])
 })
 
-test('the newest window holds the open day, and the seams lie at midnights', () => {
+test('the newest window holds the open day, and the boundaries lie at midnights', () => {
   const wanted = span('2026-03-01T06:00:00Z', '2026-03-05T15:30:00Z')
 
   const due = dueWindows({ ...none, wanted, sizeMs: 2 * DAY })

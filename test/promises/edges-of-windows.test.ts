@@ -6,9 +6,9 @@ import { daysAgo, daysAgoMs, scoreOf } from '../support/sample-scores.ts'
 import { scores } from '../support/stream-by-name.ts'
 import { type TestPipeline, test } from '../support/test-pipeline.ts'
 
-/** Two windows of scores and of biomarkers; the seam between them lies at a midnight. */
+/** Two windows of scores and of biomarkers; the boundary between them lies at a midnight. */
 const range = { from: daysAgoMs(70), to: daysAgoMs(10) }
-const seamDays = 10 + scores.windowMs / DAY
+const boundaryDays = 10 + scores.windowMs / DAY
 
 const at = (days: number, laterMs: number, value = 0.5) =>
   scoreOf(days, value, { scoreDateTime: daysAgo(days, laterMs) })
@@ -25,15 +25,15 @@ const period = (type: string, startDateTime: string, endDateTime: string, value 
 })
 
 const onSeams = {
-  scores: [at(70, 0), at(70, 1), at(seamDays, -1), at(seamDays, 0), at(seamDays, 1), at(10, -1)],
+  scores: [at(70, 0), at(70, 1), at(boundaryDays, -1), at(boundaryDays, 0), at(boundaryDays, 1), at(10, -1)],
   biomarkers: [
     period('starts at the start', daysAgo(70), daysAgo(69)),
     period('reaches over the start', daysAgo(71), daysAgo(70, 1)),
-    period('ends at the seam', daysAgo(seamDays + 1), daysAgo(seamDays)),
-    period('ends a second before the seam', daysAgo(seamDays + 1), daysAgo(seamDays, -SECOND)),
-    period('lies across the seam', daysAgo(seamDays, -6 * HOUR), daysAgo(seamDays, 18 * HOUR)),
-    period('a week across the seam', daysAgo(seamDays + 3), daysAgo(seamDays - 4)),
-    period('starts at the seam', daysAgo(seamDays), daysAgo(seamDays - 1)),
+    period('ends at the boundary', daysAgo(boundaryDays + 1), daysAgo(boundaryDays)),
+    period('ends a second before the boundary', daysAgo(boundaryDays + 1), daysAgo(boundaryDays, -SECOND)),
+    period('lies across the boundary', daysAgo(boundaryDays, -6 * HOUR), daysAgo(boundaryDays, 18 * HOUR)),
+    period('a week across the boundary', daysAgo(boundaryDays + 3), daysAgo(boundaryDays - 4)),
+    period('starts at the boundary', daysAgo(boundaryDays), daysAgo(boundaryDays - 1)),
     period('ends at the end', daysAgo(11), daysAgo(10)),
   ],
 }
@@ -59,7 +59,7 @@ function endsAreExclusive(peer: Peer, externalId: string, stream: keyof typeof o
 
 for (const stream of ['scores', 'biomarkers'] as const) {
   for (const reads of ['inclusive', 'exclusive'] as const) {
-    test(`${stream} on the seams of windows are there once, with an upstream whose end is ${reads}`, async ({
+    test(`${stream} on the boundaries of windows are there once, with an upstream whose end is ${reads}`, async ({
       open,
       peer,
     }) => {
@@ -85,8 +85,8 @@ for (const stream of ['scores', 'biomarkers'] as const) {
         .slice(0, 2)
         .map(([, start, end]) => [start, end])
       expect(asked.sort()).toEqual([
-        [daysAgo(70), daysAgo(seamDays)],
-        [daysAgo(seamDays), daysAgo(10)],
+        [daysAgo(70), daysAgo(boundaryDays)],
+        [daysAgo(boundaryDays), daysAgo(10)],
       ])
     })
   }

@@ -62,9 +62,9 @@ describe('the same seed gives the same people', () => {
 
   test('two spans that follow each other give the logs of the whole', () => {
     for (const person of people) {
-      const seamMs = endMs - 9 * DAY - 5 * 60_000
-      const before = logsOf(person, { startMs: span.startMs, endMs: seamMs })
-      const after = logsOf(person, { startMs: seamMs, endMs })
+      const boundaryMs = endMs - 9 * DAY - 5 * 60_000
+      const before = logsOf(person, { startMs: span.startMs, endMs: boundaryMs })
+      const after = logsOf(person, { startMs: boundaryMs, endMs })
       const whole = logs.get(person.kind) ?? []
       const byId = (all: SampleLog[]) => all.toSorted((a, b) => (a.id < b.id ? -1 : 1))
       expect(byId([...before, ...after])).toEqual(byId(whole))

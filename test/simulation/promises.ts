@@ -41,7 +41,7 @@ function coveredButDifferent(here: WarehouseProfile, there: UpstreamProfile, man
   return [...there.truth.values()].flatMap((one) => {
     if (one.name === LIFELONG || unsure.has(one.name)) return []
     if (!here.ledger.covered.some((span) => belongsTo(span, one, manner))) return []
-    // Such an upstream says no more about a record across the edge of the settled time: docs/decisions/gone-across-seams.md
+    // Such an upstream says no more about a record across the edge of the settled time: docs/decisions/gone-across-windows.md
     if (manner === 'beginning' && one.startMs !== one.endMs) return []
     const value = found(here, one.name)
     return value === one.value ? [] : [`record ${one.name} is ${value} here, ${one.value} upstream, and called covered`]

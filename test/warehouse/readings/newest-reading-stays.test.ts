@@ -51,7 +51,7 @@ test('a record on the edge of two windows, which both answers hold, is not overw
 }) => {
   const { writer, rows, startedAtMs } = warehouse
   const [ada = ''] = await warehouse.addProfiles('ada')
-  const seam = { profileId: ada, stream: streamByName('biomarkers') }
+  const biomarkersOfAda = { profileId: ada, stream: streamByName('biomarkers') }
   const night = (value: string) => ({
     type: 'sleep_duration',
     category: 'sleep',
@@ -62,7 +62,9 @@ test('a record on the edge of two windows, which both answers hold, is not overw
     value,
   })
   const store = (sentAtMs: number, window: typeof first, value: string) =>
-    writer.store(scoresReading({ ...seam, window, sentAtMs: startedAtMs + sentAtMs, records: [night(value)] }))
+    writer.store(
+      scoresReading({ ...biomarkersOfAda, window, sentAtMs: startedAtMs + sentAtMs, records: [night(value)] }),
+    )
   await store(0, first, '400')
   await store(20, second, '400')
 
