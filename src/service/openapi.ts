@@ -3,7 +3,7 @@ import { externalIdSchema } from '../contract/authentication.ts'
 import { errorBodySchema } from '../contract/error-body.ts'
 import { type CallerKind, operations } from '../contract/operations.ts'
 import { listParameters } from '../contract/query-shapes.ts'
-import type { RouteDefinition } from './route.ts'
+import type { DescribedHeaders, RouteDefinition } from './route.ts'
 
 type Json = { [key: string]: unknown }
 
@@ -14,7 +14,13 @@ export type OpenApiOperation = {
   security?: Json[]
   parameters?: Array<{ name: string; in: string; required: boolean; schema: unknown; description?: string }>
   requestBody?: { required: boolean; content: { 'application/json': { schema: unknown } } }
-  responses: Record<string, { description: string; content?: { 'application/json': { schema: unknown } } }>
+  responses: Record<string, OpenApiResponse>
+}
+
+type OpenApiResponse = {
+  description: string
+  headers?: DescribedHeaders
+  content?: { 'application/json': { schema: unknown } }
 }
 
 export type OpenApi = {
@@ -63,6 +69,7 @@ function operationOf(route: RouteDefinition): OpenApiOperation {
   const parameters = [
     ...(path.includes('{externalId}') ? [pathParameter()] : []),
     ...(route.query ? queryParameters(route.query) : []),
+    ...headerParameters(route.headers?.request ?? {}),
   ]
   return {
     operationId: route.operation,
@@ -91,22 +98,23 @@ function queryParameters(query: z.ZodType): NonNullable<OpenApiOperation['parame
   }))
 }
 
+function headerParameters(headers: DescribedHeaders): NonNullable<OpenApiOperation['parameters']> {
+  return Object.entries(headers).map(([name, header]) => ({ name, in: 'header', required: false, ...header }))
+}
+
 function requestBodyOf(route: RouteDefinition): NonNullable<OpenApiOperation['requestBody']> {
   const schema = schemaOf(route.body ?? z.unknown(), 'input')
   return { required: route.bodyRequired !== false, content: { 'application/json': { schema } } }
 }
 
 function successResponsesOf(route: RouteDefinition): OpenApiOperation['responses'] {
+  const headers = route.headers ? { headers: route.headers.answer } : {}
   return Object.fromEntries(
-    Object.entries(route.answers).map(([status, schema]) => [
-      status,
-      schema
-        ? {
-            description: statusDescriptions[status] ?? '',
-            content: { 'application/json': { schema: schemaOf(schema, 'output') } },
-          }
-        : { description: statusDescriptions[status] ?? '' },
-    ]),
+    Object.entries(route.answers).map(([status, schema]) => {
+      const described = { description: statusDescriptions[status] ?? '', ...headers }
+      const content = schema && { content: { 'application/json': { schema: schemaOf(schema, 'output') } } }
+      return [status, { ...described, ...content }]
+    }),
   )
 }
 
@@ -114,6 +122,7 @@ const statusDescriptions: Record<string, string> = {
   200: 'Done',
   201: 'Registered',
   204: 'Done, and there is no content',
+  304: 'The caller holds the answer: a tag of If-None-Match is the present one',
   400: 'A part of the request is invalid; every field at fault is named',
   401: 'Credentials missing, wrong, expired, or of the wrong kind',
   404: 'No such profile',

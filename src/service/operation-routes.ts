@@ -68,7 +68,7 @@ function routeCallOf(context: ServiceContext, route: RouteDefinition, request: F
 }
 
 function sendAnswer(reply: FastifyReply, answer: RouteAnswer): FastifyReply {
-  reply.code(answer.status)
+  reply.code(answer.status).headers(answer.headers ?? {})
   const body = answer.bytes ?? (answer.json === undefined ? undefined : JSON.stringify(answer.json))
   if (body === undefined) return reply.send()
   return reply.header('content-type', jsonContentType).send(body)

@@ -52,9 +52,13 @@ function bodyExample(operation: OpenApiOperation): string {
   return `<h3>Body</h3><pre>${escapedJson(operation.requestBody.content['application/json'].schema, 2)}</pre>`
 }
 
-function responseDetails([status, { description, content }]: [string, OpenApiOperation['responses'][string]]): string {
+function responseDetails([status, response]: [string, OpenApiOperation['responses'][string]]): string {
+  const { description, headers = {}, content } = response
+  const told = Object.entries(headers).map(
+    ([name, header]) => `<p><code>${escaped(name)}</code> ${escaped(header.description)}</p>`,
+  )
   const shape = content ? `<pre>${escapedJson(content['application/json'].schema, 2)}</pre>` : ''
-  return `<details><summary>${status} ${escaped(description)}</summary>${shape}</details>`
+  return `<details><summary>${status} ${escaped(description)}</summary>${told.join('')}${shape}</details>`
 }
 
 function escapedJson(value: unknown, indent?: number): string {

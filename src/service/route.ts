@@ -6,7 +6,10 @@ import { badRequest, fieldErrorsOf, unauthorized } from './request-error.ts'
 import type { TokenOwner } from './store/issued-tokens.ts'
 
 /** `bytes` is JSON text and is sent unchanged. An answer with neither `json` nor `bytes` has no body. */
-export type RouteAnswer = { status: number; json?: unknown; bytes?: Buffer }
+export type RouteAnswer = { status: number; json?: unknown; bytes?: Buffer; headers?: Readonly<Record<string, string>> }
+
+/** Headers by their names, as the reference describes them. */
+export type DescribedHeaders = Readonly<Record<string, { description: string; schema: unknown }>>
 
 export type RouteCall<Body, Query> = {
   context: ServiceContext
@@ -30,6 +33,8 @@ export type RouteDefinition<Body = unknown, Query = unknown> = {
   query?: z.ZodType<Query>
   /** Status and shape of each successful answer; null: without a body. */
   answers: Readonly<Record<number, z.ZodType | null>>
+  /** Headers that a request may carry, and headers that every successful answer carries. */
+  headers?: { request: DescribedHeaders; answer: DescribedHeaders }
   bodyBytesMax?: number
   /** The operation writes the bearer's data: read-only tokens are refused. */
   writes?: boolean

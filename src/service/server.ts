@@ -1,5 +1,6 @@
 import compress from '@fastify/compress'
 import rateLimit from '@fastify/rate-limit'
+import type { onSendHookHandler } from 'fastify'
 import { openCloseStack } from '../close-stack.ts'
 import { UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -7,6 +8,7 @@ import { HOUR, SECOND } from '../time/units.ts'
 import { type AppTimeouts, createServiceApp } from './app.ts'
 import { createConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { Clock, ServiceApp, ServiceContext, ServiceExtension } from './context.ts'
+import { codedTag, contentCodings } from './etag.ts'
 import { registerMetrics } from './metrics.ts'
 import { addOperationRoutes, operationRoutes } from './operation-routes.ts'
 import { unavailable } from './request-error.ts'
@@ -100,12 +102,25 @@ async function registerPlugins(app: ServiceApp, isStopping: () => boolean): Prom
     throw unavailable('the service is stopping')
   })
   await app.register(compress, {
-    encodings: ['gzip', 'deflate', 'identity'],
+    encodings: [...contentCodings, 'identity'],
     requestEncodings: ['gzip', 'deflate', 'identity'],
     threshold: 1024,
     zlibOptions: { level: 4 },
   })
+  tagByCoding(app)
   await app.register(rateLimit, { global: false })
+}
+
+/** Gives a compressed answer the tag of its coding. The hook of a route runs after the compression, which came first. */
+function tagByCoding(app: ServiceApp): void {
+  app.addHook('onRoute', (route) => {
+    const onSend: onSendHookHandler = (_request, reply, payload, done) => {
+      const [tag, coding] = [reply.getHeader('etag'), reply.getHeader('content-encoding')]
+      if (typeof tag === 'string' && typeof coding === 'string') reply.header('etag', codedTag(tag, coding))
+      done(null, payload)
+    }
+    route.onSend = [...[route.onSend ?? []].flat(), onSend]
+  })
 }
 
 async function listen(app: ServiceApp, { port, host = '127.0.0.1' }: ServiceOptions): Promise<string> {

@@ -3,7 +3,7 @@ import { parseDayFacts } from '../derive/day/facts.ts'
 import { neighbourDays } from '../derive/day/logs-by-day.ts'
 import type { ScoreType } from '../derive/days/scores.ts'
 import { type Explanation, explainScore } from '../derive/records/explanation.ts'
-import { readDerivationState } from '../store/derivation-queue.ts'
+import { readDerivationInputs } from '../store/derivation-queue.ts'
 import { readLogsOfDays } from '../store/logs-of-days.ts'
 import { type ServicePool, withTransaction } from '../store/service-pool.ts'
 import { readDayFacts } from '../store/stored-day-facts.ts'
@@ -16,7 +16,7 @@ export async function explainStored(
   { profileId, date, type, nowMs }: { profileId: string; date: string; type: ScoreType; nowMs: number },
 ): Promise<Explanation | undefined> {
   return withTransaction(pool, async (tx) => {
-    const state = await readDerivationState(tx, profileId)
+    const state = await readDerivationInputs(tx, profileId)
     if (!state) return undefined
     const day = dayNumberFromText(date)
     const near = { firstDay: dayText(day - neighbourDays), lastDay: dayText(day + neighbourDays) }

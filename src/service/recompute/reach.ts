@@ -1,3 +1,4 @@
+import type { DerivedKind } from '../../contract/derived-kind.ts'
 import { mondayOf, monthOf } from '../../time/local-days.ts'
 import { neighbourDays } from '../derive/day/logs-by-day.ts'
 import { periodMinimums } from '../derive/model/archetype-model.ts'
@@ -77,4 +78,36 @@ export function unitsReached(
   }
   const compared = new Set([...days, ...daysFollowing(days, ascending(knownDays), comparisonLookBackDays)])
   return { days, compared: ascending(compared), mondays: ascending(mondays), months: ascending(months) }
+}
+
+/** Days that the longest period of a kind spans, from its first to its last local day. */
+const periodDays: Readonly<Record<DerivedKind, number>> = {
+  score: 1,
+  comparison: 1,
+  biomarker: 7,
+  archetype: 31,
+  trend: 7 * trendRules.weeks,
+}
+
+/** Days after a changed day in which records of a kind may change. A height stays known for good, and so do its records. */
+const daysReachedAfter: Readonly<Record<DerivedKind, number>> = {
+  score: outcomeLookBackDays,
+  comparison: outcomeLookBackDays + comparisonLookBackDays,
+  biomarker: Number.POSITIVE_INFINITY,
+  archetype: Number.POSITIVE_INFINITY,
+  trend: Number.POSITIVE_INFINITY,
+}
+
+/** Local days in any zone, and a night that begins on the day before, lie within so many UTC days of a local day. */
+const zoneDays = 1
+
+/** The UTC days that hold every record of a kind which a change of the logs of `firstDay` to `lastDay` can change. */
+export function daysReachedByKind(
+  kind: DerivedKind,
+  { firstDay, lastDay }: { firstDay: number; lastDay: number },
+): { first: number; last: number } {
+  return {
+    first: firstDay - neighbourDays - periodDays[kind] - zoneDays,
+    last: lastDay + neighbourDays + daysReachedAfter[kind] + zoneDays,
+  }
 }

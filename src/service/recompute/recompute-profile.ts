@@ -2,11 +2,11 @@ import { dayNumberAt, dayText } from '../../time/local-days.ts'
 import type { Cohort } from '../derive/model/cohort.ts'
 import { modelVersion } from '../derive/model/model.ts'
 import {
-  type DerivationState,
+  type DerivationInputs,
   deleteMarks,
   type MarkedDay,
   markEveryStoredDay,
-  readDerivationState,
+  readDerivationInputs,
   readMarks,
   recordDerivation,
   tryLockProfile,
@@ -25,8 +25,9 @@ type RecomputeTask = {
   profileId: string
   nowAt: Date
   cohortOf(accountId: string): Promise<Cohort | null>
-  /** Logs in memory at once, at most. Set by tests only. */
+  /** Logs in memory at once, and days of one transaction, at most. Set by tests only. */
   logsMax?: number
+  marksMax?: number
 }
 
 /**
@@ -36,15 +37,15 @@ type RecomputeTask = {
  */
 export async function recomputeProfile(
   pool: ServicePool,
-  { profileId, nowAt, cohortOf, logsMax = logsPerReadMax }: RecomputeTask,
+  { profileId, nowAt, cohortOf, logsMax = logsPerReadMax, marksMax = marksPerTransactionMax }: RecomputeTask,
 ): Promise<'derived' | 'busy' | 'gone'> {
   return withTransaction(pool, async (tx) => {
     if (!(await tryLockProfile(tx, profileId))) return 'busy'
-    const seen = await readMarks(tx, profileId, marksPerTransactionMax)
-    const state = await readDerivationState(tx, profileId)
+    const seen = await readMarks(tx, profileId, marksMax)
+    const state = await readDerivationInputs(tx, profileId)
     if (!state) return 'gone'
     const { person: demographics, sourcePriority, accountId } = state
-    const marks = isOutdated(state) ? await markAndReadEveryDay(tx, { profileId, nowAt }) : seen
+    const marks = isOutdated(state) ? await markAndReadEveryDay(tx, { profileId, nowAt, marksMax }) : seen
     const task = { tx, profileId, demographics, sourcePriority, nowAt, cohort: await cohortOf(accountId), logsMax }
     await deriveDays(task, { marks, passed: daysPassed(state.asOfMs, nowAt.getTime()) })
     await deleteMarks(tx, profileId, marks)
@@ -55,7 +56,7 @@ export async function recomputeProfile(
 }
 
 /** Whether the stored days were derived by another model, or by another order of sources than the account has now. */
-function isOutdated({ derivedBy, sourcePriority }: DerivationState): boolean {
+function isOutdated({ derivedBy, sourcePriority }: DerivationInputs): boolean {
   if (derivedBy === null) return false
   return (
     derivedBy.modelVersion !== modelVersion ||
@@ -65,10 +66,10 @@ function isOutdated({ derivedBy, sourcePriority }: DerivationState): boolean {
 
 async function markAndReadEveryDay(
   tx: Queryable,
-  { profileId, nowAt }: { profileId: string; nowAt: Date },
+  { profileId, nowAt, marksMax }: { profileId: string; nowAt: Date; marksMax: number },
 ): Promise<MarkedDay[]> {
   await markEveryStoredDay(tx, profileId, nowAt)
-  return readMarks(tx, profileId, marksPerTransactionMax)
+  return readMarks(tx, profileId, marksMax)
 }
 
 /** Local days, in any zone, that overlap the time since the last derivation (or until it, if the clock was set back). */

@@ -9,6 +9,8 @@ type RecomputeRoundOptions = {
   log: Log
   nowAt: Date
   profilesMax: number
+  /** The profiles that may be derived in this round; null for all. */
+  among?: readonly string[] | null
   /** Called before each profile. */
   begin?(profileId: string): void
   cohortOf(accountId: string): Promise<Cohort | null>
@@ -23,10 +25,11 @@ export async function runRecomputeRound({
   log,
   nowAt,
   profilesMax,
+  among = null,
   begin,
   cohortOf,
 }: RecomputeRoundOptions): Promise<number> {
-  const due = await listDueProfiles(pool, { nowAt, countMax: profilesMax })
+  const due = await listDueProfiles(pool, { nowAt, countMax: profilesMax, among })
   let derived = 0
   for (const profileId of due) {
     begin?.(profileId)

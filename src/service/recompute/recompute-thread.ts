@@ -10,7 +10,7 @@ import { runRecomputeRound } from './recompute-round.ts'
  * delays a request. The thread works only when asked, one round at a time, and answers each request once.
  */
 export type ThreadData = { databaseUrl: string; logLevel: string; profilesPerRound: number }
-export type ThreadRequest = { ask: 'round'; nowMs: number } | { ask: 'close' }
+export type ThreadRequest = { ask: 'round'; nowMs: number; among: readonly string[] | null } | { ask: 'close' }
 /**
  * `begin` comes before each profile and answers no request: from it the main thread knows on which profile the thread
  * ended. `more`: there may be more due now. `backsOff`: the thread ended, and its profile is retried later.
@@ -45,6 +45,7 @@ port.on('message', async (message: ThreadRequest) => {
       log,
       nowAt,
       profilesMax: profilesPerRound,
+      among: message.among,
       begin: (profileId) => reply({ did: 'begin', profileId }),
       cohortOf: (accountId) => cohorts.of(accountId, nowAt),
     })

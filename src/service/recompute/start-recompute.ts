@@ -6,6 +6,8 @@ type RecomputeOptions = Omit<ThreadOptions, 'profilesPerRound'> & {
   /** How often due profiles are looked for. Set by tests only, like `profilesPerRound`. */
   everyMs?: number
   profilesPerRound?: number
+  /** The profiles that the next round may derive; null for all. By it the sandbox delays derivation. */
+  mayDerive?(): Promise<readonly string[] | null>
 }
 
 export type Recompute = {
@@ -65,12 +67,13 @@ export async function startRecompute(options: RecomputeOptions): Promise<Recompu
 const endsInARowMax = 3
 
 /** Rounds of one thread after another: a thread that ends is followed by a new thread, which goes on with the rest. */
-function openRounds(settings: ThreadOptions) {
+function openRounds(settings: ThreadOptions & Pick<RecomputeOptions, 'mayDerive'>) {
   let thread = startThread(settings)
   let endsInARow = 0
   const run = async (): Promise<'more' | 'done'> => {
     if (thread.hasEnded()) thread = startThread(settings)
-    const answer = await thread.ask({ ask: 'round', nowMs: settings.clock() })
+    const among = (await settings.mayDerive?.()) ?? null
+    const answer = await thread.ask({ ask: 'round', nowMs: settings.clock(), among })
     if (answer.did === 'fail') settings.log.error({ reason: answer.reason }, 'derivation round failed')
     if (!thread.hasEnded()) {
       endsInARow = 0

@@ -2,13 +2,16 @@ import { z } from 'zod'
 import { archetypeAnswerSchema, archetypeQuerySchema } from '../../contract/archetype.ts'
 import { biomarkerAnswerSchema, biomarkerQuerySchema } from '../../contract/biomarker.ts'
 import { comparisonAnswerSchema, comparisonQuerySchema } from '../../contract/comparison.ts'
+import { DERIVATION_STATE_HEADER, derivationStates } from '../../contract/derivation-state.ts'
 import type { DerivedKind } from '../../contract/derived-kind.ts'
 import { scoreAnswerSchema, scoreQuerySchema } from '../../contract/score.ts'
 import { trendAnswerSchema, trendQuerySchema } from '../../contract/trend.ts'
+import { etagOf, heldTag } from '../etag.ts'
 import { mergedFilter, requestedRangeOf } from '../query-parameters.ts'
+import { answerState } from '../recompute/answer-state.ts'
 import { unauthorized, unknownProfile } from '../request-error.ts'
-import { defineRoute, type RouteAnswer, type RouteDefinition } from '../route.ts'
-import type { DerivedFilter } from '../store/derived-reader.ts'
+import { defineRoute, type RouteAnswer, type RouteCall, type RouteDefinition } from '../route.ts'
+import type { DerivedFilter, ProfileReference } from '../store/derived-reader.ts'
 
 /** The fields that a query of any kind may hold; the kind's own schema says which of them it takes. */
 type DerivedQuery = {
@@ -34,20 +37,36 @@ const schemasByKind: Readonly<Record<DerivedKind, DerivedSchemas>> = {
 
 const kinds = Object.keys(schemasByKind) as DerivedKind[] // the keys of a literal are its kinds
 
+/** The headers of a derived answer, and the header that asks for it only if it changed. */
+const headers = {
+  request: { 'if-none-match': { description: 'Tags of answers that the caller holds', schema: { type: 'string' } } },
+  answer: {
+    etag: {
+      description: 'Changes with every change of the derived records of the profile',
+      schema: { type: 'string' },
+    },
+    [DERIVATION_STATE_HEADER]: {
+      description: 'Whether changes that the service has acknowledged are still to be derived for the asked range',
+      schema: { enum: derivationStates },
+    },
+  },
+}
+
 /** Two routes for each kind: for the profile itself, and for an account by the profile's externalId. */
 export const derivedRoutes: RouteDefinition[] = kinds.flatMap((kind) => {
   const { query, answer } = schemasByKind[kind]
-  const answers = { 200: z.array(answer), 204: null }
+  const answers = { 200: z.array(answer), 204: null, 304: null }
   return [
     defineRoute({
       operation: `${kind}s`,
       summary: `Get ${kind}s, newest first`,
       query,
       answers,
-      async run({ context, profileId, query }) {
-        const found = await context.derived.read({ profile: { profileId }, kind, filter: filterOf(query) })
+      headers,
+      async run(call) {
+        const found = await readDerived(call, kind, { profileId: call.profileId })
         if (found === 'unknown') throw unauthorized()
-        return derivedAnswer(found)
+        return found
       },
     }),
     defineRoute({
@@ -55,17 +74,35 @@ export const derivedRoutes: RouteDefinition[] = kinds.flatMap((kind) => {
       summary: `Get ${kind}s of a profile, newest first`,
       query,
       answers,
-      async run({ context, accountId, externalId, query }) {
-        const found = await context.derived.read({ profile: { accountId, externalId }, kind, filter: filterOf(query) })
+      headers,
+      async run(call) {
+        const { accountId, externalId } = call
+        const found = await readDerived(call, kind, { accountId, externalId })
         if (found === 'unknown') throw unknownProfile()
-        return derivedAnswer(found)
+        return found
       },
     }),
   ]
 })
 
-function derivedAnswer(found: Buffer | undefined): RouteAnswer {
-  return found === undefined ? { status: 204 } : { status: 200, bytes: found }
+/** 304 when the caller holds the answer, 204 when there is no record; each with the tag and the state of the answer. */
+async function readDerived(
+  { context, query, request }: RouteCall<unknown, DerivedQuery>,
+  kind: DerivedKind,
+  profile: ProfileReference,
+): Promise<RouteAnswer | 'unknown'> {
+  const filter = filterOf(query)
+  const held = request.headers['if-none-match']
+  const heldTagOf = (revision: string) => heldTag(held, etagOf(revision))
+  const isHeld = held === undefined ? undefined : (revision: string) => heldTagOf(revision) !== undefined
+  const found = await context.derived.read({ profile, kind, filter, isHeld })
+  if (found === 'unknown') return 'unknown'
+  const { progress, json } = found
+  const state = answerState(progress, { kind, range: filter, nowMs: context.clock() })
+  const tag = (json === 'held' && heldTagOf(progress.revision)) || etagOf(progress.revision)
+  const answerHeaders = { etag: tag, [DERIVATION_STATE_HEADER]: state, vary: 'accept-encoding' }
+  if (json === 'held') return { status: 304, headers: answerHeaders }
+  return json === null ? { status: 204, headers: answerHeaders } : { status: 200, bytes: json, headers: answerHeaders }
 }
 
 /** `types` is another name of `name`, and `categories` of `category`; where a kind takes both, their values are joined. */

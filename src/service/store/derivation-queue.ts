@@ -5,7 +5,7 @@ import type { Queryable } from './service-pool.ts'
 /** A marked day with the mark that was read: only the same mark may be deleted. */
 export type MarkedDay = { localDay: string; mark: string }
 
-export type DerivationState = {
+export type DerivationInputs = {
   accountId: string
   /** The account's order of sources, best first. */
   sourcePriority: readonly string[]
@@ -20,19 +20,20 @@ const marksScannedMax = 1000
 /** A usual upload marks at most so many days; a back-fill marks more. */
 const smallDaysMax = 3
 
-const notBackingOff = `not exists (select from service.derivations d where d.profile_id = m.profile_id and d.retry_at > $1)`
+const isDerivable = `($3::uuid[] is null or m.profile_id = any($3))
+  and not exists (select from service.derivations d where d.profile_id = m.profile_id and d.retry_at > $1)`
 
 /** Longest waiting first, whether an upload made the profile due or the end of a day, a week or a month did. */
 const oldestSql = `select profile_id from (
-    (select profile_id, marked_at as since from service.dirty_days m where ${notBackingOff} order by marked_at limit ${marksScannedMax})
+    (select profile_id, marked_at as since from service.dirty_days m where ${isDerivable} order by marked_at limit ${marksScannedMax})
     union all
-    (select profile_id, due_at from service.derivations m where due_at <= $1 and ${notBackingOff} order by due_at limit $2)
+    (select profile_id, due_at from service.derivations m where due_at <= $1 and ${isDerivable} order by due_at limit $2)
   ) waiting group by profile_id order by min(since), profile_id limit $2`
 
 /** Among the latest marks, profiles with at most `smallDaysMax` marked days: the least recently derived first. */
 const freshSql = `select profile_id from (
     select profile_id, max(marked_at) as at from (
-      select profile_id, marked_at from service.dirty_days m where ${notBackingOff} order by marked_at desc limit ${marksScannedMax}
+      select profile_id, marked_at from service.dirty_days m where ${isDerivable} order by marked_at desc limit ${marksScannedMax}
     ) latest group by profile_id
   ) candidates left join service.derivations d using (profile_id) where (
     select count(*) from (select from service.dirty_days own where own.profile_id = candidates.profile_id limit ${smallDaysMax + 1}) days
@@ -42,14 +43,15 @@ const freshSql = `select profile_id from (
  * Lists profiles to derive. Alternates (round robin) between two orders: the profile with the oldest mark, and the least
  * recently derived profile among those with few marked days. A fresh upload therefore does not wait behind a thousand
  * back-fills, a profile that uploads all the time cannot starve others, and half of the work always goes to the oldest
- * marks. Locks nothing: `tryLockProfile` decides which process derives a profile.
+ * marks. Of the profiles `among` alone, where it is given. Locks nothing: `tryLockProfile` decides which process derives a
+ * profile.
  */
 export async function listDueProfiles(
   db: Queryable,
-  { nowAt, countMax }: { nowAt: Date; countMax: number },
+  { nowAt, countMax, among = null }: { nowAt: Date; countMax: number; among?: readonly string[] | null },
 ): Promise<string[]> {
   const list = async (name: string, text: string) => {
-    const { rows } = await db.query<{ profile_id: string }>({ name, text, values: [nowAt, countMax] })
+    const { rows } = await db.query<{ profile_id: string }>({ name, text, values: [nowAt, countMax, among] })
     return rows.map((row) => row.profile_id)
   }
   const oldest = await list('oldest-due', oldestSql)
@@ -71,7 +73,7 @@ export async function tryLockProfile(tx: Queryable, profileId: string): Promise<
   return rows[0]?.locked ?? false
 }
 
-type DerivationStateRow = {
+type DerivationInputsRow = {
   account_id: string
   source_priority: string[]
   model_version: string | null
@@ -84,9 +86,9 @@ type DerivationStateRow = {
  * The inputs of a profile's derivation beside its logs; undefined when the profile is gone. Blocks a deletion of the
  * profile until the transaction ends. Read the state after the marks: it then contains every change that a mark stands for.
  */
-export async function readDerivationState(tx: Queryable, profileId: string): Promise<DerivationState | undefined> {
-  const { rows } = await tx.query<DerivationStateRow>({
-    name: 'derivation-state',
+export async function readDerivationInputs(tx: Queryable, profileId: string): Promise<DerivationInputs | undefined> {
+  const { rows } = await tx.query<DerivationInputsRow>({
+    name: 'derivation-inputs',
     text: `select p.account_id, a.source_priority, d.model_version, d.source_priority as derived_priority,
              (extract(epoch from d.as_of) * 1000)::float8 as as_of_ms, m.fields
            from service.profiles p

@@ -1,8 +1,16 @@
 import { LRUCache } from 'lru-cache'
 import type { DerivedKind } from '../../contract/derived-kind.ts'
 import { createAnswerCache } from './answer-cache.ts'
-import { createRevisionLookup } from './revision-lookup.ts'
+import {
+  type DerivationProgress,
+  type ProgressRow,
+  progressColumnsSql,
+  progressJoinsSql,
+  progressOf,
+} from './derivation-progress.ts'
+import { createProgressLookup } from './progress-lookup.ts'
 import type { Queryable } from './service-pool.ts'
+import { findProfileId } from './service-profiles.ts'
 
 /** Both ends are included, unlike those of a span; an absent end is unbounded. */
 export type ClosedRange = { firstAt?: Date | undefined; lastAt?: Date | undefined }
@@ -15,20 +23,30 @@ export type DerivedFilter = ClosedRange & {
 }
 
 /** A profile by its own id, or by an account and the account's name for it. */
-type ProfileReference = { profileId: string } | { accountId: string; externalId: string }
+export type ProfileReference = { profileId: string } | { accountId: string; externalId: string }
 
-type DerivedRequest = { profile: ProfileReference; kind: DerivedKind; filter: DerivedFilter }
+type DerivedRequest = {
+  profile: ProfileReference
+  kind: DerivedKind
+  filter: DerivedFilter
+  /** Whether the caller holds the answer of a revision already. Absent: the caller holds none. */
+  isHeld?: ((revision: string) => boolean) | undefined
+}
 
-/** JSON text of the matching records, newest first; undefined when none matches; 'unknown' when no such profile exists. */
-type DerivedJson = Buffer | undefined | 'unknown'
+/**
+ * `json`: JSON text of the matching records, newest first; null when none matches; 'held' when the caller holds it, and
+ * then no record was read. The progress belongs to the same snapshot as the records.
+ */
+type DerivedAnswer = { progress: DerivationProgress; json: Buffer | null | 'held' }
 
 export type DerivedReader = {
-  read(request: DerivedRequest): Promise<DerivedJson>
+  /** 'unknown' when no such profile exists. */
+  read(request: DerivedRequest): Promise<DerivedAnswer | 'unknown'>
   /** Memory that the cache of answers takes. */
   cacheBytes(): number
 }
 
-type DerivedRow = { profile_id: string; revision: string | null; bodies: string | null }
+type DerivedRow = ProgressRow & { profile_id: string; bodies: string | null }
 
 /**
  * No period is longer than 40 days (a check of the table), so the start of a period alone bounds the rows to scan. Open
@@ -41,11 +59,11 @@ const filterSql = `d.kind = $2
   and ($7::text[] is null or d.periodicity = any($7))
   and ($8::int[] is null or d.version = any($8))`
 
-/** One statement, so revision and records belong to one snapshot. */
-const readSql = `select p.profile_id, r.revision, (
+/** One statement, so progress and records belong to one snapshot. */
+const readSql = `select p.profile_id, ${progressColumnsSql}, (
     select string_agg(d.body, ',' order by d.period_start desc, d.name, d.id)
     from service.derived d where d.profile_id = p.profile_id and ${filterSql}) as bodies
-  from service.profiles p left join service.derived_revisions r using (profile_id)`
+  from ${progressJoinsSql}`
 
 const profileIdsMax = 50_000
 
@@ -58,27 +76,45 @@ const profileIdsMax = 50_000
  */
 export function createDerivedReader(db: Queryable, cacheBytesMax: number): DerivedReader {
   const cache = createAnswerCache(cacheBytesMax)
-  const revisionOf = createRevisionLookup(db)
-  /** Profile ids by account and externalId. Only a hint for the cache key: a deleted profile has no revision. */
+  const progressOfProfile = createProgressLookup(db)
+  /** Profile ids by account and externalId. Only a hint: a deleted profile has no progress. */
   const profileIds = new LRUCache<string, string>({ max: profileIdsMax })
+  const nameOf = (profile: ProfileReference) =>
+    'profileId' in profile ? undefined : `${profile.accountId} ${profile.externalId}`
+  const knownId = (profile: ProfileReference) =>
+    'profileId' in profile ? profile.profileId : profileIds.get(nameOf(profile) ?? '')
+
+  /** The answer without reading a record: when the caller holds it, or the cache does. */
+  const readWithoutRecords = async (request: DerivedRequest, queryKey: string): Promise<DerivedAnswer | undefined> => {
+    const { profile, isHeld } = request
+    const profileId = knownId(profile) ?? (isHeld && 'externalId' in profile && (await findProfileId(db, profile)))
+    if (!profileId) return undefined
+    const cached = cache.get(profileId + queryKey)
+    const progress = cached || isHeld ? await progressOfProfile(profileId) : undefined
+    if (!progress) return undefined
+    const name = nameOf(profile)
+    if (name !== undefined) profileIds.set(name, profileId)
+    if (isHeld?.(progress.revision)) return { progress, json: 'held' }
+    return cached?.revision === progress.revision ? { progress, json: cached.bytes } : undefined
+  }
 
   return {
-    async read({ profile, kind, filter }) {
-      const values = [kind, ...filterValues(filter)]
+    async read(request) {
+      const values = [request.kind, ...filterValues(request.filter)]
       const queryKey = JSON.stringify(values)
-      const name = 'profileId' in profile ? undefined : `${profile.accountId} ${profile.externalId}`
-      const profileId = 'profileId' in profile ? profile.profileId : profileIds.get(name ?? '')
-      const cached = profileId === undefined ? undefined : cache.get(profileId + queryKey)
-      if (profileId !== undefined && cached && cached.revision === (await revisionOf(profileId))) return cached.bytes
+      const short = await readWithoutRecords(request, queryKey)
+      if (short) return short
 
-      const { rows } = await db.query<DerivedRow>(statement(profile, values))
+      const { rows } = await db.query<DerivedRow>(statement(request.profile, values))
       const row = rows[0]
       if (!row) return 'unknown'
-      if (row.bodies === null) return undefined
-      const bytes = jsonArrayOf(row.bodies)
-      if (row.revision !== null) cache.put(row.profile_id + queryKey, { revision: row.revision, bytes })
+      const name = nameOf(request.profile)
       if (name !== undefined) profileIds.set(name, row.profile_id)
-      return bytes
+      const progress = progressOf(row)
+      if (row.bodies === null) return { progress, json: null }
+      const bytes = jsonArrayOf(row.bodies)
+      cache.put(row.profile_id + queryKey, { revision: row.revision, bytes })
+      return { progress, json: bytes }
     },
     cacheBytes: cache.sizeBytes,
   }

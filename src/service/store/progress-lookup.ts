@@ -1,26 +1,34 @@
+import {
+  type DerivationProgress,
+  type ProgressRow,
+  progressColumnsSql,
+  progressJoinsSql,
+  progressOf,
+} from './derivation-progress.ts'
 import type { Queryable } from './service-pool.ts'
 
-/** The present revision of a profile's derived records; undefined when no record or no such profile exists. */
-export type RevisionLookup = (profileId: string) => Promise<string | undefined>
+/** The present progress of a profile's derivation; undefined when no such profile exists. */
+export type ProgressLookup = (profileId: string) => Promise<DerivationProgress | undefined>
+
+type Waiting = Map<string, PromiseWithResolvers<DerivationProgress | undefined>>
 
 /**
  * Batches concurrent lookups: a lookup that arrives while a query runs joins the next query, so a thousand readers at
  * once cost the database a few statements. A lookup never joins a query that began before it.
  */
-export function createRevisionLookup(db: Queryable): RevisionLookup {
-  let waiting = new Map<string, PromiseWithResolvers<string | undefined>>()
+export function createProgressLookup(db: Queryable): ProgressLookup {
+  let waiting: Waiting = new Map()
   let running = false
 
-  const runBatch = async (batch: typeof waiting) => {
+  const runBatch = async (batch: Waiting) => {
     try {
-      const { rows } = await db.query<[profileId: string, revision: string]>({
-        name: 'look-up-revisions',
-        text: 'select profile_id, revision from service.derived_revisions where profile_id = any($1::uuid[])',
+      const { rows } = await db.query<ProgressRow & { profile_id: string }>({
+        name: 'look-up-progress',
+        text: `select p.profile_id, ${progressColumnsSql} from ${progressJoinsSql} where p.profile_id = any($1::uuid[])`,
         values: [[...batch.keys()]],
-        rowMode: 'array',
       })
-      const revisions = new Map(rows)
-      for (const [profileId, { resolve }] of batch) resolve(revisions.get(profileId))
+      const found = new Map(rows.map((row) => [row.profile_id, progressOf(row)]))
+      for (const [profileId, { resolve }] of batch) resolve(found.get(profileId))
     } catch (error) {
       for (const { reject } of batch.values()) reject(error)
     }
@@ -37,7 +45,7 @@ export function createRevisionLookup(db: Queryable): RevisionLookup {
   }
 
   return (profileId) => {
-    const lookup = waiting.get(profileId) ?? Promise.withResolvers<string | undefined>()
+    const lookup = waiting.get(profileId) ?? Promise.withResolvers<DerivationProgress | undefined>()
     waiting.set(profileId, lookup)
     if (!running) void drain()
     return lookup.promise

@@ -42,3 +42,17 @@ export async function findExternalId(db: Queryable, profileId: string): Promise<
   })
   return rows[0]?.external_id
 }
+
+/** Profiles that wait for derivation: by a mark, or because time has passed over a period. */
+export async function listWaitingProfiles(
+  db: Queryable,
+  nowAt: Date,
+): Promise<Array<{ profileId: string; externalId: string }>> {
+  const { rows } = await db.query<{ profileId: string; externalId: string }>({
+    name: 'waiting-profiles',
+    text: `select profile_id as "profileId", external_id as "externalId" from service.profiles where profile_id in (
+             select profile_id from service.dirty_days union select profile_id from service.derivations where due_at <= $1)`,
+    values: [nowAt],
+  })
+  return rows
+}

@@ -12,6 +12,7 @@ import type { FaultSelector } from './fault-selector.ts'
 import { alterAnswer, shiftPageToOneBased } from './faulty-answers.ts'
 import { createRejectedTokens, type RejectedTokens } from './rejected-tokens.ts'
 import type { RequestScope, TrackedRequest } from './tracked-request.ts'
+import { ignoreHeldTag, withholdWord } from './withheld-word.ts'
 
 /**
  * Marks the sandbox's own requests. Such a request meets only the faults of what is true (late, revised, vanished), and
@@ -63,6 +64,7 @@ export function addFaultInjection(app: FastifyInstance, options: FaultInjectionO
 
   app.addHook('preHandler', async (request, reply) => {
     const tracked = trackedRequests.get(request)
+    if (tracked) ignoreHeldTag({ tracked, request, reply, rules: faults.recordRules(tracked) })
     // Returning a reply that was sent keeps Fastify from running the route as well.
     return tracked && injectBeforeWork({ tracked, request, reply }, { rejectedTokens, clock })
   })
@@ -72,6 +74,7 @@ export function addFaultInjection(app: FastifyInstance, options: FaultInjectionO
     if (!tracked) return payload
     const rules = faults.recordRules(tracked)
     if (rules.length === 0 && tracked.rules.size === 0) return payload
+    withholdWord({ tracked, request, reply, rules })
     return alterAnswer({ tracked, request, reply, rules, faults, nowMs: clock.nowMs() }, payload)
   })
 }

@@ -1,0 +1,45 @@
+import { modelVersion } from '../derive/model/model.ts'
+
+/** How far the derivation of one profile has come, and the revision of its records, both of one snapshot. */
+export type DerivationProgress = {
+  /** Changes with every change of the profile's derived records; '0' when there never was a record. */
+  revision: string
+  /** The first and the last of the days that wait for derivation; null when no day waits. */
+  marked: { firstDay: string; lastDay: string } | null
+  /** When the passing of time alone changes records; null when it changes none. */
+  dueAtMs: number | null
+  /** The instant of the last derivation; null before the first. */
+  asOfMs: number | null
+  /** Another model or another order of sources derived the records: any of them may change. */
+  isOutdated: boolean
+}
+
+/** The columns of a `DerivationProgress`, for statements that join `progressJoinsSql`. */
+export const progressColumnsSql = `coalesce(r.revision, 0)::text as revision,
+  (select min(local_day)::text from service.dirty_days m where m.profile_id = p.profile_id) as first_day,
+  (select max(local_day)::text from service.dirty_days m where m.profile_id = p.profile_id) as last_day,
+  date_part('epoch', s.due_at) * 1000 as due_at_ms, date_part('epoch', s.as_of) * 1000 as as_of_ms,
+  coalesce(s.model_version <> '${modelVersion}' or s.source_priority <> a.source_priority, false) as is_outdated`
+
+export const progressJoinsSql = `service.profiles p join service.accounts a using (account_id)
+  left join service.derived_revisions r using (profile_id)
+  left join service.derivations s using (profile_id)`
+
+export type ProgressRow = {
+  revision: string
+  first_day: string | null
+  last_day: string | null
+  due_at_ms: number | null
+  as_of_ms: number | null
+  is_outdated: boolean
+}
+
+export function progressOf(row: ProgressRow): DerivationProgress {
+  return {
+    revision: row.revision,
+    marked: row.first_day === null ? null : { firstDay: row.first_day, lastDay: row.last_day ?? row.first_day },
+    dueAtMs: row.due_at_ms,
+    asOfMs: row.as_of_ms,
+    isOutdated: row.is_outdated,
+  }
+}
