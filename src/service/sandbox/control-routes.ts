@@ -29,6 +29,10 @@ const liveSchema = z.object({
     .min(0)
     .max(24 * 60),
 })
+const delaySchema = z.object({
+  delayMs: z.number().min(0).max(HOUR),
+  profiles: z.array(z.string()).min(1).max(10_000).optional(),
+})
 const revokeSchema = z.object({ externalId: z.string().optional() })
 
 export const controlRouteTexts: Readonly<Record<string, string>> = {
@@ -44,6 +48,9 @@ export const controlRouteTexts: Readonly<Record<string, string>> = {
   'DELETE /journal': 'clears the journal',
   'GET /people': 'the sample profiles',
   'GET /ledger/:externalId': 'every record that the service serves of a profile now, by stream',
+  'GET /derivation': 'how long the derivation is delayed, for all profiles and for single profiles',
+  'PUT /derivation': '{"delayMs"}: derives each profile so long after its logs came; with {"profiles"} those alone',
+  'DELETE /derivation': 'removes all delays',
   'POST /derived': 'answers when the derivation has caught up with every upload',
   'POST /tokens/revoke': 'revokes all tokens, or with {"externalId"} the tokens of one profile',
 }
@@ -54,6 +61,7 @@ export function addControlRoutes(app: FastifyInstance, control: SandboxControl):
   addFaultRoutes(app, control)
   addClockRoutes(app, control)
   addJournalRoutes(app, control)
+  addDelayRoutes(app, control)
   addDataRoutes(app, control)
 }
 
@@ -107,6 +115,13 @@ function addJournalRoutes(app: FastifyInstance, { journal }: SandboxControl): vo
     journal.clear()
     return journal.read()
   })
+}
+
+function addDelayRoutes(app: FastifyInstance, { derivationDelay }: SandboxControl): void {
+  const path = pathOf('/derivation')
+  app.get(path, async () => derivationDelay.read())
+  app.put(path, async (request) => derivationDelay.set(parsePart(delaySchema, request.body, 'body')))
+  app.delete(path, async () => derivationDelay.clear())
 }
 
 function addDataRoutes(app: FastifyInstance, control: SandboxControl): void {

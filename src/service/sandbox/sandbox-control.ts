@@ -8,6 +8,7 @@ import { revokeTokens } from '../store/issued-tokens.ts'
 import { countDirtyDays, findExternalId } from '../store/sample-profiles.ts'
 import type { ServicePool } from '../store/service-pool.ts'
 import { findProfileId } from '../store/service-profiles.ts'
+import type { DerivationDelay } from './derivation-delay.ts'
 import type { FaultSelector } from './faults/fault-selector.ts'
 import type { Journal } from './journal.ts'
 import type { MovableClock } from './movable-clock.ts'
@@ -20,6 +21,7 @@ export type SandboxControl = {
   clock: MovableClock
   faults: FaultSelector
   journal: Journal
+  derivationDelay: Pick<DerivationDelay, 'set' | 'clear' | 'read'>
   people(): Array<{ externalId: string; kind: string }>
   /** All records that the service serves of a profile now; undefined when no such profile exists. */
   ledger(externalId: string): Promise<ServedRecords | undefined>
@@ -33,7 +35,7 @@ export type SandboxControl = {
   revokeTokens(externalId: string | undefined): Promise<number>
 }
 
-type SandboxControlOptions = Pick<SandboxControl, 'clock' | 'faults' | 'journal' | 'ledger'> & {
+type SandboxControlOptions = Pick<SandboxControl, 'clock' | 'faults' | 'journal' | 'derivationDelay' | 'ledger'> & {
   context: Pick<ServiceContext, 'pool' | 'tokenCache'>
   seeded: { accountId: string; people: readonly SamplePerson[]; livedUntilMs: number }
   recompute: Pick<Recompute, 'idle'> | undefined
@@ -46,7 +48,7 @@ const derivedPollMs = 50
 const reportEveryMs = 250
 
 export function createSandboxControl(options: SandboxControlOptions): SandboxControl {
-  const { clock, faults, journal, ledger, context, seeded, recompute, closing } = options
+  const { clock, faults, journal, derivationDelay, ledger, context, seeded, recompute, closing } = options
   const { pool, tokenCache } = context
   const { accountId, people } = seeded
   let livedUntilMs = seeded.livedUntilMs
@@ -56,6 +58,7 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
     clock,
     faults,
     journal,
+    derivationDelay,
     ledger,
     externalIdOf: async (profileId) => {
       const externalId = externalIds.get(profileId) ?? (await findExternalId(pool, profileId))

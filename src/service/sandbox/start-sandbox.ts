@@ -7,6 +7,7 @@ import { startRecompute } from '../recompute/start-recompute.ts'
 import { startService } from '../server.ts'
 import { migrateService } from '../store/migrate-service.ts'
 import { addControlRoutes, controlPath } from './control-routes.ts'
+import { createDerivationDelay } from './derivation-delay.ts'
 import { addFaultInjection } from './faults/fault-injection.ts'
 import type { FaultRule } from './faults/fault-rules.ts'
 import { createFaultSelector } from './faults/fault-selector.ts'
@@ -40,7 +41,7 @@ export type SandboxOptions = {
 }
 
 export type Sandbox = SandboxCredentials &
-  Pick<SandboxControl, 'clock' | 'faults' | 'journal' | 'derived' | 'ledger' | 'live'> & {
+  Pick<SandboxControl, 'clock' | 'faults' | 'journal' | 'derivationDelay' | 'derived' | 'ledger' | 'live'> & {
     url: string
     controlUrl: string
     close(): Promise<void>
@@ -70,7 +71,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     clock: clock.nowMs,
     extensions: [extension],
   })
-  const { derived, ledger, live } = await opened.promise
+  const { derivationDelay, derived, ledger, live } = await opened.promise
   const close = async () => {
     closing.abort()
     await service.close()
@@ -83,6 +84,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     clock,
     faults,
     journal,
+    derivationDelay,
     derived,
     ledger,
     live,
@@ -108,11 +110,15 @@ function sandboxExtension(
     const stored = await seedPeople(pool, { accountId, people, span, signal, onProgress })
     if (stored.people > 0) log.info(stored, 'sample people stored')
     // Started after the people are stored: it would derive people over and over while their logs are being stored.
-    const recompute = options.derives === false ? undefined : await startRecompute({ ...context, log })
+    const derives = options.derives !== false
+    const derivationDelay = createDerivationDelay(pool, { ...parts, log, derives, elapsedMs: () => performance.now() })
+    const recompute = derives
+      ? await startRecompute({ ...context, log, mayDerive: derivationDelay.mayDerive })
+      : undefined
     const internalSecret = randomBytes(16).toString('hex')
     const ledger = createServedRecordsReader({ app, internalSecret, ...credentialsOf(seed) })
     const seeded = { accountId, people, livedUntilMs: span.endMs }
-    const control = createSandboxControl({ ...parts, context, ledger, seeded, recompute })
+    const control = createSandboxControl({ ...parts, derivationDelay, context, ledger, seeded, recompute })
     await explainExtension(context)
     addFaultInjection(app, { faults, journal, clock, internalSecret, externalIdOf: control.externalIdOf })
     addControlRoutes(app, control)
