@@ -1,3 +1,4 @@
+import type { DerivationState } from '../contract/derivation-state.ts'
 import { intersect, overlaps, type Span, subtract, union } from '../time/spans.ts'
 import { HOUR } from '../time/units.ts'
 
@@ -25,6 +26,7 @@ export type ArrivedReading = WindowEdges & {
   readonly stream: { readonly kind: 'windowed' | 'snapshot'; readonly settleMs: number }
   readonly sentAtMs: number
   readonly serverAtMs: number | undefined
+  readonly word: DerivationState | undefined
   readonly generation: number
 }
 
@@ -41,7 +43,7 @@ export type AdmissionVerdict = {
   readonly newer: readonly RecentReading[]
   /** The spans that the reading covers: none where a newer reading overlaps, for then it cannot speak for its whole window. */
   readonly covers: readonly Span[]
-  /** Whether a record that the reading lacks may be marked gone. */
+  /** Whether a record that the reading lacks may be marked gone: not while upstream itself is not done. */
   readonly complete: boolean
   readonly recent: readonly RecentReading[]
 }
@@ -87,16 +89,21 @@ export function judgeReading(reading: ArrivedReading, ledger: LedgerState | unde
     kind: 'admitted',
     newer,
     covers: overtaken ? [] : settledPart(reading, ledger),
-    complete: !overtaken,
+    complete: !overtaken && reading.word !== 'pending',
     recent: [...kept, { ...window, sentAtMs, crossingHashes, reachesBack }],
   }
 }
 
-/** A reading covers the part of its window that had settled when its request was sent, by the slower of the two clocks. */
+/**
+ * A reading covers the part of its window that had settled when its request was sent, by the slower of the two clocks.
+ * Where upstream gives its word, the word alone says whether upstream has derived from what was pushed: a reading that
+ * upstream calls pending covers nothing.
+ */
 function settledPart(reading: ArrivedReading, ledger: LedgerState): Span[] {
-  if (reading.generation !== ledger.generation) return []
+  if (reading.generation !== ledger.generation || reading.word === 'pending') return []
   const knownAtMs = Math.min(reading.sentAtMs, reading.serverAtMs ?? reading.sentAtMs)
   const settled = { startMs: Number.NEGATIVE_INFINITY, endMs: knownAtMs - reading.stream.settleMs }
   const part = intersect([reading.window], [settled])
-  return reading.sentAtMs < ledger.digestedAtMs ? subtract(part, union(ledger.digesting)) : part
+  if (reading.word === 'finished' || reading.sentAtMs >= ledger.digestedAtMs) return part
+  return subtract(part, union(ledger.digesting))
 }

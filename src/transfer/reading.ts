@@ -1,3 +1,4 @@
+import type { DerivationState } from '../contract/derivation-state.ts'
 import type { Span } from '../time/spans.ts'
 import type { Fields, PulledStream } from './stream.ts'
 
@@ -18,6 +19,12 @@ export type Reading = {
   readonly sentAtMs: number
   /** Upstream's own clock, by the answer's Date header. */
   readonly serverAtMs: number | undefined
+  /** What upstream itself says of its answer. Undefined: it gives no word. */
+  readonly word: DerivationState | undefined
+  /** Upstream's strong tag of the answer, opaque. Undefined: it gives none. */
+  readonly tag: string | undefined
+  /** Upstream answered that nothing has changed since the answer with the tag that was sent. There are no records then. */
+  readonly unchanged: boolean
 }
 
 /** A due window of one profile with upstream's answer, on its way into the warehouse. */

@@ -2,6 +2,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
+import { DERIVATION_STATE_HEADER } from '../contract/derivation-state.ts'
 import { SECOND } from '../time/units.ts'
 import { type HttpRequest, type HttpResponse, type TextSink, TransportError, type TransportLimits } from './http.ts'
 
@@ -172,6 +173,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
       status: this.status,
       date: firstHeader(this.headers['date']),
       retryAfter: firstHeader(this.headers['retry-after']),
+      tag: firstHeader(this.headers['etag']),
+      derivationState: firstHeader(this.headers[DERIVATION_STATE_HEADER]),
       body: this.sink === undefined ? body : EMPTY_BODY,
       sink: this.sink,
     })

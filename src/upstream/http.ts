@@ -16,6 +16,9 @@ export type HttpResponse = {
   readonly status: number
   readonly date: string | undefined
   readonly retryAfter: string | undefined
+  /** The `ETag` header. */
+  readonly tag: string | undefined
+  readonly derivationState: string | undefined
   /** Empty when a sink took the body. */
   readonly body: Buffer
   readonly sink: TextSink | undefined

@@ -1,3 +1,4 @@
+import { type DerivationState, derivationStates } from '../contract/derivation-state.ts'
 import { isJsonObject, jsonOrUndefined } from '../text/json.ts'
 import type { InvalidRecord, Reading, SourceRecord } from '../transfer/reading.ts'
 import type { Fields, PulledStream } from '../transfer/stream.ts'
@@ -90,7 +91,22 @@ export function parseReading(stream: PulledStream, { response, sentAtMs }: Timed
     invalid: collector.invalid,
     sentAtMs,
     serverAtMs: httpDateMsOf(response.date),
+    word: wordOf(response.derivationState),
+    tag: strongTagOf(response.tag),
+    unchanged: false,
   }
+}
+
+/** A word that is not known counts as unfinished: upstream says something of its answer that we cannot rely on. */
+function wordOf(header: string | undefined): DerivationState | undefined {
+  if (header === undefined) return undefined
+  const word = header.trim().toLowerCase()
+  return derivationStates.find((state) => state === word) ?? 'pending'
+}
+
+/** A weak tag stands for answers that may differ, and a very long tag would not be worth its place: both count as none. */
+function strongTagOf(header: string | undefined): string | undefined {
+  return header !== undefined && /^"[\x21\x23-\x7e]{0,200}"$/.test(header) ? header : undefined
 }
 
 function collect(stream: PulledStream, collector: RecordCollector, body: Buffer | undefined): void {

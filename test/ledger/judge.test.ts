@@ -18,6 +18,7 @@ const arrived: ArrivedReading = {
   reachesBack: false,
   sentAtMs: nowMs - 50,
   serverAtMs: nowMs - 50,
+  word: undefined,
   generation: 3,
 }
 
@@ -62,6 +63,16 @@ test('what is still being derived is not covered by a reading sent before it is 
   expect(judged({}, { digesting, digestedAtMs: nowMs - 50 }).covers).toEqual([
     { startMs: nowMs - 500, endMs: nowMs - 200 },
   ])
+})
+
+test('a reading that upstream calls pending covers nothing and calls nothing gone, and one that it calls finished covers what is digesting', () => {
+  const digesting = [{ startMs: nowMs - 400, endMs: nowMs - 300 }]
+  const state = { digesting, digestedAtMs: nowMs + 1000 }
+
+  expect(judged({ word: 'pending' })).toMatchObject({ covers: [], complete: false })
+  expect(judged({ word: 'pending' }, state).covers).toEqual([])
+  expect(judged({ word: 'finished' }, state).covers).toEqual([{ startMs: nowMs - 500, endMs: nowMs - 200 }])
+  expect(judged({ word: 'finished', generation: 2 }, state).covers).toEqual([])
 })
 
 test('a reading that a newer one overlaps covers nothing and calls nothing gone', () => {

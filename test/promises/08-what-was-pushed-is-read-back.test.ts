@@ -37,6 +37,36 @@ test('a pushed day is read again though it was covered, and what upstream made o
   expect(await line.rows('select 1 from vitalsync.parcels')).toEqual([])
 })
 
+test('a reading that upstream calls pending stores its rows and covers nothing, and one that it calls finished does cover', async ({
+  open,
+  peer,
+}) => {
+  const line = await open('postgres', { DIGEST_SECONDS: '0' })
+  await line.addProfiles('ada')
+  const covered = () => line.rows(`select covered <> '{}' as covered from vitalsync.ledger where stream = 'scores'`)
+  const range = { from: daysAgoMs(25), to: daysAgoMs(15), ...sync }
+  peer.give('ada', 'scores', [scoreOf(20, 0.1), scoreOf(18, 0.2)])
+  peer.headers = { 'derivation-state': 'pending' }
+  line.work()
+  await line.tick('backfill', range)
+  await line.idle()
+  expect(await line.rows('select value from vitalsync.scores order by value')).toEqual([{ value: 0.1 }, { value: 0.2 }])
+  expect(await covered()).toEqual([{ covered: false }])
+
+  // Upstream is in the middle of deriving: what it lacks now is not gone.
+  peer.give('ada', 'scores', [scoreOf(18, 0.2)])
+  await line.tick('backfill', range)
+  await line.idle()
+  expect(await line.rows('select 1 from vitalsync.scores where gone_at is not null')).toEqual([])
+
+  peer.give('ada', 'scores', [scoreOf(20, 0.3), scoreOf(18, 0.2)])
+  peer.headers = { 'derivation-state': 'finished' }
+  await line.tick('backfill', range)
+  await line.idle()
+  expect(await line.rows('select value from vitalsync.scores order by value')).toEqual([{ value: 0.2 }, { value: 0.3 }])
+  expect(await covered()).toEqual([{ covered: true }])
+})
+
 test('a reading begun before a push stores its rows, but does not call the window covered', async ({ open, peer }) => {
   const line = await open('postgres')
   const [ada = ''] = await line.addProfiles('ada')

@@ -120,6 +120,7 @@ export function createUpstream({ chance, now, manner, digestMs }: Circumstances)
     throw new Error('this world has no such operation')
   }
 
+  const wordless = { word: undefined, tag: undefined, unchanged: false }
   type Asker = { ask: Ask; worker: number; clock: () => number }
 
   function verbs({ ask, worker, clock }: Asker): JobContext['upstream'] {
@@ -139,7 +140,7 @@ export function createUpstream({ chance, now, manner, digestMs }: Circumstances)
           if (!calm && chance(30) === 0) throw new Rejected('no such window', { status: 400 })
           if (!window) throw new Error('the one stream of this world is read by windows')
           const records = tell(there, window).map((one) => ({ raw: JSON.stringify(one), fields: { ...one } }))
-          return { records, invalid: [], sentAtMs, serverAtMs: now() - chance(3) }
+          return { records, invalid: [], sentAtMs, serverAtMs: now() - chance(3), ...wordless }
         })
       },
       pushItems: ({ externalId }, { items }) => write('push', () => take(thereOf(externalId), items)),

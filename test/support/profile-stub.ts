@@ -23,6 +23,8 @@ export type ProfileStub = {
   before: (seen: Seen) => Early | Promise<Early>
   answer: (seen: Seen) => Reply
   profiles: Set<string>
+  /** Headers of every answer. */
+  headers: Record<string, string>
   close(): Promise<void>
 }
 
@@ -78,6 +80,7 @@ export async function startProfileStub(options: StubOptions = {}): Promise<Profi
     before: () => undefined,
     answer: () => json(200, []),
     profiles: new Set(),
+    headers: {},
     close: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -97,10 +100,11 @@ export async function startProfileStub(options: StubOptions = {}): Promise<Profi
     stub.seen.push(seen)
     const early = await stub.before(seen)
     if (early === 'drop') return void response.destroy()
-    if (early !== undefined && early !== 'lose') return send(response, early)
+    const told = (reply: Reply) => send(response, { ...reply, headers: { ...stub.headers, ...reply.headers } })
+    if (early !== undefined && early !== 'lose') return told(early)
     const late = reply(seen)
     if (early === 'lose') return void response.destroy()
-    send(response, late)
+    told(late)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   stub.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -80,7 +80,7 @@ export async function writeLedgerRows(tx: Tx, entries: readonly LedgerEntry[]): 
       )
       update vitalsync.ledger l set covered = l.covered + i.covers, recent = i.recent,
         read_at = greatest(l.read_at, i.sent_at),
-        digesting = case when i.sent_at >= l.digested_at then l.digesting - i.covers else l.digesting end
+        digesting = l.digesting - i.covers
       from input i where l.profile_id = i.profile_id and l.stream = i.stream`,
     values: [
       column('int8', ({ profileId }) => profileId),
