@@ -112,6 +112,8 @@ function tokenOperations({ sender, authorized, credentials: { clientId, clientSe
 type ProfileOperations = Pick<UpstreamApi, 'profile' | 'searchProfiles' | 'deleteProfiles'>
 
 function profileOperations({ authorized }: ApiParts): ProfileOperations {
+  const parseErased = bodyParserOf(undefined)
+  const parsePage = bodyParserOf(receivedProfilePageSchema)
   return {
     profile: (externalId, options) =>
       authorized.asAccount({
@@ -126,14 +128,14 @@ function profileOperations({ authorized }: ApiParts): ProfileOperations {
         query: queryStringOf(query),
         externalId: query.searchParameter,
         ...options,
-        parse: bodyParserOf(receivedProfilePageSchema),
+        parse: (answered) => (answered.kind === 'bare' ? { items: [] } : parsePage(answered)),
       }),
     deleteProfiles: (externalIds, options) =>
       authorized.asAccount<void>({
         operation: operations.deleteProfiles,
         ...options,
         body: JSON.stringify({ externalIds }),
-        parse: () => undefined,
+        parse: (answered) => void parseErased(answered),
       }),
   }
 }

@@ -3,6 +3,7 @@ import { NotThere, Rejected, RetryLater, Unanswered } from '../errors.ts'
 import type { Token, TokenName } from '../fleet/tokens.ts'
 import { MINUTE, SECOND } from '../time/units.ts'
 import type { ProfileIds } from '../transfer/planned-profile.ts'
+import { bodyParserOf } from './parse-body.ts'
 import { AttemptError, type OperationCall, type Sender } from './sender.ts'
 import type { TokenProvider } from './token-provider.ts'
 
@@ -106,8 +107,9 @@ export class AuthorizedSender {
   /** Sends the smallest request that needs nothing but the account token: a search for one profile. */
   private async isAcceptedElsewhere(token: Token): Promise<boolean> {
     const { searchProfiles: operation } = operations
-    const probe = { operation, lane: 'nightly', query: '?currentPage=1&pageSize=1', parse: () => true } as const
-    return this.sendWithToken(this.accountName, token, probe).catch((error: unknown) => {
+    const probe = { operation, lane: 'nightly', query: '?currentPage=1&pageSize=1', parse: parseAnything } as const
+    const accepted = this.sendWithToken(this.accountName, token, probe).then(() => true)
+    return accepted.catch((error: unknown) => {
       if (isUnauthorized(error)) return false
       // Upstream refused for another reason, so it knew the caller. Any other failure says nothing about the token.
       if (error instanceof Rejected || error instanceof NotThere) return true
@@ -115,6 +117,9 @@ export class AuthorizedSender {
     })
   }
 }
+
+/** Any list or object says that upstream knew the caller. An empty page does not. */
+const parseAnything = bodyParserOf(undefined)
 
 const schemeOf = (name: TokenName) => (name.profileId === undefined ? 'account' : 'profile')
 

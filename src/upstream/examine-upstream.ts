@@ -1,6 +1,9 @@
+import { receivedAccountTokenSchema } from '../contract/authentication.ts'
 import { operations } from '../contract/operations.ts'
+import { jsonOrUndefined } from '../text/json.ts'
 import { SECOND } from '../time/units.ts'
 import { clockFinding, type Finding } from '../transfer/finding.ts'
+import { answerKindOf } from './answer-rules.ts'
 import { TransportError, transportDefaults } from './http.ts'
 import { httpDateMsOf } from './retry-after.ts'
 import { basePathOf, openTransport } from './transport.ts'
@@ -18,7 +21,7 @@ const EXAMINE_TIMEOUT_MS = 8 * SECOND
 export async function examineUpstream({ subject, url, clientId, clientSecret }: UpstreamAddress): Promise<Finding[]> {
   const transport = openTransport(url, { ...transportDefaults, connectionsMax: 1, totalTimeoutMs: EXAMINE_TIMEOUT_MS })
   try {
-    const { status, date } = await transport.send({
+    const { status, date, body } = await transport.send({
       method: 'POST',
       path: basePathOf(url) + operations.accountToken.path,
       headers: ['content-type', 'application/json', 'accept', 'application/json'],
@@ -27,7 +30,8 @@ export async function examineUpstream({ subject, url, clientId, clientSecret }: 
     const dateMs = httpDateMsOf(date)
     // The Date header has whole seconds: on average half a second is missing.
     const clock = dateMs === undefined ? [] : [clockFinding(subject, dateMs + 500 - Date.now())]
-    return [credentialsFinding(subject, status), ...clock]
+    const isToken = receivedAccountTokenSchema.safeParse(jsonOrUndefined(body.toString('utf8'))).success
+    return [credentialsFinding(subject, { status, isToken }), ...clock]
   } catch (error) {
     const reason = error instanceof TransportError ? error.code : (error as Error).message
     const hint = 'See that it runs and that UPSTREAM_URL is right; behind a proxy, that this host may go out.'
@@ -37,8 +41,16 @@ export async function examineUpstream({ subject, url, clientId, clientSecret }: 
   }
 }
 
-function credentialsFinding(subject: string, status: number): Finding {
-  if (status >= 200 && status < 300) return { subject, state: 'well', text: 'it takes the credentials' }
+function credentialsFinding(
+  subject: string,
+  { status, isToken }: { readonly status: number; readonly isToken: boolean },
+): Finding {
+  const kind = answerKindOf(operations.accountToken, status)
+  if (kind === 'json' && isToken) return { subject, state: 'well', text: 'it takes the credentials' }
+  if (status >= 200 && status < 300) {
+    const hint = 'Something between here and upstream may be answering in its place: a proxy, or a page to sign in.'
+    return { subject, state: 'wrong', text: `it answers ${status} without a token`, hint }
+  }
   if (status === 400 || status === 401 || status === 403) {
     const hint = 'Correct UPSTREAM_CLIENT_ID and UPSTREAM_CLIENT_SECRET; see that they belong to this environment.'
     return { subject, state: 'wrong', text: `it refuses the credentials (${status})`, hint }

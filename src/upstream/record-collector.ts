@@ -2,6 +2,7 @@ import { type DerivationState, derivationStates } from '../contract/derivation-s
 import { isJsonObject, jsonOrUndefined } from '../text/json.ts'
 import type { InvalidRecord, Reading, SourceRecord } from '../transfer/reading.ts'
 import type { Fields, PulledStream } from '../transfer/stream.ts'
+import { isErrorBody } from './answer-rules.ts'
 import type { TextSink } from './http.ts'
 import { elementBoundsOf, ListScanner, withoutOuterSpace } from './list-scanner.ts'
 import { httpDateMsOf } from './retry-after.ts'
@@ -82,10 +83,13 @@ function reasonOf(issue: { code?: string | undefined; message: string }): string
     : issue.message.replace(/, received .*$/s, '').slice(0, 200)
 }
 
-/** Makes a reading of an answer. An answer that is no list, or no object for a snapshot, throws a SyntaxError. */
-export function parseReading(stream: PulledStream, { response, sentAtMs }: TimedResponse): Reading {
+/**
+ * Makes a reading of an answer. "Nothing there" is said by the status 204 or by an empty list, and by nothing else: an
+ * answer that is no list, or no object for a snapshot, throws a SyntaxError.
+ */
+export function parseReading(stream: PulledStream, { response, kind, sentAtMs }: TimedResponse): Reading {
   const collector = response.sink instanceof RecordCollector ? response.sink : new RecordCollector(stream)
-  collect(stream, collector, response.sink === undefined ? response.body : undefined)
+  if (kind === 'json') collect(stream, collector, response.sink === undefined ? response.body : undefined)
   return {
     records: collector.records,
     invalid: collector.invalid,
@@ -111,18 +115,15 @@ function strongTagOf(header: string | undefined): string | undefined {
 
 function collect(stream: PulledStream, collector: RecordCollector, body: Buffer | undefined): void {
   if (body === undefined) collector.end()
-  else if (isBlank(body)) return
   else if (stream.kind === 'snapshot') collectSnapshot(collector, body.toString('utf8').trim())
   else collector.addList(body)
 }
 
+/** An empty list says that there is nothing, as it does in every stream. */
 function collectSnapshot(collector: RecordCollector, raw: string): void {
-  if (raw === '[]' || raw === 'null') return
-  if (!isJsonObject(jsonOrUndefined(raw))) throw new SyntaxError('it is no object')
+  const value = jsonOrUndefined(raw)
+  if (Array.isArray(value) && value.length === 0) return
+  if (!isJsonObject(value)) throw new SyntaxError('it is no object')
+  if (isErrorBody(value)) throw new SyntaxError('it is the body of an error')
   collector.addText(raw)
-}
-
-/** A status of 204, an empty body and a body of white space all mean that there is no record. */
-function isBlank(body: Buffer): boolean {
-  return body.length === 0 || (body.length < 100 && body.toString('utf8').trim() === '')
 }

@@ -3,6 +3,7 @@ import type { Operation } from '../contract/operations.ts'
 import { type Problem, Rejected } from '../errors.ts'
 import type { Lane, RequestOutcome } from '../fleet/budget.ts'
 import type { Sleep } from '../time/sleep.ts'
+import { type AnswerKind, answerKindOf } from './answer-rules.ts'
 import { type HttpResponse, type TextSink, type Transport, TransportError } from './http.ts'
 import { type Intent, intentOf, RETRY_WAIT_MAX_MS, type SendResult } from './intent.ts'
 import { isRetryable, requestPathOf } from './operation-rules.ts'
@@ -24,13 +25,17 @@ export type OperationCall<T> = CallOptions & {
   /** Texts of this call that upstream may echo and that no message may carry. */
   readonly secrets: readonly string[]
   readonly sinkFor?: ((status: number) => TextSink | undefined) | undefined
-  /** Parses a 2xx answer. Throws a SyntaxError when the answer cannot be read. */
+  /** Parses an answer that `answerKindOf` lets speak. Throws a SyntaxError when the answer cannot be read. */
   readonly parse: (timed: TimedResponse) => T
 }
 
 export type Sender = <T>(call: OperationCall<T>) => Promise<T>
 
-export type TimedResponse = { readonly response: HttpResponse; readonly sentAtMs: number }
+export type TimedResponse = {
+  readonly response: HttpResponse
+  readonly kind: AnswerKind
+  readonly sentAtMs: number
+}
 
 type SenderOptions = {
   readonly transport: Transport
@@ -56,7 +61,7 @@ const RETRIES_MAX = 2
 const FIRST_BACKOFF_MS = 200
 
 /**
- * Sends one call until upstream answers with 2xx. Retries a few times at most, and only where a retry is harmless. Throws
+ * Sends one call until upstream gives an answer that speaks for the operation. Retries a few times at most, and only where a retry is harmless. Throws
  * the problem for the caller, or an AttemptError with the intent `renew` when upstream does not accept the token.
  */
 export function createSender(parts: SenderOptions): Sender {
@@ -137,19 +142,27 @@ async function attempt<T>(parts: SenderOptions, call: OperationCall<T>): Promise
   const nowMs = clock()
   rateLimiter.release(call.lane, outcomeOf(result, nowMs - sentAtMs, nowMs))
   telemetry.end(span, { operation: call.operation, result: statusOf(result), latencyMs: nowMs - sentAtMs })
-  if (!(result instanceof TransportError) && result.status >= 200 && result.status < 300) {
-    return parsedBody(call, { response: result, sentAtMs })
+  if (result instanceof TransportError || !isSuccess(result.status)) throw failedAttempt(call, result, nowMs)
+  const kind = answerKindOf(call.operation, result.status)
+  if (kind === undefined)
+    throw failedAttempt(call, meaninglessAnswer(`status ${result.status} says nothing here`), nowMs)
+  try {
+    return call.parse({ response: result, kind, sentAtMs })
+  } catch (error) {
+    throw error instanceof SyntaxError ? failedAttempt(call, meaninglessAnswer(error.message), nowMs) : error
   }
-  throw new AttemptError(intentOf(result, { operation: call.operation, secrets: call.secrets, nowMs }))
 }
 
-function parsedBody<T>(call: OperationCall<T>, timed: TimedResponse): T {
-  try {
-    return call.parse(timed)
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    throw new AttemptError(intentOf(new TransportError('garbled', error.message), { ...call, nowMs: timed.sentAtMs }))
-  }
+const isSuccess = (status: number) => status >= 200 && status < 300
+
+const meaninglessAnswer = (reason: string) => new TransportError('garbled', reason)
+
+function failedAttempt(
+  { operation, secrets }: OperationCall<unknown>,
+  result: SendResult,
+  nowMs: number,
+): AttemptError {
+  return new AttemptError(intentOf(result, { operation, secrets, nowMs }))
 }
 
 function headersOf(call: OperationCall<unknown>): string[] {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { BudgetLimits } from '../../src/fleet/budget.ts'
 import type { TokenStore } from '../../src/fleet/tokens.ts'
+import type { Sleep } from '../../src/time/sleep.ts'
 import type { UpstreamCredentials } from '../../src/upstream/api.ts'
 import { openUpstream, type Upstream } from '../../src/upstream/client.ts'
 import { type Transport, type TransportLimits, transportDefaults } from '../../src/upstream/http.ts'
@@ -32,6 +33,7 @@ export type UpstreamParts = {
   clientSecret?: string | undefined
   credentials?: UpstreamCredentials | undefined
   openTransport?: (() => Transport) | undefined
+  sleep?: Sleep | undefined
 }
 
 /** The client as a command opens it; token store and budget store are in memory unless given. */
@@ -57,7 +59,7 @@ export function openTestUpstream(parts: UpstreamParts): OpenedUpstream {
     random: () => 0.5,
     sleep: (ms, signal) => {
       waits.push(ms)
-      return sleepFor(ms, signal)
+      return (parts.sleep ?? sleepFor)(ms, signal)
     },
     transport: parts.openTransport?.() ?? openTransport(url, { ...transportDefaults, ...parts.transport }),
   })

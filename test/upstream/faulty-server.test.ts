@@ -78,6 +78,9 @@ const passing: Array<[string, (request: RawRequest) => void]> = [
   ],
   ['answers with a page instead of JSON', ({ socket }) => void socket.write(http(200, '<html>Sign in</html>'))],
   ['answers with an object instead of a list', ({ socket }) => void socket.write(http(200, '{"message":"later"}'))],
+  ['answers with nothing at all', ({ socket }) => void socket.write(http(200))],
+  ['answers with white space', ({ socket }) => void socket.write(http(200, ' \n'.repeat(40)))],
+  ['answers with a part of the list', ({ socket }) => void socket.write(http(206, `[${score}]`))],
   ['answers with a list that does not end', ({ socket }) => void socket.write(http(200, `[${score},`))],
   ['says bad gateway', ({ socket }) => void socket.write(http(502))],
   ['says gateway timeout', ({ socket }) => void socket.write(http(504))],
@@ -196,7 +199,7 @@ test('an invalid record costs its neighbours nothing, and is reported by its pat
 })
 
 test('nothing found is a reading, however it is said', async () => {
-  for (const answer of ['HTTP/1.1 204 No Content\r\n\r\n', http(200, '[]'), http(200, ''), http(200, ' [ ] \n')]) {
+  for (const answer of ['HTTP/1.1 204 No Content\r\n\r\n', http(200, '[]'), http(200, ' [ ] \n')]) {
     const opened = await open(({ socket }) => void socket.write(answer))
     expect(await read(opened)).toMatchObject({ records: [], invalid: [] })
   }

@@ -9,7 +9,16 @@ const nowMs = Date.parse('2026-03-03T12:00:00Z')
 const causes: TransportErrorKind[] = ['unsent', 'lost', 'garbled', 'oversized', 'aborted']
 
 function answer(status: number, more: Partial<HttpResponse> = {}): HttpResponse {
-  return { status, date: undefined, retryAfter: undefined, tag: undefined, derivationState: undefined, body: Buffer.alloc(0), sink: undefined, ...more }
+  return {
+    status,
+    date: undefined,
+    retryAfter: undefined,
+    tag: undefined,
+    derivationState: undefined,
+    body: Buffer.alloc(0),
+    sink: undefined,
+    ...more,
+  }
 }
 
 function intent(what: HttpResponse | TransportError, operation: OperationName = 'scoresOf'): Intent {
