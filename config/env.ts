@@ -29,6 +29,11 @@ const wholeNumberText = (min: number, max: number) =>
     })
     .transform(Number)
 
+const shareText = z
+  .string()
+  .refine((text) => /^(0?\.\d+|[01](\.0+)?)$/.test(text), { error: 'must be a number from 0 to 1, such as 0.001' })
+  .transform(Number)
+
 const tokenKey = z
   .string()
   .transform((text) => (/^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64')))
@@ -124,6 +129,11 @@ const variables = {
     schema: wholeNumberText(1, 10_000),
     about: 'requests in flight of the whole fleet',
     fallback: '128',
+  },
+  SENTINEL_SHARE: {
+    schema: shareText,
+    about: 'share of the requests of a nightly with which covered windows are read again and compared; 0 turns it off',
+    fallback: '0.001',
   },
   DRAIN_SECONDS: { schema: wholeNumberText(1, 3600), about: 'how long jobs may go on after SIGTERM', fallback: '25' },
 } as const satisfies Record<string, Variable>
@@ -247,6 +257,7 @@ function configOf(values: ParsedValues, environment: Environment) {
       requestsPerSecond: requiredValue('BUDGET_PER_SECOND'),
       inFlight: requiredValue('BUDGET_IN_FLIGHT'),
     }),
+    sentinelShare: requiredValue('SENTINEL_SHARE'),
     drainSeconds: requiredValue('DRAIN_SECONDS'),
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { gapReasons } from '../ledger/coverage-gaps.ts'
+import { explanationResult } from './explanation-result.ts'
 
 /**
  * The public shape of the results that `--json` prints, by command. Fields are added, never renamed or removed. A list is
@@ -86,45 +87,6 @@ const plan = z.strictObject({
 const addedCounts = z.strictObject({ read: count, added: count, known: count, erased: count, rejected: count })
 const backlog = z.strictObject({ waiting: count, active: count, delayed: count })
 
-const explainedLog = z.strictObject({
-  id: z.string(),
-  dataType: z.string(),
-  source: z.string(),
-  deviceType: z.string(),
-  startDateTime: z.string(),
-  endDateTime: z.string(),
-  value: z.number(),
-  as: z.string(),
-  amount: z.number().optional(),
-  reason: z.string().optional(),
-})
-
-const explanation = z.strictObject({
-  score: z.string(),
-  date: z.string(),
-  value: z.number().nullable(),
-  state: z.string().nullable(),
-  coverage: z.number(),
-  modelVersion: z.string(),
-  notice: z.string(),
-  reason: z.string().nullable(),
-  factors: z.array(
-    z.strictObject({
-      name: z.string(),
-      value: z.number(),
-      goal: z.number(),
-      unit: z.string(),
-      score: z.number(),
-      weight: z.number(),
-      contribution: z.number(),
-      basis: z.string().optional(),
-    }),
-  ),
-  missing: z.array(z.strictObject({ name: z.string(), weight: z.number(), reason: z.string() })),
-  used: z.array(explainedLog),
-  leftOut: z.array(explainedLog),
-})
-
 const sandboxAddress = {
   url: z.string(),
   clientId: z.string(),
@@ -147,7 +109,7 @@ export const jsonResultSchemas = {
       z.strictObject({ subject: z.string(), state: z.string(), text: z.string(), hint: z.string().optional() }),
     ),
   }),
-  explain: explanation,
+  explain: explanationResult,
   sandbox: z.strictObject({ ...sandboxAddress, controlUrl: z.string() }),
   service: z.strictObject({ url: z.string() }),
   'service keys create': z.union([
@@ -205,6 +167,17 @@ export const jsonResultSchemas = {
     ),
     outbox: z.array(z.strictObject({ stream: z.string(), waiting: count, oldestAt: instant.nullable() })),
     quarantine: z.array(z.strictObject({ direction: z.enum(['push', 'pull']), stream: z.string(), count })),
+    verified: z.strictObject({
+      windows: count,
+      windowsDiffering: count,
+      rate: share.nullable(),
+      rateFrom: share.nullable(),
+      rateUpTo: share.nullable(),
+      lostHere: count,
+      changedUpstream: count,
+      lateUpstream: count,
+      mended: count,
+    }),
     budget: z.strictObject({
       requestsPerSecond: z.number().nullable(),
       inFlight: count,
@@ -221,17 +194,32 @@ export const jsonResultSchemas = {
     nextTryAt: instant.nullable(),
   }),
   verify: z.strictObject({
+    seed: count,
+    asked: count,
+    drawn: count,
     windows: count,
     windowsDiffering: count,
+    windowsMended: count,
     records: count,
     missingHere: count,
     differing: count,
     missingUpstream: count,
     unreadable: count,
     rate: share.nullable(),
+    rateFrom: share.nullable(),
     rateUpTo: share.nullable(),
     differences: z.array(
-      z.strictObject({ externalId: z.string(), stream: z.string(), startAt: instant, endAt: instant, records: count }),
+      z.strictObject({
+        externalId: z.string(),
+        stream: z.string(),
+        startAt: instant,
+        endAt: instant,
+        records: count,
+        lostHere: count,
+        changedUpstream: count,
+        lateUpstream: count,
+        mended: z.boolean(),
+      }),
     ),
   }),
   'failures list': failure,

@@ -8,6 +8,7 @@ import { discoverProfiles } from '../../jobs/discover-profiles.ts'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { registerProfile } from '../../jobs/register-profile.ts'
 import { syncProfile } from '../../jobs/sync-profile.ts'
+import { verifyProfile } from '../../jobs/verify-profile.ts'
 import { type CloseStack, openCloseStack } from '../close-stack.ts'
 import type { Log } from '../log.ts'
 import { openQueueEngine, type QueueEngine } from '../queue/engine.ts'
@@ -27,9 +28,10 @@ import { createLiveWorkers, type LiveWorkers } from '../warehouse/runs/live-work
 import { createRuns, type Runs } from '../warehouse/runs/stored-runs.ts'
 import { createPostgresTokenStore } from '../warehouse/tokens/token-store.ts'
 import type { SharedJobContext } from '../work/job.ts'
+import { createVerification } from '../work/verify-window.ts'
 import type { EngineAddresses } from './addresses.ts'
 
-export const jobs = [syncProfile, backfillProfile, registerProfile, discoverProfiles, eraseProfile]
+export const jobs = [syncProfile, backfillProfile, registerProfile, discoverProfiles, eraseProfile, verifyProfile]
 
 /** Everything a worker, a scheduler or a command works with; closed in the reverse of the order of opening. */
 export type Pipeline = {
@@ -102,7 +104,8 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   const { runs, ...jobStores } = stores
   const forgetJobs = async (profileId: string) => queue.removeWaiting(await runs.listOrdersOf(profileId))
   const settings = { historyMs: config.historyDays * DAY, windowsAtOnce: config.windowsAtOnce }
-  const context = { ...jobStores, upstream, writer, forgetJobs, now: clock.now, settings, log }
+  const verification = createVerification({ pool, streams: catalogue.pulled, upstream, writer })
+  const context = { ...jobStores, upstream, writer, verification, forgetJobs, now: clock.now, settings, log }
   const liveWorkers = createLiveWorkers({ pool })
   return { ...stores, liveWorkers, pool, clock, engine, queue, upstream, writer, context }
 }

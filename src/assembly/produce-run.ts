@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config/env.ts'
 import { backfill } from '../../jobs/backfill.ts'
 import { nightly } from '../../jobs/nightly.ts'
+import { sentinel } from '../../jobs/sentinel.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { sync } from '../../jobs/sync.ts'
 import { Problem } from '../errors.ts'
@@ -10,7 +11,7 @@ import { type Producer, produce } from '../work/producer.ts'
 import type { RecoverContext } from '../work/recover-run.ts'
 import type { Pipeline } from './pipeline.ts'
 
-const producers: readonly Producer[] = [nightly, sweep, sync, backfill]
+const producers: readonly Producer[] = [nightly, sweep, sync, backfill, sentinel]
 
 type ProduceRunContext = {
   readonly pipeline: Pick<Pipeline, 'profiles' | 'runs' | 'queue'>

@@ -6,12 +6,15 @@ import type { Run } from '../warehouse/runs/stored-runs.ts'
 import { recoverRuns } from '../work/recover-run.ts'
 import type { Pipeline } from './pipeline.ts'
 import { produceRun, recoverContextOf } from './produce-run.ts'
+import { createSentinelRun } from './start-sentinel.ts'
 
 /** Produces the runs of all schedules, and recovers runs, until closed. */
 export function startProducingScheduler(pipeline: Pipeline, config: Config, log: Log): Promise<Scheduler> {
   const produce = async (run: Run, signal: AbortSignal) => {
     const enqueued = await produceRun({ pipeline, config, signal }, run)
     if (enqueued > 0) log.info({ run: run.id, kind: run.kind, profiles: enqueued }, 'enqueued')
+    const sentinel = run.kind === 'nightly' ? await createSentinelRun({ pipeline, config }, run) : undefined
+    if (sentinel) await produceRun({ pipeline, config, signal }, sentinel)
   }
   return startScheduler({
     schedules: schedulesOf(config.schedule),

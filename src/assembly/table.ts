@@ -15,6 +15,9 @@ export const formatCount = (count: number, noun: string): string =>
 
 export const formatNumber = (value: number): string => value.toLocaleString('en-US')
 
+/** `2.5 %`, and `0.017 %` for a share below a hundredth. */
+export const formatPercent = (share: number): string => `${(share * 100).toFixed(share > 0 && share < 0.01 ? 3 : 1)} %`
+
 /** `2026-07-11 03:00`, in UTC; empty without an instant. */
 export const formatMinute = (at: Date | null): string =>
   at === null ? '' : at.toISOString().slice(0, 16).replace('T', ' ')

@@ -1,10 +1,19 @@
 import { pulledStreams } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { formatCount, formatDuration, formatMinute, formatNumber, formatTable, shadedCell } from '../assembly/table.ts'
+import {
+  formatCount,
+  formatDuration,
+  formatMinute,
+  formatNumber,
+  formatPercent,
+  formatTable,
+  shadedCell,
+} from '../assembly/table.ts'
 import type { Paint } from '../assembly/terminal.ts'
 import { requireQueueAnswers, withWarehouse } from '../assembly/with-pipeline.ts'
 import { countLiveWorkers } from '../assembly/worker-heartbeat.ts'
 import { type BudgetLimits, type BudgetStore, lanes } from '../fleet/budget.ts'
+import { measuredRateOf } from '../ledger/measured-rate.ts'
 import { openQueueEngine, type QueueEngine } from '../queue/engine.ts'
 import { createEnqueuer } from '../queue/enqueue.ts'
 import { openBudgetStore } from '../queue/open-budget-store.ts'
@@ -50,8 +59,15 @@ async function readStatus({ pool, engine, budgetStore }: StatusSources, limits: 
     failures: await reports.countFailures(),
     outbox: await reports.countWaiting(),
     quarantine: await reports.countQuarantined(),
+    verified: withRate(await reports.countVerified()),
     budget: await readBudget(budgetStore, limits),
   }
+}
+
+/** The measured rate of silent differences; no rate before a window was verified. */
+function withRate<C extends { windows: number; windowsDiffering: number }>(counts: C) {
+  const rates = counts.windows > 0 ? measuredRateOf(counts.windowsDiffering, counts.windows) : undefined
+  return { ...counts, rate: null, rateFrom: null, rateUpTo: null, ...rates }
 }
 
 async function readQueue(pool: Pool, engine: QueueEngine) {
@@ -83,7 +99,7 @@ const SETTLING_NOTE =
   'A day counts as covered when it has settled; until then it is read again every night, and the lag counts from it.'
 
 function statusLines(report: StatusReport, paint: Paint): string[] {
-  const { profiles, runs, queue, outbox, quarantine, budget } = report
+  const { profiles, runs, queue, outbox, quarantine, budget, verified } = report
   const { new: fresh, active, gone, due } = profiles
   return [
     `Profiles: ${formatNumber(active)} active, ${formatNumber(fresh)} new, ${formatNumber(gone)} gone upstream; ${formatNumber(due)} due now`,
@@ -97,6 +113,7 @@ function statusLines(report: StatusReport, paint: Paint): string[] {
     `Waiting to be pushed: ${outbox.map(({ stream, waiting }) => `${formatNumber(waiting)} ${stream}`).join(', ') || 'nothing'}`,
     `Quarantine: ${quarantine.map(({ direction, stream, count }) => `${formatNumber(count)} ${stream} (${direction})`).join(', ') || 'empty'}`,
     budgetText(budget),
+    verifiedText(verified, paint),
     '',
     failuresTable(report, paint),
   ]
@@ -128,6 +145,15 @@ function budgetText({ requestsPerSecond, inFlight, pausedUntil }: StatusReport['
   const rate = requestsPerSecond === null ? 'any number of' : formatNumber(Math.round(requestsPerSecond))
   const pause = pausedUntil ? `, paused until ${pausedUntil.toISOString()}` : ''
   return `Budget: ${rate} requests a second, ${formatNumber(inFlight)} in flight${pause}`
+}
+
+function verifiedText(verified: StatusReport['verified'], paint: Paint): string {
+  const { windows, windowsDiffering, rate, rateFrom, rateUpTo, lostHere, changedUpstream, lateUpstream } = verified
+  if (rate === null) return 'Silent differences: no covered window was verified yet; every nightly verifies some'
+  const found = `${formatNumber(windowsDiffering)} of ${formatCount(windows, 'verified window')} in 30 days`
+  const interval = `${formatPercent(rate)} (95 %: ${formatPercent(rateFrom ?? 0)} to ${formatPercent(rateUpTo ?? 1)})`
+  const causes = `lost here ${lostHere}, changed upstream ${changedUpstream}, late upstream ${lateUpstream}; mended ${verified.mended}`
+  return `Silent differences: ${lostHere > 0 ? paint('bad', found) : found}, ${interval}; found in all: ${causes}`
 }
 
 function failuresTable({ failures }: StatusReport, paint: Paint): string {

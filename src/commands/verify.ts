@@ -1,121 +1,150 @@
+import { randomInt } from 'node:crypto'
 import { pulledStreams } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { profileIdsOf, type Selection, selectedStreams } from '../assembly/select-profiles.ts'
-import { formatCount, formatMinute, formatNumber, formatTable } from '../assembly/table.ts'
+import { formatCount, formatMinute, formatNumber, formatPercent, formatTable } from '../assembly/table.ts'
 import type { Terminal } from '../assembly/terminal.ts'
 import { type OpenPipeline, withPipeline } from '../assembly/with-pipeline.ts'
 import { Problem } from '../errors.ts'
-import { type CoveredWindow, compareWithStored, sampleCoveredWindows } from '../warehouse/reports/verification.ts'
+import { measuredRateOf } from '../ledger/measured-rate.ts'
+import { type CoveredWindow, sampleCoveredWindows } from '../warehouse/verification/covered-windows.ts'
+import type { VerifiedWindow } from '../work/verify-window.ts'
 
-type VerifyOptions = Selection & { readonly sample: number }
+type VerifyOptions = Selection & {
+  readonly sample: number
+  /** The same seed draws the same windows, as long as the same is covered. */
+  readonly seed: number | undefined
+  readonly mend: boolean
+}
 
-type WindowDifference = { externalId: string; stream: string; startAt: Date; endAt: Date; records: number }
-type VerifyResult = Awaited<ReturnType<typeof compareSample>>
+type WindowDifference = ReturnType<typeof differenceOf>
+type VerifyResult = Awaited<ReturnType<typeof verifySample>>
 
 const WINDOWS_AT_ONCE = 8
 const DIFFERENCES_SHOWN = 20
 
 /**
  * Reads covered windows again and compares them with the warehouse. A window that differs is a silent difference, for the
- * ledger says that the window is covered. Changes nothing. Prints the rate of the sample, and the highest true rate that is
- * likely, at 95 % confidence.
+ * ledger says that the window is covered. Changes nothing, unless it is told to mend. Prints the rate of the sample with its
+ * 95 % interval.
  */
 export async function runVerify(context: CommandContext, options: VerifyOptions): Promise<number> {
   const { terminal } = context
-  const result = await withPipeline(context, (opened) => compareSample(opened, options, terminal))
+  const result = await withPipeline(context, (opened) => verifySample(opened, options, terminal))
   if (terminal.json) terminal.printJson('verify', result)
-  else terminal.print(resultLines(result).join('\n'))
-  return result.windowsDiffering === 0 ? exitCodes.done : exitCodes.failures
+  else terminal.print(resultLines(result, options).join('\n'))
+  return result.windowsDiffering === result.windowsMended ? exitCodes.done : exitCodes.failures
 }
 
-async function compareSample(opened: OpenPipeline, options: VerifyOptions, terminal: Terminal) {
+async function verifySample(opened: OpenPipeline, options: VerifyOptions, terminal: Terminal) {
   const { pool } = opened.pipeline
-  const wanted = selectedStreams(pulledStreams, options.streams)
+  const streams = selectedStreams(pulledStreams, options.streams)
   const ids = await profileIdsOf(pool, options.profiles)
-  const sample = await sampleCoveredWindows({ pool, streams: wanted }, { count: options.sample, ids })
-  const sums = { windows: 0, records: 0, missingHere: 0, differing: 0, missingUpstream: 0, unreadable: 0 }
-  const differences: WindowDifference[] = []
+  const seed = options.seed ?? randomInt(SEED_MAX)
+  const sample = await sampleCoveredWindows({ pool, streams }, { count: options.sample, seed: String(seed), ids })
+  if (sample.length === 0)
+    throw new Problem('verify: nothing is covered yet, so there is nothing to compare', { hint: 'vitalsync sync' })
   const left = [...sample]
-  const compareNext = async () => {
-    for (let next = left.pop(); next; next = left.pop()) {
+  const all: Array<{ covered: CoveredWindow; verified: VerifiedWindow }> = []
+  const verifyNext = async () => {
+    for (let covered = left.pop(); covered; covered = left.pop()) {
       opened.signal.throwIfAborted()
-      const { found, difference } = await compareWindow(opened, cutToOneRequest(next))
-      sums.windows += 1
-      sums.records += found.records + found.missingUpstream
-      sums.missingHere += found.missingHere
-      sums.differing += found.differing
-      sums.missingUpstream += found.missingUpstream
-      sums.unreadable += found.unreadable
-      if (difference.records > 0) differences.push(difference)
-      terminal.progress(`${sums.windows}/${sample.length} windows`, sums.windows / sample.length)
+      all.push({ covered, verified: await verifyOne(opened, covered, options) })
+      terminal.progress(`${all.length}/${sample.length} windows`, all.length / sample.length)
     }
   }
-  await Promise.all(Array.from({ length: WINDOWS_AT_ONCE }, compareNext)).finally(() => terminal.progressEnd())
-  if (sums.windows === 0)
-    throw new Problem('verify: nothing is covered yet, so there is nothing to compare', { hint: 'vitalsync sync' })
-  const windowsDiffering = differences.length
-  const rate = windowsDiffering / sums.windows
-  return { ...sums, windowsDiffering, rate, rateUpTo: wilsonUpperBound(windowsDiffering, sums.windows), differences }
+  await Promise.all(Array.from({ length: WINDOWS_AT_ONCE }, verifyNext)).finally(() => terminal.progressEnd())
+  const compared = all.filter(({ verified }) => verified.outcome !== 'uncovered')
+  const differing = compared.filter(({ verified }) => verified.outcome === 'differs')
+  const rates = compared.length > 0 ? measuredRateOf(differing.length, compared.length) : noRate
+  return {
+    seed,
+    asked: options.sample,
+    drawn: sample.length,
+    windows: compared.length,
+    windowsDiffering: differing.length,
+    windowsMended: differing.filter(({ verified }) => verified.mended).length,
+    ...sumsOf(compared.map(({ verified }) => verified)),
+    ...rates,
+    differences: differing.map(differenceOf),
+  }
 }
 
-async function compareWindow({ pipeline, signal }: OpenPipeline, covered: CoveredWindow) {
-  const { profileId, externalId, stream, window } = covered
-  const reading = await pipeline.upstream.read(stream, { profileId, externalId, window }, { lane: 'manual', signal })
-  const found = await compareWithStored(pipeline.pool, covered, reading.records)
-  const difference: WindowDifference = {
+/** As large as a seed may be that a person copies. */
+const SEED_MAX = 1_000_000_000
+const noRate = { rate: null, rateFrom: null, rateUpTo: null }
+
+function verifyOne({ pipeline, signal }: OpenPipeline, covered: CoveredWindow, { mend }: VerifyOptions) {
+  return pipeline.context.verification.verify(covered, { mend, options: { lane: 'manual', signal } })
+}
+
+function sumsOf(all: readonly VerifiedWindow[]) {
+  const sum = (of: (one: VerifiedWindow) => number) => all.reduce((total, one) => total + of(one), 0)
+  return {
+    records: sum(({ records, counts }) => records + counts.missingUpstream),
+    missingHere: sum(({ counts }) => counts.missingHere),
+    differing: sum(({ counts }) => counts.differing),
+    missingUpstream: sum(({ counts }) => counts.missingUpstream),
+    unreadable: sum(({ unreadable }) => unreadable),
+  }
+}
+
+function differenceOf({ covered, verified }: { covered: CoveredWindow; verified: VerifiedWindow }) {
+  const { externalId, stream, window } = covered
+  const { counts, causes, mended } = verified
+  return {
     externalId,
     stream: stream.name,
     startAt: new Date(window.startMs),
     endAt: new Date(window.endMs),
-    records: found.missingHere + found.differing + found.missingUpstream,
+    records: counts.missingHere + counts.differing + counts.missingUpstream,
+    lostHere: causes['lost-here'],
+    changedUpstream: causes['changed-upstream'],
+    lateUpstream: causes['late-upstream'],
+    mended,
   }
-  return { found: { ...found, unreadable: found.unreadable + reading.invalid.length }, difference }
 }
 
-/** Cuts a covered span that is longer than one request may ask for to such a window, somewhere within the span. */
-function cutToOneRequest(covered: CoveredWindow): CoveredWindow {
-  const { stream, window } = covered
-  const spareMs = window.endMs - window.startMs - stream.windowMs
-  if (spareMs <= 0 || stream.kind === 'snapshot') return covered
-  const startMs = Math.floor(window.startMs + Math.random() * spareMs)
-  return { ...covered, window: { startMs, endMs: startMs + stream.windowMs } }
-}
-
-/** The upper end of the Wilson interval at 95 %: the true rate is hardly higher. */
-function wilsonUpperBound(hits: number, size: number): number {
-  const z = 1.96
-  const share = hits / size
-  const middle = share + (z * z) / (2 * size)
-  const spread = z * Math.sqrt((share * (1 - share)) / size + (z * z) / (4 * size * size))
-  return Math.min(1, (middle + spread) / (1 + (z * z) / size))
-}
-
-const percent = (share: number) => `${(share * 100).toFixed(share > 0 && share < 0.01 ? 3 : 1)} %`
-
-function resultLines(result: VerifyResult): string[] {
-  const { windows, windowsDiffering, records, rate, rateUpTo } = result
+function resultLines(result: VerifyResult, options: VerifyOptions): string[] {
+  const { windows, windowsDiffering, records, rate, rateFrom, rateUpTo } = result
+  const interval = rate === null ? '' : ` (95 %: ${formatPercent(rateFrom)} to ${formatPercent(rateUpTo)})`
   return [
-    `${formatCount(windows, 'covered window')} read anew, ${formatCount(records, 'record')} compared`,
-    `silent differences: ${formatCount(windowsDiffering, 'window')}, a rate of ${percent(rate)} (at 95 % confidence at most ${percent(rateUpTo)})`,
+    `${formatCount(windows, 'covered window')} read again, ${formatCount(records, 'record')} compared (seed ${result.seed})`,
+    ...fewerLines(result),
+    `silent differences: ${formatCount(windowsDiffering, 'window')}, a rate of ${formatPercent(rate ?? 0)}${interval}`,
     `missing here ${formatNumber(result.missingHere)}, differing ${formatNumber(result.differing)}, missing upstream ${formatNumber(result.missingUpstream)}, unreadable ${formatNumber(result.unreadable)}`,
-    ...(result.differences.length === 0
-      ? []
-      : [
-          '',
-          formatTable(
-            ['profile', 'stream', 'from', 'to', 'records'],
-            result.differences
-              .slice(0, DIFFERENCES_SHOWN)
-              .map((one) => [
-                one.externalId,
-                one.stream,
-                formatMinute(one.startAt),
-                formatMinute(one.endAt),
-                one.records,
-              ]),
-          ),
-          '',
-          'Mend them: vitalsync backfill --again with --profile, --stream, --from and --to as above.',
-        ]),
+    ...differencesLines(result, options),
   ]
 }
+
+function fewerLines({ asked, drawn }: VerifyResult): string[] {
+  if (drawn >= asked) return []
+  return [`${formatNumber(asked)} were asked for, but no more are covered: these are all`]
+}
+
+function differencesLines({ differences, windowsDiffering, windowsMended }: VerifyResult, { mend }: VerifyOptions) {
+  if (differences.length === 0) return []
+  const left = windowsDiffering - windowsMended
+  return [
+    '',
+    formatTable(
+      ['profile', 'stream', 'from', 'to', 'records', 'lost here', 'changed upstream', 'late upstream'],
+      differences.slice(0, DIFFERENCES_SHOWN).map(differenceCells),
+    ),
+    '',
+    ...(windowsMended > 0 ? [`${formatCount(windowsMended, 'window')} mended.`] : []),
+    ...(left > 0 && mend ? [`${formatCount(left, 'window')} not mended, and due again for the next sweep.`] : []),
+    ...(mend ? [] : ['Mend what differs: the same command with --mend.']),
+  ]
+}
+
+const differenceCells = (one: WindowDifference) => [
+  one.externalId,
+  one.stream,
+  formatMinute(one.startAt),
+  formatMinute(one.endAt),
+  one.records,
+  one.lostHere,
+  one.changedUpstream,
+  one.lateUpstream,
+]

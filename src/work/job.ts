@@ -7,6 +7,7 @@ import type { Ledger } from '../warehouse/ledger/coverage-ledger.ts'
 import type { Outbox } from '../warehouse/outbox/outbox.ts'
 import type { Profiles } from '../warehouse/profiles/stored-profiles.ts'
 import type { ReadingWriter } from '../warehouse/readings/reading-writer.ts'
+import type { Verification } from './verify-window.ts'
 
 /** Everything a job may use. A job uses no clock, socket, timer or randomness but those of its context. */
 export type JobContext = {
@@ -18,6 +19,7 @@ export type JobContext = {
     'add' | 'beginRegistration' | 'endRegistration' | 'registrationLeftMs' | 'setState' | 'erase'
   >
   readonly writer: Pick<ReadingWriter, 'store'>
+  readonly verification: Verification
   /** Removes the profile's waiting jobs from the queue; a job that is under way stays. */
   forgetJobs(profileId: string): Promise<number>
   /** Milliseconds since 1970 by the database's clock, which orders readings. */

@@ -49,8 +49,9 @@ commands; a test compares the two.
 - **Ctrl-C** once lets the running work finish, then the command exits; twice stops it at once (exit code 130). The same
   command resumes the work.
 - **Completion.** \`source <(vitalsync completion bash)\`, or \`zsh\`, \`fish\`.
-- **Sample size.** \`verify\` reads covered windows again and prints the share that differs, with the sample size and the upper
-  end of the 95 % Wilson interval: a small sample without differences proves little.
+- **Sample size.** \`verify\` reads covered windows again and prints the share that differs, with the sample size and the 95 %
+  Wilson interval: a small sample without differences proves little. Each covered day has the same chance. If fewer windows
+  are covered than were asked for, it reads all and says so. Exit code 1: a window differs and was not mended.
 
 ## Files that come in
 

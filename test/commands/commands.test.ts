@@ -61,18 +61,28 @@ test('status, runs and gaps tell how things stand', { timeout }, async () => {
   expect(new Set(gaps.map(({ reason }) => reason))).toEqual(new Set(['unsettled']))
 })
 
-test('verify finds no silent difference, and one that was made by hand', { timeout }, async () => {
+test('verify finds no silent difference, finds one that was made by hand, and mends it when told', {
+  timeout,
+}, async () => {
   const [clean] = await checked('verify', '--sample', '40')
   await world.query(`update vitalsync.scores set digest = digest + 1 where type = 'sleep'`)
   const [dirty] = await checked('verify', '--sample', '40', '--stream', 'scores')
-  await world.query(`update vitalsync.scores set digest = digest - 1 where type = 'sleep'`)
-  const { code } = await world.run('verify', '--sample', '5', '--stream', 'scores')
+  const left = await world.run('verify', '--sample', '40', '--stream', 'scores')
+  const [mended] = await checked('verify', '--sample', '40', '--stream', 'scores', '--mend')
+  const { code, stdout } = await world.run('verify', '--sample', '5000', '--seed', '7')
 
   expect(clean).toMatchObject({ windowsDiffering: 0, rate: 0, missingHere: 0, differing: 0, missingUpstream: 0 })
   expect(Number(clean?.['rateUpTo'])).toBeGreaterThan(0)
   expect(Number(dirty?.['differing'])).toBeGreaterThan(0)
   expect(Number(dirty?.['rate'])).toBeGreaterThan(0)
+  expect(dirty?.['differences']).toContainEqual(expect.objectContaining({ changedUpstream: 0, mended: false }))
+  expect(left.code).toBe(1)
+  expect(mended).toMatchObject({
+    windowsDiffering: dirty?.['windowsDiffering'],
+    windowsMended: dirty?.['windowsDiffering'],
+  })
   expect(code).toBe(0)
+  expect(stdout).toContain('5,000 were asked for, but no more are covered: these are all')
 })
 
 test('failures are listed, shown, retried and discarded', { timeout }, async () => {

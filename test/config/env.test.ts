@@ -33,6 +33,7 @@ const wrong: Record<string, string[]> = {
   BACKLOG_MAX: ['99', '1000001'],
   BUDGET_PER_SECOND: ['0'],
   BUDGET_IN_FLIGHT: ['0', '10001'],
+  SENTINEL_SHARE: ['1.5', '-0.1', '1 %', 'some'],
   DRAIN_SECONDS: ['0', '3601'],
 }
 /** Any text is a valid path or credential. A credential is wrong only when another is missing, which is tested below. */

@@ -1,6 +1,7 @@
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { Catalogue } from '../../transfer/stream.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { listDrawnProfiles, type WindowDraw } from '../verification/covered-windows.ts'
 import { erasedAmong, eraseProfileRows, type RemovedRows } from './erasure.ts'
 
 export type Profiles = {
@@ -12,6 +13,8 @@ export type Profiles = {
   listDue(afterId: string, limit: number): Promise<ProfilePage>
   /** All profiles, or these, in pages by id. */
   list(afterId: string, limit: number, profileIds?: readonly string[]): Promise<ProfilePage>
+  /** The profiles of which a draw holds covered windows, in pages by id. */
+  listDrawn(draw: WindowDraw, page: { afterId: string; limit: number }): Promise<ProfilePage>
   findId(externalId: string): Promise<{ profileId: string } | undefined>
   /**
    * Notes, before a registration is sent, that it may take effect upstream for so long. `setState` to active notes that it
@@ -45,6 +48,7 @@ export function createProfiles({ pool, catalogue }: { pool: Pool; catalogue: Cat
       readPage(pool, `p.state <> 'gone' and p.due_at <= clock_timestamp()`, [afterId, limit]),
     list: (afterId, limit, ids) =>
       readPage(pool, `p.state <> 'gone' and ($3::int8[] is null or p.id = any($3))`, [afterId, limit, ids ?? null]),
+    listDrawn: (draw, page) => listDrawnProfiles({ pool, streams: pulled }, draw, page),
     findId: (externalId) => findId(pool, externalId),
     beginRegistration: (profileId, leaseMs) => beginRegistration(pool, profileId, leaseMs),
     endRegistration: (profileId) => endRegistration(pool, profileId),

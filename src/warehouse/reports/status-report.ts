@@ -19,6 +19,17 @@ type ReasonCount = { kind: 'job' | 'window'; subject: string; reason: string; co
 type WaitingCount = { stream: string; waiting: number; oldestAt: Date | null }
 type QuarantineCount = { direction: 'push' | 'pull'; stream: string; count: number }
 
+type VerifiedCounts = {
+  /** Covered windows that chance drew and that were read again in the last 30 days, and how many differed. */
+  windows: number
+  windowsDiffering: number
+  /** Of all differences that are known of these days, by cause. */
+  lostHere: number
+  changedUpstream: number
+  lateUpstream: number
+  mended: number
+}
+
 /** Counts over the whole warehouse. Reads only. */
 export type Reports = {
   countProfiles(): Promise<ProfileCounts>
@@ -27,6 +38,7 @@ export type Reports = {
   countFailures(): Promise<ReasonCount[]>
   countWaiting(): Promise<WaitingCount[]>
   countQuarantined(): Promise<QuarantineCount[]>
+  countVerified(): Promise<VerifiedCounts>
 }
 
 export function createReports({ pool }: { pool: Pool }): Reports {
@@ -39,6 +51,18 @@ export function createReports({ pool }: { pool: Pool }): Reports {
     countFailures: async () => (await pool.query<ReasonCount>(failuresQuery)).rows,
     countWaiting: async () => (await pool.query<WaitingCount>(waitingQuery)).rows,
     countQuarantined: async () => (await pool.query<QuarantineCount>(quarantineQuery)).rows,
+    async countVerified() {
+      const { rows } = await pool.query<VerifiedCounts>(verifiedQuery)
+      return {
+        windows: 0,
+        windowsDiffering: 0,
+        lostHere: 0,
+        changedUpstream: 0,
+        lateUpstream: 0,
+        mended: 0,
+        ...rows[0],
+      }
+    },
   }
 }
 
@@ -79,3 +103,14 @@ const waitingQuery = `
 
 const quarantineQuery =
   'select direction, stream, count(*)::int as count from vitalsync.quarantine group by 1, 2 order by 1, 2'
+
+const verifiedQuery = `
+  select v.*, d.* from (
+    select coalesce(sum(windows), 0)::float8 as windows, coalesce(sum(differing), 0)::float8 as "windowsDiffering"
+    from warehouse.verified
+  ) v, (
+    select count(*) filter (where cause = 'lost-here')::int as "lostHere",
+      count(*) filter (where cause = 'changed-upstream')::int as "changedUpstream",
+      count(*) filter (where cause = 'late-upstream')::int as "lateUpstream", count(mended_at)::int as mended
+    from vitalsync.differences where found_at > now() - interval '30 days'
+  ) d`

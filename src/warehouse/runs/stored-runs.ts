@@ -29,10 +29,12 @@ export type Run = {
 export type Runs = {
   create(kind: string, params: RunParams): Promise<Run>
   /** Claims a cron slot and creates its run; undefined when the slot was claimed before, by whatever process. */
-  claimSlot(schedule: string, slotAt: Date): Promise<Run | undefined>
+  claimSlot(schedule: string, slotAt: Date, params?: RunParams): Promise<Run | undefined>
   lastSlot(schedule: string): Promise<Date | undefined>
   get(runId: string): Promise<Run | undefined>
   listNewest(limit: number): Promise<Run[]>
+  /** How many requests a profile took in the newest run of this kind that is done. */
+  requestsPerProfile(kind: string): Promise<number | undefined>
   /** Running runs that showed no life for `idleMs` and are not enqueued in full: their producer died. */
   listUnproduced(idleMs: number): Promise<Run[]>
   /** Running runs that showed no life for `idleMs` though they are enqueued in full: not all their jobs have ended. */
@@ -59,13 +61,14 @@ const runColumns = `id, kind, params, state, started_at as "startedAt", ended_at
 export function createRuns({ pool }: { pool: Pool }): Runs {
   return {
     create: (kind, params) => insertRun(pool, kind, params),
-    claimSlot: (schedule, slotAt) => claimSlot(pool, schedule, slotAt),
+    claimSlot: (schedule, slotAt, params = {}) => claimSlot(pool, { schedule, slotAt, params }),
     lastSlot: (schedule) => lastSlot(pool, schedule),
     async get(runId) {
       const [run] = await selectRuns(pool, 'where id = $1', runId)
       return run
     },
     listNewest: (limit) => selectRuns(pool, 'order by id desc limit $1', limit),
+    requestsPerProfile: (kind) => requestsPerProfile(pool, kind),
     listUnproduced: (idleMs) => selectRuns(pool, `where not enqueued_all and ${isIdle} order by id`, idleMs),
     listSilent: (idleMs) => selectRuns(pool, `where enqueued_all and ${isIdle} order by id`, idleMs),
     recordOrders: (runId, page) => recordOrders(pool, runId, page),
@@ -96,6 +99,15 @@ async function insertRun(pool: Pool, kind: string, params: RunParams): Promise<R
   return run
 }
 
+async function requestsPerProfile(pool: Pool, kind: string): Promise<number | undefined> {
+  const { rows } = await pool.query<{ requests: number }>(
+    `select requests::float8 / done as requests from vitalsync.runs
+     where kind = $1 and state = 'done' and done > 0 order by id desc limit 1`,
+    [kind],
+  )
+  return rows[0]?.requests
+}
+
 async function lastSlot(pool: Pool, schedule: string): Promise<Date | undefined> {
   const { rows } = await pool.query<{ at: Date | null }>(
     'select max(slot_at) as at from vitalsync.slots where schedule = $1',
@@ -104,17 +116,19 @@ async function lastSlot(pool: Pool, schedule: string): Promise<Date | undefined>
   return rows[0]?.at ?? undefined
 }
 
-async function claimSlot(pool: Pool, schedule: string, slotAt: Date): Promise<Run | undefined> {
+type ClaimedSlot = { readonly schedule: string; readonly slotAt: Date; readonly params: RunParams }
+
+async function claimSlot(pool: Pool, { schedule, slotAt, params }: ClaimedSlot): Promise<Run | undefined> {
   const { rows } = await pool.query<Run>(
     `with claimed as (
        insert into vitalsync.slots (schedule, slot_at) values ($1, $2) on conflict do nothing returning slot_at
      ), run as (
        insert into vitalsync.runs (kind, params)
-       select $1, jsonb_build_object('slotAt', to_char(slot_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) from claimed
+       select $1, jsonb_build_object('slotAt', to_char(slot_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) || $3 from claimed
        returning *
      )
      select ${runColumns} from run`,
-    [schedule, slotAt],
+    [schedule, slotAt, params],
   )
   const [run] = rows
   if (run) {

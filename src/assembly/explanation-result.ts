@@ -1,0 +1,41 @@
+import { z } from 'zod'
+
+const explainedLog = z.strictObject({
+  id: z.string(),
+  dataType: z.string(),
+  source: z.string(),
+  deviceType: z.string(),
+  startDateTime: z.string(),
+  endDateTime: z.string(),
+  value: z.number(),
+  as: z.string(),
+  amount: z.number().optional(),
+  reason: z.string().optional(),
+})
+
+/** The public shape of what `explain --json` prints: as the Profile Service explains a score. */
+export const explanationResult = z.strictObject({
+  score: z.string(),
+  date: z.string(),
+  value: z.number().nullable(),
+  state: z.string().nullable(),
+  coverage: z.number(),
+  modelVersion: z.string(),
+  notice: z.string(),
+  reason: z.string().nullable(),
+  factors: z.array(
+    z.strictObject({
+      name: z.string(),
+      value: z.number(),
+      goal: z.number(),
+      unit: z.string(),
+      score: z.number(),
+      weight: z.number(),
+      contribution: z.number(),
+      basis: z.string().optional(),
+    }),
+  ),
+  missing: z.array(z.strictObject({ name: z.string(), weight: z.number(), reason: z.string() })),
+  used: z.array(explainedLog),
+  leftOut: z.array(explainedLog),
+})

@@ -1,0 +1,96 @@
+import type { DifferenceCause, RecordDifference } from '../../ledger/difference-cause.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
+import type { CoveredWindow } from './covered-windows.ts'
+
+type WindowName = Pick<CoveredWindow, 'profileId' | 'stream' | 'window'>
+
+/** How many records of a window differ, by kind. */
+export type DifferenceCounts = { readonly [K in 'missingHere' | 'differing' | 'missingUpstream']: number }
+
+export function countDifferences(differences: readonly RecordDifference[]): DifferenceCounts {
+  const count = (kind: RecordDifference['kind']) => differences.filter((one) => one.kind === kind).length
+  return {
+    missingHere: count('missing-here'),
+    differing: count('differing'),
+    missingUpstream: count('missing-upstream'),
+  }
+}
+
+const DIFFERENCES_KEPT_MAX = 10_000
+const COUNTS_KEPT_DAYS = 400
+
+const spanSql = (from: number) =>
+  `tstzrange(to_timestamp($${from}::float8 / 1000), to_timestamp($${from + 1}::float8 / 1000))`
+
+const parametersOf = ({ profileId, stream, window }: WindowName) => [
+  profileId,
+  stream.name,
+  window.startMs,
+  window.endMs,
+]
+
+/**
+ * Whether the ledger still vouches for the window. While items of the profile wait to be pushed, upstream may have taken
+ * them already and derived anew, and the ledger is told a moment later.
+ */
+export async function isStillCovered(pool: Pool, window: WindowName): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `select from vitalsync.ledger l where profile_id = $1 and stream = $2 and covered @> ${spanSql(3)}
+       and not exists (select from vitalsync.parcels o where o.profile_id = l.profile_id)`,
+    parametersOf(window),
+  )
+  return rowCount === 1
+}
+
+/** Makes a window due again, and its profile due for the next sweep. */
+export async function uncoverWindow(pool: Pool, window: WindowName): Promise<void> {
+  await pool.query(
+    `with uncovered as (
+       update vitalsync.ledger set covered = covered - tstzmultirange(${spanSql(3)})
+       where profile_id = $1 and stream = $2 returning profile_id
+     )
+     update vitalsync.profiles p set due_at = least(p.due_at, clock_timestamp()) from uncovered u where p.id = u.profile_id`,
+    parametersOf(window),
+  )
+}
+
+type Finding = { readonly cause: DifferenceCause; readonly counts: DifferenceCounts }
+
+/** Records a window that differs. Found again, the former finding is replaced. */
+export async function recordDifference(pool: Pool, window: WindowName, { cause, counts }: Finding): Promise<void> {
+  await pool.query(
+    `insert into vitalsync.differences (profile_id, stream, span, found_at, cause, missing_here, differing, missing_upstream)
+     select p.id, $2, ${spanSql(3)}, clock_timestamp(), $5, $6, $7, $8 from vitalsync.profiles p where p.id = $1
+     on conflict (profile_id, stream, span) do update set found_at = excluded.found_at, cause = excluded.cause,
+       missing_here = excluded.missing_here, differing = excluded.differing,
+       missing_upstream = excluded.missing_upstream, mended_at = null`,
+    [...parametersOf(window), cause, counts.missingHere, counts.differing, counts.missingUpstream],
+  )
+  await pool.query(
+    `delete from vitalsync.differences where found_at < (
+       select found_at from vitalsync.differences order by found_at desc offset ${DIFFERENCES_KEPT_MAX} limit 1)`,
+  )
+}
+
+export async function markMended(pool: Pool, window: WindowName): Promise<void> {
+  await pool.query(
+    `update vitalsync.differences set mended_at = clock_timestamp()
+     where profile_id = $1 and stream = $2 and span = ${spanSql(3)}`,
+    parametersOf(window),
+  )
+}
+
+/** Counts a window that chance drew. Only these make the measured rate: a window that somebody chose says nothing of others. */
+export async function countVerified(pool: Pool, streamName: string, isDiffering: boolean): Promise<void> {
+  const { rows } = await pool.query<{ isFirst: boolean }>(
+    `insert into vitalsync.verified_windows as v (verified_on, stream, windows, differing)
+     values ((clock_timestamp() at time zone 'UTC')::date, $1, 1, $2)
+     on conflict (verified_on, stream) do update set windows = v.windows + 1, differing = v.differing + excluded.differing
+     returning windows = 1 as "isFirst"`,
+    [streamName, isDiffering ? 1 : 0],
+  )
+  if (!rows[0]?.isFirst) return
+  await pool.query(
+    `delete from vitalsync.verified_windows where verified_on < (clock_timestamp() at time zone 'UTC')::date - ${COUNTS_KEPT_DAYS}`,
+  )
+}

@@ -1,0 +1,113 @@
+import { type DifferenceCause, differenceCauseOf, differenceCauses } from '../ledger/difference-cause.ts'
+import type { Reading } from '../transfer/reading.ts'
+import type { PulledStream } from '../transfer/stream.ts'
+import type { Upstream } from '../upstream/client.ts'
+import type { CallOptions } from '../upstream/sender.ts'
+import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import type { ReadingWriter } from '../warehouse/readings/reading-writer.ts'
+import { compareWithStored, type WindowComparison } from '../warehouse/verification/compare-records.ts'
+import { type CoveredWindow, listDrawnWindows, type WindowDraw } from '../warehouse/verification/covered-windows.ts'
+import {
+  countDifferences,
+  countVerified,
+  type DifferenceCounts,
+  isStillCovered,
+  markMended,
+  recordDifference,
+  uncoverWindow,
+} from '../warehouse/verification/stored-differences.ts'
+
+type Parts = {
+  readonly pool: Pool
+  readonly streams: readonly PulledStream[]
+  readonly upstream: Pick<Upstream, 'read'>
+  readonly writer: Pick<ReadingWriter, 'store'>
+}
+
+type VerifyOptions = {
+  readonly options: CallOptions
+  /** Un-covers a window that differs, and stores it anew. */
+  readonly mend: boolean
+}
+
+export type Verification = {
+  /** The covered windows that a draw holds of a profile. */
+  listDrawn(profileId: string, draw: WindowDraw): Promise<CoveredWindow[]>
+  verify(covered: CoveredWindow, options: VerifyOptions): Promise<VerifiedWindow>
+  /** Counts a window that chance drew for the measured rate. */
+  count(streamName: string, isDiffering: boolean): Promise<void>
+}
+
+export const createVerification = (parts: Parts): Verification => ({
+  listDrawn: (profileId, draw) => listDrawnWindows(parts, draw, profileId),
+  verify: (covered, options) => verifyWindow(covered, { ...parts, ...options }),
+  count: (streamName, isDiffering) => countVerified(parts.pool, streamName, isDiffering),
+})
+
+type VerifyContext = Parts & VerifyOptions
+
+export type VerifiedWindow = {
+  /** `uncovered`: a push or another finding made the window due again meanwhile, so it promises nothing. */
+  readonly outcome: 'same' | 'differs' | 'uncovered'
+  readonly requests: number
+  readonly records: number
+  readonly unreadable: number
+  readonly counts: DifferenceCounts
+  /** How many records differ for which cause. */
+  readonly causes: Readonly<Record<DifferenceCause, number>>
+  readonly mended: boolean
+  /** Records that mending wrote. */
+  readonly written: number
+}
+
+type Compared = { readonly reading: Reading; readonly comparison: WindowComparison }
+
+/**
+ * Reads a covered window again and compares it with the warehouse. A difference is believed when a second reading shows it
+ * too: the first may have passed a commit that was under way.
+ */
+async function verifyWindow(covered: CoveredWindow, context: VerifyContext): Promise<VerifiedWindow> {
+  const first = await readAndCompare(covered, context)
+  if (first.comparison.differences.length === 0) return toVerified('same', first.comparison, 1)
+  const second = await readAndCompare(covered, context)
+  if (!(await isStillCovered(context.pool, covered))) return toVerified('uncovered', second.comparison, 2)
+  if (second.comparison.differences.length === 0) return toVerified('same', second.comparison, 2)
+  const verified = toVerified('differs', second.comparison, 2)
+  return context.mend ? { ...verified, ...(await mend(covered, context, { verified, ...second })) } : verified
+}
+
+async function readAndCompare(covered: CoveredWindow, { pool, upstream, options }: VerifyContext): Promise<Compared> {
+  const { stream, profileId, externalId, window } = covered
+  const reading = await upstream.read(stream, { profileId, externalId, window }, options)
+  return { reading, comparison: await compareWithStored(pool, covered, reading.records) }
+}
+
+function toVerified(
+  outcome: VerifiedWindow['outcome'],
+  { differences, readSinceMs, ...counts }: WindowComparison,
+  requests: number,
+): VerifiedWindow {
+  const causes: Record<DifferenceCause, number> = { 'lost-here': 0, 'changed-upstream': 0, 'late-upstream': 0 }
+  for (const difference of differences)
+    causes[differenceCauseOf(difference, { readSinceMs, unchangedUpstream: false })] += 1
+  return { outcome, requests, ...counts, counts: countDifferences(differences), causes, mended: false, written: 0 }
+}
+
+type Mending = Compared & { readonly verified: VerifiedWindow }
+
+/**
+ * The window is due again before it is stored anew: a process that dies in between leaves it to the next sweep. The reading
+ * takes the same way as every other, so it covers only what it may cover.
+ */
+async function mend(covered: CoveredWindow, { pool, writer }: VerifyContext, mending: Mending) {
+  const { verified, reading } = mending
+  const cause = differenceCauses.find((one) => verified.causes[one] > 0) ?? 'late-upstream'
+  await recordDifference(pool, covered, { cause, counts: verified.counts })
+  await uncoverWindow(pool, covered)
+  const { profileId, stream, window, generation } = covered
+  const { written } = await writer.store({ profileId, stream, window, generation, ...reading })
+  const { differences } = await compareWithStored(pool, covered, reading.records)
+  if (differences.length > 0) return { mended: false, written }
+  await markMended(pool, covered)
+  return { mended: true, written }
+}

@@ -1,0 +1,121 @@
+import { expect } from 'vitest'
+import { produceRun } from '../../src/assembly/produce-run.ts'
+import { createSentinelRun } from '../../src/assembly/start-sentinel.ts'
+import { HOUR } from '../../src/time/units.ts'
+import { daysAgo, daysAgoMs, scoreOf } from '../support/sample-scores.ts'
+import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
+
+/** Scores of days that lie in four windows of a request's length, whatever the day of the test. */
+const [lostDay, changedDay, lateDay, soundDay] = [340, 250, 160, 70] as const
+const settings = { HISTORY_DAYS: '400' }
+/** Far more than there are: the sentinel reads every covered window. */
+const EVERYTHING = 1000
+/** Made upstream before anything is read, so that a reading held it. */
+const made = (hoursFromNow: number) => ({ createdAt: new Date(Date.now() + hoursFromNow * HOUR).toISOString() })
+const sound = [
+  scoreOf(lostDay, 0.1, made(-1)),
+  scoreOf(changedDay, 0.2, made(-1)),
+  scoreOf(soundDay, 0.3, made(-1)),
+  // Beside the lost record: a reading that brought it is what shows that the lost record was there.
+  scoreOf(lostDay, 0.4, { ...made(-1), type: 'activity' }),
+]
+
+/** A nightly and its sentinel, as the scheduler produces them. */
+async function night({ pipeline, config, idle }: TestPipeline, sentinelShare = EVERYTHING): Promise<void> {
+  const signal = AbortSignal.timeout(120_000)
+  nights += 1
+  const slotAt = new Date(Math.floor(Date.now() / 60_000) * 60_000 + nights * 60_000)
+  const nightly = await pipeline.runs.claimSlot('nightly', slotAt)
+  if (!nightly) throw new Error('the slot was claimed before')
+  await produceRun({ pipeline, config, signal }, nightly)
+  await idle()
+  const run = await createSentinelRun({ pipeline, config: { ...config, sentinelShare } }, nightly)
+  if (run) await produceRun({ pipeline, config, signal }, run)
+  await idle()
+}
+let nights = 0
+
+for (const engine of queueKinds) {
+  test(`a sentinel finds a lost row, a late change and an upstream change, says which is which, and mends them (${engine})`, async ({
+    open,
+    peer,
+  }) => {
+    const line = await open(engine, settings)
+    const [ada = ''] = await line.addProfiles('ada')
+    peer.give('ada', 'scores', sound)
+    line.work()
+    await night(line)
+    expect(await line.rows('select * from vitalsync.differences')).toEqual([])
+    expect(await line.rows('select 1 from vitalsync.scores')).toHaveLength(4)
+
+    await line.rows(`delete from vitalsync.scores where type = 'sleep' and score_date_time = $1`, [daysAgo(lostDay)])
+    peer.give('ada', 'scores', [
+      ...sound.map((score) => (score.scoreDateTime === daysAgo(changedDay) ? { ...score, value: 0.9 } : score)),
+      scoreOf(lateDay, 0.5, made(1)),
+    ])
+    await night(line)
+
+    const found = await line.rows(
+      `select start_at <= $2 and end_at > $2 as lost, start_at <= $3 and end_at > $3 as changed, cause, missing_here,
+         differing, missing_upstream, mended_at is not null as mended
+       from warehouse.differences where external_id = $1 and stream = 'scores' order by start_at`,
+      ['ada', daysAgo(lostDay), daysAgo(changedDay)],
+    )
+    const finding = { lost: false, changed: false, missing_here: 0, differing: 0, missing_upstream: 0, mended: true }
+    expect(found).toEqual([
+      { ...finding, lost: true, cause: 'lost-here', missing_here: 1 },
+      { ...finding, changed: true, cause: 'changed-upstream', differing: 1 },
+      { ...finding, cause: 'late-upstream', missing_here: 1 },
+    ])
+    expect(
+      await line.rows('select value from vitalsync.scores where profile_id = $1 and gone_at is null order by 1', [ada]),
+    ).toEqual([0.1, 0.3, 0.4, 0.5, 0.9].map((value) => ({ value })))
+    const [rate] = await line.rows(`select * from warehouse.verified where stream = 'scores'`)
+    expect(Number(rate?.['differing'])).toBe(3)
+    expect(Number(rate?.['rate_from'])).toBeGreaterThan(0)
+    expect(Number(rate?.['rate_up_to'])).toBeLessThan(1)
+
+    await night(line)
+    expect(await line.rows(`select differing from warehouse.verified where stream = 'scores'`)).toEqual([
+      { differing: '3' },
+    ])
+  })
+}
+
+test('a sentinel reads at the lowest priority, as many windows as its share, and none when it is turned off', async ({
+  open,
+  peer,
+}) => {
+  const line = await open('postgres', settings)
+  await line.addProfiles('ada', 'bob')
+  peer.give('ada', 'scores', sound)
+  line.work()
+  await night(line, line.config.sentinelShare)
+  const windows = await line.rows('select sum(windows)::int as windows from vitalsync.verified_windows')
+  const [run] = await line.rows(`select kind, state, requests::int from vitalsync.runs where kind = 'sentinel'`)
+
+  expect(windows).toEqual([{ windows: 3 }])
+  expect(run).toEqual({ kind: 'sentinel', state: 'done', requests: 3 })
+  // A profile that was only verified is not synced: what the nightly noted of it stays.
+  expect(
+    await line.rows('select distinct r.kind from vitalsync.profiles p join vitalsync.runs r on r.id = p.run_id'),
+  ).toEqual([{ kind: 'nightly' }])
+  const nightly = { id: '0', startedAt: new Date(daysAgoMs(1)), params: {} }
+  const off = { ...line.config, sentinelShare: 0 }
+  expect(await createSentinelRun({ pipeline: line.pipeline, config: off }, nightly)).toBeUndefined()
+})
+
+test('however many schedulers produce a nightly, its sentinel is one', async ({ open, peer }) => {
+  const line = await open('postgres', settings)
+  await line.addProfiles('ada')
+  peer.give('ada', 'scores', sound)
+  line.work()
+  await line.tick('sync')
+  await line.idle()
+  const nightly = { id: '1', startedAt: new Date(), params: { slotAt: daysAgo(0) } }
+
+  const { pipeline, config } = line
+  const runs = await Promise.all(Array.from({ length: 4 }, () => createSentinelRun({ pipeline, config }, nightly)))
+
+  expect(runs.filter(Boolean)).toHaveLength(1)
+})
