@@ -28,7 +28,7 @@ export function factsOfDay(inputs: DayInputs): DayFacts | null {
   const night = nightFacts(clusters, day)
   const naps = napsOf(clusters, day)
   // Without the listener: movementFacts reported the steps already.
-  const silent: DayInputs = { ...inputs, lineage: undefined }
+  const silent = { ...inputs, bounds, lineage: undefined }
   const lyingOrWalking = union([...clusters.flatMap(({ inBed }) => inBed), ...amountsOn(silent, 'steps')])
   const atRest = subtract([bounds.span], lyingOrWalking)
   const measures = { ...vitalMeasures({ ...inputs, main, atRest }), ...bodyMeasures(inputs) }

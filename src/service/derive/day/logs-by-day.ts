@@ -1,6 +1,6 @@
 import { compareText } from '../../../text/compare-text.ts'
 import { dayNumberAt } from '../../../time/local-days.ts'
-import { HOUR } from '../../../time/units.ts'
+import { HOUR, MINUTE } from '../../../time/units.ts'
 import { wearRules } from '../model/model.ts'
 import { logComparator } from './log-ranking.ts'
 import type { DataLog, Lineage } from './parsed-log.ts'
@@ -41,10 +41,15 @@ export function createLogsByDay(logs: readonly DataLog[], lineage?: Lineage): Lo
   }
 }
 
+/** How long a log lasts by the clock on the wall: a day lasts 24 hours by it, also when clocks change. */
+function clockMs({ startMs, endMs, startOffset, endOffset }: DataLog): number {
+  return endMs - startMs + (endOffset - startOffset) * MINUTE
+}
+
 function newestById(logs: readonly DataLog[], lineage?: Lineage): DataLog[] {
   const newest = new Map<string, DataLog>()
   for (const log of logs) {
-    if (log.endMs - log.startMs > wearRules.logHoursMax * HOUR) {
+    if (Math.min(log.endMs - log.startMs, clockMs(log)) > wearRules.logHoursMax * HOUR) {
       lineage?.leftOut(log, log.dataType, 'lasts longer than a day')
       continue
     }

@@ -1,12 +1,14 @@
-import { dayNumberAt, midnightMs } from '../../../time/local-days.ts'
 import { overlaps, type Span, subtract, totalMs, union } from '../../../time/spans.ts'
 import { sweepLine } from '../../../time/sweep-line.ts'
 import { SECOND } from '../../../time/units.ts'
+import { type DayBounds, partOnDay } from './day-bounds.ts'
 import type { DayInputs } from './day-inputs.ts'
 import { type DataLog, type Lineage, spanOfLog } from './parsed-log.ts'
 
 /** The part of a log's value that counts for a span of time. */
 export type Amount = Span & { readonly log: DataLog; readonly value: number }
+
+type BoundedDay = DayInputs & { readonly bounds: DayBounds }
 
 /** A log, or the rest of a parent log that its children leave. An instant lasts a second, so that it can be shared out. */
 type Piece = Span & { readonly log: DataLog; readonly value: number }
@@ -16,36 +18,28 @@ type Piece = Span & { readonly log: DataLog; readonly value: number }
  * ranked log counts for that moment and the other logs do not count for that moment; an interval across midnight is
  * shared out by time. A log with the value 0 is left out: a watch on the table does not undo the steps of the phone.
  */
-export function amountsOn({ logsByDay, day, compareLogs, lineage }: DayInputs, dataType: string): Amount[] {
+export function amountsOn(inputs: BoundedDay, dataType: string): Amount[] {
+  const { logsByDay, day, bounds, compareLogs, lineage } = inputs
   const near = logsByDay.around(day, dataType).filter((log) => log.value > 0)
-  const own = near.filter((log) => touchesDay(log, day))
+  const own = near.filter((log) => partOnDay(log, spanOf(log), bounds))
   if (own.length === 0) return []
   const covered = {
     startMs: Math.min(...own.map((log) => log.startMs)),
     endMs: Math.max(...own.map((log) => log.endMs + SECOND)),
   }
   const pieces = withoutChildren(near.filter((log) => overlaps(spanOf(log), covered)))
-  const amounts: Amount[] = []
-  for (const { startMs, endMs, of } of sweepLine(
-    pieces,
-    (a, b) => compareLogs(a.log, b.log) || a.startMs - b.startMs,
-  )) {
-    const from = Math.max(startMs, midnightMs(day, of.log.startOffset))
-    const to = Math.min(endMs, midnightMs(day + 1, of.log.startOffset))
-    if (from >= to) continue
-    amounts.push({ startMs: from, endMs: to, log: of.log, value: (of.value * (to - from)) / (of.endMs - of.startMs) })
-  }
+  const best = sweepLine(pieces, (a, b) => compareLogs(a.log, b.log) || a.startMs - b.startMs)
+  const amounts = best.flatMap(({ startMs, endMs, of }): Amount[] => {
+    const part = partOnDay(of.log, { startMs, endMs }, bounds)
+    if (!part) return []
+    const share = (part.endMs - part.startMs) / (of.endMs - of.startMs)
+    return [{ ...part, log: of.log, value: of.value * share }]
+  })
   if (lineage) reportLineage(lineage, dataType, { logs: own, amounts })
   return amounts
 }
 
 const spanOf = (log: DataLog) => spanOfLog(log, SECOND)
-
-function touchesDay(log: DataLog, day: number): boolean {
-  const first = dayNumberAt(log.startMs, log.startOffset)
-  const last = dayNumberAt(Math.max(log.startMs, log.endMs - 1), log.startOffset)
-  return first <= day && day <= last
-}
 
 /** A parent log counts for the rest: its value less the sum of its children, spread over the time they leave free. */
 function withoutChildren(logs: readonly DataLog[]): Piece[] {
