@@ -74,6 +74,29 @@ describe('vitals', () => {
     expect(value([asleep, ...minutes(rmssd, '10:00', [40, 42, 60])], rmssd)).toBe('42')
     expect(value([asleep, ...minutes(rmssd, '01:00', [40, 50, 60])], 'heart_rate_variability_sdnn')).toBeUndefined()
   })
+  test.each([
+    ['heart_rate_variability_rmssd', 'heart_rate_variability_rmssd'],
+    ['respiratory_rate', 'respiratory_rate_sleep'],
+    ['oxygen_saturation', 'oxygen_saturation_sleep'],
+  ])('one %s a night counts: in the sleep, up to an hour after it, or over it', (kind, biomarker) => {
+    const once = (start: string, minutes: number, extra = {}) =>
+      value([asleep, log(kind, at(start), [minutes, 44], extra)], biomarker)
+
+    expect(once('03:00', 0)).toBe('44')
+    // Asleep from 00:00 to 07:00.
+    expect(once('07:40', 0)).toBe('44')
+    expect(once('08:00', 0)).toBe('44')
+    expect(once('08:01', 0)).toBeUndefined()
+    expect(once('00:00', 420)).toBe('44')
+    expect(once('01:00', 30)).toBe('44')
+    expect(once('07:40', 0, { recordingMethod: 'manual_entry' })).toBeUndefined()
+    // A second reading of the instrument on that sleep day: it samples, and two samples are too few.
+    expect(value([asleep, ...minutes(kind, '03:00', [44, 46])], biomarker)).toBeUndefined()
+    expect(value([asleep, log(kind, at('03:00'), [0, 44]), log(kind, at('15:00'), [0, 46])], biomarker)).toBeUndefined()
+  })
+  test('one heart rate in the night is a moment, not the night', () => {
+    expect(value([asleep, log('heart_rate', at('03:00'), [0, 44])], 'heart_rate_sleep')).toBeUndefined()
+  })
   test('oxygen comes as a share or in percent, glucose in either unit', () => {
     expect(value(minutes('oxygen_saturation', '10:00', [0.97, 97, 0.97]), 'oxygen_saturation')).toBe('97')
     expect(value([log('blood_glucose', at('10:00'), [0, 99.088], { unit: 'mg/dL' })], 'blood_glucose')).toBe('5.5')

@@ -5,9 +5,11 @@ import { sampleRules } from '../model/model.ts'
 import { mean, median, quantile, roundTo } from '../model/statistics.ts'
 import type { DayInputs } from './day-inputs.ts'
 import type { DayMeasure } from './facts.ts'
+import { groupByInstrument } from './log-ranking.ts'
 import { type MinuteSample, minuteSamples } from './minute-samples.ts'
 import type { DataLog } from './parsed-log.ts'
 import type { SleepCluster } from './sleep-clusters.ts'
+import { sleepDaySpan } from './sleep-day.ts'
 
 /** `atRest`: awake, and without steps. */
 type VitalsInputs = DayInputs & { readonly main: SleepCluster | null; readonly atRest: readonly Span[] }
@@ -46,14 +48,43 @@ function scaled(log: DataLog): DataLog {
   return log
 }
 
-function asleepLogs({ logsByDay, day, main }: VitalsInputs, kind: string): { samples: DataLog[]; nightly: DataLog[] } {
+type NightLogs = { readonly samples: DataLog[]; readonly nightly: DataLog[] }
+
+/** Logs of single minutes asleep, and logs that are the figure of a device for the whole night. */
+function asleepLogs(inputs: VitalsInputs, kind: string): NightLogs {
+  const { logsByDay, day, main } = inputs
   if (!main) return { samples: [], nightly: [] }
   const logs = logsByDay.around(day, kind).map(scaled)
   const long = (log: DataLog) => log.endMs - log.startMs >= sampleRules.nightlyHoursMin * HOUR
   return {
     samples: logs.filter((log) => !long(log) && contains(main.asleep, (log.startMs + log.endMs) / 2)),
-    nightly: logs.filter((log) => long(log) && totalMs(union([clip(log, main.span)])) * 2 >= log.endMs - log.startMs),
+    nightly: [
+      ...logs.filter((log) => long(log) && totalMs(union([clip(log, main.span)])) * 2 >= log.endMs - log.startMs),
+      ...writtenOnce(inputs, { logs: logs.filter((log) => !long(log)), main }),
+    ],
   }
+}
+
+/**
+ * The only reading of an instrument between 18:00 and 18:00 stands for the night when it lies in the sleep or up to an
+ * hour after it: rings and straps write one figure a night. A heart rate alone is a moment's, and an entry by hand too.
+ */
+function writtenOnce(
+  { day, sourcePriority }: VitalsInputs,
+  { logs, main }: { logs: readonly DataLog[]; main: SleepCluster },
+): DataLog[] {
+  const middle = (log: DataLog) => (log.startMs + log.endMs) / 2
+  const sleepDay = [sleepDaySpan(day, main.offset)]
+  const night = [{ ...main.span, endMs: main.span.endMs + sampleRules.afterSleepMinutesMax * MINUTE + 1 }]
+  return groupByInstrument(
+    logs.filter((log) => contains(sleepDay, middle(log))),
+    sourcePriority,
+  )
+    .filter((own) => own.length === 1)
+    .flat()
+    .filter(
+      (log) => contains(night, middle(log)) && log.dataType !== 'heart_rate' && log.recordingMethod !== 'manual_entry',
+    )
 }
 
 /** The mean over the minutes asleep that have a sample, else the figure of the device for the whole night. */

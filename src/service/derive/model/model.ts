@@ -5,7 +5,7 @@
  * Points of a curve are [x, score], linear between and flat outside. "Fit" marks points chosen so that known answers of a
  * service with this interface are met within 0.03. A figure without a source is this model's own choice.
  */
-export const modelVersion = 'transparent-v1'
+export const modelVersion = 'transparent-v2'
 
 export type CurvePoints = readonly (readonly [x: number, score: number])[]
 
@@ -19,11 +19,21 @@ export const wearRules = {
   sampleMinutes: 5,
   /** A longer interval says how much was counted, but not when the device was worn. */
   intervalMinutesMax: 60,
-  /** Longer logs belong to no particular day and are left out. */
+  /** Logs that are longer, also by the clock on the wall, belong to no particular day and are left out. */
   logHoursMax: 25,
   /** The hours that count as awake when no sleep is recorded. The result is flagged as estimated. */
   wakingHours: [7, 23],
 } as const
+
+/** Longer logs of steps tell no pace, and longer still not even the hour: what they do not tell is unknown, not zero. */
+export const stepDetail = { paceMinutesMax: 6, hourMinutesMax: 60, shareMin: 0.5 } as const
+
+/**
+ * Minutes of at least medium intensity that a device counted itself. Active zone minutes count those of high intensity
+ * twice already.
+ */
+export const activeMinuteKinds = ['exercise_time', 'active_minutes'] as const
+export const zoneMinuteKind = 'active_zone_minutes'
 
 /** Steps a minute. 100 as the floor of moderate: Tudor-Locke 2011; 130 as vigorous. */
 export const cadence = { low: 40, medium: 100, high: 130 } as const
@@ -49,6 +59,8 @@ export const sampleRules = {
   sleepSamplesMin: 20,
   daySamplesMin: 3,
   nightlyHoursMin: 3,
+  /** A ring or strap writes its one figure of the night when the sleep is over. */
+  afterSleepMinutesMax: 60,
   restingWindowMinutes: 30,
 } as const
 
@@ -64,6 +76,10 @@ export const lookBacks = {
   pattern: { days: 14, daysMin: 7 },
   strain: { days: 60, daysMin: 14, acute: 7, chronic: 28 },
   personal: { days: 60, valuesMin: 14 },
+  /** Whether a source records a stage of sleep, or wakefulness, at all. */
+  recording: { days: 28 },
+  /** Whether the sources of a person send exercise sessions at all. */
+  sessions: { days: 90 },
   comparison: { days: 90, valuesMax: 60, valuesMin: 14 },
 } as const
 
