@@ -14,6 +14,8 @@ const outcomeLookBackDays = Math.max(
   lookBacks.personal.days,
   lookBacks.circadian.days,
   lookBacks.pattern.days,
+  lookBacks.recording.days,
+  lookBacks.sessions.days,
   knownForDays.body,
   knownForDays.vo2Max,
 )

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { archetypeAnswerSchema } from '../../../src/contract/archetype.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { bandOf, settledBand } from '../../../src/service/derive/days/hysteresis.ts'
-import { dayBefore, daysFrom, deriveAll, log, wornAllDay } from './made-logs.ts'
+import { dayBefore, daysFrom, deriveAll, log, walk, wornAllDay } from './made-logs.ts'
 
 const week = daysFrom('2026-03-02', 7)
 const month = daysFrom('2026-03-01', 31)
@@ -54,7 +54,6 @@ describe('exercise', () => {
   ]
 
   test.each([
-    [0, 'rare_exerciser'],
     [1, 'occasional_exerciser'],
     [2, 'occasional_exerciser'],
     [3, 'regular_exerciser'],
@@ -71,6 +70,7 @@ describe('exercise', () => {
   })
   test('sessions under ten minutes do not count', () => {
     const steps = week.map((day) => log('steps', `${day}T12:00:00Z`, [10, 300]))
+    // Sessions of nine minutes show that the sources send sessions.
     expect(said([...trained(5, 9), ...steps], 'exercise_frequency')).toBe('rare_exerciser')
     expect(said([...trained(5, 10), ...steps], 'exercise_frequency')).toBe('frequent_exerciser')
   })
@@ -219,7 +219,7 @@ test('a week just past a threshold keeps the archetype of the week before', () =
 test('a served archetype has the contract’s shape', () => {
   const logs = month.flatMap((day) => [
     log('sleep_stage_sleeping', `${dayBefore(day)}T23:00:00Z`, [480, 480]),
-    log('steps', `${day}T09:00:00Z`, [60, 6000]),
+    ...walk(`${day}T09:00:00Z`, [60, 6000]),
     log('exercise_session_rowing', `${day}T18:00:00Z`, [20, 20]),
   ])
   const { archetypes } = deriveAll({ logs, asOf })

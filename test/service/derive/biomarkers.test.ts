@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { biomarkerAnswerSchema, biomarkerTypes } from '../../../src/contract/biomarker.ts'
 import { biomarkerForms } from '../../../src/service/derive/model/biomarker-catalogue.ts'
-import { biomarker, daysFrom, deriveAll, factor, log, wornAllDay } from './made-logs.ts'
+import { biomarker, daysFrom, deriveAll, factor, log, walk, wornAllDay } from './made-logs.ts'
 
 const day = '2026-06-03'
 const at = (time: string, on = day) => `${on}T${time}:00+02:00`
@@ -13,12 +13,12 @@ const worn = wornAllDay(day, '+02:00')
 describe('intensity', () => {
   test('goes by the pace of steps: from 40 low, from 100 medium, from 130 high', () => {
     const logs = [
-      log('steps', at('08:00'), [10, 390]), // 39 a minute: none
-      log('steps', at('09:00'), [10, 400]), // 40: low
-      log('steps', at('10:00'), [10, 990]), // 99: low
-      log('steps', at('11:00'), [10, 1000]), // 100: medium
-      log('steps', at('12:00'), [10, 1290]), // 129: medium
-      log('steps', at('13:00'), [10, 1300]), // 130: high
+      ...walk(at('08:00'), [10, 390]), // 39 a minute: none
+      ...walk(at('09:00'), [10, 400]), // 40: low
+      ...walk(at('10:00'), [10, 990]), // 99: low
+      ...walk(at('11:00'), [10, 1000]), // 100: medium
+      ...walk(at('12:00'), [10, 1290]), // 129: medium
+      ...walk(at('13:00'), [10, 1300]), // 130: high
       ...worn,
     ]
 
@@ -29,17 +29,17 @@ describe('intensity', () => {
   })
 
   test('a session overrides the pace: by its kind where no pulse can be judged', () => {
-    const walk = [log('steps', at('09:00'), [30, 3600]), ...worn]
+    const brisk = [...walk(at('09:00'), [30, 3600]), ...worn]
     const yoga = log('exercise_session_yoga', at('09:00'), [30, 30])
 
-    expect(value(walk, 'activity_medium_intensity_duration')).toBe('30')
-    expect(value([...walk, yoga], 'activity_medium_intensity_duration')).toBe('0')
-    expect(value([...walk, yoga], 'activity_low_intensity_duration')).toBe('30')
+    expect(value(brisk, 'activity_medium_intensity_duration')).toBe('30')
+    expect(value([...brisk, yoga], 'activity_medium_intensity_duration')).toBe('0')
+    expect(value([...brisk, yoga], 'activity_low_intensity_duration')).toBe('30')
     expect(
-      value([...walk, { ...yoga, dataType: 'exercise_session_running' }], 'activity_high_intensity_duration'),
+      value([...brisk, { ...yoga, dataType: 'exercise_session_running' }], 'activity_high_intensity_duration'),
     ).toBe('30')
     expect(
-      value([...walk, { ...yoga, dataType: 'exercise_session_cycling' }], 'activity_medium_intensity_duration'),
+      value([...brisk, { ...yoga, dataType: 'exercise_session_cycling' }], 'activity_medium_intensity_duration'),
     ).toBe('30')
   })
 
@@ -50,9 +50,9 @@ describe('intensity', () => {
         log('heart_rate', at(`09:${String(minute).padStart(2, '0')}`), [0, rate]),
       )
     const run = log('exercise_session_running', at('09:00'), [30, 30])
-    const walk = log('steps', at('12:00'), [10, 300])
+    const stroll = walk(at('12:00'), [10, 300])
     const of = (rate: number, type: string) =>
-      value([run, walk, ...pulse(rate)], `activity_${type}_intensity_duration`, { age: 40 })
+      value([run, ...stroll, ...pulse(rate)], `activity_${type}_intensity_duration`, { age: 40 })
 
     expect([of(115, 'low'), of(116, 'medium'), of(138, 'medium'), of(139, 'high')]).toEqual(['30', '30', '30', '30'])
   })
@@ -61,6 +61,7 @@ describe('intensity', () => {
     const logs = [
       log('exercise_session_running', at('09:00'), [30, 30]),
       log('exercise_session_running', at('09:02'), [30, 30], { deviceType: 'phone', source: 'b' }),
+      ...walk(at('12:00'), [10, 300]),
       ...worn,
     ]
 
@@ -103,8 +104,8 @@ describe('hours, stillness and the minimum of ten hours', () => {
     // Still from 12:00 to 12:59, too short, and from 20:00 to midnight: 240 minutes.
     const logs = [
       log('sleep_stage_sleeping', at('00:00'), [420, 420]),
-      log('steps', at('07:00'), [300, 600]),
-      log('steps', at('12:59'), [421, 900]),
+      ...walk(at('07:00'), [300, 600], 60),
+      ...walk(at('12:59'), [421, 900], 60),
       ...worn,
     ]
 
@@ -116,14 +117,14 @@ describe('hours, stillness and the minimum of ten hours', () => {
 
   test('sedentary is awake and recorded, less what was active', () => {
     // Lying from 00:00 to 07:00; 17 hours awake = 1020; an hour at 60 a minute: 960.
-    const logs = [log('sleep_stage_sleeping', at('00:00'), [420, 420]), log('steps', at('12:00'), [60, 3600]), ...worn]
+    const logs = [log('sleep_stage_sleeping', at('00:00'), [420, 420]), ...walk(at('12:00'), [60, 3600]), ...worn]
 
     expect(value(logs, 'activity_sedentary_duration')).toBe('960')
   })
 
   test('without any sleep the waking hours are a guess, and flagged as estimated', () => {
     // 07:00 to 23:00 is 960; less the hour: 900.
-    const derived = deriveAll({ logs: [log('steps', at('12:00'), [60, 3600]), ...worn], asOf })
+    const derived = deriveAll({ logs: [...walk(at('12:00'), [60, 3600]), ...worn], asOf })
 
     const row = derived.biomarkers.find((one) => one['type'] === 'activity_sedentary_duration')
     expect(row).toMatchObject({ value: '900', estimated: true })

@@ -21,6 +21,8 @@ const movement = (of: Partial<MovementFacts> = {}): MovementFacts => ({
   low: null,
   medium: null,
   high: null,
+  intense: null,
+  exerciseLoad: 0,
   sedentary: null,
   stillness: null,
   hourly: Array.from({ length: 24 }, () => 0),
@@ -113,21 +115,21 @@ describe('steps', () => {
 })
 
 describe('intense activity', () => {
-  const active = (count: number, medium: number, high: number) =>
+  const active = (count: number, intense: number) =>
     last(
-      days(count, () => ({ movement: movement({ medium, high }) })),
+      days(count, () => ({ movement: movement({ intense }) })),
       'intense_activity_duration',
     )
 
-  test('is the week’s mean of medium minutes plus twice the high minutes', () => {
-    expect(active(7, 10, 2.5)).toMatchObject({ value: 15 })
+  test('is the week’s mean of the intense minutes', () => {
+    expect(active(7, 15)).toMatchObject({ value: 15 })
     // From 10 (0.5) to 21.4 (0.9): 0.5 + 0.4 × 5 / 11.4.
-    expect(active(7, 10, 2.5)?.score).toBeCloseTo(0.6754, 4)
+    expect(active(7, 15)?.score).toBeCloseTo(0.6754, 4)
   })
   test('needs three days, and looks at seven', () => {
-    expect(active(2, 30, 0)).toBeUndefined()
-    expect(active(3, 30, 0)).toMatchObject({ value: 30, score: 1 })
-    const week = days(8, (place) => ({ movement: movement({ medium: place === 0 ? 1000 : 7, high: 0 }) }))
+    expect(active(2, 30)).toBeUndefined()
+    expect(active(3, 30)).toMatchObject({ value: 30, score: 1 })
+    const week = days(8, (place) => ({ movement: movement({ intense: place === 0 ? 1000 : 7 }) }))
     expect(last(week, 'intense_activity_duration')?.value).toBe(7)
   })
 })
@@ -208,7 +210,7 @@ describe('sleep', () => {
     expect(last(all, 'circadian_alignment')?.value).toBeLessThan(30)
   })
   test('continuity and both recoveries are the night’s own figures', () => {
-    const all = days(1, (_, day) => night(day, 1380, 480, { awakeAfterOnset: 10, deep: 90, rem: 110 }))
+    const all = days(1, (_, day) => night(day, 1380, 480, { awake: 12, awakeAfterOnset: 10, deep: 90, rem: 110 }))
     expect(last(all, 'sleep_continuity')).toMatchObject({ value: 10, score: 0.91, goal: 0 })
     expect(last(all, 'physical_recovery')).toMatchObject({ value: 90, score: 1 })
     expect(last(all, 'mental_recovery')).toMatchObject({ value: 110, score: 0.95 })
@@ -242,7 +244,7 @@ describe('strain', () => {
   test('does not exist without any training', () => {
     const all = days(20, (_, day) => ({
       ...night(day, 1380, 480),
-      movement: movement({ steps: 1, medium: 0, high: 0 }),
+      movement: movement({ steps: 1, exerciseLoad: 0 }),
     }))
     expect(last(all, 'exercise_strain_capacity')).toBeUndefined()
     expect(last(all, 'walking_strain_capacity')).toBeDefined()

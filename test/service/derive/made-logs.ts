@@ -41,6 +41,20 @@ export function log(
   return { id: namedUuid('4be0643f-1d98-573b-97cd-ca98a65347dd', [JSON.stringify(made)]), ...made, ...extra }
 }
 
+/** Steps in logs of five minutes, which tell the pace; the last piece may be shorter. */
+export function walk(
+  start: string,
+  [minutes, count]: readonly [minutes: number, count: number],
+  pieceMinutes = 5,
+): DataLog[] {
+  const whole = log('steps', start, [minutes, count])
+  return Array.from({ length: Math.ceil(minutes / pieceMinutes) }, (_, place) => {
+    const length = Math.min(pieceMinutes, minutes - place * pieceMinutes)
+    const startMs = whole.startMs + place * pieceMinutes * 60_000
+    return log('steps', start, [length, (count * length) / minutes], { startMs, endMs: startMs + length * 60_000 })
+  })
+}
+
 export const phone = { deviceType: 'phone', source: 'phone-app' } as const
 
 export function logOf(input: DataLogInput): DataLog {

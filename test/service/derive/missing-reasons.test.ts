@@ -3,7 +3,7 @@ import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { explainScore } from '../../../src/service/derive/records/explanation.ts'
 import { dayNumberFromText } from '../../../src/time/local-days.ts'
-import { dayBefore, daysFrom, log, phone, unknownDemographics, wornAllDay } from './made-logs.ts'
+import { dayBefore, daysFrom, log, phone, unknownDemographics, walk, wornAllDay } from './made-logs.ts'
 
 const week = daysFrom('2026-03-02', 7)
 const last = '2026-03-08'
@@ -55,9 +55,11 @@ describe('a factor of movement is missing because', () => {
     expect(why('activity', 'extended_inactivity', [steps()])).toBe('less than ten hours of the day are recorded')
   })
   test('there are too few days to compare with', () => {
-    const two = week.slice(-2).map((day) => steps(day))
+    const two = week.slice(-2).flatMap((day) => walk(`${day}T09:00:00Z`, [60, 900]))
     expect(why('activity', 'intense_activity_duration', two)).toMatch(/fewer than 3 days in 7/)
-    expect(why('activity', 'intense_activity_duration', [...two, steps(week[4])])).toBeUndefined()
+    expect(
+      why('activity', 'intense_activity_duration', [...two, ...walk(`${week[4]}T09:00:00Z`, [60, 900])]),
+    ).toBeUndefined()
     const six = week.slice(-6).map((day) => steps(day))
     expect(why('mental_wellbeing', 'activity_regularity', six)).toMatch(/fewer than 7 valid days in 14/)
     expect(why('mental_wellbeing', 'activity_regularity', [...six, steps(week[0])])).toBeUndefined()
@@ -72,9 +74,12 @@ describe('a factor of the night is missing because', () => {
     )
   })
   test('its source does not record it', () => {
-    expect(why('sleep', 'physical_recovery', [asleep()])).toBe('the source of the night has no stages of sleep')
+    expect(why('sleep', 'physical_recovery', [asleep()])).toBe(
+      'the source of the night does not record that stage of sleep',
+    )
     expect(why('sleep', 'sleep_continuity', [asleep()])).toBe('the source of the night does not record being awake')
-    expect(why('sleep', 'mental_recovery', [asleep(last, 'deep')])).toBeUndefined()
+    expect(why('sleep', 'physical_recovery', [asleep(last, 'deep')])).toBeUndefined()
+    expect(why('sleep', 'mental_recovery', [asleep(last, 'deep')])).toMatch(/does not record that stage/)
   })
   test('there are too few nights', () => {
     expect(why('sleep', 'sleep_debt', nights(2))).toMatch(/fewer than 3 nights in 7/)
@@ -83,9 +88,9 @@ describe('a factor of the night is missing because', () => {
     expect(ask('sleep', nights(7)).missing.map(({ name }) => name)).not.toContain('circadian_alignment')
   })
   test('there are too few days before for strain', () => {
-    expect(why('readiness', 'exercise_strain_capacity', [...nights(7), ...week.map((day) => steps(day))])).toMatch(
-      /fewer than 14 valid days in the 60 before/,
-    )
+    const logs = [...nights(7), ...week.map((day) => steps(day))]
+    expect(why('readiness', 'walking_strain_capacity', logs)).toMatch(/fewer than 14 valid days in the 60 before/)
+    expect(why('readiness', 'exercise_strain_capacity', logs)).toMatch(/no exercise session in the 60 days before/)
   })
 })
 
@@ -104,7 +109,9 @@ test('wellbeing says which half is absent, and why', () => {
   expect(ask('wellbeing', [asleep()]).reason).toBe(
     'there is no activity score (no movement was recorded), and there is no sleep score (less than half of the weight of its factors is there)',
   )
-  expect(ask('wellbeing', [...nights(7), ...week.map((day) => steps(day))]).reason).toBeNull()
+  expect(
+    ask('wellbeing', [...nights(7), ...week.flatMap((day) => walk(`${day}T09:00:00Z`, [60, 900]))]).reason,
+  ).toBeNull()
 })
 
 test('readiness does not list steps of the day, because strain depends on the days before only', () => {

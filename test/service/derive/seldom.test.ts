@@ -12,6 +12,7 @@ import {
   profileId,
   score,
   unknownDemographics,
+  walk,
   wornAllDay,
 } from './made-logs.ts'
 
@@ -135,9 +136,9 @@ test('minutes of a session without a heart rate count as its mean heart rate', (
   const pulse = Array.from({ length: 10 }, (_, minute) =>
     log('heart_rate', at(`09:0${minute}`), [0, minute < 5 ? 150 : 100]),
   )
-  const walk = log('steps', at('12:00'), [10, 300])
+  const stroll = walk(at('12:00'), [10, 300])
   const minutes = ['low', 'medium', 'high'].map((one) =>
-    value([run, walk, ...pulse], `activity_${one}_intensity_duration`, { age: 40 }),
+    value([run, ...stroll, ...pulse], `activity_${one}_intensity_duration`, { age: 40 }),
   )
 
   expect(minutes).toEqual(['5', '20', '5'])

@@ -72,7 +72,9 @@ describe('days on which the clocks change', () => {
     const logs = [
       ...pulse,
       steps('2026-10-24T12:00:00+02:00', 60, 1000),
-      steps('2026-10-25T12:00:00+01:00', 60, 3000),
+      ...Array.from({ length: 12 }, (_, place) =>
+        steps(`2026-10-25T12:${String(place * 5).padStart(2, '0')}:00+01:00`, 5, 250),
+      ),
       log('sleep_stage_sleeping', '2026-10-25T01:00:00+02:00', [420, 420], { endOffset: 60 }),
     ]
 

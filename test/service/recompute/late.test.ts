@@ -161,8 +161,8 @@ describe('the served records are the records that all logs at once would give', 
       logType: 'activity',
       dataType: 'steps',
       startDateTime: '2026-11-10T12:00:00Z',
-      endDateTime: '2026-11-10T13:00:00Z',
-      value: 900,
+      endDateTime: '2026-11-10T12:05:00Z',
+      value: 75,
     })
     const phone = make(301, {
       dataType: 'sleep_stage_sleeping',

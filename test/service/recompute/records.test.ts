@@ -85,7 +85,7 @@ describe('a record is written only when its content changes', () => {
       unit: 'count',
       value: 20000,
       startDateTime: '2026-11-10T12:00:00+00:00',
-      endDateTime: '2026-11-10T14:00:00+00:00',
+      endDateTime: '2026-11-10T13:00:00+00:00',
       deviceType: 'watch',
     } as DataLogInput
     await withRecompute(serviceUrl, at, async (world) => {

@@ -33,13 +33,18 @@ export type MovementFacts = {
   readonly totalEnergy: number | null
   readonly restingEnergy: number | null
   readonly activeHours: number | null
+  /** Minutes by intensity; null where the steps are too coarse to tell a pace. */
   readonly low: number | null
   readonly medium: number | null
   readonly high: number | null
+  /** Minutes of at least medium intensity, high counted twice, by pace or as a device counted them. */
+  readonly intense: number | null
+  /** The same within exercise sessions alone; 0 without a session, whether or not the sources send sessions. */
+  readonly exerciseLoad: number
   readonly sedentary: number | null
   readonly stillness: number | null
-  /** Steps by local clock hour. */
-  readonly hourly: readonly number[]
+  /** Steps by local clock hour; null where the steps are coarser than an hour, or were not sent. */
+  readonly hourly: readonly number[] | null
   readonly wear: number
   readonly covered: number
   /** Whether the waking hours are a guess, because no sleep is known. */

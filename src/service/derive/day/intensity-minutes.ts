@@ -4,7 +4,7 @@ import { clip, overlaps, type Span, subtract, union } from '../../../time/spans.
 import { MINUTE, SECOND } from '../../../time/units.ts'
 import { ageOn } from '../model/demographics.ts'
 import { highIntensityExercise, lowIntensityExercise } from '../model/exercise-kinds.ts'
-import { cadence, heartZones } from '../model/model.ts'
+import { cadence, heartZones, stepDetail } from '../model/model.ts'
 import { mean } from '../model/statistics.ts'
 import type { ExerciseSession } from './exercise-sessions.ts'
 import type { Amount } from './merged-amounts.ts'
@@ -13,15 +13,19 @@ import type { MovementInputs } from './movement-inputs.ts'
 
 type Intensity = 'low' | 'medium' | 'high'
 
-/** Minutes of a day by intensity; `hourly` holds the minutes of at least medium intensity by local clock hour. */
-type IntensityMinutes = { low: number; medium: number; high: number; hourly: number[] }
+/**
+ * Minutes of a day by intensity; `hourly` holds the minutes of at least medium intensity by local clock hour, and
+ * `exerciseLoad` those within exercise sessions, high counted twice.
+ */
+type IntensityMinutes = { low: number; medium: number; high: number; hourly: number[]; exerciseLoad: number }
 
-/** A shorter log is a count and gives no pace. */
+/** A shorter log is a count and gives no pace; in a longer one the pace is not the same throughout. */
 const paceSecondsMin = 5
 
 /** The intensity follows from the pace of steps, but within an exercise session from the session. */
 export function intensityMinutes(inputs: MovementInputs, steps: readonly Amount[]): IntensityMinutes {
-  const minutes: IntensityMinutes = { low: 0, medium: 0, high: 0, hourly: Array.from({ length: 24 }, () => 0) }
+  const hourly = Array.from({ length: 24 }, () => 0)
+  const minutes: IntensityMinutes = { low: 0, medium: 0, high: 0, hourly, exerciseLoad: 0 }
   const sessions = inputs.sessions.filter((session) => overlaps(session, inputs.bounds.span))
   const inSession = union(sessions)
   for (const { startMs, endMs, log } of steps) {
@@ -30,6 +34,7 @@ export function intensityMinutes(inputs: MovementInputs, steps: readonly Amount[
     for (const free of subtract([{ startMs, endMs }], inSession))
       addMinutes(minutes, intensity, { span: free, offset: log.startOffset })
   }
+  const byPace = minutes.medium + 2 * minutes.high
   const pulse =
     sessions.length > 0 ? minuteSamples(inputs.logsByDay.around(inputs.day, 'heart_rate'), inputs.sourcePriority) : []
   for (const session of sessions) {
@@ -37,12 +42,13 @@ export function intensityMinutes(inputs: MovementInputs, steps: readonly Amount[
       addMinutes(minutes, intensity, { span: clip(span, inputs.bounds.span), offset: session.log.startOffset })
     }
   }
-  return minutes
+  return { ...minutes, exerciseLoad: minutes.medium + 2 * minutes.high - byPace }
 }
 
 function paceOf(log: Amount['log']): Intensity | null {
-  if (log.endMs - log.startMs < paceSecondsMin * SECOND) return null
-  const pace = log.value / ((log.endMs - log.startMs) / MINUTE)
+  const lengthMs = log.endMs - log.startMs
+  if (lengthMs < paceSecondsMin * SECOND || lengthMs > stepDetail.paceMinutesMax * MINUTE) return null
+  const pace = log.value / (lengthMs / MINUTE)
   if (pace >= cadence.high) return 'high'
   if (pace >= cadence.medium) return 'medium'
   return pace >= cadence.low ? 'low' : null

@@ -2,15 +2,25 @@ import { midnightMs } from '../../../time/local-days.ts'
 import { splitAtLocalHours } from '../../../time/local-hours.ts'
 import { clip, intersect, overlaps, type Span, subtract, totalMs, union } from '../../../time/spans.ts'
 import { HOUR, MINUTE } from '../../../time/units.ts'
-import { activeHour, stillness, validDay, wearRules } from '../model/model.ts'
-import { roundTo } from '../model/statistics.ts'
+import {
+  activeHour,
+  activeMinuteKinds,
+  stepDetail,
+  stillness,
+  validDay,
+  wearRules,
+  zoneMinuteKind,
+} from '../model/model.ts'
+import { roundTo, sum } from '../model/statistics.ts'
 import type { MovementFacts } from './facts.ts'
 import { intensityMinutes } from './intensity-minutes.ts'
 import { type Amount, amountsOn } from './merged-amounts.ts'
 import type { MovementInputs } from './movement-inputs.ts'
 import { type DataLog, spanOfLog } from './parsed-log.ts'
 
-const summedKinds = ['steps', 'floors_climbed', 'active_energy_burned', 'basal_energy_burned', 'total_energy_burned']
+const minuteKinds = [...activeMinuteKinds, zoneMinuteKind]
+const energyKinds = ['active_energy_burned', 'basal_energy_burned', 'total_energy_burned']
+const summedKinds = ['steps', 'floors_climbed', ...energyKinds, ...minuteKinds]
 const sampledKinds = ['heart_rate', 'heart_rate_variability_sdnn', 'heart_rate_variability_rmssd', 'oxygen_saturation']
 
 /** The facts of a day's movement and stillness. Null when no log says anything about movement. */
@@ -18,14 +28,14 @@ export function movementFacts(inputs: MovementInputs): MovementFacts | null {
   const amounts = new Map(summedKinds.map((kind) => [kind, amountsOn(inputs, kind)]))
   const steps = amounts.get('steps') ?? []
   const { covered: coveredSpans, worn } = knownTime(inputs)
-  const hasSteps = steps.length > 0 || inputs.logsByDay.on(inputs.day, 'steps').length > 0
+  const sentSteps = inputs.logsByDay.on(inputs.day, 'steps')
   const hasSession = inputs.sessions.some((session) => overlaps(session, inputs.bounds.span))
-  if (!hasSteps && !hasSession && [...amounts.values()].every((kind) => kind.length === 0)) return null
+  if (sentSteps.length === 0 && !hasSession && [...amounts.values()].every((kind) => kind.length === 0)) return null
   const total = (kind: string) => totalOf(amounts.get(kind), inputs.logsByDay.on(inputs.day, kind))
-  const hourly = stepsByHour(steps)
   const intensity = intensityMinutes(inputs, steps)
-  const covered = minutesOf(coveredSpans)
-  const wear = minutesOf(worn)
+  const detail = stepDetailOf(steps, { sent: sentSteps, sessions: inputs.sessions })
+  const hourly = detail.hours ? stepsByHour(steps) : null
+  const [covered, wear] = [minutesOf(coveredSpans), minutesOf(worn)]
   const awake = wakingTime(inputs)
   const isCovered = covered >= wearRules.coveredMinutesMin
   const activeMinutes = intensity.low + intensity.medium + intensity.high
@@ -38,13 +48,13 @@ export function movementFacts(inputs: MovementInputs): MovementFacts | null {
     activeEnergy: total('active_energy_burned'),
     totalEnergy: total('total_energy_burned') ?? addKnown(total('active_energy_burned'), total('basal_energy_burned')),
     restingEnergy: total('basal_energy_burned'),
-    activeHours: isCovered ? hoursActive(hourly, intensity.hourly) : null,
-    ...(hasSteps || hasSession
-      ? { low: roundTo(intensity.low, 3), medium: roundTo(intensity.medium, 3), high: roundTo(intensity.high, 3) }
-      : { low: null, medium: null, high: null }),
-    sedentary: isCovered ? roundTo(sedentary, 3) : null,
-    stillness: isCovered ? stillMinutes(awake.spans, coveredSpans, steps) : null,
-    hourly: hourly.map((count) => roundTo(count, 3)),
+    activeHours: isCovered && hourly ? hoursActive(hourly, intensity.hourly) : null,
+    ...levelsOf(detail.pace ? intensity : null),
+    intense: intenseMinutesOf(intensity, { hasPace: detail.pace, countedBy: total }),
+    exerciseLoad: roundTo(intensity.exerciseLoad, 3),
+    sedentary: isCovered && detail.pace ? roundTo(sedentary, 3) : null,
+    stillness: isCovered && hourly ? stillMinutes(awake.spans, coveredSpans, steps) : null,
+    hourly: hourly?.map((count) => roundTo(count, 3)) ?? null,
     wear,
     covered,
     wakingGuessed: awake.guessed,
@@ -67,6 +77,48 @@ function totalOf(amounts: readonly Amount[] = [], sent: readonly DataLog[] = [])
 
 function addKnown(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : roundTo(a + b, 3)
+}
+
+type Minutes = ReturnType<typeof intensityMinutes>
+
+function levelsOf(known: Minutes | null): Pick<MovementFacts, 'low' | 'medium' | 'high'> {
+  if (!known) return { low: null, medium: null, high: null }
+  return { low: roundTo(known.low, 3), medium: roundTo(known.medium, 3), high: roundTo(known.high, 3) }
+}
+
+/**
+ * Intense minutes by pace and sessions, or by the device's own count where that is larger: devices count by heart rate
+ * too. A device's minutes are at least of medium intensity, and those known as high count a second time.
+ */
+function intenseMinutesOf(
+  { medium, high }: Minutes,
+  { hasPace, countedBy }: { hasPace: boolean; countedBy: (kind: string) => number | null },
+): number | null {
+  const counted = activeMinuteKinds.flatMap((kind) => countedBy(kind) ?? [])
+  const zones = countedBy(zoneMinuteKind)
+  const known = [
+    ...(hasPace ? [medium + 2 * high] : []),
+    ...counted.map((minutes) => Math.max(minutes, medium + high) + high),
+    ...(zones === null ? [] : [zones]),
+  ]
+  return known.length === 0 ? null : roundTo(Math.max(...known), 3)
+}
+
+/** Whether at least half of the steps come with a pace (or from a session), and at least half with their hour. */
+function stepDetailOf(
+  steps: readonly Amount[],
+  { sent, sessions }: { sent: readonly DataLog[]; sessions: readonly Span[] },
+): { pace: boolean; hours: boolean } {
+  if (steps.length === 0) return { pace: sent.length > 0, hours: sent.length > 0 }
+  const all = sum(steps.map(({ value }) => value))
+  const isWithin = ({ log }: Amount, minutesMax: number) => log.endMs - log.startMs <= minutesMax * MINUTE
+  const shareOf = (isKnown: (amount: Amount) => boolean) => sum(steps.filter(isKnown).map(({ value }) => value)) / all
+  const inSession = (amount: Amount) => sessions.some((session) => overlaps(session, amount))
+  const { paceMinutesMax, hourMinutesMax, shareMin } = stepDetail
+  return {
+    pace: shareOf((amount) => isWithin(amount, paceMinutesMax) || inSession(amount)) >= shareMin,
+    hours: shareOf((amount) => isWithin(amount, hourMinutesMax)) >= shareMin,
+  }
 }
 
 function stepsByHour(steps: readonly Amount[]): number[] {

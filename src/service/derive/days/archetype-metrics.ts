@@ -27,7 +27,7 @@ export const archetypeMetrics: Readonly<Record<OrdinalName, Metric>> = {
     ),
   exercise_frequency: (derivation, period) => {
     const days = validDays(derivation, period)
-    if (days.length < minimumsOf(period).days) return null
+    if (days.length < minimumsOf(period).days || !sendsSessions(derivation, period)) return null
     const sessions = exercises(derivation, period).filter(({ minutes }) => minutes >= sessionMinutesMin)
     return (sessions.length * 7) / (period.last - period.first + 1)
   },
@@ -74,6 +74,12 @@ function validDays(derivation: Derivation, { first, last }: CalendarPeriod): rea
 
 function nightsIn(derivation: Derivation, { first, last }: CalendarPeriod) {
   return derivation.series.between(first, last).flatMap(({ night }) => night ?? [])
+}
+
+/** Without any session for three months, nobody knows whether the person does not exercise or the sources do not tell. */
+function sendsSessions(derivation: Derivation, { first, last }: CalendarPeriod): boolean {
+  const known = derivation.series.between(first, last).at(-1)
+  return known !== undefined && derivation.sendsSessions(known.day)
 }
 
 function scoreMean(derivation: Derivation, period: CalendarPeriod, type: ScoreType): number | null {

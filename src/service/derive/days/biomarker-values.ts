@@ -6,7 +6,7 @@ import { ageOn, sexOf } from '../model/demographics.ts'
 import { knownForDays, lookBacks } from '../model/model.ts'
 import { vo2MaxAges, vo2MaxExpected } from '../model/norms.ts'
 import { type DaySeries, lastMeasure } from './day-series.ts'
-import { chronotype, sleepDebt, sleepRegularity } from './sleep-over-days.ts'
+import { chronotype, sleepDebt, sleepRegularity, stageMinutes } from './sleep-over-days.ts'
 
 /** A biomarker's value on a day: a number, or a text such as a date. */
 export type BiomarkerValue = {
@@ -58,18 +58,19 @@ function movementValues(movement: MovementFacts): Values {
 
 function nightValues(series: DaySeries, day: number, night: NightFacts): Values {
   const { days, ...minimums } = lookBacks.regularity
+  const awake = stageMinutes(series, day, 'awake')
   return {
     sleep_start_time: isoText(night.onsetAt, night.offset),
     sleep_mid_time: isoText((night.onsetAt + night.wakeAt) / 2, night.offset),
     sleep_end_time: isoText(night.wakeAt, night.offset),
     sleep_duration: night.duration,
     sleep_debt: sleepDebt(series, day),
-    sleep_interruptions: night.interruptions,
+    sleep_interruptions: awake === null ? null : night.interruptions,
     sleep_in_bed_duration: night.inBed,
-    sleep_awake_duration: night.awake,
-    sleep_light_duration: night.light,
-    sleep_rem_duration: night.rem,
-    sleep_deep_duration: night.deep,
+    sleep_awake_duration: awake,
+    sleep_light_duration: stageMinutes(series, day, 'light'),
+    sleep_rem_duration: stageMinutes(series, day, 'rem'),
+    sleep_deep_duration: stageMinutes(series, day, 'deep'),
     sleep_regularity: sleepRegularity(series.between(day - days + 1, day), minimums),
     sleep_latency: night.latency,
     sleep_efficiency: night.efficiency === null ? null : night.efficiency * 100,

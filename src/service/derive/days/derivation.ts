@@ -25,8 +25,8 @@ export type Derivation = {
   factsOn(day: number): DayFacts | undefined
   factors(day: number): Factors
   scores(day: number): Scores
-  /** Whether there is any exercise in the days that the strain of a day is judged by, the day itself included. */
-  hasTrained(day: number): boolean
+  /** Whether the person's sources send exercise sessions: one of the last ninety days, the day itself included. */
+  sendsSessions(day: number): boolean
   biomarkerValues(day: number): readonly BiomarkerValue[]
   /** A biomarker's number on a day that is over; null where there is none. */
   biomarkerNumber(day: number, type: BiomarkerType): number | null
@@ -44,7 +44,7 @@ export type DayOutcome = {
   readonly over: readonly [sleepDay: boolean, localDay: boolean]
   readonly factors: Factors
   readonly readings: readonly BiomarkerValue[]
-  readonly hasTrained: boolean
+  readonly sendsSessions: boolean
 }
 
 /** Reads a stored outcome. Only this program writes outcomes, so their shape is not checked again. */
@@ -86,7 +86,7 @@ export function createDerivation(input: DerivationInput): Derivation {
     factsOn: (day) => byDay.get(day),
     factors,
     scores: memoizedByDay((day) => scoresFrom(factors(day))),
-    hasTrained: memoizedByDay((day) => known(day)?.hasTrained ?? trainedBefore(series, day)),
+    sendsSessions: memoizedByDay((day) => known(day)?.sendsSessions ?? hasSession(series, day)),
     biomarkerValues,
     biomarkerNumber: (day, type) => numbers(day).get(type) ?? null,
     isOver: (lastDay) => {
@@ -96,8 +96,8 @@ export function createDerivation(input: DerivationInput): Derivation {
   }
 }
 
-function trainedBefore(series: DaySeries, day: number): boolean {
-  return series.between(day - lookBacks.strain.days, day).some(({ exercise }) => exercise.length > 0)
+function hasSession(series: DaySeries, day: number): boolean {
+  return series.between(day - lookBacks.sessions.days, day).some(({ exercise }) => exercise.length > 0)
 }
 
 function numberOf({ type, value }: BiomarkerValue): [BiomarkerType, number][] {
@@ -112,7 +112,7 @@ export function dayOutcomeOf(derivation: Derivation, facts: DayFacts): DayOutcom
     over: [derivation.asOfMs >= sleepDayEndMs, derivation.series.isOver(facts)],
     factors: derivation.factors(day),
     readings: derivation.biomarkerValues(day),
-    hasTrained: derivation.hasTrained(day),
+    sendsSessions: derivation.sendsSessions(day),
   }
 }
 

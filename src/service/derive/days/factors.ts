@@ -13,14 +13,8 @@ import {
 import { restingHeartRates } from '../model/norms.ts'
 import { interpolate } from '../model/statistics.ts'
 import type { DaySeries } from './day-series.ts'
-import {
-  activityRegularity,
-  intenseMinutes,
-  meanIntenseMinutes,
-  personalBaseline,
-  strainRatio,
-} from './movement-over-days.ts'
-import { circadianMisalignment, sleepDebt, sleepNeedOf, sleepRegularity } from './sleep-over-days.ts'
+import { activityRegularity, meanIntenseMinutes, personalBaseline, strainRatio } from './movement-over-days.ts'
+import { circadianMisalignment, sleepDebt, sleepNeedOf, sleepRegularity, stageMinutes } from './sleep-over-days.ts'
 
 /** A factor on one day. `basis`: whether the goal comes from the person's own days or from a population. */
 export type Factor = {
@@ -65,6 +59,12 @@ function curvedFactor(name: CurvedFactor, value: number | null | undefined): Fac
   }
 }
 
+function powerFactor(name: keyof typeof scorePowers, value: number | null): Factor | null {
+  if (value === null) return null
+  const goal = factorGoals[name]
+  return { name, value, goal, score: scoreByPower(value, goal, scorePowers[name]), unit: factorUnits[name] }
+}
+
 function movementFactors(series: DaySeries, day: number): (Factor | null)[] {
   const movement = series.at(day)?.movement
   if (!movement?.valid) return []
@@ -82,15 +82,7 @@ function movementFactors(series: DaySeries, day: number): (Factor | null)[] {
           unit: factorUnits.steps,
         },
     curvedFactor('active_hours', movement.activeHours),
-    activeEnergy === null
-      ? null
-      : {
-          name: 'active_calories',
-          value: activeEnergy,
-          goal: factorGoals.active_calories,
-          score: scoreByPower(activeEnergy, factorGoals.active_calories, scorePowers.active_calories),
-          unit: factorUnits.active_calories,
-        },
+    powerFactor('active_calories', activeEnergy),
     curvedFactor('intense_activity_duration', meanIntenseMinutes(series, day)),
     curvedFactor('extended_inactivity', movement.stillness),
     curvedFactor('floors_climbed', movement.floors),
@@ -112,24 +104,19 @@ function nightFactors(series: DaySeries, day: number): (Factor | null)[] {
       unit: factorUnits.sleep_duration,
     },
     indexFactor('sleep_regularity', sleepRegularity(series.between(day - days + 1, day), minimums)),
-    curvedFactor('sleep_continuity', night.awakeAfterOnset),
+    curvedFactor('sleep_continuity', stageMinutes(series, day, 'awake') === null ? null : night.awakeAfterOnset),
     curvedFactor('sleep_debt', sleepDebt(series, day)),
     curvedFactor('circadian_alignment', circadianMisalignment(series, day)),
-    night.deep === null
-      ? null
-      : {
-          name: 'physical_recovery',
-          value: night.deep,
-          goal: factorGoals.physical_recovery,
-          score: scoreByPower(night.deep, factorGoals.physical_recovery, scorePowers.physical_recovery),
-          unit: factorUnits.physical_recovery,
-        },
-    curvedFactor('mental_recovery', night.rem),
+    powerFactor('physical_recovery', stageMinutes(series, day, 'deep')),
+    curvedFactor('mental_recovery', stageMinutes(series, day, 'rem')),
     strainFactor(
       'walking_strain_capacity',
       strainRatio(series, day, ({ steps }) => steps),
     ),
-    strainFactor('exercise_strain_capacity', strainRatio(series, day, intenseMinutes)),
+    strainFactor(
+      'exercise_strain_capacity',
+      strainRatio(series, day, ({ exerciseLoad }) => exerciseLoad),
+    ),
   ]
 }
 

@@ -1,5 +1,5 @@
 import type { DayFacts, MovementFacts } from '../day/facts.ts'
-import { type FactorName, lookBacks, vitalFactorNames } from '../model/model.ts'
+import { type FactorName, lookBacks, vitalFactorNames, wearRules } from '../model/model.ts'
 import { nightFactorNames } from '../model/score-definitions.ts'
 
 /** The day on which a factor is missing: its facts (also while it is not over), and whether it is over. */
@@ -28,20 +28,24 @@ function movementMissing(name: FactorName, movement: MovementFacts): string {
   if (name === 'steps') return 'no steps were recorded'
   if (name === 'floors_climbed') return 'no floors were recorded'
   if (name === 'active_calories') return 'no active energy was recorded'
-  if (name === 'activity_regularity') return `there are fewer than ${pattern.daysMin} valid days in ${pattern.days}`
+  if (name === 'activity_regularity')
+    return `there are fewer than ${pattern.daysMin} valid days in ${pattern.days} with steps by the hour`
   if (name === 'intense_activity_duration') {
-    return `there are fewer than ${intensity.daysMin} days in ${intensity.days} with steps or exercise`
+    return `there are fewer than ${intensity.daysMin} days in ${intensity.days} with steps by the minute, or with active minutes`
   }
+  if (movement.covered >= wearRules.coveredMinutesMin) return 'no steps by the hour were recorded'
   return 'less than ten hours of the day are recorded'
 }
 
 function nightMissing(name: FactorName): string {
   const { regularity, debt, circadian, strain } = lookBacks
   if (name === 'physical_recovery' || name === 'mental_recovery')
-    return 'the source of the night has no stages of sleep'
+    return 'the source of the night does not record that stage of sleep'
   if (name === 'sleep_continuity') return 'the source of the night does not record being awake'
   if (name === 'sleep_debt') return `there are fewer than ${debt.nightsMin} nights in ${debt.days}`
   if (name === 'circadian_alignment') return `there are fewer than ${circadian.nightsMin} nights in ${circadian.days}`
+  if (name === 'exercise_strain_capacity')
+    return `there is no exercise session in the ${strain.days} days before, or there are fewer than ${strain.daysMin} valid days`
   if (isStrain(name)) return `there are fewer than ${strain.daysMin} valid days in the ${strain.days} before`
   return `there are fewer than ${regularity.nightsMin} nights in ${regularity.days}, or too few of them in a row`
 }

@@ -3,15 +3,10 @@ import { lookBacks } from '../model/model.ts'
 import { mean, median, medianDeviation, sum, weightedMean } from '../model/statistics.ts'
 import { type DaySeries, validMovements } from './day-series.ts'
 
-/** Minutes of at least medium intensity, high intensity counted twice; null where intensity is not known. */
-export function intenseMinutes({ medium, high }: MovementFacts): number | null {
-  return medium === null || high === null ? null : medium + 2 * high
-}
-
-/** Mean of the intense minutes over those of the last seven days that have a record. */
+/** Mean of the intense minutes over those of the last seven days on which they are known. */
 export function meanIntenseMinutes(series: DaySeries, day: number): number | null {
   const { days, daysMin } = lookBacks.intensity
-  const known = validMovements(series, day - days + 1, day).flatMap((movement) => intenseMinutes(movement) ?? [])
+  const known = validMovements(series, day - days + 1, day).flatMap(({ intense }) => intense ?? [])
   return known.length >= daysMin ? mean(known) : null
 }
 
@@ -19,9 +14,11 @@ export function meanIntenseMinutes(series: DaySeries, day: number): number | nul
 export function activityRegularity(series: DaySeries, day: number): number | null {
   const { days, daysMin } = lookBacks.pattern
   const today = series.at(day)?.movement
-  const known = validMovements(series, day - days + 1, day).filter(({ steps }) => steps !== null)
-  const steps = known.map((movement) => movement.steps ?? 0)
-  if (!today?.valid || known.length < daysMin || median(steps) <= 0) return null
+  const known = validMovements(series, day - days + 1, day).flatMap(({ steps, hourly }) =>
+    steps === null || hourly === null ? [] : [{ steps, hourly }],
+  )
+  const steps = known.map((movement) => movement.steps)
+  if (!today?.valid || !today.hourly || known.length < daysMin || median(steps) <= 0) return null
   const amount = 1 - Math.min(1, medianDeviation(steps) / median(steps))
   const usual = today.hourly.map((_, hour) => mean(known.map(({ hourly }) => hourly[hour] ?? 0)))
   return (amount + cosine(today.hourly, usual)) / 2

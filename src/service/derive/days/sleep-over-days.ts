@@ -23,6 +23,17 @@ export function sleepDebt(series: DaySeries, day: number): number | null {
   return (Math.max(0, missing - surplus / 2) * days) / nights.length / 60
 }
 
+/**
+ * The minutes of a stage, or of wakefulness, in the night of a day. Zero minutes are known only where the source recorded
+ * some on a night of the last four weeks; a source that never records the stage leaves it unknown.
+ */
+export function stageMinutes(series: DaySeries, day: number, stage: 'awake' | 'light' | 'deep' | 'rem'): number | null {
+  const minutes = series.at(day)?.night?.[stage] ?? null
+  if (minutes !== 0) return minutes
+  const nights = series.between(day - lookBacks.recording.days + 1, day)
+  return nights.some(({ night }) => (night?.[stage] ?? 0) > 0) ? 0 : null
+}
+
 type ByClock = DayFacts['asleep']
 
 /** The share of the day's minutes in which two nights agree on asleep or awake. */

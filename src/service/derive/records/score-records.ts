@@ -54,7 +54,7 @@ function sourcesOf(derivation: Derivation, { parts }: Score, day: number): strin
   const fromVitals = names.filter((name) => vitalFactorNames.includes(name))
   const usesAge = names.includes('steps') || names.includes('sleep_duration')
   const usesSex = parts.some(({ factor }) => factor.basis === 'population') && sexOf(derivation.demographics) !== null
-  const usesExercise = names.some((name) => exerciseFactorNames.has(name)) && derivation.hasTrained(day)
+  const usesExercise = names.some((name) => exerciseFactorNames.has(name)) && derivation.sendsSessions(day)
   return [
     ...(usesAge && ageOn(derivation.demographics, day) !== null ? ['age'] : []),
     ...(usesSex ? ['gender'] : []),
