@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { UsageProblem } from '../src/errors.ts'
 import { closestWord } from '../src/text/closest-word.ts'
+import { SECOND } from '../src/time/units.ts'
 import { scheduleDefaults } from './schedules.ts'
 
 /**
@@ -136,6 +137,11 @@ const variables = {
     fallback: '0.001',
   },
   DRAIN_SECONDS: { schema: wholeNumberText(1, 3600), about: 'how long jobs may go on after SIGTERM', fallback: '25' },
+  STATEMENT_SECONDS: {
+    schema: wholeNumberText(1, 600),
+    about: 'how long a worker’s statement may take; a Postgres silent for 5 s more is given up',
+    fallback: '20',
+  },
 } as const satisfies Record<string, Variable>
 
 type VariableName = keyof typeof variables
@@ -259,6 +265,7 @@ function configOf(values: ParsedValues, environment: Environment) {
     }),
     sentinelShare: requiredValue('SENTINEL_SHARE'),
     drainSeconds: requiredValue('DRAIN_SECONDS'),
+    statementMs: requiredValue('STATEMENT_SECONDS') * SECOND,
   }
 }
 

@@ -7,6 +7,7 @@ import { describeError } from './cli/describe-error.ts'
 import { createProgram } from './cli/program.ts'
 import { Problem } from './errors.ts'
 import { createLog } from './log.ts'
+import { MINUTE, SECOND } from './time/units.ts'
 
 /** Reads the arguments, runs the command and sets the exit code. */
 const stop = new AbortController()
@@ -18,6 +19,20 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     if (interrupts > 1) process.exit(130)
     stop.abort(new Error(signal))
   })
+}
+
+/** After a signal and the time for running jobs, how long closing may take. */
+const CLOSE_MAX_MS = MINUTE
+
+/** A server that answers nothing must not keep the process from ending. */
+function exitAfter(delayMs: number): void {
+  const leave = () => {
+    process.stderr.write(
+      `vitalsync: ended without waiting any longer: not everything could be closed. Nothing is lost.\n`,
+    )
+    process.exit(exitCodes.failures)
+  }
+  setTimeout(leave, delayMs).unref()
 }
 
 /**
@@ -38,6 +53,7 @@ const program = createProgram({
   context({ json }) {
     const { environment, terminal } = uncheckedContext(json)
     const config = readConfig(environment)
+    stop.signal.addEventListener('abort', () => exitAfter(config.drainSeconds * SECOND + CLOSE_MAX_MS))
     return { config, terminal, log: createLog({ level: config.logLevel }), signal: stop.signal }
   },
   uncheckedContext: ({ json }) => uncheckedContext(json),

@@ -1,25 +1,49 @@
-/** Closes what was added in the reverse order, each part even when another part fails to close. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { MINUTE, SECOND } from './time/units.ts'
+
+/**
+ * Closes what was added in the reverse order, each part even when another part fails to close. A part that does not close
+ * in time is left behind: a server that answers nothing must not keep a process from ending.
+ */
 export type CloseStack = {
-  add<T extends { close(): void | Promise<void> }>(opened: T, name: string): T
+  add<T extends { close(): void | Promise<void> }>(opened: T, name: string, closeMaxMs?: number): T
   close(): Promise<void>
 }
 
-export function openCloseStack(): CloseStack {
-  const opened: Array<{ name: string; close(): void | Promise<void> }> = []
+/** A part that holds further parts needs longer than each of them. */
+const CLOSE_MAX_MS = MINUTE
+
+export function openCloseStack(partMaxMs: number = CLOSE_MAX_MS): CloseStack {
+  const opened: Array<{ name: string; closeMaxMs: number; close(): void | Promise<void> }> = []
   return {
-    add(thing, name) {
-      opened.push({ name, close: () => thing.close() })
+    add(thing, name, closeMaxMs = partMaxMs) {
+      opened.push({ name, closeMaxMs, close: () => thing.close() })
       return thing
     },
     async close() {
       const failures: Error[] = []
       for (let last = opened.pop(); last; last = opened.pop()) {
         const { name } = last
-        await Promise.resolve(last.close()).catch((cause: Error) =>
+        await closeInTime(last).catch((cause: Error) =>
           failures.push(new Error(`close ${name}: ${cause.message}`, { cause })),
         )
       }
       if (failures[0]) throw failures[0]
     },
+  }
+}
+
+async function closeInTime(opened: { closeMaxMs: number; close(): void | Promise<void> }): Promise<void> {
+  const closed = new AbortController()
+  const late = wait(opened.closeMaxMs, undefined, { signal: closed.signal }).then(
+    () => {
+      throw new Error(`not done within ${opened.closeMaxMs / SECOND} s`)
+    },
+    () => undefined, // closed in time
+  )
+  try {
+    await Promise.race([opened.close(), late])
+  } finally {
+    closed.abort()
   }
 }

@@ -7,7 +7,7 @@ import { recoverRun } from '../work/recover-run.ts'
 import { type CommandContext, exitCodes } from './command-context.ts'
 import { followRun } from './follow-run.ts'
 import { produceRun, recoverContextOf } from './produce-run.ts'
-import { type RunningWorker, startWorker } from './start-worker.ts'
+import { type RunningWorker, startWorker, workerCloseMaxMs } from './start-worker.ts'
 import { formatCount, formatDuration, formatNumber } from './table.ts'
 import type { Terminal } from './terminal.ts'
 import { untilAborted } from './until-aborted.ts'
@@ -69,7 +69,11 @@ function createOwnWorker({ config, log }: CommandContext, { pipeline, closeStack
   let worker: RunningWorker | undefined
   return {
     start() {
-      worker ??= closeStack.add(startWorker({ pipeline, config, log, onSilent: fail }), 'worker')
+      worker ??= closeStack.add(
+        startWorker({ pipeline, config, log, onSilent: fail }),
+        'worker',
+        workerCloseMaxMs(config),
+      )
     },
     isRunning: () => worker !== undefined,
     halted: () => worker?.halted(),

@@ -6,6 +6,7 @@ import { lockHolderOf } from '../engines/folder-lock.ts'
 import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../engines/local-engines.ts'
 import { readRunning } from '../engines/running-file.ts'
 import { type Sandbox, startSandbox } from '../service/sandbox/start-sandbox.ts'
+import { MINUTE } from '../time/units.ts'
 import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { type EngineAddresses, requireTokenKey, resolveAddresses, resolveDatabases } from './addresses.ts'
 import type { CommandContext } from './command-context.ts'
@@ -74,7 +75,12 @@ export async function joinWarehouse(
   const local = config.databaseUrl ? undefined : closeStack.add(await joinLocalEngines(config.dataFolder), 'Postgres')
   const { databaseUrl, queueUrl } = resolveDatabases(config, local)
   await ensureMigrated(config, databaseUrl)
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 4, name: 'vitalsync command' })
+  const pool = openWarehousePool({
+    databaseUrl,
+    connectionsMax: 4,
+    name: 'vitalsync command',
+    statementTimeoutMs: 10 * MINUTE,
+  })
   closeStack.add({ close: () => pool.end() }, 'pool')
   return { pool, queueUrl }
 }

@@ -1,5 +1,6 @@
 import { applyMigrations, compareMigrations, readAppliedNames, readMigrations } from '../engines/apply-migrations.ts'
 import { UsageProblem } from '../errors.ts'
+import { MINUTE } from '../time/units.ts'
 import { grantReaderRole } from '../warehouse/postgres/reader-role.ts'
 import { postgresUnreachable } from '../warehouse/postgres/sql-errors.ts'
 import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
@@ -22,7 +23,12 @@ export async function migrateWarehouse(databaseUrl: string): Promise<{ applied: 
 /** Refuses to work on a warehouse that lacks a migration of this version. */
 export async function requireMigrated(databaseUrl: string): Promise<void> {
   const migrations = await readMigrations(migrationsFolder)
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync command' })
+  const pool = openWarehousePool({
+    databaseUrl,
+    connectionsMax: 1,
+    name: 'vitalsync command',
+    statementTimeoutMs: 10 * MINUTE,
+  })
   try {
     const applied = await readAppliedNames(pool, 'vitalsync').catch((cause: unknown) => {
       throw postgresUnreachable(cause)

@@ -59,9 +59,12 @@ type PipelineOptions = {
   onSkewed(error: Error): void
 }
 
+/** One statement that is not answered, and a little more. */
+const PART_CLOSE_MAX_MS = 30 * SECOND
+
 /** A part that cannot be opened closes the parts that were opened before it. */
 export async function openPipeline(options: PipelineOptions): Promise<Pipeline> {
-  const closeStack = openCloseStack()
+  const closeStack = openCloseStack(PART_CLOSE_MAX_MS)
   try {
     return { ...(await openParts(options, closeStack)), close: closeStack.close }
   } catch (error) {
@@ -73,10 +76,17 @@ export async function openPipeline(options: PipelineOptions): Promise<Pipeline> 
 async function openParts(options: PipelineOptions, closeStack: CloseStack): Promise<Omit<Pipeline, 'close'>> {
   const { config, addresses, log, onSkewed, catalogue = defaultCatalogue } = options
   const { databaseUrl, queueUrl } = addresses
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 16, name: 'vitalsync', pipeline: true })
+  const statementTimeoutMs = config.statementMs
+  const pool = openWarehousePool({
+    databaseUrl,
+    connectionsMax: 16,
+    name: 'vitalsync',
+    pipeline: true,
+    statementTimeoutMs,
+  })
   closeStack.add({ close: () => pool.end() }, 'warehouse pool')
   const clock = closeStack.add(await startDatabaseClock(pool, { log, onSkewed }), 'database clock')
-  const engine = closeStack.add(await openQueueEngine(queueUrl), 'queue')
+  const engine = closeStack.add(await openQueueEngine(queueUrl, { statementTimeoutMs }), 'queue')
   const rateLimiter = openRateLimiter({
     store: openBudgetStore(engine, pool, queueUrl),
     limits: config.budget,

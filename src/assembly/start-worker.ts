@@ -5,6 +5,7 @@ import { startWorkers } from '../queue/job-workers.ts'
 import { pauseLeftMs } from '../queue/lane-pauses.ts'
 import { startWatchdog } from '../queue/watchdog.ts'
 import { MINUTE, SECOND } from '../time/units.ts'
+import { sqlState } from '../warehouse/postgres/sql-errors.ts'
 import type { JobAttempt, LanePause } from '../work/outcome.ts'
 import { jobs, type Pipeline } from './pipeline.ts'
 import { startWorkerHeartbeat } from './worker-heartbeat.ts'
@@ -12,6 +13,7 @@ import { startWorkerHeartbeat } from './worker-heartbeat.ts'
 export type RunningWorker = {
   /** Why upstream refused the account's credentials, since the last job that succeeded. */
   halted(): Problem | undefined
+  /** Ends within the drain time of the settings and half a minute. */
   close(): Promise<void>
 }
 
@@ -25,6 +27,9 @@ type StartWorkerOptions = {
 }
 
 const LEASE_MS = 30 * SECOND
+
+/** The jobs' time to end, the time of those that ignore their abort, and one statement that is not answered. */
+export const workerCloseMaxMs = ({ drainSeconds }: Config): number => drainSeconds * SECOND + 40 * SECOND
 
 /** Works on jobs in this process until closed. */
 export function startWorker(options: StartWorkerOptions): RunningWorker {
@@ -50,6 +55,7 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
     pausedMs: (lane) => pauseLeftMs(pipeline.engine.queue(lane)),
     workers,
     silenceMaxMs: MINUTE,
+    jobMaxMs: Math.max(...jobs.map(({ timeoutMs }) => timeoutMs)) + MINUTE,
     now: () => performance.now(),
     onSilent,
   })
@@ -92,12 +98,15 @@ function logPause(log: Log, { lane, outcome, pauseMs, error }: LanePause): void 
   else log.info(line, 'the lane pauses')
 }
 
-/** A Problem's message carries no secret. Of foreign errors only the name and the stack are logged: a message may quote a record. */
-function loggableError(error: unknown): { err: string; at?: string[] } {
+/** A Problem's message carries no secret. Of foreign errors only the name, the
+ * SQLSTATE or socket error code, and the stack are logged: a message may quote a record. */
+function loggableError(error: unknown): { err: string; code?: string; at?: string[] } {
   if (error instanceof Problem) return { err: error.message }
   if (!(error instanceof Error)) return { err: 'something that is no error was thrown' }
+  const code = sqlState(error)
   return {
     err: error.name,
+    ...(code === '' ? {} : { code }),
     at: (error.stack ?? '')
       .split('\n')
       .filter((row) => /^\s+at /.test(row))

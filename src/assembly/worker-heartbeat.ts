@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '../log.ts'
+import { endSilentSessions } from '../warehouse/postgres/silent-sessions.ts'
 import { WORKER_HEARTBEAT_MS } from '../warehouse/runs/live-workers.ts'
 import type { Pipeline } from './pipeline.ts'
 
@@ -8,12 +9,17 @@ type WorkerHeartbeat = { close(): Promise<void> }
 
 /**
  * Writes the heartbeat of this process's worker into the database. A frozen process writes none, though its connections stay
- * open. After a heartbeat that failed the next heartbeat is written as usual.
+ * open. After a heartbeat that failed the next heartbeat is written as usual. With each heartbeat it looks for sessions of
+ * frozen processes that hold locks.
  */
-export function startWorkerHeartbeat({ engine, liveWorkers }: Pipeline, log: Log): WorkerHeartbeat {
+export function startWorkerHeartbeat({ engine, liveWorkers, pool }: Pipeline, log: Log): WorkerHeartbeat {
   const workerId = randomUUID()
   const stop = new AbortController()
-  const writeHeartbeat = async () => liveWorkers.heartbeat(workerId, await engine.queueId())
+  const writeHeartbeat = async () => {
+    await liveWorkers.heartbeat(workerId, await engine.queueId())
+    const ended = await endSilentSessions(pool)
+    if (ended > 0) log.warn({ sessions: ended }, 'ended sessions that held locks and were silent in mid-statement')
+  }
   const writeUntilStopped = async () => {
     while (!stop.signal.aborted) {
       await writeHeartbeat().catch((error: Error) =>

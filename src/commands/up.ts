@@ -9,7 +9,7 @@ import { migrateWarehouse } from '../assembly/migrate-warehouse.ts'
 import { openPipeline, type Pipeline } from '../assembly/pipeline.ts'
 import { produceRun, recoverContextOf } from '../assembly/produce-run.ts'
 import { startProducingScheduler } from '../assembly/start-scheduler.ts'
-import { type RunningWorker, startWorker } from '../assembly/start-worker.ts'
+import { type RunningWorker, startWorker, workerCloseMaxMs } from '../assembly/start-worker.ts'
 import { formatCount, formatDuration, formatNumber, formatTable } from '../assembly/table.ts'
 import type { Terminal } from '../assembly/terminal.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
@@ -45,6 +45,7 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
     const worker = closeStack.add(
       startWorker({ pipeline, config, log, onSilent: (problem) => stop.abort(problem) }),
       'worker',
+      workerCloseMaxMs(config),
     )
     if (local) closeStack.add(await writeRunning(config.dataFolder, runningEnginesOf(addresses)), 'addresses')
     const stopped = AbortSignal.any([signal, stop.signal])

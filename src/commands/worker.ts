@@ -4,7 +4,7 @@ import { requireGivenAddresses } from '../assembly/addresses.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { openPipeline, type Pipeline } from '../assembly/pipeline.ts'
 import { produceRun } from '../assembly/produce-run.ts'
-import { type RunningWorker, startWorker } from '../assembly/start-worker.ts'
+import { type RunningWorker, startWorker, workerCloseMaxMs } from '../assembly/start-worker.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
 import { openCloseStack } from '../close-stack.ts'
 
@@ -29,7 +29,7 @@ export async function runWorker({ config, log, signal }: CommandContext, { drain
       'pipeline',
     )
     const onSilent = (problem: Error) => stop.abort(problem)
-    const worker = closeStack.add(startWorker({ pipeline, config, log, onSilent }), 'worker')
+    const worker = closeStack.add(startWorker({ pipeline, config, log, onSilent }), 'worker', workerCloseMaxMs(config))
     log.info({ queue: pipeline.engine.kind, concurrency: config.concurrency }, 'worker is ready')
     if (drain) await untilDrained({ pipeline, config, worker, signal: stopped })
     else await untilAborted(stopped)

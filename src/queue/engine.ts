@@ -1,9 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { createPostgresBackend, Queue, runMigrations, Worker, type WorkerOptions, withBackend } from 'bullmq'
+import {
+  createPostgresBackend,
+  type PostgresConnectionOptions,
+  Queue,
+  runMigrations,
+  Worker,
+  type WorkerOptions,
+  withBackend,
+} from 'bullmq'
 import { Cluster, Redis } from 'ioredis'
 import pg from 'pg'
 import { EngineUnreachable, UsageProblem } from '../errors.ts'
 import type { Lane } from '../fleet/budget.ts'
+import { openPostgresPool } from '../postgres/postgres-pool.ts'
+import { SECOND } from '../time/units.ts'
 import type { Order } from '../transfer/order.ts'
 
 /** What the queue stores of an order, beside the job's name: ids of ours and params. Never a name, a token or a value. */
@@ -28,24 +38,36 @@ export type QueueEngine = {
 /** The braces put all keys of the queue into one slot of a Redis Cluster: BullMQ's scripts need that. */
 const KEY_PREFIX = '{vitalsync}'
 const QUEUE_ID_KEY = `${KEY_PREFIX}:queue-id`
+const QUEUE_SCHEMA = 'bullmq'
+const QUEUE_CONNECTIONS_MAX = 16
+const QUEUE_STATEMENT_TIMEOUT_MS = 20 * SECOND
 const queueNameOf = (lane: Lane) => `vitalsync-${lane}`
 
-export async function openQueueEngine(queueUrl: string): Promise<QueueEngine> {
+type QueueEngineOptions = { readonly statementTimeoutMs?: number }
+
+export async function openQueueEngine(queueUrl: string, options: QueueEngineOptions = {}): Promise<QueueEngine> {
   const { protocol } = new URL(queueUrl.split(',')[0] ?? queueUrl)
   if (protocol === 'redis:' || protocol === 'rediss:') return openRedisEngine(queueUrl)
-  if (protocol === 'postgres:' || protocol === 'postgresql:') return openPostgresEngine(queueUrl)
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return openPostgresEngine(queueUrl, options)
   throw new UsageProblem(`open queue: QUEUE_URL starts with ${protocol}//`, {
     hint: 'It must be redis://, rediss:// or postgres://; several Redis Cluster nodes are separated by commas.',
   })
 }
 
+/**
+ * A Redis that answers nothing for so long is given up, and the connection is made anew. Workers block for at most ten
+ * seconds (BullMQ's longest wait for a delayed job) before Redis answers that there is no job.
+ */
+const silenceLimits = { connectTimeout: 5 * SECOND, socketTimeout: 20 * SECOND, keepAlive: 10 * SECOND }
+
 /** A producer must fail within a second when Redis is down; a worker reconnects until Redis is back. */
-const failFast: ReconnectOptions = { maxRetriesPerRequest: 1, connectTimeout: 5000 }
-const reconnectForever: ReconnectOptions = { maxRetriesPerRequest: null, connectTimeout: 5000 }
+const failFast: RetryOptions = { maxRetriesPerRequest: 1 }
+const reconnectForever: RetryOptions = { maxRetriesPerRequest: null }
 
-type ReconnectOptions = { maxRetriesPerRequest: number | null; connectTimeout: number }
+type RetryOptions = { maxRetriesPerRequest: number | null }
 
-export function connectRedis(queueUrl: string, options: ReconnectOptions): Redis | Cluster {
+export function connectRedis(queueUrl: string, retries: RetryOptions): Redis | Cluster {
+  const options = { ...silenceLimits, ...retries }
   const urls = queueUrl
     .split(',')
     .map((text, index) => (index === 0 ? text : text.replace(/^(?!rediss?:)/, 'redis://')))
@@ -100,13 +122,21 @@ function openRedisEngine(queueUrl: string): QueueEngine {
   }
 }
 
-async function openPostgresEngine(queueUrl: string): Promise<QueueEngine> {
+async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions): Promise<QueueEngine> {
+  const { statementTimeoutMs = QUEUE_STATEMENT_TIMEOUT_MS } = options
   await migrateQueueDatabase(queueUrl)
   const backend = withBackend(createPostgresBackend)
-  const connection = { connectionString: queueUrl, schema: 'bullmq', max: 10, application_name: 'vitalsync queue' }
+  // One pool for all queues and workers of this process: of its connections each lane's worker keeps one to LISTEN.
+  const pool = openPostgresPool({
+    databaseUrl: queueUrl,
+    connectionsMax: QUEUE_CONNECTIONS_MAX,
+    name: 'vitalsync queue',
+    statementTimeoutMs,
+    settings: { search_path: QUEUE_SCHEMA },
+  })
+  pool.on('error', ignoreConnectionError)
+  const connection = pool as unknown as PostgresConnectionOptions // BullMQ's own types describe only a part of a pool
   const queues = new Map<Lane, LaneQueue>()
-  const admin = new pg.Pool({ connectionString: queueUrl, max: 1, application_name: 'vitalsync queue' })
-  admin.on('error', ignoreConnectionError)
   return {
     kind: 'postgres',
     queue: (lane) =>
@@ -124,10 +154,10 @@ async function openPostgresEngine(queueUrl: string): Promise<QueueEngine> {
     },
     // Without fresh statistics, after a burst into a queue that was idle for long, each claim sorts the whole backlog.
     async refreshStatistics() {
-      await admin.query('analyze bullmq.job')
+      await pool.query('analyze bullmq.job')
     },
     async queueId() {
-      const { rows } = await admin.query<{ id: string }>(
+      const { rows } = await pool.query<{ id: string }>(
         `select system_identifier || '.' || (select oid from pg_database where datname = current_database()) as id
          from pg_control_system()`,
       )
@@ -135,7 +165,7 @@ async function openPostgresEngine(queueUrl: string): Promise<QueueEngine> {
     },
     async close() {
       await Promise.all([...queues.values()].map((queue) => queue.close()))
-      await admin.end()
+      await pool.end()
     },
   }
 }
@@ -149,7 +179,7 @@ async function migrateQueueDatabase(queueUrl: string): Promise<void> {
     })
   })
   try {
-    await runMigrations(client, 'bullmq')
+    await runMigrations(client, QUEUE_SCHEMA)
   } finally {
     await client.end()
   }

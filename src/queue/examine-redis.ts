@@ -7,7 +7,7 @@ const ANSWER_TIMEOUT_MS = 5000
 
 /** Examines every master of a single Redis or of a cluster. Changes nothing. */
 export async function examineRedis(subject: string, queueUrl: string): Promise<Finding[]> {
-  const redis = connectRedis(queueUrl, { maxRetriesPerRequest: 1, connectTimeout: ANSWER_TIMEOUT_MS })
+  const redis = connectRedis(queueUrl, { maxRetriesPerRequest: 1 })
   const connectionErrors: string[] = []
   redis.on('error', (error: Error) => connectionErrors.push(messageOf(error)))
   try {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Job as BullJob, UnrecoverableError, WaitingError, Worker } from 'bullmq'
 import { z } from 'zod'
 import { Rejected } from '../errors.ts'
@@ -36,12 +37,12 @@ type WorkersOptions = {
 type Workers = {
   /** Takes no new job, lets running jobs finish for at most `graceMs`, then aborts them. */
   close(graceMs: number): Promise<void>
-  /** How many attempts began since the start: the watchdog reads it as a sign of life. */
-  begun(): number
+  /** How many attempts ended since the start: the watchdog reads it as progress. An attempt that only began may hang. */
+  ended(): number
   active(): number
 }
 
-/** After the grace, how long an aborted job may take to end. */
+/** How long an aborted job may take to end. A job that ignores its signal is left behind. */
 const ABORT_TIMEOUT_MS = 5 * SECOND
 
 type WorkersState = {
@@ -49,7 +50,7 @@ type WorkersState = {
   readonly waits: Waits
   /** Until when, by the process's own clock, this process has told that the lane pauses. */
   readonly pausedUntilMs: Map<Lane, number>
-  started: number
+  ended: number
   active: number
   closing: boolean
 }
@@ -59,39 +60,48 @@ export function startWorkers(options: WorkersOptions): Workers {
     options,
     waits: createWaits(),
     pausedUntilMs: new Map(),
-    started: 0,
+    ended: 0,
     active: 0,
     closing: false,
   }
   const workers = lanes.map((lane) => startLaneWorker(lane, state))
   return {
-    begun: () => state.started,
+    ended: () => state.ended,
     active: () => state.active,
     async close(graceMs) {
       const closing = Promise.all(workers.map((worker) => worker.close()))
-      let forcedClose: NodeJS.Timeout | undefined
-      const grace = setTimeout(() => {
-        state.closing = true
-        for (const worker of workers) worker.cancelAllJobs('shutting down')
-        // A job that ignores the abort is left to the end of its lease.
-        forcedClose = setTimeout(() => void Promise.all(workers.map((worker) => worker.close(true))), ABORT_TIMEOUT_MS)
-      }, graceMs)
-      await closing
-      clearTimeout(grace)
-      clearTimeout(forcedClose)
+      if (await endsWithin(closing, graceMs)) return
+      state.closing = true
+      for (const worker of workers) worker.cancelAllJobs('shutting down')
+      if (await endsWithin(closing, ABORT_TIMEOUT_MS)) return
+      // A job that ignores the abort is left to the end of its lease, and so is a queue that does not answer.
+      await endsWithin(Promise.all(workers.map((worker) => worker.close(true))), ABORT_TIMEOUT_MS)
     },
   }
+}
+
+/** Whether the work ended, well or not, before the time was up. */
+async function endsWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  const timeUp = new AbortController()
+  const ended = work.then(
+    () => true,
+    () => true,
+  )
+  const late = wait(timeoutMs, false, { signal: timeUp.signal }).catch(() => false)
+  const isEnded = await Promise.race([ended, late])
+  timeUp.abort()
+  return isEnded
 }
 
 function startLaneWorker(lane: Lane, state: WorkersState): LaneWorker {
   const { engine, log, concurrency, leaseMs } = state.options
   const work = async (bull: BullJob<JobData>, token?: string, signal?: AbortSignal) => {
-    state.started += 1
     state.active += 1
     try {
       return await runAttempt({ bull, jobId: jobIdOf(bull), lane, token, signal }, state)
     } finally {
       state.active -= 1
+      state.ended += 1
     }
   }
   const worker = engine.worker(lane, work, {
@@ -178,9 +188,10 @@ function parseJobData({ bull, lane }: Attempt, log: Log): JobData {
 }
 
 /**
- * Runs a job with a signal that the queue can abort, and that aborts when the job takes too long. The timer ends with the
- * job: `AbortSignal.timeout` would keep a timer for each job of the last ten minutes, hundreds of thousands in a fast
- * worker.
+ * Runs a job with a signal that the queue can abort, and that aborts when the job takes too long. A job that goes on after
+ * the abort is left behind, whatever it awaits: its writes are as harmless as those of a worker that lost its lease. The
+ * timer ends with the job: `AbortSignal.timeout` would keep a timer for each job of the last ten minutes, hundreds of
+ * thousands in a fast worker.
  */
 async function withTimeout<T>(
   job: Job,
@@ -191,10 +202,18 @@ async function withTimeout<T>(
   const timer = setTimeout(() => {
     late.abort(new DOMException(`${job.name} took longer than ${job.timeoutMs} ms`, 'TimeoutError'))
   }, job.timeoutMs)
+  const signal = cancelled ? AbortSignal.any([cancelled, late.signal]) : late.signal
+  let leaving: NodeJS.Timeout | undefined
+  const left = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => {
+      leaving = setTimeout(() => reject(signal.reason), ABORT_TIMEOUT_MS)
+    })
+  })
   try {
-    return await run(cancelled ? AbortSignal.any([cancelled, late.signal]) : late.signal)
+    return await Promise.race([run(signal), left])
   } finally {
     clearTimeout(timer)
+    clearTimeout(leaving)
   }
 }
 

@@ -7,7 +7,7 @@ import { connectRedis, type QueueEngine } from './engine.ts'
 /** The fleet's budget is stored in the queue's Redis; where the queue is in Postgres, beside the ledger. */
 export function openBudgetStore(engine: QueueEngine, pool: Pool, queueUrl: string): BudgetStore {
   if (engine.kind === 'postgres') return openPostgresBudgetStore({ pool })
-  const redis = connectRedis(queueUrl, { maxRetriesPerRequest: 1, connectTimeout: 5000 })
+  const redis = connectRedis(queueUrl, { maxRetriesPerRequest: 1 })
   redis.on('error', () => undefined) // meanwhile the rate limiter uses its fallback share, and tries again
   return openRedisBudgetStore({ redis })
 }

@@ -6,28 +6,36 @@ type WatchdogOptions = {
   readonly waitingJobs: (lane: Lane) => Promise<number>
   /** For how long the lane is paused still. A paused lane is not silent. */
   readonly pausedMs: (lane: Lane) => Promise<number>
-  readonly workers: { begun(): number; active(): number }
+  readonly workers: { ended(): number; active(): number }
+  /** How long no attempt may end while jobs wait and no job is active. */
   readonly silenceMaxMs: number
+  /** The same while jobs are active: longer than any job may take. */
+  readonly jobMaxMs: number
   readonly now: () => number
   readonly onSilent: (problem: Problem) => void
 }
 
 /**
- * Checks every ten seconds whether jobs wait and none begins. After an outage of the queue's engine, workers have been
- * seen to begin no job ever again though jobs waited: then the process must be started anew.
+ * Checks every ten seconds whether work makes progress: whether attempts end while jobs wait or are active. After an outage
+ * of the queue's engine, workers have been seen to begin no job ever again though jobs waited, and jobs to stay active
+ * without end: then the process must be started anew.
  */
 export function startWatchdog(options: WatchdogOptions): { check(): Promise<void>; close(): void } {
+  const { workers, silenceMaxMs, jobMaxMs } = options
   let silentSinceMs = options.now()
-  let begun = options.workers.begun()
+  let ended = workers.ended()
   const check = async () => {
     const nowMs = options.now()
-    const isBusy = options.workers.active() > 0 || options.workers.begun() !== begun
-    begun = options.workers.begun()
-    if (isBusy || !(await isWorkWaiting(options))) silentSinceMs = nowMs
-    if (nowMs - silentSinceMs < options.silenceMaxMs) return
+    const hasProgress = workers.ended() !== ended
+    ended = workers.ended()
+    const isActive = workers.active() > 0
+    if (hasProgress || !(isActive || (await isWorkWaiting(options)))) silentSinceMs = nowMs
+    const limitMs = isActive ? jobMaxMs : silenceMaxMs
+    if (nowMs - silentSinceMs < limitMs) return
     silentSinceMs = nowMs
+    const what = isActive ? 'jobs are active' : 'work has been waiting'
     options.onSilent(
-      new Problem(`watch the queue: work has been waiting for ${options.silenceMaxMs / SECOND} s and none was begun`, {
+      new Problem(`watch the queue: ${what} for ${limitMs / SECOND} s and no job ended`, {
         hint: 'The process ends so that its supervisor starts a new one; nothing is lost.',
       }),
     )

@@ -35,6 +35,7 @@ const wrong: Record<string, string[]> = {
   BUDGET_IN_FLIGHT: ['0', '10001'],
   SENTINEL_SHARE: ['1.5', '-0.1', '1 %', 'some'],
   DRAIN_SECONDS: ['0', '3601'],
+  STATEMENT_SECONDS: ['0', '601'],
 }
 /** Any text is a valid path or credential. A credential is wrong only when another is missing, which is tested below. */
 const anyText = ['VITALSYNC_DATA', 'UPSTREAM_CLIENT_ID', 'UPSTREAM_CLIENT_SECRET']

@@ -20,6 +20,7 @@ const rooms: ReadonlyArray<{ name: string; rank: number; of: RegExp }> = [
   { name: 'warehouse', rank: 3, of: /^src\/warehouse\// },
   { name: 'engines', rank: 3, of: /^src\/engines\// },
   { name: 'config', rank: 2, of: /^config\// },
+  { name: 'postgres', rank: 2, of: /^src\/postgres\// },
   { name: 'ledger', rank: 1, of: /^src\/ledger\// },
   { name: 'fleet', rank: 1, of: /^src\/fleet\// },
   { name: 'transfer', rank: 1, of: /^src\/transfer\// },
@@ -57,7 +58,7 @@ test('settings are handed down: only the command line and the assembly read conf
   expect(offences.map(offence)).toEqual([])
 })
 
-test('the service and the pipeline share the contract, the pure files and the engines, nothing else', () => {
+test('the service and the pipeline share the contract, the pure files, the connections and the engines, nothing else', () => {
   const offences = imports.filter(
     ({ file, from }) =>
       file.startsWith('src/service/') && /^(src\/(warehouse|upstream|queue|schedule)|jobs)\//.test(from),
@@ -71,7 +72,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   ioredis: /^src\/queue\//,
   undici: /^src\/upstream\//,
   // Also the queue's engine: BullMQ's Postgres backend is prepared over a plain connection (docs/decisions/postgres-queue.md).
-  pg: /^src\/(warehouse|engines|service\/store)\/|^src\/queue\/(engine|examine-redis)\.ts$/,
+  pg: /^src\/(postgres|warehouse|engines|service\/store)\/|^src\/queue\/(engine|examine-redis)\.ts$/,
   'pg-cursor': /^src\/(warehouse|service\/store)\//,
   fastify: /^src\/service\//,
   commander: /^src\/cli(\/|\.ts)/,

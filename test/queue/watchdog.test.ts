@@ -4,7 +4,7 @@ import { startWatchdog } from '../../src/queue/watchdog.ts'
 
 /** A lane whose state the test sets; each check is a second after the one before. */
 function openLane() {
-  const state = { waiting: 1, pausedMs: 0, begun: 0, active: 0, nowMs: 0 }
+  const state = { waiting: 1, pausedMs: 0, ended: 0, active: 0, nowMs: 0 }
   const reported: Problem[] = []
   const watchdog = startWatchdog({
     waitingJobs: async (lane) => {
@@ -12,8 +12,9 @@ function openLane() {
       return lane === 'manual' ? state.waiting : 0
     },
     pausedMs: async () => state.pausedMs,
-    workers: { begun: () => state.begun, active: () => state.active },
+    workers: { ended: () => state.ended, active: () => state.active },
     silenceMaxMs: 60_000,
+    jobMaxMs: 600_000,
     now: () => state.nowMs,
     onSilent: (problem) => reported.push(problem),
   })
@@ -28,7 +29,7 @@ function openLane() {
   return { state, reported, pass }
 }
 
-test('jobs that wait for a minute while none begins end the process', async () => {
+test('jobs that wait for a minute while none ends end the process', async () => {
   const { reported, pass } = openLane()
 
   expect(await pass(59)).toBe(0)
@@ -36,7 +37,7 @@ test('jobs that wait for a minute while none begins end the process', async () =
   expect(reported[0]?.message).toContain('60 s')
 })
 
-test('a process that works, begins jobs, has a paused lane or no waiting job is not silent', async () => {
+test('a process that works, ends jobs, has a paused lane or no waiting job is not silent', async () => {
   for (const calm of [{ active: 1 }, { pausedMs: 5 }, { waiting: 0 }]) {
     const { state, pass } = openLane()
     Object.assign(state, calm)
@@ -45,6 +46,16 @@ test('a process that works, begins jobs, has a paused lane or no waiting job is 
   const { state, pass } = openLane()
   for (let minute = 0; minute < 5; minute += 1) {
     expect(await pass(50)).toBe(0)
-    state.begun += 1
+    state.ended += 1
   }
+})
+
+test('jobs that are active for longer than any job may take end the process, though new jobs begin', async () => {
+  const { state, reported, pass } = openLane()
+  Object.assign(state, { active: 3, waiting: 0 })
+  expect(await pass(599)).toBe(0)
+
+  expect(await pass(1)).toBe(1)
+
+  expect(reported[0]?.message).toBe('watch the queue: jobs are active for 600 s and no job ended')
 })

@@ -1,6 +1,6 @@
-import pg from 'pg'
+import type pg from 'pg'
 import type { Log } from '../../log.ts'
-import { SECOND } from '../../time/units.ts'
+import { openPostgresPool } from '../../postgres/postgres-pool.ts'
 
 export type ServicePool = pg.Pool
 
@@ -9,18 +9,9 @@ type ServicePoolOptions = { databaseUrl: string; connectionsMax: number; stateme
 /** Runs queries: the pool, or one connection within a transaction. */
 export type Queryable = Pick<pg.Pool, 'query'>
 
-const connectTimeoutMs = 5 * SECOND
-const idleTimeoutMs = 30 * SECOND
-
 export function createServicePool(options: ServicePoolOptions): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: options.databaseUrl,
-    max: options.connectionsMax,
-    connectionTimeoutMillis: connectTimeoutMs,
-    idleTimeoutMillis: idleTimeoutMs,
-    application_name: 'vitalsync service',
-    options: `-c timezone=UTC -c statement_timeout=${options.statementTimeoutMs} -c idle_in_transaction_session_timeout=${idleTimeoutMs}`,
-  })
+  const { databaseUrl, connectionsMax, statementTimeoutMs } = options
+  const pool = openPostgresPool({ databaseUrl, connectionsMax, statementTimeoutMs, name: 'vitalsync service' })
   // The pool replaces an idle connection that the server closed; without this listener its error would end the process.
   pool.on('error', (error) => {
     if (pool.ending) return // the pool itself is closing, and the server may close a connection first

@@ -17,11 +17,17 @@ const socketErrorCodes = new Set([
   'ENOENT',
 ])
 
-/** Postgres is not reachable, shutting down, or full: nothing is wrong with the statement, and a retry may succeed. */
+/**
+ * SQLSTATEs that say nothing about the statement: idle in a transaction for too long, a standby that only reads, a lock or
+ * the statement that took too long, a conflict with other transactions.
+ */
+const outageStates = new Set(['25P03', '25006', '55P03', '57014', '40001', '40P01'])
+
+/** Postgres is not reachable, shutting down, full or slow: nothing is wrong with the statement, and a retry may succeed. */
 export function isOutage(error: unknown): boolean {
   if (error instanceof EngineUnreachable) return true
   const state = sqlState(error)
-  if (/^(08|57P0|53)/.test(state) || state === '25P03' || socketErrorCodes.has(state)) return true
+  if (/^(08|57P0|53)/.test(state) || outageStates.has(state) || socketErrorCodes.has(state)) return true
   // The driver gives no code for a connection that ended during a query.
   return error instanceof Error && /^Connection terminated|timeout exceeded when trying to connect/.test(error.message)
 }

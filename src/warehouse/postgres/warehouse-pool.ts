@@ -1,4 +1,6 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { openPostgresPool } from '../../postgres/postgres-pool.ts'
+import { SECOND } from '../../time/units.ts'
 import { postgresUnreachable, sqlState } from './sql-errors.ts'
 
 /** A query whose row type is not given returns rows of unknown values, where the driver's own types return `any`. */
@@ -21,19 +23,19 @@ export type WarehousePoolOptions = {
   readonly name: string
   /** Sends a statement before the former is answered, as `pipelined` needs it. Cursors cannot be used then. */
   readonly pipeline?: boolean
+  /** How long one statement may take. A worker's statements are short; a report of a command may take its time. */
+  readonly statementTimeoutMs?: number
 }
 
+/** No statement of a worker takes so long: rows go in portions. */
+const WORKER_STATEMENT_TIMEOUT_MS = 20 * SECOND
+/** Of a worker: a lock that stays taken for so long is held by a process that makes no progress. */
+const LOCK_TIMEOUT_MS = 10 * SECOND
+
 export function openWarehousePool(options: WarehousePoolOptions): Pool {
-  const pool = new pg.Pool({
-    connectionString: options.databaseUrl,
-    max: options.connectionsMax,
-    application_name: options.name,
-    connectionTimeoutMillis: 10_000,
-    idleTimeoutMillis: 30_000,
-    pipeline: options.pipeline ?? false,
-    // A process that is suspended within a transaction must not hold its locks forever.
-    options: '-c timezone=UTC -c synchronous_commit=on -c idle_in_transaction_session_timeout=20s',
-  })
+  const { statementTimeoutMs = WORKER_STATEMENT_TIMEOUT_MS } = options
+  const settings = { synchronous_commit: 'on', lock_timeout: `${Math.min(LOCK_TIMEOUT_MS, statementTimeoutMs)}ms` }
+  const pool = openPostgresPool({ ...options, statementTimeoutMs, settings })
   // The pool replaces an idle connection that the server ends. Without a listener the error would end the process.
   pool.on('error', ignoreError)
   return pool

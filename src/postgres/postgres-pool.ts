@@ -1,0 +1,82 @@
+import pg from 'pg'
+import { SECOND } from '../time/units.ts'
+import { destroyConnection, endWhenSilent, onServerError } from './silent-server.ts'
+
+type PostgresPoolOptions = {
+  readonly databaseUrl: string
+  readonly connectionsMax: number
+  /** Shown by the server as `application_name`. */
+  readonly name: string
+  /** The server cancels a statement that takes longer. A silent server is given up a little later. */
+  readonly statementTimeoutMs: number
+  /** Further settings of the session. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Sends a statement before the former is answered. Cursors cannot be used then. */
+  readonly pipeline?: boolean
+}
+
+/** An attempt to connect, and the wait for a free connection of the pool. */
+const CONNECT_TIMEOUT_MS = 10 * SECOND
+const IDLE_TIMEOUT_MS = 30 * SECOND
+/** Idle for so long, a connection is probed by TCP keepalive: once a second, ten times. */
+const KEEPALIVE_AFTER_MS = 10 * SECOND
+/** After the server's own timeout, how long its answer may take to arrive. */
+const ANSWER_DELAY_MAX_MS = 5 * SECOND
+
+/**
+ * The server's side of the same care: it ends the session of a client that holds a transaction open and says nothing, or
+ * whose host is gone, so that its locks are free again.
+ */
+const serverSettings = {
+  timezone: 'UTC',
+  idle_in_transaction_session_timeout: '20s',
+  tcp_keepalives_idle: '10',
+  tcp_keepalives_interval: '5',
+  tcp_keepalives_count: '3',
+  tcp_user_timeout: '20s',
+}
+
+/** Read-only after a failover, or shutting down: each connection to this server is useless, not only the one that says so. */
+const isUselessServer = (state: string) => state === '25006' || state.startsWith('57P0')
+
+/**
+ * A pool of connections that notice a silent network. When one connection turns out to be dead, or its server to be a
+ * standby, the idle connections are thrown away as well: they would be found dead one after the other.
+ */
+export function openPostgresPool(options: PostgresPoolOptions): pg.Pool {
+  const settings = { ...serverSettings, statement_timeout: `${options.statementTimeoutMs}ms`, ...options.settings }
+  const pool = new pg.Pool({
+    connectionString: options.databaseUrl,
+    max: options.connectionsMax,
+    application_name: options.name,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEPALIVE_AFTER_MS,
+    pipeline: options.pipeline ?? false,
+    options: Object.entries(settings)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
+  })
+  const idle = new Set<pg.PoolClient>()
+  const useless = new WeakSet<pg.ClientBase>()
+  const dropIdle = () => {
+    for (const client of idle) destroyConnection(client)
+  }
+  pool.on('connect', (client) => {
+    endWhenSilent(client, options.statementTimeoutMs + ANSWER_DELAY_MAX_MS, dropIdle)
+    onServerError(client, (state) => {
+      if (!isUselessServer(state)) return
+      useless.add(client)
+      dropIdle()
+    })
+  })
+  pool.on('acquire', (client) => idle.delete(client))
+  pool.on('remove', (client) => idle.delete(client))
+  pool.on('release', (_error, client) => {
+    // The pool removes a connection that is ending instead of lending it again.
+    if (useless.has(client)) void client.end().catch(() => undefined)
+    else idle.add(client)
+  })
+  return pool
+}
