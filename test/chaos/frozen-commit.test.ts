@@ -1,0 +1,40 @@
+import { scoreOf } from '../support/sample-scores.ts'
+import { startSilentProxy } from '../support/silent-proxy.ts'
+import { test } from '../support/test-pipeline.ts'
+import { startWorkerProcess } from './workers.ts'
+
+/** What a worker sends while it holds the lock of a ledger row. The connection freezes right after each, in turn. */
+const steps = ['copy vitalsync.scores', 'write ledger', '\u000bcommit']
+const freeWithin = { timeout: 30_000, interval: 200 }
+
+for (const step of steps) {
+  test.concurrent(`a commit that freezes at “${step.trim()}” holds up its neighbours for less than 30 s`, async ({
+    open,
+    peer,
+    onTestFinished,
+    expect: expectHere,
+  }) => {
+    const line = await open('postgres')
+    const proxy = await startSilentProxy(line.settings['DATABASE_URL'] ?? '')
+    onTestFinished(() => proxy.close())
+    const [profileId = ''] = await line.addProfiles('ada')
+    peer.give('ada', 'scores', [scoreOf(10, 0.4)])
+    const worker = await startWorkerProcess({ ...line.settings, DATABASE_URL: proxy.url })
+    onTestFinished(() => worker.kill())
+    const frozen = proxy.freezeAfter(step)
+    await line.tick('sync', { streams: ['scores'] })
+    await frozen
+    worker.pause()
+    line.work()
+
+    const locked = `select 1 from vitalsync.ledger where profile_id = ${profileId} and stream = 'scores' for update nowait`
+    const isFree = () =>
+      line.rows(locked).then(
+        ({ length }) => length,
+        (error: { code?: string }) => error.code,
+      )
+    expectHere(await isFree()).toBe('55P03')
+    await expectHere.poll(isFree, freeWithin).toBe(1)
+    await expectHere.poll(() => line.rows('select value from vitalsync.scores'), freeWithin).toEqual([{ value: 0.4 }])
+  })
+}

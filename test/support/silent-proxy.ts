@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export type Direction = 'to-server' | 'to-client'
+
+/** A network between a program and a server, which can swallow bytes without closing a connection. */
+export type SilentProxy = {
+  /** The address of the server, by way of the proxy. */
+  readonly url: string
+  /** Swallows the bytes of these directions, of the connections there are and of those to come. */
+  silence(...directions: Direction[]): void
+  /** New connections work again. The connections there were stay silent, as after the loss of a firewall's state. */
+  restore(): void
+  /** Freezes the first connection that sends this text to the server, right after the text. Resolves when it has happened. */
+  freezeAfter(text: string): Promise<void>
+  /** Sends further connections to another server. */
+  redirect(serverUrl: string): void
+  /** Ends every connection. */
+  dropAll(): void
+  close(): Promise<void>
+}
+
+export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> {
+  let target = new URL(serverUrl)
+  let swallowed: readonly Direction[] = []
+  const links = new Set<{ swallowed: readonly Direction[]; sockets: readonly Socket[] }>()
+  let trap: { text: string; sprung: () => void } | undefined
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname)
+    const link = { swallowed, sockets: [client, upstream] as const }
+    links.add(link)
+    const forward = (from: Socket, to: Socket, direction: Direction) => {
+      from.on('data', (chunk) => {
+        if (link.swallowed.includes(direction)) return
+        const at = direction === 'to-server' && trap ? chunk.indexOf(trap.text) : -1
+        if (at < 0 || !trap) return void to.write(chunk)
+        to.write(chunk.subarray(0, at + trap.text.length))
+        link.swallowed = ['to-server', 'to-client']
+        trap.sprung()
+        trap = undefined
+      })
+      from.on('error', () => undefined) // 'close' follows
+      from.on('close', () => {
+        // A silent network does not tell that a connection was closed.
+        if (link.swallowed.includes(direction)) return
+        links.delete(link)
+        to.destroy()
+      })
+    }
+    forward(client, upstream, 'to-server')
+    forward(upstream, client, 'to-client')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = new URL(serverUrl)
+  url.hostname = '127.0.0.1'
+  url.port = String((server.address() as AddressInfo).port)
+  const dropAll = () => {
+    for (const { sockets } of links) for (const socket of sockets) socket.destroy()
+  }
+  return {
+    url: url.href,
+    silence(...directions) {
+      swallowed = directions
+      for (const link of links) link.swallowed = directions
+    },
+    restore() {
+      swallowed = []
+    },
+    freezeAfter: (text) =>
+      new Promise((resolve) => {
+        trap = { text, sprung: resolve }
+      }),
+    redirect(serverUrl) {
+      target = new URL(serverUrl)
+    },
+    dropAll,
+    async close() {
+      server.close()
+      dropAll()
+    },
+  }
+}
