@@ -152,6 +152,12 @@ function summaryLines(run: Run, { paint }: Terminal): string[] {
   const lines = [
     `${head}: ${formatCount(run.done, 'profile')}, ${formatCount(run.requests, 'request')}, ${formatCount(run.rowsRead, 'row')} read, ${formatNumber(run.rowsWritten)} written, ${formatCount(run.itemsPushed, 'item')} pushed`,
   ]
+  if (run.itemsPushedElsewhere > 0) {
+    const items = formatCount(run.itemsPushedElsewhere, 'item')
+    lines.push(
+      `${items} of these profiles were pushed meanwhile by jobs of other runs, such as the sweep: vitalsync runs`,
+    )
+  }
   if (run.failed > 0)
     lines.push(`${paint('bad', `${formatCount(run.failed, 'profile')} failed`)}: vitalsync failures list`)
   if (run.refused > 0) {

@@ -27,6 +27,7 @@ const run = z.strictObject({
   rowsRead: count,
   rowsWritten: count,
   itemsPushed: count,
+  itemsPushedElsewhere: count,
 })
 
 const profileResult = z.strictObject({

@@ -17,7 +17,20 @@ const stateShades = { running: undefined, done: 'good', stopped: 'odd', failed: 
 
 export function runsTable(found: readonly Run[], paint: Paint): string {
   return formatTable(
-    ['run', 'kind', 'state', 'started', 'took', 'profiles', 'failed', 'refused', 'requests', 'rows', 'pushed'],
+    [
+      'run',
+      'kind',
+      'state',
+      'started',
+      'took',
+      'profiles',
+      'failed',
+      'refused',
+      'requests',
+      'rows',
+      'pushed',
+      'by others',
+    ],
     found.map((run) => [
       run.id,
       run.kind,
@@ -30,6 +43,7 @@ export function runsTable(found: readonly Run[], paint: Paint): string {
       run.requests,
       run.rowsWritten,
       run.itemsPushed,
+      run.itemsPushedElsewhere,
     ]),
     paint,
   )

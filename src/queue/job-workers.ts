@@ -150,7 +150,13 @@ async function runAttempt(attempt: Attempt, state: WorkersState): Promise<JobCou
     options.onAttempt({ ...started, ...result, durationMs: Math.round(performance.now() - startedAtMs) })
   try {
     const waitsExhausted = !waits.mayWait(jobId)
-    const context: Omit<JobContext, 'signal'> = { ...options.context, lane, lastAttempt: isLast, waitsExhausted }
+    const context: Omit<JobContext, 'signal'> = {
+      ...options.context,
+      lane,
+      runId: order.runId,
+      lastAttempt: isLast,
+      waitsExhausted,
+    }
     const payload = job.payload.parse({ ...order.params, profileId: order.profileId })
     const counts = await withTimeout(job, signal, (whole) => job.run(payload, { ...context, signal: whole }))
     await ended({ outcome: 'done', counts, error: undefined, isPause: false })

@@ -26,6 +26,8 @@ export type JobContext = {
   now(): number
   readonly signal: AbortSignal
   readonly lane: Lane
+  /** The run whose order the job carries out; absent in a job that a command runs by itself. */
+  readonly runId?: string | undefined
   /** No further attempt follows: a failure that concerns one window is recorded with its reason instead of thrown. */
   readonly lastAttempt: boolean
   /** The job was told to wait so often, while other jobs succeeded, that a further RetryLater counts as a failure. */
@@ -35,7 +37,7 @@ export type JobContext = {
 }
 
 /** The part of the context that is the same for every attempt; the worker adds the rest. */
-export type SharedJobContext = Omit<JobContext, 'signal' | 'lane' | 'lastAttempt' | 'waitsExhausted'>
+export type SharedJobContext = Omit<JobContext, 'signal' | 'lane' | 'runId' | 'lastAttempt' | 'waitsExhausted'>
 
 type JobSettings = {
   /** How far back the history of a newly found profile is wanted. */

@@ -8,7 +8,7 @@ import type { PushedList, PushedSnapshot } from '../transfer/stream.ts'
 import { itemFaultsByIndex } from '../upstream/push-items.ts'
 import type { JobContext } from './job.ts'
 
-type PushContext = Pick<JobContext, 'upstream' | 'outbox' | 'signal' | 'lane'>
+type PushContext = Pick<JobContext, 'upstream' | 'outbox' | 'signal' | 'lane' | 'runId'>
 type Pushed = { readonly profile: PlannedProfile; readonly context: PushContext }
 type ListPush = Pushed & { readonly stream: PushedList }
 type SnapshotPush = Pushed & { readonly stream: PushedSnapshot }
@@ -46,8 +46,8 @@ async function pushLists(push: ListPush, parcels: readonly Parcel[]): Promise<Jo
       sent.push(...batch.parcels.filter(({ id }) => pushed.acceptedIds.includes(id)))
     }
   } finally {
-    if (sent.length > 0)
-      await context.outbox.markSent({ profileId: profile.profileId, stream: stream.name, parcels: sent })
+    const pushed = { profileId: profile.profileId, stream: stream.name, parcels: sent }
+    if (sent.length > 0) await context.outbox.markSent(pushed, context.runId)
   }
   return counts
 }
@@ -122,7 +122,7 @@ async function pushSnapshots(push: SnapshotPush, parcels: readonly Parcel[]): Pr
 
 async function pushSnapshot(push: SnapshotPush, parcel: Parcel): Promise<JobCounts> {
   const { profile, stream, context } = push
-  const { upstream, outbox, lane, signal } = context
+  const { upstream, outbox, lane, signal, runId } = context
   const parcels = { profileId: profile.profileId, stream: stream.name, parcels: [parcel] }
   try {
     const request = await snapshotRequestOf(push, parcel)
@@ -137,7 +137,7 @@ async function pushSnapshot(push: SnapshotPush, parcel: Parcel): Promise<JobCoun
     await outbox.quarantineRefused(parcels, [refused])
     return { ...noCounts, requests: 1, refused: 1 }
   }
-  await outbox.markSent(parcels)
+  await outbox.markSent(parcels, runId)
   return { ...noCounts, requests: 1, itemsPushed: 1 }
 }
 

@@ -22,6 +22,7 @@ const run: Run = {
   rowsRead: 0,
   rowsWritten: 0,
   itemsPushed: 0,
+  itemsPushedElsewhere: 0,
 }
 
 type Stage = { backlog?: Backlog; open?: string[]; silent?: Run[]; unproduced?: Run[] }

@@ -3,9 +3,10 @@ import type { Parcel, PushedParcels } from '../../transfer/parcel.ts'
 import type { PulledStream, Reach } from '../../transfer/stream.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
 import { beginWithGenericPlans, type Pool, pipelined, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { countPushedItems, type DeletedParcels } from '../runs/pushed-items.ts'
 
-/** `uncovers`: the push changes what upstream derives. */
-export type MarkedPush = PushedParcels & { readonly uncovers: boolean }
+/** `uncovers`: the push changes what upstream derives. `runId`: the run whose job pushed. */
+export type MarkedPush = PushedParcels & { readonly uncovers: boolean; readonly runId: string | undefined }
 
 type MarkOptions = { readonly pool: Pool; readonly pulled: readonly PulledStream[]; readonly digestMs: number }
 
@@ -15,20 +16,31 @@ export async function markSent(options: MarkOptions, pushes: readonly MarkedPush
     options.pool,
     async (tx) => {
       const touching = pushes.filter((push) => push.uncovers)
-      await pipelined([deleteParcels(tx, parcels), uncoverTouched(tx, options, touching), moveCheckpoints(tx, pushes)])
+      const deleting = deleteParcels(tx, parcels)
+      await pipelined<unknown>([deleting, uncoverTouched(tx, options, touching), moveCheckpoints(tx, pushes)])
+      await countPushedItems(tx, deletedOf(touching, await deleting))
     },
     beginWithGenericPlans,
   )
   return []
 }
 
-async function deleteParcels(tx: Tx, parcels: readonly Parcel[]): Promise<void> {
-  await tx.query({
+/** Returns how many items waited in each deleted parcel. A parcel that another process deleted is not among them. */
+async function deleteParcels(tx: Tx, parcels: readonly Parcel[]): Promise<Map<string, number>> {
+  const { rows } = await tx.query<{ id: string; waiting: number }>({
     name: 'mark sent',
-    text: 'delete from vitalsync.parcels where id = any($1::int8[])',
+    text: 'delete from vitalsync.parcels where id = any($1::int8[]) returning id, waiting',
     values: [binaryColumn('int8', parcels, ({ id }) => id)],
   })
+  return new Map(rows.map(({ id, waiting }) => [id, waiting]))
 }
+
+const deletedOf = (pushes: readonly MarkedPush[], waiting: ReadonlyMap<string, number>): DeletedParcels[] =>
+  pushes.map(({ profileId, runId, parcels }) => ({
+    profileId,
+    runId,
+    items: parcels.reduce((sum, { id }) => sum + (waiting.get(id) ?? 0), 0),
+  }))
 
 type TouchedSpan = Span & { readonly profileId: string; readonly stream: string }
 

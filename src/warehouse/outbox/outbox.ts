@@ -17,9 +17,10 @@ export type Outbox = {
   readWaiting(profileId: string, stream: string): Promise<WaitingParcels>
   /**
    * Call it after upstream accepted the parcels. One transaction deletes the parcels, makes due again under a new generation
-   * what they touch, and moves the push checkpoint. An item that was replaced meanwhile waits in another parcel.
+   * what they touch, moves the push checkpoint, and counts the items for the run. An item that was replaced meanwhile waits
+   * in another parcel.
    */
-  markSent(push: PushedParcels): Promise<void>
+  markSent(push: PushedParcels, runId?: string): Promise<void>
   /** Upstream has this already, by what it last gave: the parcels count as sent, without a call, and touch nothing. */
   markKnown(push: PushedParcels): Promise<void>
   /** The snapshot of this stream that upstream last gave, if it ever did. */
@@ -46,8 +47,8 @@ export function createOutbox(options: { pool: Pool; catalogue: Catalogue; digest
   return {
     add: (items) => addItems({ pool, mergingStreams }, items),
     readWaiting: (profileId, stream) => read({ profileId, stream }),
-    markSent: (push) => mark({ ...push, uncovers: true }),
-    markKnown: (push) => mark({ ...push, uncovers: false }),
+    markSent: (push, runId) => mark({ ...push, uncovers: true, runId }),
+    markKnown: (push) => mark({ ...push, uncovers: false, runId: undefined }),
     lastSnapshot: (profileId, name) => readLastSnapshot(options, profileId, name),
     quarantineRefused: (push, items) => transaction(pool, (tx) => quarantineRefusedItems(tx, push, items)),
   }

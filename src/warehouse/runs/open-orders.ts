@@ -61,8 +61,8 @@ export async function listOrdersOf(pool: Pool, profileId: string): Promise<Order
 const countEndedSql = `
   with input as (
     select * from unnest($1::int8[], $2::int8[], $3::text[], $4::text[], $5::timestamptz[],
-        $6::int8[], $7::int8[], $8::int8[], $9::int8[], $10::int8[])
-      as i(profile_id, run_id, job, scope, begun_at, refused, requests, rows_read, rows_written, items_pushed)
+        $6::int8[], $7::int8[], $8::int8[], $9::int8[])
+      as i(profile_id, run_id, job, scope, begun_at, refused, requests, rows_read, rows_written)
   ), fulfilled as (
     delete from vitalsync.orders o using input i
     where o.profile_id = i.profile_id and o.job = i.job and o.scope = i.scope
@@ -70,25 +70,25 @@ const countEndedSql = `
     returning o.run_id
   ), sums as (
     select run_id, sum(fulfilled) as fulfilled, sum(refused) as refused, sum(requests) as requests, sum(rows_read) as rows_read,
-      sum(rows_written) as rows_written, sum(items_pushed) as items_pushed
-    from (select run_id, 0 as fulfilled, refused, requests, rows_read, rows_written, items_pushed from input
-      union all select run_id, 1, 0, 0, 0, 0, 0 from fulfilled) as each
+      sum(rows_written) as rows_written
+    from (select run_id, 0 as fulfilled, refused, requests, rows_read, rows_written from input
+      union all select run_id, 1, 0, 0, 0, 0 from fulfilled) as each
     group by run_id
   ), locked as (
     select r.id from vitalsync.runs r join sums s on s.run_id = r.id order by r.id for update of r
   )
   update vitalsync.runs r set
-    done = r.done + case when $11 = 'done' then s.fulfilled else 0 end,
-    failed = r.failed + case when $11 = 'failed' then s.fulfilled else 0 end,
+    done = r.done + case when $10 = 'done' then s.fulfilled else 0 end,
+    failed = r.failed + case when $10 = 'failed' then s.fulfilled else 0 end,
     refused = r.refused + s.refused, requests = r.requests + s.requests, rows_read = r.rows_read + s.rows_read,
-    rows_written = r.rows_written + s.rows_written, items_pushed = r.items_pushed + s.items_pushed,
-    touched_at = clock_timestamp(), ${endWhenAllEnded('s.fulfilled')}
+    rows_written = r.rows_written + s.rows_written, touched_at = clock_timestamp(), ${endWhenAllEnded('s.fulfilled')}
   from sums s, locked k where r.id = s.run_id and k.id = r.id`
 
 /**
  * Counts ended jobs for their own run, and for every other run whose order the job carried out: an order that came while
  * the job waited was deduplicated. An order that came after the job had begun is left to the job that follows. The
- * order's row is deleted in the transaction that counts it: a job that runs twice counts once, and no order is lost.
+ * order's row is deleted in the transaction that counts it: a job that runs twice counts once, and no order is lost. Pushed
+ * items are counted by `countPushedItems`, whether or not their job comes to its end.
  */
 export async function countEnded(tx: Tx, ended: readonly EndedJob[], outcome: 'done' | 'failed'): Promise<void> {
   const column = (cell: (job: EndedJob) => string | number | Date) => ended.map(cell)
@@ -105,7 +105,6 @@ export async function countEnded(tx: Tx, ended: readonly EndedJob[], outcome: 'd
       column(({ counts }) => counts.requests),
       column(({ counts }) => counts.rowsRead),
       column(({ counts }) => counts.rowsWritten),
-      column(({ counts }) => counts.itemsPushed),
       outcome,
     ],
   })

@@ -24,6 +24,8 @@ export type Run = {
   readonly rowsRead: number
   readonly rowsWritten: number
   readonly itemsPushed: number
+  /** Items that jobs of other runs pushed for profiles whose order of this run was open. */
+  readonly itemsPushedElsewhere: number
 }
 
 export type Runs = {
@@ -56,7 +58,7 @@ export type Runs = {
 const runColumns = `id, kind, params, state, started_at as "startedAt", ended_at as "endedAt", enqueued::float8 as enqueued,
   enqueued_all as "enqueuedAll", after_id as "afterId", done::float8 as done, failed::float8 as failed, refused::float8 as refused,
   requests::float8 as requests, rows_read::float8 as "rowsRead", rows_written::float8 as "rowsWritten",
-  items_pushed::float8 as "itemsPushed"`
+  items_pushed::float8 as "itemsPushed", items_pushed_elsewhere::float8 as "itemsPushedElsewhere"`
 
 export function createRuns({ pool }: { pool: Pool }): Runs {
   return {
