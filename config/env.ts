@@ -4,61 +4,22 @@ import { UsageProblem } from '../src/errors.ts'
 import { closestWord } from '../src/text/closest-word.ts'
 import { SECOND } from '../src/time/units.ts'
 import { scheduleDefaults } from './schedules.ts'
+import {
+  cronLine,
+  environmentName,
+  isHttpUrl,
+  queueUrl,
+  shareText,
+  timeZone,
+  tokenKey,
+  urlOf,
+  wholeNumberText,
+} from './variable-schemas.ts'
 
 /**
  * The only reader of the environment. All faults are reported together, each by its variable and with its remedy. The
  * configuration is frozen and handed down: no other file reads `process.env`.
  */
-
-const urlOf = (...protocols: string[]) =>
-  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol.slice(0, -1)), {
-    error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`,
-  })
-
-const queueUrl = z.string().refine((text) => text.split(',').every((part, index) => index > 0 || isQueueUrl(part)), {
-  error: 'must start with redis://, rediss:// or postgres:// (Redis Cluster: several addresses, separated by commas)',
-})
-const isQueueUrl = (text: string) => URL.canParse(text) && /^(rediss?|postgres(ql)?):$/.test(new URL(text).protocol)
-
-const isHttpUrl = (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
-
-const wholeNumberText = (min: number, max: number) =>
-  z
-    .string()
-    .refine((text) => /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max, {
-      error: `must be a whole number from ${min} to ${max}`,
-    })
-    .transform(Number)
-
-const shareText = z
-  .string()
-  .refine((text) => /^(0?\.\d+|[01](\.0+)?)$/.test(text), { error: 'must be a number from 0 to 1, such as 0.001' })
-  .transform(Number)
-
-const tokenKey = z
-  .string()
-  .transform((text) => (/^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64')))
-  .refine((key) => key.length === 32, {
-    error: 'must be 32 random bytes in base64 or hexadecimal: openssl rand -base64 32',
-  })
-
-const cronLine = z
-  .string()
-  .regex(/^(\S+\s+){4}\S+$/, { error: 'must be a cron line of five fields, such as 0 3 * * *' })
-
-const timeZone = z
-  .string()
-  .refine(isTimeZone, { error: 'must be a time zone of the IANA database, such as Europe/Berlin or UTC' })
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
-  } catch {
-    return false
-  }
-}
-
-const environmentName = z.enum(['sandbox', 'production'])
 
 type Variable = { schema: z.ZodType; about: string; fallback?: string; secret?: true; address?: true }
 
@@ -116,6 +77,16 @@ const variables = {
   },
   CONCURRENCY: { schema: wholeNumberText(1, 1000), about: 'jobs a worker runs at once', fallback: '32' },
   WINDOWS_AT_ONCE: { schema: wholeNumberText(1, 100), about: 'windows a job reads at once', fallback: '8' },
+  GONE_PERCENT_MAX: {
+    schema: wholeNumberText(0, 100),
+    about: 'records that one reading may mark gone',
+    fallback: '50',
+  },
+  SECOND_READING_SECONDS: {
+    schema: wholeNumberText(0, 600),
+    about: 'pause before a reading that lacks more is read again',
+    fallback: '5',
+  },
   BACKLOG_MAX: {
     schema: wholeNumberText(100, 1_000_000),
     about: 'waiting jobs above which producers pause',
@@ -258,6 +229,10 @@ function configOf(values: ParsedValues, environment: Environment) {
     digestSeconds: requiredValue('DIGEST_SECONDS'),
     concurrency: requiredValue('CONCURRENCY'),
     windowsAtOnce: requiredValue('WINDOWS_AT_ONCE'),
+    belief: Object.freeze({
+      goneShareMax: requiredValue('GONE_PERCENT_MAX') / 100,
+      spacingMs: requiredValue('SECOND_READING_SECONDS') * 1000,
+    }),
     backlogMax: requiredValue('BACKLOG_MAX'),
     budget: Object.freeze({
       requestsPerSecond: requiredValue('BUDGET_PER_SECOND'),

@@ -107,15 +107,35 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
     sleep,
   })
   closeStack.add(upstream, 'upstream')
-  const writer = openReadingWriter({ pool, now: clock.now, rowsPerCommit: 2500, commitsAtOnce: 3 })
+  const writer = openReadingWriter({
+    pool,
+    now: clock.now,
+    rowsPerCommit: 2500,
+    commitsAtOnce: 3,
+    belief: config.belief,
+  })
   closeStack.add(writer, 'reading writer')
   const queue = createEnqueuer(engine)
   const stores = createStores(pool, catalogue, config)
   const { runs, ...jobStores } = stores
   const forgetJobs = async (profileId: string) => queue.removeWaiting(await runs.listOrdersOf(profileId))
-  const settings = { historyMs: config.historyDays * DAY, windowsAtOnce: config.windowsAtOnce }
+  const settings = {
+    historyMs: config.historyDays * DAY,
+    windowsAtOnce: config.windowsAtOnce,
+    secondReadingMs: config.belief.spacingMs,
+  }
   const verification = createVerification({ pool, streams: catalogue.pulled, upstream, writer })
-  const context = { ...jobStores, upstream, writer, verification, forgetJobs, now: clock.now, settings, log }
+  const context = {
+    ...jobStores,
+    upstream,
+    writer,
+    verification,
+    forgetJobs,
+    now: clock.now,
+    pause: sleep,
+    settings,
+    log,
+  }
   const liveWorkers = createLiveWorkers({ pool })
   return { ...stores, liveWorkers, pool, clock, engine, queue, upstream, writer, context }
 }

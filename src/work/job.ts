@@ -24,6 +24,8 @@ export type JobContext = {
   forgetJobs(profileId: string): Promise<number>
   /** Milliseconds since 1970 by the database's clock, which orders readings. */
   now(): number
+  /** Waits; rejects when the attempt is aborted. */
+  pause(ms: number, signal: AbortSignal): Promise<void>
   readonly signal: AbortSignal
   readonly lane: Lane
   /** The run whose order the job carries out; absent in a job that a command runs by itself. */
@@ -44,6 +46,8 @@ type JobSettings = {
   readonly historyMs: number
   /** How many windows one job reads at once. */
   readonly windowsAtOnce: number
+  /** How long a job waits before it reads a window a second time, when the first reading alone is not believed. */
+  readonly secondReadingMs: number
 }
 
 export type Job<P extends z.ZodType = z.ZodType> = {

@@ -7,27 +7,54 @@ import type { JobContext } from './job.ts'
 
 type PullContext = Pick<
   JobContext,
-  'upstream' | 'ledger' | 'writer' | 'signal' | 'lane' | 'lastAttempt' | 'waitsExhausted' | 'settings'
+  'upstream' | 'ledger' | 'writer' | 'pause' | 'signal' | 'lane' | 'lastAttempt' | 'waitsExhausted' | 'settings'
 >
 
 /**
  * Reads the due windows of one profile, a few at a time, and stores each reading as it comes. A window that upstream
  * refuses is recorded with the reason and blocks nothing. A failure that may pass is thrown, but only after the other windows
  * are done: every window that could be read is stored.
+ *
+ * A reading that lacks so many stored records that it alone is not believed is read a second time, after a pause. When the
+ * second reading does not agree, the window is recorded as refused.
  */
 export async function pullDue(
   profile: PlannedProfile,
   due: readonly DueWindow[],
   context: PullContext,
 ): Promise<JobCounts> {
+  const first = await pullWindows(profile, due, context)
+  if (first.doubted.length === 0) return first.counts
+  await context.pause(context.settings.secondReadingMs, context.signal)
+  const second = await pullWindows(profile, first.doubted, context)
+  for (const { stream, window } of second.doubted) {
+    const refusal = { status: undefined, reason: DOUBTED_TWICE }
+    await context.ledger.recordRefusal({ profileId: profile.profileId, stream: stream.name, window, ...refusal })
+  }
+  const counts = addCounts(first.counts, second.counts)
+  return { ...counts, refused: counts.refused + second.doubted.length }
+}
+
+const DOUBTED_TWICE = 'the answers lack most of the stored records, and not twice the same: believed once two agree'
+
+/** `doubted`: the windows whose readings alone are not believed. */
+type PulledWindows = { readonly counts: JobCounts; readonly doubted: readonly DueWindow[] }
+
+async function pullWindows(
+  profile: PlannedProfile,
+  due: readonly DueWindow[],
+  context: PullContext,
+): Promise<PulledWindows> {
   const left = [...due]
   let counts = noCounts
+  const doubted: DueWindow[] = []
   const failures: unknown[] = []
   const pullNext = async () => {
     for (let next = left.shift(); next && !concernsEveryWindow(failures); next = left.shift()) {
       try {
-        const counted = await pullWindow(profile, next, context)
-        counts = addCounts(counts, counted)
+        const pulled = await pullWindow(profile, next, context)
+        counts = addCounts(counts, pulled.counts)
+        if (pulled.isDoubted) doubted.push(next)
       } catch (error) {
         failures.push(error)
       }
@@ -35,7 +62,7 @@ export async function pullDue(
   }
   await Promise.all(Array.from({ length: Math.min(context.settings.windowsAtOnce, due.length) }, pullNext))
   if (failures.length > 0) throw mostInformative(failures)
-  return counts
+  return { counts, doubted }
 }
 
 /** When upstream asks us to wait, or does not know the profile, every other window would get the same answer. */
@@ -48,10 +75,13 @@ const mostInformative = (failures: readonly unknown[]): unknown =>
   failures.find((error) => error instanceof RetryLater) ??
   failures[0]
 
-async function pullWindow(profile: PlannedProfile, due: DueWindow, context: PullContext): Promise<JobCounts> {
+type PulledWindow = { readonly counts: JobCounts; readonly isDoubted: boolean }
+
+async function pullWindow(profile: PlannedProfile, due: DueWindow, context: PullContext): Promise<PulledWindow> {
   try {
-    const stored = await readAndStore(profile, due, context)
-    return { ...noCounts, requests: 1, rowsRead: stored.read, rowsWritten: stored.written, refused: stored.invalid }
+    const { outcome, read, written, invalid } = await readAndStore(profile, due, context)
+    const counts = { ...noCounts, requests: 1, rowsRead: read, rowsWritten: written, refused: invalid }
+    return { counts, isDoubted: outcome === 'doubted' }
   } catch (error) {
     const refusal = recordableRefusal(error, context)
     await context.ledger.recordRefusal({
@@ -60,7 +90,7 @@ async function pullWindow(profile: PlannedProfile, due: DueWindow, context: Pull
       window: due.window,
       ...refusal,
     })
-    return { ...noCounts, requests: 1, refused: 1 }
+    return { counts: { ...noCounts, requests: 1, refused: 1 }, isDoubted: false }
   }
 }
 

@@ -30,6 +30,8 @@ const wrong: Record<string, string[]> = {
   DIGEST_SECONDS: ['-1', '90000'],
   CONCURRENCY: ['0', '1001'],
   WINDOWS_AT_ONCE: ['0', '101'],
+  GONE_PERCENT_MAX: ['-1', '101', '5.5'],
+  SECOND_READING_SECONDS: ['-1', '601'],
   BACKLOG_MAX: ['99', '1000001'],
   BUDGET_PER_SECOND: ['0'],
   BUDGET_IN_FLIGHT: ['0', '10001'],

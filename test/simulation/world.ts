@@ -59,10 +59,11 @@ export function createWorld(seed: number) {
       forgetJobs: () => ask('forget jobs', () => 0),
       verification: noVerification,
       now: clock,
+      pause: () => ask('pause', () => undefined),
       signal: neverAborted,
       lane: 'nightly',
       lastAttempt: chance(3) === 0,
-      settings: { historyMs: HISTORY, windowsAtOnce: 1 + chance(3) },
+      settings: { historyMs: HISTORY, windowsAtOnce: 1 + chance(3), secondReadingMs: 1 },
       log,
     }
   }

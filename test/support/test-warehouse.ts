@@ -55,11 +55,14 @@ export function scoresReading({ records, ...given }: Given): WindowReading {
   }
 }
 
+/** One reading may mark any share of the records gone. */
+export const believing = { goneShareMax: 1, spacingMs: 0 }
+
 export const test = base.extend<{ warehouse: Warehouse }>({
   warehouse: async ({ warehouseUrl }, use) => {
     const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 8, name: 'test', pipeline: true })
     const profiles = createProfiles({ pool, catalogue })
-    const writer = openReadingWriter({ pool, now: Date.now, rowsPerCommit: 1000, commitsAtOnce: 2 })
+    const writer = openReadingWriter({ pool, now: Date.now, rowsPerCommit: 1000, commitsAtOnce: 2, belief: believing })
     const rows: Warehouse['rows'] = async (text, values) => (await pool.query(text, values)).rows
     await use({
       pool,

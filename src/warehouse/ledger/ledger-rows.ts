@@ -1,3 +1,4 @@
+import type { DoubtedReading } from '../../ledger/doubt.ts'
 import type { AdmissionVerdict, LedgerState, RecentReading } from '../../ledger/judge.ts'
 import { type Span, type SpanPairs, spansFromPairs } from '../../time/spans.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
@@ -13,7 +14,10 @@ export const profileStreamKey = ({ profileId, stream }: ProfileStream): string =
 const keyOf = (profileId: string, streamName: string) => `${streamName} ${profileId}`
 
 /** `unread`: no reading of the stream was ever stored, so its table cannot hold a record of the profile. */
-export type LockedLedgerRow = LedgerState & { readonly unread: boolean }
+export type LockedLedgerRow = LedgerState & {
+  readonly unread: boolean
+  readonly doubts: readonly DoubtedReading[]
+}
 
 type LedgerStateRow = {
   profile_id: string
@@ -23,6 +27,7 @@ type LedgerStateRow = {
   unread: boolean
   digested_at: number | null
   digesting: SpanPairs
+  doubts: DoubtedReadingJson[] | null
 }
 
 /** Locks the ledger rows of these readings, always in the same order, and reads them. An erased profile has no row. */
@@ -32,7 +37,7 @@ export async function lockLedgerRows(
 ): Promise<Map<string, LockedLedgerRow>> {
   const { rows } = await tx.query<LedgerStateRow>({
     name: 'lock ledger',
-    text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.read_at is null as unread,
+    text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.doubts, l.read_at is null as unread,
         ${epochMsSql("nullif(l.digested_at, '-infinity')")} as digested_at,
         case when l.digesting = '{}' then null else ${spanPairsSql('l.digesting')} end as digesting
       from vitalsync.ledger l join unnest($1::int8[], $2::text[]) as i(profile_id, stream)
@@ -52,12 +57,43 @@ const toLockedLedgerRow = (row: LedgerStateRow): LockedLedgerRow => ({
   digestedAtMs: row.digested_at ?? Number.NEGATIVE_INFINITY,
   digesting: spansFromPairs(row.digesting),
   recent: row.recent.map(recentReadingFromJson),
+  doubts: (row.doubts ?? []).map(([startMs, endMs, sentAtMs, lackedHashes]) => ({
+    startMs,
+    endMs,
+    sentAtMs,
+    lackedHashes,
+  })),
 })
+
+/** A doubted reading as the ledger stores it. */
+type DoubtedReadingJson = [number, number, number, readonly number[]]
+
+type DoubtsEntry = ProfileStream & { readonly doubts: readonly DoubtedReading[] }
+
+/** Remembers what readings lacked that were not believed. Few ledger rows ever have doubts. */
+export async function writeDoubts(tx: Tx, entries: readonly DoubtsEntry[]): Promise<void> {
+  const textOf = (doubts: readonly DoubtedReading[]) =>
+    JSON.stringify(doubts.map(({ startMs, endMs, sentAtMs, lackedHashes }) => [startMs, endMs, sentAtMs, lackedHashes]))
+  await tx.query({
+    name: 'write doubts',
+    text: `update vitalsync.ledger l set doubts = i.doubts::jsonb
+      from unnest($1::int8[], $2::text[], $3::text[]) as i(profile_id, stream, doubts)
+      where l.profile_id = i.profile_id and l.stream = i.stream`,
+    values: [
+      binaryColumn('int8', entries, ({ profileId }) => profileId),
+      binaryColumn('text', entries, ({ stream }) => stream.name),
+      binaryColumn('text', entries, ({ doubts }) => (doubts.length > 0 ? textOf(doubts) : null)),
+    ],
+  })
+}
 
 /** An admitted reading, as far as the ledger row is concerned. */
 type LedgerEntry = ProfileStream &
   Pick<WindowReading, 'window' | 'sentAtMs'> &
-  Pick<AdmissionVerdict, 'covers' | 'recent'>
+  Pick<AdmissionVerdict, 'covers' | 'recent'> & {
+    /** Whether a refusal of the window counts as ended. */
+    readonly believed: boolean
+  }
 
 /**
  * Writes what is covered and was read, and ends refusals. Windows shift from day to day, so a refusal that is due for
@@ -89,7 +125,7 @@ export async function writeLedgerRows(tx: Tx, entries: readonly LedgerEntry[]): 
       column('text', ({ recent }) => JSON.stringify(recent.map(recentReadingToJson))),
       column('timestamptz', ({ sentAtMs }) => sentAtMs * 1000),
       column('timestamptz', ({ window }) => window.startMs * 1000),
-      column('timestamptz', ({ window }) => window.endMs * 1000),
+      column('timestamptz', ({ window, believed }) => (believed ? window.endMs : window.startMs) * 1000),
     ],
   })
 }

@@ -15,6 +15,8 @@ export type AdmittedReading = PreparedReading &
     readonly reachBackToMs: number
     /** The key hashes of records that newer readings held across their edges: of these records this reading says nothing. */
     readonly heldByNewer: readonly number[]
+    /** False: the reading lacks so many stored records that a second reading must agree first. */
+    readonly believed: boolean
   }
 
 export function prepareReading({ records, invalid, ...reading }: WindowReading): PreparedReading {

@@ -1,4 +1,5 @@
 import { Rejected } from '../../errors.ts'
+import type { Belief } from '../../ledger/doubt.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
 import { isDataException, sqlState } from '../postgres/sql-errors.ts'
 import { beginWithGenericPlans, type Pool, transaction } from '../postgres/warehouse-pool.ts'
@@ -20,6 +21,7 @@ type ReadingWriterOptions = {
   /** How many records must wait before a transaction starts while another is under way. */
   rowsPerCommit: number
   commitsAtOnce: number
+  belief: Belief
 }
 
 /**
@@ -73,7 +75,7 @@ async function commitGroup(options: ReadingWriterOptions, group: readonly Queued
     const readings = group.map(({ reading }) => reading)
     const results = await transaction(
       options.pool,
-      (tx) => storeGroup(tx, readings, options.now()),
+      (tx) => storeGroup(tx, readings, { nowMs: options.now(), belief: options.belief }),
       beginWithGenericPlans,
     )
     group.forEach((queued, index) => {

@@ -9,6 +9,7 @@ import {
   addStatement,
   compareParameters,
   compareStatement,
+  completeReadingsOf,
   type IncomingRecord,
   replaceParameters,
   replaceStatement,
@@ -27,32 +28,67 @@ export type StreamChanges = {
   readonly changed: readonly IncomingRecord[]
   /** The id of the profile of each record that is gone. */
   readonly vanished: readonly string[]
+  /** The readings that lack more stored records than one reading may mark gone. They have marked nothing. */
+  readonly doubtful: readonly DoubtfulReading[]
 }
+
+type DoubtfulReading = { readonly reading: AdmittedReading; readonly lackedHashes: readonly number[] }
 
 /** Finds the records that are new or changed, and marks gone the records that complete readings lack. */
 export async function findRecordChanges(
   tx: Tx,
   stream: PulledStream,
-  { first, later }: ReadingsOfStream,
+  { first, later, goneShareMax }: ReadingsOfStream & { readonly goneShareMax: number },
 ): Promise<StreamChanges> {
   const added = incomingRecordsOf(first)
   if (!later.some((reading) => reading.rows.length > 0 || reading.complete)) {
-    return { stream, added, changed: [], vanished: [] }
+    return { stream, added, changed: [], vanished: [], doubtful: [] }
   }
   const incoming = incomingRecordsOf(later)
+  const compared = await compareRecords(tx, stream, { incoming, readings: later, goneShareMax })
+  const numbered = (numbers: readonly number[] | null | undefined) =>
+    (numbers ?? []).flatMap((number) => incoming[number - 1] ?? [])
+  const complete = completeReadingsOf(later)
+  return {
+    stream,
+    added: [...added, ...numbered(compared?.added)],
+    changed: numbered(compared?.changed),
+    vanished: compared?.vanished ?? [],
+    doubtful: Object.entries(compared?.doubtful ?? {}).flatMap(([number, lackedHashes]) => {
+      const reading = complete[Number(number) - 1]
+      return reading === undefined ? [] : [{ reading, lackedHashes }]
+    }),
+  }
+}
+
+/** Marks gone what doubtful readings lack, because other readings agree. Gives the profile of each record. */
+export async function markConfirmedGone(
+  tx: Tx,
+  stream: PulledStream,
+  readings: readonly AdmittedReading[],
+): Promise<readonly string[]> {
+  const incoming = incomingRecordsOf(readings)
+  const compared = await compareRecords(tx, stream, { incoming, readings, goneShareMax: 1 })
+  return compared?.vanished ?? []
+}
+
+type Compared = {
+  readonly incoming: readonly IncomingRecord[]
+  readonly readings: readonly AdmittedReading[]
+  readonly goneShareMax: number
+}
+
+async function compareRecords(
+  tx: Tx,
+  stream: PulledStream,
+  { incoming, readings, goneShareMax }: Compared,
+): Promise<ComparedRow | undefined> {
   const { rows } = await tx.query<ComparedRow>({
     name: `compare ${stream.name}`,
     text: compareStatement(stream),
-    values: compareParameters(stream, incoming, later),
+    values: compareParameters(stream, incoming, { readings, goneShareMax }),
   })
-  const numbered = (numbers: readonly number[] | null | undefined) =>
-    (numbers ?? []).flatMap((number) => incoming[number - 1] ?? [])
-  return {
-    stream,
-    added: [...added, ...numbered(rows[0]?.added)],
-    changed: numbered(rows[0]?.changed),
-    vanished: rows[0]?.vanished ?? [],
-  }
+  return rows[0]
 }
 
 /** Adds the new records and replaces the changed records. */
@@ -86,7 +122,12 @@ export function countWritten(changes: readonly StreamChanges[]): Map<string, num
   return written
 }
 
-type ComparedRow = { added: number[] | null; changed: number[] | null; vanished: string[] | null }
+type ComparedRow = {
+  added: number[] | null
+  changed: number[] | null
+  vanished: string[] | null
+  doubtful: Record<string, number[]> | null
+}
 
 /** Orders records by the table's key, as far as that is cheap: neighbours in the input become neighbours on disk. */
 function incomingRecordsOf(readings: readonly AdmittedReading[]): IncomingRecord[] {

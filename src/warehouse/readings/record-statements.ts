@@ -1,3 +1,4 @@
+import { MANY_RECORDS } from '../../ledger/doubt.ts'
 import type { Column, PulledStream } from '../../transfer/stream.ts'
 import { keyColumns } from '../../transfer/stream.ts'
 import {
@@ -37,7 +38,9 @@ const unnestSql = (types: readonly string[], columns: readonly string[]) =>
 /**
  * Compares the incoming records with the stored records by keys and digests alone: most records that are read again have not
  * changed, and then their text need not be sent. Returns the numbers of the incoming records that are new and of those that
- * have changed. A stored record that a complete reading lacks is marked gone, and its former version goes to the history.
+ * have changed. A stored record that a complete reading lacks is marked gone, and its former version goes to the history;
+ * unless the reading lacks more than one reading may: then it marks nothing, and the key hashes of what it lacks are
+ * returned by its number among the complete readings.
  *
  * The statement uses `not in`, which Postgres hashes whatever the planner believes of the size of an array. It has planned
  * `not exists` as a nested loop.
@@ -47,6 +50,9 @@ export function compareStatement(stream: PulledStream): string {
   const types = ['int8', ...keyColumns(stream).map((column) => sqlType[column.type]), 'int8', 'timestamptz']
   const next = types.length
   const table = `vitalsync.${stream.table}`
+  const readings = `unnest($${next + 1}::int8[], $${next + 2}::timestamptz[], $${next + 3}::timestamptz[],
+    $${next + 4}::timestamptz[], $${next + 5}::timestamptz[]) with ordinality
+    as w(profile_id, from_at, to_at, sent_at, back_to, reading_n)`
   return `
 with input as materialized (
   select * from unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})
@@ -56,35 +62,44 @@ with input as materialized (
   from input i left join ${table} t on ${sameKeySql(stream, 't', 'i')}
   where t.profile_id is null or (t.read_at < i.read_at and (t.digest <> i.digest or t.gone_at is not null))
 ), lost as materialized (
-  select t.*, w.sent_at
-  from unnest($${next + 1}::int8[], $${next + 2}::timestamptz[], $${next + 3}::timestamptz[], $${next + 4}::timestamptz[],
-    $${next + 5}::timestamptz[]) as w(profile_id, from_at, to_at, sent_at, back_to)
-  join ${table} t on t.profile_id = w.profile_id and ${mustHaveHeldSql(stream)}
+  select t.*, w.sent_at, w.reading_n
+  from ${readings} join ${table} t on t.profile_id = w.profile_id and ${mustHaveHeldSql(stream)}
   where t.gone_at is null and t.read_at < w.sent_at
     and (${keys.map((key) => `t.${key}`).join(', ')}) not in (select ${keys.join(', ')} from input)
     and (t.profile_id, ${recordKeyHashSql(stream)}) not in (select * from unnest($${next + 6}::int8[], $${next + 7}::int8[]))
+), weighed as (
+  select l.reading_n, count(*) as lost, (select count(*) from ${readings} join ${table} t
+    on t.profile_id = w.profile_id and ${mustHaveHeldSql(stream)} where w.reading_n = l.reading_n and t.gone_at is null) as held
+  from lost l group by l.reading_n
+), doubtful as materialized (
+  select reading_n from weighed
+  where $${next + 8}::float8 < 1 and (lost = held or (held >= ${MANY_RECORDS} and lost > held * $${next + 8}::float8))
 ), kept as (
   insert into vitalsync.history (profile_id, stream, record_key, revision, body, recorded, gone_at)
-  select t.profile_id, '${stream.name}', ${recordKeySql(stream)}, t.revision, t.body, tstzrange(t.changed_at, t.sent_at), t.gone_at from lost t
+  select t.profile_id, '${stream.name}', ${recordKeySql(stream)}, t.revision, t.body, tstzrange(t.changed_at, t.sent_at), t.gone_at
+  from lost t where t.reading_n not in (select reading_n from doubtful)
   on conflict do nothing
 ), vanished as (
   update ${table} t set gone_at = g.sent_at, changed_at = g.sent_at, read_at = g.sent_at, revision = t.revision + 1
-  from lost g where ${sameKeySql(stream, 't', 'g')} returning t.profile_id
+  from lost g where ${sameKeySql(stream, 't', 'g')} and g.reading_n not in (select reading_n from doubtful)
+  returning t.profile_id
 )
 select (select array_agg(n::int4) from fresh where not known) as added,
   (select array_agg(n::int4) from fresh where known) as changed,
-  (select array_agg(profile_id::text) from vanished) as vanished`
+  (select array_agg(profile_id::text) from vanished) as vanished,
+  (select json_object_agg(d.reading_n, (select json_agg(${recordKeyHashSql(stream)}) from lost t
+    where t.reading_n = d.reading_n)) from doubtful d) as doubtful`
 }
 
 /** The parameters of `compareStatement`, as binary arrays, in its order. */
 export function compareParameters(
   stream: PulledStream,
   incoming: readonly IncomingRecord[],
-  readings: readonly AdmittedReading[],
-): Buffer[] {
+  { readings, goneShareMax }: { readings: readonly AdmittedReading[]; goneShareMax: number },
+): Array<Buffer | number> {
   const column = recordColumn(incoming)
   const keys = stream.columns.flatMap((one, index) => (one.key ? [{ index, type: arrayType[one.type] }] : []))
-  const complete = readings.filter((reading) => reading.complete)
+  const complete = completeReadingsOf(readings)
   const held = complete.flatMap(({ profileId, heldByNewer }) => heldByNewer.map((keyHash) => ({ profileId, keyHash })))
   const readingColumn = (type: ColumnType, cell: (reading: AdmittedReading) => ColumnValue) =>
     binaryColumn(type, complete, cell)
@@ -100,8 +115,13 @@ export function compareParameters(
     readingColumn('timestamptz', (reading) => reading.reachBackToMs * 1000),
     binaryColumn('int8', held, ({ profileId }) => profileId),
     binaryColumn('int8', held, ({ keyHash }) => keyHash),
+    goneShareMax,
   ]
 }
+
+/** The readings that may mark records gone, as `compareStatement` numbers them. */
+export const completeReadingsOf = (readings: readonly AdmittedReading[]): AdmittedReading[] =>
+  readings.filter((reading) => reading.complete)
 
 /** Adds records that are not stored yet. A record that is stored all the same would break a promise, and fails the statement. */
 export function addStatement(stream: PulledStream): string {

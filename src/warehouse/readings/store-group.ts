@@ -1,14 +1,19 @@
+import type { Belief } from '../../ledger/doubt.ts'
 import { type AdmissionVerdict, isHeldByNewer, judgeReading, type WindowEdges } from '../../ledger/judge.ts'
 import { type LockedLedgerRow, lockLedgerRows, profileStreamKey, writeLedgerRows } from '../ledger/ledger-rows.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
 import { quarantineInvalid } from '../quarantine/invalid-records.ts'
+import { resolveDoubts } from './doubted-readings.ts'
 import type { AdmittedReading, PreparedReading } from './prepared-reading.ts'
 import { countWritten, findRecordChanges, type StreamChanges, writeRecordChanges } from './record-changes.ts'
 import { type RecordRow, recordKeyHash, recordPeriod, windowEdgesOf } from './record-rows.ts'
 
 export type StoreResult = {
-  /** `erased`: the profile is no longer ours. `too-old`: newer readings may be forgotten. Neither stores anything. */
-  readonly outcome: 'stored' | 'erased' | 'too-old'
+  /**
+   * `erased`: the profile is no longer ours. `too-old`: newer readings may be forgotten. Neither stores anything. `doubted`:
+   * the records are stored, but nothing is covered or gone until a second reading agrees.
+   */
+  readonly outcome: 'stored' | 'doubted' | 'erased' | 'too-old'
   readonly read: number
   readonly written: number
   readonly invalid: number
@@ -18,24 +23,32 @@ export type StoreResult = {
  * Stores a group of readings, and what the ledger may say about them, in the transaction `tx`.
  * At most one reading per profile and stream: a statement cannot write the same record twice.
  */
-export async function storeGroup(tx: Tx, group: readonly PreparedReading[], nowMs: number): Promise<StoreResult[]> {
+export async function storeGroup(
+  tx: Tx,
+  group: readonly PreparedReading[],
+  { nowMs, belief }: StoreRules,
+): Promise<StoreResult[]> {
   const ledger = await lockLedgerRows(tx, group)
   const judged = group.map((reading) => ({ reading, verdict: judge(reading, ledger, nowMs) }))
-  const admitted = judged.flatMap(({ verdict }) => (verdict.kind === 'admitted' ? [verdict] : []))
-  const changes = await findChanges(tx, admitted, ledger)
+  const all = judged.flatMap(({ verdict }) => (verdict.kind === 'admitted' ? [verdict] : []))
+  const compared = { admitted: all, changes: await findChanges(tx, all, { ledger, belief }) }
+  const { admitted, changes } = await resolveDoubts(tx, compared, { ledger, belief })
   await pipelined([
     writeRecordChanges(tx, changes),
     writeLedgerRows(tx, admitted),
     quarantineInvalid(tx, admitted, nowMs),
   ])
   const written = countWritten(changes)
+  const doubted = new Set(admitted.filter(({ believed }) => !believed).map(profileStreamKey))
   return judged.map(({ reading, verdict }) => ({
-    outcome: verdict.kind === 'admitted' ? 'stored' : verdict.kind,
+    outcome: verdict.kind !== 'admitted' ? verdict.kind : doubted.has(profileStreamKey(reading)) ? 'doubted' : 'stored',
     read: reading.rows.length,
     written: written.get(profileStreamKey(reading)) ?? 0,
     invalid: reading.invalid.length,
   }))
 }
+
+type StoreRules = { readonly nowMs: number; readonly belief: Belief }
 
 type LockedLedger = ReadonlyMap<string, LockedLedgerRow>
 
@@ -58,15 +71,20 @@ function admit(reading: PreparedReading, edges: WindowEdges, verdict: AdmissionV
     complete: verdict.complete && reading.invalid.length === 0,
     reachBackToMs: window.startMs - (edges.reachesBack ? (stream.longestMs ?? 0) : 0),
     heldByNewer: newer.flatMap(({ crossingHashes }) => crossingHashes),
+    believed: true,
   }
 }
 
-function findChanges(tx: Tx, admitted: readonly AdmittedReading[], ledger: LockedLedger): Promise<StreamChanges[]> {
+function findChanges(
+  tx: Tx,
+  admitted: readonly AdmittedReading[],
+  { ledger, belief }: { readonly ledger: LockedLedger; readonly belief: Belief },
+): Promise<StreamChanges[]> {
   const isFirst = (reading: AdmittedReading) => ledger.get(profileStreamKey(reading))?.unread === true
   return pipelined(
     [...Map.groupBy(admitted, ({ stream }) => stream)].map(([stream, readings]) => {
       const { first = [], later = [] } = Object.groupBy(readings, (reading) => (isFirst(reading) ? 'first' : 'later'))
-      return findRecordChanges(tx, stream, { first, later })
+      return findRecordChanges(tx, stream, { first, later, goneShareMax: belief.goneShareMax })
     }),
   )
 }

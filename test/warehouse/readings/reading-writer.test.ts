@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { openReadingWriter } from '../../../src/warehouse/readings/reading-writer.ts'
 import { soon } from '../../support/fixtures.ts'
 import {
+  believing,
   connect,
   march,
   marchMs,
@@ -166,7 +167,7 @@ test('a reading that waits for a lock holds up none of other people, nor does an
 }) => {
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
   const { pool, rows, startedAtMs: sentAtMs } = warehouse
-  const writer = openReadingWriter({ pool, now: Date.now, rowsPerCommit: 1, commitsAtOnce: 2 })
+  const writer = openReadingWriter({ pool, now: Date.now, rowsPerCommit: 1, commitsAtOnce: 2, belief: believing })
   const other = await connect(warehouseUrl)
   await other.query('begin')
   await other.query('select 1 from vitalsync.ledger where profile_id = $1 for update', [ada])

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+
+/** What the text of a variable of the environment may be, each with its remedy. */
+
+export const urlOf = (...protocols: string[]) =>
+  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol.slice(0, -1)), {
+    error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`,
+  })
+
+export const queueUrl = z
+  .string()
+  .refine((text) => text.split(',').every((part, index) => index > 0 || isQueueUrl(part)), {
+    error: 'must start with redis://, rediss:// or postgres:// (Redis Cluster: several addresses, separated by commas)',
+  })
+const isQueueUrl = (text: string) => URL.canParse(text) && /^(rediss?|postgres(ql)?):$/.test(new URL(text).protocol)
+
+export const isHttpUrl = (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+
+export const wholeNumberText = (min: number, max: number) =>
+  z
+    .string()
+    .refine((text) => /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      error: `must be a whole number from ${min} to ${max}`,
+    })
+    .transform(Number)
+
+export const shareText = z
+  .string()
+  .refine((text) => /^(0?\.\d+|[01](\.0+)?)$/.test(text), { error: 'must be a number from 0 to 1, such as 0.001' })
+  .transform(Number)
+
+export const tokenKey = z
+  .string()
+  .transform((text) => (/^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64')))
+  .refine((key) => key.length === 32, {
+    error: 'must be 32 random bytes in base64 or hexadecimal: openssl rand -base64 32',
+  })
+
+export const cronLine = z
+  .string()
+  .regex(/^(\S+\s+){4}\S+$/, { error: 'must be a cron line of five fields, such as 0 3 * * *' })
+
+export const timeZone = z
+  .string()
+  .refine(isTimeZone, { error: 'must be a time zone of the IANA database, such as Europe/Berlin or UTC' })
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+export const environmentName = z.enum(['sandbox', 'production'])
