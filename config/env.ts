@@ -9,6 +9,7 @@ import {
   environmentName,
   isHttpUrl,
   queueUrl,
+  secondsList,
   shareText,
   timeZone,
   tokenKey,
@@ -70,10 +71,20 @@ const variables = {
   },
   SCHEDULE_TIME_ZONE: { schema: timeZone, about: 'time zone of both schedules', fallback: scheduleDefaults.timeZone },
   HISTORY_DAYS: { schema: wholeNumberText(1, 3660), about: 'how far back a new profile is wanted', fallback: '60' },
-  DIGEST_SECONDS: {
-    schema: wholeNumberText(0, 86_400),
-    about: 'how long upstream may take to derive records from pushed items',
-    fallback: '30',
+  REREAD_SECONDS: {
+    schema: secondsList,
+    about: 'after a push: seconds to the first reading of what it touched, from there to the second, and so on',
+    fallback: '30,300,3600,21600,86400',
+  },
+  SETTLE_MIN_SECONDS: {
+    schema: wholeNumberText(0, 31_536_000),
+    about: 'no day settles sooner, however early upstream has it by the measured lateness',
+    fallback: '21600',
+  },
+  SETTLE_MAX_SECONDS: {
+    schema: wholeNumberText(0, 31_536_000),
+    about: 'no day waits longer, however late upstream has it by the measured lateness',
+    fallback: '864000',
   },
   CONCURRENCY: { schema: wholeNumberText(1, 1000), about: 'jobs a worker runs at once', fallback: '32' },
   WINDOWS_AT_ONCE: { schema: wholeNumberText(1, 100), about: 'windows a job reads at once', fallback: '8' },
@@ -175,6 +186,7 @@ function misspeltNames(environment: Environment): string[] {
     REDIS_URL: 'QUEUE_URL',
     POSTGRES_URL: 'DATABASE_URL',
     PG_URL: 'DATABASE_URL',
+    DIGEST_SECONDS: 'REREAD_SECONDS', // its name while a fixed time was taken for granted
   }
   return Object.keys(environment).flatMap((name) => {
     if (names.includes(name as VariableName)) return []
@@ -195,6 +207,8 @@ function inconsistentVariables(environment: Environment): string[] {
       faults.push('UPSTREAM_SANDBOX_URL is missing: UPSTREAM_URL names an environment, and this gives its address')
     }
   }
+  if (Number(variableText(environment, 'SETTLE_MIN_SECONDS')) > Number(variableText(environment, 'SETTLE_MAX_SECONDS')))
+    faults.push('SETTLE_MIN_SECONDS is greater than SETTLE_MAX_SECONDS')
   return faults
 }
 
@@ -226,7 +240,11 @@ function configOf(values: ParsedValues, environment: Environment) {
       timeZone: requiredValue('SCHEDULE_TIME_ZONE'),
     }),
     historyDays: requiredValue('HISTORY_DAYS'),
-    digestSeconds: requiredValue('DIGEST_SECONDS'),
+    settle: Object.freeze({
+      minMs: requiredValue('SETTLE_MIN_SECONDS') * SECOND,
+      maxMs: requiredValue('SETTLE_MAX_SECONDS') * SECOND,
+      intervalsMs: Object.freeze(requiredValue('REREAD_SECONDS').map((seconds) => seconds * SECOND)),
+    }),
     concurrency: requiredValue('CONCURRENCY'),
     windowsAtOnce: requiredValue('WINDOWS_AT_ONCE'),
     belief: Object.freeze({

@@ -24,6 +24,13 @@ export const wholeNumberText = (min: number, max: number) =>
     })
     .transform(Number)
 
+export const secondsList = z
+  .string()
+  .refine((text) => /^\d{1,8}(,\d{1,8}){0,9}$/.test(text), {
+    error: 'must be one to ten whole numbers, such as 30,300',
+  })
+  .transform((text) => text.split(',').map(Number))
+
 export const shareText = z
   .string()
   .refine((text) => /^(0?\.\d+|[01](\.0+)?)$/.test(text), { error: 'must be a number from 0 to 1, such as 0.001' })

@@ -3,7 +3,7 @@ import { defineProducer } from '../src/work/producer.ts'
 import { syncProfile } from './sync-profile.ts'
 
 /**
- * Between the nights, every profile that is due again: upstream has digested its pushes, a refused window may be read
+ * Between the nights, every profile that is due again: the next reading of its pushes counts, a refused window may be read
  * again, the profile is new, or it has not been read for long.
  */
 export const sweep = defineProducer({

@@ -113,6 +113,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
     rowsPerCommit: 2500,
     commitsAtOnce: 3,
     belief: config.belief,
+    settle: config.settle,
   })
   closeStack.add(writer, 'reading writer')
   const queue = createEnqueuer(engine)
@@ -142,10 +143,11 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
 
 const sleep = (ms: number, signal?: AbortSignal) => wait(ms, undefined, signal ? { signal } : {})
 
-function createStores(pool: Pool, catalogue: Catalogue, { digestSeconds }: Config) {
+function createStores(pool: Pool, catalogue: Catalogue, { settle }: Config) {
+  const firstReadingMs = settle.intervalsMs[0] ?? 0
   return {
-    ledger: createLedger({ pool, catalogue }),
-    outbox: createOutbox({ pool, catalogue, digestMs: digestSeconds * SECOND }),
+    ledger: createLedger({ pool, catalogue, firstReadingMs }),
+    outbox: createOutbox({ pool, catalogue, firstReadingMs }),
     profiles: createProfiles({ pool, catalogue }),
     runs: createRuns({ pool }),
   }

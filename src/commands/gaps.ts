@@ -49,7 +49,8 @@ const reasonMeanings: Readonly<Record<GapReason, string>> = {
   'never-asked': 'wanted, and no reading has asked for it yet; the next sync does',
   refused: 'upstream would not give it; the detail says why and when it is asked again',
   unsettled: 'it was read, and is read again until late data can no longer change it',
-  waiting: 'upstream is still deriving from what was pushed; it is read after that',
+  waiting:
+    'something was pushed for it; it is read again until upstream says that it has derived, or two readings agree',
 }
 
 function print(terminal: CommandContext['terminal'], text: string): number {

@@ -14,7 +14,7 @@ import { openRejectsFile } from '../intake/rejects-file.ts'
 import { createProfileResolver } from '../intake/resolve-profiles.ts'
 import { openResumableFile } from '../intake/resumable-file.ts'
 import { closestWord } from '../text/closest-word.ts'
-import { DAY, SECOND } from '../time/units.ts'
+import { DAY } from '../time/units.ts'
 import type { PushedStream } from '../transfer/stream.ts'
 import { createImports } from '../warehouse/outbox/import-progress.ts'
 import { createOutbox } from '../warehouse/outbox/outbox.ts'
@@ -126,14 +126,14 @@ function requireKnownColumns(stream: PushedStream, columns: readonly string[]): 
 
 function createStorage(
   pool: Pool,
-  { digestSeconds, historyDays }: Config,
+  { settle, historyDays }: Config,
   { addProfiles }: ImportOptions,
 ): Pick<IntakeOptions, 'resolve' | 'add'> {
   const profiles = createProfiles({ pool, catalogue })
   const { idsOf } = createProfileReport({ pool })
   const addFrom = addProfiles ? () => new Date(Date.now() - historyDays * DAY) : undefined
   return {
-    add: createOutbox({ pool, catalogue, digestMs: digestSeconds * SECOND }).add,
+    add: createOutbox({ pool, catalogue, firstReadingMs: settle.intervalsMs[0] ?? 0 }).add,
     resolve: createProfileResolver({ profiles, idsOf, addFrom }),
   }
 }

@@ -31,8 +31,9 @@ export async function runPlan(context: CommandContext, options: PlanOptions): Pr
 
 type Plan = Awaited<ReturnType<typeof makePlan>>
 
-async function makePlan(pool: Pool, { config, signal }: CommandContext, options: PlanOptions) {
-  const { profiles, tallies } = await countWindows(pool, options, signal)
+async function makePlan(pool: Pool, context: CommandContext, options: PlanOptions) {
+  const { config } = context
+  const { profiles, tallies } = await countWindows(pool, options, context)
   const windows = tallies.reduce((sum, tally) => sum + tally.windows, 0)
   const covered = tallies.reduce((sum, tally) => sum + tally.covered, 0)
   const outbox = await createReports({ pool }).countWaiting()
@@ -66,14 +67,18 @@ function planLines({ profiles, windows, covered, itemsWaiting, requestsPerSecond
 async function countWindows(
   pool: Pool,
   options: PlanOptions,
-  signal: AbortSignal,
+  { config, signal }: CommandContext,
 ): Promise<{ profiles: number; tallies: StreamTally[] }> {
   const wanted = selectedStreams(catalogue.pulled, options.streams)
   const tallies = new Map<string, StreamTally>(
     wanted.map(({ name }) => [name, { stream: name, windows: 0, covered: 0 }]),
   )
   const ids = await profileIdsOf(pool, options.profiles)
-  const ledger = createLedger({ pool, catalogue: { ...catalogue, pulled: wanted } })
+  const ledger = createLedger({
+    pool,
+    catalogue: { ...catalogue, pulled: wanted },
+    firstReadingMs: config.settle.intervalsMs[0] ?? 0,
+  })
   const profiles = createProfiles({ pool, catalogue })
   const { nowMs, range } = rangeOf(options)
   let count = 0

@@ -14,7 +14,7 @@ export type Gap = Span & {
 export type KnownCoverage = {
   readonly wanted: Span
   readonly covered: readonly Span[]
-  /** The spans that upstream may still be deriving anew after a push, and the instant when it is expected to be done. */
+  /** The spans that upstream may still derive anew after a push, and the instant of the next reading that counts. */
   readonly digesting: readonly Span[]
   readonly digestedAtMs: number | null
   readonly refused: ReadonlyArray<Span & { reason: string; nextTryAtMs: number | null }>

@@ -1,6 +1,7 @@
 import type { DerivationState } from '../contract/derivation-state.ts'
 import { intersect, overlaps, type Span, subtract, union } from '../time/spans.ts'
 import { HOUR } from '../time/units.ts'
+import { type DigestingPart, partsAfterReading, type SettleRule } from './digesting.ts'
 
 /**
  * What a reading shows about the edges of its window. `crossingHashes` holds the key hash (`recordKeyHash`) of each record
@@ -15,15 +16,15 @@ export type RecentReading = Span & WindowEdges & { readonly sentAtMs: number }
 /** The ledger's row of a profile's stream at the moment of commit, when the row is locked. */
 export type LedgerState = {
   readonly generation: number
-  readonly digesting: readonly Span[]
-  readonly digestedAtMs: number
+  /** What pushes touched and has not settled since. */
+  readonly digesting: readonly DigestingPart[]
   readonly recent: readonly RecentReading[]
 }
 
 export type ArrivedReading = WindowEdges & {
   readonly window: Span
   /** A reading of a snapshot speaks of everything there is, whatever its window. */
-  readonly stream: { readonly kind: 'windowed' | 'snapshot'; readonly settleMs: number }
+  readonly stream: { readonly kind: 'windowed' | 'snapshot' }
   readonly sentAtMs: number
   readonly serverAtMs: number | undefined
   readonly word: DerivationState | undefined
@@ -41,11 +42,19 @@ export type AdmissionVerdict = {
   readonly kind: 'admitted'
   /** Newer readings of any window, for a record may reach across several windows. See `isHeldByNewer`. */
   readonly newer: readonly RecentReading[]
-  /** The spans that the reading covers: none where a newer reading overlaps, for then it cannot speak for its whole window. */
-  readonly covers: readonly Span[]
-  /** Whether a record that the reading lacks may be marked gone: not while upstream itself is not done. */
+  /** Whether a record that the reading lacks may be marked gone: not where a newer reading overlaps, nor while upstream derives. */
   readonly complete: boolean
+  /** Whether the reading may cover: where it is complete, and was planned after the last push that touched the stream. */
+  readonly mayCover: boolean
   readonly recent: readonly RecentReading[]
+}
+
+/** What a stored reading leaves in the ledger. */
+export type SettledReading = {
+  /** The spans that the reading covers. */
+  readonly covers: readonly Span[]
+  /** What pushes touched and has not settled by this reading either. */
+  readonly digesting: readonly DigestingPart[]
 }
 
 /** How long a reading may be on its way. Newer readings are remembered for this long. */
@@ -79,7 +88,10 @@ export function judgeReading(reading: ArrivedReading, ledger: LedgerState | unde
   if (sentAtMs < nowMs - READING_AGE_MAX_MS) return { kind: 'too-old' }
   const isSnapshot = reading.stream.kind === 'snapshot'
   const newer = ledger.recent.filter((read) => read.sentAtMs > sentAtMs)
-  const overtaken = newer.some((read) => isSnapshot || overlaps(read, window))
+  const speaksOfOurs = (read: RecentReading) => isSnapshot || overlaps(read, window)
+  const overtaken = newer.some(speaksOfOurs)
+  // Of two readings sent at one instant, by clocks that differ, nobody knows which one is newer: the first stays.
+  const isSecond = ledger.recent.some((read) => read.sentAtMs === sentAtMs && speaksOfOurs(read))
   const touches = (read: RecentReading) => read.startMs <= window.endMs && window.startMs <= read.endMs
   const saysNoMore = (read: RecentReading) =>
     read.sentAtMs <= sentAtMs &&
@@ -88,22 +100,35 @@ export function judgeReading(reading: ArrivedReading, ledger: LedgerState | unde
   return {
     kind: 'admitted',
     newer,
-    covers: overtaken ? [] : settledPart(reading, ledger),
     complete: !overtaken && reading.word !== 'pending',
+    mayCover: !overtaken && !isSecond && reading.generation === ledger.generation,
     recent: [...kept, { ...window, sentAtMs, crossingHashes, reachesBack }],
   }
 }
 
+export type StoredReading = {
+  readonly mayCover: boolean
+  /** The end of the oldest record that the reading changed; undefined when it changed none. */
+  readonly firstChangeMs: number | undefined
+  readonly rule: SettleRule
+}
+
 /**
- * A reading covers the part of its window that had settled when its request was sent, by the slower of the two clocks.
- * Where upstream gives its word, the word alone says whether upstream has derived from what was pushed: a reading that
- * upstream calls pending covers nothing.
+ * Decides what a reading covers, when it is known what it changed: the part of its window that had settled when its request
+ * was sent, by the slower of the two clocks, without what upstream may still derive from a push.
  */
-function settledPart(reading: ArrivedReading, ledger: LedgerState): Span[] {
-  if (reading.generation !== ledger.generation || reading.word === 'pending') return []
-  const knownAtMs = Math.min(reading.sentAtMs, reading.serverAtMs ?? reading.sentAtMs)
-  const settled = { startMs: Number.NEGATIVE_INFINITY, endMs: knownAtMs - reading.stream.settleMs }
-  const part = intersect([reading.window], [settled])
-  if (reading.word === 'finished' || reading.sentAtMs >= ledger.digestedAtMs) return part
-  return subtract(part, union(ledger.digesting))
+export function settleReading(
+  reading: Pick<ArrivedReading, 'window' | 'sentAtMs' | 'serverAtMs' | 'word'>,
+  { digesting }: Pick<LedgerState, 'digesting'>,
+  { mayCover, firstChangeMs, rule }: StoredReading,
+): SettledReading {
+  const { window, sentAtMs, serverAtMs, word } = reading
+  const knownAtMs = Math.min(sentAtMs, serverAtMs ?? sentAtMs)
+  const settledUntilMs = knownAtMs - rule.settleMs
+  // The newest days change from hour to hour. That says nothing about what was pushed for older days.
+  const changed = firstChangeMs !== undefined && firstChangeMs <= settledUntilMs
+  const left = partsAfterReading(digesting, { window, sentAtMs, knownAtMs, word, changed, mayCover }, rule)
+  if (!mayCover || word === 'pending') return { covers: [], digesting: left }
+  const settled = intersect([window], [{ startMs: Number.NEGATIVE_INFINITY, endMs: settledUntilMs }])
+  return { covers: subtract(settled, union(left)), digesting: left }
 }

@@ -49,7 +49,7 @@ export function settingsOf(options: SubjectOptions): Record<string, string> {
     BUDGET_PER_SECOND: '1000000',
     BUDGET_IN_FLIGHT: String(options.inFlight ?? 128),
     CONCURRENCY: String(options.concurrency ?? 64),
-    DIGEST_SECONDS: '0',
+    REREAD_SECONDS: '0',
     LOG_LEVEL: 'warn',
     ...options.settings,
   }

@@ -7,13 +7,15 @@ import {
   mustHaveHeld,
   READING_AGE_MAX_MS,
   type ReadingVerdict,
+  settleReading,
 } from '../../src/ledger/judge.ts'
 
 const nowMs = 1_000_000_000
-const fresh: LedgerState = { generation: 3, digesting: [], digestedAtMs: Number.NEGATIVE_INFINITY, recent: [] }
+const fresh: LedgerState = { generation: 3, digesting: [], recent: [] }
+const rule = { settleMs: 150, intervalsMs: [10, 20, 40] }
 const arrived: ArrivedReading = {
   window: { startMs: nowMs - 500, endMs: nowMs - 100 },
-  stream: { kind: 'windowed', settleMs: 150 },
+  stream: { kind: 'windowed' },
   crossingHashes: [],
   reachesBack: false,
   sentAtMs: nowMs - 50,
@@ -26,8 +28,19 @@ function admitted(verdict: ReadingVerdict): Extract<ReadingVerdict, { kind: 'adm
   if (verdict.kind !== 'admitted') throw new Error(`the reading was ${verdict.kind}`)
   return verdict
 }
-const judged = (more: Partial<ArrivedReading>, state: Partial<LedgerState> = {}) =>
-  admitted(judgeReading({ ...arrived, ...more }, { ...fresh, ...state }, nowMs))
+type Stored = { settleMs?: number; firstChangeMs?: number }
+
+/** Judges a reading, and settles it by what it changed. */
+function judged(more: Partial<ArrivedReading>, state: Partial<LedgerState> = {}, stored: Stored = {}) {
+  const [reading, ledger] = [
+    { ...arrived, ...more },
+    { ...fresh, ...state },
+  ]
+  const verdict = admitted(judgeReading(reading, ledger, nowMs))
+  const { settleMs = rule.settleMs, firstChangeMs } = stored
+  const { mayCover } = verdict
+  return { ...verdict, ...settleReading(reading, ledger, { mayCover, firstChangeMs, rule: { ...rule, settleMs } }) }
+}
 
 test('a reading covers up to when it was sent, less the settle time', () => {
   expect(judged({}).covers).toEqual([{ startMs: nowMs - 500, endMs: nowMs - 200 }])
@@ -40,11 +53,9 @@ test('the slower clock decides what had settled', () => {
 })
 
 test('a window that has settled is covered to its very end, and one that has not, not at all', () => {
-  expect(judged({ stream: { kind: 'windowed', settleMs: 50 } }).covers).toEqual([arrived.window])
-  expect(judged({ stream: { kind: 'windowed', settleMs: 450 } }).covers).toEqual([])
-  expect(judged({ stream: { kind: 'windowed', settleMs: 449 } }).covers).toEqual([
-    { startMs: nowMs - 500, endMs: nowMs - 499 },
-  ])
+  expect(judged({}, {}, { settleMs: 50 }).covers).toEqual([arrived.window])
+  expect(judged({}, {}, { settleMs: 450 }).covers).toEqual([])
+  expect(judged({}, {}, { settleMs: 449 }).covers).toEqual([{ startMs: nowMs - 500, endMs: nowMs - 499 }])
 })
 
 test('a reading that was planned before a push stores, but covers nothing', () => {
@@ -53,26 +64,43 @@ test('a reading that was planned before a push stores, but covers nothing', () =
   expect(verdict).toMatchObject({ covers: [], complete: true })
 })
 
-test('what is still being derived is not covered by a reading sent before it is done, and is by one sent then', () => {
-  const digesting = [{ startMs: nowMs - 400, endMs: nowMs - 300 }]
+const touched = { startMs: nowMs - 400, endMs: nowMs - 300, touchedAtMs: nowMs - 300, readAtMs: null, readings: 0 }
+const aroundTouched = [
+  { startMs: nowMs - 500, endMs: nowMs - 400 },
+  { startMs: nowMs - 300, endMs: nowMs - 200 },
+]
 
-  expect(judged({}, { digesting, digestedAtMs: nowMs - 49 }).covers).toEqual([
-    { startMs: nowMs - 500, endMs: nowMs - 400 },
-    { startMs: nowMs - 300, endMs: nowMs - 200 },
-  ])
-  expect(judged({}, { digesting, digestedAtMs: nowMs - 50 }).covers).toEqual([
-    { startMs: nowMs - 500, endMs: nowMs - 200 },
-  ])
+test('what a push touched is covered by the second of two readings that agree, and not before', () => {
+  const first = judged({}, { digesting: [touched] })
+  expect(first.covers).toEqual(aroundTouched)
+  expect(first.digesting).toEqual([{ ...touched, readAtMs: nowMs - 50, readings: 1 }])
+
+  const second = judged({ sentAtMs: nowMs - 10, serverAtMs: nowMs - 10 }, { digesting: first.digesting })
+  expect(second.covers).toEqual([{ startMs: nowMs - 500, endMs: nowMs - 160 }])
+  expect(second.digesting).toEqual([])
 })
 
-test('a reading that upstream calls pending covers nothing and calls nothing gone, and one that it calls finished covers what is digesting', () => {
-  const digesting = [{ startMs: nowMs - 400, endMs: nowMs - 300 }]
-  const state = { digesting, digestedAtMs: nowMs + 1000 }
-
+test('upstream’s own word settles what was pushed, or leaves the whole window uncovered', () => {
+  expect(judged({ word: 'finished' }, { digesting: [touched] })).toMatchObject({
+    covers: [{ startMs: nowMs - 500, endMs: nowMs - 200 }],
+    digesting: [],
+  })
+  expect(judged({ word: 'pending' }, { digesting: [touched] })).toMatchObject({
+    covers: [],
+    digesting: [{ ...touched, readAtMs: nowMs - 50, readings: 1 }],
+  })
   expect(judged({ word: 'pending' })).toMatchObject({ covers: [], complete: false })
-  expect(judged({ word: 'pending' }, state).covers).toEqual([])
-  expect(judged({ word: 'finished' }, state).covers).toEqual([{ startMs: nowMs - 500, endMs: nowMs - 200 }])
-  expect(judged({ word: 'finished', generation: 2 }, state).covers).toEqual([])
+  expect(judged({ word: 'finished', generation: 2 }, { digesting: [touched] })).toMatchObject({ covers: [] })
+})
+
+test('a change of what had settled begins the agreement anew, a change of the newest days does not', () => {
+  const agreeing = { digesting: [{ ...touched, readAtMs: nowMs - 100, readings: 1 }] }
+
+  expect(judged({}, agreeing, { firstChangeMs: nowMs - 200 })).toMatchObject({
+    covers: aroundTouched,
+    digesting: [{ ...touched, readAtMs: nowMs - 50, readings: 1 }],
+  })
+  expect(judged({}, agreeing, { firstChangeMs: nowMs - 199 })).toMatchObject({ digesting: [] })
 })
 
 test('a reading that a newer one overlaps covers nothing and calls nothing gone', () => {
@@ -131,7 +159,7 @@ test('a record that began before the window belongs to the one it ends in, if up
 })
 
 test('a newer snapshot overtakes an older one, whatever the windows they were asked with', () => {
-  const snapshot = { kind: 'snapshot', settleMs: 150 } as const
+  const snapshot = { kind: 'snapshot' } as const
   const recent = [{ startMs: nowMs - 10, endMs: nowMs, sentAtMs: nowMs - 49, crossingHashes: [], reachesBack: false }]
 
   expect(judged({ stream: snapshot }, { recent })).toMatchObject({ covers: [], complete: false, newer: recent })

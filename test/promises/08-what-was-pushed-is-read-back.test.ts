@@ -93,3 +93,34 @@ test('a reading begun before a push stores its rows, but does not call the windo
   await line.idle()
   expect(await line.rows('select value from vitalsync.scores')).toEqual([{ value: 0.7 }])
 })
+
+test('without a word of upstream, what was pushed is covered by the second of two readings that agree, and in no other way', async ({
+  open,
+  peer,
+}) => {
+  const line = await open('postgres', { SETTLE_MIN_SECONDS: '0', SETTLE_MAX_SECONDS: '0' })
+  const [ada = ''] = await line.addProfiles('ada')
+  const range = { from: daysAgoMs(25), to: daysAgoMs(15), ...sync }
+  const { outbox } = line.pipeline
+  peer.give('ada', 'scores', [scoreOf(20, 0.1)])
+  await outbox.add([log(ada, 20)])
+  const { parcels } = await outbox.readWaiting(ada, 'data-logs')
+  await outbox.markSent({ profileId: ada, stream: 'data-logs', parcels })
+  line.work()
+  const isCovered = async () => {
+    await line.tick('backfill', range)
+    await line.idle()
+    const [row] = await line.rows(
+      `select covered @> to_timestamp($1::float8 / 1000) as is from vitalsync.ledger where stream = 'scores'`,
+      [daysAgoMs(20)],
+    )
+    return row?.['is']
+  }
+
+  expect(await isCovered()).toBe(false)
+  peer.give('ada', 'scores', [scoreOf(20, 0.7)])
+  expect(await isCovered()).toBe(false)
+  // Upstream's clock is read by its Date header, to the second.
+  await expect.poll(isCovered).toBe(true)
+  expect(await line.rows('select value from vitalsync.scores')).toEqual([{ value: 0.7 }])
+})

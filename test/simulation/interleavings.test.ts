@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { settleReading } from '../../src/ledger/judge.ts'
 import { createWorld } from './world.ts'
 
 /** One world for each seed. Other seeds, or more of them, for a long run: SIMULATION_SEED=90001 SIMULATION_WORLDS=20000. */
@@ -6,17 +7,46 @@ const firstSeed = Number(process.env['SIMULATION_SEED'] ?? 1)
 const worlds = Number(process.env['SIMULATION_WORLDS'] ?? 2000)
 const steps = 120
 
+type Finding = { readonly when: 'at work' | 'at rest'; readonly violations: string[]; readonly story: string }
+
+/** Plays one world; undefined when no promise was broken and all work was done. */
+async function play(seed: number, settle: typeof settleReading): Promise<Finding | undefined> {
+  const world = createWorld(seed, settle)
+  const story: string[] = []
+  const finding = (when: Finding['when'], violations: string[]) => ({
+    when,
+    violations,
+    story: `${when}, seed ${seed}, upstream tells by ${world.upstreamTells}:\n${story.join('\n')}`,
+  })
+  for (let step = 0; step < steps; step += 1) {
+    story.push(await world.step())
+    const violations = world.violations()
+    if (violations.length > 0) return finding('at work', violations)
+  }
+  const left = await world.rest()
+  return left.length > 0 ? finding('at rest', left) : undefined
+}
+
 test('no promise is broken at any moment, in whatever order events come, and all work is done in the end', async () => {
   for (let seed = firstSeed; seed < firstSeed + worlds; seed += 1) {
-    const world = createWorld(seed)
-    const story: string[] = []
-    const report = (when: string) => `${when}, seed ${seed}, upstream tells by ${world.manner}:\n${story.join('\n')}`
-    for (let step = 0; step < steps; step += 1) {
-      story.push(await world.step())
-      const violations = world.violations()
-      if (violations.length > 0) expect(violations, report('at work')).toEqual([])
-    }
-    const left = await world.rest()
-    if (left.length > 0) expect(left, report('at rest')).toEqual([])
+    const finding = await play(seed, settleReading)
+    expect(finding?.violations ?? [], finding?.story).toEqual([])
   }
+})
+
+test('a fixed time in which upstream is taken to have derived is caught', async () => {
+  const DIGEST = 6
+  const digestAssumed: typeof settleReading = (reading, { digesting }, stored) =>
+    settleReading(
+      reading,
+      { digesting: digesting.filter(({ touchedAtMs }) => reading.sentAtMs < touchedAtMs + DIGEST) },
+      stored,
+    )
+  const findings: string[] = []
+  for (let seed = 1; seed <= 300 && findings.length === 0; seed += 1) {
+    const finding = await play(seed, digestAssumed)
+    if (finding?.when === 'at work') findings.push(...finding.violations)
+  }
+
+  expect(findings.join()).toContain('called covered')
 })

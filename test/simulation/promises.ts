@@ -34,15 +34,17 @@ const found = (here: WarehouseProfile, name: number) => {
 /** Rows and ledger are one commit, windows settle, pushed items are read back: a covered record is as upstream has it. */
 function coveredButDifferent(here: WarehouseProfile, there: UpstreamProfile, manner: Manner): string[] {
   if (there.state !== 'known') return []
-  const unsure = new Set<number>()
+  const [unsure, coming] = [new Set<number>(), new Set<number>()]
   for (const change of there.changes.values()) {
-    if (!change.done || here.items.get(change.item)?.state !== 'sent') unsure.add(change.name)
+    if (here.items.get(change.item)?.state !== 'sent') unsure.add(change.name)
+    else if (!change.done) coming.add(change.name)
   }
   return [...there.truth.values()].flatMap((one) => {
     if (one.name === LIFELONG || unsure.has(one.name)) return []
     if (!here.ledger.covered.some((span) => belongsTo(span, one, manner))) return []
     // Such an upstream says no more about a record across the edge of the settled time: docs/decisions/gone-across-windows.md
     if (manner === 'beginning' && one.startMs !== one.endMs) return []
+    if (coming.has(one.name)) return [`record ${one.name} is called covered, and upstream still derives it`]
     const value = found(here, one.name)
     return value === one.value ? [] : [`record ${one.name} is ${value} here, ${one.value} upstream, and called covered`]
   })

@@ -1,3 +1,4 @@
+import type { DerivationState } from '../../src/contract/derivation-state.ts'
 import { NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
 import { isInside } from '../../src/ledger/judge.ts'
 import type { Span } from '../../src/time/spans.ts'
@@ -9,6 +10,8 @@ import type { Ask, Chance } from './stage.ts'
 export const BEGIN = 1000
 export const HISTORY = 60
 export const SETTLE = 12
+/** The longest that upstream derives from a push where nobody but the settle time tells when it has. */
+const LATENESS_MAX = SETTLE - 1
 /** How long a request may be under way after its worker died. */
 export const UNDER_WAY_MAX = 20
 /** How far a worker's clock may be ahead of the database's. */
@@ -36,12 +39,16 @@ export type UpstreamProfile = {
 export const manners = ['touching', 'touching, one or other end exclusive', 'beginning'] as const
 export type Manner = (typeof manners)[number]
 
+/** Whether upstream's answers say that it still derives. */
+export const wordings = ['no word', 'a word', 'a word at times'] as const
+type Wording = (typeof wordings)[number]
+
 export type SimulatedUpstream = ReturnType<typeof createUpstream>
 
-type Circumstances = { chance: Chance; now: () => number; manner: Manner; digestMs: number }
+type Circumstances = { chance: Chance; now: () => number; manner: Manner; wording: Wording }
 
 /** A Profile Service that fails at random, loses answers, and changes what has not settled. */
-export function createUpstream({ chance, now, manner, digestMs }: Circumstances) {
+export function createUpstream({ chance, now, manner, wording }: Circumstances) {
   const people = new Map<string, UpstreamProfile>()
   let calm = false
 
@@ -80,6 +87,21 @@ export function createUpstream({ chance, now, manner, digestMs }: Circumstances)
     }
   }
 
+  /** By a heavy-tailed law: half of what was pushed is derived at once, some of it very late. */
+  function lateness(): number {
+    const late = 2 ** chance(7) - 1
+    return wording === 'a word' ? late : Math.min(late, LATENESS_MAX)
+  }
+
+  function wordOn(there: UpstreamProfile, window: Span): DerivationState | undefined {
+    if (wording === 'no word' || (wording === 'a word at times' && chance(2) === 0)) return undefined
+    const touches = ({ name }: Change) => {
+      const one = there.truth.get(name)
+      return one !== undefined && one.startMs <= window.endMs && one.endMs >= window.startMs
+    }
+    return [...there.changes.values()].some((change) => !change.done && touches(change)) ? 'pending' : 'finished'
+  }
+
   function tell(there: UpstreamProfile, window: Span): Truth[] {
     return [...there.truth.values()].filter((one) => {
       if (one.value === undefined || one.startMs > window.endMs || one.endMs < window.startMs) return false
@@ -111,7 +133,7 @@ export function createUpstream({ chance, now, manner, digestMs }: Circumstances)
     }
     for (const { id, name, value } of logs) {
       // The same log again changes nothing.
-      const at = now() + chance(Math.max(1, digestMs - SKEW))
+      const at = now() + lateness()
       if (!there.changes.has(id)) there.changes.set(id, { item: id, name, value, at, done: false })
     }
   }
@@ -120,7 +142,6 @@ export function createUpstream({ chance, now, manner, digestMs }: Circumstances)
     throw new Error('this world has no such operation')
   }
 
-  const wordless = { word: undefined, tag: undefined, unchanged: false }
   type Asker = { ask: Ask; worker: number; clock: () => number }
 
   function verbs({ ask, worker, clock }: Asker): JobContext['upstream'] {
@@ -140,7 +161,16 @@ export function createUpstream({ chance, now, manner, digestMs }: Circumstances)
           if (!calm && chance(30) === 0) throw new Rejected('no such window', { status: 400 })
           if (!window) throw new Error('the one stream of this world is read by windows')
           const records = tell(there, window).map((one) => ({ raw: JSON.stringify(one), fields: { ...one } }))
-          return { records, invalid: [], sentAtMs, serverAtMs: now() - chance(3), ...wordless }
+          const word = wordOn(there, window)
+          return {
+            records,
+            invalid: [],
+            sentAtMs,
+            serverAtMs: now() - chance(3),
+            word,
+            tag: undefined,
+            unchanged: false,
+          }
         })
       },
       pushItems: ({ externalId }, { items }) => write('push', () => take(thereOf(externalId), items)),

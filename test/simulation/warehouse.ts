@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { touchParts } from '../../src/ledger/digesting.ts'
 import {
   isHeldByNewer,
   isInside,
@@ -6,6 +7,7 @@ import {
   type LedgerState,
   mustHaveHeld,
   reachesInto,
+  type settleReading,
 } from '../../src/ledger/judge.ts'
 import { dueWindows } from '../../src/ledger/planner.ts'
 import { type Span, subtract, union } from '../../src/time/spans.ts'
@@ -54,15 +56,21 @@ const days: PulledStream = {
 
 export type SimulatedWarehouse = ReturnType<typeof createWarehouse>
 
+/** When what was pushed is read again. */
+const INTERVALS = [2, 4, 8]
+
+/** `settle`: the real judge, or one with a planted bug. */
+type Circumstances = { chance: Chance; now: () => number; settle: typeof settleReading }
+
 /**
  * A warehouse as small as it can be, with the real planner and judge in it: what the statements of `src/warehouse` do in
  * SQL is said here in a few lines each, one function a transaction. The suite of the warehouse tries the SQL itself.
  */
-export function createWarehouse({ chance, now, digestMs }: { chance: Chance; now: () => number; digestMs: number }) {
+export function createWarehouse({ chance, now, settle }: Circumstances) {
   const people = new Map<string, WarehouseProfile>()
 
   function add(profileId: string, externalId: string, state: WarehouseProfile['state']): void {
-    const ledger = { generation: 0, digesting: [], digestedAtMs: Number.NEGATIVE_INFINITY, recent: [], covered: [] }
+    const ledger = { generation: 0, digesting: [], recent: [], covered: [] }
     people.set(profileId, {
       externalId,
       state,
@@ -83,13 +91,13 @@ export function createWarehouse({ chance, now, digestMs }: { chance: Chance; now
         const here = people.get(profileId)
         if (!here) return undefined
         const { externalId, state, ledger, refused, parcels } = here
-        const isDigesting = ledger.digestedAtMs > nowMs && chance(3) > 0
+        const young = ledger.digesting.filter(({ touchedAtMs }) => touchedAtMs + (INTERVALS[0] ?? 0) > nowMs)
         const due = dueWindows({
           wanted: range ?? { startMs: BEGIN - HISTORY, endMs: nowMs + 2 },
           covered: again ? [] : ledger.covered,
           blocked: [
             ...refused.flatMap(({ window, untilMs }) => (untilMs > now() ? [window] : [])),
-            ...(isDigesting ? ledger.digesting : []),
+            ...(chance(3) > 0 ? union(young) : []),
           ],
           sizeMs: days.windowMs,
           windowsMax: 10,
@@ -120,26 +128,27 @@ export function createWarehouse({ chance, now, digestMs }: { chance: Chance; now
     if (!here || verdict.kind !== 'admitted')
       return { outcome: verdict.kind === 'too-old' ? 'too-old' : 'erased', ...counts }
 
+    let firstChangeMs: number | undefined
+    const change = (record: StoredRecord) => {
+      here.records.set(record.name, record)
+      firstChangeMs = Math.min(firstChangeMs ?? record.endMs, record.endMs)
+    }
     for (const one of records) {
       const known = here.records.get(one.name)
       if (isHeldByNewer({ ...one, keyHash: one.name }, verdict.newer) || (known && known.readAtMs >= sentAtMs)) continue
       // What is unchanged is not touched, and keeps the instant of the reading that wrote it.
       if (known?.value === one.value && !known.gone) continue
-      here.records.set(one.name, { ...one, readAtMs: sentAtMs, gone: false })
+      change({ ...one, readAtMs: sentAtMs, gone: false })
     }
     const held = new Set([...records.map(({ name }) => name), ...verdict.newer.flatMap((read) => read.crossingHashes)])
     for (const [name, known] of verdict.complete ? here.records : []) {
       if (known.gone || known.readAtMs >= sentAtMs || held.has(name)) continue
-      if (mustHaveHeld({ ...window, ...edges }, known))
-        here.records.set(name, { ...known, gone: true, readAtMs: sentAtMs })
+      if (mustHaveHeld({ ...window, ...edges }, known)) change({ ...known, gone: true, readAtMs: sentAtMs })
     }
     const { ledger } = here
-    here.ledger = {
-      ...ledger,
-      recent: verdict.recent,
-      covered: union([...ledger.covered, ...verdict.covers]),
-      digesting: sentAtMs >= ledger.digestedAtMs ? subtract(ledger.digesting, verdict.covers) : ledger.digesting,
-    }
+    const rule = { settleMs: SETTLE, intervalsMs: INTERVALS }
+    const { covers, digesting } = settle(request, ledger, { mayCover: verdict.mayCover, firstChangeMs, rule })
+    here.ledger = { ...ledger, recent: verdict.recent, covered: union([...ledger.covered, ...covers]), digesting }
     here.refused = here.refused.filter(({ window: no }) => no.endMs <= window.startMs || window.endMs <= no.startMs)
     const values = new Map(records.map(({ name, value }) => [name, value]))
     here.newReadings.push({ ...window, sentAtMs, ...edges, complete: verdict.complete, values })
@@ -187,8 +196,7 @@ export function createWarehouse({ chance, now, digestMs }: { chance: Chance; now
       ...ledger,
       generation: ledger.generation + 1,
       covered: subtract(ledger.covered, union(spans)),
-      digesting: union([...ledger.digesting, ...spans]),
-      digestedAtMs: now() + digestMs,
+      digesting: touchParts(ledger.digesting, spans, now()),
     }
   }
 

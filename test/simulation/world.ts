@@ -3,6 +3,7 @@ import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { registerProfile } from '../../jobs/register-profile.ts'
 import { syncProfile } from '../../jobs/sync-profile.ts'
 import { Problem } from '../../src/errors.ts'
+import { settleReading } from '../../src/ledger/judge.ts'
 import { createLog } from '../../src/log.ts'
 import { subtract } from '../../src/time/spans.ts'
 import type { JobCounts } from '../../src/transfer/order.ts'
@@ -10,7 +11,7 @@ import type { JobContext } from '../../src/work/job.ts'
 import { handIn } from './outbox.ts'
 import { violationsOf } from './promises.ts'
 import { createChance, createStage } from './stage.ts'
-import { BAD, BEGIN, createUpstream, HISTORY, manners, SETTLE, SKEW, VALUES } from './upstream.ts'
+import { BAD, BEGIN, createUpstream, HISTORY, manners, SETTLE, SKEW, VALUES, wordings } from './upstream.ts'
 import { createWarehouse } from './warehouse.ts'
 
 const log = createLog({ level: 'silent' })
@@ -20,7 +21,7 @@ const ids = ['1', '2'] as const
 const WORKERS_MAX = 4
 
 /** The real jobs between a simulated upstream, warehouse, clock and source of chance. One seed makes one world. */
-export function createWorld(seed: number) {
+export function createWorld(seed: number, settle: typeof settleReading = settleReading) {
   const chance = createChance(seed)
   let nowMs = BEGIN
   const now = () => nowMs
@@ -28,9 +29,9 @@ export function createWorld(seed: number) {
   /** In a third of all worlds profiles are erased and registered often. */
   const isAboutErasure = chance(3) === 0
   const stage = createStage(chance)
-  const digestMs = SKEW + 1 + chance(5)
-  const upstream = createUpstream({ chance, now, manner, digestMs })
-  const warehouse = createWarehouse({ chance, now, digestMs })
+  const wording = wordings[chance(wordings.length)] ?? 'no word'
+  const upstream = createUpstream({ chance, now, manner, wording })
+  const warehouse = createWarehouse({ chance, now, settle })
   const atWork = new Map<number, string>()
   const bugs: string[] = []
   let workers = 0
@@ -134,7 +135,7 @@ export function createWorld(seed: number) {
   const violations = () => [...bugs, ...violationsOf(state)]
 
   return {
-    manner,
+    upstreamTells: `${manner}, with ${wording}`,
     async step(): Promise<string> {
       const act = weighed[chance(weighed.length)] ?? 'wait'
       const said = await acts[act]()
@@ -146,7 +147,7 @@ export function createWorld(seed: number) {
       upstream.calmDown()
       for (let round = 0; round < 8; round += 1) {
         while (!stage.isQuiet()) await stage.step()
-        nowMs += digestMs + SETTLE
+        nowMs += 2 * SETTLE
         for (const id of ids) start('sync', id)
       }
       while (!stage.isQuiet()) await stage.step()
@@ -167,7 +168,7 @@ export function createWorld(seed: number) {
       return there?.state === 'known' ? [`${id} was erased here, and is there upstream`] : []
     }
     if (here.state === 'gone') return []
-    const wanted = { startMs: BEGIN - HISTORY, endMs: nowMs - 3 * (digestMs + SETTLE) }
+    const wanted = { startMs: BEGIN - HISTORY, endMs: nowMs - 6 * SETTLE }
     const waiting = [...here.items.values()].filter(({ state: is }) => is === 'waiting')
     return [
       ...(subtract([wanted], here.ledger.covered).length > 0 ? [`${id} is not covered`] : []),

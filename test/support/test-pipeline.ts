@@ -79,7 +79,7 @@ export async function openTestPipeline({
     UPSTREAM_CLIENT_ID: upstream.clientId ?? 'client',
     UPSTREAM_CLIENT_SECRET: upstream.clientSecret ?? 'client-secret',
     TOKEN_KEY: tokenKey,
-    DIGEST_SECONDS: '0',
+    REREAD_SECONDS: '0',
     SECOND_READING_SECONDS: '0',
     DRAIN_SECONDS: '1',
     LOG_LEVEL: 'silent',

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { catalogue } from '../../config/streams.ts'
-import { HOUR } from '../../src/time/units.ts'
+import { DAY, HOUR } from '../../src/time/units.ts'
 import { type EndedJob, noCounts } from '../../src/transfer/order.ts'
 import type { WindowReading } from '../../src/transfer/reading.ts'
 import { createLedger, type Ledger } from '../../src/warehouse/ledger/coverage-ledger.ts'
@@ -37,6 +37,9 @@ export const marchMs = (day: number, time = '00:00:00Z') => Date.parse(march(day
 export type ScoreLike = { type?: string; scoreDateTime: string; value?: unknown; [more: string]: unknown }
 export const scoreRecord = (fields: ScoreLike) => ({ type: 'sleep', value: 0.5, state: 'medium', ...fields })
 
+/** As the defaults of `config/env.ts`, but that the first reading after a push comes after an hour. */
+export const settle = { minMs: 6 * HOUR, maxMs: 240 * HOUR, intervalsMs: [HOUR, 2 * HOUR, DAY] }
+
 type Given = Partial<Omit<WindowReading, 'records'>> & { profileId: string; sentAtMs: number; records: object[] }
 
 /** A reading of scores for the first days of March; `sentAtMs` is when its request went out. */
@@ -62,15 +65,22 @@ export const test = base.extend<{ warehouse: Warehouse }>({
   warehouse: async ({ warehouseUrl }, use) => {
     const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 8, name: 'test', pipeline: true })
     const profiles = createProfiles({ pool, catalogue })
-    const writer = openReadingWriter({ pool, now: Date.now, rowsPerCommit: 1000, commitsAtOnce: 2, belief: believing })
+    const writer = openReadingWriter({
+      pool,
+      now: Date.now,
+      rowsPerCommit: 1000,
+      commitsAtOnce: 2,
+      belief: believing,
+      settle,
+    })
     const rows: Warehouse['rows'] = async (text, values) => (await pool.query(text, values)).rows
     await use({
       pool,
       writer,
       profiles,
       rows,
-      ledger: createLedger({ pool, catalogue }),
-      outbox: createOutbox({ pool, catalogue, digestMs: HOUR }),
+      ledger: createLedger({ pool, catalogue, firstReadingMs: HOUR }),
+      outbox: createOutbox({ pool, catalogue, firstReadingMs: HOUR }),
       runs: createRuns({ pool }),
       startedAtMs: Date.now(),
       async addProfiles(...externalIds) {

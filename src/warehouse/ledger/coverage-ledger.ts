@@ -4,7 +4,7 @@ import { DAY, HOUR } from '../../time/units.ts'
 import type { EndedJob } from '../../transfer/order.ts'
 import type { PlannedProfile, ProfileState } from '../../transfer/planned-profile.ts'
 import type { DueWindow } from '../../transfer/reading.ts'
-import type { Catalogue, PulledStream, PushedStream } from '../../transfer/stream.ts'
+import type { Catalogue, PushedStream } from '../../transfer/stream.ts'
 import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql, epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
@@ -44,12 +44,14 @@ export type Ledger = {
 
 const WINDOWS_PER_PLAN_MAX = 500
 
+type LedgerOptions = { readonly pool: Pool; readonly catalogue: Catalogue; readonly firstReadingMs: number }
+
 type LedgerRow = {
   stream: string
   covered: SpanPairs
   generation: number
   digesting: SpanPairs
-  digested_at: number | null
+  touched_at: number | null
   /** When the stream was last read; before its first reading, when the profile was added. */
   last_at: number
 }
@@ -64,8 +66,9 @@ type PlanRow = {
   waiting: string[]
 }
 
-export function createLedger(options: { pool: Pool; catalogue: Catalogue }): Ledger {
-  const { pulled, pushed } = options.catalogue
+/** `firstReadingMs`: how long after a push the first reading of what it touched counts. */
+export function createLedger(options: LedgerOptions): Ledger {
+  const { pushed } = options.catalogue
   const load = createBatcher({
     itemsMax: 500,
     batchesAtOnce: 2,
@@ -79,7 +82,7 @@ export function createLedger(options: { pool: Pool; catalogue: Catalogue }): Led
   return {
     async plan(request) {
       const row = await load(request.profileId)
-      return row && { profile: toProfile(row, pushed), due: dueWindowsOf(pulled, row, request) }
+      return row && { profile: toProfile(row, pushed), due: dueWindowsOf(options, row, request) }
     },
     recordRefusal: (refusal) => upsertRefusal(options.pool, refusal),
     recordFinished: finish,
@@ -98,14 +101,14 @@ const toProfile = (row: PlanRow, pushed: readonly PushedStream[]): PlannedProfil
 const AHEAD_MS = 2 * DAY
 
 /**
- * While upstream still derives from pushed items there is little use in reading. But for a profile whose app pushes without
- * end, upstream derives without end: such a profile is read all the same when its last reading is this old.
+ * In the first moments after a push there is little use in reading. But a profile whose app pushes without end is read all
+ * the same when its last reading is this old.
  */
 const UNREAD_MAX_MS = 6 * HOUR
 
-function dueWindowsOf(streams: readonly PulledStream[], row: PlanRow, request: PlanRequest): DueWindow[] {
+function dueWindowsOf(options: LedgerOptions, row: PlanRow, request: PlanRequest): DueWindow[] {
   const ledger = new Map((row.ledger ?? []).map((entry) => [entry.stream, entry]))
-  return streams
+  return options.catalogue.pulled
     .filter((stream) => !request.streams || request.streams.includes(stream.name))
     .flatMap((stream) => {
       const entry = ledger.get(stream.name)
@@ -114,7 +117,7 @@ function dueWindowsOf(streams: readonly PulledStream[], row: PlanRow, request: P
       const windows = dueWindows({
         wanted: request.range ?? { startMs: row.wanted_from, endMs: request.nowMs + aheadMs },
         covered: request.again ? [] : spansFromPairs(entry.covered),
-        blocked: blockedSpans(row, entry, request.nowMs),
+        blocked: blockedSpans(row, entry, { nowMs: request.nowMs, ...options }),
         sizeMs: stream.windowMs,
         windowsMax: WINDOWS_PER_PLAN_MAX,
       })
@@ -124,15 +127,17 @@ function dueWindowsOf(streams: readonly PulledStream[], row: PlanRow, request: P
     })
 }
 
-function blockedSpans(row: PlanRow, entry: LedgerRow, nowMs: number): Span[] {
+type PlanTime = { readonly nowMs: number; readonly firstReadingMs: number }
+
+function blockedSpans(row: PlanRow, entry: LedgerRow, { nowMs, firstReadingMs }: PlanTime): Span[] {
   const refusals = (row.refused ?? []).filter(([name]) => name === entry.stream)
   const refused = spansFromPairs(refusals.map(([, startMs, endMs]) => [startMs, endMs]))
-  const isDigesting = (entry.digested_at ?? 0) > nowMs && entry.last_at > nowMs - UNREAD_MAX_MS
-  return isDigesting ? [...refused, ...spansFromPairs(entry.digesting)] : refused
+  const isYoung = (entry.touched_at ?? 0) > nowMs - firstReadingMs && entry.last_at > nowMs - UNREAD_MAX_MS
+  return isYoung ? [...refused, ...spansFromPairs(entry.digesting)] : refused
 }
 
 async function loadPlans(
-  { pool, catalogue }: { pool: Pool; catalogue: Catalogue },
+  { pool, catalogue }: LedgerOptions,
   ids: readonly string[],
 ): Promise<Array<PlanRow | undefined>> {
   const { rows } = await pool.query<PlanRow>({
@@ -140,7 +145,7 @@ async function loadPlans(
     text: `select p.id, p.external_id, p.state, ${epochMsSql('p.wanted_from')} as wanted_from,
         (select json_agg(json_build_object('stream', l.stream, 'generation', l.generation,
             'covered', ${spanPairsSql('l.covered')}, 'digesting', ${spanPairsSql('l.digesting')},
-            'digested_at', ${epochMsSql("nullif(l.digested_at, '-infinity')")},
+            'touched_at', ${epochMsSql('l.touched_at')},
             'last_at', ${epochMsSql('coalesce(l.read_at, p.added_at)')}))
           from vitalsync.ledger l where l.profile_id = p.id and l.stream = any($2)) as ledger,
         (select json_agg(json_build_array(f.stream, ${epochMsSql('lower(f.span)')},

@@ -27,9 +27,9 @@ export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint 
 
 /**
  * Forgets the profiles' failures and sets when the sweep looks at each profile again: when the next nightly should have
- * finished the profile, or earlier: when a refused window may be asked for again, when upstream has derived from items that
- * were pushed since the last reading, or in five minutes if items still wait to be pushed. A job that only verifies has
- * synced nothing: it leaves the profile as it is.
+ * finished the profile, or earlier: when a refused window may be asked for again, when the next reading of what was
+ * pushed counts, or in five minutes if items still wait to be pushed. A job that only verifies has synced nothing: it
+ * leaves the profile as it is.
  */
 const finishStatement = `
   with input as (select * from unnest($1::int8[], $2::int8[], $3::text[]) as i(profile_id, run_id, job)),
@@ -41,7 +41,8 @@ const finishStatement = `
       (select min(f.next_try_at) from vitalsync.refusals f
         where f.profile_id = p.id and f.next_try_at > clock_timestamp()),
       (select min(l.digested_at) from vitalsync.ledger l
-        where l.profile_id = p.id and l.digesting <> '{}' and l.digested_at > coalesce(l.read_at, '-infinity')),
+        where l.profile_id = p.id and (l.digesting <> '{}' or l.rereads <> '[]')
+          and l.digested_at > coalesce(l.read_at, '-infinity')),
       (select clock_timestamp() + interval '5 minutes' from vitalsync.parcels o
         where o.profile_id = p.id limit 1))
   from input i, locked k where p.id = i.profile_id and k.id = p.id and i.job <> 'verify-profile'`

@@ -1,6 +1,7 @@
+import { type DigestingPart, nextReadingAtMs, type SettleRule } from '../../ledger/digesting.ts'
 import type { DoubtedReading } from '../../ledger/doubt.ts'
-import type { AdmissionVerdict, LedgerState, RecentReading } from '../../ledger/judge.ts'
-import { type Span, type SpanPairs, spansFromPairs } from '../../time/spans.ts'
+import type { AdmissionVerdict, LedgerState, RecentReading, SettledReading } from '../../ledger/judge.ts'
+import { type Span, type SpanPairs, spansFromPairs, subtract } from '../../time/spans.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
 import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
 import { epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
@@ -25,9 +26,10 @@ type LedgerStateRow = {
   generation: number
   recent: RecentReadingJson[]
   unread: boolean
-  digested_at: number | null
+  touched_at: number | null
   digesting: SpanPairs
   doubts: DoubtedReadingJson[] | null
+  rereads: RereadJson[]
 }
 
 /** Locks the ledger rows of these readings, always in the same order, and reads them. An erased profile has no row. */
@@ -38,7 +40,7 @@ export async function lockLedgerRows(
   const { rows } = await tx.query<LedgerStateRow>({
     name: 'lock ledger',
     text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.doubts, l.read_at is null as unread,
-        ${epochMsSql("nullif(l.digested_at, '-infinity')")} as digested_at,
+        ${epochMsSql('l.touched_at')} as touched_at, l.rereads,
         case when l.digesting = '{}' then null else ${spanPairsSql('l.digesting')} end as digesting
       from vitalsync.ledger l join unnest($1::int8[], $2::text[]) as i(profile_id, stream)
         on l.profile_id = i.profile_id and l.stream = i.stream
@@ -54,8 +56,7 @@ export async function lockLedgerRows(
 const toLockedLedgerRow = (row: LedgerStateRow): LockedLedgerRow => ({
   unread: row.unread,
   generation: row.generation,
-  digestedAtMs: row.digested_at ?? Number.NEGATIVE_INFINITY,
-  digesting: spansFromPairs(row.digesting),
+  digesting: digestingPartsOf(row),
   recent: row.recent.map(recentReadingFromJson),
   doubts: (row.doubts ?? []).map(([startMs, endMs, sentAtMs, lackedHashes]) => ({
     startMs,
@@ -90,7 +91,9 @@ export async function writeDoubts(tx: Tx, entries: readonly DoubtsEntry[]): Prom
 /** An admitted reading, as far as the ledger row is concerned. */
 type LedgerEntry = ProfileStream &
   Pick<WindowReading, 'window' | 'sentAtMs'> &
-  Pick<AdmissionVerdict, 'covers' | 'recent'> & {
+  Pick<AdmissionVerdict, 'recent'> &
+  SettledReading & {
+    readonly rule: SettleRule
     /** Whether a refusal of the window counts as ended. */
     readonly believed: boolean
   }
@@ -106,17 +109,18 @@ export async function writeLedgerRows(tx: Tx, entries: readonly LedgerEntry[]): 
     name: 'write ledger',
     text: `with input as materialized (
         select profile_id, stream, covers::tstzmultirange as covers, recent::jsonb as recent, sent_at,
-          tstzrange(from_at, to_at) as span
-        from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[])
-          as u(profile_id, stream, covers, recent, sent_at, from_at, to_at)
+          tstzrange(from_at, to_at) as span, digesting::tstzmultirange as digesting, rereads::jsonb as rereads, digested_at
+        from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[],
+            $8::text[], $9::text[], $10::timestamptz[])
+          as u(profile_id, stream, covers, recent, sent_at, from_at, to_at, digesting, rereads, digested_at)
       ), ended as (
         delete from vitalsync.refusals f using input i
         where f.profile_id = i.profile_id and f.stream = i.stream and f.span && i.span
           and (f.span <@ i.span or f.next_try_at <= clock_timestamp())
       )
       update vitalsync.ledger l set covered = l.covered + i.covers, recent = i.recent,
-        read_at = greatest(l.read_at, i.sent_at),
-        digesting = l.digesting - i.covers
+        read_at = greatest(l.read_at, i.sent_at), digesting = i.digesting, rereads = i.rereads,
+        digested_at = coalesce(i.digested_at, '-infinity')
       from input i where l.profile_id = i.profile_id and l.stream = i.stream`,
     values: [
       column('int8', ({ profileId }) => profileId),
@@ -126,13 +130,46 @@ export async function writeLedgerRows(tx: Tx, entries: readonly LedgerEntry[]): 
       column('timestamptz', ({ sentAtMs }) => sentAtMs * 1000),
       column('timestamptz', ({ window }) => window.startMs * 1000),
       column('timestamptz', ({ window, believed }) => (believed ? window.endMs : window.startMs) * 1000),
+      column('text', ({ digesting }) => toMultirange(digesting.filter(({ readAtMs }) => readAtMs === null))),
+      column('text', ({ digesting }) => JSON.stringify(rereadsToJson(digesting))),
+      column('timestamptz', nextReadingMicros),
     ],
   })
 }
 
+/**
+ * When the next reading of what is digesting counts. Parts that this reading could have read and did not are left out: they
+ * belong to other windows of the same job, or lie before the wanted span, where nobody reads.
+ */
+function nextReadingMicros({ digesting, sentAtMs, rule }: LedgerEntry): number | null {
+  const nextMs = digesting.map((part) => nextReadingAtMs(part, rule)).filter((ms) => ms > sentAtMs)
+  return nextMs.length === 0 ? null : Math.ceil(Math.min(...nextMs)) * 1000
+}
+
 /** The text of a `tstzmultirange`. */
 const toMultirange = (spans: readonly Span[]): string =>
-  `{${spans.map(({ startMs, endMs }) => `["${new Date(startMs).toISOString()}","${new Date(endMs).toISOString()}")`).join(',')}}`
+  `{${spans.map(({ startMs, endMs }) => `[${boundText(startMs)},${boundText(endMs)})`).join(',')}}`
+
+/** Nothing stands for an open end. */
+const boundText = (ms: number): string => (Number.isFinite(ms) ? `"${new Date(ms).toISOString()}"` : '')
+
+/** A part that was read since a push, as the ledger stores it: start, end, pushed, read, readings. */
+type RereadJson = [number | null, number | null, number, number, number]
+
+const rereadsToJson = (parts: readonly DigestingPart[]): RereadJson[] =>
+  parts.flatMap(({ startMs, endMs, touchedAtMs, readAtMs, readings }) =>
+    readAtMs === null ? [] : [[startMs, endMs, touchedAtMs, readAtMs, readings]],
+  )
+
+/** A push that touches again what was read since the push before it makes the agreement begin anew. */
+function digestingPartsOf({ digesting, touched_at, rereads }: LedgerStateRow): DigestingPart[] {
+  const unread = spansFromPairs(digesting)
+  const read = rereads.flatMap(([start, end, touchedAtMs, readAtMs, readings]) =>
+    subtract(spansFromPairs([[start, end]]), unread).map((span) => ({ ...span, touchedAtMs, readAtMs, readings })),
+  )
+  const touchedAtMs = touched_at ?? 0
+  return [...read, ...unread.map((span) => ({ ...span, touchedAtMs, readAtMs: null, readings: 0 }))]
+}
 
 /**
  * A recent reading as the ledger stores it: start, end, sent; then, if a record crossed the window's edges, the key hashes of

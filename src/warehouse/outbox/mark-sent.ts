@@ -8,7 +8,7 @@ import { countPushedItems, type DeletedParcels } from '../runs/pushed-items.ts'
 /** `uncovers`: the push changes what upstream derives. `runId`: the run whose job pushed. */
 export type MarkedPush = PushedParcels & { readonly uncovers: boolean; readonly runId: string | undefined }
 
-type MarkOptions = { readonly pool: Pool; readonly pulled: readonly PulledStream[]; readonly digestMs: number }
+type MarkOptions = { readonly pool: Pool; readonly pulled: readonly PulledStream[]; readonly firstReadingMs: number }
 
 export async function markSent(options: MarkOptions, pushes: readonly MarkedPush[]): Promise<undefined[]> {
   const parcels = pushes.flatMap((push) => push.parcels)
@@ -60,10 +60,13 @@ function reachedSpans(reach: Reach, parcels: readonly Parcel[]): Span[] {
   return union(parcels.map(({ startAtMs, endAtMs }) => ({ startMs: startAtMs - beforeMs, endMs: endAtMs + afterMs })))
 }
 
-/** Makes the touched spans due again. */
+/**
+ * Makes the touched spans due again. Upstream may derive from the push at any time, so they are unsettled until readings
+ * show that it has: `partsAfterReading`. What is dated after the push has not happened yet, and settles by its own day.
+ */
 async function uncoverTouched(
   tx: Tx,
-  { pulled, digestMs }: MarkOptions,
+  { pulled, firstReadingMs }: MarkOptions,
   pushes: readonly PushedParcels[],
 ): Promise<void> {
   const touched = pushes.flatMap((push) => touchedSpansOf(pulled, push))
@@ -79,14 +82,15 @@ async function uncoverTouched(
         order by l.profile_id, l.stream for update of l
       )
       update vitalsync.ledger l set generation = l.generation + 1, covered = l.covered - k.touched,
-        digesting = l.digesting + k.touched, digested_at = clock_timestamp() + $5 * interval '1 millisecond'
+        digesting = l.digesting + k.touched * tstzmultirange(tstzrange(null, clock_timestamp())),
+        touched_at = clock_timestamp(), digested_at = clock_timestamp() + $5 * interval '1 millisecond'
       from locked k where l.profile_id = k.profile_id and l.stream = k.stream`,
     values: [
       binaryColumn('int8', touched, ({ profileId }) => profileId),
       binaryColumn('text', touched, ({ stream }) => stream),
       binaryColumn('timestamptz', touched, ({ startMs }) => microsOf(startMs)),
       binaryColumn('timestamptz', touched, ({ endMs }) => microsOf(endMs)),
-      digestMs,
+      firstReadingMs,
     ],
   })
 }

@@ -29,14 +29,14 @@ export type Outbox = {
   quarantineRefused(push: PushedParcels, items: readonly RefusedItem[]): Promise<void>
 }
 
-/** `digestMs`: how long upstream takes to derive from a push. */
-export function createOutbox(options: { pool: Pool; catalogue: Catalogue; digestMs: number }): Outbox {
-  const { pool, catalogue, digestMs } = options
+/** `firstReadingMs`: how long after a push the first reading of what it touched counts. */
+export function createOutbox(options: { pool: Pool; catalogue: Catalogue; firstReadingMs: number }): Outbox {
+  const { pool, catalogue, firstReadingMs } = options
   const mergingStreams = mergingStreamsOf(catalogue)
   const mark = createBatcher({
     itemsMax: 100,
     batchesAtOnce: 1, // a commit of many pushes costs little more than a commit of a few
-    run: (pushes: readonly MarkedPush[]) => markSent({ pool, pulled: catalogue.pulled, digestMs }, pushes),
+    run: (pushes: readonly MarkedPush[]) => markSent({ pool, pulled: catalogue.pulled, firstReadingMs }, pushes),
   })
   // Few profiles at a time: their waiting parcels are in memory together.
   const read = createBatcher({

@@ -35,7 +35,7 @@ export async function resolveDoubts(
   const doubted = new Set(judged.flatMap(({ reading, isDoubted }) => (isDoubted ? [reading] : [])))
   return {
     admitted: admitted.map((one) =>
-      doubted.has(one) ? { ...one, covers: [], complete: false, believed: false } : one,
+      doubted.has(one) ? { ...one, mayCover: false, complete: false, believed: false } : one,
     ),
     changes: await withConfirmed(tx, changes, doubted),
   }

@@ -1,5 +1,6 @@
 import { Rejected } from '../../errors.ts'
 import type { Belief } from '../../ledger/doubt.ts'
+import type { SettleSettings } from '../../ledger/settle-time.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
 import { isDataException, sqlState } from '../postgres/sql-errors.ts'
 import { beginWithGenericPlans, type Pool, transaction } from '../postgres/warehouse-pool.ts'
@@ -22,6 +23,7 @@ type ReadingWriterOptions = {
   rowsPerCommit: number
   commitsAtOnce: number
   belief: Belief
+  settle: SettleSettings
 }
 
 /**
@@ -75,7 +77,7 @@ async function commitGroup(options: ReadingWriterOptions, group: readonly Queued
     const readings = group.map(({ reading }) => reading)
     const results = await transaction(
       options.pool,
-      (tx) => storeGroup(tx, readings, { nowMs: options.now(), belief: options.belief }),
+      (tx) => storeGroup(tx, readings, { nowMs: options.now(), belief: options.belief, settle: options.settle }),
       beginWithGenericPlans,
     )
     group.forEach((queued, index) => {

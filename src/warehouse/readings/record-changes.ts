@@ -21,13 +21,15 @@ export type ReadingsOfStream = {
   readonly later: readonly AdmittedReading[]
 }
 
+/** `endMs`: null in snapshots. */
+type VanishedRecord = { readonly profileId: string; readonly endMs: number | null }
+
 /** The records of one stream that are new, changed or gone. */
 export type StreamChanges = {
   readonly stream: PulledStream
   readonly added: readonly IncomingRecord[]
   readonly changed: readonly IncomingRecord[]
-  /** The id of the profile of each record that is gone. */
-  readonly vanished: readonly string[]
+  readonly vanished: readonly VanishedRecord[]
   /** The readings that lack more stored records than one reading may mark gone. They have marked nothing. */
   readonly doubtful: readonly DoubtfulReading[]
 }
@@ -53,7 +55,7 @@ export async function findRecordChanges(
     stream,
     added: [...added, ...numbered(compared?.added)],
     changed: numbered(compared?.changed),
-    vanished: compared?.vanished ?? [],
+    vanished: vanishedRecords(compared),
     doubtful: Object.entries(compared?.doubtful ?? {}).flatMap(([number, lackedHashes]) => {
       const reading = complete[Number(number) - 1]
       return reading === undefined ? [] : [{ reading, lackedHashes }]
@@ -61,16 +63,18 @@ export async function findRecordChanges(
   }
 }
 
-/** Marks gone what doubtful readings lack, because other readings agree. Gives the profile of each record. */
+/** Marks gone what doubtful readings lack, because other readings agree. */
 export async function markConfirmedGone(
   tx: Tx,
   stream: PulledStream,
   readings: readonly AdmittedReading[],
-): Promise<readonly string[]> {
+): Promise<readonly VanishedRecord[]> {
   const incoming = incomingRecordsOf(readings)
-  const compared = await compareRecords(tx, stream, { incoming, readings, goneShareMax: 1 })
-  return compared?.vanished ?? []
+  return vanishedRecords(await compareRecords(tx, stream, { incoming, readings, goneShareMax: 1 }))
 }
+
+const vanishedRecords = (compared: ComparedRow | undefined): VanishedRecord[] =>
+  (compared?.vanished ?? []).map(([profileId, endMs]) => ({ profileId, endMs }))
 
 type Compared = {
   readonly incoming: readonly IncomingRecord[]
@@ -109,23 +113,33 @@ async function replaceRecords(tx: Tx, { stream, changed }: StreamChanges): Promi
   await tx.query({ name: `replace ${stream.name}`, text: replaceStatement(stream), values })
 }
 
-/** How many records were written or marked gone, by stream and profile. */
-export function countWritten(changes: readonly StreamChanges[]): Map<string, number> {
-  const written = new Map<string, number>()
+/** What one reading changed: how many records it wrote or marked gone, and the end of the oldest of them. */
+export type ChangeSummary = { readonly written: number; readonly firstChangeMs: number | undefined }
+
+/** Sums up the changes by stream and profile. A record without an end, of a snapshot, is older than everything. */
+export function summarizeChanges(changes: readonly StreamChanges[]): Map<string, ChangeSummary> {
+  const summaries = new Map<string, ChangeSummary>()
+  const add = (key: string, endMs: number) => {
+    const { written, firstChangeMs = endMs } = summaries.get(key) ?? { written: 0 }
+    summaries.set(key, { written: written + 1, firstChangeMs: Math.min(firstChangeMs, endMs) })
+  }
   for (const { stream, added, changed, vanished } of changes) {
-    const stored = [...added, ...changed].map(({ reading }) => reading.profileId)
-    for (const profileId of [...stored, ...vanished]) {
-      const key = profileStreamKey({ profileId, stream })
-      written.set(key, (written.get(key) ?? 0) + 1)
+    for (const records of [added, changed]) {
+      for (const { row, reading } of records) {
+        add(profileStreamKey(reading), row.endMicros === null ? Number.NEGATIVE_INFINITY : row.endMicros / 1000)
+      }
+    }
+    for (const { profileId, endMs } of vanished) {
+      add(profileStreamKey({ profileId, stream }), endMs ?? Number.NEGATIVE_INFINITY)
     }
   }
-  return written
+  return summaries
 }
 
 type ComparedRow = {
   added: number[] | null
   changed: number[] | null
-  vanished: string[] | null
+  vanished: Array<[string, number | null]> | null
   doubtful: Record<string, number[]> | null
 }
 

@@ -9,6 +9,7 @@ import {
   type CopyColumn,
   type PooledBytes,
 } from '../postgres/binary-format.ts'
+import { epochMsSql } from '../postgres/sql-time.ts'
 import type { AdmittedReading } from './prepared-reading.ts'
 import type { RecordRow } from './record-rows.ts'
 
@@ -82,11 +83,11 @@ with input as materialized (
 ), vanished as (
   update ${table} t set gone_at = g.sent_at, changed_at = g.sent_at, read_at = g.sent_at, revision = t.revision + 1
   from lost g where ${sameKeySql(stream, 't', 'g')} and g.reading_n not in (select reading_n from doubtful)
-  returning t.profile_id
+  returning t.profile_id, ${endMsSql(stream)} as end_ms
 )
 select (select array_agg(n::int4) from fresh where not known) as added,
   (select array_agg(n::int4) from fresh where known) as changed,
-  (select array_agg(profile_id::text) from vanished) as vanished,
+  (select json_agg(json_build_array(profile_id::text, end_ms)) from vanished) as vanished,
   (select json_object_agg(d.reading_n, (select json_agg(${recordKeyHashSql(stream)}) from lost t
     where t.reading_n = d.reading_n)) from doubtful d) as doubtful`
 }
@@ -183,6 +184,12 @@ function tableColumns(stream: PulledStream): { columns: string[]; types: string[
       'timestamptz',
     ],
   }
+}
+
+/** The end of a stored record in milliseconds since 1970; null in snapshots. */
+function endMsSql({ startColumn, endColumn }: PulledStream): string {
+  if (!startColumn) return 'null'
+  return epochMsSql(endColumn ? `coalesce(t.${endColumn}, t.${startColumn})` : `t.${startColumn}`)
 }
 
 /** The same as `mustHaveHeld` of the judge, in SQL: a record for which this holds, and that a complete reading lacks, is gone. */

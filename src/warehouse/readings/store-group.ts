@@ -1,11 +1,26 @@
+import type { SettleRule } from '../../ledger/digesting.ts'
 import type { Belief } from '../../ledger/doubt.ts'
-import { type AdmissionVerdict, isHeldByNewer, judgeReading, type WindowEdges } from '../../ledger/judge.ts'
+import {
+  type AdmissionVerdict,
+  isHeldByNewer,
+  judgeReading,
+  type SettledReading,
+  settleReading,
+  type WindowEdges,
+} from '../../ledger/judge.ts'
+import { boundedSettleMs, type SettleSettings } from '../../ledger/settle-time.ts'
 import { type LockedLedgerRow, lockLedgerRows, profileStreamKey, writeLedgerRows } from '../ledger/ledger-rows.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
 import { quarantineInvalid } from '../quarantine/invalid-records.ts'
 import { resolveDoubts } from './doubted-readings.ts'
 import type { AdmittedReading, PreparedReading } from './prepared-reading.ts'
-import { countWritten, findRecordChanges, type StreamChanges, writeRecordChanges } from './record-changes.ts'
+import {
+  type ChangeSummary,
+  findRecordChanges,
+  type StreamChanges,
+  summarizeChanges,
+  writeRecordChanges,
+} from './record-changes.ts'
 import { type RecordRow, recordKeyHash, recordPeriod, windowEdgesOf } from './record-rows.ts'
 
 export type StoreResult = {
@@ -23,32 +38,30 @@ export type StoreResult = {
  * Stores a group of readings, and what the ledger may say about them, in the transaction `tx`.
  * At most one reading per profile and stream: a statement cannot write the same record twice.
  */
-export async function storeGroup(
-  tx: Tx,
-  group: readonly PreparedReading[],
-  { nowMs, belief }: StoreRules,
-): Promise<StoreResult[]> {
+export async function storeGroup(tx: Tx, group: readonly PreparedReading[], rules: StoreRules): Promise<StoreResult[]> {
+  const { nowMs } = rules
   const ledger = await lockLedgerRows(tx, group)
   const judged = group.map((reading) => ({ reading, verdict: judge(reading, ledger, nowMs) }))
   const all = judged.flatMap(({ verdict }) => (verdict.kind === 'admitted' ? [verdict] : []))
-  const compared = { admitted: all, changes: await findChanges(tx, all, { ledger, belief }) }
-  const { admitted, changes } = await resolveDoubts(tx, compared, { ledger, belief })
+  const compared = { admitted: all, changes: await findChanges(tx, all, { ledger, ...rules }) }
+  const { admitted, changes } = await resolveDoubts(tx, compared, { ledger, ...rules })
+  const summaries = summarizeChanges(changes)
+  const entries = admitted.map((reading) => ({ ...reading, ...settle({ reading, ledger, summaries }, rules) }))
   await pipelined([
     writeRecordChanges(tx, changes),
-    writeLedgerRows(tx, admitted),
+    writeLedgerRows(tx, entries),
     quarantineInvalid(tx, admitted, nowMs),
   ])
-  const written = countWritten(changes)
   const doubted = new Set(admitted.filter(({ believed }) => !believed).map(profileStreamKey))
   return judged.map(({ reading, verdict }) => ({
     outcome: verdict.kind !== 'admitted' ? verdict.kind : doubted.has(profileStreamKey(reading)) ? 'doubted' : 'stored',
     read: reading.rows.length,
-    written: written.get(profileStreamKey(reading)) ?? 0,
+    written: summaries.get(profileStreamKey(reading))?.written ?? 0,
     invalid: reading.invalid.length,
   }))
 }
 
-type StoreRules = { readonly nowMs: number; readonly belief: Belief }
+type StoreRules = { readonly nowMs: number; readonly belief: Belief; readonly settle: SettleSettings }
 
 type LockedLedger = ReadonlyMap<string, LockedLedgerRow>
 
@@ -73,6 +86,23 @@ function admit(reading: PreparedReading, edges: WindowEdges, verdict: AdmissionV
     heldByNewer: newer.flatMap(({ crossingHashes }) => crossingHashes),
     believed: true,
   }
+}
+
+type SettleInput = {
+  readonly reading: AdmittedReading
+  readonly ledger: LockedLedger
+  readonly summaries: ReadonlyMap<string, ChangeSummary>
+}
+
+/** What the reading leaves in the ledger, now that it is known what it changes. */
+function settle(input: SettleInput, { settle: settings }: StoreRules): SettledReading & { rule: SettleRule } {
+  const { reading, ledger, summaries } = input
+  const key = profileStreamKey(reading)
+  const settleMs = boundedSettleMs(reading.stream.settleMs, settings)
+  const rule = { settleMs, intervalsMs: settings.intervalsMs }
+  const firstChangeMs = summaries.get(key)?.firstChangeMs
+  const row = ledger.get(key) ?? { digesting: [] }
+  return { ...settleReading(reading, row, { mayCover: reading.mayCover, firstChangeMs, rule }), rule }
 }
 
 function findChanges(

@@ -1,5 +1,5 @@
 import type { KnownCoverage } from '../../ledger/coverage-gaps.ts'
-import { type SpanPairs, spansFromPairs } from '../../time/spans.ts'
+import { type SpanPairs, spansFromPairs, union } from '../../time/spans.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
@@ -18,6 +18,7 @@ type KnownCoverageRow = {
   now: number
   covered: SpanPairs
   digesting: SpanPairs
+  reread: SpanPairs
   digested_at: number | null
   read_at: number | null
   refused: Array<[number, number, string, number | null]> | null
@@ -41,7 +42,9 @@ export async function readKnownCoverage(
      )
      select p.id, p.external_id, l.stream, ${epochMsSql('p.wanted_from')} as wanted_from, ${epochMsSql('clock_timestamp()')} as now,
        ${spanPairsSql('l.covered')} as covered,
-       ${spanPairsSql('l.digesting')} as digesting, ${epochMsSql("nullif(l.digested_at, '-infinity')")} as digested_at,
+       ${spanPairsSql('l.digesting')} as digesting,
+       (select json_agg(json_build_array(r -> 0, r -> 1)) from jsonb_array_elements(l.rereads) r) as reread,
+       ${epochMsSql("nullif(l.digested_at, '-infinity')")} as digested_at,
        ${epochMsSql('l.read_at')} as read_at,
        (select json_agg(json_build_array(${epochMsSql('lower(f.span)')}, ${epochMsSql('upper(f.span)')}, f.reason,
            ${epochMsSql("nullif(f.next_try_at, 'infinity')")}))
@@ -56,7 +59,7 @@ export async function readKnownCoverage(
     stream: row.stream,
     wanted: { startMs: row.wanted_from, endMs: row.now },
     covered: spansFromPairs(row.covered),
-    digesting: (row.digested_at ?? 0) > row.now ? spansFromPairs(row.digesting) : [],
+    digesting: union([...spansFromPairs(row.digesting), ...spansFromPairs(row.reread)]),
     digestedAtMs: row.digested_at,
     refused: (row.refused ?? []).map(([startMs, endMs, reason, nextTryAtMs]) => ({
       startMs,

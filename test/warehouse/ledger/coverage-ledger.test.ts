@@ -90,8 +90,8 @@ test('a profile that is done is due after the next nightly, or earlier when a pa
   await finish()
   expect(await dueInMinutes(warehouse, ada)).toBe(60)
 
-  // A stream that was read after it was digested makes no profile due again, however far the digested span reaches.
-  await rows(`update vitalsync.ledger set digested_at = clock_timestamp() - interval '1 minute'`)
+  // A stream that was read when the reading counted makes no profile due again, however far the touched span reaches.
+  await rows(`update vitalsync.ledger set touched_at = clock_timestamp() - interval '2 hours'`)
   for (const name of ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const) {
     const stream = streamByName(name)
     await writer.store(scoresReading({ profileId: ada, stream, generation: 1, sentAtMs: Date.now(), records: [] }))
@@ -126,7 +126,7 @@ test('a failure is kept with its reason until the next success, and the sweep wa
 test('a profile whose app pushes without end is read all the same', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { ledger, rows, startedAtMs } = warehouse
-  await rows(`update vitalsync.ledger set digesting = '{(,)}', digested_at = clock_timestamp() + interval '1 hour'`)
+  await rows(`update vitalsync.ledger set digesting = '{(,)}', touched_at = clock_timestamp()`)
   const due = async () => (await ledger.plan({ profileId: ada, nowMs: startedAtMs, streams: ['scores'] }))?.due.length
 
   await rows(`update vitalsync.ledger set read_at = clock_timestamp() - interval '1 hour'`)
@@ -149,4 +149,49 @@ test('the unsettled tail is due again, and nothing before it', async ({ warehous
   const later = startedAtMs + 10 * MINUTE
 
   expect((await plan(later)).map((one) => one.window)).toEqual([{ startMs: startedAtMs - 72 * HOUR, endMs: later }])
+})
+
+test('what readings have shown since a push is kept, and a profile is due when the next reading counts', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, outbox, writer, rows, startedAtMs } = warehouse
+  const day = startedAtMs - 10 * DAY
+  const window = { startMs: day - 5 * DAY, endMs: day + 5 * DAY }
+  await outbox.add([{ profileId: ada, stream: 'tags', itemKey: 'a', body: '{}', startAtMs: day, endAtMs: day + HOUR }])
+  const { parcels } = await outbox.readWaiting(ada, 'tags')
+  await outbox.markSent({ profileId: ada, stream: 'tags', parcels })
+  const touched = async (ago: string) => {
+    await rows(`update vitalsync.ledger set touched_at = clock_timestamp() - $1::interval where stream = 'tags'`, [ago])
+  }
+  const read = (sentAtMs: number) =>
+    writer.store(
+      scoresReading({ profileId: ada, stream: streamByName('tags'), window, generation: 1, sentAtMs, records: [] }),
+    )
+  const state = async () => {
+    await ledger.recordFinished(endedJob(ada))
+    const [row] = await rows(
+      `select digesting::text, jsonb_array_length(rereads) as rereads, rereads -> 0 -> 4 as readings,
+         covered @> to_timestamp($1::float8 / 1000) as covered from vitalsync.ledger where stream = 'tags'`,
+      [day],
+    )
+    return { ...row, dueInMinutes: await dueInMinutes(warehouse, ada) }
+  }
+  const unread = { rereads: 0, readings: null, covered: false }
+
+  await touched('59 minutes')
+  await read(Date.now())
+  expect(await state()).toMatchObject({ ...unread, dueInMinutes: 1 })
+
+  await touched('100 hours')
+  await read(Date.now())
+  expect(await state()).toEqual({ digesting: '{}', rereads: 1, readings: 1, covered: false, dueInMinutes: 120 })
+
+  await rows(
+    `update vitalsync.ledger set rereads = jsonb_set(rereads, '{0,3}', to_jsonb($1::float8))
+    where stream = 'tags'`,
+    [Date.now() - 2 * HOUR],
+  )
+  await read(Date.now())
+  expect(await state()).toEqual({ digesting: '{}', ...unread, covered: true, dueInMinutes: 26 * 60 })
 })

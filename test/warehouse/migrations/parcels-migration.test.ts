@@ -47,7 +47,7 @@ test('what waited, was sent or was refused before there were parcels is so after
   await client.end()
 
   const pool = openWarehousePool({ databaseUrl: database, connectionsMax: 2, name: 'test' })
-  const outbox = createOutbox({ pool, catalogue, digestMs: 0 })
+  const outbox = createOutbox({ pool, catalogue, firstReadingMs: 0 })
   const waiting = async () =>
     (await outbox.readWaiting('1', 'data-logs')).parcels.flatMap(itemsOf).map(({ body }) => JSON.parse(body).id)
   expect(await waiting()).toEqual(['earlier', 'later'])

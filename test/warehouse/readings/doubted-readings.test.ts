@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { openReadingWriter } from '../../../src/warehouse/readings/reading-writer.ts'
-import { test as base, march, scoreRecord, scoresReading } from '../../support/test-warehouse.ts'
+import { test as base, march, scoreRecord, scoresReading, settle } from '../../support/test-warehouse.ts'
 
 type Fixtures = {
   ada: string
@@ -23,6 +23,7 @@ const test = base.extend<Fixtures>({
       rowsPerCommit: 1000,
       commitsAtOnce: 2,
       belief,
+      settle,
     })
     await use(async (laterMs, hours, value = 0.5) => {
       const records = hours.map((hour) => {

@@ -8,6 +8,7 @@ import {
   marchMs,
   scoreRecord,
   scoresReading,
+  settle,
   test,
   type Warehouse,
 } from '../../support/test-warehouse.ts'
@@ -167,7 +168,14 @@ test('a reading that waits for a lock holds up none of other people, nor does an
 }) => {
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
   const { pool, rows, startedAtMs: sentAtMs } = warehouse
-  const writer = openReadingWriter({ pool, now: Date.now, rowsPerCommit: 1, commitsAtOnce: 2, belief: believing })
+  const writer = openReadingWriter({
+    pool,
+    now: Date.now,
+    rowsPerCommit: 1,
+    commitsAtOnce: 2,
+    belief: believing,
+    settle,
+  })
   const other = await connect(warehouseUrl)
   await other.query('begin')
   await other.query('select 1 from vitalsync.ledger where profile_id = $1 for update', [ada])

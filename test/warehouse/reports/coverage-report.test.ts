@@ -13,10 +13,14 @@ test('after demographics were pushed, the whole past is a gap that waits for ups
   await outbox.markSent({ profileId: ada, stream: 'demographics', parcels })
 
   const [known] = await readKnownCoverage({ pool, streams: [scores] }, { afterId: '0', limit: 10 })
-
   if (!known) throw new Error('the ledger knows the scores of ada')
-  expect(known.digesting).toEqual([{ startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY }])
-  expect(findGaps(known)).toMatchObject([
-    { ...known.wanted, reason: 'waiting', detail: null, nextTryAtMs: known.digestedAtMs },
-  ])
+  const [touched] = known.digesting
+  expect(touched?.startMs).toBe(Number.NEGATIVE_INFINITY)
+  expect(findGaps(known)[0]).toEqual({
+    startMs: known.wanted.startMs,
+    endMs: touched?.endMs,
+    reason: 'waiting',
+    detail: null,
+    nextTryAtMs: known.digestedAtMs,
+  })
 })

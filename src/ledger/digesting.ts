@@ -1,0 +1,118 @@
+import type { DerivationState } from '../contract/derivation-state.ts'
+import { clip, overlaps, type Span, subtract, union } from '../time/spans.ts'
+import { DAY } from '../time/units.ts'
+
+/**
+ * A part of a stream's time that a push touched, with what the readings since have shown. Where upstream gives no word,
+ * nobody knows when it has derived from the push: the part settles when two readings, sent after the push and some time
+ * apart, agree, and not before the push is as old as the lateness measured for the stream.
+ */
+export type DigestingPart = Span & {
+  /** When the newest push that touched the part was marked as sent. */
+  readonly touchedAtMs: number
+  /** When the last reading that counts was sent; null before the first such reading. */
+  readonly readAtMs: number | null
+  /** How many readings that count have agreed, from the first reading or from the last reading that brought a change. */
+  readonly readings: number
+}
+
+export type SettleRule = {
+  /** The lateness measured for the stream, by which nothing changes any more. */
+  readonly settleMs: number
+  /** The time from the push to the first reading, from there to the second, and so on. The last interval is repeated. */
+  readonly intervalsMs: readonly number[]
+}
+
+/** A reading, as far as the parts that it touches are concerned. */
+export type DigestingReading = {
+  readonly window: Span
+  readonly sentAtMs: number
+  /** The slower of the two clocks at the time of sending. */
+  readonly knownAtMs: number
+  /** `finished`: upstream itself says that it has derived. `pending`: it says that it has not. Undefined: no word. */
+  readonly word: DerivationState | undefined
+  /** The reading changed something that is stored and that had settled but for the push. */
+  readonly changed: boolean
+  /** The reading speaks for its whole window, and was planned after the last push. */
+  readonly mayCover: boolean
+}
+
+/** When the next reading of the part counts, and the part should be read again. */
+export function nextReadingAtMs(part: DigestingPart, rule: SettleRule): number {
+  const { touchedAtMs, readAtMs, readings } = part
+  if (readAtMs === null) return touchedAtMs + intervalMs(rule, 0)
+  const settledAtMs = Math.max(touchedAtMs + rule.settleMs, readAtMs + intervalMs(rule, 1))
+  return Math.min(readAtMs + intervalMs(rule, readings), settledAtMs)
+}
+
+/** A second push makes the agreement begin anew. What is dated after the push has not happened yet: its own day settles it. */
+export function touchParts(parts: readonly DigestingPart[], spans: readonly Span[], atMs: number): DigestingPart[] {
+  const touched = union(spans.map((span) => clip(span, { startMs: Number.NEGATIVE_INFINITY, endMs: atMs })))
+  const before = parts.flatMap((part) => subtract([part], touched).map((span) => ({ ...part, ...span })))
+  return joinParts([...before, ...touched.map((span) => ({ ...span, touchedAtMs: atMs, readAtMs: null, readings: 0 }))])
+}
+
+/** The parts after a reading. A part that has settled by it is missing. */
+export function partsAfterReading(
+  parts: readonly DigestingPart[],
+  reading: DigestingReading,
+  rule: SettleRule,
+): DigestingPart[] {
+  const after = parts.flatMap((part) => {
+    if (!overlaps(part, reading.window)) return [part]
+    const outside = subtract([part], [reading.window]).map((span) => ({ ...part, ...span }))
+    const inside = readPart({ ...part, ...clip(part, reading.window) }, reading, rule)
+    return inside ? [...outside, inside] : outside
+  })
+  return joinParts(after)
+}
+
+function readPart(part: DigestingPart, reading: DigestingReading, rule: SettleRule): DigestingPart | undefined {
+  const { sentAtMs, knownAtMs, word, changed, mayCover } = reading
+  if (word === 'finished' && mayCover) return undefined
+  const isEarly = sentAtMs < (part.readAtMs === null ? nextReadingAtMs(part, rule) : part.readAtMs)
+  if (isEarly) return part
+  if (changed || word === 'pending') return { ...part, readAtMs: sentAtMs, readings: 1 }
+  if (!mayCover || !isApart(part, sentAtMs, rule)) return part
+  const agrees = part.readings > 0
+  if (agrees && knownAtMs >= part.touchedAtMs + rule.settleMs) return undefined
+  return { ...part, readAtMs: sentAtMs, readings: part.readings + 1 }
+}
+
+/** Half the interval is enough: a nightly that comes a little early shall not be followed by a second reading. */
+function isApart(part: DigestingPart, sentAtMs: number, rule: SettleRule): boolean {
+  if (part.readAtMs === null) return true
+  return sentAtMs >= part.readAtMs + (nextReadingAtMs(part, rule) - part.readAtMs) / 2
+}
+
+const intervalMs = ({ intervalsMs }: SettleRule, index: number): number =>
+  intervalsMs[Math.min(index, intervalsMs.length - 1)] ?? 0
+
+const PARTS_MAX = 64
+
+const isSameState = (a: DigestingPart, b: DigestingPart): boolean =>
+  a.touchedAtMs === b.touchedAtMs && a.readAtMs === b.readAtMs && a.readings === b.readings
+
+/** Joins neighbours in the same state. Where there are too many parts all take the least settled state, and small gaps close. */
+function joinParts(parts: readonly DigestingPart[]): DigestingPart[] {
+  const joined: DigestingPart[] = []
+  for (const part of parts.toSorted((a, b) => a.startMs - b.startMs)) {
+    const last = joined.at(-1)
+    if (last && last.endMs === part.startMs && isSameState(last, part))
+      joined.splice(-1, 1, { ...last, endMs: part.endMs })
+    else joined.push(part)
+  }
+  return joined.length <= PARTS_MAX ? joined : withFewerParts(joined)
+}
+
+function withFewerParts(parts: readonly DigestingPart[]): DigestingPart[] {
+  const read = parts.every(({ readAtMs }) => readAtMs !== null)
+  const state = {
+    touchedAtMs: Math.max(...parts.map(({ touchedAtMs }) => touchedAtMs)),
+    readAtMs: read ? Math.max(...parts.map(({ readAtMs }) => readAtMs ?? 0)) : null,
+    readings: Math.min(...parts.map(({ readings }) => readings)),
+  }
+  let spans = union(parts)
+  for (let gapMs = DAY; spans.length > PARTS_MAX; gapMs *= 2) spans = union(spans, gapMs)
+  return spans.map((span) => ({ ...span, ...state }))
+}
