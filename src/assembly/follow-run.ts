@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Problem } from '../errors.ts'
 import type { Lane } from '../fleet/budget.ts'
+import { createTimeLeft } from '../time/time-left.ts'
 import { SECOND } from '../time/units.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -20,6 +21,7 @@ export type FollowRunOptions = {
 }
 
 const POLL_EVERY_MS = 250
+const LEFT_EVERY_MS = 2 * SECOND
 /** A lane must stay empty for so long before the jobs of a running run count as lost. */
 const EMPTY_FOR_MS = 3 * SECOND
 
@@ -27,11 +29,12 @@ const EMPTY_FOR_MS = 3 * SECOND
 export async function followRun(options: FollowRunOptions): Promise<Run> {
   const { pipeline, runId, lane, terminal, signal } = options
   const startedAt = performance.now()
+  const leftMsOf = createLeftWatch(pipeline, lane)
   let emptySince: number | undefined
   for (;;) {
     const run = await pipeline.runs.get(runId)
     if (!run) throw new Error(`follow run ${runId}: there is no such run`)
-    terminal.progress(progressOf(run, performance.now() - startedAt), shareOf(run))
+    terminal.progress(progressText(run, performance.now() - startedAt, await leftMsOf(run)), shareOf(run))
     const problem = options.halted?.()
     if (problem) throw problem
     if (run.state !== 'running') {
@@ -51,16 +54,44 @@ export async function followRun(options: FollowRunOptions): Promise<Run> {
 
 const shareOf = ({ done, failed, enqueued }: Run): number => (enqueued === 0 ? 0 : (done + failed) / enqueued)
 
-function progressOf(run: Run, elapsedMs: number): string {
+type FollowedPipeline = Pick<Pipeline, 'runs' | 'queue'>
+
+/** Asks every now and then what is left, and estimates how long it takes. */
+function createLeftWatch({ runs, queue }: FollowedPipeline, lane: Lane) {
+  const timeLeft = createTimeLeft()
+  let next = 0
+  let leftMs: number | undefined
+  return async (run: Run): Promise<number | undefined> => {
+    const atMs = performance.now()
+    if (atMs < next) return leftMs
+    next = atMs + LEFT_EVERY_MS
+    const { jobs, items, itemsOfLongestJob } = await runs.workLeft(run)
+    const { active } = await queue.backlog(lane)
+    leftMs = timeLeft.estimate({
+      atMs,
+      jobsDone: run.done + run.failed,
+      itemsDone: run.itemsPushed + run.itemsPushedElsewhere,
+      jobsLeft: jobs,
+      ...(run.kind === 'backfill' ? noItems : { itemsLeft: items, itemsOfLongestJob }),
+      jobsAtOnce: active,
+    })
+    return leftMs
+  }
+}
+
+/** A back-fill pushes nothing. */
+const noItems = { itemsLeft: 0, itemsOfLongestJob: 0 }
+
+function progressText(run: Run, elapsedMs: number, leftMs: number | undefined): string {
   const finished = run.done + run.failed
-  const left =
-    finished > 0 && run.enqueuedAll ? formatDuration((elapsedMs / finished) * (run.enqueued - finished)) : '…'
+  const pushed = run.itemsPushed + run.itemsPushedElsewhere
   const perSecond = Math.round(run.requests / Math.max(0.001, elapsedMs / SECOND))
   return [
     `${formatNumber(finished)}/${formatNumber(run.enqueued)} profiles`,
     ...(run.failed > 0 ? [`${formatNumber(run.failed)} failed`] : []),
+    ...(pushed > 0 ? [`${formatNumber(pushed)} items pushed`] : []),
     `${formatNumber(run.rowsRead)} rows`,
     `${formatNumber(perSecond)} requests/s`,
-    `${left} left`,
+    `${leftMs === undefined ? '…' : formatDuration(leftMs)} left`,
   ].join(' · ')
 }

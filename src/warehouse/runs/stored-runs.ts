@@ -2,6 +2,7 @@ import type { OrderKey } from '../../transfer/order.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import { endWhenAllEnded, listOpenOrders, listOrdersOf, recordOrders } from './open-orders.ts'
+import { countWorkLeft, type WorkLeft } from './work-left.ts'
 
 export type RunParams = Readonly<Record<string, unknown>>
 
@@ -47,6 +48,7 @@ export type Runs = {
   listOpenOrders(runId: string, afterId: string, limit: number): Promise<ProfilePage>
   /** The open orders of a profile, of any run; equal orders of several runs are listed once. */
   listOrdersOf(profileId: string): Promise<OrderKey[]>
+  workLeft(run: Run): Promise<WorkLeft>
   /** A sign of life: no other process takes the run over while its producer waits. */
   heartbeat(runId: string): Promise<void>
   /** All orders of the run are recorded and enqueued: from now on the run ends with the last of its jobs. */
@@ -76,6 +78,7 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
     recordOrders: (runId, page) => recordOrders(pool, runId, page),
     listOpenOrders: (runId, afterId, limit) => listOpenOrders(pool, runId, { afterId, limit }),
     listOrdersOf: (profileId) => listOrdersOf(pool, profileId),
+    workLeft: (run) => countWorkLeft(pool, run),
     async heartbeat(runId) {
       await pool.query('update vitalsync.runs set touched_at = clock_timestamp() where id = $1', [runId])
     },

@@ -88,3 +88,26 @@ test('a run whose producer died is found, with the page it had reached', async (
   await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
   expect(await runs.listSilent(60_000)).toMatchObject([{ id: run.id }])
 })
+
+test('what is left of a run: open jobs, profiles to come, and what waits to be pushed for them', async ({
+  warehouse,
+}) => {
+  const { runs, outbox } = warehouse
+  const [ada = '', bob = '', eve = ''] = await warehouse.addProfiles('ada', 'bob', 'eve')
+  const log = (profileId: string, index: number) => ({
+    profileId,
+    stream: 'data-logs',
+    itemKey: `log-${index}`,
+    body: '{}',
+    startAtMs: 0,
+    endAtMs: index,
+  })
+  await outbox.add([log(ada, 1), log(bob, 1), log(bob, 2), log(eve, 1)])
+  const run = await runs.create('sync', {})
+  await runs.recordOrders(run.id, { orders: [order(bob)], afterId: bob })
+  const now = async () => (await runs.get(run.id)) ?? run
+
+  expect(await runs.workLeft(await now())).toEqual({ jobs: 2, items: 3, itemsOfLongestJob: 2 })
+  await runs.markAllEnqueued(run.id)
+  expect(await runs.workLeft(await now())).toEqual({ jobs: 1, items: 2, itemsOfLongestJob: 2 })
+})
