@@ -20,7 +20,7 @@ const outcomeLookBackDays = Math.max(
   knownForDays.vo2Max,
 )
 const comparisonLookBackDays = lookBacks.comparison.days
-const weeksReplayed = Math.max(periodMinimums.weekly.replayed, trendRules.weeks)
+const weeksReplayed = Math.max(periodMinimums.weekly.replayed, trendRules.weeksBefore + trendRules.weeks)
 const monthsReplayed = periodMinimums.monthly.replayed
 
 /** The number of days back whose facts are needed to derive all units of a day. */

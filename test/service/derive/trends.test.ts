@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { trendAnswerSchema } from '../../../src/contract/trend.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { judgeTrend } from '../../../src/service/derive/days/trend-judgement.ts'
+import { serialTest, studentTail } from '../../../src/service/derive/model/serial-noise.ts'
 import {
   clockMedian,
-  mannKendall,
   midRank,
   normalShare,
   quantile,
@@ -102,98 +102,74 @@ describe('a trend', () => {
 })
 
 describe('up, down or stable', () => {
-  const line = (of: (day: number) => number, days = 28) =>
-    Array.from({ length: days }, (_, day): [number, number] => [day, of(day)])
+  type Judged = { earlier?: (day: number) => number; days?: number; lastChange?: number | null; name?: string }
+  const line = (of: (day: number) => number, from: number, days: number) =>
+    Array.from({ length: days }, (_, place): [number, number] => [from + place, of(from + place)])
+  /** Day 0 is the first of the four weeks. */
+  const judge = (of: (day: number) => number, { earlier, days = 28, lastChange = null, name = 'steps' }: Judged = {}) =>
+    judgeTrend({
+      name,
+      firstDay: 0,
+      values: line(of, 0, days),
+      earlier: earlier ? line(earlier, -84, 84) : [],
+      lastChange,
+    })
+  /** A week that repeats, around a level: no trend, and no noise beyond the weekdays. */
+  const weekly = (level: number) => (day: number) => level + 500 * ((((day % 7) + 7) % 7) - 3)
 
   test('a large and significant slope', () => {
     // Steps: 10 % over 27 days of a median 8,000 are 800, 29.63 a day.
-    expect(
-      judgeTrend(
-        line((day) => 8000 + 30 * (day - 13.5)),
-        null,
-        'steps',
-      ).state,
-    ).toBe('increasing')
-    expect(
-      judgeTrend(
-        line((day) => 8000 - 30 * (day - 13.5)),
-        null,
-        'steps',
-      ).state,
-    ).toBe('decreasing')
-    expect(
-      judgeTrend(
-        line((day) => 8000 + 29 * (day - 13.5)),
-        null,
-        'steps',
-      ).state,
-    ).toBe('stable')
+    expect(judge((day) => 8000 + 30 * (day - 13.5)).state).toBe('increasing')
+    expect(judge((day) => 8000 - 30 * (day - 13.5)).state).toBe('decreasing')
+    expect(judge((day) => 8000 + 29 * (day - 13.5)).state).toBe('stable')
   })
   test('not with fewer than fourteen values', () => {
-    expect(
-      judgeTrend(
-        line((day) => 8000 + 300 * day, 14),
-        null,
-        'steps',
-      ).state,
-    ).toBe('increasing')
-    expect(
-      judgeTrend(
-        line((day) => 8000 + 300 * day, 13),
-        null,
-        'steps',
-      ).state,
-    ).toBe('stable')
+    expect(judge((day) => 8000 + 300 * day, { days: 14 }).state).toBe('increasing')
+    expect(judge((day) => 8000 + 300 * day, { days: 13 }).state).toBe('stable')
   })
   test('not when it is not significant', () => {
     // Rises over three days, then falls back, again and again: steep pairs without a trend.
-    expect(
-      judgeTrend(
-        line((day) => 8000 + 2000 * (day % 4)),
-        null,
-        'steps',
-      ).state,
-    ).toBe('stable')
+    expect(judge((day) => 8000 + 2000 * (day % 4)).state).toBe('stable')
   })
-  test('or a last week that differs by more than weeks without a change do', () => {
-    expect(
-      judgeTrend(
-        line(() => 8000),
-        0.67,
-        'steps',
-      ).state,
-    ).toBe('increasing')
-    expect(
-      judgeTrend(
-        line(() => 8000),
-        -0.67,
-        'steps',
-      ).state,
-    ).toBe('decreasing')
-    expect(
-      judgeTrend(
-        line(() => 8000),
-        0.66,
-        'steps',
-      ).state,
-    ).toBe('stable')
-    expect(
-      judgeTrend(
-        line(() => 0.8),
-        0.15,
-        'readiness',
-      ).state,
-    ).toBe('increasing')
+  test('the weeks before show what is usual: the same four weeks are a trend for a steady person only', () => {
+    const rising = (day: number) => weekly(8000)(day) + 60 * day
+    const wandering = (day: number) => 8000 + 2500 * Math.sin(day / 9)
+    expect(judge(rising, { earlier: weekly(8000) }).state).toBe('increasing')
+    expect(judge(rising, { earlier: wandering }).state).toBe('stable')
+  })
+  test('four weeks that come back to the level before are no trend away from it', () => {
+    expect(judge((day) => weekly(6000)(day) + 70 * day, { earlier: weekly(8000) }).state).toBe('stable')
+  })
+  test('a last week that differs from the week before by more than weeks without a change do, and than the person’s do', () => {
+    const lastWeek = (factor: number) => (day: number) => (day < 21 ? 8000 : 8000 * factor)
+    expect(judge(lastWeek(1.67), { earlier: () => 8000, lastChange: 0.67 }).state).toBe('increasing')
+    expect(judge(lastWeek(0.33), { earlier: () => 8000, lastChange: -0.67 }).state).toBe('decreasing')
+    expect(judge(lastWeek(1.66), { earlier: () => 8000, lastChange: 0.66 }).state).toBe('stable')
+    const restless = (day: number) => (Math.floor(day / 7) % 2 === 0 ? 4000 : 12000)
+    expect(judge(lastWeek(1.67), { earlier: restless, lastChange: 0.67 }).state).toBe('stable')
   })
 })
 
 describe('statistics against worked examples', () => {
-  test('Mann and Kendall', () => {
-    // 1 2 3 4 5: S = 10, var = 5×4×15/18 = 16.667, z = 9/4.0825 = 2.2045, p = 0.0275.
-    expect(mannKendall([1, 2, 3, 4, 5])).toBeCloseTo(0.0275, 4)
-    // 1 1 2 2: S = 4, var = (4×3×13 - 2×(2×1×9))/18 = 120/18, z = 3/2.582 = 1.1619, p = 0.2453.
-    expect(mannKendall([1, 1, 2, 2])).toBeCloseTo(0.2453, 4)
-    expect(mannKendall([3, 3, 3])).toBe(1)
+  test('least squares on independent days', () => {
+    // 1 3 2 5 4 over days 0 to 4: slope 0.8, residual sum of squares 3.6, 0.72 a value. The level takes a fifth of the
+    // variance with it: 0.72 / 0.8 = 0.9. Error √(0.9 / 10) = 0.3, t = 2.6667 with 3 degrees of freedom: 0.0759 by tables.
+    const values = [1, 3, 2, 5, 4].map((value, day): [number, number] => [day, value])
+    const found = serialTest(values, { regressor: (day) => day, least: [] })
+    expect(found.change).toBeCloseTo(0.8, 10)
+    expect(found.pValue).toBeCloseTo(0.076, 2)
+  })
+  test('the tail of Student’s t', () => {
+    // From tables: 2.571 with 5 degrees and 2.228 with 10 leave 5 %, 12 and more leave next to nothing.
+    expect(studentTail(2.571, 5)).toBeCloseTo(0.05, 2)
+    expect(studentTail(2.228, 10)).toBeCloseTo(0.05, 3)
+    expect(studentTail(12, 30)).toBeLessThan(1e-6)
+  })
+  test('correlated days are fewer than they seem: the same slope is less certain', () => {
+    const values = Array.from({ length: 28 }, (_, day): [number, number] => [day, day + 3 * (day % 2)])
+    const p = (share: number) => serialTest(values, { regressor: (day) => day, least: [{ share, decay: 0.9 }] }).pValue
+    expect(p(0)).toBeLessThan(p(0.3))
+    expect(p(0.3)).toBeLessThan(p(0.9))
   })
   test('Theil and Sen', () => {
     // Slopes of (0,0) (1,1) (2,10): 1, 5, 9.

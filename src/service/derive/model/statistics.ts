@@ -82,21 +82,6 @@ export function theilSen(points: readonly (readonly [number, number])[]): number
   return median(slopes)
 }
 
-/** Two-sided p of Mann and Kendall's test for a monotone trend, with the correction for ties and for continuity. */
-export function mannKendall(values: readonly number[]): number {
-  const n = values.length
-  let s = 0
-  for (const [index, value] of values.entries()) {
-    for (const later of values.slice(index + 1)) s += Math.sign(later - value)
-  }
-  const ties = new Map<number, number>()
-  for (const value of values) ties.set(value, (ties.get(value) ?? 0) + 1)
-  const tied = sum([...ties.values()].map((t) => t * (t - 1) * (2 * t + 5)))
-  const variance = (n * (n - 1) * (2 * n + 5) - tied) / 18
-  if (variance <= 0 || s === 0) return 1
-  return 2 * (1 - normalShare((Math.abs(s) - 1) / Math.sqrt(variance)))
-}
-
 /** Share of a standard normal below z (Abramowitz and Stegun 26.2.17, error below 7.5e-8). */
 export function normalShare(z: number): number {
   const t = 1 / (1 + 0.2316419 * Math.abs(z))

@@ -1,7 +1,8 @@
 /** Rules of the trends: minimums and noise, each with where it comes from. */
 
-import { vitalFactorNames } from './model.ts'
+import { lookBacks, vitalFactorNames } from './model.ts'
 import { nightFactorNames } from './score-definitions.ts'
+import type { SerialCorrelation } from './serial-noise.ts'
 
 export const trendRules = {
   weeks: 4,
@@ -10,8 +11,17 @@ export const trendRules = {
   weeksMin: 2,
   /** The change is the slope times 27 days, from the first to the last day of four weeks. */
   slopeDays: 27,
-  pMax: 0.05,
   valuesMin: 14,
+  /** The weeks before, from which the level and the noise of the person are known. */
+  weeksBefore: 12,
+  /** With these, about one unchanged month in twenty is called a trend, by the slope or by the last week. */
+  pMax: 0.02,
+  jumpPMax: 0.005,
+  /**
+   * Everybody's figures wander a little for weeks. Until 60 days before the four weeks are known, nobody can tell how
+   * much those of a person do, and more is assumed.
+   */
+  wandering: { share: 0.07, shareOfUnknown: 0.4, decay: 0.95, earlierDaysMin: 60 },
 } as const
 
 /**
@@ -31,6 +41,23 @@ export const trendNoise: Readonly<Record<string, { slope: number; jump: number }
   mental_wellbeing: { slope: 0.05, jump: 0.36 },
 }
 export const trendNoiseOfOthers = { slope: 0.1, jump: 0.67 } as const
+
+/** A figure computed over `days` days is at least as correlated as an exponential mean of that length. */
+const computedOver = (days: number): SerialCorrelation => ({ share: 0.9, decay: (days - 1) / (days + 1) })
+
+/**
+ * What is known of a factor's correlation beforehand: some look at several days at once, so that their daily values share
+ * most of their days; a resting rate is smoothed by the device over days that it does not tell.
+ */
+export const knownCorrelations: Readonly<Record<string, SerialCorrelation>> = {
+  sleep_debt: computedOver(lookBacks.debt.days),
+  sleep_regularity: computedOver(lookBacks.regularity.days),
+  intense_activity_duration: computedOver(lookBacks.intensity.days),
+  activity_regularity: computedOver(lookBacks.pattern.days),
+  walking_strain_capacity: computedOver(lookBacks.strain.acute),
+  exercise_strain_capacity: computedOver(lookBacks.strain.acute),
+  resting_heart_rate: computedOver(14),
+}
 
 /** Factors and biomarkers for which less is better. */
 export const lowerIsBetter: readonly string[] = [

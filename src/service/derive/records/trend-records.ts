@@ -71,7 +71,14 @@ function trendDraft(derivation: Derivation, { subject, weeks, first, monday, off
   const span = datedDays(first, monday + 6, offset)
   const last = weeks.at(-1)
   const lastChange = last?.monday === monday ? last.change : null
-  const judgement = judgeTrend(valuesOf(subject, first, 7 * trendRules.weeks), lastChange, name)
+  const daysBefore = 7 * trendRules.weeksBefore
+  const judgement = judgeTrend({
+    name,
+    firstDay: first,
+    values: valuesOf(subject, first, 7 * trendRules.weeks),
+    earlier: valuesOf(subject, first - daysBefore, daysBefore),
+    lastChange,
+  })
   return draftOf({
     kind: 'trend',
     profileId: derivation.profileId,
@@ -98,7 +105,7 @@ function trendDraft(derivation: Derivation, { subject, weeks, first, monday, off
       }),
       ...(judgement.slopePerWeek === null ? {} : { slopePerWeek: roundTo(judgement.slopePerWeek, 4) }),
       ...(judgement.pValue === null ? {} : { pValue: roundTo(judgement.pValue, 4) }),
-      method: 'theil-sen, mann-kendall, week against week',
+      method: 'theil-sen slope, least squares with autocorrelated errors, week against week',
       weeksUsed: weeks.length,
     },
   })
