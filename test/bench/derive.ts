@@ -9,9 +9,10 @@ import {
   draftsOfMonth,
   draftsOfWeek,
 } from '../../src/service/derive/records/drafts-by-unit.ts'
-import { factDaysReached, unitsReached } from '../../src/service/recompute/reach.ts'
+import { factDaysOf } from '../../src/service/recompute/portion.ts'
+import { unitsReached } from '../../src/service/recompute/reach.ts'
 import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
-import { dayNumberAt } from '../../src/time/local-days.ts'
+import { dayNumberAt, dayText } from '../../src/time/local-days.ts'
 import { DAY } from '../../src/time/units.ts'
 import { derive } from '../service/derive/derive-at-once.ts'
 import { logOf, profileId, unknownDemographics } from '../service/derive/made-logs.ts'
@@ -61,7 +62,7 @@ function newDay(logs: readonly DataLog[]): () => unknown {
   const [factsText, outcomesText] = [JSON.stringify(facts.slice(-220)), JSON.stringify([...kept].slice(-220))]
   const near = logs.filter((log) => dayNumberAt(log.startMs, log.startOffset) >= today - 4)
   return () => {
-    const wanted = factDaysReached(today)
+    const wanted = factDaysOf({ localDay: dayText(today), mark: '', isSingle: false })
     const stored: DayFacts[] = JSON.parse(factsText)
     const fresh = factsOfDays({ logs: near, demographics: person, asOfMs: asOf }, wanted)
     const known = new Map<number, DayOutcome>(JSON.parse(outcomesText))

@@ -17,12 +17,12 @@ import type { MarkedDay } from '../store/derivation-queue.ts'
 import { readLogsOfDays } from '../store/logs-of-days.ts'
 import type { Queryable } from '../store/service-pool.ts'
 import { deleteDays, readDayFacts, type StoredDay, storeDays } from '../store/stored-day-facts.ts'
-import { factDaysReached, factsLookBackDays, lastDayReached, outcomeDaysReached, unitsReached } from './reach.ts'
+import { factDaysOf } from './portion.ts'
+import { factsLookBackDays, lastDayReached, outcomeDaysReached, unitsReached } from './reach.ts'
 import { writeUnits } from './write-units.ts'
 
-/** Days whose logs are in memory at once, and so many logs at most. */
+/** Days whose logs are in memory at once. */
 const daysPerRead = 40
-export const logsPerReadMax = 300_000
 
 type ProfileDerivation = {
   tx: Queryable
@@ -34,17 +34,26 @@ type ProfileDerivation = {
   logsMax: number
 }
 
-/** Derives the marked days, and the days that time has passed over, and writes all that changed because of them. */
-export async function deriveDays(
-  task: ProfileDerivation,
-  due: { marks: readonly MarkedDay[]; passed: readonly number[] },
-): Promise<void> {
+export type DueDays = {
+  marks: readonly MarkedDay[]
+  /** Days that time has passed over since the last derivation. */
+  passed: readonly number[]
+  /** Whether the facts of the passed days are derived here too; else they are marked. */
+  derivesPassedFacts: boolean
+}
+
+/**
+ * Derives the marked days, and the days that time has passed over. Returns what writes all that changed because of them:
+ * until then the database is only read.
+ */
+export async function deriveDays(task: ProfileDerivation, due: DueDays): Promise<() => Promise<void>> {
   const { profileId, demographics, nowAt, cohort } = task
   const marked = due.marks.map(({ localDay }) => dayNumberFromText(localDay))
-  const wanted = [...new Set([...marked.flatMap(factDaysReached), ...due.passed])].sort((a, b) => a - b)
-  if (wanted.length === 0) return
+  const passedFacts = due.derivesPassedFacts ? due.passed : []
+  const wanted = [...new Set([...due.marks.flatMap(factDaysOf), ...passedFacts])].sort((a, b) => a - b)
+  if (wanted.length === 0 && due.passed.length === 0) return async () => undefined
   const fresh = await freshFacts(task, wanted)
-  const { stored, changed, heightFrom } = await changedDays(task, { wanted, fresh })
+  const { stored, changed, heightFrom } = await changedDays(task, { wanted, fresh, passed: due.passed })
   const facts = new Map([...stored].map(([day, { facts }]) => [day, facts]))
   for (const day of wanted) facts.delete(day)
   for (const [day, own] of fresh) facts.set(day, own)
@@ -60,30 +69,23 @@ export async function deriveDays(
   })
   const outcomes = changedOutcomes(derivation, { candidates, stored })
   const gone = wanted.filter((day) => stored.has(day) && !facts.has(day))
-  await storeFacts(task, { days: new Set([...changed, ...outcomes.keys()]), facts, outcomes, stored, gone })
   // A week or month takes its dates from the offset of its last day, which may change while the day's outcome does not.
   const touched = new Set([...outcomes.keys(), ...changed, ...gone])
   const units = unitsReached({ changed: touched, passed: due.passed }, facts.keys())
-  await writeUnits(task.tx, { derivation, units, nowAt })
+  return async () => {
+    await storeFacts(task, { days: new Set([...changed, ...outcomes.keys()]), facts, outcomes, stored, gone })
+    await writeUnits(task.tx, { derivation, units, nowAt })
+  }
 }
 
-/** Derives facts from some days' logs at a time, because the logs of a year that is uploaded at once may not fit into memory. */
+/** Derives facts from some days' logs at a time, because marked days may be years apart. */
 async function freshFacts(task: ProfileDerivation, wanted: readonly number[]): Promise<Map<number, DayFacts>> {
   const fresh = new Map<number, DayFacts>()
-  for (let [index, daysMax] = [0, daysPerRead]; index < wanted.length; ) {
+  const { demographics, sourcePriority, nowAt } = task
+  for (let index = 0; index < wanted.length; ) {
     const first = wanted[index] ?? 0
-    const days = wanted.slice(index, index + daysMax).filter((day) => day < first + daysMax)
+    const days = wanted.slice(index, index + daysPerRead).filter((day) => day < first + daysPerRead)
     const logs = await logsAround(task, { first, last: days.at(-1) ?? first })
-    if (logs === 'too many' && daysMax > 1) {
-      daysMax = Math.ceil(daysMax / 2)
-      continue
-    }
-    if (logs === 'too many') {
-      throw new Problem(`derive profile: there are more than ${task.logsMax} logs around one day`, {
-        hint: 'No device writes that many. Delete what does not belong there; the profile is tried again every hour.',
-      })
-    }
-    const { demographics, sourcePriority, nowAt } = task
     for (const facts of factsOfDays({ logs, demographics, sourcePriority, asOfMs: nowAt.getTime() }, days))
       fresh.set(facts.day, facts)
     index += days.length
@@ -94,10 +96,17 @@ async function freshFacts(task: ProfileDerivation, wanted: readonly number[]): P
 async function logsAround(
   { tx, profileId, logsMax }: ProfileDerivation,
   { first, last }: { first: number; last: number },
-): Promise<DataLog[] | 'too many'> {
+): Promise<DataLog[]> {
   const near = { firstDay: dayText(first - neighbourDays), lastDay: dayText(last + neighbourDays) }
   const logs = await readLogsOfDays(tx, { profileId, ...near, countMax: logsMax + 1 })
-  return logs.length > logsMax ? 'too many' : logs
+  if (logs.length > logsMax) throw tooManyLogs(logsMax)
+  return logs
+}
+
+export function tooManyLogs(logsMax: number): Problem {
+  return new Problem(`derive profile: there are more than ${logsMax} logs around one day`, {
+    hint: 'No device writes that many. Delete what does not belong there; the profile is tried again every hour.',
+  })
 }
 
 type StoredFacts = { facts: DayFacts; text: string; outcome: string | null }
@@ -106,9 +115,14 @@ type StoredDays = ReadonlyMap<number, StoredFacts>
 /** The stored days around the wanted days, and which of the wanted days have other facts now than the stored facts. */
 async function changedDays(
   { tx, profileId }: ProfileDerivation,
-  { wanted, fresh }: { wanted: readonly number[]; fresh: ReadonlyMap<number, DayFacts> },
+  {
+    wanted,
+    fresh,
+    passed,
+  }: { wanted: readonly number[]; fresh: ReadonlyMap<number, DayFacts>; passed: readonly number[] },
 ) {
-  const [first, last] = [wanted[0] ?? 0, wanted.at(-1) ?? 0]
+  const days = [...wanted, ...passed]
+  const [first, last] = [Math.min(...days), Math.max(...days)]
   const firstDay = dayText(first - factsLookBackDays)
   const readUntil = async (lastDay: string) => parseStoredDays(await readDayFacts(tx, { profileId, firstDay, lastDay }))
   const near = await readUntil(dayText(lastDayReached(last)))

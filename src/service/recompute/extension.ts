@@ -1,19 +1,24 @@
 import { z } from 'zod'
+import { externalIdSchema } from '../../contract/authentication.ts'
 import { scoreTypes } from '../../contract/score.ts'
 import { authenticateAccount } from '../authenticate.ts'
 import type { ServiceExtension } from '../context.ts'
-import { unknownProfile } from '../request-error.ts'
+import { badRequest, unknownProfile } from '../request-error.ts'
 import { parsePart } from '../route.ts'
 import { findProfileId } from '../store/service-profiles.ts'
-import { explainStored } from './explain-stored.ts'
+import { explainStored, logsExplainedMax } from './explain-stored.ts'
 import { startRecompute } from './start-recompute.ts'
 
 /** A route beside the 28 operations. Called by the account, like every route with an externalId. */
 const explainPath = '/api/v1/profile/explain'
 
-const pathSchema = z.object({ externalId: z.string() })
+const pathSchema = z.object({ externalId: externalIdSchema })
 const querySchema = z.object({
-  date: z.iso.date({ error: 'must be a local date such as 2026-07-11' }),
+  date: z.iso
+    .date({ error: 'must be a local date such as 2026-07-11' })
+    .refine((date) => date >= '1900-01-01' && date <= '2199-12-31', {
+      error: 'must lie between the years 1900 and 2199',
+    }),
   score: z.enum(scoreTypes, { error: `must be one of ${scoreTypes.join(', ')}` }),
 })
 
@@ -27,6 +32,10 @@ export const explainExtension: ServiceExtension = async ({ app, ...context }) =>
     const explanation =
       profileId && (await explainStored(context.pool, { profileId, date, type: score, nowMs: context.clock() }))
     if (!explanation) throw unknownProfile()
+    if (explanation === 'too many') {
+      const errors = [`has more than ${logsExplainedMax} logs around it, which are too many to explain`]
+      throw badRequest('query', [{ origin: 'date', errors }])
+    }
     return reply.send(explanation)
   })
   return undefined

@@ -33,11 +33,6 @@ export function lastDayReached(day: number): number {
   )
 }
 
-/** The days whose facts may change when the logs of a day change. */
-export function factDaysReached(day: number): number[] {
-  return Array.from({ length: 2 * neighbourDays + 1 }, (_, index) => day - neighbourDays + index)
-}
-
 /** Those of `days` that are at most `daysMax` days after a changed day, or are changed themselves. Both are ascending. */
 function daysFollowing(changed: readonly number[], days: readonly number[], daysMax: number): number[] {
   const followers: number[] = []

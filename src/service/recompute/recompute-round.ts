@@ -1,44 +1,63 @@
 import type { Log } from '../../log.ts'
 import type { Cohort } from '../derive/model/cohort.ts'
-import { listDueProfiles, recordDerivationFailure } from '../store/derivation-queue.ts'
 import type { ServicePool } from '../store/service-pool.ts'
+import {
+  beforeAllAccounts,
+  listWaitingProfiles,
+  recordDerivationFailure,
+  wakeProfiles,
+} from '../store/waiting-profiles.ts'
 import { recomputeProfile } from './recompute-profile.ts'
+import { createShares, type Shares } from './shares.ts'
+
+/** What one round leaves to the next. */
+export type RoundMemory = { shares: Shares; afterAccountId: string }
+
+export function createRoundMemory(): RoundMemory {
+  return { shares: createShares(() => performance.now()), afterAccountId: beforeAllAccounts }
+}
 
 type RecomputeRoundOptions = {
   pool: ServicePool
   log: Log
   nowAt: Date
   profilesMax: number
+  memory: RoundMemory
   /** The profiles that may be derived in this round; null for all. */
   among?: readonly string[] | null
+  /** Aborted: no other profile is begun. */
+  stopping?: AbortSignal
   /** Called before each profile. */
   begin?(profileId: string): void
   cohortOf(accountId: string): Promise<Cohort | null>
 }
 
 /**
- * Derives the profiles that are due next and counts the profiles that it derived. A profile that fails is logged, backs
- * off, and stops no other profile.
+ * Derives a portion of each of the profiles whose turn it is, and says whether there may be more to do. A profile that
+ * fails is logged, backs off, and stops no other profile.
  */
-export async function runRecomputeRound({
-  pool,
-  log,
-  nowAt,
-  profilesMax,
-  among = null,
-  begin,
-  cohortOf,
-}: RecomputeRoundOptions): Promise<number> {
-  const due = await listDueProfiles(pool, { nowAt, countMax: profilesMax, among })
+export async function runRecomputeRound(options: RecomputeRoundOptions): Promise<boolean> {
+  const { pool, log, nowAt, profilesMax, memory, among = null, stopping, begin, cohortOf } = options
+  const startedMs = performance.now()
+  await wakeProfiles(pool, nowAt)
+  const { afterAccountId } = memory
+  const { waiting, nextAfterAccountId } = await listWaitingProfiles(pool, { nowAt, among, afterAccountId })
+  memory.afterAccountId = nextAfterAccountId
+  const accounts = new Map(waiting.map(({ profileId, accountId }) => [profileId, accountId]))
   let derived = 0
-  for (const profileId of due) {
+  for (const profileId of memory.shares.order(waiting).slice(0, profilesMax)) {
+    if (stopping?.aborted) break
     begin?.(profileId)
+    const begunMs = performance.now()
     try {
       if ((await recomputeProfile(pool, { profileId, nowAt, cohortOf })) === 'derived') derived += 1
     } catch (error) {
       log.error({ profileId, err: error }, 'could not derive a profile, will try again')
-      await recordDerivationFailure(pool, { profileId, nowAt })
+      const failedAt = new Date(nowAt.getTime() + performance.now() - startedMs)
+      await recordDerivationFailure(pool, { profileId, nowAt: failedAt })
     }
+    memory.shares.charge({ profileId, accountId: accounts.get(profileId) ?? '' }, performance.now() - begunMs)
   }
-  return derived
+  // Without progress the due profiles are locked elsewhere or back off until the next tick; other accounts may go on.
+  return derived > 0 || nextAfterAccountId !== beforeAllAccounts
 }

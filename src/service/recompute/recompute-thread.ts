@@ -3,11 +3,12 @@ import { createLog } from '../../log.ts'
 import { HOUR, MINUTE } from '../../time/units.ts'
 import { createServicePool } from '../store/service-pool.ts'
 import { createCohortCache } from './cohort-cache.ts'
-import { runRecomputeRound } from './recompute-round.ts'
+import { createRoundMemory, runRecomputeRound } from './recompute-round.ts'
 
 /**
  * The code of the derivation thread. Derivation runs in a thread with its own database connections, so that it never
- * delays a request. The thread works only when asked, one round at a time, and answers each request once.
+ * delays a request. The thread works only when asked, one round at a time, and answers each request once; asked to close,
+ * it ends a round after the profile that is under way.
  */
 export type ThreadData = { databaseUrl: string; logLevel: string; profilesPerRound: number }
 export type ThreadRequest = { ask: 'round'; nowMs: number; among: readonly string[] | null } | { ask: 'close' }
@@ -31,27 +32,38 @@ const log = createLog({ level: logLevel })
 const pool = createServicePool({ databaseUrl, log, connectionsMax: 2, statementTimeoutMs: 2 * MINUTE })
 const cohorts = createCohortCache({ pool, maxAgeMs: HOUR })
 
+const memory = createRoundMemory()
+const stopping = new AbortController()
+let round: Promise<void> = Promise.resolve()
+
 port.on('message', async (message: ThreadRequest) => {
   if (message.ask === 'close') {
+    stopping.abort()
+    await round
     await pool.end()
     reply({ did: 'close' })
     port.close()
     return
   }
+  round = runRound(message)
+})
+
+async function runRound(message: Extract<ThreadRequest, { ask: 'round' }>): Promise<void> {
   const nowAt = new Date(message.nowMs)
   try {
-    const derived = await runRecomputeRound({
+    const more = await runRecomputeRound({
       pool,
       log,
       nowAt,
       profilesMax: profilesPerRound,
       among: message.among,
+      memory,
+      stopping: stopping.signal,
       begin: (profileId) => reply({ did: 'begin', profileId }),
       cohortOf: (accountId) => cohorts.of(accountId, nowAt),
     })
-    // A round that derives nothing is the last: the due profiles are locked elsewhere or back off until the next tick.
-    reply({ did: 'round', more: derived > 0 })
+    reply({ did: 'round', more })
   } catch (error) {
     reply({ did: 'fail', reason: error instanceof Error ? error.message : String(error) })
   }
-})
+}

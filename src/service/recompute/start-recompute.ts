@@ -1,5 +1,5 @@
 import { SECOND } from '../../time/units.ts'
-import { markOlderModelsDue } from '../store/derivation-queue.ts'
+import { markOlderModelsDue } from '../store/waiting-profiles.ts'
 import { startThread, type ThreadOptions } from './start-thread.ts'
 
 type RecomputeOptions = Omit<ThreadOptions, 'profilesPerRound'> & {
@@ -57,8 +57,8 @@ export async function startRecompute(options: RecomputeOptions): Promise<Recompu
     close: async () => {
       closed = true
       clearInterval(ticks)
-      await running
       await rounds.close()
+      await running
     },
   }
 }
@@ -70,10 +70,13 @@ const endsInARowMax = 3
 function openRounds(settings: ThreadOptions & Pick<RecomputeOptions, 'mayDerive'>) {
   let thread = startThread(settings)
   let endsInARow = 0
+  let closing = false
   const run = async (): Promise<'more' | 'done'> => {
+    if (closing) return 'done'
     if (thread.hasEnded()) thread = startThread(settings)
     const among = (await settings.mayDerive?.()) ?? null
     const answer = await thread.ask({ ask: 'round', nowMs: settings.clock(), among })
+    if (closing) return 'done'
     if (answer.did === 'fail') settings.log.error({ reason: answer.reason }, 'derivation round failed')
     if (!thread.hasEnded()) {
       endsInARow = 0
@@ -84,5 +87,9 @@ function openRounds(settings: ThreadOptions & Pick<RecomputeOptions, 'mayDerive'
     endsInARow = answer.did === 'fail' && answer.backsOff === true ? 0 : endsInARow + 1
     return endsInARow < endsInARowMax ? 'more' : 'done'
   }
-  return { run, close: () => thread.close() }
+  const close = () => {
+    closing = true
+    return thread.close()
+  }
+  return { run, close }
 }

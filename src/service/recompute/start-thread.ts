@@ -1,7 +1,10 @@
+import { once } from 'node:events'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../../log.ts'
-import { recordDerivationFailure } from '../store/derivation-queue.ts'
+import { SECOND } from '../../time/units.ts'
 import type { ServicePool } from '../store/service-pool.ts'
+import { recordDerivationFailure } from '../store/waiting-profiles.ts'
 import type { ThreadData, ThreadReply, ThreadRequest } from './recompute-thread.ts'
 
 export type ThreadOptions = {
@@ -16,9 +19,12 @@ export type DerivationThread = {
   /** Sends one request and waits for its answer; one request at a time. When the thread ends, the answer is `fail`. */
   ask(request: ThreadRequest): Promise<ThreadReply>
   hasEnded(): boolean
+  /** Ends the thread, at the latest after `closeGraceMs`, also while a round is under way. */
   close(): Promise<void>
 }
 
+/** How long a portion that is under way may take to end; a thread that is ended costs repeated work, nothing else. */
+const closeGraceMs = 2 * SECOND
 /** The memory limit of a thread. A thread that exceeds it ends; the process goes on. */
 const threadMemoryMb = 1536
 
@@ -26,7 +32,7 @@ export function startThread(options: ThreadOptions): DerivationThread {
   const worker = createWorker(options)
   let waiting: ((answer: ThreadReply) => void) | null = null
   let profileUnderWay: string | null = null
-  let ended = false
+  let [ended, closing] = [false, false]
   const answer = (reply: ThreadReply) => {
     const resolve = waiting
     waiting = null
@@ -40,7 +46,7 @@ export function startThread(options: ThreadOptions): DerivationThread {
   worker.on('error', (error) => options.log.error({ err: error }, 'derivation thread failed'))
   worker.on('exit', async () => {
     ended = true
-    const backsOff = profileUnderWay !== null && (await backOff(options, profileUnderWay))
+    const backsOff = !closing && profileUnderWay !== null && (await backOff(options, profileUnderWay))
     answer({ did: 'fail', reason: 'the derivation thread ended', backsOff })
   })
   const ask = (request: ThreadRequest) =>
@@ -50,8 +56,11 @@ export function startThread(options: ThreadOptions): DerivationThread {
       worker.postMessage(request)
     })
   const close = async () => {
+    closing = true
     if (ended) return
-    await ask({ ask: 'close' })
+    const exited = once(worker, 'exit')
+    worker.postMessage({ ask: 'close' } satisfies ThreadRequest)
+    await Promise.race([exited, wait(closeGraceMs, undefined, { ref: false })])
     await worker.terminate()
   }
   return { ask, hasEnded: () => ended, close }

@@ -1,5 +1,5 @@
 import type { Log } from '../../log.ts'
-import { listWaitingProfiles } from '../store/sample-profiles.ts'
+import { listWaitingNames } from '../store/sample-profiles.ts'
 import type { ServicePool } from '../store/service-pool.ts'
 
 type DelaySetting = { delayMs: number; profiles?: readonly string[] | undefined }
@@ -20,7 +20,6 @@ export type DerivationDelay = {
 }
 
 type DerivationDelayOptions = {
-  clock: { nowMs(): number }
   log: Log
   /** Milliseconds that no clock's move changes. */
   elapsedMs: () => number
@@ -31,7 +30,7 @@ type DerivationDelayOptions = {
 
 /** A profile's delay begins at the first round that finds it waiting, and ends with its derivation. */
 export function createDerivationDelay(pool: ServicePool, options: DerivationDelayOptions): DerivationDelay {
-  const { clock, log, elapsedMs, derives, closing } = options
+  const { log, elapsedMs, derives, closing } = options
   let delayOfAllMs = 0
   const delaysMs = new Map<string, number>()
   const waitingSinceMs = new Map<string, number>()
@@ -46,7 +45,7 @@ export function createDerivationDelay(pool: ServicePool, options: DerivationDela
 
   const profilesOver = async (): Promise<string[]> => {
     const nowMs = elapsedMs()
-    const waiting = await listWaitingProfiles(pool, new Date(clock.nowMs()))
+    const waiting = await listWaitingNames(pool)
     const present = new Set(waiting.map(({ profileId }) => profileId))
     for (const profileId of waitingSinceMs.keys()) if (!present.has(profileId)) waitingSinceMs.delete(profileId)
     return waiting.flatMap(({ profileId, externalId }) => {

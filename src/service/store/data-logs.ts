@@ -66,7 +66,7 @@ with input as (
   insert into service.dirty_days (profile_id, local_day, marked_at)
   select distinct $1::uuid, start_day + n, $2::timestamptz
   from touched cross join lateral generate_series(0, end_day - start_day) n
-  on conflict (profile_id, local_day) do update set mark = excluded.mark
+  on conflict (profile_id, local_day) do update set mark = excluded.mark, is_single = false
 ), sources as (
   insert into service.data_sources (profile_id, source_name, device_type)
   select distinct $1::uuid, source, device_type from written on conflict do nothing

@@ -2,8 +2,11 @@ import type { Demographics } from '../derive/model/demographics.ts'
 import { modelVersion } from '../derive/model/model.ts'
 import type { Queryable } from './service-pool.ts'
 
-/** A marked day with the mark that was read: only the same mark may be deleted. */
-export type MarkedDay = { localDay: string; mark: string }
+/**
+ * A marked day with the mark that was read: only the same mark may be deleted. The facts of the day and of its neighbours
+ * are derived again; of a single day its own facts alone.
+ */
+export type MarkedDay = { localDay: string; mark: string; isSingle: boolean }
 
 export type DerivationInputs = {
   accountId: string
@@ -12,52 +15,9 @@ export type DerivationInputs = {
   /** The model and the order of sources of the last derivation; null when the profile was never derived. */
   derivedBy: { modelVersion: string; sourcePriority: readonly string[] } | null
   asOfMs: number | null
+  /** When the passing of time alone changes records; null when it changes none. */
+  dueAtMs: number | null
   person: Demographics
-}
-
-/** Marks scanned from each end of the queue, so that the cost of listing does not grow with the length of the queue. */
-const marksScannedMax = 1000
-/** A usual upload marks at most so many days; a back-fill marks more. */
-const smallDaysMax = 3
-
-const isDerivable = `($3::uuid[] is null or m.profile_id = any($3))
-  and not exists (select from service.derivations d where d.profile_id = m.profile_id and d.retry_at > $1)`
-
-/** Longest waiting first, whether an upload made the profile due or the end of a day, a week or a month did. */
-const oldestSql = `select profile_id from (
-    (select profile_id, marked_at as since from service.dirty_days m where ${isDerivable} order by marked_at limit ${marksScannedMax})
-    union all
-    (select profile_id, due_at from service.derivations m where due_at <= $1 and ${isDerivable} order by due_at limit $2)
-  ) waiting group by profile_id order by min(since), profile_id limit $2`
-
-/** Among the latest marks, profiles with at most `smallDaysMax` marked days: the least recently derived first. */
-const freshSql = `select profile_id from (
-    select profile_id, max(marked_at) as at from (
-      select profile_id, marked_at from service.dirty_days m where ${isDerivable} order by marked_at desc limit ${marksScannedMax}
-    ) latest group by profile_id
-  ) candidates left join service.derivations d using (profile_id) where (
-    select count(*) from (select from service.dirty_days own where own.profile_id = candidates.profile_id limit ${smallDaysMax + 1}) days
-  ) <= ${smallDaysMax} order by d.as_of asc nulls first, at desc, profile_id limit $2`
-
-/**
- * Lists profiles to derive. Alternates (round robin) between two orders: the profile with the oldest mark, and the least
- * recently derived profile among those with few marked days. A fresh upload therefore does not wait behind a thousand
- * back-fills, a profile that uploads all the time cannot starve others, and half of the work always goes to the oldest
- * marks. Of the profiles `among` alone, where it is given. Locks nothing: `tryLockProfile` decides which process derives a
- * profile.
- */
-export async function listDueProfiles(
-  db: Queryable,
-  { nowAt, countMax, among = null }: { nowAt: Date; countMax: number; among?: readonly string[] | null },
-): Promise<string[]> {
-  const list = async (name: string, text: string) => {
-    const { rows } = await db.query<{ profile_id: string }>({ name, text, values: [nowAt, countMax, among] })
-    return rows.map((row) => row.profile_id)
-  }
-  const oldest = await list('oldest-due', oldestSql)
-  const fresh = await list('fresh-due', freshSql)
-  const alternating = oldest.flatMap((profileId, index) => [profileId, fresh[index] ?? profileId])
-  return [...new Set([...alternating, ...fresh])].slice(0, countMax)
 }
 
 /**
@@ -79,23 +39,24 @@ type DerivationInputsRow = {
   model_version: string | null
   derived_priority: string[] | null
   as_of_ms: number | null
+  due_at_ms: number | null
   fields: Partial<Demographics> | null
 }
 
 /**
- * The inputs of a profile's derivation beside its logs; undefined when the profile is gone. Blocks a deletion of the
- * profile until the transaction ends. Read the state after the marks: it then contains every change that a mark stands for.
+ * The inputs of a profile's derivation beside its logs; undefined when the profile is gone. Read them after the marks:
+ * they then contain every change that a mark stands for.
  */
 export async function readDerivationInputs(tx: Queryable, profileId: string): Promise<DerivationInputs | undefined> {
   const { rows } = await tx.query<DerivationInputsRow>({
     name: 'derivation-inputs',
     text: `select p.account_id, a.source_priority, d.model_version, d.source_priority as derived_priority,
-             (extract(epoch from d.as_of) * 1000)::float8 as as_of_ms, m.fields
+             date_part('epoch', d.as_of) * 1000 as as_of_ms, date_part('epoch', d.due_at) * 1000 as due_at_ms, m.fields
            from service.profiles p
            join service.accounts a using (account_id)
            left join service.derivations d using (profile_id)
            left join service.demographics m using (profile_id)
-           where p.profile_id = $1 for key share of p`,
+           where p.profile_id = $1`,
     values: [profileId],
   })
   const row = rows[0]
@@ -108,8 +69,22 @@ export async function readDerivationInputs(tx: Queryable, profileId: string): Pr
         ? null
         : { modelVersion: row.model_version, sourcePriority: row.derived_priority ?? [] },
     asOfMs: row.as_of_ms,
+    dueAtMs: row.due_at_ms,
     person: demographicsOf(row.fields),
   }
+}
+
+/**
+ * Blocks a deletion of the profile until the transaction ends; false when the profile is gone. A deletion waits for who
+ * holds this lock, so it is taken only when everything is computed.
+ */
+export async function lockAgainstErasure(tx: Queryable, profileId: string): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'lock-against-erasure',
+    text: 'select from service.profiles where profile_id = $1 for key share',
+    values: [profileId],
+  })
+  return rowCount === 1
 }
 
 /** The fields that the derivation reads; null where unknown. */
@@ -120,12 +95,12 @@ export function demographicsOf(fields: Partial<Demographics> | null): Demographi
 
 /** The earliest marked days. Read the marks before the logs: every log that a mark stands for is then read too. */
 export async function readMarks(tx: Queryable, profileId: string, countMax: number): Promise<MarkedDay[]> {
-  const { rows } = await tx.query<{ local_day: string; mark: string }>({
+  const { rows } = await tx.query<{ local_day: string; mark: string; is_single: boolean }>({
     name: 'read-marks',
-    text: `select local_day::text, mark::text from service.dirty_days where profile_id = $1 order by local_day limit $2`,
+    text: `select local_day::text, mark::text, is_single from service.dirty_days where profile_id = $1 order by local_day limit $2`,
     values: [profileId, countMax],
   })
-  return rows.map((row) => ({ localDay: row.local_day, mark: row.mark }))
+  return rows.map(({ local_day, mark, is_single }) => ({ localDay: local_day, mark, isSingle: is_single }))
 }
 
 /**
@@ -139,14 +114,14 @@ export async function markDaysWithLogs(tx: Queryable, profileId: string, nowAt: 
        select start_day as day from service.logs where profile_id = $1
        union select end_day from service.logs where profile_id = $1
        union select $2::timestamptz::date) days
-     on conflict (profile_id, local_day) do update set mark = excluded.mark`,
+     on conflict (profile_id, local_day) do update set mark = excluded.mark, is_single = false`,
     [profileId, nowAt],
   )
 }
 
 /**
- * Marks every day with logs or with stored facts, and leaves marks that exist: for another model or order of sources,
- * which derives other facts from the same logs.
+ * Marks every day with logs or with stored facts, and leaves whole marks that exist: for another model or order of
+ * sources, which derives other facts from the same logs.
  */
 export async function markEveryStoredDay(tx: Queryable, profileId: string, nowAt: Date): Promise<void> {
   await tx.query({
@@ -155,8 +130,40 @@ export async function markEveryStoredDay(tx: Queryable, profileId: string, nowAt
            select $1, day, $2 from (
              select start_day as day from service.logs where profile_id = $1
              union select local_day from service.day_facts where profile_id = $1) days
-           on conflict (profile_id, local_day) do nothing`,
+           on conflict (profile_id, local_day) do update set is_single = false where dirty_days.is_single`,
     values: [profileId, nowAt],
+  })
+}
+
+/** Marks days whose own facts alone are derived again, and leaves marks that exist. */
+export async function markSingleDays(
+  db: Queryable,
+  { profileId, localDays, nowAt }: { profileId: string; localDays: readonly string[]; nowAt: Date },
+): Promise<void> {
+  await db.query({
+    name: 'mark-single-days',
+    text: `insert into service.dirty_days (profile_id, local_day, marked_at, is_single)
+           select $1, day, $2, true from unnest($3::date[]) day order by day
+           on conflict (profile_id, local_day) do nothing`,
+    values: [profileId, nowAt, localDays],
+  })
+}
+
+/** Splits a mark into marks of single days, unless it was renewed since it was read. */
+export async function splitMark(
+  tx: Queryable,
+  {
+    profileId,
+    mark,
+    localDays,
+    nowAt,
+  }: { profileId: string; mark: MarkedDay; localDays: readonly string[]; nowAt: Date },
+): Promise<void> {
+  await markSingleDays(tx, { profileId, localDays, nowAt })
+  await tx.query({
+    name: 'narrow-mark',
+    text: 'update service.dirty_days set is_single = true where profile_id = $1 and local_day = $2 and mark = $3',
+    values: [profileId, mark.localDay, mark.mark],
   })
 }
 
@@ -182,30 +189,11 @@ export async function recordDerivation(
 ): Promise<void> {
   await tx.query({
     name: 'record-derivation',
-    text: `insert into service.derivations (profile_id, model_version, as_of, due_at, source_priority)
-           values ($1, $2, $3, $4, $5)
+    text: `insert into service.derivations (profile_id, model_version, as_of, due_at, wake_at, source_priority)
+           values ($1, $2, $3, $4, $4, $5)
            on conflict (profile_id) do update set model_version = excluded.model_version, as_of = excluded.as_of,
-             due_at = excluded.due_at, source_priority = excluded.source_priority, failures = 0, retry_at = null`,
+             due_at = excluded.due_at, wake_at = excluded.wake_at, source_priority = excluded.source_priority,
+             failures = 0, retry_at = null`,
     values: [derivation.profileId, modelVersion, derivation.asOfAt, derivation.dueAt, derivation.sourcePriority],
   })
-}
-
-/** Schedules the retry of a profile whose derivation failed, with exponential backoff: 2, 4, 8 … s, at most 1 h. */
-export async function recordDerivationFailure(
-  db: Queryable,
-  failure: { profileId: string; nowAt: Date },
-): Promise<void> {
-  await db.query({
-    name: 'record-derivation-failure',
-    text: `insert into service.derivations as d (profile_id, model_version, as_of, failures, retry_at)
-           select profile_id, '', $2, 1, $2::timestamptz + interval '2 seconds' from service.profiles where profile_id = $1
-           on conflict (profile_id) do update set failures = d.failures + 1,
-             retry_at = $2::timestamptz + least(interval '1 hour', interval '1 second' * 2 ^ least(d.failures + 1, 12))`,
-    values: [failure.profileId, failure.nowAt],
-  })
-}
-
-/** Makes every profile due that another model derived. */
-export async function markOlderModelsDue(db: Queryable): Promise<void> {
-  await db.query(`update service.derivations set due_at = '-infinity' where model_version <> $1`, [modelVersion])
 }

@@ -45,6 +45,21 @@ export async function readLogsOfDays(
   return rows.map(logOf)
 }
 
+/** How many logs start on each of some local days; a day without logs is absent. */
+export async function countLogsByDay(
+  tx: Queryable,
+  { profileId, localDays }: { profileId: string; localDays: readonly string[] },
+): Promise<Map<string, number>> {
+  const { rows } = await tx.query<[localDay: string, count: number]>({
+    name: 'count-logs',
+    text: `select start_day::text, count(*)::int from service.logs
+           where profile_id = $1 and start_day = any($2::date[]) group by start_day`,
+    values: [profileId, localDays],
+    rowMode: 'array',
+  })
+  return new Map(rows)
+}
+
 function logOf(row: LogRow): DataLog {
   const [id, parentId, dataType, value, unit, source, recordingMethod, deviceType, deviceId, periodicity] = row
   const [startMs, endMs, startOffset, endOffset, modifiedMs] = [row[10], row[11], row[12], row[13], row[14]]

@@ -43,16 +43,12 @@ export async function findExternalId(db: Queryable, profileId: string): Promise<
   return rows[0]?.external_id
 }
 
-/** Profiles that wait for derivation: by a mark, or because time has passed over a period. */
-export async function listWaitingProfiles(
-  db: Queryable,
-  nowAt: Date,
-): Promise<Array<{ profileId: string; externalId: string }>> {
+/** Every profile that waits for derivation, with the account's name for it. */
+export async function listWaitingNames(db: Queryable): Promise<Array<{ profileId: string; externalId: string }>> {
   const { rows } = await db.query<{ profileId: string; externalId: string }>({
-    name: 'waiting-profiles',
-    text: `select profile_id as "profileId", external_id as "externalId" from service.profiles where profile_id in (
-             select profile_id from service.dirty_days union select profile_id from service.derivations where due_at <= $1)`,
-    values: [nowAt],
+    name: 'waiting-names',
+    text: `select profile_id as "profileId", external_id as "externalId"
+           from service.waiting_profiles join service.profiles using (profile_id)`,
   })
   return rows
 }

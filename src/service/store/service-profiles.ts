@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import type { ProfileAnswer } from '../../contract/profile.ts'
 import { type Queryable, withTransaction } from './service-pool.ts'
+import { forgetWaiting } from './waiting-profiles.ts'
 
 type NewProfile = {
   accountId: string
@@ -123,6 +124,7 @@ export async function deleteProfiles(
     const ids = rows.map((row) => row.profile_id)
     await tx.query('delete from service.profiles where profile_id = any($1::uuid[])', [ids])
     await tx.query('delete from service.logs where profile_id = any($1::uuid[])', [ids])
+    await forgetWaiting(tx, ids)
     await tx.query('notify service_revocations')
   })
 }

@@ -27,7 +27,7 @@ export async function setSourcePriority(
       `insert into service.dirty_days (profile_id, local_day, marked_at)
        select profile_id, d.as_of::date, $2 from service.derivations d join service.profiles p using (profile_id)
        where p.account_id = $1 order by profile_id
-       on conflict (profile_id, local_day) do update set mark = excluded.mark`,
+       on conflict (profile_id, local_day) do update set mark = excluded.mark, is_single = false`,
       [found.account_id, nowAt],
     )
     return { profiles: rowCount ?? 0 }

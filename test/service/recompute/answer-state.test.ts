@@ -103,8 +103,8 @@ test.for(['a', 'b'])(
           known.logs.push(...logs)
         },
         derive: async () => {
-          const marksMax = random.pick([1, 4, 120])
-          await recomputeProfile(pool, { profileId, nowAt: new Date(clock.now), cohortOf: async () => null, marksMax })
+          const budgetMs = random.pick([1, 30, 500])
+          await recomputeProfile(pool, { profileId, nowAt: new Date(clock.now), cohortOf: async () => null, budgetMs })
         },
         pass: async () => {
           clock.now += random.integer(1, 30) * HOUR

@@ -114,15 +114,20 @@ test('more logs than fit are read in parts, and a day that does not fit fails wi
     const task = { nowAt: new Date(now), cohortOf: async () => null }
     await recomputeProfile(world.pool, { ...task, profileId: whole })
 
-    await expect(recomputeProfile(world.pool, { ...task, profileId: pieces, logsMax: 1000 })).rejects.toThrow(
-      'more than 1000 logs',
-    )
-    await recomputeProfile(world.pool, { ...task, profileId: pieces, logsMax: 4000 })
+    let portions = 0
+    const inParts = async (limits: { logsMax: number; budgetMs: number }) => {
+      for (; (await readMarks(world.pool, pieces, 1)).length > 0; portions += 1)
+        await recomputeProfile(world.pool, { ...task, profileId: pieces, ...limits })
+    }
 
-    // Ids depend on the profile; everything else is equal.
+    await expect(inParts({ logsMax: 1000, budgetMs: 20 })).rejects.toThrow('more than 1000 logs')
+    await inParts({ logsMax: 20_000, budgetMs: 60 })
+
+    expect(portions).toBeGreaterThan(4)
+    // Ids depend on the profile, and versions on the portions; everything else is equal.
     const said = async (profileId: string) =>
       (await rowsOf(world, profileId))
-        .map(({ body }) => JSON.stringify(body).replaceAll(/"id":"[^"]+"/g, ''))
+        .map(({ body }) => JSON.stringify(body).replaceAll(/"id":"[^"]+"|"version":\d+/g, ''))
         .toSorted()
     expect(await said(pieces)).toEqual(await said(whole))
   })

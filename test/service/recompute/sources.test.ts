@@ -111,7 +111,7 @@ function bound(target: object, key: string | symbol): unknown {
   return typeof value === 'function' ? value.bind(target) : value
 }
 
-test.for(['read-marks', 'derivation-inputs', 'logs-of-days', 'delete-marks', 'record-derivation'])(
+test.for(['read-change', 'read-marks', 'derivation-inputs', 'logs-of-days', 'delete-marks', 'record-derivation'])(
   'an order of sources that is set during a derivation, after its %s, is not lost',
   async (name, { serviceUrl }) => {
     await withRecompute(serviceUrl, at, async (world) => {

@@ -1,0 +1,62 @@
+import { SECOND } from '../../time/units.ts'
+import type { WaitingProfile } from '../store/waiting-profiles.ts'
+
+/** Derivation time that accounts and profiles took of late, by which the next profile is chosen (fair queueing). */
+export type Shares = {
+  charge(profile: Pick<WaitingProfile, 'accountId' | 'profileId'>, ms: number): void
+  /**
+   * Who took less time of late comes first: by account, then by profile. Among equals the profile that waits longest
+   * alternates with the least recently derived profile of those with few marked days.
+   */
+  order(waiting: readonly WaitingProfile[]): string[]
+}
+
+/** After so long, time that was taken counts half. */
+const halfLifeMs = 5 * SECOND
+/** Less than this is no difference. */
+const noticedMs = 100
+const remembered = 10_000
+
+/** `elapsedMs` only grows, whatever happens to the clock. */
+export function createShares(elapsedMs: () => number): Shares {
+  const taken = new Map<string, { ms: number; atMs: number }>()
+  const takenOf = (id: string) => {
+    const own = taken.get(id)
+    return own ? own.ms * 2 ** ((own.atMs - elapsedMs()) / halfLifeMs) : 0
+  }
+  /** Doubling steps, so that who waits longest still counts among nearly equals. */
+  const stepOf = (id: string) => Math.floor(Math.log2(1 + takenOf(id) / noticedMs))
+
+  const byShare = (candidates: readonly WaitingProfile[], compare: (a: WaitingProfile, b: WaitingProfile) => number) =>
+    candidates
+      .map((one) => ({ one, account: stepOf(one.accountId), own: stepOf(one.profileId) }))
+      .sort((a, b) => a.account - b.account || a.own - b.own || compare(a.one, b.one))
+      .map(({ one }) => one.profileId)
+
+  return {
+    charge: ({ accountId, profileId }, ms) => {
+      if (taken.size >= remembered) taken.clear()
+      for (const id of [accountId, profileId]) taken.set(id, { ms: takenOf(id) + ms, atMs: elapsedMs() })
+    },
+    order: (waiting) => {
+      const since = (a: WaitingProfile, b: WaitingProfile) => compareNumbers(a.sinceMs, b.sinceMs)
+      const last = ({ asOfMs }: WaitingProfile) => asOfMs ?? Number.NEGATIVE_INFINITY
+      const longest = byShare(
+        waiting.filter(({ isFresh }) => !isFresh),
+        (a, b) => since(a, b) || (a.profileId < b.profileId ? -1 : 1),
+      )
+      const fresh = byShare(
+        waiting.filter(({ isFresh }) => isFresh),
+        (a, b) => compareNumbers(last(a), last(b)) || since(b, a) || (a.profileId < b.profileId ? -1 : 1),
+      )
+      const alternating = longest.flatMap((profileId, index) => [profileId, fresh[index] ?? profileId])
+      return [...new Set([...alternating, ...fresh])]
+    },
+  }
+}
+
+/** Also of two infinite numbers, whose difference is no number. */
+function compareNumbers(a: number, b: number): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
