@@ -3,8 +3,8 @@ import { startSilentProxy } from '../support/silent-proxy.ts'
 import { test } from '../support/test-pipeline.ts'
 import { startWorkerProcess } from './workers.ts'
 
-/** What a worker sends while it holds the lock of a ledger row. The connection freezes right after each, in turn. */
-const steps = ['copy vitalsync.scores', 'write ledger', '\u000bcommit']
+/** Texts that a worker sends (PGCOPY is the head of a COPY's rows) while it holds the lock of a ledger row. The connection freezes right after each, in turn. */
+const steps = ['PGCOPY', 'write ledger', '\u000bcommit']
 const freeWithin = { timeout: 30_000, interval: 200 }
 
 for (const step of steps) {
