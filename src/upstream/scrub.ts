@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { jsonOrUndefined } from '../text/json.ts'
+import { isRefusalWord } from './refusal-words.ts'
 
 type ScrubbedDetail = { path: string; reasons: readonly string[] }
 
@@ -18,8 +19,8 @@ const lenientErrorBodySchema = z.looseObject({
 })
 
 /**
- * The error body of a refusal, scrubbed for logs and tables. Upstream may quote the request, so every text that could be a
- * value is removed: the secrets and names of this request, quotations, digits, and long words.
+ * The error body of a refusal, scrubbed for logs, tables and the screen. Upstream may quote the request, or say what it
+ * knows about a person, so only the words of a validator and the names of our own fields stay (`isRefusalWord`).
  */
 export function scrubbedDetails(
   body: string,
@@ -44,14 +45,16 @@ export function scrub(text: string, secrets: readonly string[]): string {
     .replace(/(["'`“‘«])[^"'`”’»]*(["'`”’»]|$)/g, '$1…$2')
     .replace(/\S+@\S+/g, '…')
     .replace(/[\w+/=.~-]*\d[\w+/=.:~-]*/g, '…')
-    .replace(/[\p{L}_-]{25,}/gu, '…')
-    .replace(/\p{Cc}+/gu, ' ')
+    .replace(/[\p{L}_][\p{L}\p{M}_'’]*/gu, (word) => (isRefusalWord(word) ? word : '…'))
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .replace(/…([\s,]*…)+/g, '…')
     .slice(0, TEXT_CHARACTERS_MAX)
     .trim()
 }
 
-/** A path of field names and indexes. Any other path could hold a value and becomes empty. */
+/** A path of field names and indexes; other names become `_`. Any other path could hold a value and becomes empty. */
 function scrubbedPath(origin: string, secrets: readonly string[]): string {
   const named = /^[A-Za-z_$.[\]]*(?:[A-Za-z_$.[\]]|\d{1,4}(?!\d))*$/.test(origin) && origin.length <= 100
-  return named && !secrets.some((secret) => secret.length > 0 && origin.includes(secret)) ? origin : ''
+  if (!named || secrets.some((secret) => secret.length > 0 && origin.includes(secret))) return ''
+  return origin.replace(/[A-Za-z_]+/g, (name) => (isRefusalWord(name) ? name : '_'))
 }

@@ -183,10 +183,14 @@ describe('scrubbing', () => {
     ['externalId "ada-1" is in use', 'externalId "…" is in use'],
     ["value '71.5' is above 1", "value '…' is above …"],
     ['got 2026-03-03T00:00:00Z', 'got …'],
-    ['mail ada@example.org is taken', 'mail … is taken'],
+    ['mail ada@example.org is taken', '… is taken'],
     ['unknown profile top-secret', 'unknown profile …'],
     ['token eyJhbGciOiJIUzI1NiJ9.eyJzdWIi.x_y is expired', 'token … is expired'],
-    ['must be one of sleep, activity', 'must be one of sleep, activity'],
+    ['must be one of sleep, activity', 'must be one of …'],
+    ['Alice Smith has diabetes', '… has …'],
+    ['birthDate must not be in the future', 'birthDate must not be in the future'],
+    ['red \u001b[31m\u202eeulav\nbad', '… [… bad'],
+    ['value is too long', 'value is too long'],
     ['never "closed', 'never "…'],
   ])('%s', ([words, clean]) => {
     expect(scrub(words ?? '', ['top-secret'])).toBe(clean)
