@@ -7,6 +7,7 @@ import { describeError } from './cli/describe-error.ts'
 import { createProgram } from './cli/program.ts'
 import { Problem } from './errors.ts'
 import { createLog } from './log.ts'
+import { printableText } from './text/printable.ts'
 import { MINUTE, SECOND } from './time/units.ts'
 
 /** Reads the arguments, runs the command and sets the exit code. */
@@ -89,6 +90,6 @@ async function reportError(error: unknown): Promise<number> {
   }
   const { text, hint, code } = await describeError(error)
   const name = painterFor(process.stderr)('bad', 'vitalsync:')
-  process.stderr.write(`${name} ${text}\n${hint ? `  → ${hint}\n` : ''}`)
+  process.stderr.write(printableText(`${name} ${text}\n${hint ? `  → ${hint}\n` : ''}`))
   return code
 }

@@ -1,3 +1,4 @@
+import { printableLine } from '../text/printable.ts'
 import { type Paint, type Shade, unpainted } from './terminal.ts'
 
 export function formatDuration(ms: number): string {
@@ -34,7 +35,10 @@ export function formatTable(
   paint: Paint = unpainted,
 ): string {
   const cells = rows.map((row) =>
-    row.map((cell) => (typeof cell === 'object' ? cell : { value: cell, shade: undefined })),
+    row.map((cell) => {
+      const { value, shade } = typeof cell === 'object' ? cell : { value: cell, shade: undefined }
+      return { value: typeof value === 'string' ? printableLine(value) : value, shade }
+    }),
   )
   const textOf = (value: string | number | undefined) =>
     typeof value === 'number' ? formatNumber(value) : (value ?? '')

@@ -1,3 +1,4 @@
+import { printableJson, printableLine, printableText } from '../text/printable.ts'
 import type { JsonResult, JsonResultName } from './json-results.ts'
 
 /** Colours for texts that a reader should see at once. */
@@ -7,7 +8,8 @@ export type Paint = (shade: Shade, text: string) => string
 
 /**
  * The output of a command. Results go to standard output, remarks and progress to standard error. Colours and progress bars
- * are shown only on a terminal that supports them; elsewhere plain lines.
+ * are shown only on a terminal that supports them; elsewhere plain lines. Control characters in a text are replaced: a name
+ * or a reason from elsewhere cannot move the cursor or hide a line.
  */
 export type Terminal = {
   readonly isTerminal: boolean
@@ -49,7 +51,7 @@ export function createTerminal(options: { json: boolean; term: string | undefine
   const { clear, show } = isTerminal ? createProgressLine() : createPlainProgress()
   const write = (stream: NodeJS.WriteStream, text: string) => {
     clear()
-    stream.write(`${text}\n`)
+    stream.write(`${printableText(text)}\n`)
   }
   return {
     isTerminal,
@@ -57,7 +59,7 @@ export function createTerminal(options: { json: boolean; term: string | undefine
     paint: options.json ? unpainted : painterFor(process.stdout),
     paintRemark: painterFor(process.stderr),
     print: (text) => write(process.stdout, text),
-    printJson: (_command, value) => write(process.stdout, JSON.stringify(value)),
+    printJson: (_command, value) => write(process.stdout, printableJson(value)),
     say: (text) => write(process.stderr, text),
     progress: show,
     progressEnd: clear,
@@ -75,8 +77,9 @@ function createProgressLine(): Progress {
   }
   return {
     clear,
-    show(text, share) {
+    show(words, share) {
       clear()
+      const text = printableLine(words)
       const line = share === undefined ? text : `${progressBar(share, PROGRESS_BAR_WIDTH)} ${text}`
       process.stderr.write(cutToColumns(line, process.stderr.columns || COLUMNS_DEFAULT))
       isShown = true
@@ -93,7 +96,7 @@ function createPlainProgress(): Progress {
       if (share !== undefined && lastAt === Number.NEGATIVE_INFINITY) lastAt = performance.now()
       if (performance.now() - lastAt <= PLAIN_PROGRESS_EVERY_MS) return
       lastAt = performance.now()
-      process.stderr.write(`${text}\n`)
+      process.stderr.write(`${printableLine(text)}\n`)
     },
     clear: () => undefined,
   }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { type FormulaHandling, formulaHandlings } from '../export/csv.ts'
 import type { ExportFormat } from '../export/formats.ts'
 import {
   type CliProcess,
@@ -15,6 +16,7 @@ const formats: readonly ExportFormat[] = ['ndjson', 'csv', 'parquet', 'singer']
 type ExportCliOptions = {
   stream: string[]
   format: ExportFormat
+  formulas?: FormulaHandling
   since?: Date
   output?: string
   state?: string
@@ -27,6 +29,9 @@ export function declareExport(program: Command, cli: CliProcess): void {
     .description('write rows of the warehouse to a file or a pipe; with --state it resumes where it stopped')
     .option('--stream <name>', `one of ${streamNames.join(', ')}; several for singer`, collectStream, [])
     .addOption(choiceOption('--format <format>', 'format of the rows', formats).default('ndjson'))
+    .addOption(
+      choiceOption('--formulas <way>', 'of csv: texts that a spreadsheet would run as formulas', formulaHandlings),
+    )
     .option('--since <date>', 'only rows that changed after this instant', parseDateOption)
     .option('--output <file>', 'file to write; standard output when absent')
     .option('--state <file>', 'state file: read at the start, and updated (for singer by the Singer target)')

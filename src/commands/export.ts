@@ -3,6 +3,7 @@ import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { formatNumber } from '../assembly/table.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { UsageProblem } from '../errors.ts'
+import type { FormulaHandling } from '../export/csv.ts'
 import { readExportState } from '../export/export-state.ts'
 import type { ExportFormat } from '../export/formats.ts'
 import { type ExportOutput, openFileOutput, openPipeOutput } from '../export/output.ts'
@@ -11,6 +12,8 @@ import { type ExportedStreams, writeStreams } from '../export/write-streams.ts'
 type ExportOptions = {
   readonly streams: readonly string[]
   readonly format: ExportFormat
+  /** Of CSV; absent: defused. */
+  readonly formulas?: FormulaHandling
   readonly since?: Date
   /** Absent: standard output. */
   readonly output?: string
@@ -20,7 +23,7 @@ type ExportOptions = {
 /** Writes rows of the warehouse's public views to a file or a pipe. With a state file it resumes where it stopped. */
 export async function runExport(context: CommandContext, options: ExportOptions): Promise<number> {
   const { terminal, signal } = context
-  const { format, since, state: stateFile } = options
+  const { format, formulas = 'defuse', since, state: stateFile } = options
   requireConsistent(options)
   const streams = catalogue.pulled.filter(({ name }) => options.streams.includes(name))
   const before = await readExportState(stateFile)
@@ -30,7 +33,10 @@ export async function runExport(context: CommandContext, options: ExportOptions)
     const onProgress = (stream: string, rows: number) => terminal.progress(`${stream}: ${formatNumber(rows)} rows`)
     let isComplete = false
     try {
-      const done = await writeStreams({ pool, streams, format, output, since, stateFile, signal, onProgress }, before)
+      const done = await writeStreams(
+        { pool, streams, format, formulas, output, since, stateFile, signal, onProgress },
+        before,
+      )
       isComplete = !signal.aborted
       return done
     } finally {
@@ -42,10 +48,12 @@ export async function runExport(context: CommandContext, options: ExportOptions)
   return signal.aborted ? exitCodes.failures : exitCodes.done
 }
 
-function requireConsistent({ streams, format, output, state }: ExportOptions): void {
+function requireConsistent({ streams, format, formulas, output, state }: ExportOptions): void {
   if (streams.length === 0) throw new UsageProblem('export: no stream', { hint: 'Name it: --stream scores.' })
   if (new Set(streams).size > 1 && format !== 'singer')
     throw new UsageProblem(`export: ${format} takes one stream`, { hint: 'Only singer takes several at once.' })
+  if (formulas !== undefined && format !== 'csv')
+    throw new UsageProblem(`export: ${format} has no formulas`, { hint: 'Give --formulas with --format csv only.' })
   if (format === 'parquet' && output === undefined && process.stdout.isTTY)
     throw new UsageProblem('export: parquet is not for a terminal', { hint: 'Write it to a file: --output x.parquet.' })
   if (format === 'singer' && output !== undefined && state !== undefined)

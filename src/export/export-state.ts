@@ -1,6 +1,7 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename } from 'node:fs/promises'
 import { z } from 'zod'
 import { UsageProblem } from '../errors.ts'
+import { openPrivateFile } from '../files/private-file.ts'
 
 const bookmarkSchema = z.object({
   /** Only rows that changed after this instant are exported; absent: all rows. */
@@ -48,6 +49,12 @@ function parseJsonOrUndefined(text: string): unknown {
 
 /** Replaces the file in one step: a crash leaves the former state or the new one. */
 export async function saveExportState(path: string, saved: SavedExportState): Promise<void> {
-  await writeFile(`${path}.new`, `${JSON.stringify(saved)}\n`)
+  const handle = await openPrivateFile(`${path}.new`, 'Give a file this user may write with --state.')
+  try {
+    await handle.truncate()
+    await handle.writeFile(`${JSON.stringify(saved)}\n`)
+  } finally {
+    await handle.close()
+  }
   await rename(`${path}.new`, path)
 }

@@ -1,4 +1,4 @@
-import { createCsv } from './csv.ts'
+import { createCsv, type FormulaHandling } from './csv.ts'
 import type { RowEncoder } from './encoder.ts'
 import { createNdjson } from './ndjson.ts'
 import { createParquet } from './parquet.ts'
@@ -9,6 +9,6 @@ export const encoders = {
   csv: createCsv,
   parquet: createParquet,
   singer: createSinger,
-} as const satisfies Readonly<Record<string, () => RowEncoder>>
+} as const satisfies Readonly<Record<string, (formulas: FormulaHandling) => RowEncoder>>
 
 export type ExportFormat = keyof typeof encoders

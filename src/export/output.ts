@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
-import { UsageProblem } from '../errors.ts'
+import { rename, rm } from 'node:fs/promises'
+import { openPrivateFile } from '../files/private-file.ts'
+import { printableText } from '../text/printable.ts'
 
 export type ExportOutput = {
   write(chunk: string | Uint8Array): Promise<void>
@@ -17,7 +18,8 @@ export function openPipeOutput(): ExportOutput {
       if (chunk.length === 0) return
       bytes += Buffer.byteLength(chunk)
       // Backpressure: a slow reader slows the export down, and the memory stays bounded.
-      if (!process.stdout.write(chunk)) await once(process.stdout, 'drain')
+      const shown = process.stdout.isTTY && typeof chunk === 'string' ? printableText(chunk) : chunk
+      if (!process.stdout.write(shown)) await once(process.stdout, 'drain')
     },
     close: async () => undefined,
   }
@@ -33,9 +35,7 @@ type FileOptions = {
 export async function openFileOutput(path: string, options: FileOptions): Promise<ExportOutput> {
   const { keptBytes, isInvalidUntilComplete } = options
   const written = isInvalidUntilComplete ? `${path}.partial` : path
-  const handle: FileHandle = await open(written, keptBytes > 0 ? 'r+' : 'w').catch((cause: Error) => {
-    throw new UsageProblem(`write ${written}: ${cause.message}`, { hint: 'Choose another file with --output.', cause })
-  })
+  const handle = await openPrivateFile(written, 'Choose another file with --output.')
   await handle.truncate(keptBytes)
   let bytes = keptBytes
   return {

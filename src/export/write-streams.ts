@@ -6,6 +6,7 @@ import {
   readDatabaseNow,
   readExportRows,
 } from '../warehouse/reports/export-rows.ts'
+import type { FormulaHandling } from './csv.ts'
 import type { RowEncoder } from './encoder.ts'
 import { type Bookmark, type ExportState, type SavedExportState, saveExportState } from './export-state.ts'
 import { type ExportFormat, encoders } from './formats.ts'
@@ -15,6 +16,8 @@ export type ExportOfStreams = {
   readonly pool: Pool
   readonly streams: readonly PulledStream[]
   readonly format: ExportFormat
+  /** Of CSV. */
+  readonly formulas: FormulaHandling
   readonly output: ExportOutput
   /** Only rows that changed after this instant, unless a bookmark says otherwise. */
   readonly since: Date | undefined
@@ -77,7 +80,7 @@ async function writeStream(work: ExportOfStream): Promise<number> {
   const { pool, stream, begin, output, signal, save } = work
   const { since, upto } = begin
   const columns = await columnsOfView(pool, stream)
-  const encoder = encoders[work.format]()
+  const encoder = encoders[work.format](work.formulas)
   const head = encoder.head(stream.name, columns)
   if (!begin.isResumed || work.format === 'singer') await output.write(head)
   let count = 0

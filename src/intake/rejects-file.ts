@@ -1,5 +1,5 @@
-import { type FileHandle, open } from 'node:fs/promises'
-import { UsageProblem } from '../errors.ts'
+import type { FileHandle } from 'node:fs/promises'
+import { openPrivateFile } from '../files/private-file.ts'
 import type { RejectedLine } from './import-entries.ts'
 
 export type RejectsFile = {
@@ -17,12 +17,7 @@ export function openRejectsFile(path: string, keptBytes: number): RejectsFile {
   let bytes = keptBytes
   const openOnce = async () => {
     if (handle) return handle
-    handle = await open(path, keptBytes > 0 ? 'r+' : 'w').catch((cause: Error) => {
-      throw new UsageProblem(`write rejects to ${path}: ${cause.message}`, {
-        hint: 'Choose another file with --rejects.',
-        cause,
-      })
-    })
+    handle = await openPrivateFile(path, 'The rejected lines go there: choose another file with --rejects.')
     await handle.truncate(keptBytes)
     return handle
   }

@@ -25,9 +25,9 @@ const rooms: ReadonlyArray<{ name: string; rank: number; of: RegExp }> = [
   { name: 'fleet', rank: 1, of: /^src\/fleet\// },
   { name: 'transfer', rank: 1, of: /^src\/transfer\// },
   {
-    name: 'contract, time, text, errors, log and close-stack',
+    name: 'contract, time, text, files, errors, log and close-stack',
     rank: 0,
-    of: /^src\/(contract|time|text)\/|^src\/(errors|log|close-stack)\.ts$/,
+    of: /^src\/(contract|time|text|files)\/|^src\/(errors|log|close-stack)\.ts$/,
   },
 ]
 const roomOf = (file: string) => rooms.find(({ of }) => of.test(file))
