@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { UsageProblem } from '../src/errors.ts'
 import { closestWord } from '../src/text/closest-word.ts'
 import { SECOND } from '../src/time/units.ts'
+import { sampleSecretFaults } from './sample-secrets.ts'
 import { scheduleDefaults } from './schedules.ts'
 import {
   cronLine,
@@ -209,8 +210,15 @@ function inconsistentVariables(environment: Environment): string[] {
   }
   if (Number(variableText(environment, 'SETTLE_MIN_SECONDS')) > Number(variableText(environment, 'SETTLE_MAX_SECONDS')))
     faults.push('SETTLE_MIN_SECONDS is greater than SETTLE_MAX_SECONDS')
-  return faults
+  return [...faults, ...sampleSecretFaults(secretsIn(environment))]
 }
+
+const secretsIn = (environment: Environment) => ({
+  clientId: variableText(environment, 'UPSTREAM_CLIENT_ID'),
+  tokenKey: variableText(environment, 'TOKEN_KEY'),
+  databaseUrl: variableText(environment, 'DATABASE_URL'),
+  queueUrl: variableText(environment, 'QUEUE_URL'),
+})
 
 type ParsedValues = { [N in VariableName]?: z.output<(typeof variables)[N]['schema']> }
 

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { readConfig } from '../../config/env.ts'
+
+const compose = readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8')
+/** What a variable of docker-compose.yml is when nobody sets it. */
+const sample = (name: string) => new RegExp(`\\$\\{${name}:-([^}]+)\\}`).exec(compose)?.[1] ?? ''
+
+const samples = {
+  TOKEN_KEY: sample('TOKEN_KEY'),
+  DATABASE_URL: `postgres://vitalsync:${sample('WAREHOUSE_PASSWORD')}@postgres:5432/vitalsync`,
+  QUEUE_URL: `redis://:${sample('REDIS_PASSWORD')}@redis:6379`,
+}
+const sandbox = {
+  UPSTREAM_URL: 'http://service:8080',
+  UPSTREAM_CLIENT_ID: sample('UPSTREAM_CLIENT_ID'),
+  UPSTREAM_CLIENT_SECRET: sample('UPSTREAM_CLIENT_SECRET'),
+}
+const real = { UPSTREAM_URL: 'https://health.example.org', UPSTREAM_CLIENT_ID: 'clinic', UPSTREAM_CLIENT_SECRET: 's' }
+
+test('the samples of docker-compose.yml serve a sandbox', () => {
+  expect(() => readConfig({ ...samples, ...sandbox })).not.toThrow()
+})
+
+test('each sample secret is refused as soon as upstream is no sandbox, and no secret is told', () => {
+  for (const [name, value] of Object.entries(samples)) {
+    expect(() => readConfig({ ...real, [name]: value })).toThrow(new RegExp(`${name} (is|holds) .*sample`))
+    expect(() => readConfig({ ...real, [name]: value })).not.toThrow(value)
+  }
+  const own = { DATABASE_URL: 'postgres://vitalsync:own@postgres/vitalsync', QUEUE_URL: 'redis://:own@redis:6379' }
+  expect(() => readConfig({ ...real, ...own, TOKEN_KEY: Buffer.alloc(32, 5).toString('base64') })).not.toThrow()
+})
