@@ -27,7 +27,11 @@ const rulesByName: Partial<Record<OperationName, AnswerRule>> = {
  * What a status says as the answer of an operation. Undefined: nothing at all, though it is neither a refusal nor a fault. An
  * answer that says nothing is never taken for "nothing there", nor for a yes.
  */
-export function answerKindOf({ name, method }: Operation, status: number): AnswerKind | undefined {
+export function answerKindOf(
+  { operation: { name, method }, heldTag }: { readonly operation: Operation; readonly heldTag?: string | undefined },
+  status: number,
+): AnswerKind | undefined {
+  if (status === 304 && heldTag !== undefined) return 'unchanged'
   const named: AnswerRule | undefined = rulesByName[name as OperationName] // a stream may bring an operation of its own
   const rule = named ?? (method === 'GET' ? reading : pushing)
   if (rule.json.includes(status)) return 'json'

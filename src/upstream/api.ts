@@ -21,7 +21,7 @@ import type { AuthorizedSender } from './authorized-sender.ts'
 import { bodyParserOf } from './parse-body.ts'
 import { createPushOperations, type PushOperations } from './push-operations.ts'
 import { queryStringOf } from './query-string.ts'
-import { parseReading, RecordCollector } from './record-collector.ts'
+import { parseReading, RecordCollector, unchangedReading } from './record-collector.ts'
 import { AttemptError, type CallOptions, type Sender, type TimedResponse } from './sender.ts'
 
 /** The credentials of the account, from the configuration. */
@@ -49,8 +49,14 @@ export type UpstreamApi = {
   searchProfiles(query: ProfilePageQuery, options: CallOptions): Promise<ReceivedProfilePage>
   deleteProfiles(externalIds: readonly string[], options: CallOptions): Promise<void>
   /** Reads one stream as its row of the catalogue says. */
-  read(stream: PulledStream, target: ProfileIds & { readonly window?: Span }, options: CallOptions): Promise<Reading>
+  read(stream: PulledStream, target: WindowToRead, options: CallOptions): Promise<Reading>
 } & PushOperations
+
+type WindowToRead = ProfileIds & {
+  readonly window?: Span
+  /** The tag of the last reading of the same window, if its records are still stored as they came. */
+  readonly heldTag?: string | undefined
+}
 
 type ApiParts = {
   readonly sender: Sender
@@ -149,8 +155,10 @@ function readOperations({ authorized }: ApiParts): Pick<UpstreamApi, 'read'> {
         operation,
         ...options,
         query: target.window && windowQueryOf(stream, target.window),
+        heldTag: target.heldTag,
         sinkFor: (status: number) => (status === 200 ? new RecordCollector(stream) : undefined),
-        parse: (timed: TimedResponse) => parseReading(stream, timed),
+        parse: (timed: TimedResponse) =>
+          timed.kind === 'unchanged' ? unchangedReading(target.heldTag, timed) : parseReading(stream, timed),
       }
       return operation.caller === 'profile'
         ? authorized.asProfile(target, call)

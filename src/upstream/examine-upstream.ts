@@ -45,7 +45,7 @@ function credentialsFinding(
   subject: string,
   { status, isToken }: { readonly status: number; readonly isToken: boolean },
 ): Finding {
-  const kind = answerKindOf(operations.accountToken, status)
+  const kind = answerKindOf({ operation: operations.accountToken }, status)
   if (kind === 'json' && isToken) return { subject, state: 'well', text: 'it takes the credentials' }
   if (status >= 200 && status < 300) {
     const hint = 'Something between here and upstream may be answering in its place: a proxy, or a page to sign in.'

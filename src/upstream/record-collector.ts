@@ -3,7 +3,7 @@ import { isJsonObject, jsonOrUndefined } from '../text/json.ts'
 import type { InvalidRecord, Reading, SourceRecord } from '../transfer/reading.ts'
 import type { Fields, PulledStream } from '../transfer/stream.ts'
 import { isErrorBody } from './answer-rules.ts'
-import type { TextSink } from './http.ts'
+import type { HttpResponse, TextSink } from './http.ts'
 import { elementBoundsOf, ListScanner, withoutOuterSpace } from './list-scanner.ts'
 import { httpDateMsOf } from './retry-after.ts'
 import type { TimedResponse } from './sender.ts'
@@ -90,16 +90,21 @@ function reasonOf(issue: { code?: string | undefined; message: string }): string
 export function parseReading(stream: PulledStream, { response, kind, sentAtMs }: TimedResponse): Reading {
   const collector = response.sink instanceof RecordCollector ? response.sink : new RecordCollector(stream)
   if (kind === 'json') collect(stream, collector, response.sink === undefined ? response.body : undefined)
-  return {
-    records: collector.records,
-    invalid: collector.invalid,
-    sentAtMs,
-    serverAtMs: httpDateMsOf(response.date),
-    word: wordOf(response.derivationState),
-    tag: strongTagOf(response.tag),
-    unchanged: false,
-  }
+  const { records, invalid } = collector
+  return { records, invalid, ...wordsOf(response), sentAtMs, tag: strongTagOf(response.tag), unchanged: false }
 }
+
+/** Makes a reading of a 304. It must be about the tag that was sent, if it names one. */
+export function unchangedReading(heldTag: string | undefined, { response, sentAtMs }: TimedResponse): Reading {
+  if (response.tag !== undefined && response.tag.replace(/^W\//, '') !== heldTag)
+    throw new SyntaxError('it is about another tag')
+  return { records: [], invalid: [], ...wordsOf(response), sentAtMs, tag: heldTag, unchanged: true }
+}
+
+const wordsOf = ({ date, derivationState }: HttpResponse): Pick<Reading, 'serverAtMs' | 'word'> => ({
+  serverAtMs: httpDateMsOf(date),
+  word: wordOf(derivationState),
+})
 
 /** A word that is not known counts as unfinished: upstream says something of its answer that we cannot rely on. */
 function wordOf(header: string | undefined): DerivationState | undefined {

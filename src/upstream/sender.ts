@@ -24,6 +24,8 @@ export type OperationCall<T> = CallOptions & {
   readonly identity?: readonly string[] | undefined
   /** Texts of this call that upstream may echo and that no message may carry. */
   readonly secrets: readonly string[]
+  /** The tag of an answer that the caller holds. Upstream may answer 304 then: nothing has changed since. */
+  readonly heldTag?: string | undefined
   readonly sinkFor?: ((status: number) => TextSink | undefined) | undefined
   /** Parses an answer that `answerKindOf` lets speak. Throws a SyntaxError when the answer cannot be read. */
   readonly parse: (timed: TimedResponse) => T
@@ -143,7 +145,7 @@ async function attempt<T>(parts: SenderOptions, call: OperationCall<T>): Promise
   rateLimiter.release(call.lane, outcomeOf(result, nowMs - sentAtMs, nowMs))
   telemetry.end(span, { operation: call.operation, result: statusOf(result), latencyMs: nowMs - sentAtMs })
   if (result instanceof TransportError || !isSuccess(result.status)) throw failedAttempt(call, result, nowMs)
-  const kind = answerKindOf(call.operation, result.status)
+  const kind = answerKindOf(call, result.status)
   if (kind === undefined)
     throw failedAttempt(call, meaninglessAnswer(`status ${result.status} says nothing here`), nowMs)
   try {
@@ -153,7 +155,8 @@ async function attempt<T>(parts: SenderOptions, call: OperationCall<T>): Promise
   }
 }
 
-const isSuccess = (status: number) => status >= 200 && status < 300
+/** 304 is a success only where it was asked for, and otherwise an answer that says nothing. */
+const isSuccess = (status: number) => (status >= 200 && status < 300) || status === 304
 
 const meaninglessAnswer = (reason: string) => new TransportError('garbled', reason)
 
@@ -166,8 +169,11 @@ function failedAttempt(
 }
 
 function headersOf(call: OperationCall<unknown>): string[] {
-  const { identity = [] } = call
-  return call.body === undefined ? [...identity] : [...identity, 'content-type', 'application/json']
+  const { identity = [], heldTag, body } = call
+  const headers = [...identity]
+  if (heldTag !== undefined) headers.push('if-none-match', heldTag)
+  if (body !== undefined) headers.push('content-type', 'application/json')
+  return headers
 }
 
 function statusOf(result: SendResult): number | string {

@@ -54,6 +54,7 @@ const answers: Record<string, (shape: string) => string> = {
   '204, empty': () => 'HTTP/1.1 204 No Content\r\n\r\n',
   '205, empty': () => http(205),
   '206, JSON of its shape': (shape) => http(206, shape),
+  '304, where no tag was sent': () => http(304),
 }
 
 /** What the client makes of an answer, in the words of the table. */

@@ -205,6 +205,33 @@ test('nothing found is a reading, however it is said', async () => {
   }
 })
 
+test('a tag that is held is sent, and a 304 to it is a reading without records that is unchanged', async () => {
+  const answers = [
+    http(200, `[${score}]`, ['etag: "r1"', 'derivation-state: pending']),
+    'HTTP/1.1 304 Not Modified\r\netag: "r1"\r\nderivation-state: finished\r\n\r\n',
+    'HTTP/1.1 304 Not Modified\r\n\r\n',
+  ]
+  const opened = await open(({ socket }, asked) => void socket.write(answers[asked - 1] ?? http(200, '[]')))
+  const readHeld = (heldTag?: string) => opened.upstream.read(scores, { ...ada, heldTag }, nightlyCall)
+
+  expect(await readHeld()).toMatchObject({ unchanged: false, tag: '"r1"', word: 'pending' })
+  expect(await readHeld('"r1"')).toMatchObject({ unchanged: true, tag: '"r1"', word: 'finished', records: [] })
+  expect(await readHeld('"r1"')).toMatchObject({ unchanged: true, tag: '"r1"', word: undefined })
+  expect(await readHeld('"r1"')).toMatchObject({ unchanged: false, tag: undefined })
+  const heads = opened.server.requests.map(({ head }) => head).filter((head) => head.includes('/score/'))
+  expect(heads.map((head) => /if-none-match: (.*)/i.exec(head)?.[1])).toEqual([undefined, '"r1"', '"r1"', '"r1"'])
+})
+
+test('a 304 that nobody asked for, or about another tag, is no answer; a weak tag counts as none', async () => {
+  const unasked = await open(({ socket }) => void socket.write('HTTP/1.1 304 Not Modified\r\netag: "r1"\r\n\r\n'))
+  const weak = await open(({ socket }) => void socket.write(http(200, '[]', ['etag: W/"r1"'])))
+
+  expect(await failure(read(unasked))).toBeInstanceOf(Unanswered)
+  const other = unasked.upstream.read(scores, { ...ada, heldTag: '"r2"' }, nightlyCall)
+  expect(await failure(other)).toBeInstanceOf(Unanswered)
+  expect((await read(weak)).tag).toBeUndefined()
+})
+
 test('sentAtMs is read before sending, and serverAtMs is upstream’s own', async () => {
   let nowMs = 1_000_000
   const date = 'Tue, 03 Mar 2026 12:00:00 GMT'
