@@ -149,8 +149,9 @@ export function printRunSummary(command: 'sync' | 'backfill', terminal: Terminal
 function summaryLines(run: Run, { paint }: Terminal): string[] {
   const took = run.endedAt ? ` in ${formatDuration(run.endedAt.getTime() - run.startedAt.getTime())}` : ''
   const head = run.state === 'done' ? `${run.kind} done${took}` : paint('odd', `${run.kind} stopped before its end`)
+  const unchanged = run.unchanged > 0 ? ` (${formatNumber(run.unchanged)} unchanged)` : ''
   const lines = [
-    `${head}: ${formatCount(run.done, 'profile')}, ${formatCount(run.requests, 'request')}, ${formatCount(run.rowsRead, 'row')} read, ${formatNumber(run.rowsWritten)} written, ${formatCount(run.itemsPushed, 'item')} pushed`,
+    `${head}: ${formatCount(run.done, 'profile')}, ${formatCount(run.requests, 'request')}${unchanged}, ${formatCount(run.rowsRead, 'row')} read, ${formatNumber(run.rowsWritten)} written, ${formatCount(run.itemsPushed, 'item')} pushed`,
   ]
   if (run.itemsPushedElsewhere > 0) {
     const items = formatCount(run.itemsPushedElsewhere, 'item')

@@ -24,6 +24,7 @@ const run = z.strictObject({
   failed: count,
   refused: count,
   requests: count,
+  unchanged: count,
   rowsRead: count,
   rowsWritten: count,
   itemsPushed: count,

@@ -15,6 +15,8 @@ export type OrderKey = Pick<Order, 'profileId' | 'job' | 'params'>
 /** What a job did, in numbers: the worker logs them, the run adds them up. */
 export type JobCounts = {
   readonly requests: number
+  /** Requests that upstream answered by saying that nothing has changed. */
+  readonly unchanged: number
   readonly rowsRead: number
   readonly rowsWritten: number
   readonly itemsPushed: number
@@ -29,11 +31,19 @@ export type EndedJob = Order & {
   readonly counts: JobCounts
 }
 
-export const noCounts: JobCounts = { requests: 0, rowsRead: 0, rowsWritten: 0, itemsPushed: 0, refused: 0 }
+export const noCounts: JobCounts = {
+  requests: 0,
+  unchanged: 0,
+  rowsRead: 0,
+  rowsWritten: 0,
+  itemsPushed: 0,
+  refused: 0,
+}
 
 export function addCounts(a: JobCounts, b: JobCounts): JobCounts {
   return {
     requests: a.requests + b.requests,
+    unchanged: a.unchanged + b.unchanged,
     rowsRead: a.rowsRead + b.rowsRead,
     rowsWritten: a.rowsWritten + b.rowsWritten,
     itemsPushed: a.itemsPushed + b.itemsPushed,

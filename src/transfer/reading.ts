@@ -9,7 +9,13 @@ export type SourceRecord = { readonly raw: string; readonly fields: Fields }
 export type InvalidRecord = { readonly path: string; readonly reason: string; readonly raw: string }
 
 /** A window that is to be read, with the ledger's generation at the time of planning, before the request is sent. */
-export type DueWindow = { readonly stream: PulledStream; readonly window: Span; readonly generation: number }
+export type DueWindow = {
+  readonly stream: PulledStream
+  readonly window: Span
+  readonly generation: number
+  /** The tag of the last reading of this window, if the stored records are as that reading gave them. */
+  readonly heldTag?: string | undefined
+}
 
 /** One answer of upstream. */
 export type Reading = {

@@ -1,7 +1,7 @@
 import { NotThere, Rejected, RetryLater, Unanswered } from '../errors.ts'
 import { addCounts, type JobCounts, noCounts } from '../transfer/order.ts'
 import type { PlannedProfile } from '../transfer/planned-profile.ts'
-import type { DueWindow } from '../transfer/reading.ts'
+import type { DueWindow, Reading } from '../transfer/reading.ts'
 import type { StoreResult } from '../warehouse/readings/store-group.ts'
 import type { JobContext } from './job.ts'
 
@@ -26,7 +26,8 @@ export async function pullDue(
   const first = await pullWindows(profile, due, context)
   if (first.doubted.length === 0) return first.counts
   await context.pause(context.settings.secondReadingMs, context.signal)
-  const second = await pullWindows(profile, first.doubted, context)
+  const whole = first.doubted.map((due) => ({ ...due, heldTag: undefined }))
+  const second = await pullWindows(profile, whole, context)
   for (const { stream, window } of second.doubted) {
     const refusal = { status: undefined, reason: DOUBTED_TWICE }
     await context.ledger.recordRefusal({ profileId: profile.profileId, stream: stream.name, window, ...refusal })
@@ -79,8 +80,10 @@ type PulledWindow = { readonly counts: JobCounts; readonly isDoubted: boolean }
 
 async function pullWindow(profile: PlannedProfile, due: DueWindow, context: PullContext): Promise<PulledWindow> {
   try {
-    const { outcome, read, written, invalid } = await readAndStore(profile, due, context)
-    const counts = { ...noCounts, requests: 1, rowsRead: read, rowsWritten: written, refused: invalid }
+    const { reading, stored, requests } = await readAndStore(profile, due, context)
+    const { outcome, read, written, invalid } = stored
+    const unchanged = reading.unchanged ? 1 : 0
+    const counts = { ...noCounts, requests, unchanged, rowsRead: read, rowsWritten: written, refused: invalid }
     return { counts, isDoubted: outcome === 'doubted' }
   } catch (error) {
     const refusal = recordableRefusal(error, context)
@@ -94,13 +97,18 @@ async function pullWindow(profile: PlannedProfile, due: DueWindow, context: Pull
   }
 }
 
-async function readAndStore(
-  { profileId, externalId }: PlannedProfile,
-  due: DueWindow,
-  { upstream, writer, lane, signal }: PullContext,
-): Promise<StoreResult> {
-  const reading = await upstream.read(due.stream, { profileId, externalId, window: due.window }, { lane, signal })
-  return writer.store({ profileId, ...due, ...reading })
+type ReadAndStored = { readonly reading: Reading; readonly stored: StoreResult; readonly requests: number }
+
+/** When stored records have changed since the window was planned, the answer that they are unchanged says nothing. */
+async function readAndStore(profile: PlannedProfile, due: DueWindow, context: PullContext): Promise<ReadAndStored> {
+  const { profileId, externalId } = profile
+  const { upstream, writer, lane, signal } = context
+  const { window, heldTag } = due
+  const reading = await upstream.read(due.stream, { profileId, externalId, window, heldTag }, { lane, signal })
+  const stored = await writer.store({ profileId, ...due, ...reading })
+  if (stored.outcome !== 'outdated') return { reading, stored, requests: 1 }
+  const whole = await readAndStore(profile, { ...due, heldTag: undefined }, context)
+  return { ...whole, requests: whole.requests + 1 }
 }
 
 /** The refusal to record for this window alone. Throws every error that says nothing about the window. */

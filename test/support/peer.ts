@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { json, type ProfileStub, type Reply, type Seen, startProfileStub } from './profile-stub.ts'
 
 const api = '/api/v1'
@@ -25,6 +26,8 @@ export type Peer = ProfileStub & {
   /** Every accepted log by its id, with the number of its uploads. */
   readonly logs: Map<string, { body: Item; times: number }>
   demographics: Item | undefined
+  /** Answers of reads carry a tag of their content, and a read with the tag of the present content gets a 304. */
+  tags: boolean
   /** Requests for a stream, oldest first, as [externalId, start, end]. */
   asked(stream: PeerStream): string[][]
   /** Holds the answer of the next matching request back until it is released; `reached` resolves when the request has come. */
@@ -48,6 +51,7 @@ export async function startPeer(): Promise<Peer> {
   const peer: Peer = Object.assign(stub, {
     logs: new Map(),
     demographics: undefined,
+    tags: false,
     give(externalId: string, stream: PeerStream, records: readonly object[]) {
       stub.profiles.add(externalId)
       stored.set(
@@ -65,18 +69,24 @@ export async function startPeer(): Promise<Peer> {
     },
   })
   const answerFirst = stub.before
-  stub.answer = (seen) => answerOf(peer, stored, seen)
+  stub.answer = (seen) => tagged(peer, seen, answerOf(peer, stored, seen))
   stub.before = async (seen) => {
     const index = holds.findIndex((hold) => hold.matches(seen))
     const [hold] = index < 0 ? [] : holds.splice(index, 1)
     if (!hold) return answerFirst(seen)
     // Held here, after the answer was made: records may change before it is sent.
-    const made = hold.when === 'after' ? answerOf(peer, stored, seen) : undefined
+    const made = hold.when === 'after' ? tagged(peer, seen, answerOf(peer, stored, seen)) : undefined
     hold.reach()
     await hold.open
     return made
   }
   return peer
+}
+
+function tagged({ tags }: Peer, { method, ifNoneMatch }: Seen, reply: Reply): Reply {
+  if (!tags || method !== 'GET' || reply.status >= 300) return reply
+  const etag = `"${hash('md5', reply.body ?? '')}"`
+  return ifNoneMatch === etag ? { status: 304, headers: { etag } } : { ...reply, headers: { ...reply.headers, etag } }
 }
 
 function askedOf({ pathname, searchParams }: URL): string[] {

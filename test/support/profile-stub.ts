@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export type Seen = { method: string; path: string; authorization: string; body: string }
+export type Seen = { method: string; path: string; authorization: string; ifNoneMatch: string; body: string }
 type Early = Reply | 'drop' | 'lose' | undefined
 export type Reply = { status: number; body?: string; headers?: Record<string, string> }
 
@@ -127,6 +127,7 @@ async function seenOf(request: IncomingMessage): Promise<Seen> {
     method: request.method ?? '',
     path: request.url ?? '',
     authorization: request.headers.authorization ?? '',
+    ifNoneMatch: request.headers['if-none-match'] ?? '',
     body: Buffer.concat(chunks).toString('utf8'),
   }
 }

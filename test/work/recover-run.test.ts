@@ -21,6 +21,7 @@ const run: Run = {
   requests: 0,
   rowsRead: 0,
   rowsWritten: 0,
+  unchanged: 0,
   itemsPushed: 0,
   itemsPushedElsewhere: 0,
 }

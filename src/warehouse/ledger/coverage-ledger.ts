@@ -4,11 +4,12 @@ import { DAY, HOUR } from '../../time/units.ts'
 import type { EndedJob } from '../../transfer/order.ts'
 import type { PlannedProfile, ProfileState } from '../../transfer/planned-profile.ts'
 import type { DueWindow } from '../../transfer/reading.ts'
-import type { Catalogue, PushedStream } from '../../transfer/stream.ts'
+import type { Catalogue, PulledStream, PushedStream } from '../../transfer/stream.ts'
 import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql, epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import { type FailureReason, finishProfiles, recordFailure } from './ended-jobs.ts'
+import { heldTagOf, type PlannedTag } from './reading-tags.ts'
 
 type ProfilePlan = { readonly profile: PlannedProfile; readonly due: readonly DueWindow[] }
 
@@ -52,6 +53,7 @@ type LedgerRow = {
   generation: number
   digesting: SpanPairs
   touched_at: number | null
+  tagged: boolean
   /** When the stream was last read; before its first reading, when the profile was added. */
   last_at: number
 }
@@ -63,6 +65,7 @@ type PlanRow = {
   ledger: LedgerRow[] | null
   /** Stream, start and end. No end when the window reached up to the moment of the refusal: later time is refused as well. */
   refused: Array<[string, number, number | null]> | null
+  tags: PlannedTag[] | null
   waiting: string[]
 }
 
@@ -113,18 +116,35 @@ function dueWindowsOf(options: LedgerOptions, row: PlanRow, request: PlanRequest
     .flatMap((stream) => {
       const entry = ledger.get(stream.name)
       if (!entry) return []
+      const tags = entry.tagged ? (row.tags ?? []) : undefined
       const aheadMs = stream.kind === 'windowed' ? AHEAD_MS : 0
       const windows = dueWindows({
         wanted: request.range ?? { startMs: row.wanted_from, endMs: request.nowMs + aheadMs },
         covered: request.again ? [] : spansFromPairs(entry.covered),
         blocked: blockedSpans(row, entry, { nowMs: request.nowMs, ...options }),
         sizeMs: stream.windowMs,
+        tagged: tags && taggedWindowsOf(stream, tags, request),
         windowsMax: WINDOWS_PER_PLAN_MAX,
       })
       // A snapshot speaks of now: one reading answers for everything that is due.
       const needed = stream.kind === 'snapshot' ? windows.slice(0, 1) : windows
-      return needed.map((window) => ({ stream, window, generation: entry.generation }))
+      return needed.map((window) => ({
+        stream,
+        window,
+        generation: entry.generation,
+        heldTag: tags && heldTagOf(tags, stream, window),
+      }))
     })
+}
+
+/** For so many days a nightly asks for its newest window as it is, before the window is cut anew. */
+const SAME_WINDOW_MS = 4 * DAY
+
+/** A snapshot is asked for in one way, whatever the window. */
+function taggedWindowsOf({ kind, name }: PulledStream, tags: readonly PlannedTag[], { range }: PlanRequest) {
+  if (kind === 'snapshot') return undefined
+  const windows = tags.flatMap(([stream, startMs, endMs]) => (stream === name ? [{ startMs, endMs }] : []))
+  return { windows, aheadMs: range ? 0 : SAME_WINDOW_MS }
 }
 
 type PlanTime = { readonly nowMs: number; readonly firstReadingMs: number }
@@ -146,11 +166,13 @@ async function loadPlans(
         (select json_agg(json_build_object('stream', l.stream, 'generation', l.generation,
             'covered', ${spanPairsSql('l.covered')}, 'digesting', ${spanPairsSql('l.digesting')},
             'touched_at', ${epochMsSql('l.touched_at')},
-            'last_at', ${epochMsSql('coalesce(l.read_at, p.added_at)')}))
+            'tagged', l.tagged, 'last_at', ${epochMsSql('coalesce(l.read_at, p.added_at)')}))
           from vitalsync.ledger l where l.profile_id = p.id and l.stream = any($2)) as ledger,
         (select json_agg(json_build_array(f.stream, ${epochMsSql('lower(f.span)')},
             case when upper(f.span) < f.last_at - interval '10 minutes' then ${epochMsSql('upper(f.span)')} end))
           from vitalsync.refusals f where f.profile_id = p.id and f.next_try_at > clock_timestamp()) as refused,
+        (select json_agg(json_build_array(t.stream, ${epochMsSql('t.from_at')}, ${epochMsSql('t.to_at')}, t.tag, t.request_hash))
+          from vitalsync.reading_tags t where t.profile_id = p.id) as tags,
         array(select s from unnest($3::text[]) s where exists (select from vitalsync.parcels o
           where o.profile_id = p.id and o.stream = s)) as waiting
       from vitalsync.profiles p where p.id = any($1)`,

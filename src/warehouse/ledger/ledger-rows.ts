@@ -17,6 +17,8 @@ const keyOf = (profileId: string, streamName: string) => `${streamName} ${profil
 /** `unread`: no reading of the stream was ever stored, so its table cannot hold a record of the profile. */
 export type LockedLedgerRow = LedgerState & {
   readonly unread: boolean
+  /** Whether tags of readings are kept for the row, and count. */
+  readonly tagged: boolean
   readonly doubts: readonly DoubtedReading[]
 }
 
@@ -26,6 +28,7 @@ type LedgerStateRow = {
   generation: number
   recent: RecentReadingJson[]
   unread: boolean
+  tagged: boolean
   touched_at: number | null
   digesting: SpanPairs
   doubts: DoubtedReadingJson[] | null
@@ -39,8 +42,8 @@ export async function lockLedgerRows(
 ): Promise<Map<string, LockedLedgerRow>> {
   const { rows } = await tx.query<LedgerStateRow>({
     name: 'lock ledger',
-    text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.doubts, l.read_at is null as unread,
-        ${epochMsSql('l.touched_at')} as touched_at, l.rereads,
+    text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.doubts,
+        l.read_at is null as unread, l.tagged, ${epochMsSql('l.touched_at')} as touched_at, l.rereads,
         case when l.digesting = '{}' then null else ${spanPairsSql('l.digesting')} end as digesting
       from vitalsync.ledger l join unnest($1::int8[], $2::text[]) as i(profile_id, stream)
         on l.profile_id = i.profile_id and l.stream = i.stream
@@ -55,6 +58,7 @@ export async function lockLedgerRows(
 
 const toLockedLedgerRow = (row: LedgerStateRow): LockedLedgerRow => ({
   unread: row.unread,
+  tagged: row.tagged,
   generation: row.generation,
   digesting: digestingPartsOf(row),
   recent: row.recent.map(recentReadingFromJson),

@@ -5,7 +5,16 @@ import { deleteOrders } from '../runs/open-orders.ts'
 export type RemovedRows = { readonly table: string; readonly rows: number }
 
 /** Tables that hold rows of a profile beside the tables of the pulled streams. */
-const tablesBesideStreams = ['history', 'quarantine', 'refusals', 'failures', 'parcels', 'items', 'tokens']
+const tablesBesideStreams = [
+  'reading_tags',
+  'history',
+  'quarantine',
+  'refusals',
+  'failures',
+  'parcels',
+  'items',
+  'tokens',
+]
 
 /**
  * Removes every row of a profile and leaves a tombstone, by which an import of the same name is refused. The ledger goes

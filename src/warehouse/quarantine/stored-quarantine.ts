@@ -169,7 +169,7 @@ async function uncoverSpans(
        select l.profile_id, l.stream, i.spans from vitalsync.ledger l join input i using (profile_id, stream)
        order by l.profile_id, l.stream for update of l
      )
-     update vitalsync.ledger l set generation = l.generation + 1, covered = l.covered - k.spans
+     update vitalsync.ledger l set generation = l.generation + 1, covered = l.covered - k.spans, tagged = false
      from locked k where l.profile_id = k.profile_id and l.stream = k.stream`,
     [
       records.map(({ row }) => row.profile_id),

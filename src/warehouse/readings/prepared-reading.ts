@@ -1,4 +1,4 @@
-import type { AdmissionVerdict } from '../../ledger/judge.ts'
+import type { AdmissionVerdict, WindowEdges } from '../../ledger/judge.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
 import { type RecordRow, toRecordRows } from './record-rows.ts'
 
@@ -15,6 +15,7 @@ export type AdmittedReading = PreparedReading &
     readonly reachBackToMs: number
     /** The key hashes of records that newer readings held across their edges: of these records this reading says nothing. */
     readonly heldByNewer: readonly number[]
+    readonly edges: WindowEdges
     /** False: the reading lacks so many stored records that a second reading must agree first. */
     readonly believed: boolean
   }

@@ -10,6 +10,7 @@ import {
 } from '../../ledger/judge.ts'
 import { boundedSettleMs, type SettleSettings } from '../../ledger/settle-time.ts'
 import { type LockedLedgerRow, lockLedgerRows, profileStreamKey, writeLedgerRows } from '../ledger/ledger-rows.ts'
+import { changeTags, findHeldTags, type HeldTags } from '../ledger/reading-tags.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
 import { quarantineInvalid } from '../quarantine/invalid-records.ts'
 import { resolveDoubts } from './doubted-readings.ts'
@@ -22,13 +23,15 @@ import {
   writeRecordChanges,
 } from './record-changes.ts'
 import { type RecordRow, recordKeyHash, recordPeriod, windowEdgesOf } from './record-rows.ts'
+import { tagChangesOf } from './tag-changes.ts'
 
 export type StoreResult = {
   /**
    * `erased`: the profile is no longer ours. `too-old`: newer readings may be forgotten. Neither stores anything. `doubted`:
-   * the records are stored, but nothing is covered or gone until a second reading agrees.
+   * the records are stored, but nothing is covered or gone until a second reading agrees. `outdated`: the reading is about a
+   * tag that stands for stored records no more, so that it says nothing.
    */
-  readonly outcome: 'stored' | 'doubted' | 'erased' | 'too-old'
+  readonly outcome: 'stored' | 'doubted' | 'outdated' | 'erased' | 'too-old'
   readonly read: number
   readonly written: number
   readonly invalid: number
@@ -41,7 +44,11 @@ export type StoreResult = {
 export async function storeGroup(tx: Tx, group: readonly PreparedReading[], rules: StoreRules): Promise<StoreResult[]> {
   const { nowMs } = rules
   const ledger = await lockLedgerRows(tx, group)
-  const judged = group.map((reading) => ({ reading, verdict: judge(reading, ledger, nowMs) }))
+  const held = await findHeldTags(
+    tx,
+    group.filter(({ unchanged }) => unchanged),
+  )
+  const judged = group.map((reading) => ({ reading, verdict: judge(reading, { ledger, held }, nowMs) }))
   const all = judged.flatMap(({ verdict }) => (verdict.kind === 'admitted' ? [verdict] : []))
   const compared = { admitted: all, changes: await findChanges(tx, all, { ledger, ...rules }) }
   const { admitted, changes } = await resolveDoubts(tx, compared, { ledger, ...rules })
@@ -51,6 +58,7 @@ export async function storeGroup(tx: Tx, group: readonly PreparedReading[], rule
     writeRecordChanges(tx, changes),
     writeLedgerRows(tx, entries),
     quarantineInvalid(tx, admitted, nowMs),
+    changeTags(tx, tagChangesOf({ admitted, changes }, ledger)),
   ])
   const doubted = new Set(admitted.filter(({ believed }) => !believed).map(profileStreamKey))
   return judged.map(({ reading, verdict }) => ({
@@ -65,9 +73,13 @@ type StoreRules = { readonly nowMs: number; readonly belief: Belief; readonly se
 
 type LockedLedger = ReadonlyMap<string, LockedLedgerRow>
 
-function judge(reading: PreparedReading, ledger: LockedLedger, nowMs: number) {
-  const edges = windowEdgesOf(reading.rows, reading.window)
-  const verdict = judgeReading({ ...reading, ...edges }, ledger.get(profileStreamKey(reading)), nowMs)
+type Locked = { readonly ledger: LockedLedger; readonly held: HeldTags }
+
+function judge(reading: PreparedReading, { ledger, held }: Locked, nowMs: number) {
+  const key = profileStreamKey(reading)
+  const edges = reading.unchanged ? held.get(key) : windowEdgesOf(reading.rows, reading.window)
+  if (edges === undefined) return { kind: ledger.has(key) ? 'outdated' : 'erased' } as const
+  const verdict = judgeReading({ ...reading, ...edges }, ledger.get(key), nowMs)
   return verdict.kind === 'admitted' ? admit(reading, edges, verdict) : verdict
 }
 
@@ -81,7 +93,8 @@ function admit(reading: PreparedReading, edges: WindowEdges, verdict: AdmissionV
     ...verdict,
     rows: newer.length === 0 ? rows : rows.filter(isOurs),
     // A record that the reading lacks is gone, unless a part of the answer could not be read.
-    complete: verdict.complete && reading.invalid.length === 0,
+    complete: verdict.complete && reading.invalid.length === 0 && !reading.unchanged,
+    edges,
     reachBackToMs: window.startMs - (edges.reachesBack ? (stream.longestMs ?? 0) : 0),
     heldByNewer: newer.flatMap(({ crossingHashes }) => crossingHashes),
     believed: true,

@@ -61,8 +61,8 @@ export async function listOrdersOf(pool: Pool, profileId: string): Promise<Order
 const countEndedSql = `
   with input as (
     select * from unnest($1::int8[], $2::int8[], $3::text[], $4::text[], $5::timestamptz[],
-        $6::int8[], $7::int8[], $8::int8[], $9::int8[])
-      as i(profile_id, run_id, job, scope, begun_at, refused, requests, rows_read, rows_written)
+        $6::int8[], $7::int8[], $8::int8[], $9::int8[], $11::int8[])
+      as i(profile_id, run_id, job, scope, begun_at, refused, requests, rows_read, rows_written, unchanged)
   ), fulfilled as (
     delete from vitalsync.orders o using input i
     where o.profile_id = i.profile_id and o.job = i.job and o.scope = i.scope
@@ -70,9 +70,9 @@ const countEndedSql = `
     returning o.run_id
   ), sums as (
     select run_id, sum(fulfilled) as fulfilled, sum(refused) as refused, sum(requests) as requests, sum(rows_read) as rows_read,
-      sum(rows_written) as rows_written
-    from (select run_id, 0 as fulfilled, refused, requests, rows_read, rows_written from input
-      union all select run_id, 1, 0, 0, 0, 0 from fulfilled) as each
+      sum(rows_written) as rows_written, sum(unchanged) as unchanged
+    from (select run_id, 0 as fulfilled, refused, requests, rows_read, rows_written, unchanged from input
+      union all select run_id, 1, 0, 0, 0, 0, 0 from fulfilled) as each
     group by run_id
   ), locked as (
     select r.id from vitalsync.runs r join sums s on s.run_id = r.id order by r.id for update of r
@@ -81,7 +81,7 @@ const countEndedSql = `
     done = r.done + case when $10 = 'done' then s.fulfilled else 0 end,
     failed = r.failed + case when $10 = 'failed' then s.fulfilled else 0 end,
     refused = r.refused + s.refused, requests = r.requests + s.requests, rows_read = r.rows_read + s.rows_read,
-    rows_written = r.rows_written + s.rows_written, touched_at = clock_timestamp(), ${endWhenAllEnded('s.fulfilled')}
+    rows_written = r.rows_written + s.rows_written, unchanged = r.unchanged + s.unchanged, touched_at = clock_timestamp(), ${endWhenAllEnded('s.fulfilled')}
   from sums s, locked k where r.id = s.run_id and k.id = r.id`
 
 /**
@@ -106,6 +106,7 @@ export async function countEnded(tx: Tx, ended: readonly EndedJob[], outcome: 'd
       column(({ counts }) => counts.rowsRead),
       column(({ counts }) => counts.rowsWritten),
       outcome,
+      column(({ counts }) => counts.unchanged),
     ],
   })
 }

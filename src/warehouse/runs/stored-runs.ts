@@ -22,6 +22,8 @@ export type Run = {
   /** Windows and items that upstream refused, in jobs that continued after the refusal. */
   readonly refused: number
   readonly requests: number
+  /** Requests that upstream answered by saying that nothing has changed. */
+  readonly unchanged: number
   readonly rowsRead: number
   readonly rowsWritten: number
   readonly itemsPushed: number
@@ -59,7 +61,7 @@ export type Runs = {
 
 const runColumns = `id, kind, params, state, started_at as "startedAt", ended_at as "endedAt", enqueued::float8 as enqueued,
   enqueued_all as "enqueuedAll", after_id as "afterId", done::float8 as done, failed::float8 as failed, refused::float8 as refused,
-  requests::float8 as requests, rows_read::float8 as "rowsRead", rows_written::float8 as "rowsWritten",
+  requests::float8 as requests, unchanged::float8 as unchanged, rows_read::float8 as "rowsRead", rows_written::float8 as "rowsWritten",
   items_pushed::float8 as "itemsPushed", items_pushed_elsewhere::float8 as "itemsPushedElsewhere"`
 
 export function createRuns({ pool }: { pool: Pool }): Runs {

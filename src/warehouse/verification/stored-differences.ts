@@ -46,7 +46,7 @@ export async function isStillCovered(pool: Pool, window: WindowName): Promise<bo
 export async function uncoverWindow(pool: Pool, window: WindowName): Promise<void> {
   await pool.query(
     `with uncovered as (
-       update vitalsync.ledger set covered = covered - tstzmultirange(${spanSql(3)})
+       update vitalsync.ledger set covered = covered - tstzmultirange(${spanSql(3)}), tagged = false
        where profile_id = $1 and stream = $2 returning profile_id
      )
      update vitalsync.profiles p set due_at = least(p.due_at, clock_timestamp()) from uncovered u where p.id = u.profile_id`,
