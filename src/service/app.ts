@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
-import fastify from 'fastify'
+import fastify, { type FastifyRequest } from 'fastify'
 import { operations } from '../contract/operations.ts'
 import { SECOND } from '../time/units.ts'
 import type { ServiceApp, ServiceContext } from './context.ts'
 import { rejectExpectHeader, rejectMalformedRequest, requestErrorOf, sendRequestError } from './error-responses.ts'
-import { parseBody } from './json-body.ts'
+import { parseRequestBody } from './json-body.ts'
 import { RequestError } from './request-error.ts'
 
 export type AppTimeouts = {
@@ -41,7 +41,8 @@ export function createServiceApp(context: ServiceContext, timeouts: AppTimeouts)
   app.addContentTypeParser<Buffer>(
     'application/json',
     { parseAs: 'buffer' },
-    async (_request: unknown, bytes: Buffer) => parseBody(bytes),
+    async (request: FastifyRequest, bytes: Buffer) =>
+      parseRequestBody(bytes, { isRequired: request.routeOptions.config.bodyRequired !== false }),
   )
   app.setErrorHandler((error, request, reply) =>
     sendRequestError(reply, requestErrorOf(error, context.log, request.id)),
@@ -55,6 +56,13 @@ function addAnswerHooks(app: ServiceApp, context: ServiceContext, { answerTimeou
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('date', new Date(context.clock()).toUTCString())
+    const coding = request.headers['content-encoding']
+    // Content codings are words in any case (RFC 9110, 8.4.1); x-gzip is another name of gzip.
+    if (coding !== undefined)
+      request.headers['content-encoding'] = coding
+        .trim()
+        .toLowerCase()
+        .replace(/^x-gzip$/, 'gzip')
     // An unknown route is answered before the body is read: a fault in the body would hide it.
     if (request.is404) throw unknownRoute(request.method, request.url)
   })

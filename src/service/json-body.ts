@@ -4,8 +4,13 @@ const depthMax = 32
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
+/** Parses the body of a request; undefined when it is empty and the operation needs none. */
+export function parseRequestBody(bytes: Buffer, { isRequired }: { isRequired: boolean }): unknown {
+  return bytes.length === 0 && !isRequired ? undefined : parseBody(bytes)
+}
+
 /** Parses a JSON body; throws a 400 when it is not UTF-8, not JSON, or nested deeper than any shape of the interface. */
-export function parseBody(bytes: Buffer): unknown {
+function parseBody(bytes: Buffer): unknown {
   if (bytes.length === 0) throw unreadable('must not be empty')
   if (isDeep(bytes)) throw unreadable(`must not be nested deeper than ${depthMax}`)
   let text: string

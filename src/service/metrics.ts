@@ -74,5 +74,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The name under which a route's requests are counted. */
     operation?: string
+    /** False: a request without a body is valid too. */
+    bodyRequired?: boolean
   }
 }

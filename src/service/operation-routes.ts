@@ -36,7 +36,7 @@ export function addOperationRoutes(app: ServiceApp, context: ServiceContext, req
     app.route({
       method,
       url: routePatternOf(route.operation),
-      config: { operation: route.operation },
+      config: { operation: route.operation, bodyRequired: route.bodyRequired !== false },
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
       onRequest: async (request) => {
         await authenticate(context, route, request)

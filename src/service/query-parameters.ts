@@ -2,11 +2,13 @@ import { parseInstant } from '../contract/instant.ts'
 import { listParameters } from '../contract/query-shapes.ts'
 import type { ClosedRange } from './store/derived-reader.ts'
 
+const instantParameters = new Set(['startDateTime', 'endDateTime'])
 const listParameterNames = new Set<string>(listParameters)
 
 /**
  * Normalizes a query: `types=a,b`, `types=a&types=b` and `types[0]=a&types[1]=b` all become `types: ['a', 'b']`. A plus
- * sign that was sent unescaped arrives as a space before an offset; it becomes a plus again.
+ * sign that was sent unescaped arrives as a space before the offset of a date-time; there, and in no other parameter, it
+ * becomes a plus again.
  */
 export function parseQueryString(query: unknown): Record<string, string | string[]> {
   const read: Record<string, string | string[]> = Object.create(null)
@@ -17,7 +19,8 @@ export function parseQueryString(query: unknown): Record<string, string | string
       const words = values.flatMap((text) => text.split(',')).filter((word) => word !== '')
       read[name] = [...(read[name] ?? []), ...words]
     } else {
-      read[name] = values.length > 1 ? values : restorePlus(values[0] ?? '')
+      const [value = ''] = values
+      read[name] = values.length > 1 ? values : instantParameters.has(name) ? restorePlus(value) : value
     }
   }
   return read

@@ -16,6 +16,7 @@ import { addMonitoringRoutes } from './routes/monitoring-routes.ts'
 import { createDerivedReader } from './store/derived-reader.ts'
 import { deleteOldTokens } from './store/issued-tokens.ts'
 import { createServicePool } from './store/service-pool.ts'
+import { fillSearchTexts } from './store/service-profiles.ts'
 import { openTokenCache } from './store/token-cache.ts'
 
 export type ServiceLimits = AppTimeouts & {
@@ -88,6 +89,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     addMonitoringRoutes(app, { context, registry, routes: operationRoutes, isStopping: () => stopping })
     addOperationRoutes(app, context, limits.requestsPerMinute)
     opened.add(startTokenCleanup(context), 'token cleanup')
+    fillSearchTexts(pool, () => stopping).catch((error: { code?: string }) =>
+      log.warn({ code: error.code }, 'could not fill the texts that searches look into'),
+    )
     return { url: await listen(app, options), context, close }
   } catch (error) {
     await close()

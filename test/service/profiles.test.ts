@@ -84,6 +84,21 @@ describe('searching', () => {
     expect(answer.json).toMatchObject({ currentPage: 1, pageSize: 20, totalPages: 1, totalCount: 3 })
   })
 
+  test('finds letters beyond ASCII, whatever their case', async ({ world, inside }) => {
+    const account = await accountAuth(world)
+    const id = randomUUID()
+    const person = await registerProfile(world, { account, externalId: `Ömer ÅNGSTRÖM ${id}` })
+    const found = async (text: string) =>
+      names(await search(world, account, `?searchParameter=${encodeURIComponent(`${text} ${id}`)}`))
+
+    expect(await found('ömer ångström')).toEqual([person.externalId])
+    expect(await found('ÖMER Ångström')).toEqual([person.externalId])
+    expect(await found('omer angstrom')).toEqual([])
+    // A profile from before the column is found by what the database knows of case.
+    await inside.sql.query('update service.profiles set search_text = null where external_id = $1', [person.externalId])
+    expect(names(await search(world, account, `?searchParameter=${id.toUpperCase()}`))).toEqual([person.externalId])
+  })
+
   test('goes by pages that hold every profile once', async ({ world }) => {
     const { account, name, people } = await group(world, 7)
     const pages = await Promise.all(
@@ -146,6 +161,31 @@ describe('deleting', () => {
     ['the query', (person) => ({ query: `?externalId=${person.externalId}` })],
     ['both', (person) => ({ query: `?externalId=${person.externalId}`, body: { externalIds: [] } })],
   ]
+
+  test('by the query takes the profile of exactly that name, not one with a plus in it', async ({ world }) => {
+    const account = await accountAuth(world)
+    const id = randomUUID()
+    const spaced = await registerProfile(world, { account, externalId: `clinic ${id} 7 2024` })
+    const plus = await registerProfile(world, { account, externalId: `clinic ${id} 7+2024` })
+
+    const query = `?externalId=${encodeURIComponent(spaced.externalId)}`
+    expect((await remove(world, account, { query })).status).toBe(204)
+
+    expect((await profile(world, spaced)).status).toBe(404)
+    expect((await profile(world, plus)).status).toBe(200)
+  })
+
+  test('by the query with a JSON content type and no body is not asked for one', async ({ world }) => {
+    const person = await registerProfile(world)
+    const query = `?externalId=${person.externalId}`
+    const headers = { 'content-type': 'application/json' }
+    const answer = await call(world, `/api/v1/profile${query}`, { method: 'DELETE', auth: person.account, headers })
+
+    expect(answer.status).toBe(204)
+    expect((await profile(world, person)).status).toBe(404)
+    const nothing = await call(world, '/api/v1/profile', { method: 'DELETE', auth: person.account, headers })
+    expect([nothing.status, originsOf(nothing)]).toEqual([400, ['externalIds']])
+  })
 
   test.for(forms)('by %s takes the profile and its tokens', async ([, form], { world }) => {
     const person = await registerProfile(world)

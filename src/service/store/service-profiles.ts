@@ -17,17 +17,39 @@ type NewProfile = {
 export async function createProfile(db: Queryable, profile: NewProfile): Promise<string | undefined> {
   const { rows } = await db.query<{ profile_id: string }>({
     name: 'create-profile',
-    text: `insert into service.profiles (profile_id, account_id, external_id, is_sample, created_at)
-           values ($1, $2, $3, $4, $5) on conflict (account_id, external_id) do nothing returning profile_id`,
+    text: `insert into service.profiles (profile_id, account_id, external_id, is_sample, created_at, search_text)
+           values ($1, $2, $3, $4, $5, $6) on conflict (account_id, external_id) do nothing returning profile_id`,
     values: [
       profile.profileId ?? randomUUID(),
       profile.accountId,
       profile.externalId,
       profile.isSample ?? false,
       profile.nowAt,
+      searchTextOf(profile.externalId),
     ],
   })
   return rows[0]?.profile_id
+}
+
+function searchTextOf(text: string): string {
+  return text.toLowerCase()
+}
+
+const filledAtOnce = 1000
+
+/** Fills the texts that searches look into, of profiles that were there before the column; in portions, safe at any time. */
+export async function fillSearchTexts(db: Queryable, isStopping: () => boolean): Promise<void> {
+  while (!isStopping()) {
+    const { rows } = await db.query<{ profile_id: string; external_id: string }>(
+      `select profile_id, external_id from service.profiles where search_text is null limit ${filledAtOnce}`,
+    )
+    if (rows.length === 0) return
+    await db.query(
+      `update service.profiles p set search_text = i.search_text
+       from unnest($1::uuid[], $2::text[]) i(profile_id, search_text) where p.profile_id = i.profile_id`,
+      [rows.map((row) => row.profile_id), rows.map((row) => searchTextOf(row.external_id))],
+    )
+  }
 }
 
 /** Locks the profile's row against concurrent writes of its data, until the transaction ends; false when it is gone. */
@@ -89,8 +111,8 @@ export async function searchProfiles(
   db: Queryable,
   search: ProfileSearch,
 ): Promise<{ items: ProfileAnswer[]; totalCount: number }> {
-  const where = `p.account_id = $1 and ($2 = '' or strpos(lower(p.external_id), lower($2)) > 0)`
-  const text = search.searchParameter ?? ''
+  const where = `p.account_id = $1 and ($2 = '' or strpos(coalesce(p.search_text, lower(p.external_id)), $2) > 0)`
+  const text = searchTextOf(search.searchParameter ?? '')
   const counted = await db.query<{ count: string }>({
     name: 'count-profiles',
     text: `select count(*) as count from service.profiles p where ${where}`,
