@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { DAY } from '../time/units.ts'
 import { storableInstantSchema } from './instant.ts'
+import { valueBoundsOf } from './log-value-bounds.ts'
 import { durationMsOf, endsAfterStart, isObject } from './query-shapes.ts'
-import { stringMapSchema, textSchema, uuidSchema } from './text.ts'
+import { optionalTextSchema, stringMapSchema, textSchema, uuidSchema } from './text.ts'
 
 const logTypes = [
   'demographic',
@@ -43,6 +44,14 @@ const recordingMethodSchema = z
 
 const optionalOrNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullish()
 
+const dataTypeIn = (log: unknown) => String(Object(log).dataType)
+
+/** True also when the value is no number: another rule checks that. */
+function isWithinBounds({ value, dataType }: { value: unknown; dataType: unknown }): boolean {
+  const [low, high] = valueBoundsOf(String(dataType))
+  return typeof value !== 'number' || (value >= low && value <= high)
+}
+
 /** A log as clients send it. Unknown keys are ignored; an optional field may be missing or null. */
 export const dataLogInputSchema = z
   .object({
@@ -55,8 +64,8 @@ export const dataLogInputSchema = z
     source: textSchema(200),
     recordingMethod: recordingMethodSchema,
     deviceType: textSchema(100),
-    deviceId: optionalOrNull(textSchema(200)),
-    sourceId: optionalOrNull(textSchema(200)),
+    deviceId: optionalTextSchema(200),
+    sourceId: optionalTextSchema(200),
     periodicity: optionalOrNull(z.enum(['hourly', 'daily'])),
     aggregation: optionalOrNull(z.enum(['sum', 'avg'])),
     startDateTime: storableInstantSchema,
@@ -64,6 +73,11 @@ export const dataLogInputSchema = z
     additionalProperties: optionalOrNull(stringMapSchema),
     postDateTime: optionalOrNull(storableInstantSchema),
     modifiedDateTime: optionalOrNull(storableInstantSchema),
+  })
+  .refine((log) => isWithinBounds(log), {
+    path: ['value'],
+    error: (issue) => `must lie between ${valueBoundsOf(dataTypeIn(issue.input)).join(' and ')}`,
+    when: isObject,
   })
   .refine((log) => endsAfterStart(log.startDateTime, log.endDateTime), {
     path: ['endDateTime'],

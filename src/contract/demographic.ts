@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseInstant } from './instant.ts'
-import { caseInsensitiveEnumSchema, textSchema } from './text.ts'
+import { caseInsensitiveEnumSchema, optionalTextSchema } from './text.ts'
 
 const genders = ['Male', 'Female', 'Gender Diverse'] as const
 const relationships = ['Single', 'Partner', 'Spouse', 'Married'] as const
@@ -39,11 +39,11 @@ export const demographicInputSchema = z.object({
   birthDate: birthDateSchema.nullish(),
   country: countrySchema.nullish(),
   birthCountry: countrySchema.nullish(),
-  ethnicity: textSchema(200).nullish(),
-  occupation: textSchema(200).nullish(),
-  industry: textSchema(200).nullish(),
-  incomeRange: textSchema(200).nullish(),
-  education: textSchema(200).nullish(),
+  ethnicity: optionalTextSchema(200),
+  occupation: optionalTextSchema(200),
+  industry: optionalTextSchema(200),
+  incomeRange: optionalTextSchema(200),
+  education: optionalTextSchema(200),
   relationship: caseInsensitiveEnumSchema(relationships).nullish(),
   locale: caseInsensitiveEnumSchema(locales).nullish(),
   livingArrangement: caseInsensitiveEnumSchema(livingArrangements).nullish(),

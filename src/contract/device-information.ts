@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseOffset } from './instant.ts'
-import { textSchema, uuidSchema } from './text.ts'
+import { optionalTextSchema, textSchema, uuidSchema } from './text.ts'
 
 const offsetSchema = z
   .string()
@@ -13,8 +13,8 @@ export const deviceInformationInputSchema = z.object({
   sdkId: textSchema(100),
   sdkVersion: textSchema(100),
   appId: textSchema(200),
-  appVersion: textSchema(100).nullish(),
-  deviceId: textSchema(200).nullish(),
+  appVersion: optionalTextSchema(100),
+  deviceId: optionalTextSchema(200),
   deviceType: textSchema(100),
   deviceModel: textSchema(100),
   system: textSchema(100),

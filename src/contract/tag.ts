@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answeredInstantSchema, instantSchema, storableInstantSchema } from './instant.ts'
 import { endsAfterStart, isObject, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
-import { stringMapSchema, textSchema, uuidSchema } from './text.ts'
+import { optionalTextSchema, stringMapSchema, textSchema, uuidSchema } from './text.ts'
 
 const tagTypes = ['event', 'state'] as const
 
@@ -11,8 +11,8 @@ export const tagInputSchema = z
     id: uuidSchema.nullish(),
     type: z.enum(tagTypes, { error: 'must be event or state' }),
     name: textSchema(200),
-    category: textSchema(200).nullish(),
-    value: textSchema(1000).nullish(),
+    category: optionalTextSchema(200),
+    value: optionalTextSchema(1000),
     source: textSchema(200),
     startDateTime: storableInstantSchema,
     endDateTime: storableInstantSchema.nullish(),

@@ -18,6 +18,17 @@ export function textSchema(charactersMax: number) {
     .meta(cleanTextPattern)
 }
 
+/** Free text that may be absent. An empty string says the same as null: nothing is known. */
+export function optionalTextSchema(charactersMax: number) {
+  return z
+    .string()
+    .max(charactersMax, { error: `must be at most ${charactersMax} characters` })
+    .refine(isCleanText, { error: 'must not hold NUL or lone surrogates' })
+    .meta(cleanTextPattern)
+    .transform((text) => (text === '' ? null : text))
+    .nullish()
+}
+
 /** One word of a closed list in any case; the parsed value has the case of the list. */
 export function caseInsensitiveEnumSchema<const Words extends readonly [string, ...string[]]>(words: Words) {
   const known = new Map<string, string>(words.map((word) => [word.toLowerCase(), word]))

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
@@ -84,7 +85,8 @@ const statusByParserCode: Record<string, number> = {
 /** Answers 417 to an Expect header. */
 export function rejectExpectHeader(_request: IncomingMessage, response: ServerResponse): void {
   const body = JSON.stringify(new RequestError({ status: 417, location: 'header' }).body)
-  response.writeHead(417, { 'content-type': jsonContentType, connection: 'close' }).end(body)
+  const headers = { 'content-type': jsonContentType, 'x-request-id': randomUUID(), connection: 'close' }
+  response.writeHead(417, headers).end(body)
 }
 
 /** Answers bytes that are no complete request: half-sent, too slow, or not HTTP at all. */
@@ -94,6 +96,7 @@ export function rejectMalformedRequest(error: Error & { code?: string }, socket:
   const body = JSON.stringify(new RequestError({ status }).body)
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: ${jsonContentType}\r\n` +
+      `x-request-id: ${randomUUID()}\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
 }

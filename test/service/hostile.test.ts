@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect } from 'vitest'
 import { test as base, soon } from '../support/fixtures.ts'
 import { call, originsOf, registerProfile, type ServiceWorld, stepsLog, test, withService } from './service-world.ts'
@@ -105,6 +106,16 @@ describe('a body', () => {
   ] as const)('plain, but called %s, is %i', async ([encoding, status], { world }) => {
     expect((await post(world, JSON.stringify([stepsLog()]), { 'content-encoding': encoding })).status).toBe(status)
   })
+
+  test.for(['gzip', 'GZIP', 'Gzip', 'x-gzip', 'Deflate'])(
+    'packed and called %s is unpacked',
+    async (encoding, { world }) => {
+      const text = JSON.stringify([stepsLog()])
+      const packed = encoding === 'Deflate' ? deflateSync(text) : gzipSync(text)
+
+      expect((await post(world, new Uint8Array(packed), { 'content-encoding': encoding })).status).toBe(200)
+    },
+  )
 
   test('is not even read without a token', async ({ world }) => {
     const raw = `[${' '.repeat(5_000_000)}]`
@@ -233,6 +244,7 @@ describe('on the wire', () => {
     const heard = await converse(world, (socket) => socket.write('hello\r\n\r\n'))
 
     expect(bodyOf(heard)).toMatchObject({ title: 'Bad Request', statusCode: 400, errors: [] })
+    expect(heard).toMatch(/x-request-id: [0-9a-f-]{36}\r\n/)
   })
 
   test('an Expect header is refused in the documented shape', async ({ world }) => {
@@ -240,6 +252,7 @@ describe('on the wire', () => {
     const heard = await converse(world, (socket) => socket.write(request))
 
     expect(statusOf(heard)).toBe(417)
+    expect(heard).toMatch(/x-request-id: [0-9a-f-]{36}\r\n/)
     expect(heard).toContain('{"title":"Expectation Failed","statusCode":417,"location":"header","errors":[]}')
   })
 

@@ -122,7 +122,6 @@ describe('demographics', () => {
     ['country', 'N1'],
     ['birthCountry', ''],
     ['ethnicity', 5],
-    ['occupation', ''],
     ['occupation', 'x'.repeat(201)],
     ['industry', ['a']],
     ['education', 'nul\u0000'],

@@ -49,6 +49,28 @@ describe.for(forms)('with the %s form', (form) => {
     expect(names(await read(world, person, '', form))).toEqual(['c', 'a', 'b'])
   })
 
+  test('one id is one tag: sent with another start, it takes the place of the former', async ({ world }) => {
+    const person = await registerProfile(world)
+    const id = '6f0f0c1e-5b0e-4c55-9d0f-1f0d0c5f7a01'
+    const later = { id, startDateTime: '2026-07-11T10:00:00+12:00' }
+    await send(world, person, [tag({ id }), tag({ name: 'tea' })], form)
+    const moved = await send(world, person, tag({ ...later, id: id.toUpperCase() }), form)
+
+    expect(moved.json).toMatchObject([later])
+    expect((await read(world, person, '', form)).json).toMatchObject([later, { name: 'tea' }])
+    // In one upload the last one counts.
+    const twice = await send(world, person, [tag({ id, name: 'first' }), tag({ id, name: 'second' })], form)
+    expect(names(twice)).toEqual(['second'])
+    expect(names(await read(world, person, '', form)).toSorted()).toEqual(['second', 'tea'])
+  })
+
+  test('an empty category or value is none', async ({ world }) => {
+    const person = await registerProfile(world)
+    const [stored] = (await send(world, person, tag({ category: '', value: '' }), form)).json
+
+    expect(Object.keys(stored).toSorted()).toEqual(['id', 'name', 'source', 'startDateTime', 'type'])
+  })
+
   test('a state is closed by sending it again', async ({ world }) => {
     const person = await registerProfile(world)
     const state = tag({ type: 'state', name: 'ill' })

@@ -65,18 +65,42 @@ export async function storeTags(
   upload: { profileId: string; tags: readonly TagInput[]; nowAt: Date },
 ): Promise<TagAnswer[] | undefined> {
   const { profileId, nowAt } = upload
-  const tags = lastOfEachTag(upload.tags).map((tag) => ({
+  const identified = upload.tags.map((tag) => ({
     ...tag,
-    id: tag.id ?? namedUuid(tagNamespace, [profileId, ...tagKeyOf(tag)]),
+    id: tag.id?.toLowerCase() ?? namedUuid(tagNamespace, [profileId, ...tagKeyOf(tag)]),
   }))
+  const tags = lastOf(
+    lastOf(identified, ({ id }) => id),
+    (tag) => JSON.stringify(tagKeyOf(tag)),
+  )
   return withTransaction(pool, async (tx) => {
     if (!(await lockProfileRow(tx, profileId))) return undefined
+    await deleteFormerTags(tx, profileId, tags)
     const { rows } = await tx.query<TagRow>({
       name: 'store-tags',
       text: storeTagsSql,
       values: [profileId, nowAt, ...columnArrays(uploadColumns, tags)],
     })
     return rows.map(tagAnswer)
+  })
+}
+
+/** One id is one tag: a tag that is sent with another name, source or start than before takes the place of the former. */
+async function deleteFormerTags(tx: Queryable, profileId: string, tags: readonly IdentifiedTag[]): Promise<void> {
+  await tx.query({
+    name: 'delete-former-tags',
+    text: `delete from service.tags t using unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
+             as i(id, type, name, source, start_at)
+           where t.profile_id = $1 and t.id = i.id
+             and (t.type, t.name, t.source, t.start_at) is distinct from (i.type, i.name, i.source, i.start_at)`,
+    values: [
+      profileId,
+      tags.map(({ id }) => id),
+      tags.map(({ type }) => type),
+      tags.map(({ name }) => name),
+      tags.map(({ source }) => source),
+      tags.map(({ startDateTime }) => isoOf(startDateTime)),
+    ],
   })
 }
 
@@ -121,8 +145,9 @@ function tagAnswer(row: TagRow): TagAnswer {
   }
 }
 
-function lastOfEachTag(tags: readonly TagInput[]): TagInput[] {
-  return [...new Map(tags.map((tag) => [JSON.stringify(tagKeyOf(tag)), tag])).values()]
+/** The last tag of each key, in the order in which the keys were sent first. */
+function lastOf(tags: readonly IdentifiedTag[], keyOf: (tag: IdentifiedTag) => string): IdentifiedTag[] {
+  return [...new Map(tags.map((tag) => [keyOf(tag), tag])).values()]
 }
 
 function tagKeyOf(tag: TagInput): string[] {

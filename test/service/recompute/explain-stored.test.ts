@@ -56,6 +56,9 @@ test('the service explains a score to its account and to no other caller', async
     await expect(fetchExplanation({ ...as(own), clientSecret: 'wrong' })).rejects.toThrow('refuses the credentials')
     await expect(fetchExplanation({ ...as(own), score: 'luck' })).rejects.toThrow('none of that name')
     await expect(fetchExplanation({ ...as(own), date: 'yesterday' })).rejects.toThrow('date')
+    for (const date of ['9999-12-31', '0001-01-01', '1899-12-31', '2200-01-01'])
+      await expect(fetchExplanation({ ...as(own), date })).rejects.toThrow('400')
+    await expect(fetchExplanation({ ...as(own), externalId: '\u0000' })).rejects.toThrow('400')
   } finally {
     await service.close()
   }
