@@ -16,7 +16,7 @@ import { createEnqueuer, type Enqueuer } from '../queue/enqueue.ts'
 import { openBudgetStore } from '../queue/open-budget-store.ts'
 import { DAY, SECOND } from '../time/units.ts'
 import type { Catalogue } from '../transfer/stream.ts'
-import { openUpstream, type Upstream } from '../upstream/client.ts'
+import { accountDigest, openUpstream, type Upstream } from '../upstream/client.ts'
 import { openRateLimiter } from '../upstream/rate-limiter.ts'
 import { createLedger, type Ledger } from '../warehouse/ledger/coverage-ledger.ts'
 import { createOutbox, type Outbox } from '../warehouse/outbox/outbox.ts'
@@ -114,6 +114,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
     commitsAtOnce: 3,
     belief: config.belief,
     settle: config.settle,
+    account: accountDigest(url, credentials.clientId),
   })
   closeStack.add(writer, 'reading writer')
   const queue = createEnqueuer(engine)

@@ -14,6 +14,8 @@ export type DigestingPart = Span & {
   readonly readAtMs: number | null
   /** How many readings that count have agreed, from the first reading or from the last reading that brought a change. */
   readonly readings: number
+  /** No push touched the part: a silent difference was found nearby. Two readings that agree are enough. */
+  readonly isSuspect?: true
 }
 
 export type SettleRule = {
@@ -41,7 +43,7 @@ export type DigestingReading = {
 export function nextReadingAtMs(part: DigestingPart, rule: SettleRule): number {
   const { touchedAtMs, readAtMs, readings } = part
   if (readAtMs === null) return touchedAtMs + intervalMs(rule, 0)
-  const settledAtMs = Math.max(touchedAtMs + rule.settleMs, readAtMs + intervalMs(rule, 1))
+  const settledAtMs = Math.max(touchedAtMs + settleMsOfPart(part, rule), readAtMs + intervalMs(rule, 1))
   return Math.min(readAtMs + intervalMs(rule, readings), settledAtMs)
 }
 
@@ -51,6 +53,20 @@ export function touchParts(parts: readonly DigestingPart[], spans: readonly Span
   const before = parts.flatMap((part) => subtract([part], touched).map((span) => ({ ...part, ...span })))
   return joinParts([...before, ...touched.map((span) => ({ ...span, touchedAtMs: atMs, readAtMs: null, readings: 0 }))])
 }
+
+const settleMsOfPart = ({ isSuspect }: DigestingPart, { settleMs }: SettleRule): number => (isSuspect ? 0 : settleMs)
+
+/** The days around a silent difference are read again until two readings agree. What a push touched is so anyway. */
+export function suspectParts(parts: readonly DigestingPart[], spans: readonly Span[], atMs: number): DigestingPart[] {
+  const suspect = union(spans.map((span) => clip(span, { startMs: Number.NEGATIVE_INFINITY, endMs: atMs })))
+  const kept = parts.flatMap((part) =>
+    part.isSuspect ? subtract([part], suspect).map((span) => ({ ...part, ...span })) : [part],
+  )
+  const added = subtract(suspect, union(kept)).map((span) => ({ ...span, ...suspectState, touchedAtMs: atMs }))
+  return joinParts([...kept, ...added])
+}
+
+const suspectState = { readAtMs: null, readings: 0, isSuspect: true } as const
 
 /** The parts after a reading. A part that has settled by it is missing. */
 export function partsAfterReading(
@@ -75,7 +91,7 @@ function readPart(part: DigestingPart, reading: DigestingReading, rule: SettleRu
   if (changed || word === 'pending') return { ...part, readAtMs: sentAtMs, readings: 1 }
   if (!mayCover || !isApart(part, sentAtMs, rule)) return part
   const agrees = part.readings > 0
-  if (agrees && knownAtMs >= part.touchedAtMs + rule.settleMs) return undefined
+  if (agrees && knownAtMs >= part.touchedAtMs + settleMsOfPart(part, rule)) return undefined
   return { ...part, readAtMs: sentAtMs, readings: part.readings + 1 }
 }
 
@@ -91,7 +107,10 @@ const intervalMs = ({ intervalsMs }: SettleRule, index: number): number =>
 const PARTS_MAX = 64
 
 const isSameState = (a: DigestingPart, b: DigestingPart): boolean =>
-  a.touchedAtMs === b.touchedAtMs && a.readAtMs === b.readAtMs && a.readings === b.readings
+  a.touchedAtMs === b.touchedAtMs &&
+  a.readAtMs === b.readAtMs &&
+  a.readings === b.readings &&
+  a.isSuspect === b.isSuspect
 
 /** Joins neighbours in the same state. Where there are too many parts all take the least settled state, and small gaps close. */
 function joinParts(parts: readonly DigestingPart[]): DigestingPart[] {
@@ -111,6 +130,7 @@ function withFewerParts(parts: readonly DigestingPart[]): DigestingPart[] {
     touchedAtMs: Math.max(...parts.map(({ touchedAtMs }) => touchedAtMs)),
     readAtMs: read ? Math.max(...parts.map(({ readAtMs }) => readAtMs ?? 0)) : null,
     readings: Math.min(...parts.map(({ readings }) => readings)),
+    ...(parts.every(({ isSuspect }) => isSuspect) ? { isSuspect: true as const } : {}),
   }
   let spans = union(parts)
   for (let gapMs = DAY; spans.length > PARTS_MAX; gapMs *= 2) spans = union(spans, gapMs)

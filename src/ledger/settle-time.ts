@@ -1,3 +1,6 @@
+import { LATENESS_BINS, latenessBin, latenessOfBin } from './lateness.ts'
+import { measuredRateOf } from './measured-rate.ts'
+
 /** What bounds the settle time of every stream, and when what was pushed is read again. */
 export type SettleSettings = {
   readonly minMs: number
@@ -9,4 +12,109 @@ export type SettleSettings = {
 /** A stream that settles at once, such as a snapshot, does so within all bounds. */
 export function boundedSettleMs(settleMs: number, { minMs, maxMs }: SettleSettings): number {
   return settleMs === 0 ? 0 : Math.max(minMs, Math.min(maxMs, settleMs))
+}
+
+/** A settle time hides what comes after it, so some profiles are always read longest: one of so many. */
+const CONTROL_SHARE = 16
+
+/**
+ * The settle time by which a profile is read. One profile of sixteen is always read as long as before lateness was measured:
+ * else a short settle time would hide the late changes that should lengthen it.
+ */
+export function settleMsOf(profileId: string, measuredMs: number | null, { fallbackMs, settings }: Fallback): number {
+  const isControl = Number(profileId) % CONTROL_SHARE === 0
+  const wantedMs = isControl ? Math.max(fallbackMs, measuredMs ?? 0) : (measuredMs ?? fallbackMs)
+  return fallbackMs === 0 ? 0 : boundedSettleMs(wantedMs, settings)
+}
+
+/** `fallbackMs`: the settle time of the stream's row in `config/streams.ts`, until enough is known. */
+export type Fallback = { readonly fallbackMs: number; readonly settings: SettleSettings }
+
+/** What was counted in one bin: records that were watched over it, and those of them that came or changed in it. */
+export type LatenessBinCount = { readonly bin: number; readonly seen: number; readonly changes: number }
+
+/**
+ * `fallback`: not enough is known. `measured`: at most one record in ten thousand changed later. `extrapolated`: so few
+ * records were watched that only one in a thousand can be said, and a margin is added. `longer`: more than one in a
+ * thousand still changed at the end of what was watched.
+ */
+type SettleBasis = 'fallback' | 'measured' | 'extrapolated' | 'longer'
+
+export type SettleTime = {
+  readonly settleMs: number
+  readonly basis: SettleBasis
+  /** Records that were watched at the age of the settle time, and how many of them changed later. */
+  readonly watched: number
+  readonly changedLater: number
+}
+
+/** Enough is known after so many days, when so many records were watched up to the fallback's age. */
+const DAYS_ENOUGH = 14
+const RECORDS_ENOUGH = 10_000
+
+/** Shares of records that may change after the settle time, by the upper end of the 95 % interval. */
+const SHARE_AIMED = 0.0001
+const SHARE_MEASURABLE = 0.001
+const SHARE_OF_TAIL = 0.01
+/** Records were watched at least this far beyond the settle time: at the end of what was watched nothing can come later. */
+const QUIET_BINS = 3
+
+/** The least factor between the age after which one in a thousand changes and the settle time. */
+const MARGIN_MIN = 2
+
+type Measured = Fallback & { readonly counts: readonly LatenessBinCount[]; readonly days: number }
+
+/** The settle time that the measured lateness asks for, within the bounds of the settings. */
+export function settleTimeOf({ counts, days, fallbackMs, settings }: Measured): SettleTime {
+  const bounded = (settleMs: number, basis: SettleBasis, age: Age) => ({
+    settleMs: boundedSettleMs(settleMs, settings),
+    basis,
+    ...age,
+  })
+  const ages = agesOf(counts)
+  const lastBin = lastWatchedBin(counts)
+  const longest = ages[lastBin] ?? noAge
+  if (days < DAYS_ENOUGH || lastBin < latenessBin(fallbackMs)) return bounded(fallbackMs, 'fallback', longest)
+  const firstBin = (share: number) =>
+    ages.findIndex((age, bin) => bin <= lastBin - QUIET_BINS && shareUpTo(age) <= share)
+  const aimed = firstBin(SHARE_AIMED)
+  if (aimed >= 0) return bounded(latenessOfBin(aimed), 'measured', ages[aimed] ?? noAge)
+  const measurable = firstBin(SHARE_MEASURABLE)
+  if (measurable < 0) return bounded(2 * latenessOfBin(lastBin), 'longer', longest)
+  // A tail goes on as it came: the same factor again that lies between one in a hundred and one in a thousand.
+  const factor = latenessOfBin(measurable) / latenessOfBin(Math.max(0, firstBin(SHARE_OF_TAIL)))
+  const settleMs = latenessOfBin(measurable) * Math.max(MARGIN_MIN, factor)
+  return bounded(settleMs, 'extrapolated', ages[measurable] ?? noAge)
+}
+
+type Age = { readonly watched: number; readonly changedLater: number }
+const noAge: Age = { watched: 0, changedLater: 0 }
+
+const shareUpTo = ({ watched, changedLater }: Age): number =>
+  watched === 0 ? 1 : measuredRateOf(Math.min(changedLater, watched), watched).rateUpTo
+
+/** The last bin up to which enough records were watched in every bin. */
+function lastWatchedBin(counts: readonly LatenessBinCount[]): number {
+  const seen = new Map(counts.map((count) => [count.bin, count.seen]))
+  let last = -1
+  while ((seen.get(last + 1) ?? 0) >= RECORDS_ENOUGH) last += 1
+  return last
+}
+
+/**
+ * For each bin: how many changes came in later bins, and the fewest records that were watched over any of these bins, as far
+ * as enough records were watched. Changes beyond that, such as silent differences, count among the fewest all the same.
+ */
+function agesOf(counts: readonly LatenessBinCount[]): Age[] {
+  const byBin = new Map(counts.map((count) => [count.bin, count]))
+  const last = lastWatchedBin(counts)
+  const ages: Age[] = []
+  let [watched, changedLater] = [Number.POSITIVE_INFINITY, 0]
+  for (let bin = LATENESS_BINS - 1; bin >= 0; bin -= 1) {
+    ages[bin] = { watched: Number.isFinite(watched) ? watched : (byBin.get(bin)?.seen ?? 0), changedLater }
+    const { seen = 0, changes = 0 } = byBin.get(bin) ?? {}
+    if (bin <= last) watched = Math.min(watched, seen)
+    changedLater += changes
+  }
+  return ages
 }

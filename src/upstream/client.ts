@@ -101,7 +101,7 @@ function connectionsFor(rateLimiter: RateLimiter): TransportLimits {
 }
 
 /** Identifies the account at this address. A digest, so that tables and memory hold no credential. */
-function accountDigest(url: string, clientId: string): string {
+export function accountDigest(url: string, clientId: string): string {
   return createHash('sha256')
     .update(`${new URL(url).origin}\n${clientId}`)
     .digest('hex')

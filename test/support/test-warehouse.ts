@@ -72,6 +72,7 @@ export const test = base.extend<{ warehouse: Warehouse }>({
       commitsAtOnce: 2,
       belief: believing,
       settle,
+      account: 'test',
     })
     const rows: Warehouse['rows'] = async (text, values) => (await pool.query(text, values)).rows
     await use({

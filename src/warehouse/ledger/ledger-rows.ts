@@ -14,11 +14,17 @@ type ProfileStream = Pick<WindowReading, 'profileId' | 'stream'>
 export const profileStreamKey = ({ profileId, stream }: ProfileStream): string => keyOf(profileId, stream.name)
 const keyOf = (profileId: string, streamName: string) => `${streamName} ${profileId}`
 
-/** `unread`: no reading of the stream was ever stored, so its table cannot hold a record of the profile. */
 export type LockedLedgerRow = LedgerState & {
+  /** No reading of the stream was ever stored, so its table cannot hold a record of the profile. */
   readonly unread: boolean
   /** Whether tags of readings are kept for the row, and count. */
   readonly tagged: boolean
+  /** When the newest stored reading was sent; null before the first. */
+  readonly readAtMs: number | null
+  /** What is covered of the reading's window. */
+  readonly coveredBefore: readonly Span[]
+  /** The settle time that the measured lateness asks for; null before it was ever computed. */
+  readonly measuredSettleMs: number | null
   readonly doubts: readonly DoubtedReading[]
 }
 
@@ -27,8 +33,10 @@ type LedgerStateRow = {
   stream: string
   generation: number
   recent: RecentReadingJson[]
-  unread: boolean
   tagged: boolean
+  read_at: number | null
+  covered: SpanPairs
+  settle_ms: number | null
   touched_at: number | null
   digesting: SpanPairs
   doubts: DoubtedReadingJson[] | null
@@ -38,27 +46,38 @@ type LedgerStateRow = {
 /** Locks the ledger rows of these readings, always in the same order, and reads them. An erased profile has no row. */
 export async function lockLedgerRows(
   tx: Tx,
-  readings: readonly ProfileStream[],
+  readings: readonly (ProfileStream & Pick<WindowReading, 'window'>)[],
+  account: string,
 ): Promise<Map<string, LockedLedgerRow>> {
   const { rows } = await tx.query<LedgerStateRow>({
     name: 'lock ledger',
     text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.doubts,
-        l.read_at is null as unread, l.tagged, ${epochMsSql('l.touched_at')} as touched_at, l.rereads,
+        l.tagged, ${epochMsSql('l.read_at')} as read_at, ${epochMsSql('l.touched_at')} as touched_at, l.rereads, t.settle_ms,
+        case when l.covered && i.span then ${spanPairsSql('l.covered * i.span::tstzmultirange')} end as covered,
         case when l.digesting = '{}' then null else ${spanPairsSql('l.digesting')} end as digesting
-      from vitalsync.ledger l join unnest($1::int8[], $2::text[]) as i(profile_id, stream)
+      from vitalsync.ledger l
+      join (select u.profile_id, u.stream, tstzrange(u.from_at, u.to_at) as span
+          from unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as u(profile_id, stream, from_at, to_at)) i
         on l.profile_id = i.profile_id and l.stream = i.stream
+      left join vitalsync.settle_times t on t.account = $5 and t.stream = l.stream
       order by l.profile_id, l.stream for update of l`,
     values: [
       binaryColumn('int8', readings, ({ profileId }) => profileId),
       binaryColumn('text', readings, ({ stream }) => stream.name),
+      binaryColumn('timestamptz', readings, ({ window }) => window.startMs * 1000),
+      binaryColumn('timestamptz', readings, ({ window }) => window.endMs * 1000),
+      account,
     ],
   })
   return new Map(rows.map((row) => [keyOf(row.profile_id, row.stream), toLockedLedgerRow(row)]))
 }
 
 const toLockedLedgerRow = (row: LedgerStateRow): LockedLedgerRow => ({
-  unread: row.unread,
+  unread: row.read_at === null,
   tagged: row.tagged,
+  readAtMs: row.read_at,
+  coveredBefore: spansFromPairs(row.covered),
+  measuredSettleMs: row.settle_ms,
   generation: row.generation,
   digesting: digestingPartsOf(row),
   recent: row.recent.map(recentReadingFromJson),
@@ -98,6 +117,8 @@ type LedgerEntry = ProfileStream &
   Pick<AdmissionVerdict, 'recent'> &
   SettledReading & {
     readonly rule: SettleRule
+    /** What is not covered any more, although it was. */
+    readonly uncovers: readonly Span[]
     /** Whether a refusal of the window counts as ended. */
     readonly believed: boolean
   }
@@ -113,16 +134,17 @@ export async function writeLedgerRows(tx: Tx, entries: readonly LedgerEntry[]): 
     name: 'write ledger',
     text: `with input as materialized (
         select profile_id, stream, covers::tstzmultirange as covers, recent::jsonb as recent, sent_at,
-          tstzrange(from_at, to_at) as span, digesting::tstzmultirange as digesting, rereads::jsonb as rereads, digested_at
+          tstzrange(from_at, to_at) as span, digesting::tstzmultirange as digesting, rereads::jsonb as rereads, digested_at,
+          uncovers::tstzmultirange as uncovers
         from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[],
-            $8::text[], $9::text[], $10::timestamptz[])
-          as u(profile_id, stream, covers, recent, sent_at, from_at, to_at, digesting, rereads, digested_at)
+            $8::text[], $9::text[], $10::timestamptz[], $11::text[])
+          as u(profile_id, stream, covers, recent, sent_at, from_at, to_at, digesting, rereads, digested_at, uncovers)
       ), ended as (
         delete from vitalsync.refusals f using input i
         where f.profile_id = i.profile_id and f.stream = i.stream and f.span && i.span
           and (f.span <@ i.span or f.next_try_at <= clock_timestamp())
       )
-      update vitalsync.ledger l set covered = l.covered + i.covers, recent = i.recent,
+      update vitalsync.ledger l set covered = l.covered + i.covers - i.uncovers, recent = i.recent,
         read_at = greatest(l.read_at, i.sent_at), digesting = i.digesting, rereads = i.rereads,
         digested_at = coalesce(i.digested_at, '-infinity')
       from input i where l.profile_id = i.profile_id and l.stream = i.stream`,
@@ -134,9 +156,10 @@ export async function writeLedgerRows(tx: Tx, entries: readonly LedgerEntry[]): 
       column('timestamptz', ({ sentAtMs }) => sentAtMs * 1000),
       column('timestamptz', ({ window }) => window.startMs * 1000),
       column('timestamptz', ({ window, believed }) => (believed ? window.endMs : window.startMs) * 1000),
-      column('text', ({ digesting }) => toMultirange(digesting.filter(({ readAtMs }) => readAtMs === null))),
+      column('text', ({ digesting }) => toMultirange(digesting.filter(isUnread))),
       column('text', ({ digesting }) => JSON.stringify(rereadsToJson(digesting))),
       column('timestamptz', nextReadingMicros),
+      column('text', ({ uncovers }) => toMultirange(uncovers)),
     ],
   })
 }
@@ -157,19 +180,30 @@ const toMultirange = (spans: readonly Span[]): string =>
 /** Nothing stands for an open end. */
 const boundText = (ms: number): string => (Number.isFinite(ms) ? `"${new Date(ms).toISOString()}"` : '')
 
-/** A part that was read since a push, as the ledger stores it: start, end, pushed, read, readings. */
-type RereadJson = [number | null, number | null, number, number, number]
+/** Parts that a push touched and nothing has read since stand in a column of their own, which a push changes by itself. */
+const isUnread = ({ readAtMs, isSuspect }: DigestingPart): boolean => readAtMs === null && !isSuspect
+
+/** A part that is read again, as the ledger stores it: start, end, pushed, read, readings; then 1 if it is suspect. */
+type RereadJson = [number | null, number | null, number, number | null, number, 1?]
 
 const rereadsToJson = (parts: readonly DigestingPart[]): RereadJson[] =>
-  parts.flatMap(({ startMs, endMs, touchedAtMs, readAtMs, readings }) =>
-    readAtMs === null ? [] : [[startMs, endMs, touchedAtMs, readAtMs, readings]],
-  )
+  parts
+    .filter((part) => !isUnread(part))
+    .map(({ startMs, endMs, touchedAtMs, readAtMs, readings, isSuspect }) =>
+      isSuspect
+        ? [startMs, endMs, touchedAtMs, readAtMs, readings, 1]
+        : [startMs, endMs, touchedAtMs, readAtMs, readings],
+    )
 
 /** A push that touches again what was read since the push before it makes the agreement begin anew. */
 function digestingPartsOf({ digesting, touched_at, rereads }: LedgerStateRow): DigestingPart[] {
   const unread = spansFromPairs(digesting)
-  const read = rereads.flatMap(([start, end, touchedAtMs, readAtMs, readings]) =>
-    subtract(spansFromPairs([[start, end]]), unread).map((span) => ({ ...span, touchedAtMs, readAtMs, readings })),
+  const read = rereads.flatMap(([start, end, touchedAtMs, readAtMs, readings, suspect]) =>
+    subtract(spansFromPairs([[start, end]]), unread).map((span) => ({
+      ...span,
+      ...{ touchedAtMs, readAtMs, readings },
+      ...(suspect ? { isSuspect: true as const } : {}),
+    })),
   )
   const touchedAtMs = touched_at ?? 0
   return [...read, ...unread.map((span) => ({ ...span, touchedAtMs, readAtMs: null, readings: 0 }))]

@@ -10,6 +10,7 @@ const tablesBesideStreams = [
   'history',
   'quarantine',
   'refusals',
+  'silent_differences',
   'failures',
   'parcels',
   'items',

@@ -4,6 +4,7 @@ import type { SettleSettings } from '../../ledger/settle-time.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
 import { isDataException, sqlState } from '../postgres/sql-errors.ts'
 import { beginWithGenericPlans, type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { type LatenessMeter, openLatenessMeter } from './lateness-meter.ts'
 import { prepareReading } from './prepared-reading.ts'
 import { type QueuedReading, ReadingQueue } from './reading-queue.ts'
 import { mayBeUnstorable, separateStorable } from './storable-rows.ts'
@@ -24,13 +25,16 @@ type ReadingWriterOptions = {
   commitsAtOnce: number
   belief: Belief
   settle: SettleSettings
+  /** Digest of upstream's address and the client id, by which lateness is counted. */
+  account: string
 }
 
 /**
  * Group commit: the readings of many concurrent jobs go to Postgres in one transaction, and each job waits for its own.
  * A group that the database refuses is halved until the refused reading is alone; the other readings lose nothing.
  */
-export function openReadingWriter(options: ReadingWriterOptions): ReadingWriter {
+export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
+  const options = { ...given, meter: openLatenessMeter(given) }
   const queue = new ReadingQueue()
   let commits = 0
   let isScheduled = false
@@ -64,22 +68,27 @@ export function openReadingWriter(options: ReadingWriterOptions): ReadingWriter 
       return stored
     },
     async close() {
-      if (isIdle()) return
-      await new Promise<void>((resolve) => {
-        onIdle = resolve
-      })
+      if (!isIdle()) {
+        await new Promise<void>((resolve) => {
+          onIdle = resolve
+        })
+      }
+      await options.meter.close()
     },
   }
 }
 
-async function commitGroup(options: ReadingWriterOptions, group: readonly QueuedReading[]): Promise<void> {
+type CommitOptions = ReadingWriterOptions & { readonly meter: LatenessMeter }
+
+async function commitGroup(options: CommitOptions, group: readonly QueuedReading[]): Promise<void> {
   try {
     const readings = group.map(({ reading }) => reading)
-    const results = await transaction(
+    const { results, lateness } = await transaction(
       options.pool,
-      (tx) => storeGroup(tx, readings, { nowMs: options.now(), belief: options.belief, settle: options.settle }),
+      (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }),
       beginWithGenericPlans,
     )
+    options.meter.add(lateness)
     group.forEach((queued, index) => {
       const stored = results[index]
       if (stored) queued.resolve(stored)
@@ -99,11 +108,7 @@ function rejectAll(group: readonly QueuedReading[], error: unknown): void {
 }
 
 /** Finds the records of one reading that Postgres refuses, moves them to the invalid records, and stores the others. */
-async function storeWithoutRefused(
-  options: ReadingWriterOptions,
-  queued: QueuedReading,
-  refusal: unknown,
-): Promise<void> {
+async function storeWithoutRefused(options: CommitOptions, queued: QueuedReading, refusal: unknown): Promise<void> {
   const reading = await separateStorable(options.pool, queued.reading)
   if (reading.rows.length === queued.reading.rows.length) return queued.reject(rejectedReading(refusal))
   await commitGroup(options, [{ ...queued, reading }])

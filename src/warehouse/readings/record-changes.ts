@@ -113,28 +113,29 @@ async function replaceRecords(tx: Tx, { stream, changed }: StreamChanges): Promi
   await tx.query({ name: `replace ${stream.name}`, text: replaceStatement(stream), values })
 }
 
-/** What one reading changed: how many records it wrote or marked gone, and the end of the oldest of them. */
-export type ChangeSummary = { readonly written: number; readonly firstChangeMs: number | undefined }
+/** What one reading changed: the ends of the records that it added, and of those that it replaced or marked gone. */
+export type ChangeSummary = { readonly came: readonly number[]; readonly changed: readonly number[] }
 
 /** Sums up the changes by stream and profile. A record without an end, of a snapshot, is older than everything. */
 export function summarizeChanges(changes: readonly StreamChanges[]): Map<string, ChangeSummary> {
-  const summaries = new Map<string, ChangeSummary>()
-  const add = (key: string, endMs: number) => {
-    const { written, firstChangeMs = endMs } = summaries.get(key) ?? { written: 0 }
-    summaries.set(key, { written: written + 1, firstChangeMs: Math.min(firstChangeMs, endMs) })
+  const summaries = new Map<string, { came: number[]; changed: number[] }>()
+  const summaryOf = (key: string) => {
+    const summary = summaries.get(key) ?? { came: [], changed: [] }
+    summaries.set(key, summary)
+    return summary
   }
   for (const { stream, added, changed, vanished } of changes) {
-    for (const records of [added, changed]) {
-      for (const { row, reading } of records) {
-        add(profileStreamKey(reading), row.endMicros === null ? Number.NEGATIVE_INFINITY : row.endMicros / 1000)
-      }
-    }
+    for (const { row, reading } of added) summaryOf(profileStreamKey(reading)).came.push(recordEndMs(row))
+    for (const { row, reading } of changed) summaryOf(profileStreamKey(reading)).changed.push(recordEndMs(row))
     for (const { profileId, endMs } of vanished) {
-      add(profileStreamKey({ profileId, stream }), endMs ?? Number.NEGATIVE_INFINITY)
+      summaryOf(profileStreamKey({ profileId, stream })).changed.push(endMs ?? Number.NEGATIVE_INFINITY)
     }
   }
   return summaries
 }
+
+export const recordEndMs = ({ endMicros }: RecordRow): number =>
+  endMicros === null ? Number.NEGATIVE_INFINITY : endMicros / 1000
 
 type ComparedRow = {
   added: number[] | null

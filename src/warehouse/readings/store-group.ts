@@ -1,16 +1,11 @@
-import type { SettleRule } from '../../ledger/digesting.ts'
 import type { Belief } from '../../ledger/doubt.ts'
-import {
-  type AdmissionVerdict,
-  isHeldByNewer,
-  judgeReading,
-  type SettledReading,
-  settleReading,
-  type WindowEdges,
-} from '../../ledger/judge.ts'
-import { boundedSettleMs, type SettleSettings } from '../../ledger/settle-time.ts'
+import { type AdmissionVerdict, isHeldByNewer, judgeReading, type WindowEdges } from '../../ledger/judge.ts'
+import type { LatenessCounts } from '../../ledger/lateness.ts'
+import type { SettleSettings } from '../../ledger/settle-time.ts'
+import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, lockLedgerRows, profileStreamKey, writeLedgerRows } from '../ledger/ledger-rows.ts'
 import { changeTags, findHeldTags, type HeldTags } from '../ledger/reading-tags.ts'
+import { recordSilentDifferences } from '../ledger/silent-differences.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
 import { quarantineInvalid } from '../quarantine/invalid-records.ts'
 import { resolveDoubts } from './doubted-readings.ts'
@@ -23,6 +18,7 @@ import {
   writeRecordChanges,
 } from './record-changes.ts'
 import { type RecordRow, recordKeyHash, recordPeriod, windowEdgesOf } from './record-rows.ts'
+import { settleReadings } from './settle-readings.ts'
 import { tagChangesOf } from './tag-changes.ts'
 
 export type StoreResult = {
@@ -41,9 +37,9 @@ export type StoreResult = {
  * Stores a group of readings, and what the ledger may say about them, in the transaction `tx`.
  * At most one reading per profile and stream: a statement cannot write the same record twice.
  */
-export async function storeGroup(tx: Tx, group: readonly PreparedReading[], rules: StoreRules): Promise<StoreResult[]> {
-  const { nowMs } = rules
-  const ledger = await lockLedgerRows(tx, group)
+export async function storeGroup(tx: Tx, group: readonly PreparedReading[], rules: StoreRules): Promise<StoredGroup> {
+  const { nowMs, account } = rules
+  const ledger = await lockLedgerRows(tx, group, account)
   const held = await findHeldTags(
     tx,
     group.filter(({ unchanged }) => unchanged),
@@ -53,23 +49,43 @@ export async function storeGroup(tx: Tx, group: readonly PreparedReading[], rule
   const compared = { admitted: all, changes: await findChanges(tx, all, { ledger, ...rules }) }
   const { admitted, changes } = await resolveDoubts(tx, compared, { ledger, ...rules })
   const summaries = summarizeChanges(changes)
-  const entries = admitted.map((reading) => ({ ...reading, ...settle({ reading, ledger, summaries }, rules) }))
+  const { entries, silent, lateness } = settleReadings(admitted, { ledger, summaries, ...rules })
   await pipelined([
     writeRecordChanges(tx, changes),
     writeLedgerRows(tx, entries),
     quarantineInvalid(tx, admitted, nowMs),
     changeTags(tx, tagChangesOf({ admitted, changes }, ledger)),
+    recordSilentDifferences(tx, account, silent),
   ])
   const doubted = new Set(admitted.filter(({ believed }) => !believed).map(profileStreamKey))
-  return judged.map(({ reading, verdict }) => ({
-    outcome: verdict.kind !== 'admitted' ? verdict.kind : doubted.has(profileStreamKey(reading)) ? 'doubted' : 'stored',
-    read: reading.rows.length,
-    written: summaries.get(profileStreamKey(reading))?.written ?? 0,
-    invalid: reading.invalid.length,
-  }))
+  const results = judged.map(
+    ({ reading, verdict }): StoreResult => ({
+      outcome:
+        verdict.kind !== 'admitted' ? verdict.kind : doubted.has(profileStreamKey(reading)) ? 'doubted' : 'stored',
+      read: reading.rows.length,
+      written: countChanges(summaries.get(profileStreamKey(reading))),
+      invalid: reading.invalid.length,
+    }),
+  )
+  return { results, lateness }
 }
 
-type StoreRules = { readonly nowMs: number; readonly belief: Belief; readonly settle: SettleSettings }
+type StoreRules = {
+  readonly nowMs: number
+  /** Digest of upstream's address and the client id. */
+  readonly account: string
+  readonly belief: Belief
+  readonly settle: SettleSettings
+}
+
+/** One result for each reading of the group, and what the group shows of upstream's lateness. */
+type StoredGroup = {
+  readonly results: readonly StoreResult[]
+  readonly lateness: ReadonlyMap<PulledStream, LatenessCounts>
+}
+
+const countChanges = (summary: ChangeSummary | undefined): number =>
+  summary ? summary.came.length + summary.changed.length : 0
 
 type LockedLedger = ReadonlyMap<string, LockedLedgerRow>
 
@@ -99,23 +115,6 @@ function admit(reading: PreparedReading, edges: WindowEdges, verdict: AdmissionV
     heldByNewer: newer.flatMap(({ crossingHashes }) => crossingHashes),
     believed: true,
   }
-}
-
-type SettleInput = {
-  readonly reading: AdmittedReading
-  readonly ledger: LockedLedger
-  readonly summaries: ReadonlyMap<string, ChangeSummary>
-}
-
-/** What the reading leaves in the ledger, now that it is known what it changes. */
-function settle(input: SettleInput, { settle: settings }: StoreRules): SettledReading & { rule: SettleRule } {
-  const { reading, ledger, summaries } = input
-  const key = profileStreamKey(reading)
-  const settleMs = boundedSettleMs(reading.stream.settleMs, settings)
-  const rule = { settleMs, intervalsMs: settings.intervalsMs }
-  const firstChangeMs = summaries.get(key)?.firstChangeMs
-  const row = ledger.get(key) ?? { digesting: [] }
-  return { ...settleReading(reading, row, { mayCover: reading.mayCover, firstChangeMs, rule }), rule }
 }
 
 function findChanges(

@@ -24,6 +24,7 @@ const test = base.extend<Fixtures>({
       commitsAtOnce: 2,
       belief,
       settle,
+      account: 'test',
     })
     await use(async (laterMs, hours, value = 0.5) => {
       const records = hours.map((hour) => {

@@ -175,6 +175,7 @@ test('a reading that waits for a lock holds up none of other people, nor does an
     commitsAtOnce: 2,
     belief: believing,
     settle,
+    account: 'test',
   })
   const other = await connect(warehouseUrl)
   await other.query('begin')
