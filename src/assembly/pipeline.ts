@@ -11,6 +11,7 @@ import { syncProfile } from '../../jobs/sync-profile.ts'
 import { verifyProfile } from '../../jobs/verify-profile.ts'
 import { type CloseStack, openCloseStack } from '../close-stack.ts'
 import type { Log } from '../log.ts'
+import { requireDirectConnection } from '../postgres/direct-connection.ts'
 import { openQueueEngine, type QueueEngine } from '../queue/engine.ts'
 import { createEnqueuer, type Enqueuer } from '../queue/enqueue.ts'
 import { openBudgetStore } from '../queue/open-budget-store.ts'
@@ -76,6 +77,8 @@ export async function openPipeline(options: PipelineOptions): Promise<Pipeline> 
 async function openParts(options: PipelineOptions, closeStack: CloseStack): Promise<Omit<Pipeline, 'close'>> {
   const { config, addresses, log, onSkewed, catalogue = defaultCatalogue } = options
   const { databaseUrl, queueUrl } = addresses
+  await requireDirectConnection(databaseUrl, 'DATABASE_URL')
+  if (queueUrl !== databaseUrl && /^postgres/.test(queueUrl)) await requireDirectConnection(queueUrl, 'QUEUE_URL')
   const statementTimeoutMs = config.statementMs
   const pool = openWarehousePool({
     databaseUrl,

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { findPooler } from '../postgres/direct-connection.ts'
 import { clockFinding, type Finding } from '../transfer/finding.ts'
 import { compareMigrations, type MigratedSchema, readAppliedNames, readMigrations } from './apply-migrations.ts'
 
@@ -9,6 +10,8 @@ type PostgresTarget = { subject: string; databaseUrl: string }
 
 /** Examines a Postgres server and the role of the address; changes nothing. */
 export async function examinePostgres({ subject, databaseUrl }: PostgresTarget): Promise<Finding[]> {
+  const pooler = await findPooler(databaseUrl).catch(() => undefined) // the fault is found once more below
+  if (pooler) return [{ subject, state: 'wrong', ...pooler }]
   return withClient({ subject, databaseUrl }, async (client) => {
     const askedAtMs = Date.now()
     const { rows } = await client.query<ServerSettings>(settingsQuery)

@@ -4,6 +4,7 @@ import type { onSendHookHandler } from 'fastify'
 import { openCloseStack } from '../close-stack.ts'
 import { UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { requireDirectConnection } from '../postgres/direct-connection.ts'
 import { HOUR, SECOND } from '../time/units.ts'
 import { type AppTimeouts, createServiceApp } from './app.ts'
 import { createConcurrencyLimiter } from './concurrency-limiter.ts'
@@ -61,6 +62,7 @@ type Service = { url: string; context: ServiceContext; close(): Promise<void> }
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { databaseUrl, log, clock = Date.now } = options
   const limits: ServiceLimits = { ...defaultLimits, ...options.limits }
+  await requireDirectConnection(databaseUrl, 'DATABASE_URL')
   const opened = openCloseStack()
   const pool = createServicePool({ databaseUrl, log, connectionsMax, statementTimeoutMs })
   opened.add({ close: () => pool.end() }, 'database pool')

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { EngineUnreachable, UsageProblem } from '../errors.ts'
+import { SECOND } from '../time/units.ts'
+
+const CONNECT_TIMEOUT_MS = 5 * SECOND
+/** A pooler may by chance give both connections a session of their own. */
+const PROBES = 3
+
+/** Why an address cannot be used, although a Postgres answers behind it. Undefined: it leads to Postgres itself. */
+export type PoolerFault = { readonly text: string; readonly hint: string }
+
+const hint =
+  'Give the address of Postgres itself. vitalsync pools its connections, and needs sessions for LISTEN, advisory locks, prepared statements and settings.'
+
+/**
+ * Finds out whether a pooler (PgBouncer, or one that works like it) stands before the database: in pooling mode
+ * "transaction" LISTEN is lost without a word, and prepared statements fail on another session. Session settings that one
+ * connection makes must not be seen by another, and those that are asked for at the start must hold.
+ */
+export async function findPooler(databaseUrl: string): Promise<PoolerFault | undefined> {
+  const clients = [1, 2].map(
+    () =>
+      new pg.Client({
+        connectionString: databaseUrl,
+        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+        application_name: 'vitalsync probe',
+        options: '-c vitalsync.probe=asked',
+      }),
+  )
+  try {
+    for (const client of clients) {
+      client.on('error', () => undefined) // the query under way fails with the error
+      await client.connect()
+    }
+    return await findSharedSession(clients)
+  } catch (error) {
+    if (error instanceof Error && /unsupported startup parameter/i.test(error.message))
+      return { text: 'it leads to PgBouncer, which refuses the settings of our connections', hint }
+    throw error
+  } finally {
+    await Promise.all(clients.map((client) => client.end().catch(() => undefined))) // some may never have connected
+  }
+}
+
+async function findSharedSession(clients: readonly pg.Client[]): Promise<PoolerFault | undefined> {
+  const [one, other] = clients
+  if (!one || !other) return undefined
+  const seenBy = async (client: pg.Client) => {
+    const { rows } = await client.query<{ value: string | null }>(
+      "select current_setting('vitalsync.probe', true) as value",
+    )
+    return rows[0]?.value
+  }
+  for (let probe = 0; probe < PROBES; probe += 1) {
+    const mark = randomUUID()
+    await one.query("select set_config('vitalsync.probe', $1, false)", [mark])
+    const [own, others] = [await seenBy(one), await seenBy(other)]
+    if (others === mark || own !== mark)
+      return { text: 'it leads to a pooler that shares sessions among connections (transaction pooling)', hint }
+    if (others !== 'asked') return { text: 'it leads to a pooler that drops the settings of our connections', hint }
+  }
+  return undefined
+}
+
+/** For the start of a process. Throws a UsageProblem that names the variable. */
+export async function requireDirectConnection(databaseUrl: string, variable: string): Promise<void> {
+  const fault = await findPooler(databaseUrl).catch((cause: Error) => {
+    throw new EngineUnreachable(`reach Postgres: ${cause.message}`, {
+      hint: `Check ${variable} and that the server is running; \`vitalsync doctor\` tries every connection.`,
+      cause,
+    })
+  })
+  if (fault) throw new UsageProblem(`use ${variable}: ${fault.text}`, { hint: fault.hint })
+}
