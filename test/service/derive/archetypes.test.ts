@@ -2,6 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { archetypeAnswerSchema } from '../../../src/contract/archetype.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { bandOf, settledBand } from '../../../src/service/derive/days/hysteresis.ts'
+import { archetypeThresholds, hysteresis } from '../../../src/service/derive/model/archetype-model.ts'
+import { mean } from '../../../src/service/derive/model/statistics.ts'
+import { createSeededRandom } from '../../../src/service/sandbox/people/seeded-random.ts'
 import { dayBefore, daysFrom, deriveAll, log, walk, wornAllDay } from './made-logs.ts'
 
 const week = daysFrom('2026-03-02', 7)
@@ -180,7 +183,9 @@ describe('sleep', () => {
 
 describe('an archetype changes slowly', () => {
   const edges = [10, 20, 30]
-  const settle = (...values: (number | null)[]) => settledBand(edges, values, (edge) => edge * 0.05)
+  /** Few periods: the margin is a twentieth of the threshold. */
+  const settle = (...values: (number | null)[]) =>
+    settledBand(edges, values, { leastMargin: (edge) => edge * 0.05, deviations: 2, pairShare: 0.5 })
 
   test('a value on a threshold belongs above it', () => {
     expect([9.9, 10, 20, 29.9, 30].map((value) => bandOf(edges, value))).toEqual([0, 1, 2, 2, 3])
@@ -191,17 +196,81 @@ describe('an archetype changes slowly', () => {
     expect(settle(21, 19.1)).toBe(2)
     expect(settle(21, 18.9)).toBe(1)
   })
-  test('two periods in a row past it change the band, even just past it', () => {
-    expect(settle(19, 20.5, 20.5)).toBe(2)
-    expect(settle(19, 20.5, 19, 20.5)).toBe(1)
+  test('two periods in a row past it change the band when their mean is by half of the margin', () => {
+    expect(settle(19, 20.6, 20.6)).toBe(2)
+    expect(settle(19, 20.4, 20.4)).toBe(1)
+    expect(settle(19, 20.6, 19, 20.6)).toBe(1)
   })
   test('a gap neither confirms nor changes a band, and has no band itself', () => {
-    expect(settle(19, 20.5, null)).toBeNull()
-    expect(settle(19, 20.5, null, 20.5)).toBe(1)
+    expect(settle(19, 20.6, null)).toBeNull()
+    expect(settle(19, 20.6, null, 20.6)).toBe(1)
     expect(settle(null, 25)).toBe(2)
   })
   test('a band may change by two at once', () => {
     expect(settle(5, 25)).toBe(2)
+  })
+  test('the margin grows with the differences of the person’s own periods', () => {
+    // Differences 2, 2, 2 and the last: median 2, a deviation of 2 / 0.9539 = 2.097, twice that 4.193.
+    expect(settle(18, 16, 18, 16, 24.1)).toBe(1)
+    expect(settle(18, 16, 18, 16, 24.3)).toBe(2)
+    // Two in a row need half of it, 2.097 past 20.
+    expect(settle(18, 16, 18, 16, 22, 22)).toBe(1)
+    expect(settle(18, 16, 18, 16, 22.2, 22.2)).toBe(2)
+  })
+  test('the replay begins with the middle of its first half', () => {
+    // 21, 19, 19, 21, 19, 19 of six: the first half is 21 19 19, its median 19, and no value is past 20 by the margin.
+    expect(settle(21, 19, 19, 21, 19, 19)).toBe(1)
+    expect(settle(21, 21, 19, 21, 19, 20.9)).toBe(2)
+  })
+})
+
+describe('made-up lives', () => {
+  const edges = archetypeThresholds.activity_level
+  const lives = 300
+  const label = (weeks: readonly number[], week: number) =>
+    settledBand(edges, weeks.slice(Math.max(0, week - 15), week + 1), {
+      leastMargin: (edge) => edge * hysteresis.share,
+      ...hysteresis,
+    })
+  /** Weekly means around a level that may change in week 40, with a little memory from week to week. */
+  function weeksOf(
+    random: ReturnType<typeof createSeededRandom>,
+    levelAt: (week: number) => number,
+    deviation: number,
+  ) {
+    let own = random.normal(0, 1)
+    return Array.from({ length: 56 }, (_, week) => {
+      own = 0.3 * own + Math.sqrt(1 - 0.09) * random.normal(0, 1)
+      return levelAt(week) * (1 + deviation * own)
+    })
+  }
+  const share = (of: (random: ReturnType<typeof createSeededRandom>) => number) =>
+    mean(Array.from({ length: lives }, (_, life) => of(createSeededRandom('archetypes', life))))
+
+  test.each([0.1, 0.15, 0.2])(
+    'without a change keep their activity level in 85 %% of weeks, at a deviation of %d',
+    (deviation) => {
+      const changes = share((random) => {
+        const level = random.between(3500, 12_500)
+        const weeks = weeksOf(random, () => level, deviation)
+        const labels = weeks.map((_, week) => label(weeks, week)).slice(16)
+        return mean(labels.slice(1).map((one, index) => (one === labels[index] ? 0 : 1)))
+      })
+
+      expect(changes).toBeLessThanOrEqual(0.15)
+    },
+  )
+  test.each([
+    [4000, 8750],
+    [6250, 12_000],
+    [12_000, 6250],
+  ])('from %d to %d steps have the new level within two weeks', (from, to) => {
+    const moved = share((random) => {
+      const weeks = weeksOf(random, (week) => (week < 40 ? from : to), 0.2)
+      return Math.sign((label(weeks, 41) ?? 0) - bandOf(edges, from)) === Math.sign(to - from) ? 1 : 0
+    })
+
+    expect(moved).toBeGreaterThanOrEqual(0.9)
   })
 })
 

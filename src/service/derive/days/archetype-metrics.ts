@@ -18,8 +18,8 @@ type Metric = (derivation: Derivation, period: CalendarPeriod) => number | null
 
 const noon = 720
 
-/** The figure behind each ordinal archetype; null where the period has too few days or nights. */
-export const archetypeMetrics: Readonly<Record<OrdinalName, Metric>> = {
+/** The figures behind the ordinal archetypes; null where the period has too few days or nights. */
+const archetypeMetrics: Readonly<Record<OrdinalName, Metric>> = {
   activity_level: (derivation, period) =>
     meanOf(
       validDays(derivation, period).flatMap(({ movement }) => movement?.steps ?? []),
@@ -57,6 +57,21 @@ export const archetypeMetrics: Readonly<Record<OrdinalName, Metric>> = {
     const wakes = nightsIn(derivation, period).map((night) => clockMinutesAt(night.wakeAt, night.offset))
     return wakes.length < minimumsOf(period).nights ? null : clockMedian(wakes)
   },
+}
+
+/** Each week is replayed for the fifteen weeks after it too. */
+const computed = new WeakMap<Derivation, Map<string, number | null>>()
+
+/** The figure behind an ordinal archetype in a period. */
+export function archetypeMetric(derivation: Derivation, period: CalendarPeriod, name: OrdinalName): number | null {
+  const metrics = computed.get(derivation) ?? new Map<string, number | null>()
+  computed.set(derivation, metrics)
+  const key = `${name} ${period.first} ${period.last}`
+  const known = metrics.get(key)
+  if (known !== undefined) return known
+  const value = archetypeMetrics[name](derivation, period)
+  metrics.set(key, value)
+  return value
 }
 
 export function minimumsOf({ periodicity }: CalendarPeriod) {

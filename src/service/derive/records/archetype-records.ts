@@ -1,7 +1,7 @@
 import { ordinalArchetypes } from '../../../contract/archetype.ts'
 import { isoText, midnightMs, monthOf } from '../../../time/local-days.ts'
 import {
-  archetypeMetrics,
+  archetypeMetric,
   type CalendarPeriod,
   exerciseRanking,
   hasPattern,
@@ -42,10 +42,9 @@ function archetypesOf(derivation: Derivation, period: CalendarPeriod): Draft[] {
 
 function ordinalityOf(derivation: Derivation, period: CalendarPeriod, name: OrdinalName): number | null {
   const isClock = name === 'bed_schedule' || name === 'wake_schedule'
-  const values = replayedPeriods(period).map((one) => archetypeMetrics[name](derivation, one))
-  return settledBand(archetypeThresholds[name], values, (threshold) =>
-    isClock ? hysteresis.clockMinutes : threshold * hysteresis.share,
-  )
+  const values = replayedPeriods(period).map((one) => archetypeMetric(derivation, one, name))
+  const leastMargin = (threshold: number) => (isClock ? hysteresis.clockMinutes : threshold * hysteresis.share)
+  return settledBand(archetypeThresholds[name], values, { ...hysteresis, leastMargin })
 }
 
 /**
@@ -75,10 +74,10 @@ function categories(derivation: Derivation, period: CalendarPeriod): { name: str
 /** The first pattern that fits: early to bed, early to rise, very late to bed, and for all others late to rise. */
 function sleepPattern(derivation: Derivation, period: CalendarPeriod): string | null {
   const [bed, wake] = [
-    archetypeMetrics.bed_schedule(derivation, period),
-    archetypeMetrics.wake_schedule(derivation, period),
+    archetypeMetric(derivation, period, 'bed_schedule'),
+    archetypeMetric(derivation, period, 'wake_schedule'),
   ]
-  const regularity = archetypeMetrics.sleep_regularity(derivation, period)
+  const regularity = archetypeMetric(derivation, period, 'sleep_regularity')
   if (bed === null || wake === null || regularity === null || !hasPattern(derivation, period)) return null
   const consistency = regularity >= consistentFrom ? 'consistent' : 'inconsistent'
   return `${consistency}_${scheduleOf(bandOf(archetypeThresholds.bed_schedule, bed), bandOf(archetypeThresholds.wake_schedule, wake))}`
