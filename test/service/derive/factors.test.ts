@@ -184,6 +184,32 @@ describe('sleep', () => {
     expect(slept([600, 600, 420])('sleep_debt')?.value).toBe(0)
     expect(slept([420, 420])('sleep_debt')).toBeUndefined()
   })
+  test('the need behind a debt is the own usual sleep once fourteen nights before are known', () => {
+    const usual = (count: number, minutes: number) => Array.from({ length: count }, () => minutes)
+    // Fourteen nights of 420, then 360: seven nights miss 60 of 420, one hour. Against 480 they missed 8.
+    expect(slept([...usual(14, 420), 360])('sleep_debt')).toMatchObject({ value: 1, basis: 'personal' })
+    expect(slept([...usual(13, 420), 360])('sleep_debt')).toMatchObject({ value: 8, basis: 'population' })
+    // The own usual sleep counts from 6 to 10 hours, from 65 years on from 5 to 9.
+    expect(slept([...usual(14, 330), 330])('sleep_debt')?.value).toBe(3.5)
+    expect(slept([...usual(14, 330), 330], { age: 70 })('sleep_debt')?.value).toBe(0)
+    expect(slept([...usual(14, 620), 570])('sleep_debt')?.value).toBe(0)
+  })
+  test('for readiness the own usual night is the goal', () => {
+    // 400 and 460 in turn: median 430, every deviation 30, spread 44.478. 385.522 is z = -1.
+    const own = Array.from({ length: 14 }, (_, place) => (place % 2 === 0 ? 400 : 460))
+    const factor = slept([...own, 430 - 44.478])('sleep_duration')
+    expect(factor).toMatchObject({ goal: 480, own: { goal: 430 } })
+    expect(factor?.own?.score).toBeCloseTo(0.65, 10)
+    // Nights that are all alike get a spread of twenty minutes: 20 less is z = -1 too.
+    expect(slept([...Array.from({ length: 14 }, () => 430), 410])('sleep_duration')?.own?.score).toBeCloseTo(0.65, 10)
+    expect(slept([...own.slice(1), 430])('sleep_duration')).not.toHaveProperty('own')
+  })
+  test('efficiency is the share of the time in bed', () => {
+    const all = days(1, (_, day) => night(day, 1380, 480, { efficiency: 0.875 }))
+    // Half-way from 85 (0.85) to 90 (0.95).
+    expect(last(all, 'sleep_efficiency')).toMatchObject({ value: 87.5, goal: 90 })
+    expect(last(all, 'sleep_efficiency')?.score).toBeCloseTo(0.9, 10)
+  })
   test('regularity needs five nights and four pairs of neighbours', () => {
     expect(slept([480, 480, 480, 480, 480])('sleep_regularity')).toMatchObject({ value: 1, score: 1 })
     expect(slept([480, 480, 480, 480])('sleep_regularity')).toBeUndefined()
@@ -260,12 +286,13 @@ describe('heart', () => {
     const own = Array.from({ length: 14 }, (_, place) => (place % 2 === 0 ? 58 : 62))
     const factor = last(rates([...own, 63]), 'resting_heart_rate')
     expect(factor).toMatchObject({ goal: 60, basis: 'personal' })
-    expect(factor?.score).toBeCloseTo(0.85 - 0.25 * (3 / 2.9652 - 1), 6)
+    // From z = 1 (0.65) to 2 (0.4).
+    expect(factor?.score).toBeCloseTo(0.65 - 0.25 * (3 / 2.9652 - 1), 6)
   })
   test('before that it is judged against the population, by sex where it is known', () => {
     expect(last(rates([63.6]), 'resting_heart_rate', { gender: 'Male' })).toMatchObject({
       goal: 63.6,
-      score: 1,
+      score: 0.9,
       basis: 'population',
     })
     expect(last(rates([66.6]), 'resting_heart_rate', { gender: 'Female' })).toMatchObject({
@@ -273,11 +300,11 @@ describe('heart', () => {
       basis: 'population',
     })
     // One deviation above the mean of all: 65.5 + 7.7.
-    expect(last(rates([73.2]), 'resting_heart_rate')?.score).toBeCloseTo(0.85, 10)
+    expect(last(rates([73.2]), 'resting_heart_rate')?.score).toBeCloseTo(0.65, 10)
   })
   test('a heart rate that never varies gets a spread of one and a half', () => {
     // A baseline of sixties only: the spread is the minimum, 1.5. 63 is z = 2.
-    expect(last(rates([...Array.from({ length: 14 }, () => 60), 63]), 'resting_heart_rate')?.score).toBeCloseTo(0.6, 10)
+    expect(last(rates([...Array.from({ length: 14 }, () => 60), 63]), 'resting_heart_rate')?.score).toBeCloseTo(0.4, 10)
   })
   test('variability is judged on its logarithm, against one’s own days only', () => {
     const rmssd = 'heart_rate_variability_rmssd'
@@ -287,8 +314,8 @@ describe('heart', () => {
     const value = Math.exp(middle - 1.5 * spread)
     const factor = last(rates([...own, value], rmssd), 'heart_rate_variability')
     expect(factor?.goal).toBeCloseTo(Math.sqrt(2000), 8)
-    // Between z = -2 (0.5) and -1 (0.8).
-    expect(factor?.score).toBeCloseTo(0.65, 8)
+    // Between z = -2 (0.3) and -1 (0.6).
+    expect(factor?.score).toBeCloseTo(0.45, 8)
     expect(last(rates([...own.slice(1), value], rmssd), 'heart_rate_variability')).toBeUndefined()
   })
 })

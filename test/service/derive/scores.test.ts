@@ -11,6 +11,9 @@ const given = (scores: Partial<Record<FactorName, number>>): Factors =>
     Object.entries(scores).map(([name, one]) => [name, { name, value: 1, goal: 1, score: one, unit: '' } as Factor]),
   )
 
+const judgedByOwnDays = (scores: Partial<Record<FactorName, number>>): Factors =>
+  Object.fromEntries(Object.entries(given(scores)).map(([name, one]) => [name, { ...one, basis: 'personal' as const }]))
+
 test('the weights of every score sum to one and name known factors only', () => {
   for (const { weights, requiredFactor } of Object.values(scoreDefinitions)) {
     expect(Object.values(weights).reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 12)
@@ -36,18 +39,18 @@ describe('a score is the weighted mean of its factors', () => {
     expect(scores.activity?.weightShare).toBeCloseTo(1, 12)
   })
   test('sleep of a phone: the weight of absent factors is redistributed', () => {
-    // .32 .20 .16 .12 of .80 are .40 .25 .20 .15: .4×.85 + .25×.9 + .2×.97 + .15×.9 = .34+.225+.194+.135 = .894
+    // .26 .16 .13 .10 of .65 are .40 .246 .20 .154: .4×.85 + .246×.9 + .2×.97 + .154×.9 = .34+.2215+.194+.1385 = .894
     const scores = scoresFrom(
       given({ sleep_duration: 0.85, sleep_regularity: 0.9, sleep_debt: 0.97, circadian_alignment: 0.9 }),
     )
     expect(scores.sleep?.value).toBeCloseTo(0.894, 12)
-    expect(scores.sleep?.weightShare).toBeCloseTo(0.8, 12)
+    expect(scores.sleep?.weightShare).toBeCloseTo(0.65, 12)
     expect(scores.sleep?.parts.map(({ weight }) => Number(weight.toFixed(2)))).toEqual([0.4, 0.25, 0.2, 0.15])
   })
   test('readiness', () => {
-    // .15×(1 + .8 + .6 + .4) + .10×(.9 + .7 + .5 + .3) = .42 + .24 = .66
+    // .35×.4 + .2×.6 + .15×1 + .1×.8 + .06×.3 + .05×.9 + .05×.7 + .04×.5 = .14+.12+.15+.08+.018+.045+.035+.02 = .608
     const scores = scoresFrom(
-      given({
+      judgedByOwnDays({
         sleep_duration: 1,
         sleep_debt: 0.8,
         resting_heart_rate: 0.6,
@@ -58,7 +61,19 @@ describe('a score is the weighted mean of its factors', () => {
         exercise_strain_capacity: 0.3,
       }),
     )
-    expect(scores.readiness?.value).toBeCloseTo(0.66, 12)
+    expect(scores.readiness?.value).toBeCloseTo(0.608, 12)
+  })
+  test('readiness counts a factor only as it is judged against the own days', () => {
+    const all = judgedByOwnDays({ sleep_duration: 1, heart_rate_variability: 0.6 })
+    const { sleep_duration, ...rest } = all
+    expect(scoresFrom(all).readiness?.value).toBeCloseTo((0.15 * 1 + 0.35 * 0.6) / 0.5, 12)
+    // The same night against a goal for all is no readiness; with the own judgement beside it, that one counts.
+    const goalForAll = { ...(sleep_duration as Factor), basis: 'population' as const }
+    expect(scoresFrom({ ...rest, sleep_duration: goalForAll }).readiness).toBeUndefined()
+    const both = { ...goalForAll, score: 1, own: { goal: 400, score: 0.2 } }
+    const { readiness } = scoresFrom({ ...rest, sleep_duration: both })
+    expect(readiness?.value).toBeCloseTo((0.15 * 0.2 + 0.35 * 0.6) / 0.5, 12)
+    expect(readiness?.parts.find(({ factor }) => factor.name === 'sleep_duration')?.factor.goal).toBe(400)
   })
   test('mental wellbeing', () => {
     // .25×.9 + .20×.8 + .15×(.7 + .6 + .5) + .10×.4 = .225 + .16 + .27 + .04 = .695
@@ -76,7 +91,13 @@ describe('a score is the weighted mean of its factors', () => {
   })
   test('wellbeing is half activity, half sleep, and has the factors of both', () => {
     const scores = scoresFrom(
-      given({ steps: 0.6, intense_activity_duration: 0.6, sleep_duration: 0.9, sleep_regularity: 0.9 }),
+      given({
+        steps: 0.6,
+        intense_activity_duration: 0.6,
+        sleep_duration: 0.9,
+        sleep_regularity: 0.9,
+        sleep_continuity: 0.9,
+      }),
     )
     expect(scores.wellbeing?.value).toBeCloseTo(0.75, 12)
     expect(scores.wellbeing?.parts.map(({ factor }) => factor.name)).toEqual([
@@ -84,6 +105,7 @@ describe('a score is the weighted mean of its factors', () => {
       'intense_activity_duration',
       'sleep_duration',
       'sleep_regularity',
+      'sleep_continuity',
     ])
     expect(scores.wellbeing?.parts.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 12)
   })

@@ -152,17 +152,19 @@ test('an impossible age is unknown', () => {
   expect(value([steps], 'age', { birthDate: '2026-06-03' })).toBe('0')
 })
 
-test('a score names gender and vitals among its sources where it used them', () => {
-  const days = daysFrom('2026-05-25', 10)
+test('readiness names sleep and vitals among its sources, and no gender: it compares nobody with a population', () => {
+  const days = daysFrom('2026-05-19', 16)
   const logs = days.flatMap((on) => [
     log('sleep_stage_deep', `${dayBefore(on)}T23:00:00Z`, [90, 1]),
     log('sleep_stage_rem', `${on}T00:30:00Z`, [330, 1]),
     log('resting_heart_rate', `${on}T07:00:00Z`, [0, 60]),
   ])
-  const of = (person: object) => score(deriveAll({ logs, asOf, person }), 'readiness', day)?.record['dataSources']
+  const record = (from: readonly DataLog[]) =>
+    score(deriveAll({ logs: from, asOf, person: { gender: 'Female' } }), 'readiness', day)?.record
 
-  expect(of({ gender: 'Female' })).toEqual(['gender', 'sleep', 'vitals'])
-  expect(of({})).toEqual(['sleep', 'vitals'])
+  expect(record(logs)?.['dataSources']).toEqual(['sleep', 'vitals'])
+  // Before fourteen nights there is nothing of one's own to judge by.
+  expect(record(logs.filter(({ startMs }) => startMs > Date.parse('2026-05-21T12:00:00Z')))).toBeUndefined()
 })
 
 test('a baseline of zero gives no percentage', () => {

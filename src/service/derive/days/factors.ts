@@ -1,3 +1,4 @@
+import type { NightFacts } from '../day/facts.ts'
 import { ageOn, sexOf } from '../model/demographics.ts'
 import {
   type CurvePoints,
@@ -7,6 +8,7 @@ import {
   lookBacks,
   scoreCurves,
   scorePowers,
+  sleepNeed,
   spreadMin,
   stepsGoal,
 } from '../model/model.ts'
@@ -14,9 +16,20 @@ import { restingHeartRates } from '../model/norms.ts'
 import { interpolate } from '../model/statistics.ts'
 import type { DaySeries } from './day-series.ts'
 import { activityRegularity, meanIntenseMinutes, personalBaseline, strainRatio } from './movement-over-days.ts'
-import { circadianMisalignment, sleepDebt, sleepNeedOf, sleepRegularity, stageMinutes } from './sleep-over-days.ts'
+import {
+  circadianMisalignment,
+  nightBaseline,
+  ownSleepNeed,
+  sleepDebt,
+  sleepNeedOf,
+  sleepRegularity,
+  stageMinutes,
+} from './sleep-over-days.ts'
 
-/** A factor on one day. `basis`: whether the goal comes from the person's own days or from a population. */
+/**
+ * A factor on one day. `basis`: whether it is judged against the person's own days or a population. `own`: the same value
+ * judged against the own days, where the factor itself is judged against a goal for all.
+ */
 export type Factor = {
   readonly name: FactorName
   readonly value: number
@@ -24,6 +37,7 @@ export type Factor = {
   readonly score: number
   readonly unit: string
   readonly basis?: 'personal' | 'population'
+  readonly own?: { readonly goal: number; readonly score: number }
 }
 
 export type Factors = Partial<Record<FactorName, Factor>>
@@ -46,7 +60,7 @@ export function factorsOn(series: DaySeries, day: number): Factors {
   return factors
 }
 
-type CurvedFactor = Exclude<keyof typeof scoreCurves, 'strain_capacity'> & keyof typeof factorGoals
+type CurvedFactor = Exclude<keyof typeof scoreCurves, 'strain_capacity' | 'own_night'> & keyof typeof factorGoals
 
 function curvedFactor(name: CurvedFactor, value: number | null | undefined): Factor | null {
   if (value === null || value === undefined) return null
@@ -96,19 +110,23 @@ function nightFactors(series: DaySeries, day: number): (Factor | null)[] {
   const need = sleepNeedOf(series.demographics, day)
   const { days, ...minimums } = lookBacks.regularity
   return [
-    {
+    withOwnNights(series, day, {
       name: 'sleep_duration',
       value: night.duration,
       goal: need,
-      score: scoreOnCurve(scoreCurves.sleep_duration, night.duration, need / 480),
+      score: scoreOnCurve(scoreCurves.sleep_duration, night.duration, need / sleepNeed.usual.minutes),
       unit: factorUnits.sleep_duration,
-    },
+    }),
     indexFactor('sleep_regularity', sleepRegularity(series.between(day - days + 1, day), minimums)),
     curvedFactor('sleep_continuity', stageMinutes(series, day, 'awake') === null ? null : night.awakeAfterOnset),
-    curvedFactor('sleep_debt', sleepDebt(series, day)),
+    curvedFactor('sleep_efficiency', night.efficiency === null ? null : night.efficiency * 100),
+    withBasis(
+      curvedFactor('sleep_debt', sleepDebt(series, day)),
+      ownSleepNeed(series, day) === null ? 'population' : 'personal',
+    ),
     curvedFactor('circadian_alignment', circadianMisalignment(series, day)),
-    powerFactor('physical_recovery', stageMinutes(series, day, 'deep')),
-    curvedFactor('mental_recovery', stageMinutes(series, day, 'rem')),
+    withOwnNights(series, day, powerFactor('physical_recovery', stageMinutes(series, day, 'deep'))),
+    withOwnNights(series, day, curvedFactor('mental_recovery', stageMinutes(series, day, 'rem'))),
     strainFactor(
       'walking_strain_capacity',
       strainRatio(series, day, ({ steps }) => steps),
@@ -118,6 +136,26 @@ function nightFactors(series: DaySeries, day: number): (Factor | null)[] {
       strainRatio(series, day, ({ exerciseLoad }) => exerciseLoad),
     ),
   ]
+}
+
+const ownNightMinutes = {
+  sleep_duration: (night: NightFacts) => night.duration,
+  physical_recovery: (night: NightFacts) => night.deep,
+  mental_recovery: (night: NightFacts) => night.rem,
+}
+
+/** Judges a night's minutes against the person's own nights too, once enough of them are known. */
+function withOwnNights(series: DaySeries, day: number, factor: Factor | null): Factor | null {
+  const name = factor?.name
+  if (name !== 'sleep_duration' && name !== 'physical_recovery' && name !== 'mental_recovery') return factor
+  const baseline = nightBaseline(series, day, ownNightMinutes[name])
+  if (!factor || !baseline) return factor
+  const z = (factor.value - baseline.middle) / Math.max(spreadMin[name], baseline.spread)
+  return { ...factor, own: { goal: baseline.middle, score: scoreOnCurve(scoreCurves.own_night, z) } }
+}
+
+function withBasis(factor: Factor | null, basis: 'personal' | 'population'): Factor | null {
+  return factor && { ...factor, basis }
 }
 
 /** An index that is its own score. */
@@ -137,6 +175,7 @@ function strainFactor(
     goal: factorGoals[name],
     score: scoreOnCurve(scoreCurves.strain_capacity, ratio),
     unit: factorUnits[name],
+    basis: 'personal',
   }
 }
 

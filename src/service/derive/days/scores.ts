@@ -1,4 +1,5 @@
 import type { scoreTypes } from '../../../contract/score.ts'
+import type { FactorName } from '../model/model.ts'
 import {
   type ScoreDefinition,
   scoreDefinitions,
@@ -42,14 +43,21 @@ const definitions: readonly (readonly [Exclude<ScoreType, 'wellbeing'>, ScoreDef
   ['mental_wellbeing', scoreDefinitions.mental_wellbeing],
 ]
 
+/** A factor as a score counts it: a personal score takes the judgement against the own days, and no other. */
+export function countedFactor({ isPersonal }: ScoreDefinition, factors: Factors, name: FactorName): Factor | undefined {
+  const factor = factors[name]
+  if (!factor || !isPersonal || factor.basis === 'personal') return factor
+  return factor.own && { ...factor, ...factor.own, basis: 'personal' }
+}
+
 /** The weighted mean of the factors' scores; null without the required factor, or with less than half of the weight. */
 function scoreFrom(type: ScoreType, definition: ScoreDefinition, factors: Factors): Score | null {
   const present = weightEntries(definition).flatMap(([name, weight]) => {
-    const factor = factors[name]
+    const factor = countedFactor(definition, factors, name)
     return factor ? [{ factor, weight }] : []
   })
   const weightShare = present.reduce((sum, { weight }) => sum + weight, 0)
-  if (!factors[definition.requiredFactor] || weightShare < weightShareMin - 1e-9) return null
+  if (!countedFactor(definition, factors, definition.requiredFactor) || weightShare < weightShareMin - 1e-9) return null
   const parts = present.map(({ factor, weight }) => ({ factor, weight: weight / weightShare }))
   const value = parts.reduce((sum, { factor, weight }) => sum + weight * factor.score, 0)
   return { type, value: Math.min(1, Math.max(0, value)), weightShare, parts }

@@ -1,23 +1,49 @@
 import { weekday } from '../../../time/local-days.ts'
 import { MINUTE } from '../../../time/units.ts'
-import type { DayFacts } from '../day/facts.ts'
+import type { DayFacts, NightFacts } from '../day/facts.ts'
 import { ageOn, type Demographics } from '../model/demographics.ts'
 import { lookBacks, sleepNeed } from '../model/model.ts'
-import { clockDistance, clockMedian, clockMinutes, mean, sum } from '../model/statistics.ts'
+import { clockDistance, clockMedian, clockMinutes, mean, median, medianDeviation, sum } from '../model/statistics.ts'
 import type { DaySeries } from './day-series.ts'
 
-/** Minutes of sleep that a person of that age needs. */
-export function sleepNeedOf(demographics: Demographics, day: number): number {
+function needByAge(demographics: Demographics, day: number) {
   const age = ageOn(demographics, day)
   return age !== null && age >= sleepNeed.fromAge ? sleepNeed.older : sleepNeed.usual
 }
 
-/** Missing hours over seven nights. Sleep beyond the need counts half against them; unknown nights count as the average. */
+/** Minutes of sleep that most people of that age need. */
+export function sleepNeedOf(demographics: Demographics, day: number): number {
+  return needByAge(demographics, day).minutes
+}
+
+/** The middle and the spread of a person's own nights before a day; null while too few are known. */
+export function nightBaseline(
+  series: DaySeries,
+  day: number,
+  minutesOf: (night: NightFacts) => number | null,
+): { middle: number; spread: number } | null {
+  const { days, valuesMin } = lookBacks.personal
+  const known = series.between(day - days, day - 1).flatMap(({ night }) => (night ? (minutesOf(night) ?? []) : []))
+  if (known.length < valuesMin) return null
+  return { middle: median(known), spread: 1.4826 * medianDeviation(known) }
+}
+
+/** The person's own usual sleep, within what may be right for the age; null while too few nights are known. */
+export function ownSleepNeed(series: DaySeries, day: number): number | null {
+  const own = nightBaseline(series, day, ({ duration }) => duration)
+  const [least, most] = needByAge(series.demographics, day).range
+  return own && Math.min(most, Math.max(least, own.middle))
+}
+
+/**
+ * Missing hours over seven nights, against the person's own need. Sleep beyond the need counts half against them; unknown
+ * nights count as the average.
+ */
 export function sleepDebt(series: DaySeries, day: number): number | null {
   const { days, nightsMin } = lookBacks.debt
   const nights = series.between(day - days + 1, day).flatMap(({ night }) => (night ? [night.duration] : []))
   if (!series.at(day)?.night || nights.length < nightsMin) return null
-  const need = sleepNeedOf(series.demographics, day)
+  const need = ownSleepNeed(series, day) ?? sleepNeedOf(series.demographics, day)
   const missing = sum(nights.map((slept) => Math.max(0, need - slept)))
   const surplus = sum(nights.map((slept) => Math.max(0, slept - need)))
   return (Math.max(0, missing - surplus / 2) * days) / nights.length / 60

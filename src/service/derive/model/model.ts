@@ -83,8 +83,15 @@ export const lookBacks = {
   comparison: { days: 90, valuesMax: 60, valuesMin: 14 },
 } as const
 
-/** Hirshkowitz 2015: 7 to 9 hours, from 65 on 7 to 8. */
-export const sleepNeed = { fromAge: 65, older: 450, usual: 480 } as const
+/**
+ * Hirshkowitz 2015: 7 to 9 hours, from 65 on 7 to 8; 6 to 10, from 65 on 5 to 9, may be right for some. Within that range
+ * the need behind a debt is the person's own usual sleep.
+ */
+export const sleepNeed = {
+  fromAge: 65,
+  older: { minutes: 450, range: [300, 540] },
+  usual: { minutes: 480, range: [360, 600] },
+} as const
 /** Paluch 2022: the benefit of steps levels off at 6,000-8,000 from 60 on, at 8,000-10,000 before. */
 export const stepsGoal = { fromAge: 60, older: 8000, usual: 10000 } as const
 
@@ -175,23 +182,49 @@ export const scoreCurves = {
     [110, 0.95],
     [120, 1],
   ],
-  /** z against the own baseline: resting heart rate differs between people, hardly within one (Quer 2020). */
-  resting_heart_rate: [
-    [0, 1],
-    [0.5, 0.95],
-    [1, 0.85],
-    [2, 0.6],
-    [3, 0.35],
-    [4, 0.1],
+  /** Ohayon 2017: from 85 % on good, up to 74 % poor. */
+  sleep_efficiency: [
+    [50, 0],
+    [65, 0.3],
+    [74, 0.5],
+    [85, 0.85],
+    [90, 0.95],
+    [95, 1],
   ],
-  /** z of the logarithm: the smallest worthwhile change is half a deviation, normal is better (Plews 2014). */
+  /**
+   * z against the own baseline: resting heart rate differs between people, hardly within one (Quer 2020). Below the own
+   * middle too, lower is more rested (Buchheit 2014).
+   */
+  resting_heart_rate: [
+    [-1, 1],
+    [0, 0.9],
+    [0.5, 0.8],
+    [1, 0.65],
+    [2, 0.4],
+    [3, 0.2],
+    [4, 0.05],
+  ],
+  /**
+   * z of the logarithm. The smallest worthwhile change is half a deviation (Plews 2013, Buchheit 2014), so the score falls
+   * through the usual range too; far above it parasympathetic saturation is no better.
+   */
   heart_rate_variability: [
-    [-3, 0.25],
-    [-2, 0.5],
-    [-1, 0.8],
-    [-0.5, 1],
+    [-3, 0.1],
+    [-2, 0.3],
+    [-1, 0.6],
+    [-0.5, 0.75],
+    [0, 0.85],
+    [1, 1],
     [2, 1],
-    [3, 0.85],
+    [3, 0.9],
+  ],
+  /** z of a night's minutes (asleep, deep, REM) against the own nights: for readiness, the own usual night is the goal. */
+  own_night: [
+    [-3, 0.1],
+    [-2, 0.3],
+    [-1, 0.65],
+    [0, 0.9],
+    [1, 1],
   ],
   /** Recent over habitual load (Williams 2017). No predictor of injury (Impellizzeri 2020). */
   strain_capacity: [
@@ -205,7 +238,14 @@ export const scoreCurves = {
 } as const satisfies Record<string, CurvePoints>
 
 export const scorePowers = { active_calories: 0.8, physical_recovery: 0.9 } as const
-export const spreadMin = { resting_heart_rate: 1.5, heart_rate_variability: 0.05 } as const
+/** Nobody's days are more alike than this: beats, a share (on the logarithm), and minutes. */
+export const spreadMin = {
+  resting_heart_rate: 1.5,
+  heart_rate_variability: 0.05,
+  sleep_duration: 20,
+  physical_recovery: 8,
+  mental_recovery: 10,
+} as const
 
 export const factorUnits = {
   steps: 'count',
@@ -218,6 +258,7 @@ export const factorUnits = {
   sleep_duration: 'minute',
   sleep_regularity: 'index',
   sleep_continuity: 'minute',
+  sleep_efficiency: 'percent',
   sleep_debt: 'hour',
   circadian_alignment: 'minute',
   physical_recovery: 'minute',
@@ -245,6 +286,7 @@ export const factorGoals = {
   activity_regularity: 1,
   sleep_regularity: 1,
   sleep_continuity: 0,
+  sleep_efficiency: 90,
   sleep_debt: 0,
   circadian_alignment: 30,
   physical_recovery: 90,

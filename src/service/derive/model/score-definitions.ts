@@ -4,6 +4,8 @@ import type { FactorName } from './model.ts'
 export type ScoreDefinition = {
   readonly requiredFactor: FactorName
   readonly weights: Readonly<Partial<Record<FactorName, number>>>
+  /** Only factors that are judged against the person's own days count: what differs between people says nothing. */
+  readonly isPersonal?: true
 }
 
 /** Weights sum to 1. Without the required factor, or with less than half of the weight, there is no score. */
@@ -22,26 +24,28 @@ export const scoreDefinitions = {
   sleep: {
     requiredFactor: 'sleep_duration',
     weights: {
-      sleep_duration: 0.32,
-      sleep_regularity: 0.2,
-      sleep_debt: 0.16,
-      circadian_alignment: 0.12,
-      sleep_continuity: 0.08,
-      physical_recovery: 0.06,
-      mental_recovery: 0.06,
+      sleep_duration: 0.26,
+      sleep_regularity: 0.16,
+      sleep_continuity: 0.14,
+      sleep_debt: 0.13,
+      sleep_efficiency: 0.11,
+      circadian_alignment: 0.1,
+      physical_recovery: 0.05,
+      mental_recovery: 0.05,
     },
   },
   readiness: {
     requiredFactor: 'sleep_duration',
+    isPersonal: true,
     weights: {
+      heart_rate_variability: 0.35,
+      resting_heart_rate: 0.2,
       sleep_duration: 0.15,
-      sleep_debt: 0.15,
-      physical_recovery: 0.1,
-      mental_recovery: 0.1,
-      walking_strain_capacity: 0.1,
-      exercise_strain_capacity: 0.1,
-      resting_heart_rate: 0.15,
-      heart_rate_variability: 0.15,
+      sleep_debt: 0.1,
+      exercise_strain_capacity: 0.06,
+      physical_recovery: 0.05,
+      mental_recovery: 0.05,
+      walking_strain_capacity: 0.04,
     },
   },
   mental_wellbeing: {

@@ -34,6 +34,7 @@ export const trendNoise: Readonly<Record<string, { slope: number; jump: number }
   sleep_duration: { slope: 0.05, jump: 0.24 },
   resting_heart_rate: { slope: 0.03, jump: 0.043 },
   heart_rate_variability: { slope: 0.08, jump: 0.28 },
+  sleep_efficiency: { slope: 0.02, jump: 0.034 },
   sleep: { slope: 0.05, jump: 0.23 },
   activity: { slope: 0.05, jump: 0.49 },
   readiness: { slope: 0.05, jump: 0.15 },

@@ -2,7 +2,7 @@ import { isoText, midnightMs } from '../../../time/local-days.ts'
 import type { Derivation } from '../days/derivation.ts'
 import type { Factor } from '../days/factors.ts'
 import { type Score, stateOf } from '../days/scores.ts'
-import { ageOn, sexOf } from '../model/demographics.ts'
+import { ageOn } from '../model/demographics.ts'
 import { vitalFactorNames } from '../model/model.ts'
 import { nightFactorNames } from '../model/score-definitions.ts'
 import { roundTo } from '../model/statistics.ts'
@@ -53,11 +53,9 @@ function sourcesOf(derivation: Derivation, { parts }: Score, day: number): strin
   const fromNight = names.filter((name) => nightFactorNames.includes(name))
   const fromVitals = names.filter((name) => vitalFactorNames.includes(name))
   const usesAge = names.includes('steps') || names.includes('sleep_duration')
-  const usesSex = parts.some(({ factor }) => factor.basis === 'population') && sexOf(derivation.demographics) !== null
   const usesExercise = names.some((name) => exerciseFactorNames.has(name)) && derivation.sendsSessions(day)
   return [
     ...(usesAge && ageOn(derivation.demographics, day) !== null ? ['age'] : []),
-    ...(usesSex ? ['gender'] : []),
     ...(fromNight.length > 0 ? ['sleep'] : []),
     ...(names.length > fromNight.length + fromVitals.length ? ['activity'] : []),
     ...(usesExercise ? ['exercise'] : []),
