@@ -13,6 +13,18 @@ const explainedLog = z.strictObject({
   reason: z.string().optional(),
 })
 
+const explainedLogGroup = z.strictObject({
+  dataType: z.string(),
+  source: z.string(),
+  deviceType: z.string(),
+  as: z.string(),
+  reason: z.string().optional(),
+  count: z.int(),
+  startDateTime: z.string(),
+  endDateTime: z.string(),
+  amount: z.number().optional(),
+})
+
 /** The public shape of what `explain --json` prints: as the Profile Service explains a score. */
 export const explanationResult = z.strictObject({
   score: z.string(),
@@ -38,4 +50,8 @@ export const explanationResult = z.strictObject({
   missing: z.array(z.strictObject({ name: z.string(), weight: z.number(), reason: z.string() })),
   used: z.array(explainedLog),
   leftOut: z.array(explainedLog),
+  usedCount: z.int(),
+  leftOutCount: z.int(),
+  usedGroups: z.array(explainedLogGroup),
+  leftOutGroups: z.array(explainedLogGroup),
 })

@@ -4,7 +4,8 @@ import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { withPipeline } from '../assembly/with-pipeline.ts'
 import { scoreTypes } from '../contract/score.ts'
 import { EngineUnreachable, Problem, UsageProblem } from '../errors.ts'
-import type { ExplainedFactor, ExplainedLog, Explanation } from '../service/derive/records/explanation.ts'
+import type { ExplainedLogGroup } from '../service/derive/records/explained-logs.ts'
+import type { ExplainedFactor, Explanation } from '../service/derive/records/explanation.ts'
 
 const accountTokenSchema = z.object({ accountToken: z.string() })
 
@@ -71,7 +72,7 @@ async function fetchOk(url: string, init: RequestInit): Promise<Response> {
 
 /** The explanation as lines for a terminal. */
 export function explanationLines(explanation: Explanation): string[] {
-  const { score, date, value, state, coverage, modelVersion, reason, factors, missing, used, leftOut } = explanation
+  const { score, date, value, state, coverage, modelVersion, reason, factors, missing } = explanation
   const head =
     value === null
       ? `${score} on ${date}: no score, because ${reason}`
@@ -86,11 +87,11 @@ export function explanationLines(explanation: Explanation): string[] {
     ]),
     ...missing.map(({ name, weight, reason }) => `${name}: none, because ${reason} (weight ${weight})`),
     '',
-    `logs of the day behind it: ${used.length}`,
-    ...alignColumns(used.map((log) => [...logCells(log), `counts ${log.amount ?? log.value}`])),
+    `logs of the day behind it: ${explanation.usedCount}`,
+    ...alignColumns(explanation.usedGroups.map(groupCells)),
     '',
-    `logs of the day left out: ${leftOut.length}`,
-    ...alignColumns(leftOut.map((log) => [...logCells(log), log.reason ?? ''])),
+    `logs of the day left out: ${explanation.leftOutCount}`,
+    ...alignColumns(explanation.leftOutGroups.map(groupCells)),
   ]
 }
 
@@ -100,8 +101,10 @@ function factorCells({ name, value, goal, unit, score, weight, contribution, bas
   return [name, String(value), String(goal) + (basis ? ` (${basis})` : ''), unit, score.toFixed(2), share, added]
 }
 
-function logCells({ dataType, source, deviceType, startDateTime, endDateTime, value }: ExplainedLog): string[] {
-  return [dataType, `${startDateTime} to ${endDateTime}`, `${source} (${deviceType})`, String(value)]
+/** Logs of one kind, source and reason are one line. */
+function groupCells({ dataType, source, deviceType, count, startDateTime, endDateTime, ...group }: ExplainedLogGroup) {
+  const told = group.reason ?? (group.amount === undefined ? '' : `counts ${group.amount}`)
+  return [`${count} ×`, dataType, `${startDateTime} to ${endDateTime}`, `${source} (${deviceType})`, told]
 }
 
 function alignColumns(rows: readonly (readonly string[])[]): string[] {

@@ -252,6 +252,11 @@ describe('weeks', () => {
     expect(weekly('sleep_duration')).toBe('420')
     // Three nights an hour short, scaled to seven: 7 hours.
     expect(weekly('sleep_debt')).toBe('7')
+    // Every weekly row says that it is a mean, but those that cover several days already.
+    const aggregations = derived.biomarkers
+      .filter((one) => one['periodicity'] === 'weekly')
+      .map((one) => [one['type'], one['aggregation']])
+    expect(aggregations.filter(([, aggregation]) => aggregation !== 'average')).toEqual([['sleep_debt', 'total']])
   })
 })
 

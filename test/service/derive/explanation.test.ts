@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { explanationLines } from '../../../src/commands/explain.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
+import { mean } from '../../../src/service/derive/model/statistics.ts'
 import { explainScore } from '../../../src/service/derive/records/explanation.ts'
 import { dayNumberFromText } from '../../../src/time/local-days.ts'
 import { dayBefore, daysFrom, deriveAll, log, phone, score, unknownDemographics, wornAllDay } from './made-logs.ts'
@@ -91,9 +92,83 @@ describe('an explanation', () => {
     expect(lines).toMatch(/^activity on 2026-03-08: 0\.\d\d \(\w+\), from \d+ % of its weight, model transparent-v2/)
     expect(lines).toMatch(/steps +6600 +10000 +count +0\.\d\d/)
     expect(lines).toMatch(/logs of the day left out: 3/)
+    // 288 heart rates show wear, and are no log of activity; the walk is one line.
+    expect(lines).toMatch(
+      /1 × +steps +2026-03-08T09:00:00\+00:00 to 2026-03-08T10:00:00\+00:00 +watch-app \(watch\) +counts 6600/,
+    )
+    expect(lines.indexOf('steps   ')).toBeLessThan(lines.indexOf('logs of the day'))
     expect(lines).toMatch(/diagnoses nothing/)
     expect(explanationLines(ask('activity', logs, '2026-05-01'))[0]).toBe(
       'activity on 2026-05-01: no score, because no log tells of this day',
     )
+  })
+  test('folds the logs of one kind, source and reason into one line, and lists fifty', () => {
+    const minutes = Array.from({ length: 300 }, (_, minute) =>
+      log('steps', new Date(Date.parse(`${last}T12:00:00Z`) + minute * 60_000).toISOString(), [1, 20]),
+    )
+    const onTheTable = minutes.map((one) => log('steps', new Date(one.startMs).toISOString(), [1, 10], phone))
+    const told = ask('activity', [...minutes, ...onTheTable])
+
+    expect(told.usedGroups).toEqual([
+      {
+        dataType: 'steps',
+        source: 'watch-app',
+        deviceType: 'watch',
+        as: 'steps',
+        count: 300,
+        startDateTime: `${last}T12:00:00+00:00`,
+        endDateTime: `${last}T17:00:00+00:00`,
+        amount: 6000,
+      },
+    ])
+    expect(told.leftOutGroups).toMatchObject([
+      { source: 'phone-app', count: 300, reason: expect.stringMatching(/better ranked/) },
+    ])
+    expect([told.used.length, told.leftOut.length]).toEqual([50, 50])
+    expect([told.usedCount, told.leftOutCount]).toEqual([300, 300])
+  })
+  test('stays bounded when every log has a source of its own', () => {
+    const strange = Array.from({ length: 200 }, (_, minute) =>
+      log('steps', new Date(Date.parse(`${last}T12:00:00Z`) + minute * 60_000).toISOString(), [1, 20], {
+        source: `app ${minute}`,
+      }),
+    )
+    const told = ask('activity', strange)
+
+    expect(told.usedCount).toBe(200)
+    expect(JSON.stringify(told).length).toBeLessThan(60_000)
+  })
+})
+
+describe('a reader can compute the trend of a factor again', () => {
+  // Three nights a week are too few for regularity, and the phone knows neither stages nor wakefulness: no sleep score.
+  const days = daysFrom('2026-03-02', 28)
+  const nights = days
+    .filter((_, place) => place % 7 < 3)
+    .map((day, place) => log('sleep_stage_sleeping', `${dayBefore(day)}T23:00:00Z`, [400 + ((place * 37) % 90), 1]))
+  const now = Date.parse('2026-04-02T00:00:00Z')
+  const facts = factsOfDays({ logs: nights, demographics: unknownDemographics, asOfMs: now })
+  const value = (name: string, day: string) =>
+    explainScore({
+      logs: nights,
+      facts,
+      demographics: unknownDemographics,
+      asOfMs: now,
+      day: dayNumberFromText(day),
+      type: 'sleep',
+    }).factors.find((factor) => factor.name === name)?.value
+
+  test.each(['sleep_duration', 'sleep_debt'])('of %s, from explain, on days without a score', (name) => {
+    const derived = deriveAll({ logs: nights, asOf: '2026-04-02T00:00:00Z' })
+    const trend = derived.trends.findLast((one) => one['name'] === name && one['category'] === 'factor')
+    // The trend's data are records of the contract; the test reads their starts and values only.
+    const weeks = (trend?.['data'] ?? []) as { startDateTime: string; value: number }[]
+
+    expect(derived.scores).toEqual([])
+    expect(weeks.length).toBeGreaterThan(2)
+    for (const week of weeks) {
+      const own = daysFrom(week.startDateTime.slice(0, 10), 7).flatMap((day) => value(name, day) ?? [])
+      expect(mean(own)).toBeCloseTo(week.value, 3)
+    }
   })
 })

@@ -1,15 +1,16 @@
-import { compareText } from '../../../text/compare-text.ts'
-import { dayNumberAt, dayText, isoText } from '../../../time/local-days.ts'
+import { dayText } from '../../../time/local-days.ts'
 import type { DayFacts } from '../day/facts.ts'
 import { factsOfDays } from '../day/facts-of-days.ts'
-import type { DataLog, Lineage } from '../day/parsed-log.ts'
+import type { DataLog } from '../day/parsed-log.ts'
 import { createDerivation, type Derivation } from '../days/derivation.ts'
+import type { Factor, Factors } from '../days/factors.ts'
 import { type MissingDay, missingReason } from '../days/missing-reasons.ts'
-import { type ScoreType, stateOf } from '../days/scores.ts'
+import { countedFactor, type Score, type ScoreType, stateOf } from '../days/scores.ts'
 import type { Demographics } from '../model/demographics.ts'
-import { type FactorName, modelVersion } from '../model/model.ts'
+import { type FactorName, lookBacks, modelVersion } from '../model/model.ts'
 import { scoreDefinitions, weightEntries } from '../model/score-definitions.ts'
-import { roundTo } from '../model/statistics.ts'
+import { roundTo, sum } from '../model/statistics.ts'
+import { createLineageListener, type ExplainedLog, type ExplainedLogGroup } from './explained-logs.ts'
 
 export type ExplainedFactor = {
   name: string
@@ -22,22 +23,6 @@ export type ExplainedFactor = {
   /** Its part of the score's value: weight × score. */
   contribution: number
   basis?: string
-}
-
-export type ExplainedLog = {
-  id: string
-  dataType: string
-  source: string
-  deviceType: string
-  startDateTime: string
-  endDateTime: string
-  value: number
-  /** The kind or factor that the log was considered for. */
-  as: string
-  /** How much of a used log counts. */
-  amount?: number
-  /** Why a log was left out. */
-  reason?: string
 }
 
 export type Explanation = {
@@ -53,8 +38,13 @@ export type Explanation = {
   factors: ExplainedFactor[]
   /** Absent factors, each with the reason. */
   missing: { name: string; weight: number; reason: string }[]
+  /** The first logs by their start; the counts are of all of them, and the groups fold all of them. */
   used: ExplainedLog[]
   leftOut: ExplainedLog[]
+  usedCount: number
+  leftOutCount: number
+  usedGroups: ExplainedLogGroup[]
+  leftOutGroups: ExplainedLogGroup[]
 }
 
 const notice = 'An estimate of wellness. It diagnoses nothing.'
@@ -74,6 +64,7 @@ const kindsOfFactor: Readonly<Record<FactorName, readonly string[]>> = {
   sleep_duration: ['sleep'],
   sleep_regularity: ['sleep'],
   sleep_continuity: ['sleep'],
+  sleep_efficiency: ['sleep'],
   sleep_debt: ['sleep'],
   circadian_alignment: ['sleep'],
   physical_recovery: ['sleep'],
@@ -107,35 +98,64 @@ export function explainScore({ facts, day, type, ...input }: ExplainInput): Expl
   const score = derivation.scores(day)[type]
   const weights = weightsOf(type)
   const on: MissingDay = { facts: own, isOver: own !== undefined && derivation.series.isOver(own) }
-  const present = Object.values(factors).filter(({ name }) => weights.has(name))
   const kinds = new Set([...weights.keys()].flatMap((name) => kindsOfFactor[name]))
   const isRelevant = (log: ExplainedLog) =>
     kinds.has(log.as) || (log.as.startsWith('sleep_stage_') && kinds.has('sleep'))
+  const [used, leftOut] = [listener.used(isRelevant), listener.leftOut(isRelevant)]
+  const counted = [...weights].filter(([name]) => countedIn(type, factors, name))
   return {
     score: type,
     date: dayText(day),
     value: score ? roundTo(score.value, 2) : null,
     state: score ? stateOf(score.value) : null,
-    coverage: roundTo(score?.weightShare ?? present.reduce((sum, { name }) => sum + (weights.get(name) ?? 0), 0), 2),
+    coverage: roundTo(score?.weightShare ?? sum(counted.map(([, weight]) => weight)), 2),
     modelVersion,
     notice,
     reason: score ? null : reasonFor(type, derivation, { ...on, day }),
-    factors: (score?.parts ?? present.map((factor) => ({ factor, weight: 0 }))).map(({ factor, weight }) => ({
-      name: factor.name,
-      value: roundTo(factor.value, 2),
-      goal: roundTo(factor.goal, 2),
-      unit: factor.unit,
-      score: roundTo(factor.score, 2),
-      weight: roundTo(weight, 4),
-      contribution: roundTo(weight * factor.score, 4),
-      ...(factor.basis ? { basis: factor.basis } : {}),
-    })),
+    factors: explainedFactors(type, factors, score),
     missing: [...weights]
-      .filter(([name]) => !factors[name])
-      .map(([name, weight]) => ({ name, weight: roundTo(weight, 4), reason: missingReason(name, on) })),
-    used: listener.used().filter(isRelevant),
-    leftOut: listener.leftOut().filter(isRelevant),
+      .filter(([name]) => !countedIn(type, factors, name))
+      .map(([name, weight]) => ({
+        name,
+        weight: roundTo(weight, 4),
+        reason: factors[name] ? notPersonalYet : missingReason(name, on),
+      })),
+    used: used.logs,
+    leftOut: leftOut.logs,
+    usedCount: used.count,
+    leftOutCount: leftOut.count,
+    usedGroups: used.groups,
+    leftOutGroups: leftOut.groups,
   }
+}
+
+const notPersonalYet = `there are fewer than ${lookBacks.personal.valuesMin} of the ${lookBacks.personal.days} days before to judge it against`
+
+/** A factor as the score counts it; undefined where it is missing, or not yet judged against the person's own days. */
+function countedIn(type: ScoreType, factors: Factors, name: FactorName): Factor | undefined {
+  return type === 'wellbeing' ? factors[name] : countedFactor(scoreDefinitions[type], factors, name)
+}
+
+/** Every factor of the score that has a value on the day, also where it does not count or there is no score. */
+function explainedFactors(type: ScoreType, factors: Factors, score: Score | undefined): ExplainedFactor[] {
+  const parts = new Map(score?.parts.map(({ factor, weight }) => [factor.name, weight]))
+  return [...weightsOf(type).keys()].flatMap((name) => {
+    const factor = countedIn(type, factors, name) ?? factors[name]
+    if (!factor) return []
+    const weight = parts.get(name) ?? 0
+    return [
+      {
+        name,
+        value: roundTo(factor.value, 4),
+        goal: roundTo(factor.goal, 2),
+        unit: factor.unit,
+        score: roundTo(factor.score, 2),
+        weight: roundTo(weight, 4),
+        contribution: roundTo(weight * factor.score, 4),
+        ...(factor.basis ? { basis: factor.basis } : {}),
+      },
+    ]
+  })
 }
 
 /** The weights of a score's factors; for wellbeing the weights of activity and of sleep, halved. */
@@ -151,36 +171,8 @@ function reasonFor(type: ScoreType, derivation: Derivation, on: MissingDay & { d
     return absent.map((half) => `there is no ${half} score (${reasonFor(half, derivation, on)})`).join(', and ')
   }
   const { requiredFactor } = scoreDefinitions[type]
-  if (derivation.factors(on.day)[requiredFactor]) return 'less than half of the weight of its factors is there'
+  const factors = derivation.factors(on.day)
+  if (countedIn(type, factors, requiredFactor)) return 'less than half of the weight of its factors is there'
+  if (factors[requiredFactor]) return notPersonalYet
   return missingReason(requiredFactor, on)
-}
-
-/** Collects what became of each log, once for each log and reason; logs that were left out only near the day. */
-function createLineageListener(day: number) {
-  const [used, leftOut] = [new Map<string, ExplainedLog>(), new Map<string, ExplainedLog>()]
-  const isNear = (log: DataLog) => Math.abs(dayNumberAt(log.startMs, log.startOffset) - day) <= 1
-  const lineage: Lineage = {
-    used: (log, as, amount) =>
-      void used.set(`${log.id} ${as}`, { ...explainedLog(log, as), amount: roundTo(amount, 2) }),
-    leftOut: (log, as, reason) => {
-      if (isNear(log)) leftOut.set(`${log.id} ${as} ${reason}`, { ...explainedLog(log, as), reason })
-    },
-  }
-  return {
-    lineage,
-    used: () => [...used.values()].sort(byStart),
-    leftOut: () => [...leftOut.values()].sort(byStart),
-  }
-}
-
-function byStart(a: ExplainedLog, b: ExplainedLog): number {
-  return Date.parse(a.startDateTime) - Date.parse(b.startDateTime) || compareText(a.id, b.id)
-}
-
-function explainedLog(
-  { id, dataType, source, deviceType, startMs, endMs, startOffset, endOffset, value }: DataLog,
-  as: string,
-) {
-  const [startDateTime, endDateTime] = [isoText(startMs, startOffset), isoText(endMs, endOffset)]
-  return { id, dataType, source, deviceType, startDateTime, endDateTime, value, as }
 }
