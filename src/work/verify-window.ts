@@ -7,6 +7,7 @@ import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import type { ReadingWriter } from '../warehouse/readings/reading-writer.ts'
 import { compareWithStored, type WindowComparison } from '../warehouse/verification/compare-records.ts'
 import { type CoveredWindow, listDrawnWindows, type WindowDraw } from '../warehouse/verification/covered-windows.ts'
+import { findTagsAround } from '../warehouse/verification/held-tags.ts'
 import {
   countDifferences,
   countVerified,
@@ -69,13 +70,14 @@ type Compared = { readonly reading: Reading; readonly comparison: WindowComparis
 async function verifyWindow(covered: CoveredWindow, context: VerifyContext): Promise<VerifiedWindow> {
   const first = await readAndCompare(covered, context)
   // Upstream derives anew from a push that the ledger is told of in a moment.
-  if (first.reading.word === 'pending') return toVerified('uncovered', first.comparison, 1)
-  if (first.comparison.differences.length === 0) return toVerified('same', first.comparison, 1)
+  if (first.reading.word === 'pending') return toVerified('uncovered', first.comparison, { requests: 1 })
+  if (first.comparison.differences.length === 0) return toVerified('same', first.comparison, { requests: 1 })
   const second = await readAndCompare(covered, context)
   if (second.reading.word === 'pending' || !(await isStillCovered(context.pool, covered)))
-    return toVerified('uncovered', second.comparison, 2)
-  if (second.comparison.differences.length === 0) return toVerified('same', second.comparison, 2)
-  const verified = toVerified('differs', second.comparison, 2)
+    return toVerified('uncovered', second.comparison, { requests: 2 })
+  if (second.comparison.differences.length === 0) return toVerified('same', second.comparison, { requests: 2 })
+  const proof = await askUnchanged(covered, context)
+  const verified = toVerified('differs', second.comparison, { ...proof, requests: 2 + proof.requests })
   return context.mend ? { ...verified, ...(await mend(covered, context, { verified, ...second })) } : verified
 }
 
@@ -85,14 +87,26 @@ async function readAndCompare(covered: CoveredWindow, { pool, upstream, options 
   return { reading, comparison: await compareWithStored(pool, covered, reading.records) }
 }
 
+type Proof = { readonly requests: number; readonly unchangedUpstream: boolean }
+
+/** Asks upstream by the tags of former readings whether anything has changed there. Without tags there is no proof. */
+async function askUnchanged(covered: CoveredWindow, { pool, upstream, options }: VerifyContext): Promise<Proof> {
+  const { stream, profileId, externalId } = covered
+  const held = (await findTagsAround(pool, covered)) ?? []
+  for (const [asked, { window, tag }] of held.entries()) {
+    const { unchanged } = await upstream.read(stream, { profileId, externalId, window, heldTag: tag }, options)
+    if (!unchanged) return { requests: asked + 1, unchangedUpstream: false }
+  }
+  return { requests: held.length, unchangedUpstream: held.length > 0 }
+}
+
 function toVerified(
   outcome: VerifiedWindow['outcome'],
   { differences, readSinceMs, ...counts }: WindowComparison,
-  requests: number,
+  { requests, unchangedUpstream = false }: { requests: number; unchangedUpstream?: boolean },
 ): VerifiedWindow {
   const causes: Record<DifferenceCause, number> = { 'lost-here': 0, 'changed-upstream': 0, 'late-upstream': 0 }
-  for (const difference of differences)
-    causes[differenceCauseOf(difference, { readSinceMs, unchangedUpstream: false })] += 1
+  for (const difference of differences) causes[differenceCauseOf(difference, { readSinceMs, unchangedUpstream })] += 1
   return { outcome, requests, ...counts, counts: countDifferences(differences), causes, mended: false, written: 0 }
 }
 

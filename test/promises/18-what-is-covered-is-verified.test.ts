@@ -119,3 +119,28 @@ test('however many schedulers produce a nightly, its sentinel is one', async ({ 
 
   expect(runs.filter(Boolean)).toHaveLength(1)
 })
+
+for (const [tags, cause] of [
+  [true, 'lost-here'],
+  [false, 'late-upstream'],
+] as const) {
+  test(`a lost record that says nothing of its own age is ${cause} where upstream ${tags ? 'gives' : 'gives no'} tags`, async ({
+    open,
+    peer,
+  }) => {
+    const line = await open('postgres', settings)
+    await line.addProfiles('ada')
+    peer.tags = tags
+    peer.give('ada', 'scores', [scoreOf(lostDay, 0.1, { createdAt: undefined })])
+    line.work()
+    await night(line)
+    await line.rows('delete from vitalsync.scores')
+
+    await night(line)
+
+    expect(await line.rows('select cause, mended_at is not null as mended from warehouse.differences')).toEqual([
+      { cause, mended: true },
+    ])
+    expect(await line.rows('select value from vitalsync.scores')).toEqual([{ value: 0.1 }])
+  })
+}
