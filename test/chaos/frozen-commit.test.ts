@@ -12,7 +12,7 @@ for (const step of steps) {
     open,
     peer,
     onTestFinished,
-    expect: expectHere,
+    expect,
   }) => {
     const line = await open('postgres')
     const proxy = await startSilentProxy(line.settings['DATABASE_URL'] ?? '')
@@ -33,8 +33,8 @@ for (const step of steps) {
         ({ length }) => length,
         (error: { code?: string }) => error.code,
       )
-    expectHere(await isFree()).toBe('55P03')
-    await expectHere.poll(isFree, freeWithin).toBe(1)
-    await expectHere.poll(() => line.rows('select value from vitalsync.scores'), freeWithin).toEqual([{ value: 0.4 }])
+    expect(await isFree()).toBe('55P03')
+    await expect.poll(isFree, freeWithin).toBe(1)
+    await expect.poll(() => line.rows('select value from vitalsync.scores'), freeWithin).toEqual([{ value: 0.4 }])
   })
 }

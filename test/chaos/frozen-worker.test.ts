@@ -1,10 +1,10 @@
-import { expect } from 'vitest'
 import { WORKER_SILENT_MS } from '../../src/warehouse/runs/live-workers.ts'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf } from '../support/peer.ts'
 import { runProgram, startProgram } from '../support/run-program.ts'
 import { scoreOf } from '../support/sample-scores.ts'
 import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
+import { ownQueue } from './kill-redis.ts'
 import { startWorkerProcess } from './workers.ts'
 
 const names = ['ada', 'bob', 'eve']
@@ -18,12 +18,13 @@ const workersOf = (line: TestPipeline) =>
 const programOf = (line: TestPipeline) => ({ cwd: process.cwd(), env: line.settings })
 
 for (const engine of queueKinds) {
-  test(`a frozen worker is not counted, and sync does its work itself (${engine})`, async ({
+  test.concurrent(`a frozen worker is not counted, and sync does its work itself (${engine})`, async ({
     open,
     peer,
     onTestFinished,
+    expect,
   }) => {
-    const line = await open(engine)
+    const line = await open(engine, await ownQueue(engine, onTestFinished))
     await line.addProfiles(...names)
     for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])
     const frozen = await startWorkerProcess(line.settings)
@@ -39,12 +40,13 @@ for (const engine of queueKinds) {
     expect(await line.rows('select 1 from vitalsync.scores')).toHaveLength(names.length)
   })
 
-  test(`a worker that freezes while sync follows it is replaced by sync itself (${engine})`, async ({
+  test.concurrent(`a worker that freezes while sync follows it is replaced by sync itself (${engine})`, async ({
     open,
     peer,
     onTestFinished,
+    expect,
   }) => {
-    const line = await open(engine, { CONCURRENCY: '1' })
+    const line = await open(engine, { CONCURRENCY: '1', ...(await ownQueue(engine, onTestFinished)) })
     await line.addProfiles(...names)
     for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])
     const held = peer.hold(isReadOf('scores'))
@@ -65,8 +67,13 @@ for (const engine of queueKinds) {
   })
 }
 
-test('a worker on another database of the same Redis is not counted', async ({ open, peer, onTestFinished }) => {
-  const line = await open('redis')
+test.concurrent('a worker on another database of the same Redis is not counted', async ({
+  open,
+  peer,
+  onTestFinished,
+  expect,
+}) => {
+  const line = await open('redis', await ownQueue('redis', onTestFinished))
   await line.addProfiles('ada')
   peer.give('ada', 'scores', [scoreOf(10, 0.4)])
   const elsewhere = new URL(line.settings['QUEUE_URL'] ?? '')

@@ -1,8 +1,8 @@
-import { expect } from 'vitest'
 import { soon } from '../support/fixtures.ts'
 import { scoreOf } from '../support/sample-scores.ts'
 import { type Direction, startSilentProxy } from '../support/silent-proxy.ts'
 import { type QueueKind, test } from '../support/test-pipeline.ts'
+import { ownQueue } from './kill-redis.ts'
 import { startWorkerProcess } from './workers.ts'
 
 type Edge = 'DATABASE_URL' | 'QUEUE_URL'
@@ -26,12 +26,14 @@ const names = Array.from({ length: 60 }, (_, index) => `person-${index}`)
 const backWithin = { timeout: 60_000, interval: 200 }
 
 for (const { engine, edge, silent } of cases) {
-  test(`a worker goes on by itself after ${edge} was silent ${silent.join(' and ')} (${engine})`, async ({
+  test.concurrent(`a worker goes on by itself after ${edge} was silent ${silent.join(' and ')} (${engine})`, async ({
     open,
     peer,
     onTestFinished,
+    expect,
   }) => {
-    const line = await open(engine, { CONCURRENCY: '4', STATEMENT_SECONDS: '2' })
+    const own = await ownQueue(engine, onTestFinished)
+    const line = await open(engine, { CONCURRENCY: '4', STATEMENT_SECONDS: '2', ...own })
     const proxy = await startSilentProxy(line.settings[edge] ?? '')
     onTestFinished(() => proxy.close())
     await line.addProfiles(...names)
@@ -63,7 +65,12 @@ for (const { engine, edge, silent } of cases) {
   })
 }
 
-test('SIGTERM ends a worker whose Postgres and queue are silent', async ({ open, peer, onTestFinished }) => {
+test.concurrent('SIGTERM ends a worker whose Postgres and queue are silent', async ({
+  open,
+  peer,
+  onTestFinished,
+  expect,
+}) => {
   const line = await open('postgres', { STATEMENT_SECONDS: '2', DRAIN_SECONDS: '1' })
   const proxy = await startSilentProxy(line.settings['DATABASE_URL'] ?? '')
   onTestFinished(() => proxy.close())
