@@ -5,7 +5,6 @@ import { operations } from '../contract/operations.ts'
 import { SECOND } from '../time/units.ts'
 import type { ServiceApp, ServiceContext } from './context.ts'
 import { rejectExpectHeader, rejectMalformedRequest, requestErrorOf, sendRequestError } from './error-responses.ts'
-import { parseRequestBody } from './json-body.ts'
 import { RequestError } from './request-error.ts'
 
 export type AppTimeouts = {
@@ -41,8 +40,7 @@ export function createServiceApp(context: ServiceContext, timeouts: AppTimeouts)
   app.addContentTypeParser<Buffer>(
     'application/json',
     { parseAs: 'buffer' },
-    async (request: FastifyRequest, bytes: Buffer) =>
-      parseRequestBody(bytes, { isRequired: request.routeOptions.config.bodyRequired !== false }),
+    async (request: FastifyRequest, bytes: Buffer) => context.bodies.parse(request, bytes),
   )
   app.setErrorHandler((error, request, reply) =>
     sendRequestError(reply, requestErrorOf(error, context.log, request.id)),

@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import { operations } from '../contract/operations.ts'
 import type { ServiceContext } from './context.ts'
+import { type RequestCaller, setCaller } from './request-caller.ts'
 import { unauthorized } from './request-error.ts'
-import { type RequestCaller, type RouteDefinition, setCaller } from './route.ts'
+import type { RouteDefinition } from './route.ts'
 import { authenticateKey } from './store/api-keys.ts'
 import type { TokenOwner } from './store/issued-tokens.ts'
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Log } from '../log.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
+import type { RequestBodies } from './request-bodies.ts'
 import type { DerivedReader } from './store/derived-reader.ts'
 import type { ServicePool } from './store/service-pool.ts'
 import type { TokenCache } from './store/token-cache.ts'
@@ -15,8 +16,10 @@ export type ServiceContext = {
   pool: ServicePool
   tokenCache: TokenCache
   derived: DerivedReader
-  /** Limits how many uploads run at once. */
-  uploadLimiter: ConcurrencyLimiter
+  /** Bounds what the bodies of requests may take, and how many uploads run at once. */
+  bodies: RequestBodies
+  /** Limits how many searches run at once. */
+  searchLimiter: ConcurrencyLimiter
   clock: Clock
   log: Log
 }

@@ -76,5 +76,7 @@ declare module 'fastify' {
     operation?: string
     /** False: a request without a body is valid too. */
     bodyRequired?: boolean
+    /** Bodies are parsed and worked on within the limit of concurrent uploads. */
+    limitsConcurrency?: boolean
   }
 }

@@ -5,8 +5,9 @@ import { MINUTE } from '../time/units.ts'
 import { authenticate, readAuthorization } from './authenticate.ts'
 import type { ServiceApp, ServiceContext } from './context.ts'
 import { parseQueryString } from './query-parameters.ts'
+import { callerOf } from './request-caller.ts'
 import { badRequest, jsonContentType, RequestError } from './request-error.ts'
-import { callerOf, parsePart, type RouteAnswer, type RouteDefinition, routePatternOf } from './route.ts'
+import { parsePart, type RouteAnswer, type RouteDefinition, routePatternOf } from './route.ts'
 import { authRoutes } from './routes/auth-routes.ts'
 import { derivedRoutes } from './routes/derived-routes.ts'
 import { metadataRoutes } from './routes/metadata-routes.ts'
@@ -36,7 +37,11 @@ export function addOperationRoutes(app: ServiceApp, context: ServiceContext, req
     app.route({
       method,
       url: routePatternOf(route.operation),
-      config: { operation: route.operation, bodyRequired: route.bodyRequired !== false },
+      config: {
+        operation: route.operation,
+        bodyRequired: route.bodyRequired !== false,
+        limitsConcurrency: route.limitsConcurrency ?? false,
+      },
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
       onRequest: async (request) => {
         await authenticate(context, route, request)
@@ -44,9 +49,11 @@ export function addOperationRoutes(app: ServiceApp, context: ServiceContext, req
         if (!rate.isAllowed && rate.isExceeded) throw tooManyRequests(rate.ttlInSeconds)
       },
       handler: async (request, reply) => {
-        if (route.operation === 'uploadLogs') refuseTooManyLogs(request.body)
-        const run = async () => route.run(routeCallOf(context, route, request))
-        return sendAnswer(reply, await (route.limitsConcurrency ? context.uploadLimiter.run(run) : run()))
+        const answer = await context.bodies.work(request, async () => {
+          if (route.operation === 'uploadLogs') refuseTooManyLogs(request.body)
+          return route.run(routeCallOf(context, route, request))
+        })
+        return sendAnswer(reply, answer)
       },
     })
   }

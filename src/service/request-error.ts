@@ -78,6 +78,12 @@ export function unavailable(reason: string): RequestError {
   return new RequestError({ status: 503, location: 'service', errors, headers: { 'retry-after': '5' } })
 }
 
+/** Too much at once of one account, not of the service: others are served meanwhile. */
+export function tooBusy(reason: string): RequestError {
+  const errors = [{ origin: '', errors: [reason] }]
+  return new RequestError({ status: 429, location: 'service', errors, headers: { 'retry-after': '1' } })
+}
+
 const fieldErrorsMax = 100
 
 /** Every field at fault once, by its path, with all of its errors. */

@@ -2,8 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type OperationName, operations } from '../contract/operations.ts'
 import type { ServiceContext } from './context.ts'
-import { badRequest, fieldErrorsOf, unauthorized } from './request-error.ts'
-import type { TokenOwner } from './store/issued-tokens.ts'
+import { badRequest, fieldErrorsOf } from './request-error.ts'
 
 /** `bytes` is JSON text and is sent unchanged. An answer with neither `json` nor `bytes` has no body. */
 export type RouteAnswer = { status: number; json?: unknown; bytes?: Buffer; headers?: Readonly<Record<string, string>> }
@@ -53,21 +52,6 @@ export function defineRoute<Body, Query>(route: RouteDefinition<Body, Query>): R
 
 export function routePatternOf(operation: OperationName): string {
   return operations[operation].path.replaceAll(/\{(\w+)\}/g, ':$1')
-}
-
-/** The authenticated caller of a request; both ids are empty or absent where anyone may call. */
-export type RequestCaller = Pick<TokenOwner, 'accountId' | 'profileId'>
-
-const callersByRequest = new WeakMap<FastifyRequest, RequestCaller>()
-
-export function setCaller(request: FastifyRequest, caller: RequestCaller): void {
-  callersByRequest.set(request, caller)
-}
-
-export function callerOf(request: FastifyRequest): RequestCaller {
-  const caller = callersByRequest.get(request)
-  if (!caller) throw unauthorized()
-  return caller
 }
 
 /** Parses one part of a request; throws a 400 that names every field at fault. */

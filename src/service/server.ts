@@ -1,6 +1,7 @@
+import type { Readable } from 'node:stream'
 import compress from '@fastify/compress'
 import rateLimit from '@fastify/rate-limit'
-import type { onSendHookHandler } from 'fastify'
+import type { onSendHookHandler, preParsingAsyncHookHandler } from 'fastify'
 import { openCloseStack } from '../close-stack.ts'
 import { UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -12,6 +13,7 @@ import type { Clock, ServiceApp, ServiceContext, ServiceExtension } from './cont
 import { codedTag, contentCodings } from './etag.ts'
 import { registerMetrics } from './metrics.ts'
 import { addOperationRoutes, operationRoutes } from './operation-routes.ts'
+import { type BodyLimits, createRequestBodies } from './request-bodies.ts'
 import { unavailable } from './request-error.ts'
 import { addMonitoringRoutes } from './routes/monitoring-routes.ts'
 import { createDerivedReader } from './store/derived-reader.ts'
@@ -20,24 +22,29 @@ import { createServicePool } from './store/service-pool.ts'
 import { fillSearchTexts } from './store/service-profiles.ts'
 import { openTokenCache } from './store/token-cache.ts'
 
-export type ServiceLimits = AppTimeouts & {
-  /** Requests a minute for one token; a caller without a token is counted by its address. */
-  requestsPerMinute: number
-  /** Memory of the cache of answers. */
-  answerCacheBytesMax: number
-}
+export type ServiceLimits = AppTimeouts &
+  BodyLimits & {
+    /** Requests a minute for one token; a caller without a token is counted by its address. */
+    requestsPerMinute: number
+    /** Memory of the cache of answers. */
+    answerCacheBytesMax: number
+  }
 
 const defaultLimits = {
   requestsPerMinute: 600_000,
   requestTimeoutMs: 30 * SECOND,
   answerTimeoutMs: 30 * SECOND,
   answerCacheBytesMax: 128 * 1024 * 1024,
+  heldBytesMax: 128 * 1024 * 1024,
+  heldBytesPerAccountMax: 64 * 1024 * 1024,
 } as const satisfies ServiceLimits
 
 const connectionsMax = 10
 const statementTimeoutMs = 20 * SECOND
 /** Less than half of the connections to the database: reads have the others. */
 const concurrentUploadsMax = 4
+/** A search looks at all profiles of its account. */
+const concurrentSearchesMax = 2
 /** How long requests in flight may take to end when the service stops. */
 const drainMs = 10 * SECOND
 const tokenCleanupEveryMs = HOUR
@@ -70,7 +77,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     pool,
     tokenCache: opened.add(await openTokenCache({ pool, databaseUrl, log }), 'token cache'),
     derived: createDerivedReader(pool, limits.answerCacheBytesMax),
-    uploadLimiter: createConcurrencyLimiter(concurrentUploadsMax),
+    bodies: createRequestBodies(createConcurrencyLimiter(concurrentUploadsMax), limits),
+    searchLimiter: createConcurrencyLimiter(concurrentSearchesMax),
     clock,
     log,
   }
@@ -82,7 +90,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await opened.close()
   })
   try {
-    await registerPlugins(app, () => stopping)
+    await registerPlugins(app, { context, isStopping: () => stopping })
     const registry = registerMetrics(app, context)
     for (const extend of options.extensions ?? []) {
       const extension = await extend({ ...context, app, databaseUrl })
@@ -101,7 +109,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-async function registerPlugins(app: ServiceApp, isStopping: () => boolean): Promise<void> {
+async function registerPlugins(
+  app: ServiceApp,
+  { context, isStopping }: { context: ServiceContext; isStopping(): boolean },
+): Promise<void> {
   app.addHook('onRequest', async (_request, reply) => {
     if (!isStopping()) return
     reply.header('connection', 'close')
@@ -113,19 +124,25 @@ async function registerPlugins(app: ServiceApp, isStopping: () => boolean): Prom
     threshold: 1024,
     zlibOptions: { level: 4 },
   })
-  tagByCoding(app)
+  afterCompression(app, context)
   await app.register(rateLimit, { global: false })
 }
 
-/** Gives a compressed answer the tag of its coding. The hook of a route runs after the compression, which came first. */
-function tagByCoding(app: ServiceApp): void {
+/**
+ * Bounds the unpacked body of a request, and gives a compressed answer the tag of its coding. These hooks of a route run
+ * after those of the compression, which were added first.
+ */
+function afterCompression(app: ServiceApp, { bodies }: ServiceContext): void {
   app.addHook('onRoute', (route) => {
+    const preParsing: preParsingAsyncHookHandler = async (request, reply, payload) =>
+      bodies.receive(request, reply, payload as Readable) // a body is a socket's stream or its unpacked one
     const onSend: onSendHookHandler = (_request, reply, payload, done) => {
       const [tag, coding] = [reply.getHeader('etag'), reply.getHeader('content-encoding')]
       if (typeof tag === 'string' && typeof coding === 'string') reply.header('etag', codedTag(tag, coding))
       done(null, payload)
     }
     route.onSend = [...[route.onSend ?? []].flat(), onSend]
+    route.preParsing = [...[route.preParsing ?? []].flat(), preParsing]
   })
 }
 

@@ -16,25 +16,42 @@ describe('turns', () => {
     }
 
     const places = Array.from({ length: 20 }, (_, place) => place)
-    expect(await Promise.all(places.map((place) => turns.run(work(place))))).toEqual(places)
+    expect(await Promise.all(places.map((place) => turns.run('one', work(place))))).toEqual(places)
     expect(begun).toEqual(places)
     expect(most).toBe(2)
   })
   test('are handed on by those that fail', async () => {
     const turns = createConcurrencyLimiter(1)
-    const fail = () => turns.run(async () => Promise.reject(new Error('no')))
+    const fail = () => turns.run('one', async () => Promise.reject(new Error('no')))
 
     await expect(fail()).rejects.toThrow('no')
-    await expect(Promise.all([fail(), turns.run(async () => 'yes')])).rejects.toThrow('no')
-    expect(await turns.run(async () => 'yes')).toBe('yes')
+    await expect(Promise.all([fail(), turns.run('one', async () => 'yes')])).rejects.toThrow('no')
+    expect(await turns.run('one', async () => 'yes')).toBe('yes')
   })
   test('let others in between two of them', async () => {
     const turns = createConcurrencyLimiter(3)
     const seen: string[] = []
-    const all = Promise.all(['a', 'b', 'c', 'd'].map((name) => turns.run(async () => void seen.push(name))))
+    const all = Promise.all(['a', 'b', 'c', 'd'].map((name) => turns.run('one', async () => void seen.push(name))))
     seen.push('what came after')
     await all
 
     expect(seen[0]).toBe('what came after')
+  })
+  test('go from group to group, so that a crowd of one does not delay the others', async () => {
+    const turns = createConcurrencyLimiter(1)
+    const seen: string[] = []
+    const guests = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1']
+    await Promise.all(guests.map((name) => turns.run(name.slice(0, 1), async () => void seen.push(name))))
+
+    expect(seen).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
+  })
+  test('skip who is gone', async () => {
+    const turns = createConcurrencyLimiter(1)
+    const leave = await turns.enter({ group: 'a' })
+    const waiting = [true, false].map((gone) => turns.enter({ group: 'a', isGone: () => gone }))
+    leave?.()
+    leave?.()
+
+    expect((await Promise.all(waiting)).map((permit) => permit !== undefined)).toEqual([false, true])
   })
 })

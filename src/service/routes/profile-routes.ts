@@ -28,7 +28,9 @@ const search = defineRoute({
   answers: { 200: profilePageAnswerSchema },
   async run({ context, accountId, query }) {
     const { searchParameter, currentPage, pageSize } = query
-    const found = await searchProfiles(context.pool, { accountId, searchParameter, page: currentPage, pageSize })
+    const found = await context.searchLimiter.run(accountId, () =>
+      searchProfiles(context.pool, { accountId, searchParameter, page: currentPage, pageSize }),
+    )
     const totalPages = Math.ceil(found.totalCount / pageSize)
     return { status: 200, json: { ...found, currentPage, totalPages, pageSize } }
   },

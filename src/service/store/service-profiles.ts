@@ -145,10 +145,24 @@ export async function deleteProfiles(
     if (rows.length === 0) return
     const ids = rows.map((row) => row.profile_id)
     await tx.query('delete from service.profiles where profile_id = any($1::uuid[])', [ids])
-    await tx.query('delete from service.logs where profile_id = any($1::uuid[])', [ids])
+    await deleteLogs(tx, ids)
     await forgetWaiting(tx, ids)
     await tx.query('notify service_revocations')
   })
+}
+
+/** Each statement ends well within the time that a statement may take, however many logs there are. */
+const logsPerDelete = 50_000
+
+async function deleteLogs(tx: Queryable, profileIds: readonly string[]): Promise<void> {
+  for (let deleted = logsPerDelete; deleted === logsPerDelete; ) {
+    const { rowCount } = await tx.query(
+      `delete from service.logs where ctid = any(array(
+         select ctid from service.logs where profile_id = any($1::uuid[]) limit ${logsPerDelete}))`,
+      [profileIds],
+    )
+    deleted = rowCount ?? 0
+  }
 }
 
 function profileAnswer(row: ProfileRow): ProfileAnswer {

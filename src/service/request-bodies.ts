@@ -1,0 +1,122 @@
+import { finished, pipeline, type Readable, Transform } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
+import { parseRequestBody } from './json-body.ts'
+import { accountOf } from './request-caller.ts'
+import { RequestError, tooBusy, unavailable } from './request-error.ts'
+
+/** Bytes of bodies that are held at once, received or expected: while they arrive, wait for a permit, and are worked on. */
+export type BodyLimits = { heldBytesMax: number; heldBytesPerAccountMax: number }
+
+/** JSON is packed twenty times as densely at most; only a bomb reaches a thousand times. */
+const densityMax = 100
+/** Up to here density does not matter. */
+const freeBytes = 64 * 1024
+
+export type RequestBodies = {
+  /** Before a body is read: refuses it when too many are held. As a hook `preParsing`, after the one that unpacks. */
+  receive(request: FastifyRequest, reply: FastifyReply, payload: Readable): Readable
+  /** Parses a body. Of an operation with limited concurrency only when it has its permit: parsed bodies take the most memory. */
+  parse(request: FastifyRequest, bytes: Buffer): Promise<unknown>
+  /** Works on a request, and gives its permit back at the end. */
+  work<T>(request: FastifyRequest, run: () => Promise<T>): Promise<T>
+}
+
+type HeldBody = { isClosed: boolean; isWorkedOn: boolean; leave?: (() => void) | undefined }
+
+export function createRequestBodies(limiter: ConcurrencyLimiter, limits: BodyLimits): RequestBodies {
+  const bodies = new WeakMap<FastifyRequest, HeldBody>()
+  const heldBytes = createHeldBytes(limits)
+
+  return {
+    receive: (request, reply, payload) => {
+      if (!hasBody(request)) return payload
+      const bytes = expectedBytes(request)
+      const account = accountOf(request)
+      heldBytes.take(account, bytes)
+      const body: HeldBody = { isClosed: false, isWorkedOn: false }
+      bodies.set(request, body)
+      finished(reply.raw, () => {
+        heldBytes.giveBack(account, bytes)
+        body.isClosed = true
+        if (!body.isWorkedOn) body.leave?.()
+      })
+      return isPacked(request) ? boundedDensity(payload) : payload
+    },
+    parse: async (request, bytes) => {
+      const { config } = request.routeOptions
+      const body = bodies.get(request)
+      if (config.limitsConcurrency && body) {
+        body.leave = await limiter.enter({ group: accountOf(request), isGone: () => body.isClosed })
+        if (body.isClosed) body.leave?.()
+        if (body.isClosed || !body.leave) throw unavailable('the caller has left')
+      }
+      return parseRequestBody(bytes, { isRequired: config.bodyRequired !== false })
+    },
+    work: async (request, run) => {
+      const body = bodies.get(request)
+      if (body) body.isWorkedOn = true
+      try {
+        return await run()
+      } finally {
+        body?.leave?.()
+      }
+    },
+  }
+}
+
+/** Bytes by account and in all. */
+function createHeldBytes({ heldBytesMax, heldBytesPerAccountMax }: BodyLimits) {
+  const byAccount = new Map<string, number>()
+  let all = 0
+  return {
+    take(account: string, bytes: number): void {
+      const own = (byAccount.get(account) ?? 0) + bytes
+      if (own > heldBytesPerAccountMax) throw tooBusy('too many bodies of this account are under way')
+      if (all + bytes > heldBytesMax) throw unavailable('too many bodies are under way')
+      byAccount.set(account, own)
+      all += bytes
+    },
+    giveBack(account: string, bytes: number): void {
+      const own = (byAccount.get(account) ?? 0) - bytes
+      if (own <= 0) byAccount.delete(account)
+      else byAccount.set(account, own)
+      all -= bytes
+    },
+  }
+}
+
+const hasBody = ({ headers }: FastifyRequest) =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+const isPacked = ({ headers }: FastifyRequest) => (headers['content-encoding'] ?? 'identity') !== 'identity'
+
+/** The length that the request announces; unpacked as densely as may be, and never more than the route reads. */
+function expectedBytes(request: FastifyRequest): number {
+  const { bodyLimit } = request.routeOptions
+  const announced = Number(request.headers['content-length'] ?? bodyLimit)
+  const most = isPacked(request) ? Math.max(freeBytes, announced * densityMax) : announced
+  return Math.min(most, bodyLimit)
+}
+
+/** The unpacked stream, ended with 413 when it is packed more densely than JSON is. */
+function boundedDensity(unpacked: Readable): Readable {
+  const packedBytes = () => Number(Reflect.get(unpacked, 'receivedEncodedLength') ?? 0)
+  let bytes = 0
+  const bounded = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      if (bytes > freeBytes && bytes > densityMax * packedBytes()) done(tooDense())
+      else done(null, chunk)
+    },
+  })
+  // Fastify compares the announced length with this one.
+  Object.defineProperty(bounded, 'receivedEncodedLength', { get: packedBytes })
+  pipeline(unpacked, bounded, () => undefined) // the reader of the result hears of every error
+  return bounded
+}
+
+function tooDense(): RequestError {
+  const errors = [{ origin: '', errors: [`is packed more than ${densityMax} times`] }]
+  return new RequestError({ status: 413, location: 'body', errors })
+}
