@@ -365,7 +365,13 @@ describe('the days that an upload touches are due for derivation', () => {
   test.for([
     ['its own offset decides', '2026-07-11T23:30:00+12:00', '2026-07-11T23:40:00+12:00', ['2026-07-11']],
     ['across midnight both', '2026-07-11T23:30:00-05:00', '2026-07-12T00:30:00-05:00', ['2026-07-11', '2026-07-12']],
-    ['a long one every day', '2026-07-11', '2026-07-14', ['2026-07-11', '2026-07-12', '2026-07-13', '2026-07-14']],
+    [
+      'a day and an hour every day',
+      '2026-07-11T23:00:00Z',
+      '2026-07-13T00:00:00Z',
+      ['2026-07-11', '2026-07-12', '2026-07-13'],
+    ],
+    ['longer ones none, because they belong to no day', '2026-07-11', '2026-07-14', []],
     ['over the date line its first', '2026-07-12T01:00:00+14:00', '2026-07-11T02:00:00-10:00', ['2026-07-12']],
   ] as const)('%s', async ([, startDateTime, endDateTime, days], { world, inside }) => {
     const person = await registerProfile(world)

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { DataLogInput, UploadAnswer } from '../../contract/data-log.ts'
 import { checkedInstant, type Instant, localDateOf } from '../../contract/instant.ts'
 import { namedUuid } from '../../text/named-uuid.ts'
+import { wearRules } from '../derive/model/model.ts'
 import { columnArrays, type UnnestColumn, unnestParameters } from './array-literal.ts'
 import { withTransaction } from './service-pool.ts'
 
@@ -40,6 +41,9 @@ const columnNames = uploadColumns.map(([name]) => name)
 const updatedColumns = columnNames.filter((name) => name !== 'id')
 const comparedColumns = updatedColumns.filter((name) => name !== 'posted_at')
 
+/** A longer log belongs to no day, so no day is derived because of it. */
+const isUsable = (log: string) => `${log}.end_at - ${log}.start_at <= interval '${wearRules.logHoursMax} hours'`
+
 /**
  * One statement for any number of logs: stores them, marks every local day that a log touches now or touched before, and
  * counts. Of two logs with one id the newer modifiedDateTime wins; where both have the same or none, the later arrival.
@@ -48,7 +52,7 @@ const uploadSql = `
 with input as (
   select * from unnest(${unnestParameters(uploadColumns, 3)}) as i(${columnNames.join(', ')})
 ), former as (
-  select l.id, l.start_day, l.end_day from service.logs l join input i on i.id = l.id where l.profile_id = $1
+  select l.id, l.start_day, l.end_day, ${isUsable('l')} as usable from service.logs l join input i on i.id = l.id where l.profile_id = $1
 ), written as (
   insert into service.logs as l (profile_id, received_at, ${columnNames.join(', ')})
   select $1::uuid, $2::timestamptz, ${columnNames.map((name) => `i.${name}`).join(', ')} from input i
@@ -58,10 +62,10 @@ with input as (
      or (coalesce(excluded.modified_at, '-infinity') = coalesce(l.modified_at, '-infinity')
          and (${comparedColumns.map((name) => `excluded.${name}`).join(', ')})
              is distinct from (${comparedColumns.map((name) => `l.${name}`).join(', ')}))
-  returning l.id, l.start_day, l.end_day, l.source, l.device_type, (l.xmax = 0) as inserted
+  returning l.id, l.start_day, l.end_day, ${isUsable('l')} as usable, l.source, l.device_type, (l.xmax = 0) as inserted
 ), touched as (
-  select start_day, end_day from written
-  union select former.start_day, former.end_day from former join written using (id)
+  select start_day, end_day from written where usable
+  union select former.start_day, former.end_day from former join written using (id) where former.usable
 ), marked as (
   insert into service.dirty_days (profile_id, local_day, marked_at)
   select distinct $1::uuid, start_day + n, $2::timestamptz

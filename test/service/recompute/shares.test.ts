@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { createShares } from '../../../src/service/recompute/shares.ts'
+import type { WaitingProfile } from '../../../src/service/store/waiting-profiles.ts'
+
+const waits = (profileId: string, sinceMs: number, more: Partial<WaitingProfile> = {}): WaitingProfile => ({
+  profileId,
+  accountId: profileId.slice(0, 1),
+  sinceMs,
+  isFresh: false,
+  asOfMs: null,
+  ...more,
+})
+
+test('an account that took much time comes behind the others, however long it waits, and comes back with time', () => {
+  let now = 0
+  const shares = createShares(() => now)
+  const waiting = [waits('a1', 1), waits('a2', 2), waits('a3', 3), waits('b1', 10)]
+  expect(shares.order(waiting)).toEqual(['a1', 'a2', 'a3', 'b1'])
+
+  shares.charge({ accountId: 'a', profileId: 'a0' }, 3000)
+  expect(shares.order(waiting)).toEqual(['b1', 'a1', 'a2', 'a3'])
+
+  now += 60_000
+  expect(shares.order(waiting)).toEqual(['a1', 'a2', 'a3', 'b1'])
+})
+
+test('a heavy profile comes behind the others of its account', () => {
+  const shares = createShares(() => 0)
+  shares.charge({ accountId: 'a', profileId: 'a1' }, 500)
+
+  expect(shares.order([waits('a1', 1), waits('a2', 2), waits('a3', 3)])).toEqual(['a2', 'a3', 'a1'])
+})
+
+test('two accounts that flood alike are served alike', () => {
+  let now = 0
+  const shares = createShares(() => now)
+  const served: string[] = []
+  for (let turn = 0; turn < 40; turn += 1) {
+    const [next = ''] = shares.order([waits(`a${turn}`, turn), waits(`b${turn}`, 1000 + turn)])
+    served.push(next.slice(0, 1))
+    shares.charge({ accountId: next.slice(0, 1), profileId: next }, 400)
+    now += 400
+  }
+  const share = served.filter((account) => account === 'b').length
+  expect(share).toBeGreaterThan(12)
+  expect(share).toBeLessThan(28)
+})
+
+test('among equals who waits longest alternates with the least recently derived of those with few days', () => {
+  const shares = createShares(() => 0)
+  const fresh = (id: string, sinceMs: number, asOfMs: number | null) => waits(id, sinceMs, { isFresh: true, asOfMs })
+
+  expect(
+    shares.order([waits('a', Number.NEGATIVE_INFINITY), waits('b', 2), fresh('c', 8, 5), fresh('d', 9, null)]),
+  ).toEqual(['a', 'd', 'b', 'c'])
+})
