@@ -112,6 +112,16 @@ export const jsonResultSchemas = {
     ),
   }),
   explain: explanationResult,
+  'explain settle': z.strictObject({
+    stream: z.string(),
+    settleSeconds: z.number(),
+    basis: z.enum(['fallback', 'measured', 'extrapolated', 'longer']),
+    fallbackSeconds: z.number(),
+    days: count,
+    watched: count,
+    changedLater: count,
+    computedAt: instant.nullable(),
+  }),
   sandbox: z.strictObject({ ...sandboxAddress, controlUrl: z.string() }),
   service: z.strictObject({ url: z.string() }),
   'service keys create': z.union([
@@ -169,6 +179,7 @@ export const jsonResultSchemas = {
     ),
     outbox: z.array(z.strictObject({ stream: z.string(), waiting: count, oldestAt: instant.nullable() })),
     quarantine: z.array(z.strictObject({ direction: z.enum(['push', 'pull']), stream: z.string(), count })),
+    silent: z.array(z.strictObject({ stream: z.string(), records: count, profiles: count, newestAt: instant })),
     verified: z.strictObject({
       windows: count,
       windowsDiffering: count,

@@ -19,6 +19,7 @@ import { createEnqueuer } from '../queue/enqueue.ts'
 import { openBudgetStore } from '../queue/open-budget-store.ts'
 import { SECOND } from '../time/units.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import { countSilentDifferences } from '../warehouse/reports/lateness-report.ts'
 import { createReports } from '../warehouse/reports/status-report.ts'
 import { createLiveWorkers } from '../warehouse/runs/live-workers.ts'
 import { createRuns } from '../warehouse/runs/stored-runs.ts'
@@ -59,6 +60,7 @@ async function readStatus({ pool, engine, budgetStore }: StatusSources, limits: 
     failures: await reports.countFailures(),
     outbox: await reports.countWaiting(),
     quarantine: await reports.countQuarantined(),
+    silent: await countSilentDifferences(pool),
     verified: withRate(await reports.countVerified()),
     budget: await readBudget(budgetStore, limits),
   }
@@ -114,6 +116,7 @@ function statusLines(report: StatusReport, paint: Paint): string[] {
     `Quarantine: ${quarantine.map(({ direction, stream, count }) => `${formatNumber(count)} ${stream} (${direction})`).join(', ') || 'empty'}`,
     budgetText(budget),
     verifiedText(verified, paint),
+    silentText(report, paint),
     '',
     failuresTable(report, paint),
   ]
@@ -154,6 +157,15 @@ function verifiedText(verified: StatusReport['verified'], paint: Paint): string 
   const interval = `${formatPercent(rate)} (95 %: ${formatPercent(rateFrom ?? 0)} to ${formatPercent(rateUpTo ?? 1)})`
   const causes = `lost here ${lostHere}, changed upstream ${changedUpstream}, late upstream ${lateUpstream}; mended ${verified.mended}`
   return `Silent differences: ${lostHere > 0 ? paint('bad', found) : found}, ${interval}; found in all: ${causes}`
+}
+
+function silentText({ silent }: StatusReport, paint: Paint): string {
+  if (silent.length === 0) return 'Readings found no covered day changed in 30 days'
+  const found = silent.map(
+    ({ stream, records, profiles, newestAt }) =>
+      `${formatCount(records, `record`)} of ${stream} (${formatCount(profiles, 'profile')}, newest ${formatMinute(newestAt)})`,
+  )
+  return `Readings found covered days changed in 30 days, and un-settled the days around: ${paint('odd', found.join(', '))}`
 }
 
 function failuresTable({ failures }: StatusReport, paint: Paint): string {

@@ -38,7 +38,7 @@ export type LatenessBinCount = { readonly bin: number; readonly seen: number; re
  * records were watched that only one in a thousand can be said, and a margin is added. `longer`: more than one in a
  * thousand still changed at the end of what was watched.
  */
-type SettleBasis = 'fallback' | 'measured' | 'extrapolated' | 'longer'
+export type SettleBasis = 'fallback' | 'measured' | 'extrapolated' | 'longer'
 
 export type SettleTime = {
   readonly settleMs: number
@@ -49,8 +49,8 @@ export type SettleTime = {
 }
 
 /** Enough is known after so many days, when so many records were watched up to the fallback's age. */
-const DAYS_ENOUGH = 14
-const RECORDS_ENOUGH = 10_000
+export const DAYS_ENOUGH = 14
+export const RECORDS_ENOUGH = 10_000
 
 /** Shares of records that may change after the settle time, by the upper end of the 95 % interval. */
 const SHARE_AIMED = 0.0001

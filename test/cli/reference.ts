@@ -19,7 +19,8 @@ export type Listed = { readonly name: string; readonly command: Command }
 export function commandsOf(command: Command, before = ''): Listed[] {
   return command.commands.flatMap((child) => {
     const name = `${before}${child.name()}`
-    const own = child.commands.length === 0 || child.name() === 'service' ? [{ name, command: child }] : []
+    const own =
+      child.commands.length === 0 || ['service', 'explain'].includes(child.name()) ? [{ name, command: child }] : []
     return [...own, ...commandsOf(child, `${name} `)]
   })
 }

@@ -203,6 +203,19 @@ test('an export says what it wrote', { timeout }, async () => {
   expect(exported).toMatchObject({ format: 'csv', output, since: null })
 })
 
+test('explain settle tells when each stream settles, and why so; status tells what changed after that', {
+  timeout,
+}, async () => {
+  const streams = await checked('explain settle')
+  const { stdout } = await world.run('explain', 'settle')
+  const [status] = await checked('status')
+
+  expect(streams).toHaveLength(6)
+  expect(streams[0]).toMatchObject({ stream: 'scores', basis: 'fallback', settleSeconds: 72 * 3600 })
+  expect(stdout).toContain('not enough is known yet')
+  expect(status).toMatchObject({ silent: [] })
+})
+
 test('explain tells where a score comes from', { timeout }, async () => {
   const [score] = await world.query(`select external_id, local_date::text as day from warehouse.scores
     where type = 'activity' order by score_date_time limit 1`)
@@ -224,6 +237,7 @@ test('each kind of trouble has its exit code and a message without a stack', { t
   const cases: Array<{ words: string[]; env: Record<string, string>; code: number; says: RegExp }> = [
     { words: ['statu'], env: {}, code: 2, says: /Did you mean status/ },
     { words: ['sync', '--strem', 'x'], env: {}, code: 2, says: /Did you mean --stream/ },
+    { words: ['explain', '--profile', 'x'], env: {}, code: 2, says: /required option '--date <day>'/ },
     { words: ['gaps', '--profile', 'nobody'], env: {}, code: 2, says: /not known here/ },
     { words: ['profiles', 'show', 'nobody'], env: {}, code: 2, says: /has this id/ },
     { words: ['failures', 'retry'], env: {}, code: 2, says: /--all/ },

@@ -43,7 +43,9 @@ test('what waited, was sent or was refused before there were parcels is so after
      select profile_id, stream, 'push', digest, '', 'no', body, now(), now() from vitalsync.outbox where state = 'refused'`,
   )
 
-  await client.query(await readFile(new URL(parcels, folder), 'utf8'))
+  for (const { name } of (await readMigrations(folder)).filter(({ name }) => name >= parcels)) {
+    await client.query(await readFile(new URL(name, folder), 'utf8'))
+  }
   await client.end()
 
   const pool = openWarehousePool({ databaseUrl: database, connectionsMax: 2, name: 'test' })
