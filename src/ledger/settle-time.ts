@@ -1,5 +1,4 @@
-import { LATENESS_BINS, latenessBin, latenessOfBin } from './lateness.ts'
-import { measuredRateOf } from './measured-rate.ts'
+import { latenessBin, latenessOfBin } from './lateness.ts'
 
 /** What bounds the settle time of every stream, and when what was pushed is read again. */
 export type SettleSettings = {
@@ -66,13 +65,12 @@ type Measured = Fallback & { readonly counts: readonly LatenessBinCount[]; reado
 
 /** The settle time that the measured lateness asks for, within the bounds of the settings. */
 export function settleTimeOf({ counts, days, fallbackMs, settings }: Measured): SettleTime {
-  const bounded = (settleMs: number, basis: SettleBasis, age: Age) => ({
-    settleMs: boundedSettleMs(settleMs, settings),
-    basis,
-    ...age,
-  })
-  const ages = agesOf(counts)
+  const bounded = (wantedMs: number, basis: SettleBasis, { watched, changedLater }: Age) => {
+    const settleMs = boundedSettleMs(wantedMs, settings)
+    return { settleMs, basis, watched, changedLater }
+  }
   const lastBin = lastWatchedBin(counts)
+  const ages = agesOf(counts, lastBin)
   const longest = ages[lastBin] ?? noAge
   if (days < DAYS_ENOUGH || lastBin < latenessBin(fallbackMs)) return bounded(fallbackMs, 'fallback', longest)
   const firstBin = (share: number) =>
@@ -87,11 +85,23 @@ export function settleTimeOf({ counts, days, fallbackMs, settings }: Measured): 
   return bounded(settleMs, 'extrapolated', ages[measurable] ?? noAge)
 }
 
-type Age = { readonly watched: number; readonly changedLater: number }
-const noAge: Age = { watched: 0, changedLater: 0 }
+/** `rate`: how many records changed later, as a share; `variance`: of that share, as of counts of rare events. */
+type Age = {
+  readonly watched: number
+  readonly changedLater: number
+  readonly rate: number
+  readonly variance: number
+}
+const noAge: Age = { watched: 0, changedLater: 0, rate: 1, variance: 0 }
 
-const shareUpTo = ({ watched, changedLater }: Age): number =>
-  watched === 0 ? 1 : measuredRateOf(Math.min(changedLater, watched), watched).rateUpTo
+/** The quantile of the normal distribution that 95 % confidence takes. */
+const Z = 1.96
+/** No event among n says at 95 % confidence no more than that fewer than 3 of n have one. */
+const NO_EVENT = 3
+
+/** The upper end of the share that changed later. */
+const shareUpTo = ({ watched, rate, variance }: Age): number =>
+  watched === 0 ? 1 : rate + Z * Math.sqrt(variance) + NO_EVENT / watched
 
 /** The last bin up to which enough records were watched in every bin. */
 function lastWatchedBin(counts: readonly LatenessBinCount[]): number {
@@ -102,19 +112,23 @@ function lastWatchedBin(counts: readonly LatenessBinCount[]): number {
 }
 
 /**
- * For each bin: how many changes came in later bins, and the fewest records that were watched over any of these bins, as far
- * as enough records were watched. Changes beyond that, such as silent differences, count among the fewest all the same.
+ * For each bin up to the last watched one: what came in later bins. Each bin has its own rate, because fewer records are
+ * watched at later ages: those of the profiles that are always read longest. Changes beyond the last watched bin, such as
+ * silent differences, count as if they were among the fewest records watched.
  */
-function agesOf(counts: readonly LatenessBinCount[]): Age[] {
-  const byBin = new Map(counts.map((count) => [count.bin, count]))
-  const last = lastWatchedBin(counts)
+function agesOf(counts: readonly LatenessBinCount[], lastBin: number): Age[] {
   const ages: Age[] = []
-  let [watched, changedLater] = [Number.POSITIVE_INFINITY, 0]
-  for (let bin = LATENESS_BINS - 1; bin >= 0; bin -= 1) {
-    ages[bin] = { watched: Number.isFinite(watched) ? watched : (byBin.get(bin)?.seen ?? 0), changedLater }
-    const { seen = 0, changes = 0 } = byBin.get(bin) ?? {}
-    if (bin <= last) watched = Math.min(watched, seen)
+  const beyond = counts.reduce((sum, { bin, changes }) => (bin > lastBin ? sum + changes : sum), 0)
+  const byBin = new Map(counts.map((count) => [count.bin, count]))
+  let [watched, changedLater, rate, variance] = [byBin.get(lastBin)?.seen ?? 0, beyond, 0, 0]
+  for (let bin = lastBin; bin >= 0; bin -= 1) {
+    const beyondRate = beyond / watched
+    ages[bin] = { watched, changedLater, rate: rate + beyondRate, variance: variance + beyondRate / watched }
+    const { seen = 1, changes = 0 } = byBin.get(bin) ?? {}
+    watched = Math.min(watched, seen)
     changedLater += changes
+    rate += changes / seen
+    variance += changes / seen ** 2
   }
   return ages
 }
