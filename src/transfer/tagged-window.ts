@@ -10,7 +10,18 @@ export const taggedSpanOf = ({ kind }: Pick<PulledStream, 'kind'>, window: Span)
  * A hash of what a window is asked with. A tag stands for the answer to one request: where the catalogue asks otherwise
  * than when the tag came, the tag says nothing.
  */
-export function requestHashOf({ kind, operation, query }: PulledStream, window: Span): number {
+export function requestHashOf(stream: PulledStream, window: Span): number {
+  const last = lastHashes.get(stream)
+  if (last?.startMs === window.startMs && last.endMs === window.endMs) return last.requestHash
+  const requestHash = newRequestHash(stream, window)
+  lastHashes.set(stream, { startMs: window.startMs, endMs: window.endMs, requestHash })
+  return requestHash
+}
+
+/** The last window of each stream: a nightly asks for the same windows of everybody. */
+const lastHashes = new WeakMap<PulledStream, Span & { readonly requestHash: number }>()
+
+function newRequestHash({ kind, operation, query }: PulledStream, window: Span): number {
   const asked = kind === 'snapshot' ? '' : JSON.stringify(query?.(window) ?? {})
   return hash('md5', `${operation.method} ${operation.path} ${asked}`, 'buffer').readInt32BE(0)
 }

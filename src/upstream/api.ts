@@ -167,9 +167,17 @@ function readOperations({ authorized }: ApiParts): Pick<UpstreamApi, 'read'> {
   }
 }
 
-function windowQueryOf({ name, query }: PulledStream, window: Span): string {
+function windowQueryOf(stream: PulledStream, window: Span): string {
+  const { name, query } = stream
   if (!(window.startMs < window.endMs)) {
     throw new RangeError(`read ${name}: the window would end (${window.endMs}) before it starts (${window.startMs})`)
   }
-  return queryStringOf(query?.(window) ?? {})
+  const last = lastQueries.get(stream)
+  if (last?.startMs === window.startMs && last.endMs === window.endMs) return last.text
+  const text = queryStringOf(query?.(window) ?? {})
+  lastQueries.set(stream, { ...window, text })
+  return text
 }
+
+/** The last window of each stream: a nightly asks for the same windows of everybody. */
+const lastQueries = new WeakMap<PulledStream, Span & { readonly text: string }>()

@@ -14,12 +14,20 @@ export const firstDay = (nowMs: number): number => Math.floor(nowMs / DAY) * DAY
 
 type Draft = { at: (day: number) => string; id: string; changed: boolean }
 
-export function cannedBody(stream: PulledName, options: { fromMs: number; changed: boolean }): string {
-  const records = Array.from({ length: days }, (_, index) => {
-    const day = days - 1 - index // newest first, as upstream sends them
+type CannedOptions = { fromMs: number; changed: boolean; perDay?: number }
+
+/** `perDay`: how many records each day has, each of another kind. */
+export function cannedBody(stream: PulledName, { perDay = 1, ...options }: CannedOptions): string {
+  const records = Array.from({ length: days * perDay }, (_, index) => {
+    const day = days - 1 - Math.floor(index / perDay) // newest first, as upstream sends them
+    const kind = index % perDay
     const at = (add: number) => new Date(options.fromMs + (day + add) * DAY).toISOString().replace('.000Z', '+00:00')
     const id = `${String(day).padStart(8, '0')}-aaaa-4bbb-8ccc-0123456789ab`
-    return recordOf[stream]({ at, id, changed: options.changed && changes[stream] === day })
+    const changed = options.changed && changes[stream] === day && kind === 0
+    const record = recordOf[stream]({ at, id, changed })
+    return kind === 0
+      ? record
+      : { ...record, ...('name' in record ? { name: `kind-${kind}` } : { type: `kind-${kind}` }) }
   })
   return JSON.stringify(records)
 }

@@ -7,6 +7,11 @@ import { type Measure, machine, type Round } from './measure.ts'
  */
 const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () => Promise<Round> }>> = {
   pull: { about: 'cold pull and reading again, on both engines', quick: true, load: () => import('./pull.ts') },
+  'reread-tags': {
+    about: 'a night in which 2 % changed, with tags and without',
+    quick: true,
+    load: () => import('./reread-tags.ts'),
+  },
   push: { about: 'a million waiting data logs', quick: true, load: () => import('./push.ts') },
   enqueue: { about: 'planning and enqueueing a million profiles', quick: true, load: () => import('./enqueue.ts') },
   latency: { about: 'an upstream that takes 50 or 250 ms', quick: true, load: () => import('./latency.ts') },

@@ -11,8 +11,8 @@ export type FastUpstream = {
 }
 
 /** Starts the fast upstream in a process of its own. */
-export async function startFastUpstream(): Promise<FastUpstream> {
-  const child = fork(new URL('./upstream-process.ts', import.meta.url), { execArgv: [] })
+export async function startFastUpstream(perDay = 1): Promise<FastUpstream> {
+  const child = fork(new URL('./upstream-process.ts', import.meta.url), [String(perDay)], { execArgv: [] })
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   return {
     url,

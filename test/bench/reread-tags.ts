@@ -1,0 +1,161 @@
+import pg from 'pg'
+import { Pool } from 'undici'
+import { catalogue } from '../../config/streams.ts'
+import { firstDay, type PulledName, pulledNames } from './canned.ts'
+import { type Engines, startEngines } from './engines.ts'
+import {
+  alternate,
+  type Contestant,
+  type Measure,
+  median,
+  type RoundOptions,
+  ratioOf,
+  rounded,
+  spreadOf,
+} from './measure.ts'
+import { fillWarehouse, jobsForAll, openSubject, people } from './subject.ts'
+import { pathOf } from './tables.ts'
+import { type FastUpstream, startFastUpstream } from './upstream.ts'
+
+/** One person in fifty has changed records: two in a hundred. */
+const CHANGED_EVERY = 50
+
+type World = {
+  readonly engines: Engines
+  readonly upstream: FastUpstream
+  readonly profiles: number
+  /** What the warehouse holds after the night, by contestant. */
+  readonly outcomes: Map<string, string>
+}
+
+/** One record a day of a stream, as in the other rounds; and five, as upstream has scores. */
+const perDays = [1, 5]
+
+/**
+ * The windows of 2,000 profiles × 5 streams × 30 days read again after a night in which 2 % of the people changed: whole, and
+ * by their tags. Beside them bare conditional GETs of the same windows, by as many connections, which keep nothing.
+ */
+export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
+  const engines = await startEngines()
+  const measures: Measure[] = []
+  try {
+    say(`  ${engines.versions}`)
+    for (const perDay of perDays) measures.push(...(await measureNights(engines, { quick, say, perDay })))
+    return measures
+  } finally {
+    await engines.close()
+  }
+}
+
+async function measureNights(
+  engines: Engines,
+  { quick, say, perDay }: RoundOptions & { readonly perDay: number },
+): Promise<Measure[]> {
+  const upstream = await startFastUpstream(perDay)
+  try {
+    const world: World = { engines, upstream, profiles: quick ? 500 : 2000, outcomes: new Map() }
+    say(`    windows of ${30 * perDay} records`)
+    const options = { rounds: quick ? 3 : 5, say, ...(quick ? { secondsMax: 60 } : {}) }
+    const figures = await alternate(contestantsOf(world), options)
+    for (const [name, values] of figures) say(`  ${name.padEnd(28)} ${spreadOf(values)} windows/s`)
+    const [whole, ...others] = world.outcomes.values()
+    if (others.some((other) => other !== whole)) throw new Error('measure reread-tags: rows or coverage differ')
+    const name = `a night with tags, ${30 * perDay} records a window`
+    return [measureOf(figures, name, { against: 'whole', goal: 5 })].concat(
+      measureOf(figures, name, { against: 'bare conditional GETs', goal: 0.8 }),
+    )
+  } finally {
+    await upstream.close()
+  }
+}
+
+function measureOf(
+  figures: ReadonlyMap<string, number[]>,
+  name: string,
+  { against, goal }: { against: string; goal: number },
+): Measure {
+  const ratio = rounded(ratioOf(figures, 'by tags', against))
+  const value = rounded(median(figures.get('by tags') ?? []))
+  return { name, value, unit: 'windows/s', ratio, against, goal: `≥ ${goal}`, holds: ratio >= goal }
+}
+
+const contestantsOf = (world: World): Contestant[] => [
+  { name: 'bare conditional GETs', measure: () => bareConditional(world) },
+  { name: 'whole', measure: () => night(world, { name: 'whole', tags: false }) },
+  { name: 'by tags', measure: () => night(world, { name: 'by tags', tags: true }) },
+]
+
+/** Reads everything, reads it again so that tags are held where there are any, and measures the third reading. */
+async function night(world: World, { name, tags }: { name: string; tags: boolean }): Promise<number> {
+  const { engines, upstream, profiles } = world
+  const databaseUrl = await engines.database()
+  const queueUrl = engines.redisUrl ?? (await engines.database())
+  await fillWarehouse(databaseUrl, people(profiles))
+  await upstream.set({ changed: false, changedEvery: CHANGED_EVERY, tags })
+  await engines.settle()
+  const subject = await openSubject({ databaseUrl, queueUrl, upstreamUrl: upstream.url, concurrency: jobsForAll })
+  const range = { from: firstDay(Date.now()), to: Date.now(), streams: pulledNames, again: true }
+  await subject.run('sync', { streams: pulledNames })
+  await subject.run('backfill', range)
+  await upstream.set({ changed: true })
+  const { run: done, seconds } = await subject.run('backfill', range)
+  await subject.close()
+  const windows = profiles * pulledNames.length
+  const expected = tags ? windows - Math.floor(profiles / CHANGED_EVERY) * pulledNames.length : 0
+  if (done.requests !== windows || done.unchanged !== expected)
+    throw new Error(`measure reread-tags: ${done.requests} requests, ${done.unchanged} unchanged, not ${expected}`)
+  world.outcomes.set(name, await outcomeOf(databaseUrl))
+  await engines.drop(databaseUrl)
+  if (!engines.redisUrl) await engines.drop(queueUrl)
+  return windows / seconds
+}
+
+/** What the warehouse holds, without the instants of the readings. */
+async function outcomeOf(databaseUrl: string): Promise<string> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const tables = catalogue.pulled.filter(({ name }) => pulledNames.some((one) => one === name))
+  const records = tables.map(
+    ({
+      table,
+    }) => `select sum(hashtextextended(concat_ws(' ', p.external_id, t.digest, t.revision, t.gone_at is null), 0))
+      as sum from vitalsync.${table} t join vitalsync.profiles p on p.id = t.profile_id`,
+  )
+  const { rows } = await client.query(
+    `select (select string_agg(sum::text, ' ' order by sum) from (${records.join(' union all ')}) r) as records,
+      (select count(*) from vitalsync.ledger where stream = any($1) and covered <> '{}'
+        and clock_timestamp() - upper(covered) between interval '72 hours' and interval '72 hours 20 minutes'
+        and (select count(*) from unnest(covered)) = 1) as covered,
+      (select count(*) from vitalsync.history) as history`,
+    [pulledNames],
+  )
+  await client.end()
+  return JSON.stringify(rows[0])
+}
+
+async function bareConditional({ engines, upstream, profiles }: World): Promise<number> {
+  await upstream.set({ changed: true, changedEvery: CHANGED_EVERY, tags: true })
+  await engines.settle()
+  const window = { startAt: new Date(firstDay(Date.now())).toISOString(), endAt: new Date().toISOString() }
+  const http = new Pool(upstream.url, { connections: jobsForAll, pipelining: 1 })
+  const headers = { authorization: 'account account-token', 'if-none-match': '"v0"' }
+  const externalIds = people(profiles)
+  const windows = profiles * pulledNames.length
+  let next = 0
+  let unchanged = 0
+  const worker = async () => {
+    for (let at = next++; at < windows; at = next++) {
+      const externalId = externalIds[Math.floor(at / pulledNames.length)] ?? ''
+      const name: PulledName = pulledNames[at % pulledNames.length] ?? 'scores'
+      const answer = await http.request({ method: 'GET', path: pathOf(name, externalId, window), headers })
+      if (answer.statusCode === 304) unchanged += 1
+      await answer.body.arrayBuffer()
+    }
+  }
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: jobsForAll }, worker))
+  const seconds = (performance.now() - startedAt) / 1000
+  await http.close()
+  if (unchanged === 0 || unchanged === windows) throw new Error(`measure reread-tags: ${unchanged} bare 304s`)
+  return windows / seconds
+}
