@@ -13,7 +13,7 @@ import { searchPages } from './search-pages.ts'
 import { type CallOptions, createSender } from './sender.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 import { TokenProvider } from './token-provider.ts'
-import { basePathOf, openTransport } from './transport.ts'
+import { acceptEncodingFor, basePathOf, openTransport } from './transport.ts'
 
 type ProfileSearch = { readonly searchParameter?: string; readonly pageSize?: number }
 
@@ -61,7 +61,7 @@ const PAGES_MAX = 100_000
 
 export function openUpstream(options: UpstreamOptions): Upstream {
   const { url, credentials, rateLimiter, clock, random, sleep, tokenStore } = options
-  const transport = options.transport ?? openTransport(url, connectionsFor(rateLimiter))
+  const transport = options.transport ?? openTransport(url, limitsFor(url, rateLimiter))
   const telemetry = createTelemetry()
   const basePath = basePathOf(url)
   const sender = createSender({ transport, rateLimiter, telemetry, basePath, clock, random, sleep })
@@ -96,8 +96,9 @@ export function openUpstream(options: UpstreamOptions): Upstream {
 const CONNECTIONS_MAX = 1024
 
 /** As many connections as the budget has requests in flight: more are never needed, fewer would be a second budget. */
-function connectionsFor(rateLimiter: RateLimiter): TransportLimits {
-  return { ...transportDefaults, connectionsMax: Math.min(rateLimiter.state().inFlightMax, CONNECTIONS_MAX) }
+function limitsFor(url: string, rateLimiter: RateLimiter): TransportLimits {
+  const connectionsMax = Math.min(rateLimiter.state().inFlightMax, CONNECTIONS_MAX)
+  return { ...transportDefaults, connectionsMax, acceptEncoding: acceptEncodingFor(url) }
 }
 
 /** Identifies the account at this address. A digest, so that tables and memory hold no credential. */

@@ -104,10 +104,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    const encoding = this.headers['content-encoding']
+    const encoding = firstHeader(this.headers['content-encoding'])?.trim().toLowerCase()
     if (this.sink !== undefined) this.pushToSink(undefined)
     else if (encoding !== undefined && encoding !== 'identity' && this.bytes > 0) {
-      this.decompress(String(encoding))
+      this.decompress(encoding)
       return
     }
     if (!this.settled) this.succeed(this.bufferedBody())
@@ -191,6 +191,7 @@ const EMPTY_BODY = Buffer.alloc(0)
 
 const decompressors: Record<string, (compressed: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>> = {
   gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
   deflate: promisify(inflate),
   br: promisify(brotliDecompress),
 }

@@ -60,6 +60,8 @@ export const transportDefaults = {
   bodyBytesMax: 64 * 1024 * 1024,
   /** A larger answer is read piece by piece. */
   bufferedBytesMax: 1024 * 1024,
+  /** The `Accept-Encoding` of requests; empty: none is sent. */
+  acceptEncoding: '',
 }
 
 export type TransportLimits = typeof transportDefaults

@@ -7,6 +7,16 @@ export function basePathOf(url: string): string {
   return new URL(url).pathname.replace(/\/+$/, '')
 }
 
+/**
+ * Which codings of answers are asked for: gzip, which a network pays back many times. Where upstream runs on this machine,
+ * there is no network, and unpacking costs more than the bytes.
+ */
+export function acceptEncodingFor(url: string): string {
+  const { hostname } = new URL(url)
+  const isHere = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
+  return isHere ? '' : 'gzip'
+}
+
 /** One undici pool for one origin. It follows no redirect, retries nothing and knows no tokens. */
 export function openTransport(url: string, limits: TransportLimits = transportDefaults): Transport {
   const pool = new Pool(new URL(url).origin, {
@@ -19,6 +29,7 @@ export function openTransport(url: string, limits: TransportLimits = transportDe
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: 32 * 1024,
   })
+  const accepting = limits.acceptEncoding === '' ? [] : ['accept-encoding', limits.acceptEncoding]
   const deadlines = new ExchangeDeadlines(limits.totalTimeoutMs)
   return {
     send: (request) =>
@@ -27,7 +38,7 @@ export function openTransport(url: string, limits: TransportLimits = transportDe
         if (!exchange.start()) return
         const { method, path, headers, body } = request
         try {
-          pool.dispatch({ method, path, headers, body: body ?? null }, exchange)
+          pool.dispatch({ method, path, headers: [...headers, ...accepting], body: body ?? null }, exchange)
         } catch (cause) {
           exchange.fail(new TransportError('unsent', errorCodeOf(cause), cause))
         }

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { operations } from '../../src/contract/operations.ts'
 import { NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
 import type { TransportLimits } from '../../src/upstream/http.ts'
+import { acceptEncodingFor } from '../../src/upstream/transport.ts'
 import { http, type RawRequest, type RawServer, startRawServer } from '../support/raw-server.ts'
 import { dataLogs, listByName, scores } from '../support/stream-by-name.ts'
 import {
@@ -349,10 +350,30 @@ test('packed answers are unpacked, within the same bound', async () => {
     request.socket.write(packed)
   }
   const honest = await open(send(gzipSync(`[${score}]`)))
+  const shouted = await open(({ socket }) => {
+    const packed = gzipSync(`[${score}]`)
+    socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: GZIP\r\ncontent-length: ${packed.length}\r\n\r\n`)
+    socket.write(packed)
+  })
+  expect((await read(shouted)).records).toHaveLength(1)
   const bomb = await open(send(gzipSync(' '.repeat(5_000_000))), { transport: { bodyBytesMax: 100_000 } })
 
   expect((await read(honest)).records).toHaveLength(1)
   expect(await failure(read(bomb))).toBeInstanceOf(Rejected)
+})
+
+test('packed answers are asked for where upstream is not on this machine', async () => {
+  const opened = await open(({ socket }) => void socket.write(http(200, '[]')))
+  const far = await open(({ socket }) => void socket.write(http(200, '[]')), { transport: { acceptEncoding: 'gzip' } })
+  await read(opened)
+  await read(far)
+
+  expect(opened.server.requests.at(-1)?.head).not.toMatch(/accept-encoding/i)
+  expect(far.server.requests.at(-1)?.head).toMatch(/^accept-encoding: gzip$/im)
+  for (const url of ['http://localhost:1', 'http://127.0.0.1', 'http://127.8.9.1/x', 'http://[::1]:80'])
+    expect(acceptEncodingFor(url), url).toBe('')
+  for (const url of ['https://api.example.com/', 'http://127.example.com', 'http://10.0.0.1'])
+    expect(acceptEncodingFor(url), url).toBe('gzip')
 })
 
 test('a name that would change the path is refused here and never sent', async () => {
