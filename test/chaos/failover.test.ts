@@ -17,10 +17,10 @@ for (const engine of queueKinds) {
   }) => {
     if (engine === 'redis' && inject('redisUrl') === '') skip('no Redis: none given, no Docker engine, no redis-server')
     const primary = await startWarehouse()
-    const standby = await startStandby(primary)
-    onTestFinished(standby.close)
     let closePrimary: () => Promise<unknown> = primary.close
     onTestFinished(async () => void (await closePrimary()))
+    const standby = await startStandby(primary)
+    onTestFinished(standby.close)
     const proxy = await startSilentProxy(primary.databaseUrl)
     onTestFinished(() => proxy.close())
     const queueUrl = engine === 'redis' ? await redisOfOurOwn() : proxy.url
