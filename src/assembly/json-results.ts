@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { gapReasons } from '../ledger/coverage-gaps.ts'
+import { doctorResult } from './doctor-result.ts'
+import { evaluationResult } from './evaluation-result.ts'
 import { explanationResult } from './explanation-result.ts'
 
 /**
@@ -98,20 +100,9 @@ const sandboxAddress = {
 }
 
 export const jsonResultSchemas = {
-  doctor: z.strictObject({
-    configuration: z.array(
-      z.strictObject({
-        name: z.string(),
-        value: z.string(),
-        from: z.enum(['set', 'default', 'absent']),
-        about: z.string(),
-      }),
-    ),
-    findings: z.array(
-      z.strictObject({ subject: z.string(), state: z.string(), text: z.string(), hint: z.string().optional() }),
-    ),
-  }),
+  doctor: doctorResult,
   explain: explanationResult,
+  evaluate: evaluationResult,
   'explain settle': z.strictObject({
     stream: z.string(),
     settleSeconds: z.number(),

@@ -42,17 +42,18 @@ export async function addServiceKey(
 ): Promise<CreatedApiKey> {
   const { databaseUrl, nowAt } = database
   await migrateService(databaseUrl)
-  return withPool(database, async (pool) => {
+  return withServicePool(database, async (pool) => {
     const accountId = await ensureAccount(pool, { name: account, nowAt })
     return createApiKey(pool, { accountId, kind, label, nowAt })
   })
 }
 
-export const readServiceKeys = (database: ServiceDatabase): Promise<ListedApiKey[]> => withPool(database, listApiKeys)
+export const readServiceKeys = (database: ServiceDatabase): Promise<ListedApiKey[]> =>
+  withServicePool(database, listApiKeys)
 
 /** Ends the key and every token that was issued for it, in every running service, at once. */
 export async function endServiceKey(database: ServiceDatabase, publicId: string): Promise<void> {
-  const isRevoked = await withPool(database, (pool) => revokeApiKey(pool, { publicId, nowAt: database.nowAt }))
+  const isRevoked = await withServicePool(database, (pool) => revokeApiKey(pool, { publicId, nowAt: database.nowAt }))
   if (isRevoked) return
   throw new UsageProblem(`revoke key ${publicId}: there is no such key, or it was revoked before`, {
     hint: 'List the keys with `vitalsync service keys list`.',
@@ -67,7 +68,7 @@ export async function setOrReadSourcePriority(
   { account, sources }: { account: string; sources: readonly string[] | undefined },
 ): Promise<SourcePriority> {
   const { nowAt } = database
-  const priority = await withPool(database, async (pool): Promise<SourcePriority | undefined> => {
+  const priority = await withServicePool(database, async (pool): Promise<SourcePriority | undefined> => {
     if (sources) {
       const set = await setSourcePriority(pool, { account, sources, nowAt })
       return set && { sources, profiles: set.profiles }
@@ -83,9 +84,13 @@ export async function setOrReadSourcePriority(
 
 /** Gives a role the privileges that a running service needs, and no more. */
 export const grantServicePrivileges = (database: ServiceDatabase, role: string): Promise<void> =>
-  withPool(database, (pool) => grantRuntimePrivileges(pool, role))
+  withServicePool(database, (pool) => grantRuntimePrivileges(pool, role))
 
-async function withPool<T>({ databaseUrl, log }: ServiceDatabase, work: (pool: ServicePool) => Promise<T>): Promise<T> {
+/** A pool on the service's database for the time of one command. */
+export async function withServicePool<T>(
+  { databaseUrl, log }: ServiceDatabase,
+  work: (pool: ServicePool) => Promise<T>,
+): Promise<T> {
   const pool = createServicePool({ databaseUrl, connectionsMax: 1, statementTimeoutMs: 20_000, log })
   try {
     return await work(pool)

@@ -3,6 +3,7 @@ import { painterFor } from '../assembly/terminal.ts'
 import { declareBackfill } from './backfill.ts'
 import { declareCompletion } from './completion.ts'
 import { declareDoctor } from './doctor.ts'
+import { declareEvaluate } from './evaluate.ts'
 import { declareExplain } from './explain.ts'
 import { declareExport } from './export.ts'
 import { declareFailures } from './failures.ts'
@@ -39,6 +40,7 @@ const declarations: ReadonlyArray<(program: Command, cli: CliProcess) => void> =
   declareGaps,
   declareRuns,
   declareExplain,
+  declareEvaluate,
   declareFailures,
   declareQuarantine,
   declareProfiles,

@@ -67,6 +67,11 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
       code: 1,
       says: /no such profile/,
     },
+    'evaluate <file>': { words: ['evaluate', 'none.csv'], says: /none\.csv: there is no such file/ },
+    'evaluate --account': {
+      words: ['evaluate', 'figures.csv', '--account', 'nobody'],
+      says: /there is no such account/,
+    },
     'failures list --profile': { words: ['failures', 'list', '--profile', nobody], says: unknown },
     'failures retry --profile': { words: ['failures', 'retry', '--profile', nobody], says: unknown },
     'failures discard --profile': { words: ['failures', 'discard', '--profile', nobody], says: unknown },
@@ -122,6 +127,7 @@ test('every option and argument that takes a word has bad input here, or is pick
 
 test('what only the world can refuse is refused with the culprit and the cure', { timeout }, async () => {
   await writeFile(join(world.folder, 'bad.ndjson'), 'no JSON\n')
+  await writeFile(join(world.folder, 'figures.csv'), 'externalId,date,name,value\nada,2026-07-11,recovery,3\n')
   await eachOf(Object.entries(wrongInTheWorld()), async ([what, { words, code = 2, says }]) => {
     const ended = await world.run(...words)
 
