@@ -28,6 +28,8 @@ export type LateDerivation = {
   /** How far behind the derivation is: for each person something between, spread evenly on a logarithmic scale. */
   readonly delaysMs: readonly [number, number]
   readonly sweepEveryMs: number
+  /** How long after one look at warehouse and service the next one follows. */
+  readonly lookEveryMs: number
   /** Of how many people each instant is looked at. */
   readonly peopleObserved: number
   /** Workers are killed at random, so far apart. Undefined: never. */
@@ -52,7 +54,6 @@ export type LateResult = {
 
 const DELAYS = 6
 const WORKERS = 2
-const LOOK_EVERY_MS = 100
 const kindOfStream = {
   scores: 'score',
   biomarkers: 'biomarker',
@@ -95,10 +96,10 @@ export async function replayLateDerivation(night: LateDerivation): Promise<LateR
   }
 }
 
-async function syncOnce({ line, signal }: LateDerivation): Promise<string[]> {
+async function syncOnce({ line, signal, lookEveryMs }: LateDerivation): Promise<string[]> {
   await discoverProfiles.run({}, { ...line.pipeline.context, lane: 'manual', lastAttempt: true, signal })
   const run = await line.tick('sync')
-  while ((await line.pipeline.runs.get(run.id))?.state !== 'done') await wait(LOOK_EVERY_MS, undefined, { signal })
+  while ((await line.pipeline.runs.get(run.id))?.state !== 'done') await wait(lookEveryMs, undefined, { signal })
   return (await line.rows('select external_id from vitalsync.profiles order by id')).map((row) =>
     String(row['external_id']),
   )
@@ -225,7 +226,7 @@ function createObserver(night: LateDerivation, service: pg.Pool, names: readonly
     async run(stopped: AbortSignal) {
       while (!stopped.aborted) {
         await observe()
-        await wait(LOOK_EVERY_MS, undefined, { signal: stopped }).catch(() => undefined)
+        await wait(night.lookEveryMs, undefined, { signal: stopped }).catch(() => undefined)
       }
     },
     async result() {
@@ -251,7 +252,7 @@ async function untilAgreed(night: LateDerivation, service: pg.Pool, names: reado
       saidAt = performance.now()
       night.say(left)
     }
-    await wait(LOOK_EVERY_MS)
+    await wait(night.lookEveryMs)
   }
 }
 
