@@ -14,6 +14,7 @@ import {
   shareText,
   timeZone,
   tokenKey,
+  upstreamUrlOf,
   urlOf,
   wholeNumberText,
 } from './variable-schemas.ts'
@@ -71,6 +72,7 @@ const variables = {
     fallback: scheduleDefaults.sweepCron,
   },
   SCHEDULE_TIME_ZONE: { schema: timeZone, about: 'time zone of both schedules', fallback: scheduleDefaults.timeZone },
+  RUNS_KEPT_DAYS: { schema: wholeNumberText(2, 3660), about: 'how long ended runs are kept', fallback: '90' },
   HISTORY_DAYS: { schema: wholeNumberText(1, 3660), about: 'how far back a new profile is wanted', fallback: '60' },
   REREAD_SECONDS: {
     schema: secondsList,
@@ -247,6 +249,7 @@ function configOf(values: ParsedValues, environment: Environment) {
       sweepCron: requiredValue('SWEEP_CRON'),
       timeZone: requiredValue('SCHEDULE_TIME_ZONE'),
     }),
+    runsKeptDays: requiredValue('RUNS_KEPT_DAYS'),
     historyDays: requiredValue('HISTORY_DAYS'),
     settle: Object.freeze({
       minMs: requiredValue('SETTLE_MIN_SECONDS') * SECOND,
@@ -268,15 +271,6 @@ function configOf(values: ParsedValues, environment: Environment) {
     drainSeconds: requiredValue('DRAIN_SECONDS'),
     statementMs: requiredValue('STATEMENT_SECONDS') * SECOND,
   }
-}
-
-/** The production address is the sandbox address without the prefix `sandbox` of its host name. */
-function upstreamUrlOf(url: string, sandboxUrl: string | undefined): string {
-  if (url === 'sandbox') return sandboxUrl ?? url
-  if (url !== 'production') return url
-  const address = new URL(sandboxUrl ?? '')
-  address.hostname = address.hostname.replace(/^sandbox[-.]/, '')
-  return address.href.replace(/\/$/, '')
 }
 
 /** The variables with their values in force, secrets masked, for `vitalsync doctor`. */

@@ -60,3 +60,12 @@ function isTimeZone(name: string): boolean {
 }
 
 export const environmentName = z.enum(['sandbox', 'production'])
+
+/** The production address is the sandbox address without the prefix `sandbox` of its host name. */
+export function upstreamUrlOf(url: string, sandboxUrl: string | undefined): string {
+  if (url === 'sandbox') return sandboxUrl ?? url
+  if (url !== 'production') return url
+  const address = new URL(sandboxUrl ?? '')
+  address.hostname = address.hostname.replace(/^sandbox[-.]/, '')
+  return address.href.replace(/\/$/, '')
+}

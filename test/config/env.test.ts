@@ -26,6 +26,7 @@ const wrong: Record<string, string[]> = {
   NIGHTLY_CRON: ['3 o’clock', '0 3 * *'],
   SWEEP_CRON: ['* * * * * *'],
   SCHEDULE_TIME_ZONE: ['Berlin', 'GMT+25'],
+  RUNS_KEPT_DAYS: ['1', '3661', 'ever'],
   HISTORY_DAYS: ['0', '1e3', 'two'],
   REREAD_SECONDS: ['-1', '30;300', '1,2,3,4,5,6,7,8,9,10,11'],
   SETTLE_MIN_SECONDS: ['-1', '31536001'],

@@ -1,6 +1,7 @@
 import type { OrderKey } from '../../transfer/order.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
+import { type ForgottenRows, forgetEnded } from './forget-ended.ts'
 import { endWhenAllEnded, listOpenOrders, listOrdersOf, recordOrders } from './open-orders.ts'
 import { countWorkLeft, type WorkLeft } from './work-left.ts'
 
@@ -55,6 +56,8 @@ export type Runs = {
   heartbeat(runId: string): Promise<void>
   /** All orders of the run are recorded and enqueued: from now on the run ends with the last of its jobs. */
   markAllEnqueued(runId: string): Promise<void>
+  /** Forgets ended runs with their slots, and tokens that expired, when that is longer ago than `keptMs`. */
+  forgetEnded(keptMs: number): Promise<ForgottenRows>
   /** Ends a run early and deletes its open orders. */
   end(runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void>
 }
@@ -85,6 +88,7 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
       await pool.query('update vitalsync.runs set touched_at = clock_timestamp() where id = $1', [runId])
     },
     markAllEnqueued: (runId) => markAllEnqueued(pool, runId),
+    forgetEnded: (keptMs) => forgetEnded(pool, keptMs),
     end: (runId, state) => endRun(pool, runId, state),
   }
 }

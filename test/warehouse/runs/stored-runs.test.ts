@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { DAY, HOUR } from '../../../src/time/units.ts'
 import { noCounts } from '../../../src/transfer/order.ts'
 import { endedJob, test } from '../../support/test-warehouse.ts'
 
@@ -110,4 +111,39 @@ test('what is left of a run: open jobs, profiles to come, and what waits to be p
   expect(await runs.workLeft(await now())).toEqual({ jobs: 2, items: 3, itemsOfLongestJob: 2 })
   await runs.markAllEnqueued(run.id)
   expect(await runs.workLeft(await now())).toEqual({ jobs: 1, items: 2, itemsOfLongestJob: 2 })
+})
+
+test('what ended long ago is forgotten, but for what runs still and the newest slot of a schedule', async ({
+  warehouse,
+}) => {
+  const { runs, rows } = warehouse
+  const hours = (count: number) => new Date(slot.getTime() + count * HOUR)
+  const ids: string[] = []
+  for (let index = 0; index < 4; index += 1) ids.push((await runs.claimSlot('nightly', hours(index)))?.id ?? '')
+  const [oldest = '', old = '', fresh = '', newest = ''] = ids
+  const other = await runs.create('sync', {})
+  const running = await runs.create('sync', {})
+  for (const id of [...ids, other.id]) await runs.end(id, 'done')
+  await rows(`update vitalsync.runs set ended_at = now() - interval '91 days' where id <> $1 and id <> $2`, [
+    fresh,
+    running.id,
+  ])
+  await rows(`insert into vitalsync.tokens (account, expires_at) values
+    ('old', now() - interval '91 days'), ('fresh', now() - interval '1 day'), ('unused', null)`)
+
+  expect(await runs.forgetEnded(90 * DAY)).toEqual({ runs: 4, tokens: 1 })
+
+  expect((await runs.listNewest(10)).map(({ id }) => id)).toEqual([running.id, fresh])
+  expect(await runs.lastSlot('nightly')).toEqual(hours(3))
+  expect(await rows('select run_id from vitalsync.slots order by slot_at')).toEqual([
+    { run_id: fresh },
+    { run_id: null },
+  ])
+  expect(await rows('select account from vitalsync.tokens order by 1')).toEqual([
+    { account: 'fresh' },
+    { account: 'unused' },
+  ])
+  expect(await runs.claimSlot('nightly', hours(3))).toBeUndefined()
+  expect([oldest, old, newest]).not.toContain('')
+  expect(await runs.forgetEnded(90 * DAY)).toEqual({ runs: 0, tokens: 0 })
 })
