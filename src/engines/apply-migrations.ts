@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { z } from 'zod'
 import { EngineUnreachable, Problem } from '../errors.ts'
+import { SECOND } from '../time/units.ts'
 
 type Migration = {
   readonly name: string
@@ -18,7 +20,17 @@ export type MigratedSchema = {
   readonly folder: URL
   /** The Postgres schema that the files fill. Its table `migrations` lists the applied files. */
   readonly schema: string
+  /** Otherwise than in production: in a test. */
+  readonly locks?: LockPatience
 }
+
+type LockPatience = { readonly timeoutMs: number; readonly pauseMs: number; readonly triesMax: number }
+
+/**
+ * Whoever comes after a migration that waits for a lock waits behind it: an `alter table` behind one long reading stops
+ * every reader of the table. So a migration gives up after a moment, lets the others pass, and tries again.
+ */
+const lockPatience: LockPatience = { timeoutMs: 5 * SECOND, pauseMs: 2 * SECOND, triesMax: 60 }
 
 /**
  * Applies the missing files, in order, each file in a transaction of its own; forward only.
@@ -36,7 +48,7 @@ export async function applyMigrations(options: MigratedSchema): Promise<{ applie
   })
   try {
     await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`vitalsync migrate ${options.schema}`])
-    return { applied: await applyMissing(client, options.schema, migrations) }
+    return { applied: await applyMissing(client, options, migrations) }
   } finally {
     await client.end()
   }
@@ -89,7 +101,11 @@ export async function readAppliedNames(client: Queryable, schema: string): Promi
   return rows.map(({ name }) => name)
 }
 
-async function applyMissing(client: pg.Client, schema: string, migrations: readonly Migration[]): Promise<string[]> {
+async function applyMissing(
+  client: pg.Client,
+  { schema, locks = lockPatience }: MigratedSchema,
+  migrations: readonly Migration[],
+): Promise<string[]> {
   const quoted = pg.escapeIdentifier(schema)
   await client.query(`create schema if not exists ${quoted}`)
   await client.query(`create table if not exists ${quoted}.migrations
@@ -102,22 +118,45 @@ async function applyMissing(client: pg.Client, schema: string, migrations: reado
   requireKnownUnchanged(schema, migrations, done)
 
   const missing = migrations.filter((migration) => !done.has(migration.name))
-  for (const { name, sql, checksum } of missing) {
-    await client.query('begin')
-    try {
-      await client.query(sql)
-      await client.query(`insert into ${quoted}.migrations (name, checksum) values ($1, $2)`, [name, checksum])
-      await client.query('commit')
-    } catch (cause) {
-      await client.query('rollback')
-      throw new Problem(`apply migration ${schema}/${name}: ${(cause as Error).message}`, {
-        hint: 'The file was rolled back. Remove the cause and run `vitalsync migrate` again.',
-        cause,
-      })
-    }
+  for (const migration of missing) {
+    for (
+      let tries = 1;
+      !(await applyOne(client, { schema, migration, locks, isLast: tries >= locks.triesMax }));
+      tries += 1
+    )
+      await wait(locks.pauseMs)
   }
   return missing.map((migration) => migration.name)
 }
+
+type MigrationTry = {
+  readonly schema: string
+  readonly migration: Migration
+  readonly locks: LockPatience
+  readonly isLast: boolean
+}
+
+/** False: somebody else held a lock for too long, and nothing was changed. */
+async function applyOne(client: pg.Client, { schema, migration, locks, isLast }: MigrationTry): Promise<boolean> {
+  const { name, sql, checksum } = migration
+  await client.query(`begin; set local lock_timeout = ${locks.timeoutMs}`)
+  try {
+    await client.query(sql)
+    const statement = `insert into ${pg.escapeIdentifier(schema)}.migrations (name, checksum) values ($1, $2)`
+    await client.query(statement, [name, checksum])
+    await client.query('commit')
+    return true
+  } catch (cause) {
+    await client.query('rollback')
+    if (isLockTimeout(cause) && !isLast) return false
+    throw new Problem(`apply migration ${schema}/${name}: ${(cause as Error).message}`, {
+      hint: 'The file was rolled back. Remove the cause and run `vitalsync migrate` again.',
+      cause,
+    })
+  }
+}
+
+const isLockTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '55P03'
 
 /** The checksum stays: a renamed file is the same file. */
 async function renameApplied(client: pg.Client, quoted: string, migrations: readonly Migration[]): Promise<void> {

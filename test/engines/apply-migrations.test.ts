@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { expect } from 'vitest'
 import { applyMigrations, compareMigrations, readMigrations } from '../../src/engines/apply-migrations.ts'
-import { test } from '../support/fixtures.ts'
+import { soon, test } from '../support/fixtures.ts'
 
 async function folderOf(files: Record<string, string>): Promise<URL> {
   const folder = await mkdtemp(join(tmpdir(), 'migrations-'))
@@ -94,4 +94,57 @@ test('a renamed file that was changed as well is refused', async ({ database }) 
   await expect(applyMigrations({ databaseUrl: database, folder: changed, schema: 'demo' })).rejects.toThrow(
     /0002-second\.sql/,
   )
+})
+
+/** Runs `use` while a reader of the table has not ended its transaction. */
+async function whileRead(url: string, use: (end: () => Promise<unknown>) => Promise<void>): Promise<void> {
+  const reader = new pg.Client({ connectionString: url })
+  await reader.connect()
+  try {
+    await reader.query('begin; select * from demo.things')
+    await use(() => reader.query('commit'))
+  } finally {
+    await reader.end()
+  }
+}
+
+async function isMigrationWaiting(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rowCount } = await client.query(
+    `select from pg_stat_activity
+     where application_name = 'vitalsync migrate' and wait_event_type = 'Lock' and datname = current_database()`,
+  )
+  await client.end()
+  return rowCount === 1
+}
+
+const wider = { ...two, '0003-wider.sql': 'alter table demo.things add column more int' }
+
+test('a migration that waits for a lock lets readers pass, and is applied when the lock is free', async ({
+  database,
+}) => {
+  const schema = { databaseUrl: database, schema: 'demo' }
+  await applyMigrations({ ...schema, folder: await folderOf(two) })
+  const folder = await folderOf(wider)
+  await whileRead(database, async (end) => {
+    const migrated = applyMigrations({ ...schema, folder, locks: { timeoutMs: 500, pauseMs: 50, triesMax: 10_000 } })
+    await expect.poll(() => isMigrationWaiting(database), soon).toBe(true)
+
+    // Behind a migration that waits without limit this would wait for ever.
+    expect(await count(database)).toBe(1)
+    await end()
+    expect(await migrated).toEqual({ applied: ['0003-wider.sql'] })
+  })
+})
+
+test('a migration that gets no lock in all its tries says so and changes nothing', async ({ database }) => {
+  const schema = { databaseUrl: database, schema: 'demo' }
+  await applyMigrations({ ...schema, folder: await folderOf(two) })
+  const folder = await folderOf(wider)
+  await whileRead(database, async () => {
+    const locks = { timeoutMs: 50, pauseMs: 1, triesMax: 3 }
+    await expect(applyMigrations({ ...schema, folder, locks })).rejects.toThrow(/0003-wider\.sql: .*lock timeout/)
+    expect(await count(database)).toBe(1)
+  })
 })
