@@ -55,11 +55,11 @@ const variables = {
   TOKEN_KEY: { schema: tokenKey, about: 'key that encrypts tokens at rest', secret: true },
   VITALSYNC_DATA: { schema: z.string().min(1), about: 'folder of everything embedded', fallback: '.vitalsync' },
   PORT: { schema: wholeNumberText(0, 65535), about: 'port of the Profile Service; 0 picks a free one', fallback: '0' },
-  KEPT_ANSWERS_MB: {
-    schema: wholeNumberText(0, 65_536),
-    about: 'memory of the Profile Service for cached answers',
-    fallback: '128',
+  METRICS_PORT: {
+    schema: wholeNumberText(0, 65535),
+    about: 'port of its metrics; absent: PORT, on this machine alone',
   },
+  KEPT_ANSWERS_MB: { schema: wholeNumberText(0, 65_536), about: 'memory for its cached answers', fallback: '128' },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     about: 'how much is logged',
@@ -241,6 +241,7 @@ function configOf(values: ParsedValues, environment: Environment) {
     tokenKey: values.TOKEN_KEY,
     dataFolder: resolve(requiredValue('VITALSYNC_DATA')),
     port: requiredValue('PORT'),
+    metricsPort: values.METRICS_PORT,
     answerCacheBytesMax: requiredValue('KEPT_ANSWERS_MB') * 1024 * 1024,
     logLevel: requiredValue('LOG_LEVEL'),
     logLevelGiven: Boolean(environment['LOG_LEVEL']?.trim()),

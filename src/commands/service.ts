@@ -20,8 +20,10 @@ export async function runService(context: CommandContext, options: ServiceOption
   const databaseUrl = requireServiceDatabase(config)
   if (options.migrate) await migrateService(databaseUrl)
   const { host, port = config.port } = options
+  const { metricsPort } = config
   const limits = { answerCacheBytesMax: config.answerCacheBytesMax }
-  const service = await startService({ databaseUrl, port, host, log, limits, extensions: [deriveExtension] }).catch(
+  const extensions = [deriveExtension]
+  const service = await startService({ databaseUrl, port, host, metricsPort, log, limits, extensions }).catch(
     throwUnreachable,
   )
   try {

@@ -54,6 +54,12 @@ function addAnswerHooks(app: ServiceApp, context: ServiceContext, { answerTimeou
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('date', new Date(context.clock()).toUTCString())
+    // Answers hold health data: nobody in between keeps them, guesses their type, or shows them in a frame.
+    reply.headers({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    })
     const coding = request.headers['content-encoding']
     // Content codings are words in any case (RFC 9110, 8.4.1); x-gzip is another name of gzip.
     if (coding !== undefined)

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { OpenApi, OpenApiOperation } from './openapi.ts'
 
 /** The reference as one HTML page that loads no other file. */
@@ -22,6 +23,9 @@ const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2r
 code,pre{font:14px/1.4 ui-monospace,monospace}pre{background:#f4f4f4;padding:.75rem;overflow:auto;max-height:28rem}
 h2{margin-top:3rem;border-top:1px solid #ddd;padding-top:1rem}table{border-collapse:collapse}
 td,th{border:1px solid #ddd;padding:.25rem .5rem;text-align:left;vertical-align:top}nav ul{list-style:none;padding:0}`
+
+/** The page may use its own style and nothing else. */
+export const referencePagePolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 function operationSection({
   path,

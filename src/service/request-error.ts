@@ -6,6 +6,7 @@ export type FieldError = { origin: string; errors: string[] }
 const titles: Record<number, string> = {
   400: 'Bad Request',
   401: 'Unauthorized',
+  403: 'Forbidden',
   404: 'Not Found',
   405: 'Method Not Allowed',
   408: 'Request Timeout',

@@ -11,7 +11,9 @@ import { type AppTimeouts, createServiceApp } from './app.ts'
 import { createConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { Clock, ServiceApp, ServiceContext, ServiceExtension } from './context.ts'
 import { codedTag, contentCodings } from './etag.ts'
+import { isLoopback, warnOfExposure } from './exposure.ts'
 import { registerMetrics } from './metrics.ts'
+import { openMetricsServer } from './metrics-server.ts'
 import { addOperationRoutes, operationRoutes } from './operation-routes.ts'
 import { type BodyLimits, createRequestBodies } from './request-bodies.ts'
 import { unavailable } from './request-error.ts'
@@ -39,6 +41,7 @@ const defaultLimits = {
   heldBytesPerAccountMax: 64 * 1024 * 1024,
 } as const satisfies ServiceLimits
 
+const defaultHost = '127.0.0.1'
 const connectionsMax = 10
 const statementTimeoutMs = 20 * SECOND
 /** Less than half of the connections to the database: reads have the others. */
@@ -54,6 +57,8 @@ type ServiceOptions = {
   /** 0 takes a free port. */
   port: number
   host?: string
+  /** Absent: the metrics are served on `port`, as long as it listens on this machine alone. */
+  metricsPort?: number | undefined
   log: Log
   clock?: Clock
   limits?: Partial<ServiceLimits>
@@ -67,7 +72,8 @@ type Service = { url: string; context: ServiceContext; close(): Promise<void> }
  * requests with 503, and then ends.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { databaseUrl, log, clock = Date.now } = options
+  const { databaseUrl, log, clock = Date.now, host = defaultHost, metricsPort } = options
+  warnOfExposure(log, { host, databaseUrl })
   const limits: ServiceLimits = { ...defaultLimits, ...options.limits }
   await requireDirectConnection(databaseUrl, 'DATABASE_URL')
   const opened = openCloseStack()
@@ -96,7 +102,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       const extension = await extend({ ...context, app, databaseUrl })
       opened.add({ close: async () => extension?.close?.() }, 'extension')
     }
-    addMonitoringRoutes(app, { context, registry, routes: operationRoutes, isStopping: () => stopping })
+    const servesMetrics = metricsPort === undefined && isLoopback(host)
+    addMonitoringRoutes(app, {
+      context,
+      registry: servesMetrics ? registry : undefined,
+      routes: operationRoutes,
+      isStopping: () => stopping,
+    })
+    if (metricsPort !== undefined) {
+      opened.add(await openMetricsServer({ registry, host, port: metricsPort }), 'metrics server')
+    }
     addOperationRoutes(app, context, limits.requestsPerMinute)
     opened.add(startTokenCleanup(context), 'token cleanup')
     fillSearchTexts(pool, () => stopping).catch((error: { code?: string }) =>
@@ -146,7 +161,7 @@ function afterCompression(app: ServiceApp, { bodies }: ServiceContext): void {
   })
 }
 
-async function listen(app: ServiceApp, { port, host = '127.0.0.1' }: ServiceOptions): Promise<string> {
+async function listen(app: ServiceApp, { port, host = defaultHost }: ServiceOptions): Promise<string> {
   return app.listen({ port, host }).catch((cause: Error) => {
     throw new UsageProblem(`listen on ${host}, port ${port}: ${cause.message}`, {
       hint: 'Another program uses the port, or this user may not open it: choose another port, or 0 for a free one.',

@@ -21,6 +21,7 @@ const wrong: Record<string, string[]> = {
   UPSTREAM_SANDBOX_URL: ['sandbox.example.com'],
   TOKEN_KEY: ['short', 'x'.repeat(64)],
   PORT: ['http', '65536', '-1', '80.5'],
+  METRICS_PORT: ['http', '65536', '-1'],
   KEPT_ANSWERS_MB: ['-1', '65537', '64MB'],
   LOG_LEVEL: ['verbose'],
   NIGHTLY_CRON: ['3 o’clock', '0 3 * *'],

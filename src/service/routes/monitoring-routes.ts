@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client'
 import type { ServiceApp, ServiceContext } from '../context.ts'
 import { openApiOf } from '../openapi.ts'
-import { referencePage } from '../reference-page.ts'
+import { referencePage, referencePagePolicy } from '../reference-page.ts'
 import { jsonContentType, unavailable } from '../request-error.ts'
 import type { RouteDefinition } from '../route.ts'
 
@@ -10,7 +10,13 @@ const readyTimeoutMs = 2_000
 /** Routes for operators: liveness, readiness, metrics, and the reference. */
 export function addMonitoringRoutes(
   app: ServiceApp,
-  parts: { context: ServiceContext; registry: Registry; routes: readonly RouteDefinition[]; isStopping(): boolean },
+  parts: {
+    context: ServiceContext
+    /** Absent: the metrics are served elsewhere, or not at all. */
+    registry: Registry | undefined
+    routes: readonly RouteDefinition[]
+    isStopping(): boolean
+  },
 ): void {
   const document = openApiOf(parts.routes)
   const documentText = JSON.stringify(document)
@@ -30,15 +36,20 @@ export function addMonitoringRoutes(
     return { status: 'ready' }
   })
 
-  app.get('/metrics', { config: { operation: 'metrics' } }, async (_request, reply) =>
-    reply.header('content-type', parts.registry.contentType).send(await parts.registry.metrics()),
-  )
+  const { registry } = parts
+  if (registry) {
+    app.get('/metrics', { config: { operation: 'metrics' } }, async (_request, reply) =>
+      reply.header('content-type', registry.contentType).send(await registry.metrics()),
+    )
+  }
 
   app.get('/openapi.json', { config: { operation: 'openapi' } }, async (_request, reply) =>
     reply.header('content-type', jsonContentType).send(documentText),
   )
 
   app.get('/docs', { config: { operation: 'docs' } }, async (_request, reply) =>
-    reply.header('content-type', 'text/html; charset=utf-8').send(page),
+    reply
+      .headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': referencePagePolicy })
+      .send(page),
   )
 }

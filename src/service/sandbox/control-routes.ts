@@ -1,8 +1,9 @@
+import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { checkedInstant, instantSchema } from '../../contract/instant.ts'
 import { DAY, HOUR, SECOND } from '../../time/units.ts'
-import { badRequest, unknownProfile } from '../request-error.ts'
+import { badRequest, RequestError, unknownProfile } from '../request-error.ts'
 import { parsePart } from '../route.ts'
 import { faultCatalogue, faultNames, isFaultName } from './faults/fault-catalogue.ts'
 import { faultRuleSchema } from './faults/fault-rules.ts'
@@ -57,6 +58,9 @@ export const controlRouteTexts: Readonly<Record<string, string>> = {
 
 /** Routes of the sandbox only, for tests and for people who try it. They take no token: anyone who reaches the port may use them. */
 export function addControlRoutes(app: FastifyInstance, control: SandboxControl): void {
+  app.addHook('onRequest', async (request) => {
+    if (request.url.startsWith(controlPath)) refuseOtherSites(request)
+  })
   app.get(controlPath, async () => ({ now: nowIsoOf(control), routes: controlRouteTexts, faults: faultCatalogue }))
   addFaultRoutes(app, control)
   addClockRoutes(app, control)
@@ -66,6 +70,20 @@ export function addControlRoutes(app: FastifyInstance, control: SandboxControl):
 }
 
 const pathOf = (path: string) => `${controlPath}${path}`
+
+/**
+ * The routes take no token, so a page of another site that a browser has open must not reach them: neither directly, which
+ * its Origin tells, nor by a name of its own that points here (DNS rebinding), which the Host tells.
+ */
+function refuseOtherSites({ headers }: FastifyRequest): void {
+  const host = headers.host ?? ''
+  const name = host.replace(/:\d+$/, '')
+  const isOwnName = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || !name.includes('.')
+  const isOwnPage = headers.origin === undefined || headers.origin === `http://${host}`
+  if (isOwnName && isOwnPage) return
+  const errors = [{ origin: isOwnName ? 'Origin' : 'Host', errors: ['is another site'] }]
+  throw new RequestError({ status: 403, location: 'header', errors })
+}
 
 function addFaultRoutes(app: FastifyInstance, { faults }: SandboxControl): void {
   const path = pathOf('/faults')
