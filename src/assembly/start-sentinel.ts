@@ -3,6 +3,7 @@ import { pulledStreams } from '../../config/streams.ts'
 import { MINUTE } from '../time/units.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'
 import { drawCoveredWindows } from '../warehouse/verification/covered-windows.ts'
+import { uncoverUnmended } from '../warehouse/verification/stored-differences.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** A small warehouse draws more than its share, or it would learn nothing for years. */
@@ -20,6 +21,7 @@ export async function createSentinelRun(
 ): Promise<Run | undefined> {
   if (config.sentinelShare === 0) return undefined
   const { pool, runs } = pipeline
+  await uncoverUnmended(pool)
   const enqueued = (await runs.get(nightly.id))?.enqueued ?? 0
   const requestsPerProfile = (await runs.requestsPerProfile('nightly')) ?? pulledStreams.length
   const count = Math.max(WINDOWS_MIN, Math.ceil(config.sentinelShare * enqueued * requestsPerProfile))

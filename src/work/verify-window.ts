@@ -113,17 +113,20 @@ function toVerified(
 type Mending = Compared & { readonly verified: VerifiedWindow }
 
 /**
- * The window is due again before it is stored anew: a process that dies in between leaves it to the next sweep. The reading
- * takes the same way as every other, so it covers only what it may cover.
+ * Stores the window anew; the reading takes the same way as every other, so it covers only what it may cover. A change of
+ * upstream is left covered until then: the commit that finds it there counts it as a silent difference, and makes similar
+ * days due again. What was lost here says nothing about upstream, so its window is un-covered before. If the process dies
+ * in between, the next sentinel un-covers the window.
  */
 async function mend(covered: CoveredWindow, { pool, writer }: VerifyContext, mending: Mending) {
   const { verified, reading } = mending
   const cause = differenceCauses.find((one) => verified.causes[one] > 0) ?? 'late-upstream'
   await recordDifference(pool, covered, { cause, counts: verified.counts })
-  await uncoverWindow(pool, covered)
+  if (cause === 'lost-here') await uncoverWindow(pool, covered)
   const { profileId, stream, window, generation } = covered
   const { written } = await writer.store({ profileId, stream, window, generation, ...reading })
   const { differences } = await compareWithStored(pool, covered, reading.records)
+  if (differences.length > 0) await uncoverWindow(pool, covered)
   if (differences.length > 0) return { mended: false, written }
   await markMended(pool, covered)
   return { mended: true, written }

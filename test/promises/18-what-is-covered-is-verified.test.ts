@@ -70,6 +70,10 @@ for (const engine of queueKinds) {
     expect(
       await line.rows('select value from vitalsync.scores where profile_id = $1 and gone_at is null order by 1', [ada]),
     ).toEqual([0.1, 0.3, 0.4, 0.5, 0.9].map((value) => ({ value })))
+    // What upstream did is learnt from; what was lost here says nothing about upstream.
+    expect(await line.rows('select stream, records from vitalsync.silent_differences order by id')).toEqual(
+      Array.from({ length: 2 }, () => ({ stream: 'scores', records: 1 })),
+    )
     const [rate] = await line.rows(`select * from warehouse.verified where stream = 'scores'`)
     expect(Number(rate?.['differing'])).toBe(3)
     expect(Number(rate?.['rate_from'])).toBeGreaterThan(0)
@@ -103,6 +107,29 @@ test('a sentinel reads at the lowest priority, as many windows as its share, and
   const nightly = { id: '0', startedAt: new Date(daysAgoMs(1)), params: {} }
   const off = { ...line.config, sentinelShare: 0 }
   expect(await createSentinelRun({ pipeline: line.pipeline, config: off }, nightly)).toBeUndefined()
+})
+
+test('a window that a killed verification left unmended is due again with the next sentinel', async ({
+  open,
+  peer,
+}) => {
+  const line = await open('postgres', settings)
+  const [ada = ''] = await line.addProfiles('ada')
+  peer.give('ada', 'scores', sound)
+  line.work()
+  await night(line)
+  const covered = 'select covered @> $1::timestamptz as covered from vitalsync.ledger where stream = $2'
+  expect(await line.rows(covered, [daysAgo(lostDay), 'scores'])).toEqual([{ covered: true }])
+  await line.rows(
+    `insert into vitalsync.differences values ($1, 'scores', tstzrange($2, $3), now(), 'late-upstream', 1, 0, 0, null)`,
+    [ada, daysAgo(lostDay), daysAgo(lostDay - 1)],
+  )
+
+  const nightly = { id: '0', startedAt: new Date(daysAgoMs(1)), params: {} }
+  await createSentinelRun({ pipeline: line.pipeline, config: line.config }, nightly)
+
+  expect(await line.rows(covered, [daysAgo(lostDay), 'scores'])).toEqual([{ covered: false }])
+  expect(await line.rows('select 1 from vitalsync.profiles where due_at <= now()')).toHaveLength(1)
 })
 
 test('however many schedulers produce a nightly, its sentinel is one', async ({ open, peer }) => {

@@ -54,6 +54,20 @@ export async function uncoverWindow(pool: Pool, window: WindowName): Promise<voi
   )
 }
 
+/** Makes windows due again that were found to differ and not mended, because their verification was killed. */
+export async function uncoverUnmended(pool: Pool): Promise<void> {
+  await pool.query(
+    `with unmended as (
+       select profile_id, stream, range_agg(span) as spans from vitalsync.differences
+       where mended_at is null group by profile_id, stream
+     ), uncovered as (
+       update vitalsync.ledger l set covered = l.covered - u.spans, tagged = false from unmended u
+       where l.profile_id = u.profile_id and l.stream = u.stream and l.covered && u.spans returning l.profile_id
+     )
+     update vitalsync.profiles p set due_at = least(p.due_at, clock_timestamp()) from uncovered u where p.id = u.profile_id`,
+  )
+}
+
 type Finding = { readonly cause: DifferenceCause; readonly counts: DifferenceCounts }
 
 /** Records a window that differs. Found again, the former finding is replaced. */
@@ -72,10 +86,14 @@ export async function recordDifference(pool: Pool, window: WindowName, { cause, 
   )
 }
 
+/** Makes the profile due for the next sweep too: days near a silent difference are to be read again. */
 export async function markMended(pool: Pool, window: WindowName): Promise<void> {
   await pool.query(
-    `update vitalsync.differences set mended_at = clock_timestamp()
-     where profile_id = $1 and stream = $2 and span = ${spanSql(3)}`,
+    `with mended as (
+       update vitalsync.differences set mended_at = clock_timestamp()
+       where profile_id = $1 and stream = $2 and span = ${spanSql(3)} returning profile_id
+     )
+     update vitalsync.profiles p set due_at = least(p.due_at, clock_timestamp()) from mended m where p.id = m.profile_id`,
     parametersOf(window),
   )
 }
