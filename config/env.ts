@@ -60,6 +60,7 @@ const variables = {
     about: 'port of its metrics; absent: PORT, on this machine alone',
   },
   KEPT_ANSWERS_MB: { schema: wholeNumberText(0, 65_536), about: 'memory for its cached answers', fallback: '128' },
+  DERIVE_THREADS: { schema: wholeNumberText(1, 256), about: 'threads that derive; absent: the cores less one' },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     about: 'how much is logged',
@@ -243,6 +244,7 @@ function configOf(values: ParsedValues, environment: Environment) {
     port: requiredValue('PORT'),
     metricsPort: values.METRICS_PORT,
     answerCacheBytesMax: requiredValue('KEPT_ANSWERS_MB') * 1024 * 1024,
+    deriveThreads: values.DERIVE_THREADS,
     logLevel: requiredValue('LOG_LEVEL'),
     logLevelGiven: Boolean(environment['LOG_LEVEL']?.trim()),
     schedule: Object.freeze({

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { requireServiceDatabase } from '../assembly/service-accounts.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
@@ -22,7 +23,7 @@ export async function runService(context: CommandContext, options: ServiceOption
   const { host, port = config.port } = options
   const { metricsPort } = config
   const limits = { answerCacheBytesMax: config.answerCacheBytesMax }
-  const extensions = [deriveExtension]
+  const extensions = [deriveExtension({ threads: config.deriveThreads ?? coresLessOne() })]
   const service = await startService({ databaseUrl, port, host, metricsPort, log, limits, extensions }).catch(
     throwUnreachable,
   )
@@ -35,6 +36,9 @@ export async function runService(context: CommandContext, options: ServiceOption
   }
   return exitCodes.done
 }
+
+/** One core is left to the requests. */
+const coresLessOne = () => Math.max(1, availableParallelism() - 1)
 
 function throwUnreachable(cause: Error & { code?: string }): never {
   if (!/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|28|3D)/.test(cause.code ?? '')) throw cause

@@ -23,6 +23,7 @@ const wrong: Record<string, string[]> = {
   PORT: ['http', '65536', '-1', '80.5'],
   METRICS_PORT: ['http', '65536', '-1'],
   KEPT_ANSWERS_MB: ['-1', '65537', '64MB'],
+  DERIVE_THREADS: ['0', '257', 'all'],
   LOG_LEVEL: ['verbose'],
   NIGHTLY_CRON: ['3 o’clock', '0 3 * *'],
   SWEEP_CRON: ['* * * * * *'],

@@ -42,7 +42,9 @@ export const explainExtension: ServiceExtension = async ({ app, ...context }) =>
 }
 
 /** The derivation as part of a service: the recomputation in the background, and the route that explains. */
-export const deriveExtension: ServiceExtension = async (context) => {
-  await explainExtension(context)
-  return startRecompute(context)
-}
+export const deriveExtension =
+  ({ threads }: { threads: number }): ServiceExtension =>
+  async (context) => {
+    await explainExtension(context)
+    return startRecompute({ ...context, threads })
+  }

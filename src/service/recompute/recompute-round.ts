@@ -22,6 +22,8 @@ type RecomputeRoundOptions = {
   log: Log
   nowAt: Date
   profilesMax: number
+  /** Which of how many threads this is: each begins with its own part of the profiles, so that they seldom meet. */
+  lane: Lane
   memory: RoundMemory
   /** The profiles that may be derived in this round; null for all. */
   among?: readonly string[] | null
@@ -32,30 +34,42 @@ type RecomputeRoundOptions = {
   cohortOf(accountId: string): Promise<Cohort | null>
 }
 
+type Lane = { readonly index: number; readonly count: number }
+
+/** The profiles of the lane's own part first, by the first bits of their random ids, and then all others. */
+function ownFirst(profileIds: readonly string[], { index, count }: Lane): string[] {
+  const isOwn = (profileId: string) => Number.parseInt(profileId.slice(0, 8), 16) % count === index
+  return [...profileIds.filter(isOwn), ...profileIds.filter((profileId) => !isOwn(profileId))]
+}
+
 /**
  * Derives a portion of each of the profiles whose turn it is, and says whether there may be more to do. A profile that
  * fails is logged, backs off, and stops no other profile.
  */
 export async function runRecomputeRound(options: RecomputeRoundOptions): Promise<boolean> {
-  const { pool, log, nowAt, profilesMax, memory, among = null, stopping, begin, cohortOf } = options
+  const { pool, log, nowAt, profilesMax, lane, memory, among = null, stopping, begin, cohortOf } = options
   const startedMs = performance.now()
   await wakeProfiles(pool, nowAt)
   const { afterAccountId } = memory
   const { waiting, nextAfterAccountId } = await listWaitingProfiles(pool, { nowAt, among, afterAccountId })
   memory.afterAccountId = nextAfterAccountId
   const accounts = new Map(waiting.map(({ profileId, accountId }) => [profileId, accountId]))
-  let derived = 0
-  for (const profileId of memory.shares.order(waiting).slice(0, profilesMax)) {
-    if (stopping?.aborted) break
+  let [derived, begun] = [0, 0]
+  for (const profileId of ownFirst(memory.shares.order(waiting), lane)) {
+    if (stopping?.aborted || begun >= profilesMax) break
     begin?.(profileId)
     const begunMs = performance.now()
     try {
-      if ((await recomputeProfile(pool, { profileId, nowAt, cohortOf })) === 'derived') derived += 1
+      const outcome = await recomputeProfile(pool, { profileId, nowAt, cohortOf })
+      if (outcome === 'derived') derived += 1
+      // Another thread derives it; this one goes on with the next.
+      if (outcome === 'busy') continue
     } catch (error) {
       log.error({ profileId, err: error }, 'could not derive a profile, will try again')
       const failedAt = new Date(nowAt.getTime() + performance.now() - startedMs)
       await recordDerivationFailure(pool, { profileId, nowAt: failedAt })
     }
+    begun += 1
     memory.shares.charge({ profileId, accountId: accounts.get(profileId) ?? '' }, performance.now() - begunMs)
   }
   // Without progress the due profiles are locked elsewhere or back off until the next tick; other accounts may go on.

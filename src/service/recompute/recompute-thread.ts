@@ -10,7 +10,12 @@ import { createRoundMemory, runRecomputeRound } from './recompute-round.ts'
  * delays a request. The thread works only when asked, one round at a time, and answers each request once; asked to close,
  * it ends a round after the profile that is under way.
  */
-export type ThreadData = { databaseUrl: string; logLevel: string; profilesPerRound: number }
+export type ThreadData = {
+  databaseUrl: string
+  logLevel: string
+  profilesPerRound: number
+  lane: { index: number; count: number }
+}
 export type ThreadRequest = { ask: 'round'; nowMs: number; among: readonly string[] | null } | { ask: 'close' }
 /**
  * `begin` comes before each profile and answers no request: from it the main thread knows on which profile the thread
@@ -27,7 +32,7 @@ if (!port) throw new Error('start derivation thread: not inside a worker thread'
 const reply = (message: ThreadReply) => port.postMessage(message)
 
 // start-thread.ts passes ThreadData; the structured clone has lost its type.
-const { databaseUrl, logLevel, profilesPerRound } = workerData as ThreadData
+const { databaseUrl, logLevel, profilesPerRound, lane } = workerData as ThreadData
 const log = createLog({ level: logLevel })
 const pool = createServicePool({ databaseUrl, log, connectionsMax: 2, statementTimeoutMs: 2 * MINUTE })
 const cohorts = createCohortCache({ pool, maxAgeMs: HOUR })
@@ -56,6 +61,7 @@ async function runRound(message: Extract<ThreadRequest, { ask: 'round' }>): Prom
       log,
       nowAt,
       profilesMax: profilesPerRound,
+      lane,
       among: message.among,
       memory,
       stopping: stopping.signal,

@@ -2,7 +2,9 @@ import { SECOND } from '../../time/units.ts'
 import { markOlderModelsDue } from '../store/waiting-profiles.ts'
 import { startThread, type ThreadOptions } from './start-thread.ts'
 
-type RecomputeOptions = Omit<ThreadOptions, 'profilesPerRound'> & {
+type RecomputeOptions = Omit<ThreadOptions, 'profilesPerRound' | 'lane'> & {
+  /** Threads that derive at once, each another profile. */
+  threads?: number
   /** How often due profiles are looked for. Set by tests only, like `profilesPerRound`. */
   everyMs?: number
   profilesPerRound?: number
@@ -18,15 +20,40 @@ export type Recompute = {
   close(): Promise<void>
 }
 
-const recomputeDefaults = { everyMs: SECOND / 2, profilesPerRound: 2 } as const
+const recomputeDefaults = { threads: 1, everyMs: SECOND / 2, profilesPerRound: 2 } as const
 
 /**
  * Derives in the background the days that uploads made due. The queue is in the database: any number of these may run,
- * in any number of processes, and each may be killed at any time. A thread does the work; this side only asks it.
+ * in any number of processes and with any number of threads, and each may be killed at any time. A lock for each profile
+ * keeps two of them from deriving it at once. The threads do the work; this side only asks them.
  */
 export async function startRecompute(options: RecomputeOptions): Promise<Recompute> {
   const settings = { ...recomputeDefaults, ...options }
   await markOlderModelsDue(settings.pool)
+  const lanes = Array.from({ length: settings.threads }, (_, index) =>
+    openLane({ ...settings, lane: { index, count: settings.threads } }),
+  )
+  const ticks = setInterval(() => {
+    for (const lane of lanes) void lane.run()
+  }, settings.everyMs)
+  ticks.unref()
+  return {
+    wake: () => {
+      for (const lane of lanes) lane.wake()
+    },
+    // A profile that one lane leaves because another lane derives it is derived when that other lane is idle.
+    idle: async () => {
+      await Promise.all(lanes.map((lane) => lane.idle()))
+    },
+    close: async () => {
+      clearInterval(ticks)
+      await Promise.all(lanes.map((lane) => lane.close()))
+    },
+  }
+}
+
+/** One thread's rounds, one after another while there is more to do. */
+function openLane(settings: RoundOptions) {
   const rounds = openRounds(settings)
   let running: Promise<void> | null = null
   let again = false
@@ -43,9 +70,8 @@ export async function startRecompute(options: RecomputeOptions): Promise<Recompu
     })
     return running
   }
-  const ticks = setInterval(() => void run(), settings.everyMs)
-  ticks.unref()
   return {
+    run,
     wake: () => {
       if (running) again = true
       else void run()
@@ -56,18 +82,19 @@ export async function startRecompute(options: RecomputeOptions): Promise<Recompu
     },
     close: async () => {
       closed = true
-      clearInterval(ticks)
       await rounds.close()
       await running
     },
   }
 }
 
+type RoundOptions = ThreadOptions & Pick<RecomputeOptions, 'mayDerive'>
+
 /** Threads that may end in a row before they begin with any profile. */
 const endsInARowMax = 3
 
 /** Rounds of one thread after another: a thread that ends is followed by a new thread, which goes on with the rest. */
-function openRounds(settings: ThreadOptions & Pick<RecomputeOptions, 'mayDerive'>) {
+function openRounds(settings: RoundOptions) {
   let thread = startThread(settings)
   let endsInARow = 0
   let closing = false

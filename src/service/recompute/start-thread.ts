@@ -13,6 +13,8 @@ export type ThreadOptions = {
   clock: () => number
   log: Log
   profilesPerRound: number
+  /** Which of how many threads of the process this is. */
+  lane: ThreadData['lane']
 }
 
 export type DerivationThread = {
@@ -66,8 +68,8 @@ export function startThread(options: ThreadOptions): DerivationThread {
   return { ask, hasEnded: () => ended, close }
 }
 
-function createWorker({ databaseUrl, log, profilesPerRound }: ThreadOptions): Worker {
-  const workerData: ThreadData = { databaseUrl, logLevel: log.level, profilesPerRound }
+function createWorker({ databaseUrl, log, profilesPerRound, lane }: ThreadOptions): Worker {
+  const workerData: ThreadData = { databaseUrl, logLevel: log.level, profilesPerRound, lane }
   const resourceLimits = { maxOldGenerationSizeMb: threadMemoryMb }
   return new Worker(new URL('./recompute-thread.ts', import.meta.url), { workerData, resourceLimits })
 }

@@ -41,8 +41,10 @@ const columnNames = uploadColumns.map(([name]) => name)
 const updatedColumns = columnNames.filter((name) => name !== 'id')
 const comparedColumns = updatedColumns.filter((name) => name !== 'posted_at')
 
-/** A longer log belongs to no day, so no day is derived because of it. */
-const isUsable = (log: string) => `${log}.end_at - ${log}.start_at <= interval '${wearRules.logHoursMax} hours'`
+/** A log that is longer, also by the clock on the wall, belongs to no day, so no day is derived because of it. */
+const isUsable = (log: string) =>
+  `${log}.end_at - ${log}.start_at + least(0, ${log}.end_offset_minutes - ${log}.start_offset_minutes) * interval '1 minute'
+     <= interval '${wearRules.logHoursMax} hours'`
 
 /**
  * One statement for any number of logs: stores them, marks every local day that a log touches now or touched before, and

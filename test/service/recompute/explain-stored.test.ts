@@ -24,7 +24,7 @@ test('the service explains a score to its account and to no other caller', async
     port: 0,
     log: quiet,
     clock: () => now,
-    extensions: [deriveExtension],
+    extensions: [deriveExtension({ threads: 1 })],
   })
   try {
     const { pool } = service.context
