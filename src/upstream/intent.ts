@@ -4,7 +4,7 @@ import { SECOND } from '../time/units.ts'
 import { type HttpResponse, TransportError } from './http.ts'
 import { isAboutProfile } from './operation-rules.ts'
 import { httpDateMsOf, retryAfterMsOf } from './retry-after.ts'
-import { scrubbedDetails } from './scrub.ts'
+import { type Scrubbing, scrubbedDetails } from './scrub.ts'
 
 /**
  * The next step after a refused or failed attempt.
@@ -19,10 +19,8 @@ export type Intent =
 /** An answer of any status, or the reason why there is no answer. */
 export type SendResult = HttpResponse | TransportError
 
-type AttemptContext = {
+type AttemptContext = Scrubbing & {
   readonly operation: Operation
-  /** Texts that upstream may echo and that no message may carry: tokens, secrets and names of this request. */
-  readonly secrets: readonly string[]
   readonly nowMs: number
 }
 
@@ -95,7 +93,7 @@ function intentOfStatus(response: HttpResponse, context: AttemptContext): Intent
   return { kind: 'give-up', problem: problemOfStatus(response, context) }
 }
 
-function problemOfStatus({ status, body }: HttpResponse, { operation, secrets }: AttemptContext): Problem {
+function problemOfStatus({ status, body }: HttpResponse, { operation, secrets, fields }: AttemptContext): Problem {
   const call = `call ${operation.name}`
   if (status === 404) return new NotThere(`${call}: not known upstream`)
   if (status === 410) {
@@ -110,7 +108,7 @@ function problemOfStatus({ status, body }: HttpResponse, { operation, secrets }:
     // Without the account's token nobody can work. Every other answer speaks of one request alone.
     return operation.name === 'accountToken' ? new Halted(message, { hint }) : new Rejected(message, { status, hint })
   }
-  const { title, details } = scrubbedDetails(body.toString('utf8'), secrets)
+  const { title, details } = scrubbedDetails(body.toString('utf8'), { secrets, fields })
   const reasons = details
     .slice(0, 3)
     .flatMap(({ path, reasons }) => reasons.map((reason) => `${path} ${reason}`.trim()))

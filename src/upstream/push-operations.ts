@@ -2,7 +2,7 @@ import { type ReceivedUpload, receivedUploadSchema } from '../contract/data-log.
 import { type Operation, operations } from '../contract/operations.ts'
 import { BATCH_BYTES_MAX, ITEMS_PER_BATCH_MAX } from '../transfer/parcel.ts'
 import type { ProfileIds } from '../transfer/planned-profile.ts'
-import type { PushedList } from '../transfer/stream.ts'
+import type { PushedList, PushedStream } from '../transfer/stream.ts'
 import type { AuthorizedSender } from './authorized-sender.ts'
 import { bodyParserOf, parseListBody } from './parse-body.ts'
 import { itemTextOf, type PushItem, type PushItems } from './push-items.ts'
@@ -22,13 +22,13 @@ export type PushOperations = {
   /** Sends one batch to where the stream's row says. */
   pushItems(
     profile: ProfileIds,
-    batch: { readonly stream: Pick<PushedList, 'operation' | 'answer'>; readonly items: PushItems },
+    batch: { readonly stream: Pick<PushedList, 'operation' | 'answer' | 'schema'>; readonly items: PushItems },
     options: CallOptions,
   ): Promise<unknown>
   /** Sends one object, or an update of it, by an operation of the stream's row. */
   pushSnapshot(
     profile: ProfileIds,
-    snapshot: { readonly operation: Operation; readonly body: PushItem },
+    snapshot: { readonly operation: Operation; readonly schema: PushedStream['schema']; readonly body: PushItem },
     options: CallOptions,
   ): Promise<unknown>
 }
@@ -37,23 +37,24 @@ type Pushed<T> = {
   readonly operation: Operation
   readonly profile: ProfileIds
   readonly body: string
+  readonly fields?: readonly string[] | undefined
   readonly parse: (answered: TimedResponse) => T
 }
 
 export function createPushOperations({ authorized }: { authorized: AuthorizedSender }): PushOperations {
   /** The operation says by whose token it is called. */
-  const push = <T>({ operation, profile, body, parse }: Pushed<T>, options: CallOptions): Promise<T> =>
+  const push = <T>({ operation, profile, body, fields, parse }: Pushed<T>, options: CallOptions): Promise<T> =>
     operation.caller === 'profile'
-      ? authorized.asProfile(profile, { operation, ...options, body, parse })
-      : authorized.asAccount({ operation, externalId: profile.externalId, ...options, body, parse })
+      ? authorized.asProfile(profile, { operation, ...options, body, fields, parse })
+      : authorized.asAccount({ operation, externalId: profile.externalId, ...options, body, fields, parse })
   const pushBatch =
     <T>(operation: Operation, parse: (answered: TimedResponse) => T): PushBatch<T> =>
     (profile, items, options) =>
       push({ operation, profile, body: batchBodyOf(items), parse }, options)
   const pushObject =
-    (operation: Operation): PushObject =>
+    (operation: Operation, fields?: readonly string[]): PushObject =>
     (profile, body, options) =>
-      push({ operation, profile, body: itemTextOf(body), parse: bodyParserOf(undefined) }, options)
+      push({ operation, profile, body: itemTextOf(body), fields, parse: bodyParserOf(undefined) }, options)
   return {
     uploadLogs: pushBatch(operations.uploadLogs, bodyParserOf(receivedUploadSchema)),
     uploadTags: pushBatch(operations.uploadTags, parseListBody),
@@ -61,11 +62,12 @@ export function createPushOperations({ authorized }: { authorized: AuthorizedSen
     replaceDemographic: pushObject(operations.replaceDemographic),
     updateDemographic: pushObject(operations.updateDemographic),
     updateDeviceInformation: pushObject(operations.updateDeviceInformation),
-    async pushItems(profile, { stream: { operation, answer }, items }, options) {
+    async pushItems(profile, { stream: { operation, answer, schema }, items }, options) {
       const parse = answer ? bodyParserOf(answer) : bodyParserOf(undefined)
-      return push({ operation, profile, body: batchBodyOf(items), parse }, options)
+      return push({ operation, profile, body: batchBodyOf(items), fields: Object.keys(schema.shape), parse }, options)
     },
-    pushSnapshot: (profile, { operation, body }, options) => pushObject(operation)(profile, body, options),
+    pushSnapshot: (profile, { operation, schema, body }, options) =>
+      pushObject(operation, Object.keys(schema.shape))(profile, body, options),
   }
 }
 

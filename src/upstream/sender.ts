@@ -24,6 +24,8 @@ export type OperationCall<T> = CallOptions & {
   readonly identity?: readonly string[] | undefined
   /** Texts of this call that upstream may echo and that no message may carry. */
   readonly secrets: readonly string[]
+  /** Names of fields of the body that a message may carry, beside those of the contract. */
+  readonly fields?: readonly string[] | undefined
   /** The tag of an answer that the caller holds. Upstream may answer 304 then: nothing has changed since. */
   readonly heldTag?: string | undefined
   readonly sinkFor?: ((status: number) => TextSink | undefined) | undefined
@@ -161,11 +163,11 @@ const isSuccess = (status: number) => (status >= 200 && status < 300) || status 
 const meaninglessAnswer = (reason: string) => new TransportError('garbled', reason)
 
 function failedAttempt(
-  { operation, secrets }: OperationCall<unknown>,
+  { operation, secrets, fields }: OperationCall<unknown>,
   result: SendResult,
   nowMs: number,
 ): AttemptError {
-  return new AttemptError(intentOf(result, { operation, secrets, nowMs }))
+  return new AttemptError(intentOf(result, { operation, secrets, fields, nowMs }))
 }
 
 function headersOf(call: OperationCall<unknown>): string[] {

@@ -130,7 +130,7 @@ async function pushSnapshot(push: SnapshotPush, parcel: Parcel): Promise<JobCoun
       await outbox.markKnown(parcels)
       return noCounts
     }
-    await upstream.pushSnapshot(profile, request, { lane, signal })
+    await upstream.pushSnapshot(profile, { ...request, schema: stream.schema }, { lane, signal })
   } catch (error) {
     if (!rejectsItems(error)) throw error
     const refused = { parcelId: parcel.id, place: 0, body: parcel.body, path: '', reason: reasonsOf(error).join('; ') }

@@ -70,7 +70,7 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
     'evaluate <file>': { words: ['evaluate', 'none.csv'], says: /none\.csv: there is no such file/ },
     'evaluate --account': {
       words: ['evaluate', 'figures.csv', '--account', 'nobody'],
-      says: /there is no such account/,
+      says: /the tables of the Profile Service by vitalsync service/,
     },
     'failures list --profile': { words: ['failures', 'list', '--profile', nobody], says: unknown },
     'failures retry --profile': { words: ['failures', 'retry', '--profile', nobody], says: unknown },

@@ -125,7 +125,7 @@ async function startProgram(databaseUrl: string, keptMb: number): Promise<{ chil
     LOG_LEVEL: 'error',
     KEPT_ANSWERS_MB: String(keptMb),
   }
-  const words = ['src/vitalsync.mjs', 'service', '--json', '--no-migrate']
+  const words = ['src/vitalsync.mjs', 'service', '--json', '--no-migrate', '--host', '127.0.0.1']
   const child = spawn(process.execPath, words, {
     cwd: new URL('../../', import.meta.url),
     env,

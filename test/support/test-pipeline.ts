@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { expect, inject } from 'vitest'
+import { inject, vi } from 'vitest'
 import { type Config, readConfig } from '../../config/env.ts'
 import { backfill } from '../../jobs/backfill.ts'
 import { nightly } from '../../jobs/nightly.ts'
@@ -16,7 +16,7 @@ import { createLog } from '../../src/log.ts'
 import { DAY } from '../../src/time/units.ts'
 import type { Catalogue } from '../../src/transfer/stream.ts'
 import type { Run } from '../../src/warehouse/runs/stored-runs.ts'
-import { test as base } from './fixtures.ts'
+import { test as base, soon } from './fixtures.ts'
 import { type Peer, startPeer } from './peer.ts'
 
 export type QueueKind = 'redis' | 'postgres'
@@ -146,7 +146,7 @@ async function idle({ queue, engine }: Pipeline): Promise<void> {
     }
     return backlogs.reduce((sum, { waiting, active, delayed }) => sum + waiting + active + delayed, 0)
   }
-  await expect.poll(busy).toBe(0)
+  await vi.waitUntil(async () => (await busy()) === 0, soon)
 }
 
 async function wipe(queueUrl: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { demographicInputSchema as schema } from '../../src/contract/demographic.ts'
 import { operations } from '../../src/contract/operations.ts'
 import { NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
 import type { TransportLimits } from '../../src/upstream/http.ts'
@@ -280,7 +281,7 @@ test('logs are sent again after a lost answer, everything else that writes is no
 
   for (const name of ['updateDemographic', 'replaceDemographic', 'updateDeviceInformation'] as const) {
     const { upstream, asked } = await open(once(lose))
-    const pushed = upstream.pushSnapshot(ada, { operation: operations[name], body: { age: 3 } }, nightlyCall)
+    const pushed = upstream.pushSnapshot(ada, { operation: operations[name], schema, body: { age: 3 } }, nightlyCall)
     expect(await failure(pushed)).toBeInstanceOf(Unanswered)
     expect(asked()).toBe(1)
   }

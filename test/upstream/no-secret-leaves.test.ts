@@ -9,6 +9,7 @@ import {
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished } from 'vitest'
+import { demographicInputSchema } from '../../src/contract/demographic.ts'
 import { operations } from '../../src/contract/operations.ts'
 import { createLog } from '../../src/log.ts'
 import { openRedisBudgetStore } from '../../src/queue/budget-store-redis.ts'
@@ -134,7 +135,11 @@ test('no secret, no name and no value shows in logs, errors, spans, metrics, Red
     await call(() => upstream.pushItems(profile, { stream: dataLogs, items: [item] }, nightlyCall))
     await call(() => upstream.pushItems(profile, { stream: listByName('tags'), items: [item] }, nightlyCall))
     await call(() =>
-      upstream.pushSnapshot(profile, { operation: operations.replaceDemographic, body: item }, nightlyCall),
+      upstream.pushSnapshot(
+        profile,
+        { operation: operations.replaceDemographic, schema: demographicInputSchema, body: item },
+        nightlyCall,
+      ),
     )
     await call(() => upstream.profile(profile.externalId, nightlyCall))
     await call(() => upstream.deleteProfiles([profile.externalId], nightlyCall))

@@ -9,7 +9,7 @@ import { ListScanner } from '../../src/upstream/list-scanner.ts'
 import { itemFaultsByIndex } from '../../src/upstream/push-items.ts'
 import { RecordCollector } from '../../src/upstream/record-collector.ts'
 import { retryAfterMsOf } from '../../src/upstream/retry-after.ts'
-import { scrub } from '../../src/upstream/scrub.ts'
+import { scrub, scrubbedDetails } from '../../src/upstream/scrub.ts'
 import { searchPages } from '../../src/upstream/search-pages.ts'
 import { demographics } from '../support/stream-by-name.ts'
 
@@ -193,13 +193,26 @@ describe('scrubbing', () => {
     ['value is too long', 'value is too long'],
     ['never "closed', 'never "…'],
   ])('%s', ([words, clean]) => {
-    expect(scrub(words ?? '', ['top-secret'])).toBe(clean)
+    expect(scrub(words ?? '', { secrets: ['top-secret'] })).toBe(clean)
+  })
+
+  test('names of the request’s own fields stay, and no others', () => {
+    const scrubbing = { secrets: [], fields: ['mood'] }
+    expect(scrub('mood must not be above weight', scrubbing)).toBe('mood must not be above …')
+    const errors = [
+      { origin: '[3].mood', errors: ['is too high'] },
+      { origin: '[3].diabetes', errors: ['is too low'] },
+    ]
+    expect(scrubbedDetails(JSON.stringify({ errors }), scrubbing).details).toEqual([
+      { path: '[3].mood', reasons: ['is too high'] },
+      { path: '[3]._', reasons: ['is too low'] },
+    ])
   })
 
   test('leaves nothing of a secret, however upstream wraps it, and stays short', () => {
     fc.assert(
       fc.property(fc.string(), fc.uuid(), fc.string(), (before, secret, after) => {
-        const clean = scrub(`${before}${secret}${after}`, [])
+        const clean = scrub(`${before}${secret}${after}`, { secrets: [] })
         expect(clean).not.toContain(secret)
         expect(clean.length).toBeLessThanOrEqual(200)
       }),
