@@ -55,6 +55,9 @@ test('finds the relation that made-up people have, as table and as JSON', { time
           env: { DATABASE_URL: serviceUrl },
         })
 
+      const stranger = await run('--account', 'nobody')
+      expect(stranger).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no such account') })
+
       const told = await run('--json')
       expect([told.code, told.stderr]).toEqual([0, ''])
       const { references, ...counts } = JSON.parse(told.stdout)
