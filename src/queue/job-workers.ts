@@ -6,6 +6,7 @@ import { type Lane, lanes } from '../fleet/budget.ts'
 import type { Log } from '../log.ts'
 import { MINUTE, SECOND } from '../time/units.ts'
 import { type JobCounts, noCounts } from '../transfer/order.ts'
+import { isOutage } from '../warehouse/postgres/sql-errors.ts'
 import type { Job, JobContext, SharedJobContext } from '../work/job.ts'
 import {
   createWaits,
@@ -171,7 +172,7 @@ async function runAttempt(attempt: Attempt, state: WorkersState): Promise<JobCou
       () => undefined,
     )
     if (next.action === 'pause-lane') reportPause({ lane, error, ...next }, state)
-    return applyToQueue(next, attempt, options.engine)
+    return applyToQueue(next, attempt, options)
   }
 }
 
@@ -244,15 +245,37 @@ function reportPause(pause: LanePause, { options, pausedUntilMs }: WorkersState)
 }
 
 /** The one place that translates an outcome into what BullMQ understands. */
-async function applyToQueue(next: FailureOutcome, { bull, lane, token }: Attempt, engine: QueueEngine): Promise<never> {
+async function applyToQueue(
+  next: FailureOutcome,
+  { bull, lane, token }: Attempt,
+  { engine, leaseMs }: WorkersOptions,
+): Promise<never> {
   if (next.action === 'pause-lane') {
-    await pauseLane(engine.queue(lane), next.pauseMs)
+    await whileLeased(leaseMs, () => pauseLane(engine.queue(lane), next.pauseMs))
     throw Worker.RateLimitError()
   }
   if (next.action === 'requeue') {
-    await bull.moveToWait(token)
+    await whileLeased(leaseMs, () => bull.moveToWait(token))
     throw new WaitingError()
   }
   if (next.action === 'give-up') throw new UnrecoverableError(next.message)
   throw new AttemptFailed(next.message, next.delayMinMs)
+}
+
+const QUEUE_RETRY_MS = 250
+
+/**
+ * Repeats a change of the queue while the queue's engine is out, as long as the job's lease lasts. Without it the job would
+ * count as active until the lease ends, though the engine came back after a second.
+ */
+async function whileLeased(leaseMs: number, change: () => Promise<unknown>): Promise<void> {
+  for (const leasedUntilMs = performance.now() + leaseMs; ; ) {
+    try {
+      await change()
+      return
+    } catch (error) {
+      if (!isOutage(error) || performance.now() > leasedUntilMs) throw error
+      await wait(QUEUE_RETRY_MS)
+    }
+  }
 }
