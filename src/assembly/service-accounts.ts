@@ -6,13 +6,16 @@ import {
   type CreatedApiKey,
   createApiKey,
   ensureAccount,
+  findAccountId,
   type ListedApiKey,
   listApiKeys,
   revokeApiKey,
 } from '../service/store/api-keys.ts'
+import { revokeTokens } from '../service/store/issued-tokens.ts'
 import { migrateService } from '../service/store/migrate-service.ts'
 import { grantRuntimePrivileges } from '../service/store/runtime-privileges.ts'
 import { createServicePool, type ServicePool } from '../service/store/service-pool.ts'
+import { findProfileId } from '../service/store/service-profiles.ts'
 import { readSourcePriority, setSourcePriority } from '../service/store/source-priority.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -78,6 +81,24 @@ export async function setOrReadSourcePriority(
   })
   if (priority) return priority
   throw new UsageProblem(`set sources of account ${account}: there is no such account`, {
+    hint: 'List the accounts with `vitalsync service keys list`.',
+  })
+}
+
+/** Revokes all tokens of an account, or of one of its profiles. Returns how many. */
+export async function endTokens(
+  database: ServiceDatabase,
+  { account, externalId }: { account: string; externalId: string | undefined },
+): Promise<number> {
+  const revoked = await withServicePool(database, async (pool) => {
+    const accountId = await findAccountId(pool, account)
+    if (accountId === undefined) return undefined
+    if (externalId === undefined) return revokeTokens(pool, { accountId }, database.nowAt)
+    const profileId = await findProfileId(pool, { accountId, externalId })
+    return profileId && revokeTokens(pool, { profileId }, database.nowAt)
+  })
+  if (typeof revoked === 'number') return revoked
+  throw new UsageProblem('revoke tokens: there is no such account, or it has no such profile', {
     hint: 'List the accounts with `vitalsync service keys list`.',
   })
 }

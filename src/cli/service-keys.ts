@@ -43,7 +43,7 @@ function declareList(keys: Command, cli: CliProcess): void {
 function declareRevoke(keys: Command, cli: CliProcess): void {
   keys
     .command('revoke')
-    .description('end a key and every token that was issued for it, at once')
+    .description('end a key and every token that descends from it, those of profiles too, at once')
     .argument('<id>', 'a clientId or appId')
     .addHelpText('after', examples('vitalsync service keys revoke 4fRk0w'))
     .action(async (publicId: string) => {

@@ -3,6 +3,7 @@ import { type CliProcess, examples, jsonOption, parsePort } from './options.ts'
 import { declareServiceGrant } from './service-grant.ts'
 import { declareServiceKeys } from './service-keys.ts'
 import { declareServiceSources } from './service-sources.ts'
+import { declareServiceTokens } from './service-tokens.ts'
 
 type ServiceCliOptions = { port?: number; host: string; migrate: boolean; json: boolean }
 
@@ -27,6 +28,7 @@ export function declareService(program: Command, cli: CliProcess): void {
       cli.exit(await runService(cli.context({ json }), options))
     })
   declareServiceKeys(service, cli)
+  declareServiceTokens(service, cli)
   declareServiceSources(service, cli)
   declareServiceGrant(service, cli)
 }

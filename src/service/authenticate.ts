@@ -16,7 +16,7 @@ export async function authenticate(
   request: FastifyRequest,
 ): Promise<void> {
   const { caller } = operations[route.operation]
-  if (caller === 'anyone') return setCaller(request, { accountId: '', profileId: undefined })
+  if (caller === 'anyone') return setCaller(request, { accountId: '', profileId: undefined, keyId: undefined })
   if (caller === 'app') return setCaller(request, await findAppCaller(context, request))
 
   const owner = await findBearer(context, request, caller)
@@ -57,5 +57,5 @@ async function findAppCaller(context: ServiceContext, request: FastifyRequest): 
   if (publicId.length > credentialCharsMax || secret.length > credentialCharsMax) throw unauthorized()
   const accountId = await authenticateKey(context.pool, { kind: 'app', publicId, secret })
   if (accountId === undefined) throw unauthorized()
-  return { accountId, profileId: undefined }
+  return { accountId, profileId: undefined, keyId: publicId }
 }

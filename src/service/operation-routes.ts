@@ -62,10 +62,11 @@ export function addOperationRoutes(app: ServiceApp, context: ServiceContext, req
 function routeCallOf(context: ServiceContext, route: RouteDefinition, request: FastifyRequest) {
   const { externalId } = Object(request.params) as { externalId?: string }
   const bodyless = request.body === undefined && route.bodyRequired === false
-  const { accountId, profileId } = callerOf(request)
+  const { accountId, profileId, keyId } = callerOf(request)
   return {
     context,
     accountId,
+    keyId,
     profileId: profileId ?? '',
     externalId: externalId === undefined ? '' : parseExternalId(externalId),
     body: route.body && !bodyless ? parsePart(route.body, request.body, 'body') : undefined,

@@ -3,7 +3,7 @@ import { unauthorized } from './request-error.ts'
 import type { TokenOwner } from './store/issued-tokens.ts'
 
 /** The authenticated caller of a request; both ids are empty or absent where anyone may call. */
-export type RequestCaller = Pick<TokenOwner, 'accountId' | 'profileId'>
+export type RequestCaller = Pick<TokenOwner, 'accountId' | 'profileId' | 'keyId'>
 
 const callersByRequest = new WeakMap<FastifyRequest, RequestCaller>()
 

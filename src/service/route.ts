@@ -14,6 +14,8 @@ export type RouteCall<Body, Query> = {
   context: ServiceContext
   /** The caller; an account for the callers `account` and `app`. */
   accountId: string
+  /** The key that the caller's credentials descend from; undefined where anyone may call. */
+  keyId: string | undefined
   /** The bearer's own profile; empty where the caller is not a profile. */
   profileId: string
   /** The path's `{externalId}`; empty where it has none. */

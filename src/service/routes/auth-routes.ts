@@ -55,12 +55,13 @@ const profileToken = defineRoute({
   summary: 'Get a profile token for an existing profile',
   body: profileTokenInputSchema,
   answers: { 200: profileTokenAnswerSchema },
-  async run({ context, accountId, body }) {
+  async run({ context, accountId, keyId, body }) {
     const profileId = await findProfileId(context.pool, { accountId, externalId: body.externalId })
     if (profileId === undefined) throw unknownProfile()
     const issued = await issueProfileToken(context.pool, {
       accountId,
       profileId,
+      keyId,
       readOnly: body.readOnly,
       nowMs: context.clock(),
       lifetimeSeconds: body.lifetime,
@@ -86,17 +87,17 @@ const refreshToken = defineRoute({
     })
     if (issued === 'revoked') context.tokenCache.clear()
     if (issued === 'revoked' || issued === 'refused') throw unauthorized()
-    return { status: 200, json: profileTokenAnswer(issued, tokenLifetimeSecondsMax) }
+    return { status: 200, json: profileTokenAnswer(issued, issued.lifetimeSeconds) }
   },
 })
 
 async function registerProfile(call: RouteCall<{ externalId: string }, unknown>): Promise<RouteAnswer> {
-  const { context, accountId, body } = call
+  const { context, accountId, keyId, body } = call
   const nowMs = context.clock()
   const lifetimeSeconds = tokenLifetimeSecondsMax
   const issued = await withTransaction(context.pool, async (tx) => {
     const profileId = await createProfile(tx, { accountId, externalId: body.externalId, nowAt: new Date(nowMs) })
-    return profileId && issueProfileToken(tx, { accountId, profileId, readOnly: false, nowMs, lifetimeSeconds })
+    return profileId && issueProfileToken(tx, { accountId, profileId, keyId, readOnly: false, nowMs, lifetimeSeconds })
   })
   if (!issued) throw badRequest('body', [{ origin: 'externalId', errors: ['is in use already'] }])
   return { status: 201, json: profileTokenAnswer(issued, lifetimeSeconds) }

@@ -19,12 +19,16 @@ export async function ensureAccount(db: Queryable, account: { name: string; nowA
     'insert into service.accounts (account_id, name, created_at) values ($1, $2, $3) on conflict (name) do nothing',
     [randomUUID(), account.name, account.nowAt],
   )
+  const accountId = await findAccountId(db, account.name)
+  if (accountId === undefined) throw new Error(`find account ${account.name}: it was deleted just after it was created`)
+  return accountId
+}
+
+export async function findAccountId(db: Queryable, name: string): Promise<string | undefined> {
   const { rows } = await db.query<{ account_id: string }>('select account_id from service.accounts where name = $1', [
-    account.name,
+    name,
   ])
-  const found = rows[0]
-  if (!found) throw new Error(`find account ${account.name}: it was deleted just after it was created`)
-  return found.account_id
+  return rows[0]?.account_id
 }
 
 /** Returns the secret, which exists nowhere else: the database stores only its hash. */
@@ -50,13 +54,17 @@ export async function listApiKeys(db: Queryable): Promise<ListedApiKey[]> {
   return rows
 }
 
-/** Revokes the key and every token that was issued for it. False when no such key exists, or it was revoked before. */
+/** Revokes the key and every token that descends from it, those of profiles included. False when no such key exists, or it was revoked before. */
 export async function revokeApiKey(db: Queryable, key: { publicId: string; nowAt: Date }): Promise<boolean> {
   const { rowCount } = await db.query(
     'update service.api_keys set revoked_at = $2 where public_id = $1 and revoked_at is null',
     [key.publicId, key.nowAt],
   )
   await db.query('update service.tokens set revoked_at = $2 where key_id = $1 and revoked_at is null', [
+    key.publicId,
+    key.nowAt,
+  ])
+  await db.query('update service.refresh_tokens set revoked_at = $2 where key_id = $1 and revoked_at is null', [
     key.publicId,
     key.nowAt,
   ])

@@ -11,6 +11,8 @@ export type TokenOwner = {
   readonly profileId: string | undefined
   readonly readOnly: boolean
   readonly expiresAtMs: number
+  /** The key that the token descends from. */
+  readonly keyId: string | undefined
 }
 
 type TokenRow = {
@@ -20,6 +22,7 @@ type TokenRow = {
   profile_id: string | null
   read_only: boolean
   expires_at: Date
+  key_id: string | null
 }
 
 export async function issueAccountToken(
@@ -49,39 +52,49 @@ type ProfileTokenGrant = {
   readOnly: boolean
   nowMs: number
   lifetimeSeconds: number
+  /** The key of the caller: the tokens end with it. */
+  keyId: string | undefined
   /** The tokens that descend from one issue. Absent: a new family. */
-  family?: string
+  family?: { id: string; endsAt: Date }
 }
 
 const refreshLifetimeMs = 30 * DAY
+/** However often it is refreshed, a family ends. */
+const familyLifetimeMs = 90 * DAY
 
 type IssuedTokens = { profileToken: string; refreshToken: string }
 
 /** Undefined when the profile does not exist, or is deleted meanwhile. */
 export async function issueProfileToken(db: Queryable, grant: ProfileTokenGrant): Promise<IssuedTokens | undefined> {
   const issued = { profileToken: createSecret(), refreshToken: createSecret() }
-  const family = grant.family ?? randomUUID()
+  const family = grant.family ?? { id: randomUUID(), endsAt: new Date(grant.nowMs + familyLifetimeMs) }
+  const endsAt = (lifetimeMs: number) => new Date(Math.min(grant.nowMs + lifetimeMs, family.endsAt.getTime()))
   const { rowCount } = await db.query({
     name: 'issue-profile-token',
     text: `with owner as (
              select profile_id from service.profiles where profile_id = $4::uuid for key share
            ), refresh as (
-             insert into service.refresh_tokens (token_hash, profile_id, family, read_only, issued_at, expires_at)
-             select $2::bytea, profile_id, $5::uuid, $6::boolean, $7::timestamptz, $9::timestamptz from owner)
+             insert into service.refresh_tokens
+               (token_hash, profile_id, family, read_only, issued_at, expires_at, key_id, family_ends_at, lifetime_seconds)
+             select $2::bytea, profile_id, $5::uuid, $6::boolean, $7::timestamptz, $9::timestamptz, $10, $11::timestamptz, $12::int
+             from owner)
            insert into service.tokens
-             (token_hash, kind, account_id, profile_id, family, read_only, issued_at, expires_at)
-           select $1::bytea, 'profile', $3::uuid, profile_id, $5::uuid, $6::boolean, $7::timestamptz, $8::timestamptz
+             (token_hash, kind, account_id, profile_id, family, read_only, issued_at, expires_at, key_id)
+           select $1::bytea, 'profile', $3::uuid, profile_id, $5::uuid, $6::boolean, $7::timestamptz, $8::timestamptz, $10
            from owner`,
     values: [
       hashSecret(issued.profileToken),
       hashSecret(issued.refreshToken),
       grant.accountId,
       grant.profileId,
-      family,
+      family.id,
       grant.readOnly,
       new Date(grant.nowMs),
-      new Date(grant.nowMs + grant.lifetimeSeconds * SECOND),
-      new Date(grant.nowMs + refreshLifetimeMs),
+      endsAt(grant.lifetimeSeconds * SECOND),
+      endsAt(refreshLifetimeMs),
+      grant.keyId ?? null,
+      family.endsAt,
+      grant.lifetimeSeconds,
     ],
   })
   return rowCount === 1 ? issued : undefined
@@ -94,7 +107,7 @@ export async function issueProfileToken(db: Queryable, grant: ProfileTokenGrant)
 export async function findTokenOwner(db: Queryable, secret: string): Promise<TokenOwner | undefined> {
   const { rows } = await db.query<TokenRow>({
     name: 'find-token',
-    text: `select t.token_hash, t.kind, t.account_id, t.profile_id, t.read_only, t.expires_at
+    text: `select t.token_hash, t.kind, t.account_id, t.profile_id, t.read_only, t.expires_at, t.key_id
            from service.tokens t left join service.api_keys k on k.public_id = t.key_id
            where t.token_hash = $1 and t.revoked_at is null and k.revoked_at is null`,
     values: [hashSecret(secret)],
@@ -107,27 +120,39 @@ export async function findTokenOwner(db: Queryable, secret: string): Promise<Tok
     profileId: row.profile_id ?? undefined,
     readOnly: row.read_only,
     expiresAtMs: row.expires_at.getTime(),
+    keyId: row.key_id ?? undefined,
   }
 }
 
-type RefreshRow = { family: string; read_only: boolean; expires_at: Date; spent_at: Date | null }
+type RefreshRow = {
+  family: string
+  read_only: boolean
+  issued_at: Date
+  expires_at: Date
+  spent_at: Date | null
+  key_id: string | null
+  family_ends_at: Date | null
+  lifetime_seconds: number | null
+}
 
 /**
  * Spends a refresh token for a new pair. Exactly one of several callers with the same refresh token succeeds; each other
- * caller revokes the whole family, because two holders of one token mean that one of them stole it.
+ * caller revokes the whole family, because two holders of one token mean that one of them stole it. The new tokens descend
+ * from the same key, live no longer than the spent ones, and end with their family.
  */
 export async function rotateRefreshToken(
   pool: pg.Pool,
   request: { refreshToken: string; accountId: string; profileId: string; nowMs: number; lifetimeSeconds: number },
-): Promise<IssuedTokens | 'refused' | 'revoked'> {
+): Promise<(IssuedTokens & { lifetimeSeconds: number }) | 'refused' | 'revoked'> {
   const nowAt = new Date(request.nowMs)
   return withTransaction(pool, async (tx) => {
     const hash = hashSecret(request.refreshToken)
     // Locks the profile's row first, as a deletion of the profile does; the other order could deadlock.
     await tx.query('select from service.profiles where profile_id = $1 for key share', [request.profileId])
     const { rows } = await tx.query<RefreshRow>(
-      `select family, read_only, expires_at, spent_at from service.refresh_tokens
-       where token_hash = $1 and profile_id = $2 and revoked_at is null for update`,
+      `select r.family, r.read_only, r.issued_at, r.expires_at, r.spent_at, r.key_id, r.family_ends_at, r.lifetime_seconds
+       from service.refresh_tokens r left join service.api_keys k on k.public_id = r.key_id
+       where r.token_hash = $1 and r.profile_id = $2 and r.revoked_at is null and k.revoked_at is null for update of r`,
       [hash, request.profileId],
     )
     const found = rows[0]
@@ -138,8 +163,17 @@ export async function rotateRefreshToken(
     }
     if (found.expires_at.getTime() <= request.nowMs) return 'refused'
     await tx.query('update service.refresh_tokens set spent_at = $2 where token_hash = $1', [hash, nowAt])
-    const issued = await issueProfileToken(tx, { ...request, family: found.family, readOnly: found.read_only })
-    return issued ?? 'refused'
+    const endsAt = found.family_ends_at ?? new Date(found.issued_at.getTime() + familyLifetimeMs)
+    const leftSeconds = Math.ceil((endsAt.getTime() - request.nowMs) / SECOND)
+    const lifetimeSeconds = Math.min(request.lifetimeSeconds, found.lifetime_seconds ?? leftSeconds, leftSeconds)
+    const issued = await issueProfileToken(tx, {
+      ...request,
+      lifetimeSeconds,
+      keyId: found.key_id ?? undefined,
+      family: { id: found.family, endsAt },
+      readOnly: found.read_only,
+    })
+    return issued ? { ...issued, lifetimeSeconds } : 'refused'
   })
 }
 
@@ -152,7 +186,10 @@ async function revokeFamily(tx: Queryable, family: string, nowAt: Date): Promise
   await tx.query('notify service_revocations')
 }
 
-/** Revokes every token of an account, tokens of its profiles included, or of one profile. Returns how many. */
+/**
+ * Revokes every token of an account, tokens of its profiles included, or of one profile; refresh tokens too. Returns how many
+ * tokens there were that were no refresh tokens.
+ */
 export async function revokeTokens(
   db: Queryable,
   owner: { accountId: string } | { profileId: string },
@@ -161,6 +198,14 @@ export async function revokeTokens(
   const [column, id] = 'profileId' in owner ? ['profile_id', owner.profileId] : ['account_id', owner.accountId]
   const { rowCount } = await db.query(
     `update service.tokens set revoked_at = $1 where revoked_at is null and ${column} = $2`,
+    [nowAt, id],
+  )
+  await db.query(
+    `update service.refresh_tokens set revoked_at = $1 where revoked_at is null and ${
+      'profileId' in owner
+        ? 'profile_id = $2'
+        : 'profile_id in (select profile_id from service.profiles where account_id = $2)'
+    }`,
     [nowAt, id],
   )
   await db.query('notify service_revocations')

@@ -1,0 +1,15 @@
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { endTokens, serviceDatabaseOf } from '../assembly/service-accounts.ts'
+
+type RevokeOptions = {
+  readonly account: string
+  /** Absent: the tokens of the account and of all its profiles. */
+  readonly externalId: string | undefined
+}
+
+/** Ends tokens in every running service, at once. Keys stay: whoever holds one gets new tokens. */
+export async function revokeServiceTokens(context: CommandContext, options: RevokeOptions): Promise<number> {
+  const revoked = await endTokens(serviceDatabaseOf(context), options)
+  context.terminal.say(`${revoked} tokens are revoked, and the refresh tokens with them.`)
+  return exitCodes.done
+}
