@@ -1,134 +1,16 @@
 import { resolve } from 'node:path'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { UsageProblem } from '../src/errors.ts'
 import { closestWord } from '../src/text/closest-word.ts'
 import { SECOND } from '../src/time/units.ts'
 import { sampleSecretFaults } from './sample-secrets.ts'
-import { scheduleDefaults } from './schedules.ts'
-import {
-  cronLine,
-  environmentName,
-  isHttpUrl,
-  queueUrl,
-  secondsList,
-  shareText,
-  timeZone,
-  tokenKey,
-  upstreamUrlOf,
-  urlOf,
-  wholeNumberText,
-} from './variable-schemas.ts'
+import { environmentName, upstreamUrlOf } from './variable-schemas.ts'
+import { type Variable, variables } from './variables.ts'
 
 /**
  * The only reader of the environment. All faults are reported together, each by its variable and with its remedy. The
  * configuration is frozen and handed down: no other file reads `process.env`.
  */
-
-type Variable = { schema: z.ZodType; about: string; fallback?: string; secret?: true; address?: true }
-
-/** All variables, in the order in which `vitalsync doctor` prints them. */
-const variables = {
-  DATABASE_URL: {
-    schema: urlOf('postgres', 'postgresql'),
-    about: 'warehouse and ledger; absent: an embedded Postgres',
-    address: true,
-  },
-  QUEUE_URL: {
-    schema: queueUrl,
-    about: 'queue; a Redis Cluster: redis://a:6379,b:6379,c:6379; absent: the embedded Postgres, or DATABASE_URL',
-    address: true,
-  },
-  UPSTREAM_URL: {
-    schema: z.string().refine((text) => environmentName.safeParse(text).success || isHttpUrl(text), {
-      error: 'must be http://…, https://…, sandbox or production',
-    }),
-    about: 'the Profile Service; absent: a local sandbox with sample profiles',
-    address: true,
-  },
-  UPSTREAM_SANDBOX_URL: {
-    schema: urlOf('http', 'https'),
-    about: 'the address behind UPSTREAM_URL=sandbox and =production',
-    address: true,
-  },
-  UPSTREAM_CLIENT_ID: { schema: z.string().min(1), about: 'account credential', secret: true },
-  UPSTREAM_CLIENT_SECRET: { schema: z.string().min(1), about: 'account credential', secret: true },
-  TOKEN_KEY: { schema: tokenKey, about: 'key that encrypts tokens at rest', secret: true },
-  VITALSYNC_DATA: { schema: z.string().min(1), about: 'folder of everything embedded', fallback: '.vitalsync' },
-  PORT: { schema: wholeNumberText(0, 65535), about: 'port of the Profile Service; 0 picks a free one', fallback: '0' },
-  METRICS_PORT: {
-    schema: wholeNumberText(0, 65535),
-    about: 'port of its metrics; absent: PORT, on this machine alone',
-  },
-  KEPT_ANSWERS_MB: { schema: wholeNumberText(0, 65_536), about: 'memory for its cached answers', fallback: '128' },
-  DERIVE_THREADS: { schema: wholeNumberText(1, 256), about: 'threads that derive; absent: the cores less one' },
-  LOG_LEVEL: {
-    schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
-    about: 'how much is logged',
-    fallback: 'info',
-  },
-  NIGHTLY_CRON: { schema: cronLine, about: 'when all profiles are synced', fallback: scheduleDefaults.nightlyCron },
-  SWEEP_CRON: {
-    schema: cronLine,
-    about: 'when windows that fell due since then are synced',
-    fallback: scheduleDefaults.sweepCron,
-  },
-  SCHEDULE_TIME_ZONE: { schema: timeZone, about: 'time zone of both schedules', fallback: scheduleDefaults.timeZone },
-  RUNS_KEPT_DAYS: { schema: wholeNumberText(2, 3660), about: 'how long ended runs are kept', fallback: '90' },
-  HISTORY_DAYS: { schema: wholeNumberText(1, 3660), about: 'how far back a new profile is wanted', fallback: '60' },
-  REREAD_SECONDS: {
-    schema: secondsList,
-    about: 'after a push: seconds to the first reading of what it touched, from there to the second, and so on',
-    fallback: '30,300,3600,21600,86400',
-  },
-  SETTLE_MIN_SECONDS: {
-    schema: wholeNumberText(0, 31_536_000),
-    about: 'no day settles sooner, however early upstream has it by the measured lateness',
-    fallback: '21600',
-  },
-  SETTLE_MAX_SECONDS: {
-    schema: wholeNumberText(0, 31_536_000),
-    about: 'no day waits longer, however late upstream has it by the measured lateness',
-    fallback: '864000',
-  },
-  CONCURRENCY: { schema: wholeNumberText(1, 1000), about: 'jobs a worker runs at once', fallback: '32' },
-  WINDOWS_AT_ONCE: { schema: wholeNumberText(1, 100), about: 'windows a job reads at once', fallback: '8' },
-  GONE_PERCENT_MAX: {
-    schema: wholeNumberText(0, 100),
-    about: 'records that one reading may mark gone',
-    fallback: '50',
-  },
-  SECOND_READING_SECONDS: {
-    schema: wholeNumberText(0, 600),
-    about: 'pause before a reading that lacks more is read again',
-    fallback: '5',
-  },
-  BACKLOG_MAX: {
-    schema: wholeNumberText(100, 1_000_000),
-    about: 'waiting jobs above which producers pause',
-    fallback: '10000',
-  },
-  BUDGET_PER_SECOND: {
-    schema: wholeNumberText(1, 1_000_000),
-    about: 'requests a second of the whole fleet',
-    fallback: '2000',
-  },
-  BUDGET_IN_FLIGHT: {
-    schema: wholeNumberText(1, 10_000),
-    about: 'requests in flight of the whole fleet',
-    fallback: '128',
-  },
-  SENTINEL_SHARE: {
-    schema: shareText,
-    about: 'share of the requests of a nightly with which covered windows are read again and compared; 0 turns it off',
-    fallback: '0.001',
-  },
-  DRAIN_SECONDS: { schema: wholeNumberText(1, 3600), about: 'how long jobs may go on after SIGTERM', fallback: '25' },
-  STATEMENT_SECONDS: {
-    schema: wholeNumberText(1, 600),
-    about: 'how long a worker’s statement may take; a Postgres silent for 5 s more is given up',
-    fallback: '20',
-  },
-} as const satisfies Record<string, Variable>
 
 type VariableName = keyof typeof variables
 const names = Object.keys(variables) as VariableName[]
