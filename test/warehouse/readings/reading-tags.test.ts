@@ -8,6 +8,18 @@ const left = { startMs: marchMs(1), endMs: marchMs(5) }
 const right = { startMs: marchMs(5), endMs: marchMs(9) }
 const score = (day: number, value = 0.5) => scoreRecord({ scoreDateTime: march(day, '06:00:00Z'), value })
 
+const stream = streamByName('biomarkers')
+/** It lies across the edge between the two windows. */
+const night = (value: string) => ({
+  type: 'deep',
+  category: 'sleep',
+  periodicity: 'daily',
+  aggregation: 'total',
+  startDateTime: march(4, '18:00:00Z'),
+  endDateTime: march(5, '18:00:00Z'),
+  value,
+})
+
 async function openAda(warehouse: Warehouse) {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const sentAtMs = (laterMs: number) => warehouse.startedAtMs - 60_000 + laterMs
@@ -47,16 +59,6 @@ test('an older answer that comes later brings back no record across the edge tha
   warehouse,
 }) => {
   const { store, unchanged } = await openAda(warehouse)
-  const stream = streamByName('biomarkers')
-  const night = (value: string) => ({
-    type: 'deep',
-    category: 'sleep',
-    periodicity: 'daily',
-    aggregation: 'total',
-    startDateTime: march(4, '18:00:00Z'),
-    endDateTime: march(5, '18:00:00Z'),
-    value,
-  })
   await store(0, { stream, records: [night('1')], tag: '"a"' })
   await unchanged(10, '"a"', { stream })
 
@@ -116,6 +118,36 @@ test('a reading that was overtaken keeps no tag, nor one of which a record did n
   await store(30, { records: [score(2)], tag: '"pending"', word: 'pending' })
 
   expect(await tags()).toEqual([])
+})
+
+test('a record that ends earlier than before drops the tags of the windows into which it reached', async ({
+  warehouse,
+}) => {
+  const { store, tags } = await openAda(warehouse)
+  const stream = streamByName('tags')
+  const fever = (endDateTime: string) => ({
+    ...{ type: 'illness', name: 'fever', source: 'app', category: 'health', value: '1' },
+    startDateTime: march(4, '18:00:00Z'),
+    endDateTime,
+  })
+  await store(0, { stream, window: left, records: [fever(march(5, '18:00:00Z'))], tag: '"left"' })
+  await store(0, { stream, window: right, records: [fever(march(5, '18:00:00Z'))], tag: '"right"' })
+
+  await store(10, { stream, window: left, records: [fever(march(4, '20:00:00Z'))], tag: '"shorter"' })
+
+  expect(await tags()).toEqual(['"shorter"'])
+})
+
+test('an answer of which a newer reading of the neighbouring window held a record leaves no tag', async ({
+  warehouse,
+}) => {
+  const { store, tags } = await openAda(warehouse)
+  await store(10, { stream, window: right, records: [night('2')], tag: '"right"' })
+
+  await store(5, { stream, window: left, records: [night('1')], tag: '"left"' })
+
+  expect(await warehouse.rows('select value from vitalsync.biomarkers')).toEqual([{ value: '2' }])
+  expect(await tags()).toEqual(['"right"'])
 })
 
 test('a ledger row keeps a hundred tags, those that came last', async ({ warehouse }) => {
