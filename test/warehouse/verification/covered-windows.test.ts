@@ -125,3 +125,22 @@ test('a draw names its profiles in pages, and of each the same windows as the sa
     await drawCoveredWindows({ ...source, streams: [streamByName('tags')] }, { count: 3, seed: '5' }),
   ).toBeUndefined()
 })
+
+test('a draw reaches the profiles of every statement', async ({ warehouse }) => {
+  const [first = ''] = await warehouse.addProfiles('first')
+  await warehouse.rows(`insert into vitalsync.profiles (external_id, wanted_from)
+    select 'between ' || n, now() from generate_series(1, 20001) n`)
+  const [last = ''] = await warehouse.addProfiles('last')
+  for (const id of [first, last]) await cover(warehouse, id, 'scores', [days(0, 100)])
+  const source = { pool: warehouse.pool, streams: [scores] }
+
+  const sample = await sampleCoveredWindows(source, { count: 3, seed: '1', ids: undefined })
+  const draw = await drawCoveredWindows(source, { count: all, seed: '1' })
+  const drawn = draw && (await listDrawnProfiles(source, draw, { afterId: '0', limit: 10 }))
+
+  expect(sample).toHaveLength(3)
+  const whole = await sampleCoveredWindows(source, { count: all, seed: '1', ids: undefined })
+  expect(sample).toEqual(whole.slice(0, 3))
+  expect(new Set(whole.map(({ profileId }) => profileId))).toEqual(new Set([first, last]))
+  expect(drawn?.ids).toEqual([first, last])
+})
