@@ -1,13 +1,10 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** The UUID (version 5) that belongs to these parts within a namespace: the same parts give the same id, always. */
 export function namedUuid(namespace: string, parts: readonly string[]): string {
-  const hash = createHash('sha1')
-  hash.update(Buffer.from(namespace.replaceAll('-', ''), 'hex'))
-  hash.update(JSON.stringify(parts))
-  const bytes = hash.digest().subarray(0, 16)
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6)
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
-  const hex = bytes.toString('hex')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+  const named = Buffer.concat([Buffer.from(namespace.replaceAll('-', ''), 'hex'), Buffer.from(JSON.stringify(parts))])
+  const hex = hash('sha1', named, 'hex')
+  // The version is 5, and the first two bits of the variant are 1 and 0.
+  const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`
 }

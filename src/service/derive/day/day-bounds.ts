@@ -47,16 +47,12 @@ function datesOf(log: DataLog): { first: number; last: number } {
  * it counts when the last log of the day has it and the next day begins with it.
  */
 function closingOffset(logsByDay: LogsByDay, day: number): number | undefined {
-  const closing = inForceOn(logsByDay, day).at(-1)
-  const latest = usesOn(logsByDay, day).reduce<OffsetUse | null>(
-    (last, use) => (last && last.ms >= use.ms ? last : use),
-    null,
-  )
-  return latest && latest.offset === inForceOn(logsByDay, day + 1)[0] ? latest.offset : closing
+  const { inForce, latest } = offsetsOn(logsByDay, day)
+  return latest !== undefined && latest === inForceOn(logsByDay, day + 1)[0] ? latest : inForce.at(-1)
 }
 
-type OffsetUse = { readonly ms: number; readonly offset: number }
-type Offsets = { readonly uses: readonly OffsetUse[]; readonly inForce: readonly number[] }
+/** The offsets in force on a local day, in that order, and the offset of the last start or end of a log on it. */
+type Offsets = { readonly inForce: readonly number[]; readonly latest: number | undefined }
 
 /** Each day is asked for by its two neighbours too. */
 const computed = new WeakMap<LogsByDay, Map<number, Offsets>>()
@@ -66,35 +62,38 @@ function offsetsOn(logsByDay: LogsByDay, day: number): Offsets {
   computed.set(logsByDay, byDay)
   const known = byDay.get(day)
   if (known) return known
-  const uses = [...logsByDay.allOn(day), ...logsByDay.allOn(day - 1)].flatMap((log) => offsetUses(log, day))
-  const offsets = { uses, inForce: inForceAmong(uses) }
+  const offsets = offsetsAmong([logsByDay.allOn(day), logsByDay.allOn(day - 1)], day)
   byDay.set(day, offsets)
   return offsets
 }
 
-const usesOn = (logsByDay: LogsByDay, day: number) => offsetsOn(logsByDay, day).uses
-
-/** The offsets in force on a local day, in that order. */
 const inForceOn = (logsByDay: LogsByDay, day: number) => offsetsOn(logsByDay, day).inForce
 
-/** An offset that fewer than a tenth of a day's logs have (of a scale that reports in UTC) does not count. */
-function inForceAmong(uses: readonly OffsetUse[]): number[] {
-  const counts = new Map<number, { count: number; lastMs: number }>()
-  for (const { ms, offset } of uses) {
-    const known = counts.get(offset)
-    counts.set(offset, { count: (known?.count ?? 0) + 1, lastMs: Math.max(known?.lastMs ?? ms, ms) })
+/**
+ * From the starts and the ends of logs, as far as they lie on the day. An offset that fewer than a tenth of them have (of
+ * a scale that reports in UTC) does not count.
+ */
+function offsetsAmong(logs: readonly (readonly DataLog[])[], day: number): Offsets {
+  const uses = new Map<number, { count: number; lastMs: number }>()
+  let [all, latestMs, latest] = [0, Number.NEGATIVE_INFINITY, undefined as number | undefined]
+  const note = (ms: number, offset: number) => {
+    if (dayNumberAt(ms, offset) !== day) return
+    all += 1
+    if (ms > latestMs) [latestMs, latest] = [ms, offset]
+    const use = uses.get(offset)
+    if (!use) uses.set(offset, { count: 1, lastMs: ms })
+    else {
+      use.count += 1
+      use.lastMs = Math.max(use.lastMs, ms)
+    }
   }
-  return [...counts]
-    .filter(([, { count }]) => count >= uses.length * shareMin)
+  for (const { startMs, endMs, startOffset, endOffset } of logs.flat()) {
+    note(startMs, startOffset)
+    if (endMs > startMs) note(endMs - 1, endOffset)
+  }
+  const inForce = [...uses]
+    .filter(([, { count }]) => count >= all * shareMin)
     .sort(([a, { lastMs: aMs }], [b, { lastMs: bMs }]) => aMs - bMs || a - b)
     .map(([offset]) => offset)
-}
-
-/** The start and the end of a log, as far as they lie on the day. */
-function offsetUses(log: DataLog, day: number): OffsetUse[] {
-  const uses: OffsetUse[] = []
-  const { startMs, endMs, startOffset, endOffset } = log
-  if (dayNumberAt(startMs, startOffset) === day) uses.push({ ms: startMs, offset: startOffset })
-  if (endMs > startMs && dayNumberAt(endMs - 1, endOffset) === day) uses.push({ ms: endMs - 1, offset: endOffset })
-  return uses
+  return { inForce, latest }
 }

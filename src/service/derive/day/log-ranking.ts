@@ -72,10 +72,32 @@ function instrumentOf(log: DataLog): string {
   return `${log.source}|${log.deviceType}|${log.deviceId ?? ''}|${log.periodicity ?? ''}|${log.recordingMethod}`
 }
 
+function isSameInstrument(a: DataLog, b: DataLog): boolean {
+  return (
+    a.source === b.source &&
+    a.deviceType === b.deviceType &&
+    a.deviceId === b.deviceId &&
+    a.periodicity === b.periodicity &&
+    a.recordingMethod === b.recordingMethod
+  )
+}
+
 /** The logs by the instrument that wrote them, best instrument first. */
 export function groupByInstrument(logs: readonly DataLog[], sourcePriority: readonly string[]): DataLog[][] {
   const better = instrumentComparator(sourcePriority)
-  return [...Map.groupBy(logs, instrumentOf)]
+  const groups = new Map<string, DataLog[]>()
+  let own: DataLog[] = []
+  // Logs of one instrument come in long rows, and to make the key of each would cost more than all the rest.
+  for (const [index, log] of logs.entries()) {
+    const before = logs[index - 1]
+    if (!before || !isSameInstrument(before, log)) {
+      const key = instrumentOf(log)
+      own = groups.get(key) ?? []
+      groups.set(key, own)
+    }
+    own.push(log)
+  }
+  return [...groups]
     .sort(([aKey, [a]], [bKey, [b]]) => (a && b ? better(a, b) : 0) || compareText(aKey, bKey))
     .map(([, group]) => group)
 }

@@ -12,19 +12,22 @@ import type { SleepCluster } from './sleep-clusters.ts'
 import { sleepDaySpan } from './sleep-day.ts'
 
 /** `atRest`: awake, and without steps. */
-type VitalsInputs = DayInputs & { readonly main: SleepCluster | null; readonly atRest: readonly Span[] }
+type GivenInputs = DayInputs & { readonly main: SleepCluster | null; readonly atRest: readonly Span[] }
+type VitalsInputs = GivenInputs & { readonly asleepPulse: AsleepSamples }
 
 type Measures = Record<string, DayMeasure>
 
 /** All vitals of a day: vitals of sleep come from the night that ends on the day, all others from the local day itself. */
-export function vitalMeasures(inputs: VitalsInputs): Measures {
+export function vitalMeasures(given: GivenInputs): Measures {
+  // The heart rate of the night has two readers, and more samples than all else.
+  const inputs = { ...given, asleepPulse: asleepSamples(given, 'heart_rate') }
   const measures: Measures = {}
   const put = (name: string, value: number | null) => {
     if (value !== null) measures[name] = { value: roundTo(value, 3) }
   }
-  put('heart_rate_sleep', asleepMean(inputs, 'heart_rate'))
-  put('respiratory_rate_sleep', asleepMean(inputs, 'respiratory_rate'))
-  put('oxygen_saturation_sleep', asleepMean(inputs, 'oxygen_saturation'))
+  put('heart_rate_sleep', asleepMean(inputs, inputs.asleepPulse))
+  put('respiratory_rate_sleep', asleepMean(inputs, asleepSamples(inputs, 'respiratory_rate')))
+  put('oxygen_saturation_sleep', asleepMean(inputs, asleepSamples(inputs, 'oxygen_saturation')))
   put('skin_temperature_sleep', ofNight(inputs, 'sleeping_wrist_temperature'))
   for (const kind of ['heart_rate_variability_sdnn', 'heart_rate_variability_rmssd'])
     put(kind, variability(inputs, kind))
@@ -51,7 +54,7 @@ function scaled(log: DataLog): DataLog {
 type NightLogs = { readonly samples: DataLog[]; readonly nightly: DataLog[] }
 
 /** Logs of single minutes asleep, and logs that are the figure of a device for the whole night. */
-function asleepLogs(inputs: VitalsInputs, kind: string): NightLogs {
+function asleepLogs(inputs: GivenInputs, kind: string): NightLogs {
   const { logsByDay, day, main } = inputs
   if (!main) return { samples: [], nightly: [] }
   const logs = logsByDay.around(day, kind).map(scaled)
@@ -70,7 +73,7 @@ function asleepLogs(inputs: VitalsInputs, kind: string): NightLogs {
  * hour after it: rings and straps write one figure a night. A heart rate alone is a moment's, and an entry by hand too.
  */
 function writtenOnce(
-  { day, sourcePriority }: VitalsInputs,
+  { day, sourcePriority }: GivenInputs,
   { logs, main }: { logs: readonly DataLog[]; main: SleepCluster },
 ): DataLog[] {
   const middle = (log: DataLog) => (log.startMs + log.endMs) / 2
@@ -87,25 +90,28 @@ function writtenOnce(
     )
 }
 
+type AsleepSamples = NightLogs & { readonly own: readonly MinuteSample[] }
+
+function asleepSamples(inputs: GivenInputs, kind: string): AsleepSamples {
+  const logs = asleepLogs(inputs, kind)
+  return { ...logs, own: minuteSamples(logs.samples, inputs.sourcePriority) }
+}
+
 /** The mean over the minutes asleep that have a sample, else the figure of the device for the whole night. */
-function asleepMean(inputs: VitalsInputs, kind: string): number | null {
-  const { samples, nightly } = asleepLogs(inputs, kind)
-  const own = minuteSamples(samples, inputs.sourcePriority)
+function asleepMean(inputs: VitalsInputs, { samples, nightly, own }: AsleepSamples): number | null {
   if (own.length >= sampleRules.sleepSamplesMin) return markUsed(inputs, samples, mean(own.map(({ value }) => value)))
   return bestOf(inputs, nightly)
 }
 
 function ofNight(inputs: VitalsInputs, kind: string): number | null {
-  const { samples, nightly } = asleepLogs(inputs, kind)
-  const own = minuteSamples(samples, inputs.sourcePriority)
+  const { samples, nightly, own } = asleepSamples(inputs, kind)
   return (
     bestOf(inputs, nightly) ?? (own.length > 0 ? markUsed(inputs, samples, mean(own.map(({ value }) => value))) : null)
   )
 }
 
 function variability(inputs: VitalsInputs, kind: string): number | null {
-  const { samples, nightly } = asleepLogs(inputs, kind)
-  const own = minuteSamples(samples, inputs.sourcePriority)
+  const { samples, nightly, own } = asleepSamples(inputs, kind)
   if (own.length >= sampleRules.daySamplesMin) return markUsed(inputs, samples, mean(own.map(({ value }) => value)))
   return bestOf(inputs, nightly) ?? dayMedian(inputs, kind, sampleRules.daySamplesMin)
 }
@@ -130,8 +136,7 @@ function markUsed(inputs: VitalsInputs, logs: readonly DataLog[], value: number)
 function restingRate(inputs: VitalsInputs): DayMeasure | null {
   const own = dayMedian(inputs, 'resting_heart_rate', 1)
   if (own !== null) return { value: roundTo(own, 3) }
-  const { samples } = asleepLogs(inputs, 'heart_rate')
-  const asleep = minuteSamples(samples, inputs.sourcePriority)
+  const { samples, own: asleep } = inputs.asleepPulse
   if (asleep.length >= sampleRules.sleepSamplesMin) {
     return { value: roundTo(markUsed(inputs, samples, quantile(byFiveMinutes(asleep), 0.05)), 3) }
   }
