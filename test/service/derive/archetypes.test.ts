@@ -247,7 +247,7 @@ describe('made-up lives', () => {
   const share = (of: (random: ReturnType<typeof createSeededRandom>) => number) =>
     mean(Array.from({ length: lives }, (_, life) => of(createSeededRandom('archetypes', life))))
 
-  test.each([0.1, 0.15, 0.2])(
+  test.each([0.1, 0.15, 0.2, 0.25])(
     'without a change keep their activity level in 85 %% of weeks, at a deviation of %d',
     (deviation) => {
       const changes = share((random) => {

@@ -32,11 +32,11 @@ export type OrdinalName = keyof typeof archetypeThresholds
 export const ordinalNames = Object.keys(archetypeThresholds) as readonly OrdinalName[]
 
 /**
- * An archetype keeps its value until the metric of a period is past the threshold by 1.75 deviations of the person's own
- * periods, or that of two periods in a row is by about half of it. The margin is at least a twentieth of the threshold, or
+ * An archetype keeps its value until the metric of a period is past the threshold by two deviations of the person's own
+ * periods, or that of two periods in a row is by half of it. The margin is at least a twentieth of the threshold, or
  * a quarter of an hour. With these, simulated lives without a change keep their value in 85 % of weeks or more.
  */
-export const hysteresis = { share: 0.05, clockMinutes: 15, deviations: 1.75, pairShare: 0.55 } as const
+export const hysteresis = { share: 0.05, clockMinutes: 15, deviations: 2, pairShare: 0.5 } as const
 
 export const sessionMinutesMin = 10
 export const consistentFrom = 0.869

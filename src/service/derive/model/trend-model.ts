@@ -21,7 +21,7 @@ export const trendRules = {
    * Everybody's figures wander a little for weeks. Until 60 days before the four weeks are known, nobody can tell how
    * much those of a person do, and more is assumed.
    */
-  wandering: { share: 0.07, shareOfUnknown: 0.4, decay: 0.95, earlierDaysMin: 60 },
+  wandering: { share: 0.09, shareOfUnknown: 0.4, decay: 0.95, earlierDaysMin: 60 },
 } as const
 
 /**
