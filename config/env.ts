@@ -107,8 +107,26 @@ const secretsIn = (environment: Environment) => ({
 
 type ParsedValues = { [N in VariableName]?: z.output<(typeof variables)[N]['schema']> }
 
+type RequiredValue = <N extends VariableName>(name: N) => NonNullable<ParsedValues[N]>
+
+const MB = 1024 * 1024
+
+function serviceLimitsOf(requiredValue: RequiredValue) {
+  const requestsPerMinute = requiredValue('REQUESTS_PER_MINUTE')
+  const heldBytesMax = requiredValue('HELD_BODIES_MB') * MB
+  return Object.freeze({
+    requestsPerMinute,
+    tokenRequestsPerMinute: Math.ceil(requestsPerMinute / 2),
+    refusedLoginsPerMinute: requiredValue('REFUSED_LOGINS_PER_MINUTE'),
+    refusedTokensPerMinute: requiredValue('REFUSED_TOKENS_PER_MINUTE'),
+    heldBytesMax,
+    heldBytesPerAccountMax: heldBytesMax / 2,
+    answerCacheBytesMax: requiredValue('KEPT_ANSWERS_MB') * MB,
+  })
+}
+
 function configOf(values: ParsedValues, environment: Environment) {
-  const requiredValue = <N extends VariableName>(name: N) => values[name] as NonNullable<ParsedValues[N]> // has a fallback
+  const requiredValue: RequiredValue = (name) => values[name] as NonNullable<ParsedValues[typeof name]> // has a fallback
   const { UPSTREAM_URL: url, UPSTREAM_CLIENT_ID: clientId, UPSTREAM_CLIENT_SECRET: clientSecret } = values
   return {
     databaseUrl: values.DATABASE_URL,
@@ -125,7 +143,8 @@ function configOf(values: ParsedValues, environment: Environment) {
     dataFolder: resolve(requiredValue('VITALSYNC_DATA')),
     port: requiredValue('PORT'),
     metricsPort: values.METRICS_PORT,
-    answerCacheBytesMax: requiredValue('KEPT_ANSWERS_MB') * 1024 * 1024,
+    trustedProxies: Object.freeze(values.TRUSTED_PROXIES ?? []),
+    serviceLimits: serviceLimitsOf(requiredValue),
     deriveThreads: values.DERIVE_THREADS,
     logLevel: requiredValue('LOG_LEVEL'),
     logLevelGiven: Boolean(environment['LOG_LEVEL']?.trim()),

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 
 /** What the text of a variable of the environment may be, each with its remedy. */
@@ -42,6 +43,21 @@ export const tokenKey = z
   .refine((key) => key.length === 32, {
     error: 'must be 32 random bytes in base64 or hexadecimal: openssl rand -base64 32',
   })
+
+export const proxyList = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .refine((parts) => parts.every(isProxy), {
+    error: 'must be addresses or networks, separated by commas, such as 10.0.0.1,192.168.0.0/16,loopback',
+  })
+
+function isProxy(text: string): boolean {
+  const [address = '', bits, ...others] = text.split('/')
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true
+  const bitsMax = isIP(address) === 6 ? 128 : 32
+  const isNetwork = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) > 0 && Number(bits) <= bitsMax)
+  return isIP(address) > 0 && isNetwork && others.length === 0
+}
 
 export const cronLine = z
   .string()

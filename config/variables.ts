@@ -4,6 +4,7 @@ import {
   cronLine,
   environmentName,
   isHttpUrl,
+  proxyList,
   queueUrl,
   secondsList,
   shareText,
@@ -47,6 +48,31 @@ export const variables = {
   METRICS_PORT: {
     schema: wholeNumberText(0, 65535),
     about: 'port of its metrics; absent: PORT, on this machine alone',
+  },
+  TRUSTED_PROXIES: {
+    schema: proxyList,
+    about:
+      'proxies in front of it, whose X-Forwarded-For is believed: addresses, networks such as 10.0.0.0/8, loopback',
+  },
+  REQUESTS_PER_MINUTE: {
+    schema: wholeNumberText(1, 1_000_000_000),
+    about: 'requests a minute of one account; one token may have half of them',
+    fallback: '600000',
+  },
+  REFUSED_LOGINS_PER_MINUTE: {
+    schema: wholeNumberText(1, 1_000_000),
+    about: 'wrong secrets a minute from one address; for one account ten times as many',
+    fallback: '60',
+  },
+  REFUSED_TOKENS_PER_MINUTE: {
+    schema: wholeNumberText(1, 1_000_000_000),
+    about: 'unknown tokens a minute from one address',
+    fallback: '60000',
+  },
+  HELD_BODIES_MB: {
+    schema: wholeNumberText(2, 65_536),
+    about: 'request bodies it holds at once; one account may have half of them',
+    fallback: '128',
   },
   KEPT_ANSWERS_MB: { schema: wholeNumberText(0, 65_536), about: 'memory for its cached answers', fallback: '128' },
   DERIVE_THREADS: { schema: wholeNumberText(1, 256), about: 'threads that derive; absent: the cores less one' },

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/env.ts'
 import { UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { logSecurity } from '../service/security-log.ts'
 import {
   type ApiKeyKind,
   type CreatedApiKey,
@@ -47,7 +48,9 @@ export async function addServiceKey(
   await migrateService(databaseUrl)
   return withServicePool(database, async (pool) => {
     const accountId = await ensureAccount(pool, { name: account, nowAt })
-    return createApiKey(pool, { accountId, kind, label, nowAt })
+    const key = await createApiKey(pool, { accountId, kind, label, nowAt })
+    logSecurity(database.log, 'key made', { accountId, keyId: key.publicId })
+    return key
   })
 }
 
@@ -57,7 +60,7 @@ export const readServiceKeys = (database: ServiceDatabase): Promise<ListedApiKey
 /** Ends the key and every token that was issued for it, in every running service, at once. */
 export async function endServiceKey(database: ServiceDatabase, publicId: string): Promise<void> {
   const isRevoked = await withServicePool(database, (pool) => revokeApiKey(pool, { publicId, nowAt: database.nowAt }))
-  if (isRevoked) return
+  if (isRevoked) return logSecurity(database.log, 'key revoked', { keyId: publicId })
   throw new UsageProblem(`revoke key ${publicId}: there is no such key, or it was revoked before`, {
     hint: 'List the keys with `vitalsync service keys list`.',
   })
@@ -93,9 +96,11 @@ export async function endTokens(
   const revoked = await withServicePool(database, async (pool) => {
     const accountId = await findAccountId(pool, account)
     if (accountId === undefined) return undefined
-    if (externalId === undefined) return revokeTokens(pool, { accountId }, database.nowAt)
-    const profileId = await findProfileId(pool, { accountId, externalId })
-    return profileId && revokeTokens(pool, { profileId }, database.nowAt)
+    const profileId = externalId && (await findProfileId(pool, { accountId, externalId }))
+    if (externalId !== undefined && !profileId) return undefined
+    const count = await revokeTokens(pool, profileId ? { profileId } : { accountId }, database.nowAt)
+    logSecurity(database.log, 'tokens revoked', { accountId, ...(profileId && { profileIds: [profileId] }), count })
+    return count
   })
   if (typeof revoked === 'number') return revoked
   throw new UsageProblem('revoke tokens: there is no such account, or it has no such profile', {

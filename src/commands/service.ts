@@ -21,12 +21,10 @@ export async function runService(context: CommandContext, options: ServiceOption
   const databaseUrl = requireServiceDatabase(config)
   if (options.migrate) await migrateService(databaseUrl)
   const { host, port = config.port } = options
-  const { metricsPort } = config
-  const limits = { answerCacheBytesMax: config.answerCacheBytesMax }
+  const { metricsPort, trustedProxies, serviceLimits: limits } = config
   const extensions = [deriveExtension({ threads: config.deriveThreads ?? coresLessOne() })]
-  const service = await startService({ databaseUrl, port, host, metricsPort, log, limits, extensions }).catch(
-    throwUnreachable,
-  )
+  const started = startService({ databaseUrl, port, host, metricsPort, trustedProxies, log, limits, extensions })
+  const service = await started.catch(throwUnreachable)
   try {
     if (terminal.json) terminal.printJson('service', { url: service.url })
     else terminal.print(`Profile Service  ${service.url}\nreference        ${service.url}/docs\nCtrl-C stops it.`)

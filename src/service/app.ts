@@ -18,8 +18,11 @@ const bodyBytesMax = 1024 * 1024
 const keepAliveTimeoutMs = 75 * SECOND
 
 /** The HTTP server without routes: how requests are read, how errors are answered, and the headers of every answer. */
-export function createServiceApp(context: ServiceContext, timeouts: AppTimeouts): ServiceApp {
-  const { requestTimeoutMs } = timeouts
+export function createServiceApp(
+  context: ServiceContext,
+  options: AppTimeouts & { trustedProxies: readonly string[] },
+): ServiceApp {
+  const { requestTimeoutMs, trustedProxies } = options
   const app = fastify({
     logger: false,
     bodyLimit: bodyBytesMax,
@@ -28,6 +31,7 @@ export function createServiceApp(context: ServiceContext, timeouts: AppTimeouts)
     connectionTimeout: 0,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     genReqId: (request) => requestIdOf(request.headers['x-request-id']),
     routerOptions: { maxParamLength: 1500 },
     clientErrorHandler: rejectMalformedRequest,
@@ -46,7 +50,7 @@ export function createServiceApp(context: ServiceContext, timeouts: AppTimeouts)
     sendRequestError(reply, requestErrorOf(error, context.log, request.id)),
   )
   app.setNotFoundHandler((request, reply) => sendRequestError(reply, unknownRoute(request.method, request.url)))
-  addAnswerHooks(app, context, timeouts)
+  addAnswerHooks(app, context, options)
   return app
 }
 

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { operations } from '../contract/operations.ts'
 import type { ServiceContext } from './context.ts'
+import { logIn } from './log-in.ts'
 import { type RequestCaller, setCaller } from './request-caller.ts'
 import { unauthorized } from './request-error.ts'
 import type { RouteDefinition } from './route.ts'
-import { authenticateKey } from './store/api-keys.ts'
 import type { TokenOwner } from './store/issued-tokens.ts'
 
 const credentialCharsMax = 500
@@ -46,7 +46,9 @@ async function findBearer(
 ): Promise<TokenOwner> {
   const token = readAuthorization(request)
   if (token?.scheme !== kind || token.secret.length > credentialCharsMax) throw unauthorized()
-  const owner = await context.tokenCache.find(token.secret)
+  const { refusals, tokenCache } = context
+  const owner = await tokenCache.find(token.secret, () => refusals.admitToken(request.ip))
+  if (owner === undefined) refusals.countRefusedToken(request.ip)
   if (owner?.kind !== kind) throw unauthorized()
   return owner
 }
@@ -55,7 +57,6 @@ async function findAppCaller(context: ServiceContext, request: FastifyRequest): 
   const [publicId, secret] = [request.headers['appid'], request.headers['appsecret']]
   if (typeof publicId !== 'string' || typeof secret !== 'string') throw unauthorized()
   if (publicId.length > credentialCharsMax || secret.length > credentialCharsMax) throw unauthorized()
-  const accountId = await authenticateKey(context.pool, { kind: 'app', publicId, secret })
-  if (accountId === undefined) throw unauthorized()
+  const accountId = await logIn(context, request, { kind: 'app', publicId, secret })
   return { accountId, profileId: undefined, keyId: publicId }
 }

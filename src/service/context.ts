@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Log } from '../log.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
+import type { RefusalPacing } from './refusal-pacing.ts'
 import type { RequestBodies } from './request-bodies.ts'
 import type { DerivedReader } from './store/derived-reader.ts'
 import type { ServicePool } from './store/service-pool.ts'
@@ -20,6 +21,8 @@ export type ServiceContext = {
   bodies: RequestBodies
   /** Limits how many searches run at once. */
   searchLimiter: ConcurrencyLimiter
+  /** Paces those who guess secrets and tokens. */
+  refusals: RefusalPacing
   clock: Clock
   log: Log
 }

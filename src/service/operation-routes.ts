@@ -6,7 +6,7 @@ import { authenticate, readAuthorization } from './authenticate.ts'
 import type { ServiceApp, ServiceContext } from './context.ts'
 import { parseQueryString } from './query-parameters.ts'
 import { callerOf } from './request-caller.ts'
-import { badRequest, jsonContentType, RequestError } from './request-error.ts'
+import { badRequest, jsonContentType, tooManyRequests } from './request-error.ts'
 import { parsePart, type RouteAnswer, type RouteDefinition, routePatternOf } from './route.ts'
 import { authRoutes } from './routes/auth-routes.ts'
 import { derivedRoutes } from './routes/derived-routes.ts'
@@ -25,13 +25,16 @@ export const operationRoutes: readonly RouteDefinition[] = [
   ...metadataRoutes,
 ]
 
-/** Adds the 28 operations: authentication and the rate limit before the body is read, then parsing, then the work. */
-export function addOperationRoutes(app: ServiceApp, context: ServiceContext, requestsPerMinute: number): void {
-  const limitRate = app.createRateLimit({
-    max: requestsPerMinute,
-    timeWindow: MINUTE,
-    keyGenerator: rateLimitKeyOf,
-  })
+export type RateLimits = {
+  /** For all tokens of one account together. */
+  requestsPerMinute: number
+  /** For one token; a caller without a token is counted by its address. */
+  tokenRequestsPerMinute: number
+}
+
+/** Adds the 28 operations: authentication and the rate limits before the body is read, then parsing, then the work. */
+export function addOperationRoutes(app: ServiceApp, context: ServiceContext, limits: RateLimits): void {
+  const limitRates = rateLimitsOf(app, limits)
   for (const route of operationRoutes) {
     const { method } = operations[route.operation]
     app.route({
@@ -45,8 +48,10 @@ export function addOperationRoutes(app: ServiceApp, context: ServiceContext, req
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
       onRequest: async (request) => {
         await authenticate(context, route, request)
-        const rate = await limitRate(request)
-        if (!rate.isAllowed && rate.isExceeded) throw tooManyRequests(rate.ttlInSeconds)
+        for (const limitRate of limitRates) {
+          const rate = await limitRate(request)
+          if (!rate.isAllowed && rate.isExceeded) throw tooManyRequests('too many requests', rate.ttlInSeconds)
+        }
       },
       handler: async (request, reply) => {
         const answer = await context.bodies.work(request, async () => {
@@ -82,6 +87,15 @@ function sendAnswer(reply: FastifyReply, answer: RouteAnswer): FastifyReply {
   return reply.header('content-type', jsonContentType).send(body)
 }
 
+function rateLimitsOf(app: ServiceApp, { requestsPerMinute, tokenRequestsPerMinute }: RateLimits) {
+  const limit = (max: number, keyGenerator: (request: FastifyRequest) => string) =>
+    app.createRateLimit({ max, timeWindow: MINUTE, keyGenerator })
+  return [limit(tokenRequestsPerMinute, rateLimitKeyOf), limit(requestsPerMinute, accountKeyOf)]
+}
+
+/** The account; the address where there is none. */
+const accountKeyOf = (request: FastifyRequest) => callerOf(request).accountId || request.ip
+
 /** The token where the operation checks one; else the address, because an unchecked header can hold anything. */
 function rateLimitKeyOf(request: FastifyRequest): string {
   const caller = callerByOperation.get(request.routeOptions.config.operation ?? '')
@@ -96,9 +110,4 @@ function parseExternalId(externalId: string): string {
   const parsed = externalIdSchema.safeParse(externalId)
   if (parsed.success) return parsed.data
   throw badRequest('path', [{ origin: 'externalId', errors: parsed.error.issues.map((issue) => issue.message) }])
-}
-
-function tooManyRequests(seconds: number): RequestError {
-  const errors = [{ origin: '', errors: ['too many requests with this token'] }]
-  return new RequestError({ status: 429, location: 'service', errors, headers: { 'retry-after': String(seconds) } })
 }

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import { parseRequestBody } from './json-body.ts'
 import { accountOf } from './request-caller.ts'
-import { RequestError, tooBusy, unavailable } from './request-error.ts'
+import { RequestError, tooManyRequests, unavailable } from './request-error.ts'
 
 /** Bytes of bodies that are held at once, received or expected: while they arrive, wait for a permit, and are worked on. */
 export type BodyLimits = { heldBytesMax: number; heldBytesPerAccountMax: number }
@@ -72,7 +72,7 @@ function createHeldBytes({ heldBytesMax, heldBytesPerAccountMax }: BodyLimits) {
   return {
     take(account: string, bytes: number): void {
       const own = (byAccount.get(account) ?? 0) + bytes
-      if (own > heldBytesPerAccountMax) throw tooBusy('too many bodies of this account are under way')
+      if (own > heldBytesPerAccountMax) throw tooManyRequests('too many bodies of this account are under way', 1)
       if (all + bytes > heldBytesMax) throw unavailable('too many bodies are under way')
       byAccount.set(account, own)
       all += bytes

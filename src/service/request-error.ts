@@ -79,10 +79,11 @@ export function unavailable(reason: string): RequestError {
   return new RequestError({ status: 503, location: 'service', errors, headers: { 'retry-after': '5' } })
 }
 
-/** Too much at once of one account, not of the service: others are served meanwhile. */
-export function tooBusy(reason: string): RequestError {
+/** Too much of one caller, not of the service: others are served meanwhile. */
+export function tooManyRequests(reason: string, waitSeconds: number): RequestError {
   const errors = [{ origin: '', errors: [reason] }]
-  return new RequestError({ status: 429, location: 'service', errors, headers: { 'retry-after': '1' } })
+  const headers = { 'retry-after': String(Math.max(1, waitSeconds)) }
+  return new RequestError({ status: 429, location: 'service', errors, headers })
 }
 
 const fieldErrorsMax = 100

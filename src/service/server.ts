@@ -14,10 +14,12 @@ import { codedTag, contentCodings } from './etag.ts'
 import { isLoopback, warnOfExposure } from './exposure.ts'
 import { registerMetrics } from './metrics.ts'
 import { openMetricsServer } from './metrics-server.ts'
-import { addOperationRoutes, operationRoutes } from './operation-routes.ts'
+import { addOperationRoutes, operationRoutes, type RateLimits } from './operation-routes.ts'
+import { createRefusalPacing, type RefusalLimits } from './refusal-pacing.ts'
 import { type BodyLimits, createRequestBodies } from './request-bodies.ts'
 import { unavailable } from './request-error.ts'
 import { addMonitoringRoutes } from './routes/monitoring-routes.ts'
+import { logSecurity } from './security-log.ts'
 import { createDerivedReader } from './store/derived-reader.ts'
 import { deleteOldTokens } from './store/issued-tokens.ts'
 import { createServicePool } from './store/service-pool.ts'
@@ -25,15 +27,18 @@ import { fillSearchTexts } from './store/service-profiles.ts'
 import { openTokenCache } from './store/token-cache.ts'
 
 export type ServiceLimits = AppTimeouts &
-  BodyLimits & {
-    /** Requests a minute for one token; a caller without a token is counted by its address. */
-    requestsPerMinute: number
+  BodyLimits &
+  RateLimits &
+  RefusalLimits & {
     /** Memory of the cache of answers. */
     answerCacheBytesMax: number
   }
 
 const defaultLimits = {
   requestsPerMinute: 600_000,
+  tokenRequestsPerMinute: 300_000,
+  refusedLoginsPerMinute: 60,
+  refusedTokensPerMinute: 60_000,
   requestTimeoutMs: 30 * SECOND,
   answerTimeoutMs: 30 * SECOND,
   answerCacheBytesMax: 128 * 1024 * 1024,
@@ -51,6 +56,8 @@ const concurrentSearchesMax = 2
 /** How long requests in flight may take to end when the service stops. */
 const drainMs = 10 * SECOND
 const tokenCleanupEveryMs = HOUR
+/** The callers who asked the longest ago are forgotten first. */
+const countedCallersMax = 50_000
 
 type ServiceOptions = {
   databaseUrl: string
@@ -59,6 +66,8 @@ type ServiceOptions = {
   host?: string
   /** Absent: the metrics are served on `port`, as long as it listens on this machine alone. */
   metricsPort?: number | undefined
+  /** Proxies that stand in front: from them the caller's address is taken from `X-Forwarded-For`. */
+  trustedProxies?: readonly string[]
   log: Log
   clock?: Clock
   limits?: Partial<ServiceLimits>
@@ -85,10 +94,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     derived: createDerivedReader(pool, limits.answerCacheBytesMax),
     bodies: createRequestBodies(createConcurrencyLimiter(concurrentUploadsMax), limits),
     searchLimiter: createConcurrencyLimiter(concurrentSearchesMax),
+    refusals: createRefusalPacing({ ...limits, clock, onLimit: (whom) => logSecurity(log, 'refusals paced', whom) }),
     clock,
     log,
   }
-  const app = createServiceApp(context, limits)
+  const app = createServiceApp(context, { ...limits, trustedProxies: options.trustedProxies ?? [] })
   let stopping = false
   const close = runOnce(async () => {
     stopping = true
@@ -112,7 +122,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (metricsPort !== undefined) {
       opened.add(await openMetricsServer({ registry, host, port: metricsPort }), 'metrics server')
     }
-    addOperationRoutes(app, context, limits.requestsPerMinute)
+    addOperationRoutes(app, context, limits)
     opened.add(startTokenCleanup(context), 'token cleanup')
     fillSearchTexts(pool, () => stopping).catch((error: { code?: string }) =>
       log.warn({ code: error.code }, 'could not fill the texts that searches look into'),
@@ -140,7 +150,7 @@ async function registerPlugins(
     zlibOptions: { level: 4 },
   })
   afterCompression(app, context)
-  await app.register(rateLimit, { global: false })
+  await app.register(rateLimit, { global: false, cache: countedCallersMax })
 }
 
 /**

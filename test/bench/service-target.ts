@@ -9,7 +9,12 @@ import { startService } from '../../src/service/server.ts'
  */
 const { databaseUrl, bodies } = workerData as { databaseUrl: string; bodies: Map<string, string> }
 const log = createLog({ level: 'error' })
-const service = await startService({ databaseUrl, port: 0, log, limits: { requestsPerMinute: 100_000_000 } })
+const service = await startService({
+  databaseUrl,
+  port: 0,
+  log,
+  limits: { requestsPerMinute: 100_000_000, tokenRequestsPerMinute: 100_000_000 },
+})
 const bytes = new Map([...bodies].map(([externalId, body]) => [externalId, Buffer.from(body)]))
 const bare = fastify({ logger: false })
 bare.get('/bare/:externalId', (request, reply) => {

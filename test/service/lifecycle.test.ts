@@ -102,7 +102,7 @@ const limited =
 
 describe('limits', () => {
   withDatabase('a token over the rate limit gets Retry-After, and other tokens do not', async ({ serviceUrl }) => {
-    await limited({ requestsPerMinute: 5 }, async (world) => {
+    await limited({ tokenRequestsPerMinute: 5 }, async (world) => {
       const [ada, bob] = [await registerProfile(world), await registerProfile(world)]
       const ask = (auth: string) => call(world, '/api/v1/profile/score', { auth })
       const answers = []

@@ -75,7 +75,7 @@ test('a token that came into the table after its key was revoked opens nothing',
 })
 
 withDatabase('a token is counted as one, however its header is written', async ({ serviceUrl }) => {
-  await withService(serviceUrl, { requestsPerMinute: 4 }, async (world) => {
+  await withService(serviceUrl, { tokenRequestsPerMinute: 4 }, async (world) => {
     const { auth } = await registerProfile(world)
     const token = auth.split(' ')[1] ?? ''
     const spellings = [
@@ -97,7 +97,7 @@ withDatabase('a token is counted as one, however its header is written', async (
 withDatabase(
   'where no token is checked, the rate limit counts the address, whatever a header says',
   async ({ serviceUrl }) => {
-    await withService(serviceUrl, { requestsPerMinute: 3 }, async (world) => {
+    await withService(serviceUrl, { tokenRequestsPerMinute: 3 }, async (world) => {
       const body = { clientId: 'nobody', clientSecret: 'wrong' }
       const ask = () =>
         call(world, '/api/v1/oauth/account/token', { method: 'POST', auth: `any ${randomUUID()}`, body })

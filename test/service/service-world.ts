@@ -52,6 +52,9 @@ export type ServiceAnswer = {
   json: any
 }
 
+/** Tests that ask wrongly in one standing minute. */
+const manyRefusals = { refusedLoginsPerMinute: 1_000_000, refusedTokensPerMinute: 1_000_000 }
+
 export const test = base.extend<{ world: ServiceWorld<FrozenInternals>; inside: FrozenInternals; other: Credentials }>({
   world: [
     async ({}, use) => {
@@ -59,7 +62,7 @@ export const test = base.extend<{ world: ServiceWorld<FrozenInternals>; inside: 
       if (url) return use(await worldAt<FrozenInternals>(url, undefined, { ...givenCredentials(), other: undefined }))
       const clock = { ms: Date.parse('2026-11-20T12:00:00Z') }
       await within(await template('service'), (databaseUrl) =>
-        serve({ databaseUrl, clock: () => clock.ms }, (world) =>
+        serve({ databaseUrl, limits: manyRefusals, clock: () => clock.ms }, (world) =>
           use({ ...world, inside: world.inside && { ...world.inside, clock } }),
         ),
       )
@@ -83,13 +86,18 @@ export const test = base.extend<{ world: ServiceWorld<FrozenInternals>; inside: 
  */
 export function withService<T>(
   databaseUrl: string,
-  limits: Partial<ServiceLimits>,
+  { trustedProxies, clock, ...limits }: Partial<ServiceLimits> & Pick<Served, 'trustedProxies' | 'clock'>,
   use: (world: ServiceWorld) => Promise<T>,
 ): Promise<T> {
-  return serve({ databaseUrl, limits }, use)
+  return serve({ databaseUrl, limits, ...(trustedProxies && { trustedProxies }), ...(clock && { clock }) }, use)
 }
 
-type Served = { databaseUrl: string; limits?: Partial<ServiceLimits>; clock?: () => number }
+type Served = {
+  databaseUrl: string
+  limits?: Partial<ServiceLimits>
+  trustedProxies?: readonly string[]
+  clock?: () => number
+}
 
 async function serve<T>({ databaseUrl, ...options }: Served, use: (world: ServiceWorld) => Promise<T>): Promise<T> {
   const lines: string[] = []

@@ -8,9 +8,10 @@ import {
   registerInputSchema,
   tokenLifetimeSecondsMax,
 } from '../../contract/authentication.ts'
+import { logIn } from '../log-in.ts'
 import { badRequest, unauthorized, unknownProfile } from '../request-error.ts'
 import { defineRoute, type RouteAnswer, type RouteCall } from '../route.ts'
-import { authenticateKey } from '../store/api-keys.ts'
+import { logSecurity } from '../security-log.ts'
 import { issueAccountToken, issueProfileToken, rotateRefreshToken } from '../store/issued-tokens.ts'
 import { withTransaction } from '../store/service-pool.ts'
 import { createProfile, findProfileId } from '../store/service-profiles.ts'
@@ -20,10 +21,9 @@ const accountToken = defineRoute({
   summary: 'Exchange clientId and clientSecret for an account token',
   body: accountTokenInputSchema,
   answers: { 200: accountTokenAnswerSchema },
-  async run({ context, body }) {
+  async run({ context, body, request }) {
     const key = { kind: 'client', publicId: body.clientId, secret: body.clientSecret } as const
-    const accountId = await authenticateKey(context.pool, key)
-    if (accountId === undefined) throw unauthorized()
+    const accountId = await logIn(context, request, key)
     const token = await issueAccountToken(context.pool, {
       accountId,
       keyId: body.clientId,
@@ -77,7 +77,7 @@ const refreshToken = defineRoute({
   body: refreshInputSchema,
   answers: { 200: profileTokenAnswerSchema },
   acceptsExpired: true,
-  async run({ context, accountId, profileId, body }) {
+  async run({ context, accountId, profileId, body, request }) {
     const issued = await rotateRefreshToken(context.pool, {
       refreshToken: body.refreshToken,
       accountId,
@@ -85,7 +85,11 @@ const refreshToken = defineRoute({
       nowMs: context.clock(),
       lifetimeSeconds: tokenLifetimeSecondsMax,
     })
-    if (issued === 'revoked') context.tokenCache.clear()
+    if (issued === 'revoked') {
+      context.tokenCache.clear()
+      const about = { address: request.ip, accountId, profileIds: [profileId], requestId: request.id }
+      logSecurity(context.log, 'refresh token used twice', about)
+    }
     if (issued === 'revoked' || issued === 'refused') throw unauthorized()
     return { status: 200, json: profileTokenAnswer(issued, issued.lifetimeSeconds) }
   },

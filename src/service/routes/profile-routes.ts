@@ -8,6 +8,7 @@ import {
 } from '../../contract/profile.ts'
 import { badRequest, unknownProfile } from '../request-error.ts'
 import { defineRoute } from '../route.ts'
+import { logSecurity } from '../security-log.ts'
 import { deleteProfiles, findProfile, searchProfiles } from '../store/service-profiles.ts'
 
 const getProfile = defineRoute({
@@ -43,14 +44,18 @@ const removeProfiles = defineRoute({
   bodyRequired: false,
   query: z.object({ externalId: z.union([externalIdSchema, z.array(externalIdSchema).max(100)]).optional() }),
   answers: { 204: null },
-  async run({ context, accountId, body, query }) {
+  async run({ context, accountId, body, query, request }) {
     const inBody = body === undefined ? [] : Array.isArray(body) ? body : body.externalIds
     const externalIds = [...inBody, ...[query.externalId ?? []].flat()]
     if (body === undefined && externalIds.length === 0) {
       throw badRequest('body', [{ origin: 'externalIds', errors: ['must name the profiles to delete'] }])
     }
-    await deleteProfiles(context.pool, { accountId, externalIds })
+    const profileIds = await deleteProfiles(context.pool, { accountId, externalIds })
     context.tokenCache.clear()
+    if (profileIds.length > 0) {
+      const about = { address: request.ip, accountId, profileIds, requestId: request.id }
+      logSecurity(context.log, 'profiles erased', about)
+    }
     return { status: 204 }
   },
 })

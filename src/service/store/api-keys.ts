@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createPublicId, createSecret, hashSecret, matchesHash } from '../secrets.ts'
+import { createPublicId, createSecret, hashSecret } from '../secrets.ts'
 import type { Queryable } from './service-pool.ts'
 
 export type ApiKeyKind = 'client' | 'app'
@@ -72,17 +72,16 @@ export async function revokeApiKey(db: Queryable, key: { publicId: string; nowAt
   return rowCount === 1
 }
 
-/** The account that a key belongs to; undefined when the id or the secret is wrong, or the key was revoked. */
-export async function authenticateKey(
+/** Undefined when there is no such key, or it was revoked. */
+export async function findApiKey(
   db: Queryable,
-  key: { kind: ApiKeyKind; publicId: string; secret: string },
-): Promise<string | undefined> {
-  const { rows } = await db.query<{ account_id: string; secret_hash: Buffer }>({
-    name: 'authenticate-key',
-    text: `select account_id, secret_hash from service.api_keys
+  key: { kind: ApiKeyKind; publicId: string },
+): Promise<{ accountId: string; secretHash: Buffer } | undefined> {
+  const { rows } = await db.query<{ accountId: string; secretHash: Buffer }>({
+    name: 'find-key',
+    text: `select account_id as "accountId", secret_hash as "secretHash" from service.api_keys
            where public_id = $1 and kind = $2 and revoked_at is null`,
     values: [key.publicId, key.kind],
   })
-  const found = rows[0]
-  return matchesHash(key.secret, found?.secret_hash) ? found?.account_id : undefined
+  return rows[0]
 }

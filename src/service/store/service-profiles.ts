@@ -129,25 +129,27 @@ export async function searchProfiles(
 
 /**
  * Deletes profiles with all of their data. Unknown ids are ignored. The profile's row is deleted first: an upload in
- * flight locks that row, so either its logs are stored already and deleted here, or the upload finds no profile.
+ * flight locks that row, so either its logs are stored already and deleted here, or the upload finds no profile. Returns the ids
+ * of the profiles.
  */
 export async function deleteProfiles(
   pool: pg.Pool,
   profiles: { accountId: string; externalIds: readonly string[] },
-): Promise<void> {
-  await withTransaction(pool, async (tx) => {
+): Promise<string[]> {
+  return withTransaction(pool, async (tx) => {
     // Locked in one order, so that two deletions of overlapping lists cannot deadlock.
     const { rows } = await tx.query<{ profile_id: string }>(
       `select profile_id from service.profiles where account_id = $1 and external_id = any($2::text[])
        order by profile_id for update`,
       [profiles.accountId, profiles.externalIds],
     )
-    if (rows.length === 0) return
+    if (rows.length === 0) return []
     const ids = rows.map((row) => row.profile_id)
     await tx.query('delete from service.profiles where profile_id = any($1::uuid[])', [ids])
     await deleteLogs(tx, ids)
     await forgetWaiting(tx, ids)
     await tx.query('notify service_revocations')
+    return ids
   })
 }
 

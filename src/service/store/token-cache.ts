@@ -6,8 +6,11 @@ import { findTokenOwner, type TokenOwner } from './issued-tokens.ts'
 import { openRevocationListener, type RevocationListenerOptions } from './revocation-listener.ts'
 
 export type TokenCache = {
-  /** The owner of a token, expired tokens included. A revoked token is unknown from the moment of its revocation. */
-  find(secret: string): Promise<TokenOwner | undefined>
+  /**
+   * The owner of a token, expired tokens included. A revoked token is unknown from the moment of its revocation. `beforeLookup`
+   * is called where the token is not cached, and may throw.
+   */
+  find(secret: string, beforeLookup?: () => void): Promise<TokenOwner | undefined>
   /** Call this after every revocation by this process; the database notifies the other processes. */
   clear(): void
   close(): Promise<void>
@@ -42,10 +45,11 @@ export async function openTokenCache(options: TokenCacheOptions): Promise<TokenC
   }
   const listener = await openRevocationListener(options, clear)
 
-  const find = async (secret: string): Promise<TokenOwner | undefined> => {
+  const find = async (secret: string, beforeLookup?: () => void): Promise<TokenOwner | undefined> => {
     const key = hashSecret(secret).toString('base64')
     const known = cached.get(key)
     if (known) return known
+    beforeLookup?.()
     const epochBefore = epoch
     const found = await findTokenOwner(options.pool, secret)
     if (found && listener.isListening() && epoch === epochBefore) cached.set(key, found)

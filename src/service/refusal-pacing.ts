@@ -1,0 +1,81 @@
+import { SECOND } from '../time/units.ts'
+import { addressGroupOf } from './address-group.ts'
+import { createMinuteCounts } from './minute-counts.ts'
+import { tooManyRequests } from './request-error.ts'
+
+export type RefusalLimits = {
+  /** Wrong secrets a minute from one address; for one account, from all addresses, ten times as many. */
+  refusedLoginsPerMinute: number
+  /** Unknown tokens a minute from one address. Beyond it only cached tokens are taken from there. */
+  refusedTokensPerMinute: number
+}
+
+/** `accountId`: of the key that the caller names; undefined when there is no such key. */
+type Login = { address: string; accountId: string | undefined }
+
+export type RefusalPacing = {
+  /** Before a key is looked up: throws 429 for an address that does nothing but guess. */
+  admitLogin(address: string): void
+  /** Whether the secret is right. Throws 429 instead of comparing where too many were wrong. */
+  judgeLogin(login: Login, isRight: () => boolean): boolean
+  /** Before a token is looked up: throws 429 for an address that sent too many unknown ones. */
+  admitToken(address: string): void
+  countRefusedToken(address: string): void
+}
+
+type RefusalPacingOptions = RefusalLimits & {
+  clock: () => number
+  /** Called once a minute for whoever reaches a limit. */
+  onLimit(limited: { address: string } | { accountId: string }): void
+}
+
+const tenfold = 10
+
+/**
+ * Paces those who guess, and nobody who knows: beyond the limit of an address or an account, each address may still be wrong
+ * about each account once a minute. So a right secret is taken from every address that was not wrong about it just before.
+ */
+export function createRefusalPacing({ clock, onLimit, ...limits }: RefusalPacingOptions): RefusalPacing {
+  const addresses = createMinuteCounts(clock)
+  const accounts = createMinuteCounts(clock)
+  const pairs = createMinuteCounts(clock)
+  const tokens = createMinuteCounts(clock)
+  const { refusedLoginsPerMinute: loginsMax, refusedTokensPerMinute: tokensMax } = limits
+
+  const countRefused = (group: string, { address, accountId }: Login) => {
+    if (addresses.add(group) === loginsMax) onLimit({ address })
+    if (accountId === undefined) return
+    pairs.add(`${accountId} ${group}`)
+    if (accounts.add(accountId) === tenfold * loginsMax) onLimit({ accountId })
+  }
+  const judgeLogin = (login: Login, isRight: () => boolean): boolean => {
+    const group = addressGroupOf(login.address)
+    const { accountId } = login
+    const isLimited =
+      addresses.read(group) >= loginsMax || (accountId !== undefined && accounts.read(accountId) >= tenfold * loginsMax)
+    if (isLimited && (accountId === undefined || pairs.read(`${accountId} ${group}`) > 0)) {
+      addresses.add(group)
+      throw refusal(Math.max(addresses.leftMs(group), accountId === undefined ? 0 : accounts.leftMs(accountId)))
+    }
+    if (isRight()) return true
+    countRefused(group, login)
+    return false
+  }
+  return {
+    judgeLogin,
+    admitLogin: (address) => {
+      const group = addressGroupOf(address)
+      if (addresses.read(group) >= tenfold * loginsMax) throw refusal(addresses.leftMs(group))
+    },
+    admitToken: (address) => {
+      const group = addressGroupOf(address)
+      if (tokens.read(group) >= tokensMax) throw refusal(tokens.leftMs(group))
+    },
+    countRefusedToken: (address) => {
+      if (tokens.add(addressGroupOf(address)) === tokensMax) onLimit({ address })
+    },
+  }
+}
+
+const refusal = (leftMs: number) =>
+  tooManyRequests('too many requests were refused: wrong secrets or unknown tokens', Math.ceil(leftMs / SECOND))

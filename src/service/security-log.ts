@@ -1,0 +1,33 @@
+import type { Log } from '../log.ts'
+
+export type SecurityEvent =
+  | 'login refused'
+  | 'refusals paced'
+  | 'refresh token used twice'
+  | 'key made'
+  | 'key revoked'
+  | 'tokens revoked'
+  | 'profiles erased'
+
+/** Ids of our own only, and where the caller is: no secret, no externalId, no value. */
+type SecurityDetails = {
+  address?: string
+  accountId?: string
+  keyId?: string
+  profileIds?: readonly string[]
+  requestId?: string
+  count?: number
+}
+
+const profileIdsMax = 100
+
+/**
+ * One line for what an auditor asks about, in the log of the process, by its field `security`. It is written whatever LOG_LEVEL
+ * says, but `silent`.
+ */
+export function logSecurity(log: Log, security: SecurityEvent, details: SecurityDetails): void {
+  if (log.level === 'silent') return
+  const { profileIds, ...others } = details
+  const listed = profileIds && { profileIds: profileIds.slice(0, profileIdsMax), count: profileIds.length }
+  log.child({}, { level: 'info' }).info({ security, ...others, ...listed })
+}
