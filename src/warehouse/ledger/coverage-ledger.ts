@@ -71,7 +71,8 @@ type PlanRow = {
 
 /** `firstReadingMs`: how long after a push the first reading of what it touched counts. */
 export function createLedger(options: LedgerOptions): Ledger {
-  const { pushed } = options.catalogue
+  const { pushed, pulled } = options.catalogue
+  const finishing = { ...options, streams: pulled.map(({ name }) => name) }
   const load = createBatcher({
     itemsMax: 500,
     batchesAtOnce: 2,
@@ -80,7 +81,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   const finish = createBatcher({
     itemsMax: 1000,
     batchesAtOnce: 1,
-    run: (items: readonly EndedJob[]) => finishProfiles(options.pool, items),
+    run: (items: readonly EndedJob[]) => finishProfiles(finishing, items),
   })
   return {
     async plan(request) {

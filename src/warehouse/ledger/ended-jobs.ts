@@ -1,3 +1,4 @@
+import { SECOND } from '../../time/units.ts'
 import { type EndedJob, paramsText } from '../../transfer/order.ts'
 import { backoffSql } from '../postgres/sql-time.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
@@ -30,6 +31,10 @@ export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint 
  * finished the profile, or earlier: when a refused window may be asked for again, when the next reading of what was
  * pushed counts, or in five minutes if items still wait to be pushed. A job that only verifies has synced nothing: it
  * leaves the profile as it is.
+ *
+ * A job that was planned in the first moments after a push leaves out what the push touched, and the ledger cannot tell when
+ * its last reading went out later than these moments. So what is wanted, and was not read since the push though nothing
+ * refuses it, is looked at again after the first interval.
  */
 const finishStatement = `
   with input as (select * from unnest($1::int8[], $2::int8[], $3::text[]) as i(profile_id, run_id, job)),
@@ -40,20 +45,38 @@ const finishStatement = `
       clock_timestamp() + interval '26 hours',
       (select min(f.next_try_at) from vitalsync.refusals f
         where f.profile_id = p.id and f.next_try_at > clock_timestamp()),
-      (select min(l.digested_at) from vitalsync.ledger l
-        where l.profile_id = p.id and (l.digesting <> '{}' or l.rereads <> '[]')
-          and l.digested_at > coalesce(l.read_at, '-infinity')),
+      (select min(case
+          when l.digested_at > coalesce(l.read_at, '-infinity') then l.digested_at
+          when l.stream = any($4) and l.digesting && tstzrange(p.wanted_from + interval '1 second', null)
+            and not exists (select from vitalsync.refusals f
+              where f.profile_id = p.id and f.stream = l.stream and f.next_try_at > clock_timestamp())
+          then clock_timestamp() + $5 * interval '1 millisecond' end)
+        from vitalsync.ledger l where l.profile_id = p.id and (l.digesting <> '{}' or l.rereads <> '[]')),
       (select clock_timestamp() + interval '5 minutes' from vitalsync.parcels o
         where o.profile_id = p.id limit 1))
   from input i, locked k where p.id = i.profile_id and k.id = p.id and i.job <> 'verify-profile'`
 
-export async function finishProfiles(pool: Pool, ended: readonly EndedJob[]): Promise<undefined[]> {
+/** The least time to the next look at what a job left out. */
+const NEXT_LOOK_MIN_MS = SECOND
+
+type FinishOptions = { readonly pool: Pool; readonly streams: readonly string[]; readonly firstReadingMs: number }
+
+export async function finishProfiles(
+  { pool, streams, firstReadingMs }: FinishOptions,
+  ended: readonly EndedJob[],
+): Promise<undefined[]> {
   const once = [...new Map(ended.map((job) => [`${job.profileId} ${job.job}`, job])).values()]
   await transaction(pool, async (tx) => {
     await tx.query({
       name: 'finish profiles',
       text: finishStatement,
-      values: [once.map((job) => job.profileId), once.map((job) => job.runId), once.map((job) => job.job)],
+      values: [
+        once.map((job) => job.profileId),
+        once.map((job) => job.runId),
+        once.map((job) => job.job),
+        streams,
+        Math.max(firstReadingMs, NEXT_LOOK_MIN_MS),
+      ],
     })
     await countEnded(tx, ended, 'done')
   })

@@ -185,13 +185,48 @@ test('what readings have shown since a push is kept, and a profile is due when t
 
   await touched('100 hours')
   await read(Date.now())
-  expect(await state()).toEqual({ digesting: '{}', rereads: 1, readings: 1, covered: false, dueInMinutes: 120 })
+  expect(await state()).toEqual({ digesting: '{}', rereads: 1, readings: 1, covered: false, dueInMinutes: 375 })
 
   await rows(
     `update vitalsync.ledger set rereads = jsonb_set(rereads, '{0,3}', to_jsonb($1::float8))
     where stream = 'tags'`,
-    [Date.now() - 2 * HOUR],
+    [Date.now() - 4 * HOUR],
   )
   await read(Date.now())
   expect(await state()).toEqual({ digesting: '{}', ...unread, covered: true, dueInMinutes: 26 * 60 })
+})
+
+test('what a job left out because the push was young is looked at again, though its last reading went out later', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, outbox, writer, rows, startedAtMs } = warehouse
+  const day = startedAtMs - 10 * DAY
+  await outbox.add([{ profileId: ada, stream: 'tags', itemKey: 'a', body: '{}', startAtMs: day, endAtMs: day + HOUR }])
+  const { parcels } = await outbox.readWaiting(ada, 'tags')
+  await outbox.markSent({ profileId: ada, stream: 'tags', parcels })
+  const nowMs = Date.now()
+  const plan = await ledger.plan({ profileId: ada, nowMs, streams: ['tags'] })
+  const due = plan?.due ?? []
+  expect(due.length).toBeGreaterThan(0)
+  expect(due.filter(({ window }) => window.startMs <= day && day < window.endMs)).toEqual([])
+
+  // The push was an hour ago when the requests went out.
+  await rows(`update vitalsync.ledger set touched_at = clock_timestamp() - interval '61 minutes', digested_at =
+    clock_timestamp() - interval '1 minute' where stream = 'tags'`)
+  for (const one of due) {
+    await writer.store(scoresReading({ profileId: ada, ...one, sentAtMs: Date.now(), records: [] }))
+  }
+  await ledger.recordFinished(endedJob(ada))
+  expect(await dueInMinutes(warehouse, ada)).toBe(60)
+
+  // A refusal has its own time, and what is not wanted is not looked at.
+  const refused = { startMs: day - HOUR, endMs: day + 2 * HOUR }
+  await ledger.recordRefusal({ profileId: ada, stream: 'tags', window: refused, status: 400, reason: 'no' })
+  await ledger.recordFinished(endedJob(ada))
+  expect(await dueInMinutes(warehouse, ada)).toBe(15)
+  await rows('delete from vitalsync.refusals')
+  await rows(`update vitalsync.profiles set wanted_from = clock_timestamp() - interval '1 day'`)
+  await ledger.recordFinished(endedJob(ada))
+  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
 })
