@@ -43,9 +43,19 @@ export type DigestingReading = {
 export function nextReadingAtMs(part: DigestingPart, rule: SettleRule): number {
   const { touchedAtMs, readAtMs, readings } = part
   if (readAtMs === null) return touchedAtMs + intervalMs(rule, 0)
-  const settledAtMs = Math.max(touchedAtMs + settleMsOfPart(part, rule), readAtMs + intervalMs(rule, 1))
-  return Math.min(readAtMs + intervalMs(rule, readings), settledAtMs)
+  const leastMs = agedIntervalMs(readAtMs - touchedAtMs, rule)
+  const settledAtMs = Math.max(
+    touchedAtMs + settleMsOfPart(part, rule),
+    readAtMs + Math.max(intervalMs(rule, 1), leastMs),
+  )
+  return Math.min(readAtMs + Math.max(intervalMs(rule, readings), leastMs), settledAtMs)
 }
+
+/** Where every reading brings a change, or is called pending, each agreement begins anew: readings grow apart with the push's age. */
+const agedIntervalMs = (ageMs: number, { intervalsMs }: SettleRule): number =>
+  Math.min(ageMs / AGE_SHARE, intervalsMs.at(-1) ?? 0)
+
+const AGE_SHARE = 16
 
 /** A second push makes the agreement begin anew. What is dated after the push has not happened yet: its own day settles it. */
 export function touchParts(parts: readonly DigestingPart[], spans: readonly Span[], atMs: number): DigestingPart[] {

@@ -57,8 +57,27 @@ test('where the measured lateness is short, two readings are enough', () => {
 test('a reading that brings a change does not settle, however late it comes, and the intervals begin anew', () => {
   const times = readingTimes((sinceMs) => sinceMs === 72 * HOUR)
 
-  expect(times.slice(-2)).toEqual([72 * HOUR, 72 * HOUR + 5 * MINUTE])
+  expect(times.slice(-2)).toEqual([72 * HOUR, 76.5 * HOUR])
 })
+
+test.for([{ changed: true }, { word: 'pending' as const }])(
+  'an upstream that never comes to rest (%o) is read again ever more rarely, and at least once a day',
+  (never) => {
+    let [part] = touched
+    const times: number[] = []
+    for (let atMs = pushedAtMs; part && atMs < pushedAtMs + 30 * 24 * HOUR; ) {
+      atMs = nextReadingAtMs(part, rule)
+      times.push(atMs)
+      ;[part] = partsAfterReading([part], readAt(atMs, never), rule)
+    }
+
+    expect(part).toBeDefined()
+    expect(times.length).toBeLessThan(140)
+    const spacings = times.slice(1).map((atMs, index) => atMs - (times[index] ?? 0))
+    expect(spacings[0]).toBe(5 * MINUTE)
+    expect(Math.max(...spacings)).toBe(24 * HOUR)
+  },
+)
 
 test('a reading soon after the one before it proves nothing', () => {
   const settleRule = { ...rule, settleMs: 0 }
