@@ -21,7 +21,7 @@ type Item = Record<string, unknown>
  * gives it, stores uploads, and holds an answer back until the test releases it.
  */
 export type Peer = ProfileStub & {
-  /** RestreamPaths the records of a profile's stream. */
+  /** Replaces the records of a profile's stream. */
   give(externalId: string, stream: PeerStream, records: readonly object[]): void
   /** Every accepted log by its id, with the number of its uploads. */
   readonly logs: Map<string, { body: Item; times: number }>
