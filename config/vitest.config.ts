@@ -11,6 +11,8 @@ export default defineConfig({
     globalSetup: ['test/support/test-engines.ts'],
     reporters: ['default', `${root}/test/support/skipped-reporter.ts`],
     pool: 'forks',
+    // For the programs that tests start: most of the time that Node takes to load one is compilation.
+    env: { NODE_COMPILE_CACHE: `${root}/node_modules/.cache/vitalsync` },
     maxWorkers: 2,
     // Against a test that hangs, not a measure of speed: on a busy machine a process may stand still for many seconds.
     testTimeout: 300_000,

@@ -3,11 +3,14 @@
 // installed. It is plain JavaScript, because old versions must be able to parse it.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import * as nodeModule from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 const major = Number(process.versions.node.split('.')[0])
 
 if (major >= 24) {
+  // Kept beside the packages, where nobody else can write; where this user cannot either, nothing is cached.
+  nodeModule.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/vitalsync', import.meta.url)))
   await import('./cli.ts')
 } else {
   const packaged = new URL(`../node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url)
