@@ -64,6 +64,9 @@ export function openPostgresPool(options: PostgresPoolOptions): pg.Pool {
     for (const client of idle) destroyConnection(client)
   }
   pool.on('connect', (client) => {
+    // The pool listens to its idle connections, and a statement tells its own error. Nobody listens to a connection that the pool
+    // has removed and that is still closing: without a listener its error would end the process.
+    client.on('error', () => undefined)
     endWhenSilent(client, options.statementTimeoutMs + ANSWER_DELAY_MAX_MS, dropIdle)
     onServerError(client, (state) => {
       if (!isUselessServer(state)) return

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline as pipe } from 'node:stream/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { pulledStreams } from '../../config/streams.ts'
 import { discoverProfiles } from '../../jobs/discover-profiles.ts'
 import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
@@ -11,6 +11,7 @@ import { contains, type Span, type SpanPairs, spansFromPairs } from '../../src/t
 import { DAY, HOUR, SECOND } from '../../src/time/units.ts'
 import { startProgram } from '../support/run-program.ts'
 import type { TestPipeline } from '../support/test-pipeline.ts'
+import { openTestPool } from '../support/test-pool.ts'
 import { startWorkerProcess, type WorkerProcess } from './workers.ts'
 
 /**
@@ -68,8 +69,7 @@ const tableOf = (name: string) => pulledStreams.find((stream) => stream.name ===
 /** Only the sweeps of the schedule work: no command is given until the end. */
 export async function replayLateDerivation(night: LateDerivation): Promise<LateResult> {
   const { line, say } = night
-  const service = new pg.Pool({ connectionString: night.serviceUrl, max: 2 })
-  service.on('error', () => undefined)
+  const service = openTestPool(night.serviceUrl)
   const workers: WorkerProcess[] = []
   const startWorker = async () => workers.push(await startWorkerProcess(line.settings))
   const stop = new AbortController()

@@ -8,6 +8,7 @@ import { createLog } from '../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../src/service/sandbox/start-sandbox.ts'
 import { template, testDatabaseUrl } from '../support/fixtures.ts'
 import { type Program, type ProgramEnd, runProgram, startProgram } from '../support/run-program.ts'
+import { openTestPool } from '../support/test-pool.ts'
 
 /** A sandbox, a warehouse and a folder for one test file; the program runs on them as a process. */
 export type CommandWorld = {
@@ -30,8 +31,7 @@ export async function openCommandWorld(options: { profiles: number; days: number
   const log = createLog({ level: 'silent' })
   const sandbox = await startSandbox({ databaseUrl: service.url, port: 0, seed: 'commands', log, ...options })
   await sandbox.derived()
-  const pool = new pg.Pool({ connectionString: warehouse.url, max: 2 })
-  pool.on('error', () => undefined)
+  const pool = openTestPool(warehouse.url)
   const env = {
     DATABASE_URL: warehouse.url,
     UPSTREAM_URL: sandbox.url,

@@ -12,6 +12,7 @@ import { createPostgresTokenStore } from '../../src/warehouse/tokens/token-store
 import { test as base } from '../support/fixtures.ts'
 import { freePort } from '../support/ports.ts'
 import { runProgram } from '../support/run-program.ts'
+import { openTestPool } from '../support/test-pool.ts'
 
 type Report = { code: number | null; findings: Finding[]; text: string }
 type Ask = (env: Record<string, string>) => Promise<Report>
@@ -189,7 +190,7 @@ test('a token key that does not open what is stored is told, and the right one i
 }) => {
   const right = key()
   await withAdmin(async () => {
-    const pool = new pg.Pool({ connectionString: warehouseUrl })
+    const pool = openTestPool(warehouseUrl)
     const tokenStore = createPostgresTokenStore({ pool, key: Buffer.from(right, 'base64') })
     const asked = await tokenStore.lease({ account: 'a' }, { generation: 0, leaseMs: 1000 })
     if (asked.kind === 'leased') {

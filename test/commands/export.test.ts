@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
-import pg from 'pg'
 import { expect } from 'vitest'
 import { test as base } from '../support/fixtures.ts'
 import { type Program, type ProgramEnd, startProgram } from '../support/run-program.ts'
+import { openTestPool } from '../support/test-pool.ts'
 
 type Query = (text: string, values?: unknown[]) => Promise<Array<Record<string, unknown>>>
 type Fixtures = {
@@ -40,7 +40,7 @@ const test = base.extend<Fixtures>({
     await rm(folder, { recursive: true, force: true })
   },
   query: async ({ warehouseUrl }, use) => {
-    const pool = new pg.Pool({ connectionString: warehouseUrl, max: 1 })
+    const pool = openTestPool(warehouseUrl, 1)
     await pool.query(fill)
     await use(async (text, values) => (await pool.query(text, values)).rows)
     await pool.end()

@@ -1,11 +1,11 @@
 import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import { expect } from 'vitest'
 import { jsonResultSchemas } from '../../src/assembly/json-results.ts'
 import { test as base, soon } from '../support/fixtures.ts'
 import { type Program, startProgram } from '../support/run-program.ts'
+import { openTestPool } from '../support/test-pool.ts'
 
 type Start = (...words: string[]) => Program
 type Fixtures = { folder: string; start: Start; query: (text: string) => Promise<Array<Record<string, unknown>>> }
@@ -28,7 +28,7 @@ const test = base.extend<Fixtures>({
     await Promise.all(started.map((program) => program.ended))
   },
   query: async ({ warehouseUrl }, use) => {
-    const pool = new pg.Pool({ connectionString: warehouseUrl, max: 1 })
+    const pool = openTestPool(warehouseUrl, 1)
     await pool.query(
       `insert into vitalsync.profiles (external_id, wanted_from) values ('ada', now()), ('grace', now())`,
     )

@@ -11,7 +11,6 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
 import { Pool } from 'undici'
 import { addServiceKey } from '../../src/assembly/service-accounts.ts'
 import { startPostgres } from '../../src/engines/embedded-postgres.ts'
@@ -19,6 +18,7 @@ import { createLog } from '../../src/log.ts'
 import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
 import { recordsAtOnce } from '../service/recompute/recompute-world.ts'
 import { startProgram } from '../support/run-program.ts'
+import { openTestPool } from '../support/test-pool.ts'
 
 const { values } = parseArgs({
   options: {
@@ -47,8 +47,7 @@ const key = await addServiceKey(
   { databaseUrl, nowAt: new Date(), log },
   { account: 'crowd', kind: 'client', label: '' },
 )
-const database = new pg.Pool({ connectionString: databaseUrl, max: 2 })
-database.on('error', () => undefined) // the server may hang up before we do
+const database = openTestPool(databaseUrl) // the server may hang up before we do
 const program = startProgram(['service', '--port', '0', '--json'], {
   cwd: folder,
   env: { DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' },

@@ -10,11 +10,11 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
 import { z } from 'zod'
 import { migrateWarehouse } from '../../src/assembly/migrate-warehouse.ts'
 import { startPostgres } from '../../src/engines/embedded-postgres.ts'
 import { startProgram } from '../support/run-program.ts'
+import { openTestPool } from '../support/test-pool.ts'
 
 const { values } = parseArgs({
   options: { short: { type: 'boolean', default: false }, megabytes: { type: 'string' }, rows: { type: 'string' } },
@@ -33,7 +33,7 @@ const folder = await mkdtemp(join(tmpdir(), 'vitalsync-long-'))
 await chmod(folder, 0o755)
 const postgres = await startPostgres({ folder: join(folder, 'postgres'), throwAway: true })
 const databaseUrl = postgres.adminUrl('postgres')
-const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
+const pool = openTestPool(databaseUrl)
 let wrong = false
 
 try {

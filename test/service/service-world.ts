@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import pg from 'pg'
+import type pg from 'pg'
 import { test as base, expect } from 'vitest'
 import { addServiceKey } from '../../src/assembly/service-accounts.ts'
 import { createLog } from '../../src/log.ts'
 import type { SandboxCredentials } from '../../src/service/sandbox/seeding.ts'
 import { type ServiceLimits, startService } from '../../src/service/server.ts'
 import { template, within } from '../support/fixtures.ts'
+import { openTestPool } from '../support/test-pool.ts'
 
 /**
  * A Profile Service to test over a socket. With SERVICE_URL (and SERVICE_CLIENT_ID, SERVICE_CLIENT_SECRET,
@@ -103,9 +104,8 @@ async function serve<T>({ databaseUrl, ...options }: Served, use: (world: Servic
   const lines: string[] = []
   const log = createLog({ level: 'debug', destination: { write: (line: string) => void lines.push(line) } })
   const service = await startService({ databaseUrl, port: 0, log, ...options })
-  const sql = new pg.Pool({ connectionString: databaseUrl, max: 2 })
+  const sql = openTestPool(databaseUrl)
   // The fixture drops the database by force, which may end a connection before the pool has closed it.
-  sql.on('error', () => undefined)
   try {
     const [first, second] = [await credentials(databaseUrl, 'first'), await credentials(databaseUrl, 'second')]
     return await use(await worldAt(service.url, { sql, log: lines }, { ...first, other: second }))

@@ -1,0 +1,12 @@
+import pg from 'pg'
+
+/**
+ * A pool for a test's own questions. `end` of a pool resolves before its connections are closed, and a database that is
+ * dropped ends them: nobody else would listen to their errors then.
+ */
+export function openTestPool(connectionString: string, max = 2): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max })
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
+}
