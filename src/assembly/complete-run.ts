@@ -65,8 +65,11 @@ type OwnWorker = {
   halted(): Problem | undefined
 }
 
-function createOwnWorker({ config, log }: CommandContext, { pipeline, closeStack, fail }: OpenPipeline): OwnWorker {
+function createOwnWorker(context: CommandContext, { pipeline, closeStack, fail }: OpenPipeline): OwnWorker {
   let worker: RunningWorker | undefined
+  const { config } = context
+  // What keeps the worker from its work is told in words while the run is followed.
+  const log = config.logLevel === 'info' ? context.log.child({}, { level: 'error' }) : context.log
   return {
     start() {
       worker ??= closeStack.add(

@@ -5,8 +5,9 @@ import { createTimeLeft } from '../time/time-left.ts'
 import { SECOND } from '../time/units.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'
 import type { Pipeline } from './pipeline.ts'
-import { formatDuration, formatNumber } from './table.ts'
+import { formatCount, formatDuration, formatNumber } from './table.ts'
 import type { Terminal } from './terminal.ts'
+import { troubleText } from './trouble-text.ts'
 
 export type FollowRunOptions = {
   readonly pipeline: Pipeline
@@ -22,6 +23,7 @@ export type FollowRunOptions = {
 
 const POLL_EVERY_MS = 250
 const LEFT_EVERY_MS = 2 * SECOND
+const TROUBLE_EVERY_MS = 2 * SECOND
 /** A lane must stay empty for so long before the jobs of a running run count as lost. */
 const EMPTY_FOR_MS = 3 * SECOND
 
@@ -30,10 +32,12 @@ export async function followRun(options: FollowRunOptions): Promise<Run> {
   const { pipeline, runId, lane, terminal, signal } = options
   const startedAt = performance.now()
   const leftMsOf = createLeftWatch(pipeline, lane)
+  const tellTrouble = createTroubleWatch(options)
   let emptySince: number | undefined
   for (;;) {
     const run = await pipeline.runs.get(runId)
     if (!run) throw new Error(`follow run ${runId}: there is no such run`)
+    await tellTrouble(run)
     terminal.progress(progressText(run, performance.now() - startedAt, await leftMsOf(run)), shareOf(run))
     const problem = options.halted?.()
     if (problem) throw problem
@@ -76,6 +80,24 @@ function createLeftWatch({ runs, queue }: FollowedPipeline, lane: Lane) {
       jobsAtOnce: active,
     })
     return leftMs
+  }
+}
+
+/** Tells, once each, what keeps the workers from the run's lane, and that they get on again. */
+function createTroubleWatch({ pipeline, lane, terminal }: FollowRunOptions) {
+  let next = 0
+  let told: string | undefined
+  return async (run: Run): Promise<void> => {
+    const atMs = performance.now()
+    if (atMs < next) return
+    next = atMs + TROUBLE_EVERY_MS
+    const troubles = await pipeline.liveWorkers.listTroubles(await pipeline.engine.queueId())
+    const trouble = troubles.find((one) => one.lane === lane)
+    if (trouble?.reason === told) return
+    told = trouble?.reason
+    terminal.progressEnd()
+    const waiting = formatCount(run.enqueued - run.done - run.failed, 'profile')
+    terminal.say(trouble === undefined ? 'it works again: going on' : troubleText(trouble, waiting))
   }
 }
 

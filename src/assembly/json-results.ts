@@ -3,6 +3,7 @@ import { gapReasons } from '../ledger/coverage-gaps.ts'
 import { doctorResult } from './doctor-result.ts'
 import { evaluationResult } from './evaluation-result.ts'
 import { explanationResult } from './explanation-result.ts'
+import { runResult, statusResult } from './status-result.ts'
 
 /**
  * The public shape of the results that `--json` prints, by command. Fields are added, never renamed or removed. A list is
@@ -11,27 +12,6 @@ import { explanationResult } from './explanation-result.ts'
 const instant = z.iso.datetime({ offset: true })
 const count = z.int().nonnegative()
 const share = z.number().min(0).max(1)
-
-const run = z.strictObject({
-  id: z.string(),
-  kind: z.string(),
-  params: z.record(z.string(), z.unknown()),
-  state: z.enum(['running', 'done', 'failed', 'stopped']),
-  startedAt: instant,
-  endedAt: instant.nullable(),
-  enqueued: count,
-  enqueuedAll: z.boolean(),
-  afterId: z.string(),
-  done: count,
-  failed: count,
-  refused: count,
-  requests: count,
-  unchanged: count,
-  rowsRead: count,
-  rowsWritten: count,
-  itemsPushed: count,
-  itemsPushedElsewhere: count,
-})
 
 const profileResult = z.strictObject({
   profileId: z.string(),
@@ -89,7 +69,6 @@ const plan = z.strictObject({
 })
 
 const addedCounts = z.strictObject({ read: count, added: count, known: count, erased: count, rejected: count })
-const backlog = z.strictObject({ waiting: count, active: count, delayed: count })
 
 const sandboxAddress = {
   url: z.string(),
@@ -130,64 +109,13 @@ export const jsonResultSchemas = {
     }),
   ),
   'service sources': z.strictObject({ sources: z.array(z.string()), profiles: count }),
-  up: z.strictObject({ run, rows: z.record(z.string(), count) }),
+  up: z.strictObject({ run: runResult, rows: z.record(z.string(), count) }),
   migrate: z.strictObject({ applied: z.array(z.string()), readerGranted: z.boolean() }),
-  sync: run,
-  backfill: run,
+  sync: runResult,
+  backfill: runResult,
   plan,
-  runs: run,
-  status: z.strictObject({
-    at: instant,
-    profiles: z.strictObject({ new: count, active: count, gone: count, due: count }),
-    streams: z.array(
-      z.strictObject({
-        stream: z.string(),
-        profiles: count,
-        coveredShare: share,
-        lagSecondsMedian: z.number(),
-        lagSecondsMax: z.number(),
-        oldestReadAt: instant.nullable(),
-        newestReadAt: instant.nullable(),
-        neverRead: count,
-      }),
-    ),
-    runs: z.array(run),
-    queue: z.strictObject({
-      engine: z.enum(['redis', 'postgres']),
-      nightly: backlog,
-      manual: backlog,
-      backfill: backlog,
-      workers: count,
-    }),
-    failures: z.array(
-      z.strictObject({
-        kind: z.enum(['job', 'window']),
-        subject: z.string(),
-        reason: z.string(),
-        count,
-        newestAt: instant,
-      }),
-    ),
-    outbox: z.array(z.strictObject({ stream: z.string(), waiting: count, oldestAt: instant.nullable() })),
-    quarantine: z.array(z.strictObject({ direction: z.enum(['push', 'pull']), stream: z.string(), count })),
-    silent: z.array(z.strictObject({ stream: z.string(), records: count, profiles: count, newestAt: instant })),
-    verified: z.strictObject({
-      windows: count,
-      windowsDiffering: count,
-      rate: share.nullable(),
-      rateFrom: share.nullable(),
-      rateUpTo: share.nullable(),
-      lostHere: count,
-      changedUpstream: count,
-      lateUpstream: count,
-      mended: count,
-    }),
-    budget: z.strictObject({
-      requestsPerSecond: z.number().nullable(),
-      inFlight: count,
-      pausedUntil: instant.nullable(),
-    }),
-  }),
+  runs: runResult,
+  status: statusResult,
   gaps: z.strictObject({
     externalId: z.string(),
     stream: z.string(),

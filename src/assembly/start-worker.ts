@@ -1,11 +1,12 @@
 import type { Config } from '../../config/env.ts'
 import { Problem } from '../errors.ts'
+import { createLaneTroubles } from '../fleet/lane-troubles.ts'
 import type { Log } from '../log.ts'
 import { startWorkers } from '../queue/job-workers.ts'
 import { pauseLeftMs } from '../queue/lane-pauses.ts'
 import { startWatchdog } from '../queue/watchdog.ts'
 import { MINUTE, SECOND } from '../time/units.ts'
-import { sqlState } from '../warehouse/postgres/sql-errors.ts'
+import { describeOutage, isOutage, sqlState } from '../warehouse/postgres/sql-errors.ts'
 import type { JobAttempt, LanePause } from '../work/outcome.ts'
 import { jobs, type Pipeline } from './pipeline.ts'
 import { startWorkerHeartbeat } from './worker-heartbeat.ts'
@@ -35,6 +36,7 @@ export const workerCloseMaxMs = ({ drainSeconds }: Config): number => drainSecon
 export function startWorker(options: StartWorkerOptions): RunningWorker {
   const { pipeline, config, log, leaseMs = LEASE_MS, onSilent } = options
   let halted: Problem | undefined
+  const troubles = createLaneTroubles(Date.now)
   const workers = startWorkers({
     engine: pipeline.engine,
     jobs,
@@ -43,10 +45,16 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
     async onAttempt(attempt) {
       if (attempt.outcome === 'halted' && attempt.error instanceof Problem) halted = attempt.error
       if (attempt.outcome === 'done') halted = undefined
+      if (attempt.outcome === 'done') troubles.succeeded(attempt.lane)
+      else if (attempt.outcome !== 'failed')
+        troubles.failed({ lane: attempt.lane, reason: toldReasonOf(attempt.error) })
       await recordAttempt(pipeline, attempt)
       logAttempt(log, attempt)
     },
-    onPause: (pause) => logPause(log, pause),
+    onPause(pause) {
+      troubles.paused({ ...pause, reason: toldReasonOf(pause.error) })
+      logPause(log, pause)
+    },
     leaseMs,
     log,
   })
@@ -59,7 +67,7 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
     now: () => performance.now(),
     onSilent,
   })
-  const heartbeat = startWorkerHeartbeat(pipeline, log)
+  const heartbeat = startWorkerHeartbeat(pipeline, { troubles, log })
   return {
     halted: () => halted,
     async close() {
@@ -80,6 +88,12 @@ function failureReasonOf(error: unknown): { reason: string; hint: string | undef
   if (error instanceof Problem) return { reason: error.message, hint: error.hint }
   const name = error instanceof Error ? error.name : 'unknown'
   return { reason: `unexpected error (${name})`, hint: 'The worker’s log has the details at level error.' }
+}
+
+/** Why an attempt failed, for `status`. A message of a foreign error may quote a record, so it is not told. */
+function toldReasonOf(error: unknown): string {
+  if (error instanceof Problem) return error.message
+  return isOutage(error) ? describeOutage(error) : failureReasonOf(error).reason
 }
 
 /** One line per attempt, at level error when an operator should read it. Of a pause the operator reads `logPause`. */

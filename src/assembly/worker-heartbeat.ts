@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { LaneTroubles } from '../fleet/lane-troubles.ts'
 import type { Log } from '../log.ts'
 import { endSilentSessions } from '../warehouse/postgres/silent-sessions.ts'
 import { WORKER_HEARTBEAT_MS } from '../warehouse/runs/live-workers.ts'
@@ -9,14 +10,18 @@ type WorkerHeartbeat = { close(): Promise<void> }
 
 /**
  * Writes the heartbeat of this process's worker into the database. A frozen process writes none, though its connections stay
- * open. After a heartbeat that failed the next heartbeat is written as usual. With each heartbeat it looks for sessions of
+ * open. After a heartbeat that failed the next heartbeat is written as usual. With each heartbeat it tells what keeps it
+ * from its work, and looks for sessions of
  * frozen processes that hold locks.
  */
-export function startWorkerHeartbeat({ engine, liveWorkers, pool }: Pipeline, log: Log): WorkerHeartbeat {
+export function startWorkerHeartbeat(
+  { engine, liveWorkers, pool }: Pipeline,
+  { troubles, log }: { troubles: LaneTroubles; log: Log },
+): WorkerHeartbeat {
   const workerId = randomUUID()
   const stop = new AbortController()
   const writeHeartbeat = async () => {
-    await liveWorkers.heartbeat(workerId, await engine.queueId())
+    await liveWorkers.heartbeat(workerId, await engine.queueId(), troubles.list())
     const ended = await endSilentSessions(pool)
     if (ended > 0) log.warn({ sessions: ended }, 'ended sessions that held locks and were silent in mid-statement')
   }

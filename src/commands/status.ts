@@ -10,9 +10,11 @@ import {
   shadedCell,
 } from '../assembly/table.ts'
 import type { Paint } from '../assembly/terminal.ts'
+import { troubleText } from '../assembly/trouble-text.ts'
 import { requireQueueAnswers, withWarehouse } from '../assembly/with-pipeline.ts'
 import { countLiveWorkers } from '../assembly/worker-heartbeat.ts'
 import { type BudgetLimits, type BudgetStore, lanes } from '../fleet/budget.ts'
+import type { LaneTrouble } from '../fleet/lane-troubles.ts'
 import { measuredRateOf } from '../ledger/measured-rate.ts'
 import { openQueueEngine, type QueueEngine } from '../queue/engine.ts'
 import { createEnqueuer } from '../queue/enqueue.ts'
@@ -74,12 +76,14 @@ function withRate<C extends { windows: number; windowsDiffering: number }>(count
 
 async function readQueue(pool: Pool, engine: QueueEngine) {
   const queue = createEnqueuer(engine)
+  const liveWorkers = createLiveWorkers({ pool })
   return {
     engine: engine.kind,
     nightly: await queue.backlog('nightly'),
     manual: await queue.backlog('manual'),
     backfill: await queue.backlog('backfill'),
-    workers: await countLiveWorkers({ engine, liveWorkers: createLiveWorkers({ pool }) }),
+    workers: await countLiveWorkers({ engine, liveWorkers }),
+    troubles: mostTelling(await liveWorkers.listTroubles(await engine.queueId())),
   }
 }
 
@@ -112,6 +116,7 @@ function statusLines(report: StatusReport, paint: Paint): string[] {
     runs.length === 0 ? 'No run yet.' : runsTable(runs, paint),
     '',
     queueText(queue, paint),
+    ...queue.troubles.map((trouble) => laneTroubleText(trouble, queue, paint)),
     `Waiting to be pushed: ${outbox.map(({ stream, waiting }) => `${formatNumber(waiting)} ${stream}`).join(', ') || 'nothing'}`,
     `Quarantine: ${quarantine.map(({ direction, stream, count }) => `${formatNumber(count)} ${stream} (${direction})`).join(', ') || 'empty'}`,
     budgetText(budget),
@@ -142,6 +147,15 @@ function queueText(queue: StatusReport['queue'], paint: Paint): string {
     return `${lane} ${formatNumber(waiting + active + delayed)}`
   })
   return `Queue (${queue.engine}, ${workers}): ${backlogs.join(', ')}`
+}
+
+/** Of the workers' troubles with one lane, the one that began first. */
+const mostTelling = (troubles: readonly LaneTrouble[]): LaneTrouble[] =>
+  lanes.flatMap((lane) => troubles.find((trouble) => trouble.lane === lane) ?? [])
+
+const laneTroubleText = (trouble: LaneTrouble, queue: StatusReport['queue'], paint: Paint): string => {
+  const { waiting, active, delayed } = queue[trouble.lane]
+  return paint('odd', `! ${troubleText(trouble, formatCount(waiting + active + delayed, 'job'))}`)
 }
 
 function budgetText({ requestsPerSecond, inFlight, pausedUntil }: StatusReport['budget']): string {

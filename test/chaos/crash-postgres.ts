@@ -10,8 +10,8 @@ import { startPostgres } from '../../src/engines/embedded-postgres.ts'
 import type { TestPipeline } from '../support/test-pipeline.ts'
 
 /** A warehouse on a Postgres that belongs to the test, so the test can crash it. */
-export async function startWarehouse() {
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-chaos-'))
+export async function startWarehouse(parent: string = tmpdir()) {
+  const folder = await mkdtemp(join(parent, 'vitalsync-chaos-'))
   await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
   const postgres = await startPostgres({ folder })
   const databaseUrl = postgres.adminUrl('postgres')

@@ -32,7 +32,33 @@ export function isOutage(error: unknown): boolean {
   return error instanceof Error && /^Connection terminated|timeout exceeded when trying to connect/.test(error.message)
 }
 
+/** What is wrong with Postgres, in words, for the states that an operator can do something about. */
+const outageWords: Readonly<Record<string, string>> = {
+  '53100': 'its disk is full',
+  '53200': 'it has no memory left',
+  '53300': 'it has no connection left',
+  '25006': 'it is a standby that only reads',
+  '57P01': 'it was shut down',
+  '57P02': 'it crashed',
+  '57P03': 'it is starting or shutting down',
+  '57014': 'the statement took too long',
+  '55P03': 'a lock was not free in time',
+}
+
+/** An outage of Postgres in words that quote nothing, with the code by which its manual knows it. */
+export function describeOutage(error: unknown): string {
+  const state = sqlState(error)
+  const words = outageWords[state] ?? 'it does not answer'
+  return `Postgres: ${words}${state === '' ? '' : ` (${state})`}`
+}
+
 export function postgresUnreachable(cause: unknown): Problem {
+  if (sqlState(cause) === '53100') {
+    return new EngineUnreachable(`reach ${describeOutage(cause)}`, {
+      hint: 'Free some space on the machine of Postgres: workers that are running then go on by themselves.',
+      cause,
+    })
+  }
   return new EngineUnreachable(`reach Postgres: ${cause instanceof Error ? cause.message : String(cause)}`, {
     hint: 'Check DATABASE_URL and that the server is running; `vitalsync doctor` tries every connection.',
     cause,

@@ -1,3 +1,4 @@
+import type { LaneTrouble } from '../../fleet/lane-troubles.ts'
 import { DAY, SECOND } from '../../time/units.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
@@ -10,16 +11,22 @@ const ROWS_KEPT_MS = DAY
 
 /** The workers that show life, by the database's clock. */
 export type LiveWorkers = {
-  heartbeat(workerId: string, queueId: string): Promise<void>
+  heartbeat(workerId: string, queueId: string, troubles: readonly LaneTrouble[]): Promise<void>
   remove(workerId: string): Promise<void>
   /** How many workers of this queue showed life within WORKER_SILENT_MS. */
   count(queueId: string): Promise<number>
+  /** What keeps these workers from their work, the longest first. */
+  listTroubles(queueId: string): Promise<LaneTrouble[]>
 }
 
 export function createLiveWorkers({ pool }: { pool: Pool }): LiveWorkers {
   return {
-    async heartbeat(workerId, queueId) {
-      const { rows } = await pool.query<{ isNew: boolean }>(heartbeatStatement, [workerId, queueId])
+    async heartbeat(workerId, queueId, troubles) {
+      const { rows } = await pool.query<{ isNew: boolean }>(heartbeatStatement, [
+        workerId,
+        queueId,
+        JSON.stringify(troubles),
+      ])
       if (rows[0]?.isNew) await pool.query(forgetStatement, [ROWS_KEPT_MS])
     },
     async remove(workerId) {
@@ -29,12 +36,16 @@ export function createLiveWorkers({ pool }: { pool: Pool }): LiveWorkers {
       const { rows } = await pool.query<{ n: number }>(countQuery, [queueId, WORKER_SILENT_MS])
       return rows[0]?.n ?? 0
     },
+    async listTroubles(queueId) {
+      const { rows } = await pool.query<{ trouble: LaneTrouble }>(troublesQuery, [queueId, WORKER_SILENT_MS])
+      return rows.map(({ trouble }) => trouble)
+    },
   }
 }
 
 const heartbeatStatement = `
-  insert into vitalsync.workers (id, queue, seen_at) values ($1, $2, clock_timestamp())
-  on conflict (id) do update set queue = excluded.queue, seen_at = excluded.seen_at
+  insert into vitalsync.workers (id, queue, seen_at, troubles) values ($1, $2, clock_timestamp(), $3)
+  on conflict (id) do update set queue = excluded.queue, seen_at = excluded.seen_at, troubles = excluded.troubles
   returning xmax = 0 as "isNew"`
 
 const forgetStatement = "delete from vitalsync.workers where seen_at < clock_timestamp() - $1::float8 * interval '1 ms'"
@@ -42,3 +53,8 @@ const forgetStatement = "delete from vitalsync.workers where seen_at < clock_tim
 const countQuery = `
   select count(*)::int as n from vitalsync.workers
   where queue = $1 and seen_at > clock_timestamp() - $2::float8 * interval '1 ms'`
+
+const troublesQuery = `
+  select t as trouble from vitalsync.workers w, jsonb_array_elements(w.troubles) t
+  where w.queue = $1 and w.seen_at > clock_timestamp() - $2::float8 * interval '1 ms'
+  order by t ->> 'sinceAt', t ->> 'lane'`
