@@ -139,7 +139,7 @@ function configOf(values: ParsedValues, environment: Environment) {
             clientSecret,
           })
         : undefined,
-    tokenKey: values.TOKEN_KEY,
+    tokenKeys: values.TOKEN_KEY,
     dataFolder: resolve(requiredValue('VITALSYNC_DATA')),
     port: requiredValue('PORT'),
     metricsPort: values.METRICS_PORT,

@@ -15,7 +15,7 @@ type Secrets = {
 export function sampleSecretFaults({ clientId, tokenKey, databaseUrl = '', queueUrl = '' }: Secrets): string[] {
   if (isOfSandbox(clientId)) return []
   const faults: string[] = []
-  if (tokenKey === SAMPLE_TOKEN_KEY)
+  if (tokenKey?.split(',').some((key) => key.trim() === SAMPLE_TOKEN_KEY))
     faults.push('TOKEN_KEY is the sample key of docker-compose.yml: make your own with openssl rand -base64 32')
   if (samplePassword.test(databaseUrl))
     faults.push('DATABASE_URL holds a sample password of docker-compose.yml: set WAREHOUSE_PASSWORD')

@@ -37,12 +37,15 @@ export const shareText = z
   .refine((text) => /^(0?\.\d+|[01](\.0+)?)$/.test(text), { error: 'must be a number from 0 to 1, such as 0.001' })
   .transform(Number)
 
-export const tokenKey = z
+/** One key, or two with a comma between: the first seals, each opens. */
+export const tokenKeys = z
   .string()
-  .transform((text) => (/^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64')))
-  .refine((key) => key.length === 32, {
-    error: 'must be 32 random bytes in base64 or hexadecimal: openssl rand -base64 32',
+  .transform((text) => text.split(',').map((part) => keyOf(part.trim())))
+  .refine((keys) => keys.length <= 2 && keys.every((key) => key.length === 32), {
+    error: 'must be 32 random bytes in base64 or hexadecimal, or two such keys with a comma: openssl rand -base64 32',
   })
+
+const keyOf = (text: string) => (/^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64'))
 
 export const proxyList = z
   .string()

@@ -9,7 +9,7 @@ import {
   secondsList,
   shareText,
   timeZone,
-  tokenKey,
+  tokenKeys,
   urlOf,
   wholeNumberText,
 } from './variable-schemas.ts'
@@ -42,7 +42,11 @@ export const variables = {
   },
   UPSTREAM_CLIENT_ID: { schema: z.string().min(1), about: 'account credential', secret: true },
   UPSTREAM_CLIENT_SECRET: { schema: z.string().min(1), about: 'account credential', secret: true },
-  TOKEN_KEY: { schema: tokenKey, about: 'key that encrypts tokens at rest', secret: true },
+  TOKEN_KEY: {
+    schema: tokenKeys,
+    about: 'key that encrypts tokens at rest; while it is changed, two with a comma: the first encrypts',
+    secret: true,
+  },
   VITALSYNC_DATA: { schema: z.string().min(1), about: 'folder of everything embedded', fallback: '.vitalsync' },
   PORT: { schema: wholeNumberText(0, 65535), about: 'port of the Profile Service; 0 picks a free one', fallback: '0' },
   METRICS_PORT: {

@@ -7,19 +7,20 @@ export type EngineAddresses = {
   readonly databaseUrl: string
   readonly queueUrl: string
   readonly upstream: NonNullable<Config['upstream']>
-  readonly tokenKey: Buffer
+  /** The first seals, each opens. */
+  readonly tokenKeys: readonly Buffer[]
 }
 
 /** For a command that starts no engine of its own. */
 export function requireGivenAddresses(config: Config): EngineAddresses {
-  const { databaseUrl, upstream, tokenKey } = config
-  if (!databaseUrl || !upstream || !tokenKey) {
-    const missing = [databaseUrl ? '' : 'DATABASE_URL', upstream ? '' : 'UPSTREAM_URL', tokenKey ? '' : 'TOKEN_KEY']
+  const { databaseUrl, upstream, tokenKeys } = config
+  if (!databaseUrl || !upstream || !tokenKeys) {
+    const missing = [databaseUrl ? '' : 'DATABASE_URL', upstream ? '' : 'UPSTREAM_URL', tokenKeys ? '' : 'TOKEN_KEY']
     throw new UsageProblem(`read configuration: ${missing.filter(Boolean).join(', ')} not set`, {
       hint: 'This command works with engines that run already. Everything at once on this machine: vitalsync up. A key: openssl rand -base64 32.',
     })
   }
-  return { ...resolveDatabases(config, undefined), upstream, tokenKey }
+  return { ...resolveDatabases(config, undefined), upstream, tokenKeys }
 }
 
 /** Given addresses first, then those of the embedded engines. */
@@ -32,7 +33,7 @@ export function resolveAddresses(
   return {
     ...resolveDatabases(config, local),
     upstream,
-    tokenKey: config.tokenKey ?? local?.tokenKey ?? throwMissingTokenKey(),
+    tokenKeys: tokenKeysOf(config, local) ?? throwMissingTokenKey(),
   }
 }
 
@@ -46,9 +47,13 @@ export function resolveDatabases(
   return { databaseUrl: engines.databaseUrl, queueUrl: config.queueUrl ?? engines.queueUrl }
 }
 
+/** The given keys, or that of the embedded engines. */
+export const tokenKeysOf = (config: Config, local: LocalEngines | undefined): readonly Buffer[] | undefined =>
+  config.tokenKeys ?? (local && [local.tokenKey])
+
 /** A given warehouse needs a given key; an embedded one brings its own. */
 export function requireTokenKey(config: Config): void {
-  if (config.databaseUrl !== undefined && config.tokenKey === undefined) throwMissingTokenKey()
+  if (config.databaseUrl !== undefined && config.tokenKeys === undefined) throwMissingTokenKey()
 }
 
 function throwMissingTokenKey(): never {

@@ -8,7 +8,7 @@ import { readRunning } from '../engines/running-file.ts'
 import { type Sandbox, startSandbox } from '../service/sandbox/start-sandbox.ts'
 import { MINUTE } from '../time/units.ts'
 import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
-import { type EngineAddresses, requireTokenKey, resolveAddresses, resolveDatabases } from './addresses.ts'
+import { type EngineAddresses, requireTokenKey, resolveAddresses, resolveDatabases, tokenKeysOf } from './addresses.ts'
 import type { CommandContext } from './command-context.ts'
 import { migrateWarehouse, requireMigrated } from './migrate-warehouse.ts'
 import { sandboxDefaults } from './sandbox-defaults.ts'
@@ -71,7 +71,7 @@ export async function joinEngines(context: CommandContext, closeStack: CloseStac
 export async function joinWarehouse(
   { config }: CommandContext,
   closeStack: CloseStack,
-): Promise<{ pool: Pool; queueUrl: string }> {
+): Promise<{ pool: Pool; queueUrl: string; tokenKeys: readonly Buffer[] }> {
   const local = config.databaseUrl ? undefined : closeStack.add(await joinLocalEngines(config.dataFolder), 'Postgres')
   const { databaseUrl, queueUrl } = resolveDatabases(config, local)
   await ensureMigrated(config, databaseUrl)
@@ -82,7 +82,7 @@ export async function joinWarehouse(
     statementTimeoutMs: 10 * MINUTE,
   })
   closeStack.add({ close: () => pool.end() }, 'pool')
-  return { pool, queueUrl }
+  return { pool, queueUrl, tokenKeys: tokenKeysOf(config, local) ?? [] }
 }
 
 /** The embedded warehouse is migrated here; a given warehouse is migrated only by `vitalsync migrate`. */

@@ -37,6 +37,8 @@ export const jobs = [syncProfile, backfillProfile, registerProfile, discoverProf
 /** Everything a worker, a scheduler or a command works with; closed in the reverse of the order of opening. */
 export type Pipeline = {
   readonly pool: Pool
+  /** The first seals, each opens. */
+  readonly tokenKeys: readonly Buffer[]
   readonly clock: DatabaseClock
   readonly ledger: Ledger
   readonly outbox: Outbox
@@ -76,7 +78,7 @@ export async function openPipeline(options: PipelineOptions): Promise<Pipeline> 
 
 async function openParts(options: PipelineOptions, closeStack: CloseStack): Promise<Omit<Pipeline, 'close'>> {
   const { config, addresses, log, onSkewed, catalogue = defaultCatalogue } = options
-  const { databaseUrl, queueUrl } = addresses
+  const { databaseUrl, queueUrl, tokenKeys } = addresses
   await requireDirectConnection(databaseUrl, 'DATABASE_URL')
   if (queueUrl !== databaseUrl && /^postgres/.test(queueUrl)) await requireDirectConnection(queueUrl, 'QUEUE_URL')
   const statementTimeoutMs = config.statementMs
@@ -99,7 +101,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   })
   closeStack.add(rateLimiter, 'rate limiter')
   const { url, ...credentials } = addresses.upstream
-  const tokenStore = createPostgresTokenStore({ pool, key: addresses.tokenKey })
+  const tokenStore = createPostgresTokenStore({ pool, keys: tokenKeys })
   const upstream = openUpstream({
     url,
     credentials,
@@ -121,7 +123,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   })
   closeStack.add(writer, 'reading writer')
   const queue = createEnqueuer(engine)
-  const stores = createStores(pool, catalogue, config)
+  const stores = createStores({ pool, catalogue, tokenKeys }, config)
   const { runs, ...jobStores } = stores
   const forgetJobs = async (profileId: string) => queue.removeWaiting(await runs.listOrdersOf(profileId))
   const settings = {
@@ -142,17 +144,20 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
     log,
   }
   const liveWorkers = createLiveWorkers({ pool })
-  return { ...stores, liveWorkers, pool, clock, engine, queue, upstream, writer, context }
+  return { ...stores, liveWorkers, tokenKeys, pool, clock, engine, queue, upstream, writer, context }
 }
 
 const sleep = (ms: number, signal?: AbortSignal) => wait(ms, undefined, signal ? { signal } : {})
 
-function createStores(pool: Pool, catalogue: Catalogue, { settle }: Config) {
+function createStores(
+  { pool, catalogue, tokenKeys }: { pool: Pool; catalogue: Catalogue; tokenKeys: readonly Buffer[] },
+  { settle }: Config,
+) {
   const firstReadingMs = settle.intervalsMs[0] ?? 0
   return {
     ledger: createLedger({ pool, catalogue, firstReadingMs }),
     outbox: createOutbox({ pool, catalogue, firstReadingMs }),
-    profiles: createProfiles({ pool, catalogue }),
+    profiles: createProfiles({ pool, catalogue, tokenKeys }),
     runs: createRuns({ pool }),
   }
 }

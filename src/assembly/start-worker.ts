@@ -9,6 +9,7 @@ import { MINUTE, SECOND } from '../time/units.ts'
 import { describeOutage, isOutage, sqlState } from '../warehouse/postgres/sql-errors.ts'
 import type { JobAttempt, LanePause } from '../work/outcome.ts'
 import { jobs, type Pipeline } from './pipeline.ts'
+import { startSealing } from './start-sealing.ts'
 import { startWorkerHeartbeat } from './worker-heartbeat.ts'
 
 export type RunningWorker = {
@@ -68,11 +69,13 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
     onSilent,
   })
   const heartbeat = startWorkerHeartbeat(pipeline, { troubles, log })
+  const sealing = startSealing(pipeline, log)
   return {
     halted: () => halted,
     async close() {
       watchdog.close()
       await heartbeat.close()
+      await sealing.close()
       await workers.close(config.drainSeconds * SECOND)
     },
   }

@@ -10,12 +10,12 @@ import { openPipeline, type Pipeline } from './pipeline.ts'
 /** Opens the warehouse, runs `work` and closes the warehouse, also when `work` fails. */
 export async function withWarehouse<T>(
   context: CommandContext,
-  work: (pool: Pool, parts: { queueUrl: string; closeStack: CloseStack }) => Promise<T>,
+  work: (pool: Pool, parts: { queueUrl: string; tokenKeys: readonly Buffer[]; closeStack: CloseStack }) => Promise<T>,
 ): Promise<T> {
   const closeStack = openCloseStack()
   try {
-    const { pool, queueUrl } = await joinWarehouse(context, closeStack)
-    return await work(pool, { queueUrl, closeStack })
+    const { pool, ...parts } = await joinWarehouse(context, closeStack)
+    return await work(pool, { ...parts, closeStack })
   } finally {
     await closeStack.close()
   }

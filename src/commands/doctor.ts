@@ -12,14 +12,14 @@ import { examineRedis } from '../queue/examine-redis.ts'
 import type { Finding } from '../transfer/finding.ts'
 import { examineUpstream } from '../upstream/examine-upstream.ts'
 import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
-import { examineTokenKey } from '../warehouse/tokens/token-store.ts'
+import { examineTokenKeys } from '../warehouse/tokens/token-store.ts'
 
 /** The addresses to examine: given by the configuration, or of an `up` that runs in the data folder. */
 type DoctorTargets = {
   databaseUrl: string | undefined
   queueUrl: string | undefined
   upstream: { url: string; clientId: string; clientSecret: string } | undefined
-  tokenKey: Buffer | undefined
+  tokenKeys: readonly Buffer[] | undefined
 }
 
 /** Prints the configuration, tries every connection, and says what is wrong and how to fix it. Changes nothing. */
@@ -36,7 +36,7 @@ export async function runDoctor({ environment, terminal }: UncheckedContext): Pr
     databaseUrl: config.databaseUrl ?? running?.databaseUrl,
     queueUrl: config.queueUrl ?? config.databaseUrl ?? running?.queueUrl,
     upstream: config.upstream ?? running?.upstream,
-    tokenKey: config.tokenKey ?? (running && !config.databaseUrl ? Buffer.from(running.tokenKey, 'base64') : undefined),
+    tokenKeys: config.tokenKeys ?? (config.databaseUrl ? undefined : running?.tokenKeys.map(fromBase64)),
   }
   const findings = (
     await Promise.all([
@@ -82,24 +82,30 @@ async function examineFolder({ databaseUrl, upstream, dataFolder }: Config, runn
   }
 }
 
-async function examineWarehouse({ databaseUrl, tokenKey }: DoctorTargets): Promise<Finding[]> {
+async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets): Promise<Finding[]> {
   const subject = 'warehouse'
   if (!databaseUrl) return [embeddedNote(subject)]
   const server = await examinePostgres({ subject, databaseUrl })
   if (server.some(({ state }) => state === 'unreachable')) return server
   const schema = await examineMigrations({ subject, databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
-  return [...server, ...schema, ...(await tokenKeyFindings(databaseUrl, tokenKey))]
+  return [...server, ...schema, ...(await tokenKeyFindings(databaseUrl, tokenKeys))]
 }
 
-async function tokenKeyFindings(databaseUrl: string, key: Buffer | undefined): Promise<Finding[]> {
+const fromBase64 = (text: string) => Buffer.from(text, 'base64')
+
+async function tokenKeyFindings(databaseUrl: string, keys: readonly Buffer[] | undefined): Promise<Finding[]> {
   const subject = 'token key'
   const hint = 'Set TOKEN_KEY to 32 random bytes, the same on every host: openssl rand -base64 32.'
-  if (!key) return [{ subject, state: 'wrong', text: 'TOKEN_KEY is not set, and tokens in DATABASE_URL need it', hint }]
+  if (!keys)
+    return [{ subject, state: 'wrong', text: 'TOKEN_KEY is not set, and tokens in DATABASE_URL need it', hint }]
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
   try {
-    const { tried, readable } = await examineTokenKey({ pool, key })
+    const { tried, readable, current } = await examineTokenKeys({ pool, keys })
     if (tried === 0) return [{ subject, state: 'well', text: 'no token is stored yet' }]
-    if (readable === tried) return [{ subject, state: 'well', text: `opens all of ${tried} stored tokens tried` }]
+    if (readable === tried) {
+      const former = current === tried ? '' : `; ${tried - current} are sealed with a former key`
+      return [{ subject, state: 'well', text: `opens all of ${tried} stored tokens tried${former}` }]
+    }
     return [
       {
         subject,

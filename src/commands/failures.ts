@@ -70,14 +70,18 @@ const NOTHING_TO_DO = 'Nothing to do: no failure fits. The list: vitalsync failu
 
 export async function retryFailures(context: CommandContext, filter: FailureFilter): Promise<number> {
   const { terminal } = context
-  const { due, enqueued } = await withWarehouse(context, async (pool, { queueUrl, closeStack }) => {
+  const { due, enqueued } = await withWarehouse(context, async (pool, { queueUrl, tokenKeys, closeStack }) => {
     await requireKnownProfile(pool, filter.profile)
     const failures = createFailures({ pool })
     const backfills = await failures.listBackfills(filter)
     const queue = backfills.length > 0 ? await joinQueue(queueUrl, closeStack) : undefined
     // Before the jobs are enqueued: a job skips windows that are refused until a later time.
     const dueNow = await failures.retry(filter)
-    const pipeline = queue && { queue, runs: createRuns({ pool }), profiles: createProfiles({ pool, catalogue }) }
+    const pipeline = queue && {
+      queue,
+      runs: createRuns({ pool }),
+      profiles: createProfiles({ pool, catalogue, tokenKeys }),
+    }
     if (pipeline) for (const backfill of backfills) await produceBackfillAgain({ ...context, pipeline }, backfill)
     return { due: dueNow, enqueued: backfills.reduce((sum, one) => sum + one.failures, 0) }
   })

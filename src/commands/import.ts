@@ -40,7 +40,7 @@ export async function runImport(context: CommandContext, options: ImportOptions)
   const { stream, file, timeZone, replace, again } = options
   const format = fileFormatOf(file, options.format)
   const rejectsPath = options.rejects ?? (file === '-' ? 'stdin.rejects.ndjson' : `${file}.rejects.ndjson`)
-  const result = await withWarehouse(context, async (pool, { closeStack }) => {
+  const result = await withWarehouse(context, async (pool, { closeStack, tokenKeys }) => {
     const readAs = [format, timeZone, replace]
     const opening = openResumableFile(file, { imports: createImports({ pool }), stream: stream.name, readAs, again })
     const input = closeStack.add(await opening, file)
@@ -49,7 +49,7 @@ export async function runImport(context: CommandContext, options: ImportOptions)
     const rejects = closeStack.add(openRejectsFile(rejectsPath, begin.rejectsBytes), 'rejects')
     const progress = await importEntries({
       ...(await openEntries(options, format, begin)),
-      ...createStorage(pool, context.config, options),
+      ...createStorage({ pool, tokenKeys }, context.config, options),
       begin,
       signal: context.signal,
       reject: rejects.write,
@@ -125,11 +125,11 @@ function requireKnownColumns(stream: PushedStream, columns: readonly string[]): 
 }
 
 function createStorage(
-  pool: Pool,
+  { pool, tokenKeys }: { pool: Pool; tokenKeys: readonly Buffer[] },
   { settle, historyDays }: Config,
   { addProfiles }: ImportOptions,
 ): Pick<IntakeOptions, 'resolve' | 'add'> {
-  const profiles = createProfiles({ pool, catalogue })
+  const profiles = createProfiles({ pool, catalogue, tokenKeys })
   const { idsOf } = createProfileReport({ pool })
   const addFrom = addProfiles ? () => new Date(Date.now() - historyDays * DAY) : undefined
   return {

@@ -79,7 +79,7 @@ async function countWindows(
     catalogue: { ...catalogue, pulled: wanted },
     firstReadingMs: config.settle.intervalsMs[0] ?? 0,
   })
-  const profiles = createProfiles({ pool, catalogue })
+  const profiles = createProfiles({ pool, catalogue, tokenKeys: [] })
   const { nowMs, range } = rangeOf(options)
   let count = 0
   for (let afterId = '0'; ; ) {

@@ -67,8 +67,8 @@ async function addInBatches(
   from: Date | undefined,
 ): Promise<AddTotals> {
   const { config, signal } = context
-  return withWarehouse(context, async (pool) => {
-    const profiles = createProfiles({ pool, catalogue })
+  return withWarehouse(context, async (pool, { tokenKeys }) => {
+    const profiles = createProfiles({ pool, catalogue, tokenKeys })
     const wantedFrom = from ?? new Date(Date.now() - config.historyDays * DAY)
     let totals: AddTotals = { read: 0, added: 0, known: 0, erased: 0, rejected: 0 }
     let batch: string[] = []

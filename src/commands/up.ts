@@ -75,9 +75,16 @@ function explainFullDisk(error: unknown): unknown {
   })
 }
 
-function runningEnginesOf({ databaseUrl, queueUrl, upstream, tokenKey }: EngineAddresses): RunningEngines {
+function runningEnginesOf({ databaseUrl, queueUrl, upstream, tokenKeys }: EngineAddresses): RunningEngines {
   const startedAt = new Date().toISOString()
-  return { pid: process.pid, startedAt, databaseUrl, queueUrl, upstream, tokenKey: tokenKey.toString('base64') }
+  return {
+    pid: process.pid,
+    startedAt,
+    databaseUrl,
+    queueUrl,
+    upstream,
+    tokenKeys: tokenKeys.map((key) => key.toString('base64')),
+  }
 }
 
 type UpParts = { pipeline: Pipeline; worker: RunningWorker; sandbox: Sandbox | undefined }

@@ -10,7 +10,7 @@ const runningSchema = z.object({
   queueUrl: z.string(),
   upstream: z.object({ url: z.string(), clientId: z.string(), clientSecret: z.string() }),
   /** In base64. */
-  tokenKey: z.string(),
+  tokenKeys: z.array(z.string()),
 })
 
 /** The addresses that `vitalsync up` writes down, so that other commands on this machine need no address of their own. */

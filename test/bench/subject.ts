@@ -96,7 +96,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
 export async function fillWarehouse(databaseUrl: string, externalIds: readonly string[]): Promise<void> {
   await migrateWarehouse(databaseUrl)
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'bench' })
-  const profiles = createProfiles({ pool, catalogue })
+  const profiles = createProfiles({ pool, catalogue, tokenKeys: [] })
   const wantedFrom = new Date(firstDay(Date.now()))
   for (let at = 0; at < externalIds.length; at += 1000) {
     await profiles.add(externalIds.slice(at, at + 1000), { wantedFrom, state: 'active' })

@@ -1,12 +1,15 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { test as base, expect } from 'vitest'
 import { jsonResultSchemas } from '../../src/assembly/json-results.ts'
 import { joinLocalEngines } from '../../src/engines/local-engines.ts'
 import { type Program, processesNaming, startProgram } from '../support/run-program.ts'
 
 const timeout = 300_000
+const execFileAsync = promisify(execFile)
 
 const test = base.extend<{ folder: string; start: (...words: string[]) => Program }>({
   folder: async ({}, use) => {
@@ -32,12 +35,14 @@ const test = base.extend<{ folder: string; start: (...words: string[]) => Progra
 
 test('commands join an `up` that runs: its database, its sandbox, and its worker does the work', { timeout }, async ({
   start,
+  folder,
 }) => {
   const up = start('up', '--profiles', '1')
   await up.said(/Working by schedule/)
   const sync = await start('sync', '--json').ended
   const status = await start('status', '--json').ended
   const search = await start('profiles', 'discover', '--json').ended
+  const exposed = await secretsInCommandLines(folder)
   up.kill('SIGINT')
   const ended = await up.ended
 
@@ -46,7 +51,19 @@ test('commands join an `up` that runs: its database, its sandbox, and its worker
   expect(JSON.parse(status.stdout)).toMatchObject({ profiles: { active: 1 }, queue: { workers: 1 } })
   expect(JSON.parse(search.stdout)).toMatchObject({ found: 1, added: 0 })
   expect([sync.code, status.code, search.code, ended.code]).toEqual([0, 0, 0, 0])
+  expect(exposed).toEqual([])
 })
+
+/** The processes of this machine whose command line, which every user may read, holds a secret of the folder. */
+async function secretsInCommandLines(folder: string): Promise<string[]> {
+  const texts = await Promise.all(
+    ['secrets.json', 'postgres-password'].map((name) => readFile(join(folder, name), 'utf8')),
+  )
+  const secrets = texts.flatMap((text) => text.match(/[\w+/=-]{30,}/g) ?? [])
+  expect(secrets).toHaveLength(5)
+  const lines = (await execFileAsync('ps', ['-eo', 'args'], { maxBuffer: 64 * 1024 * 1024 })).stdout.split('\n')
+  return lines.filter((line) => secrets.some((secret) => line.includes(secret)))
+}
 
 test('commands on their own start the engines, share them with each other, and leave nothing running', {
   timeout,

@@ -191,7 +191,7 @@ test('a token key that does not open what is stored is told, and the right one i
   const right = key()
   await withAdmin(async () => {
     const pool = openTestPool(warehouseUrl)
-    const tokenStore = createPostgresTokenStore({ pool, key: Buffer.from(right, 'base64') })
+    const tokenStore = createPostgresTokenStore({ pool, keys: [Buffer.from(right, 'base64')] })
     const asked = await tokenStore.lease({ account: 'a' }, { generation: 0, leaseMs: 1000 })
     if (asked.kind === 'leased') {
       await tokenStore.save({ account: 'a' }, asked.lease, {
@@ -204,6 +204,10 @@ test('a token key that does not open what is stored is told, and the right one i
   })
   const well = await doctor({ DATABASE_URL: warehouseUrl, TOKEN_KEY: right })
   expect(of(well.findings, 'token key')).toMatchObject([{ state: 'well', text: 'opens all of 1 stored tokens tried' }])
+  const rotating = await doctor({ DATABASE_URL: warehouseUrl, TOKEN_KEY: `${key()},${right}` })
+  expect(of(rotating.findings, 'token key')).toMatchObject([
+    { state: 'well', text: 'opens all of 1 stored tokens tried; 1 are sealed with a former key' },
+  ])
   const wrong = await doctor({ DATABASE_URL: warehouseUrl, TOKEN_KEY: key() })
   expect(of(wrong.findings, 'token key')).toMatchObject([{ state: 'wrong', text: 'opens 0 of 1 stored tokens tried' }])
   const none = await doctor({ DATABASE_URL: warehouseUrl })

@@ -19,7 +19,7 @@ const wrong: Record<string, string[]> = {
   QUEUE_URL: ['http://localhost:6379', 'localhost'],
   UPSTREAM_URL: ['staging', 'ftp://example.com'],
   UPSTREAM_SANDBOX_URL: ['sandbox.example.com'],
-  TOKEN_KEY: ['short', 'x'.repeat(64)],
+  TOKEN_KEY: ['short', 'x'.repeat(64), `${'0'.repeat(64)},short`, Array(3).fill('0'.repeat(64)).join(',')],
   PORT: ['http', '65536', '-1', '80.5'],
   METRICS_PORT: ['http', '65536', '-1'],
   TRUSTED_PROXIES: ['proxy.example.com', '10.0.0.0/33', '10.0.0.0/0', '10.0.0.1;10.0.0.2'],

@@ -17,8 +17,9 @@ const interpolated: unknown = parse(
   text.replace(/\$\{\w+:-([^}]*)\}/g, (_, fallback: string) => fallback),
   { merge: true },
 )
-const { services } = z
+const { services, configs } = z
   .looseObject({
+    configs: z.record(z.string(), z.object({ content: z.string() })),
     services: z.record(
       z.string(),
       z.looseObject({
@@ -26,6 +27,7 @@ const { services } = z
         command: z.array(z.string()).default([]),
         environment: z.record(z.string(), z.string()).default({}),
         depends_on: z.record(z.string(), z.unknown()).default({}),
+        healthcheck: z.looseObject({ test: z.array(z.string()) }).optional(),
         deploy: z.object({ replicas: z.int() }).optional(),
       }),
     ),
@@ -52,9 +54,15 @@ test('it brings up redis, postgres, the service, a scheduler and two workers', (
 })
 
 test('its Redis keeps an append-only file and evicts nothing', () => {
-  const words = services['redis']?.command.join(' ')
-  expect(words).toContain('--appendonly yes')
-  expect(words).toContain('--maxmemory-policy noeviction')
+  const lines = configs['redis']?.content.split('\n')
+  expect(lines).toEqual(expect.arrayContaining(['appendonly yes', 'maxmemory-policy noeviction']))
+})
+
+test('no password stands in a command line', () => {
+  const samples = [...text.matchAll(/\$\{\w*(?:PASSWORD|SECRET|KEY):-([^}]*)\}/g)].map(([, sample = '']) => sample)
+  expect(samples).toContain('sample-redis')
+  for (const { command, healthcheck } of Object.values(services))
+    for (const sample of samples) expect([...command, ...(healthcheck?.test ?? [])].join(' ')).not.toContain(sample)
 })
 
 test('what it sets is a configuration without fault, with the credentials of the sandbox it starts', () => {

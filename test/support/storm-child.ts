@@ -12,7 +12,7 @@ const [url = '', databaseUrl = '', key = ''] = process.argv.slice(2)
 const pool = openWarehousePool({ databaseUrl, connectionsMax: 4, name: 'storm' })
 const { upstream, close } = openTestUpstream({
   url,
-  tokenStore: createPostgresTokenStore({ pool, key: Buffer.from(key, 'hex') }),
+  tokenStore: createPostgresTokenStore({ pool, keys: [Buffer.from(key, 'hex')] }),
 })
 await pool.query('select 1')
 process.stdout.write('ready\n')

@@ -64,7 +64,7 @@ export const believing = { goneShareMax: 1, spacingMs: 0 }
 export const test = base.extend<{ warehouse: Warehouse }>({
   warehouse: async ({ warehouseUrl }, use) => {
     const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 8, name: 'test', pipeline: true })
-    const profiles = createProfiles({ pool, catalogue })
+    const profiles = createProfiles({ pool, catalogue, tokenKeys: [Buffer.alloc(32, 7)] })
     const writer = openReadingWriter({
       pool,
       now: Date.now,

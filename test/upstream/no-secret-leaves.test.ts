@@ -110,7 +110,7 @@ test('no secret, no name and no value shows in logs, errors, spans, metrics, Red
     clock: Date.now,
     sleep: sleepFor,
   })
-  const tokenStore = createPostgresTokenStore({ pool, key: randomBytes(32) })
+  const tokenStore = createPostgresTokenStore({ pool, keys: [randomBytes(32)] })
   const { upstream, close } = openTestUpstream({ url: stub.url, credentials, tokenStore, rateLimiter: budget })
   onTestFinished(async () => {
     await close()

@@ -109,7 +109,7 @@ test('a halted account halts every process, and none of them asks on', async ({ 
 test('tokens lie sealed, and open only in their own row with their own key', async ({ warehouseUrl }) => {
   const stub = await startStub()
   const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'test' })
-  const tokenStore = createPostgresTokenStore({ pool, key })
+  const tokenStore = createPostgresTokenStore({ pool, keys: [key] })
   const { upstream, close } = openTestUpstream({ url: stub.url, tokenStore })
   onTestFinished(async () => {
     await close()
@@ -124,7 +124,7 @@ test('tokens lie sealed, and open only in their own row with their own key', asy
 
   expect((await tokenStore.read({ account, profileId: '1' })).token).toBeDefined()
   expect(
-    (await createPostgresTokenStore({ pool, key: randomBytes(32) }).read({ account, profileId: '1' })).token,
+    (await createPostgresTokenStore({ pool, keys: [randomBytes(32)] }).read({ account, profileId: '1' })).token,
   ).toBeUndefined()
 
   const sealed = '(select sealed from vitalsync.tokens where profile_id = 1)'
@@ -138,11 +138,11 @@ test('tokens lie sealed, and open only in their own row with their own key', asy
 test('a token that no longer opens is renewed, not an error', async ({ warehouseUrl }) => {
   const stub = await startStub()
   const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'test' })
-  const before = openTestUpstream({ url: stub.url, tokenStore: createPostgresTokenStore({ pool, key }) })
+  const before = openTestUpstream({ url: stub.url, tokenStore: createPostgresTokenStore({ pool, keys: [key] }) })
   await before.upstream.read(scores, ada, nightlyCall)
   const after = openTestUpstream({
     url: stub.url,
-    tokenStore: createPostgresTokenStore({ pool, key: randomBytes(32) }),
+    tokenStore: createPostgresTokenStore({ pool, keys: [randomBytes(32)] }),
   })
   onTestFinished(async () => {
     await before.close()
@@ -157,7 +157,10 @@ test('a token that no longer opens is renewed, not an error', async ({ warehouse
 test('the token of an erased profile does not come back', async ({ warehouseUrl }) => {
   const stub = await startStub()
   const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'test' })
-  const { upstream, close } = openTestUpstream({ url: stub.url, tokenStore: createPostgresTokenStore({ pool, key }) })
+  const { upstream, close } = openTestUpstream({
+    url: stub.url,
+    tokenStore: createPostgresTokenStore({ pool, keys: [key] }),
+  })
   onTestFinished(async () => {
     await close()
     await pool.end()

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 import { deleteOrders } from '../runs/open-orders.ts'
+import type { Keyring } from '../seals/keyring.ts'
+import { readOrMakeTombstoneKey, readTombstoneKey } from '../seals/tombstone-key.ts'
 
 export type RemovedRows = { readonly table: string; readonly rows: number }
 
@@ -24,14 +26,14 @@ const tablesBesideStreams = [
 export async function eraseProfileRows(
   tx: Tx,
   profileId: string,
-  streamTables: readonly string[],
+  { streamTables, keyring }: { streamTables: readonly string[]; keyring: Keyring },
 ): Promise<readonly RemovedRows[]> {
   const found = await tx.query<{ external_id: string }>(
     'select external_id from vitalsync.profiles where id = $1 for update',
     [profileId],
   )
   if (!found.rows[0]) return []
-  const digest = tombstoneDigest(await readSalt(tx), found.rows[0].external_id)
+  const digest = tombstoneDigest(await readOrMakeTombstoneKey(tx, keyring), found.rows[0].external_id)
   await tx.query(`insert into vitalsync.tombstones values ($1, clock_timestamp()) on conflict do nothing`, [digest])
   const removed = [{ table: 'orders', rows: await deleteOrders(tx, profileId) }]
   for (const table of ['ledger', ...streamTables, ...tablesBesideStreams]) {
@@ -43,11 +45,14 @@ export async function eraseProfileRows(
 }
 
 /** The names of erased profiles among these. */
-export async function erasedAmong(from: Pool | Tx, externalIds: readonly string[]): Promise<Set<string>> {
-  const salt = await readSalt(from)
-  const names = new Map(
-    externalIds.map((externalId) => [tombstoneDigest(salt, externalId).toString('hex'), externalId]),
-  )
+export async function erasedAmong(
+  from: Pool | Tx,
+  externalIds: readonly string[],
+  keyring: Keyring,
+): Promise<Set<string>> {
+  const key = await readTombstoneKey(from, keyring)
+  if (key === undefined) return new Set()
+  const names = new Map(externalIds.map((externalId) => [tombstoneDigest(key, externalId).toString('hex'), externalId]))
   const { rows } = await from.query<{ digest: string }>(
     `select encode(digest, 'hex') as digest from vitalsync.tombstones
      where digest = any(select decode(x, 'hex') from unnest($1::text[]) x)`,
@@ -56,13 +61,5 @@ export async function erasedAmong(from: Pool | Tx, externalIds: readonly string[
   return new Set(rows.flatMap(({ digest }) => names.get(digest) ?? []))
 }
 
-const tombstoneDigest = (salt: Buffer, externalId: string): Buffer =>
-  createHmac('sha256', salt).update(externalId).digest()
-
-async function readSalt(from: Pool | Tx): Promise<Buffer> {
-  const { rows } = await from.query<{ value: Buffer }>(
-    `select value from vitalsync.secrets where name = 'tombstone-salt'`,
-  )
-  if (rows[0]) return rows[0].value
-  throw new Error('read salt: vitalsync.secrets has no tombstone-salt, which a migration inserts')
-}
+const tombstoneDigest = (key: Buffer, externalId: string): Buffer =>
+  createHmac('sha256', key).update(externalId).digest()

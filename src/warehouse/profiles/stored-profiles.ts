@@ -1,6 +1,7 @@
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { Catalogue } from '../../transfer/stream.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { createKeyring, type Keyring } from '../seals/keyring.ts'
 import { listDrawnProfiles, type WindowDraw } from '../verification/covered-windows.ts'
 import { erasedAmong, eraseProfileRows, type RemovedRows } from './erasure.ts'
 
@@ -28,7 +29,7 @@ export type Profiles = {
   /** A profile that is gone stays gone. False when the profile is erased, or gone. */
   setState(profileId: string, state: 'active' | 'gone'): Promise<boolean>
   isErased(externalId: string): Promise<boolean>
-  /** Removes every row of a profile in one transaction and keeps a salted hash of its name. Returns the counts by table. */
+  /** Removes every row of a profile in one transaction and keeps a keyed hash of its name. Returns the counts by table. */
   erase(profileId: string): Promise<readonly RemovedRows[]>
 }
 
@@ -36,12 +37,20 @@ type NewProfiles = { readonly wantedFrom: Date; readonly state: 'new' | 'active'
 
 export type AddedProfiles = { readonly added: number; readonly known: number; readonly erased: number }
 
-export function createProfiles({ pool, catalogue }: { pool: Pool; catalogue: Catalogue }): Profiles {
+type ProfilesOptions = {
+  readonly pool: Pool
+  readonly catalogue: Catalogue
+  /** By which the erased are known again; none where nobody is added or erased. */
+  readonly tokenKeys: readonly Buffer[]
+}
+
+export function createProfiles({ pool, catalogue, tokenKeys }: ProfilesOptions): Profiles {
+  const keyring = createKeyring(tokenKeys)
   const { pulled, pushed } = catalogue
   const ledgerStreams = [...new Set([...pulled, ...pushed].map((stream) => stream.name))]
   const tables = [...new Set(pulled.map((stream) => stream.table))]
   return {
-    add: (externalIds, options) => addProfiles({ pool, ledgerStreams }, externalIds, options),
+    add: (externalIds, options) => addProfiles({ pool, ledgerStreams, keyring }, externalIds, options),
     listUnfinishedSince: (slotAt, afterId, limit) =>
       readPage(pool, `p.state <> 'gone' and (p.finished_at is null or p.finished_at < $3)`, [afterId, limit, slotAt]),
     listDue: (afterId, limit) =>
@@ -54,8 +63,8 @@ export function createProfiles({ pool, catalogue }: { pool: Pool; catalogue: Cat
     endRegistration: (profileId) => endRegistration(pool, profileId),
     registrationLeftMs: (profileId) => registrationLeftMs(pool, profileId),
     setState: (profileId, state) => setState(pool, profileId, state),
-    isErased: async (externalId) => (await erasedAmong(pool, [externalId])).size > 0,
-    erase: (profileId) => transaction(pool, (tx) => eraseProfileRows(tx, profileId, tables)),
+    isErased: async (externalId) => (await erasedAmong(pool, [externalId], keyring)).size > 0,
+    erase: (profileId) => transaction(pool, (tx) => eraseProfileRows(tx, profileId, { streamTables: tables, keyring })),
   }
 }
 
@@ -108,7 +117,7 @@ async function setState(pool: Pool, profileId: string, state: 'active' | 'gone')
 }
 
 async function addProfiles(
-  { pool, ledgerStreams }: { pool: Pool; ledgerStreams: readonly string[] },
+  { pool, ledgerStreams, keyring }: { pool: Pool; ledgerStreams: readonly string[]; keyring: Keyring },
   externalIds: readonly string[],
   { wantedFrom, state }: NewProfiles,
 ): Promise<AddedProfiles> {
@@ -120,7 +129,7 @@ async function addProfiles(
       [names, wantedFrom, state],
     )
     // Read after the insertion, which waits for an erasure of the same name: before it, that tombstone is not visible yet.
-    const erased = await erasedAmong(tx, names)
+    const erased = await erasedAmong(tx, names, keyring)
     const undone = inserted.rows.filter((row) => erased.has(row.external_id)).map((row) => row.id)
     if (undone.length > 0) await tx.query('delete from vitalsync.profiles where id = any($1)', [undone])
     await tx.query(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { NotThere, UsageProblem } from '../../errors.ts'
+import { NotThere } from '../../errors.ts'
 import {
   type Breaker,
   type Lease,
@@ -13,7 +13,8 @@ import {
 } from '../../fleet/tokens.ts'
 import { sqlState } from '../postgres/sql-errors.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
-import { decryptToken, encryptToken, TOKEN_KEY_BYTES } from './token-encryption.ts'
+import { createKeyring, type Keyring } from '../seals/keyring.ts'
+import { openToken, sealToken } from './sealed-token.ts'
 
 type TokenRow = {
   generation: string
@@ -36,21 +37,16 @@ const tokenColumns = `generation, sealed, refresh_taken, proven, unproven_before
   coalesce(broken_until > clock_timestamp(), false) as broken_now`
 
 /**
- * The token store in Postgres. Tokens are encrypted with `key`, each bound to its row and generation: a ciphertext that was
- * copied to another row or restored from an older generation cannot be decrypted. A token that cannot be decrypted counts
- * as no token and is renewed, so a new key costs one renewal for each token and nothing else. Every method is one
- * statement; leases expire by the clock of the database.
+ * The token store in Postgres. Tokens are sealed with the first of the keys, each bound to its row and generation: bytes that
+ * were copied to another row or restored from an older generation do not open. A token that no key opens counts as no token
+ * and is renewed. Every method is one statement; leases expire by the clock of the database.
  */
-export function createPostgresTokenStore({ pool, key }: { pool: Pool; key: Buffer }): TokenStore {
-  if (key.length !== TOKEN_KEY_BYTES) {
-    throw new UsageProblem(`open token store: the key has ${key.length} bytes, not ${TOKEN_KEY_BYTES}`, {
-      hint: 'Set TOKEN_KEY to 32 random bytes, for example from `openssl rand -base64 32`.',
-    })
-  }
+export function createPostgresTokenStore({ pool, keys }: { pool: Pool; keys: readonly Buffer[] }): TokenStore {
+  const keyring = createKeyring(keys)
   return {
-    read: (name) => readTokenState({ pool, key }, name),
-    lease: (name, ask) => leaseToken({ pool, key }, name, ask),
-    save: (name, lease, token) => saveToken({ pool, key }, { name, lease, token }),
+    read: (name) => readTokenState({ pool, keyring }, name),
+    lease: (name, ask) => leaseToken({ pool, keyring }, name, ask),
+    save: (name, lease, token) => saveToken({ pool, keyring }, { name, lease, token }),
     async release(name, lease) {
       await pool.query(
         `update vitalsync.tokens set lease_holder = null, lease_until = null
@@ -79,8 +75,15 @@ export function createPostgresTokenStore({ pool, key }: { pool: Pool; key: Buffe
   }
 }
 
-/** Tries the key on stored tokens, the newest first. A table that does not exist yet holds no tokens. */
-export async function examineTokenKey({ pool, key }: TokenStoreParts): Promise<{ tried: number; readable: number }> {
+/** Tries the keys on stored tokens, the newest first; `current`: those that the first key sealed. A table that does not exist yet holds no tokens. */
+export async function examineTokenKeys({
+  pool,
+  keys,
+}: {
+  pool: Pool
+  keys: readonly Buffer[]
+}): Promise<{ tried: number; readable: number; current: number }> {
+  const keyring = createKeyring(keys)
   const { rows } = await pool
     .query<{ account: string; profile_id: string | null; generation: string; sealed: Buffer }>(
       `select account, profile_id::text, generation, sealed from vitalsync.tokens
@@ -92,22 +95,23 @@ export async function examineTokenKey({ pool, key }: TokenStoreParts): Promise<{
     })
   const readable = rows.filter(({ account, profile_id, generation, sealed }) => {
     const name = { account, profileId: profile_id ?? undefined }
-    return decryptToken(key, { name, generation: Number(generation) }, sealed) !== undefined
+    return openToken(keyring, { name, generation: Number(generation) }, sealed) !== undefined
   })
-  return { tried: rows.length, readable: readable.length }
+  const current = rows.filter(({ sealed }) => keyring.isCurrent(sealed))
+  return { tried: rows.length, readable: readable.length, current: current.length }
 }
 
 const TOKENS_EXAMINED_MAX = 100
 const UNDEFINED_TABLE = '42P01'
 
-type TokenStoreParts = { pool: Pool; key: Buffer }
+type TokenStoreParts = { pool: Pool; keyring: Keyring }
 
-async function readTokenState({ pool, key }: TokenStoreParts, name: TokenName): Promise<TokenState> {
+async function readTokenState({ pool, keyring }: TokenStoreParts, name: TokenName): Promise<TokenState> {
   const row = await selectRow(pool, name)
   if (row === undefined) return noTokenState
   return {
     generation: Number(row.generation),
-    token: tokenOf(key, { name, row, refreshable: row.refresh_taken === 0 }),
+    token: tokenOf(keyring, { name, row, refreshable: row.refresh_taken === 0 }),
     breaker: breakerOf(row),
     proven: row.proven,
     unprovenBefore: row.unproven_before,
@@ -116,7 +120,7 @@ async function readTokenState({ pool, key }: TokenStoreParts, name: TokenName): 
 
 /** `refresh_taken` counts the leases of a generation: only the first holder may spend the refresh token. */
 async function leaseToken(
-  { pool, key }: TokenStoreParts,
+  { pool, keyring }: TokenStoreParts,
   name: TokenName,
   { generation, leaseMs }: { generation: number; leaseMs: number },
 ): Promise<LeaseResult> {
@@ -138,13 +142,13 @@ async function leaseToken(
     })
   const [mine] = leased.rows
   if (mine !== undefined) {
-    const token = tokenOf(key, { name, row: mine, refreshable: mine.refresh_taken === 1 })
+    const token = tokenOf(keyring, { name, row: mine, refreshable: mine.refresh_taken === 1 })
     return { kind: 'leased', lease: { holder, generation: Number(mine.generation), token } }
   }
   const row = await selectRow(pool, name)
   const breaker = row && breakerOf(row)
   if (breaker !== undefined && row?.broken_now) return { kind: 'broken', breaker }
-  const token = row && tokenOf(key, { name, row, refreshable: false })
+  const token = row && tokenOf(keyring, { name, row, refreshable: false })
   return token !== undefined && token.generation > generation ? { kind: 'newer', token } : { kind: 'busy' }
 }
 
@@ -157,7 +161,7 @@ async function selectRow(pool: Pool, name: TokenName): Promise<TokenRow | undefi
 }
 
 async function saveToken(
-  { pool, key }: TokenStoreParts,
+  { pool, keyring }: TokenStoreParts,
   { name, lease, token }: { name: TokenName; lease: Lease; token: NewToken },
 ): Promise<Token | undefined> {
   const generation = lease.generation + 1
@@ -172,7 +176,7 @@ async function saveToken(
       lease.holder,
       lease.generation,
       generation,
-      encryptToken(key, { name, generation }, { secret: token.secret, refreshSecret: token.refreshSecret }),
+      sealToken(keyring, { name, generation }, { secret: token.secret, refreshSecret: token.refreshSecret }),
       token.issuedAtMs,
       token.expiresAtMs,
     ],
@@ -202,11 +206,11 @@ function breakerOf(row: TokenRow): Breaker | undefined {
   return { reason: row.broken_reason, untilMs: row.broken_until_ms, openings: row.broken_openings }
 }
 
-function tokenOf(key: Buffer, from: { name: TokenName; row: TokenRow; refreshable: boolean }): Token | undefined {
+function tokenOf(keyring: Keyring, from: { name: TokenName; row: TokenRow; refreshable: boolean }): Token | undefined {
   const { name, row, refreshable } = from
   if (row.sealed === null || row.issued_ms === null || row.expires_ms === null) return undefined
   const generation = Number(row.generation)
-  const secrets = decryptToken(key, { name, generation }, row.sealed)
+  const secrets = openToken(keyring, { name, generation }, row.sealed)
   if (secrets === undefined) return undefined
   return {
     generation,

@@ -49,7 +49,7 @@ const suites: Array<[string, (title: string, body: (world: World) => Promise<voi
           await pool.query(`update vitalsync.tokens set lease_until = lease_until - interval '2 hours',
             broken_until = broken_until - interval '2 hours'`)
         }
-        await body({ store: createPostgresTokenStore({ pool, key: randomBytes(32) }), timePasses }).finally(() =>
+        await body({ store: createPostgresTokenStore({ pool, keys: [randomBytes(32)] }), timePasses }).finally(() =>
           pool.end(),
         )
       })
