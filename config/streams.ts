@@ -15,7 +15,7 @@ import { identifyLog, identifyTag } from '../src/transfer/item-keys.ts'
 import type { Catalogue, PulledStream, PushedStream } from '../src/transfer/stream.ts'
 
 /**
- * The catalogue of pulled streams. A new stream is one entry here, one table and its view in a migration, and one fixture:
+ * The catalogue of pulled streams. A new stream is one entry here, one table, its view and its row in `vitalsync.day_streams` in a migration, and one fixture:
  * nothing else names the streams. `test/promises/a-new-stream.test.ts` adds a stream.
  *
  * A window is as long as its answer stays small. The settle time is how long upstream goes on revising a day by itself, for

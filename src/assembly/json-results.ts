@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { gapReasons } from '../ledger/coverage-gaps.ts'
+import { dayStates } from '../warehouse/reports/day-report.ts'
 import { doctorResult } from './doctor-result.ts'
 import { evaluationResult } from './evaluation-result.ts'
 import { explanationResult } from './explanation-result.ts'
@@ -116,6 +117,30 @@ export const jsonResultSchemas = {
   plan,
   runs: runResult,
   status: statusResult,
+  why: z.strictObject({
+    externalId: z.string(),
+    stream: z.string(),
+    localDate: z.string(),
+    state: z.enum(dayStates),
+    reason: z.string(),
+    rows: count,
+    settled: z.boolean(),
+    readAt: instant.nullable(),
+    coveredFrom: instant.nullable(),
+    coveredTo: instant.nullable(),
+    itemsWaiting: count,
+    refusals: z.array(
+      z.strictObject({
+        status: z.int().nullable(),
+        reason: z.string(),
+        attempts: count,
+        firstAt: instant,
+        nextTryAt: instant.nullable(),
+      }),
+    ),
+    quarantined: z.array(z.strictObject({ id: z.string(), path: z.string(), reason: z.string(), lastSeenAt: instant })),
+    runId: z.string().nullable(),
+  }),
   gaps: z.strictObject({
     externalId: z.string(),
     stream: z.string(),

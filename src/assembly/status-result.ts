@@ -37,6 +37,7 @@ export const statusResult = z.strictObject({
       stream: z.string(),
       profiles: count,
       coveredShare: share,
+      readShare: share,
       lagSecondsMedian: z.number(),
       lagSecondsMax: z.number(),
       oldestReadAt: instant.nullable(),

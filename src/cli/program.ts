@@ -22,6 +22,7 @@ import { declareStatus } from './status.ts'
 import { declareSync } from './sync.ts'
 import { declareUp } from './up.ts'
 import { declareVerify } from './verify.ts'
+import { declareWhy } from './why.ts'
 import { declareWorker } from './worker.ts'
 
 /** In the order of the help. */
@@ -37,6 +38,7 @@ const declarations: ReadonlyArray<(program: Command, cli: CliProcess) => void> =
   declareVerify,
   declareDoctor,
   declareStatus,
+  declareWhy,
   declareGaps,
   declareRuns,
   declareExplain,

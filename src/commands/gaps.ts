@@ -7,7 +7,7 @@ import { findGaps, type Gap, type GapReason, gapReasons } from '../ledger/covera
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { readKnownCoverage } from '../warehouse/reports/coverage-report.ts'
 
-type GapsOptions = Selection & { readonly limit: number }
+type GapsOptions = Selection & { readonly limit: number; readonly all: boolean }
 
 const PROFILES_PER_PAGE = 500
 
@@ -16,9 +16,14 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
   const { terminal, signal } = context
   const shown: string[][] = []
   const totals = new Map<string, number>()
+  let passing = 0
   await withWarehouse(context, async (pool) => {
     for await (const { externalId, stream, gap } of eachGap(pool, options)) {
       signal.throwIfAborted()
+      if (!options.all && isPassing(gap)) {
+        passing += 1
+        continue
+      }
       totals.set(gap.reason, (totals.get(gap.reason) ?? 0) + 1)
       const row = { externalId, stream, startAt: new Date(gap.startMs), endAt: new Date(gap.endMs), reason: gap.reason }
       const nextTryAt = gap.nextTryAtMs === null ? null : new Date(gap.nextTryAtMs)
@@ -31,7 +36,11 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
     }
   })
   if (terminal.json) return exitCodes.done
-  if (shown.length === 0) return print(terminal, 'No gaps: everything that is wanted was read and has settled.')
+  if (shown.length === 0) {
+    const young =
+      passing === 0 ? ' and has settled' : `; ${formatCount(passing, 'young span')} will settle by itself: --all`
+    return print(terminal, `No gaps: everything that is wanted was read${young}.`)
+  }
   const all = [...totals.values()].reduce((sum, n) => sum + n, 0)
   const sums = [...totals].map(([reason, n]) => `${formatNumber(n)} ${reason}`).join(', ')
   const rest = all > shown.length ? `\n… and ${formatNumber(all - shown.length)} more: --limit, or --json for all` : ''
@@ -44,6 +53,9 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
     `${formatTable(['profile', 'stream', 'from', 'to', 'reason', 'detail'], shown)}${rest}\n\n${formatCount(all, 'gap')}: ${sums}\n${meanings}`,
   )
 }
+
+/** What was read, and is read again by itself: nothing is missing that anybody could bring in now. */
+const isPassing = ({ reason }: Gap): boolean => reason === 'unsettled' || reason === 'waiting'
 
 const reasonMeanings: Readonly<Record<GapReason, string>> = {
   'never-asked': 'wanted, and no reading has asked for it yet; the next sync does',

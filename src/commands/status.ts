@@ -1,14 +1,6 @@
 import { pulledStreams } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import {
-  formatCount,
-  formatDuration,
-  formatMinute,
-  formatNumber,
-  formatPercent,
-  formatTable,
-  shadedCell,
-} from '../assembly/table.ts'
+import { formatCount, formatMinute, formatNumber, formatPercent, formatTable, shadedCell } from '../assembly/table.ts'
 import type { Paint } from '../assembly/terminal.ts'
 import { troubleText } from '../assembly/trouble-text.ts'
 import { requireQueueAnswers, withWarehouse } from '../assembly/with-pipeline.ts'
@@ -102,7 +94,7 @@ async function readBudget(budgetStore: BudgetStore, limits: BudgetLimits) {
 }
 
 const SETTLING_NOTE =
-  'A day counts as covered when it has settled; until then it is read again every night, and the lag counts from it.'
+  'Read: of the wanted time. A day that late data can still change is read again every night, until it has settled.'
 
 function statusLines(report: StatusReport, paint: Paint): string[] {
   const { profiles, runs, queue, outbox, quarantine, budget, verified } = report
@@ -127,15 +119,15 @@ function statusLines(report: StatusReport, paint: Paint): string[] {
   ]
 }
 
-const streamsTable = ({ streams }: StatusReport): string =>
+const streamsTable = ({ at, streams }: StatusReport): string =>
   formatTable(
-    ['stream', 'covered', 'lag (median)', 'lag (max)', 'oldest reading', 'never read'],
+    ['stream', 'read', 'read up to', 'settled up to', 'in all up to', 'never read'],
     streams.map((one) => [
       one.stream,
-      `${(one.coveredShare * 100).toFixed(1)} %`,
-      formatDuration(one.lagSecondsMedian * SECOND),
-      formatDuration(one.lagSecondsMax * SECOND),
-      formatMinute(one.oldestReadAt) || 'never',
+      `${(one.readShare * 100).toFixed(1)} %`,
+      formatMinute(one.newestReadAt) || 'never',
+      formatMinute(new Date(at.getTime() - one.lagSecondsMedian * SECOND)),
+      formatMinute(new Date(at.getTime() - one.lagSecondsMax * SECOND)),
       one.neverRead,
     ]),
   )

@@ -61,6 +61,7 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
       says: /none\.csv: there is no such file/,
     },
     'verify --profile': { words: ['verify', '--profile', nobody], says: unknown },
+    'why --profile': { words: ['why', '--profile', nobody, '--date', '2026-01-01'], says: unknown },
     'gaps --profile': { words: ['gaps', '--profile', nobody], says: unknown },
     'explain --profile': {
       words: ['explain', '--profile', nobody, '--date', '2026-01-01'],
@@ -101,6 +102,14 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
     'profiles erase <externalId>': { words: ['profiles', 'erase', nobody, '--yes'], says: /has this id/ },
     'import <file>': { words: ['import', 'tags', '.'], says: /name does not tell|it is a folder/ },
     'service keys revoke <id>': { words: ['service', 'keys', 'revoke', 'nothing'], says: /no such key/ },
+    'service tokens revoke --account': {
+      words: ['service', 'tokens', 'revoke', '--account', 'nobody'],
+      says: /there is no such account/,
+    },
+    'service tokens revoke --profile': {
+      words: ['service', 'tokens', 'revoke', '--account', 'nobody', '--profile', nobody],
+      says: /there is no such account, or it has no such profile/,
+    },
     'service sources --account': {
       words: ['service', 'sources', '--account', 'nobody'],
       says: /there is no such account/,

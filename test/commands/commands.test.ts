@@ -54,10 +54,14 @@ test('a dry run of a back-fill asks nothing, the back-fill covers, and a second 
 test('status, runs and gaps tell how things stand', { timeout }, async () => {
   const [status] = await checked('status')
   const runs = await checked('runs', '--limit', '2')
-  const gaps = await checked('gaps', '--profile', 'SampleProfile-traveller-1')
+  const { stdout } = await world.run('gaps', '--profile', 'SampleProfile-traveller-1')
+  const gaps = await checked('gaps', '--profile', 'SampleProfile-traveller-1', '--all')
 
   expect(status).toMatchObject({ profiles: { active: 3, gone: 0 } })
   expect(runs).toHaveLength(2)
+  expect(stdout).toMatch(
+    /^No gaps: everything that is wanted was read; \d+ young spans? will settle by itself: --all\.$/m,
+  )
   expect(new Set(gaps.map(({ reason }) => reason))).toEqual(new Set(['unsettled']))
 })
 

@@ -33,7 +33,7 @@ const moods: PulledStream = {
   ],
 }
 
-/** One table, and the view by which analysts see it. */
+/** One table, the view by which analysts see it, and its row among the streams of warehouse.days. */
 const table = `
   create table vitalsync.moods (
     profile_id bigint not null, felt_at timestamptz not null, word text collate "C" not null, local_date date,
@@ -42,7 +42,9 @@ const table = `
     revision integer not null default 1, primary key (profile_id, felt_at, word));
   create view warehouse.moods as
     select p.external_id, r.felt_at, r.local_date, r.word, r.strength, r.body::jsonb as raw, r.first_seen_at, r.changed_at, r.gone_at, r.revision
-    from vitalsync.moods r join vitalsync.profiles p on p.id = r.profile_id`
+    from vitalsync.moods r join vitalsync.profiles p on p.id = r.profile_id;
+  insert into vitalsync.day_streams (stream, table_name, start_column) values ('moods', 'moods', 'felt_at');
+  select vitalsync.define_days()`
 
 /** One fixture. */
 const calm = { feltAt: daysAgo(20), word: 'calm', strength: 3 }
@@ -88,6 +90,17 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
   )
   expect(Number(ledger?.['hours'])).toBeGreaterThanOrEqual(24)
   expect(Number(ledger?.['hours'])).toBeLessThan(25)
+
+  // Each day has its answer.
+  const states = await line.rows(
+    `select state, count(*)::int as days from warehouse.days where stream = 'moods' and local_date < $1 group by 1 order by 1`,
+    [daysAgo(2)],
+  )
+  expect(states).toEqual([
+    { state: 'data', days: 2 },
+    { state: 'empty', days: 25 },
+    { state: 'quarantined', days: 1 },
+  ])
 
   // What changes keeps its former self, what vanishes is marked gone.
   held = [{ ...glad, strength: 4 }]

@@ -138,6 +138,17 @@ export function windowEdgesOf(rows: readonly RecordRow[], window: Span): WindowE
   }
 }
 
+/** The local day on which a record starts, such as `2026-03-02`, even if nothing else of it fits. */
+export function localDateTextOf(stream: PulledStream, record: unknown): string | undefined {
+  const start = stream.columns.find(({ name }) => name === stream.startColumn)
+  const localDateMs = start && localDateMsOf(String(pickValue(start, Object(record))))
+  if (typeof localDateMs !== 'number' || localDateMs < YEAR_1_MS || localDateMs > YEAR_9999_MS) return undefined
+  return new Date(localDateMs).toISOString().slice(0, 10)
+}
+
+const YEAR_1_MS = Date.parse('0001-01-01')
+const YEAR_9999_MS = Date.parse('9999-12-31')
+
 /** The calendar day of a date-time in its own offset, as midnight of that day in UTC. */
 function localDateMsOf(text: string): number | null {
   const day = epochDayOf(text)

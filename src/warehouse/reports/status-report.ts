@@ -7,6 +7,8 @@ type StreamReport = {
   profiles: number
   /** Share of the wanted time that was read and had settled, 0 to 1. */
   coveredShare: number
+  /** Share of the wanted time up to the newest reading that was read, settled or not, 0 to 1. */
+  readShare: number
   /** How far the checkpoints are behind now. */
   lagSecondsMedian: number
   lagSecondsMax: number
@@ -77,13 +79,20 @@ const streamsQuery = `
     select l.stream, l.read_at, extract(epoch from now() - p.wanted_from) as wanted,
       (select extract(epoch from sum(upper(r) - lower(r)))
         from unnest(l.covered * tstzmultirange(tstzrange(p.wanted_from, now()))) r) as covered,
+      (select extract(epoch from sum(upper(r) - lower(r)))
+        from unnest((l.covered + l.digesting + tstzmultirange(tstzrange(
+            least(l.read_at, l.read_at - interval '1 hour' - interval '1 ms' * coalesce(t.settle_ms, 259200000)), l.read_at)))
+          * tstzmultirange(tstzrange(p.wanted_from, greatest(l.read_at, p.wanted_from)))) r) as read,
+      extract(epoch from greatest(l.read_at, p.wanted_from) - p.wanted_from) as wanted_until_read,
       extract(epoch from now() - coalesce(
         (select upper(r) from unnest(l.covered) r where r @> p.wanted_from), p.wanted_from)) as lag
     from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id
+    left join (select stream, max(settle_ms) as settle_ms from vitalsync.settle_times group by 1) t on t.stream = l.stream
     where p.state <> 'gone' and l.stream = any($1) and p.wanted_from < now()
   )
   select stream, count(*)::int as profiles,
     least(1, coalesce(sum(covered), 0) / greatest(1, sum(wanted)))::float8 as "coveredShare",
+    least(1, coalesce(sum(read), 0) / greatest(1, sum(wanted_until_read)))::float8 as "readShare",
     percentile_disc(0.5) within group (order by greatest(0, lag))::float8 as "lagSecondsMedian",
     greatest(0, max(lag))::float8 as "lagSecondsMax",
     min(read_at) as "oldestReadAt", max(read_at) as "newestReadAt",

@@ -1,0 +1,83 @@
+import type { Pool } from '../postgres/warehouse-pool.ts'
+
+export const dayStates = [
+  'data',
+  'empty',
+  'unsettled',
+  'never_read',
+  'refused',
+  'quarantined',
+  'erased_upstream',
+] as const
+export type DayState = (typeof dayStates)[number]
+
+type DayRefusal = { status: number | null; reason: string; attempts: number; firstAt: Date; nextTryAt: Date | null }
+type DayQuarantine = { id: string; path: string; reason: string; lastSeenAt: Date }
+
+/** What the warehouse holds of a stream's day, or why it holds nothing, with the evidence. */
+export type DayReport = {
+  readonly externalId: string
+  readonly stream: string
+  readonly localDate: string
+  readonly state: DayState
+  readonly reason: string
+  readonly rows: number
+  readonly settled: boolean
+  /** The newest reading of the stream, whatever the day. */
+  readonly readAt: Date | null
+  /** The bounds of the covered span that holds the day's noon in UTC. */
+  readonly coveredFrom: Date | null
+  readonly coveredTo: Date | null
+  /** Items that wait to be pushed and end on the day or span it. */
+  readonly itemsWaiting: number
+  readonly refusals: readonly DayRefusal[]
+  readonly quarantined: readonly DayQuarantine[]
+  /** The last run that finished the profile. */
+  readonly runId: string | null
+}
+
+export type DayQuestion = {
+  readonly profileId: string
+  readonly localDate: string
+  readonly streams: readonly string[]
+}
+
+/** Reads the answers of the streams that have one: none before the first wanted day and after today. */
+export async function readDayReports(pool: Pool, { profileId, localDate, streams }: DayQuestion): Promise<DayReport[]> {
+  const { rows } = await pool.query<DayReport>(dayReportQuery, [profileId, localDate, streams])
+  return rows.map((row) => ({
+    ...row,
+    refusals: row.refusals.map(({ firstAt, nextTryAt, ...refusal }) => ({
+      ...refusal,
+      firstAt: new Date(firstAt),
+      nextTryAt: nextTryAt === null ? null : new Date(nextTryAt),
+    })),
+    quarantined: row.quarantined.map(({ lastSeenAt, ...one }) => ({ ...one, lastSeenAt: new Date(lastSeenAt) })),
+  }))
+}
+
+const LISTED_MAX = 20
+
+const dayReportQuery = `
+  select d.external_id as "externalId", d.stream, d.local_date::text as "localDate", d.state, coalesce(d.reason, '') as reason,
+    d.rows, d.settled, d.read_at as "readAt", lower(s.covered) as "coveredFrom", upper(s.covered) as "coveredTo",
+    (select coalesce(sum(o.waiting), 0)::int from vitalsync.parcels o
+      where o.profile_id = p.id and o.start_at < upper(c.span) and o.last_end_at >= lower(c.span)) as "itemsWaiting",
+    coalesce((select json_agg(json_build_object('status', f.status, 'reason', f.reason, 'attempts', f.attempts,
+        'firstAt', f.first_at, 'nextTryAt', nullif(f.next_try_at, 'infinity')) order by f.last_at desc)
+      from (select * from vitalsync.refusals f where f.profile_id = p.id and f.stream = d.stream and f.span && c.span
+        limit ${LISTED_MAX}) f), '[]') as refusals,
+    coalesce((select json_agg(json_build_object('id', q.id::text, 'path', q.path, 'reason', q.reason,
+        'lastSeenAt', q.last_seen_at) order by q.id)
+      from (select * from vitalsync.quarantine q where q.profile_id = p.id and q.stream = d.stream and q.direction = 'pull'
+        and (q.local_date = c.day or q.local_date is null and q.span && c.span) order by id limit ${LISTED_MAX}) q), '[]') as quarantined,
+    p.run_id::text as "runId"
+  from vitalsync.profiles p
+  join warehouse.days d on d.external_id = p.external_id
+  join vitalsync.calendar c on c.day = d.local_date
+  join vitalsync.ledger l on l.profile_id = p.id and l.stream = d.stream
+  left join lateral (select r as covered from unnest(l.covered) r
+    where r @> lower(c.span) + interval '12 hours') s on true
+  where p.id = $1 and d.external_id = (select external_id from vitalsync.profiles where id = $1)
+    and d.local_date = $2::date and d.stream = any($3)
+  order by array_position($3, d.stream)`

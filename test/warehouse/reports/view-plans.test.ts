@@ -1,0 +1,75 @@
+import { expect } from 'vitest'
+import { test, type Warehouse } from '../../support/test-warehouse.ts'
+
+const PEOPLE = 400
+const DAYS = 90
+
+/** Scores and daily biomarkers of many people, by one statement each. */
+async function fill({ rows }: Warehouse): Promise<void> {
+  await rows(
+    `insert into vitalsync.profiles (external_id, wanted_from, state)
+     select 'person-' || i, now() - interval '${DAYS} days', 'active' from generate_series(1, ${PEOPLE}) i`,
+  )
+  await rows(
+    `insert into vitalsync.ledger (profile_id, stream, covered, read_at)
+     select p.id, s.stream, tstzmultirange(tstzrange(p.wanted_from, now() - interval '80 hours')), now()
+     from vitalsync.profiles p, vitalsync.day_streams s`,
+  )
+  const day = `from vitalsync.profiles p, generate_series(1, ${DAYS}) n,
+    lateral (select (now() at time zone 'UTC')::date - n as day) d, unnest($1::text[]) t order by p.id, d.day`
+  await rows(
+    `insert into vitalsync.scores (profile_id, score_date_time, type, local_date, value, digest, read_at, first_seen_at, changed_at, body)
+     select p.id, d.day::timestamp at time zone 'UTC', t, d.day, 0.5, 1, now(), now(), now(), '{"factors":[]}' ${day}`,
+    [['sleep', 'activity']],
+  )
+  await rows(
+    `insert into vitalsync.biomarkers (profile_id, start_date_time, type, category, periodicity, aggregation, end_date_time,
+       local_date, value, digest, read_at, first_seen_at, changed_at, body)
+     select p.id, d.day::timestamp at time zone 'UTC', t, 'c', 'daily', 'total', (d.day + 1)::timestamp at time zone 'UTC', d.day,
+       '5', 1, now(), now(), now(), format('{"startDateTime":"%sT00:00:00+00:00"}', d.day) ${day}`,
+    [['steps', 'sleep_duration', 'weight', 'active_hours']],
+  )
+  await rows('analyze')
+}
+
+type PlanNode = { 'Node Type': string; 'Relation Name'?: string; 'Actual Loops'?: number; Plans?: PlanNode[] }
+type Explained = {
+  Plan: PlanNode & { 'Shared Hit Blocks': number; 'Shared Read Blocks': number; 'Actual Rows': number }
+}
+
+async function explain({ rows }: Warehouse, text: string) {
+  const [row] = await rows(`explain (analyze, buffers, timing off, format json) ${text}`)
+  const [{ Plan: plan }] = Object(row)['QUERY PLAN'] as [Explained]
+  const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
+  const scanned = nodes(plan).flatMap((node) =>
+    node['Node Type'].includes('Seq Scan') && node['Actual Loops'] !== 0 ? [node['Relation Name']] : [],
+  )
+  return { blocks: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], rows: plan['Actual Rows'], scanned }
+}
+
+const recordTables = ['scores', 'biomarkers', 'ledger', 'calendar']
+const sixtyDays = `local_date between (now() at time zone 'UTC')::date - 60 and (now() at time zone 'UTC')::date - 1`
+
+test('a question about one person reads that person’s rows, and one about a day that day’s', {
+  timeout: 120_000,
+}, async ({ warehouse }) => {
+  await fill(warehouse)
+
+  const person = await explain(
+    warehouse,
+    `select * from warehouse.days where external_id = 'person-7' and ${sixtyDays}`,
+  )
+  expect(person.rows).toBe(60 * 8)
+  expect(person.scanned).not.toEqual(expect.arrayContaining([expect.toBeOneOf(recordTables)]))
+  expect(person.blocks).toBeLessThan(6000)
+
+  const yesterday = await explain(
+    warehouse,
+    `select * from warehouse.days where local_date = (now() at time zone 'UTC')::date - 1`,
+  )
+  expect(yesterday.rows).toBe(PEOPLE * 8)
+  expect(yesterday.scanned).not.toEqual(
+    expect.arrayContaining([expect.toBeOneOf(['scores', 'biomarkers', 'calendar'])]),
+  )
+  expect(yesterday.blocks / PEOPLE).toBeLessThan(60)
+})
