@@ -92,6 +92,32 @@ test('a tag changes with every change of the records, and is the same for the pr
   expect(tags.size).toBe(4)
 })
 
+test('a tag is never given again, though the database forgets what came after a backup', async ({ world, inside }) => {
+  const person = await registerProfile(world)
+  const [own] = formsOf('score', person)
+  if (!own) throw new Error('no forms')
+  const tagNow = async () => (await call(world, own.path, { auth: own.auth, headers: plain })).headers.get('etag')
+  const revisionSql = `service.derived_revisions where profile_id = (select profile_id from service.profiles where external_id = $1)`
+  await given(inside, person, 2)
+  const { rows: backup } = await inside.sql.query(`select revision from ${revisionSql}`, [person.externalId])
+  const change = (value: string) =>
+    inside.sql.query(
+      `update service.derived set body = replace(body, '0.5', $2)
+       where profile_id = (select profile_id from service.profiles where external_id = $1)`,
+      [person.externalId, value],
+    )
+  await change('0.6')
+  const held = await tagNow()
+
+  await inside.sql.query(`update ${revisionSql.replace(' where', ' set revision = $2 where')}`, [
+    person.externalId,
+    backup[0].revision,
+  ])
+  await change('0.7')
+
+  expect(await tagNow()).not.toBe(held)
+})
+
 test('a held answer is not read again: 304 without a look at a record', async ({ world, inside }) => {
   const person = await registerProfile(world)
   await given(inside, person, 3)
