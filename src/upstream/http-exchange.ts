@@ -173,8 +173,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
       status: this.status,
       date: firstHeader(this.headers['date']),
       retryAfter: firstHeader(this.headers['retry-after']),
-      tag: firstHeader(this.headers['etag']),
-      derivationState: firstHeader(this.headers[DERIVATION_STATE_HEADER]),
+      tag: wholeHeader(this.headers['etag']),
+      derivationState: wholeHeader(this.headers[DERIVATION_STATE_HEADER]),
       body: this.sink === undefined ? body : EMPTY_BODY,
       sink: this.sink,
     })
@@ -222,4 +222,9 @@ export function errorCodeOf(cause: unknown): string {
 
 function firstHeader(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
+}
+
+/** A header that came twice is one text that nobody means: neither of the two is believed. */
+function wholeHeader(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(', ') : header
 }

@@ -94,11 +94,10 @@ export function parseReading(stream: PulledStream, { response, kind, sentAtMs }:
   return { records, invalid, ...wordsOf(response), sentAtMs, tag: strongTagOf(response.tag), unchanged: false }
 }
 
-/** Makes a reading of a 304. It must be about the tag that was sent, if it names one. */
+/** Makes a reading of a 304, about the tag that it names: some servers name another one than they were asked about. */
 export function unchangedReading(heldTag: string | undefined, { response, sentAtMs }: TimedResponse): Reading {
-  if (response.tag !== undefined && response.tag.replace(/^W\//, '') !== heldTag)
-    throw new SyntaxError('it is about another tag')
-  return { records: [], invalid: [], ...wordsOf(response), sentAtMs, tag: heldTag, unchanged: true }
+  const tag = response.tag?.replace(/^W\//, '') ?? heldTag
+  return { records: [], invalid: [], ...wordsOf(response), sentAtMs, tag, unchanged: true }
 }
 
 const wordsOf = ({ date, derivationState }: HttpResponse): Pick<Reading, 'serverAtMs' | 'word'> => ({
@@ -113,9 +112,12 @@ function wordOf(header: string | undefined): DerivationState | undefined {
   return derivationStates.find((state) => state === word) ?? 'pending'
 }
 
-/** A weak tag stands for answers that may differ, and a very long tag would not be worth its place: both count as none. */
+/**
+ * A weak tag stands for answers that may differ, an empty tag may stand for anything, and a very long tag would not be worth
+ * its place: all count as none.
+ */
 function strongTagOf(header: string | undefined): string | undefined {
-  return header !== undefined && /^"[\x21\x23-\x7e]{0,200}"$/.test(header) ? header : undefined
+  return header !== undefined && /^"[\x21\x23-\x7e]{1,200}"$/.test(header) ? header : undefined
 }
 
 function collect(stream: PulledStream, collector: RecordCollector, body: Buffer | undefined): void {

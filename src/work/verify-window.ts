@@ -94,8 +94,8 @@ async function askUnchanged(covered: CoveredWindow, { pool, upstream, options }:
   const { stream, profileId, externalId } = covered
   const held = (await findTagsAround(pool, covered)) ?? []
   for (const [asked, { window, tag }] of held.entries()) {
-    const { unchanged } = await upstream.read(stream, { profileId, externalId, window, heldTag: tag }, options)
-    if (!unchanged) return { requests: asked + 1, unchangedUpstream: false }
+    const answer = await upstream.read(stream, { profileId, externalId, window, heldTag: tag }, options)
+    if (!answer.unchanged || answer.tag !== tag) return { requests: asked + 1, unchangedUpstream: false }
   }
   return { requests: held.length, unchangedUpstream: held.length > 0 }
 }

@@ -167,6 +167,25 @@ test('no tag is kept of an answer that did not fit, is pending or is not believe
   expect(await line.rows('select 1 from vitalsync.scores where gone_at is not null')).toEqual([])
 })
 
+test('an upstream whose 304 names another tag than it was asked about is read whole', async ({ open, peer }) => {
+  const line = await open('postgres')
+  await line.addProfiles('ada')
+  peer.tags = true
+  peer.give('ada', 'scores', scores)
+  const only = { ...range, streams: ['scores'] }
+  line.work()
+  await again(line, only)
+  const { before } = peer
+  peer.before = (seen) =>
+    isReadOf('scores')(seen) && seen.ifNoneMatch !== '' ? { status: 304, headers: { etag: '"other"' } } : before(seen)
+  peer.give('ada', 'scores', [scoreOf(45, 0.9), ...scores.slice(1)])
+  await line.rows(`update vitalsync.ledger set covered = '{}' where stream = 'scores'`)
+
+  expect(await again(line, only)).toMatchObject({ requests: 4, unchanged: 0, rowsWritten: 1, failed: 0 })
+  expect(await line.rows('select 1 from vitalsync.refusals')).toEqual([])
+  expect(await line.rows(`select 1 from vitalsync.ledger where stream = 'scores' and covered <> '{}'`)).toHaveLength(1)
+})
+
 test('a record that was lost here, and one that is replayed from quarantine, are read whole', async ({
   open,
   peer,

@@ -224,14 +224,36 @@ test('a tag that is held is sent, and a 304 to it is a reading without records t
   expect(heads.map((head) => /if-none-match: (.*)/i.exec(head)?.[1])).toEqual([undefined, '"r1"', '"r1"', '"r1"'])
 })
 
-test('a 304 that nobody asked for, or about another tag, is no answer; a weak tag counts as none', async () => {
-  const unasked = await open(({ socket }) => void socket.write('HTTP/1.1 304 Not Modified\r\netag: "r1"\r\n\r\n'))
-  const weak = await open(({ socket }) => void socket.write(http(200, '[]', ['etag: W/"r1"'])))
+test('a 304 that nobody asked for is no answer, and a 304 about another tag is not about the tag that is held', async () => {
+  const opened = await open(({ socket }) => void socket.write('HTTP/1.1 304 Not Modified\r\netag: "r1"\r\n\r\n'))
 
-  expect(await failure(read(unasked))).toBeInstanceOf(Unanswered)
-  const other = unasked.upstream.read(scores, { ...ada, heldTag: '"r2"' }, nightlyCall)
-  expect(await failure(other)).toBeInstanceOf(Unanswered)
-  expect((await read(weak)).tag).toBeUndefined()
+  expect(await failure(read(opened))).toBeInstanceOf(Unanswered)
+  expect(await opened.upstream.read(scores, { ...ada, heldTag: '"r2"' }, nightlyCall)).toMatchObject({ tag: '"r1"' })
+})
+
+test.for([
+  ['etag: W/"r1"'],
+  ['etag: ""'],
+  ['etag: r1'],
+  ['etag: "r1", "r2"'],
+  ['etag: "r1"', 'etag: "r2"'],
+  [`etag: "${'x'.repeat(201)}"`],
+])('%o is a tag that counts as none', async (headers) => {
+  const opened = await open(({ socket }) => void socket.write(http(200, '[]', headers)))
+
+  expect((await read(opened)).tag).toBeUndefined()
+})
+
+test.for([
+  [['derivation-state: finished', 'derivation-state: pending'], 'pending'],
+  [['derivation-state: finished, pending'], 'pending'],
+  [['derivation-state: done'], 'pending'],
+  [['derivation-state:'], 'pending'],
+  [['derivation-state: Finished '], 'finished'],
+] as const)('of %o the word is %s', async ([headers, word]) => {
+  const opened = await open(({ socket }) => void socket.write(http(200, '[]', [...headers])))
+
+  expect((await read(opened)).word).toBe(word)
 })
 
 test('sentAtMs is read before sending, and serverAtMs is upstream’s own', async () => {
