@@ -19,9 +19,9 @@ export async function createSentinelRun(
   { pipeline, config }: SentinelContext,
   nightly: Pick<Run, 'id' | 'startedAt' | 'params'>,
 ): Promise<Run | undefined> {
-  if (config.sentinelShare === 0) return undefined
   const { pool, runs } = pipeline
-  await uncoverUnmended(pool)
+  await uncoverUnmended(pool) // of a killed `verify --mend`, too
+  if (config.sentinelShare === 0) return undefined
   const enqueued = (await runs.get(nightly.id))?.enqueued ?? 0
   const requestsPerProfile = (await runs.requestsPerProfile('nightly')) ?? pulledStreams.length
   const count = Math.max(WINDOWS_MIN, Math.ceil(config.sentinelShare * enqueued * requestsPerProfile))

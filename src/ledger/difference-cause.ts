@@ -28,6 +28,13 @@ export type DifferenceContext = {
 }
 
 /**
+ * Whether upstream's tag is false if upstream says by it that nothing has changed: what is stored here, undamaged, came from
+ * upstream, and upstream gives it otherwise now, or not at all.
+ */
+export const contradictsTag = (difference: RecordDifference): boolean =>
+  difference.kind === 'missing-upstream' || (difference.kind === 'differing' && !difference.isDamaged)
+
+/**
  * The cause by evidence. `lost-here` needs a proof: upstream's tag is the same, the stored text is damaged, the history
  * knows a record that is missing, or upstream made the record before it was read. Without a proof, a record that was never
  * stored came late, and a record that differs or is missing upstream was changed upstream.

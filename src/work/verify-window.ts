@@ -1,4 +1,9 @@
-import { type DifferenceCause, differenceCauseOf, differenceCauses } from '../ledger/difference-cause.ts'
+import {
+  contradictsTag,
+  type DifferenceCause,
+  differenceCauseOf,
+  differenceCauses,
+} from '../ledger/difference-cause.ts'
 import type { Reading } from '../transfer/reading.ts'
 import type { PulledStream } from '../transfer/stream.ts'
 import type { Upstream } from '../upstream/client.ts'
@@ -7,7 +12,7 @@ import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import type { ReadingWriter } from '../warehouse/readings/reading-writer.ts'
 import { compareWithStored, type WindowComparison } from '../warehouse/verification/compare-records.ts'
 import { type CoveredWindow, listDrawnWindows, type WindowDraw } from '../warehouse/verification/covered-windows.ts'
-import { findTagsAround } from '../warehouse/verification/held-tags.ts'
+import { distrustTags, findTagsAround } from '../warehouse/verification/held-tags.ts'
 import {
   countDifferences,
   countVerified,
@@ -76,9 +81,24 @@ async function verifyWindow(covered: CoveredWindow, context: VerifyContext): Pro
   if (second.reading.word === 'pending' || !(await isStillCovered(context.pool, covered)))
     return toVerified('uncovered', second.comparison, { requests: 2 })
   if (second.comparison.differences.length === 0) return toVerified('same', second.comparison, { requests: 2 })
-  const proof = await askUnchanged(covered, context)
-  const verified = toVerified('differs', second.comparison, { ...proof, requests: 2 + proof.requests })
-  return context.mend ? { ...verified, ...(await mend(covered, context, { verified, ...second })) } : verified
+  return explainDifference(covered, context, second)
+}
+
+/** What differs may have been stored meanwhile, with the tag by which upstream is asked: so it is compared once more. */
+async function explainDifference(
+  covered: CoveredWindow,
+  context: VerifyContext,
+  { reading }: Compared,
+): Promise<VerifiedWindow> {
+  const { requests: asked, unchangedUpstream: isSaid } = await askUnchanged(covered, context)
+  const comparison = await compareWithStored(context.pool, covered, reading.records)
+  const requests = 2 + asked
+  if (comparison.differences.length === 0) return toVerified('same', comparison, { requests })
+  const isFalse = isSaid && comparison.differences.some(contradictsTag)
+  const verified = toVerified('differs', comparison, { requests, unchangedUpstream: isSaid && !isFalse })
+  if (!context.mend) return verified
+  if (isFalse) await distrustTags(context.pool, covered)
+  return { ...verified, ...(await mend(covered, context, { verified, reading, comparison })) }
 }
 
 async function readAndCompare(covered: CoveredWindow, { pool, upstream, options }: VerifyContext): Promise<Compared> {

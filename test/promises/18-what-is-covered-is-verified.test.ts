@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { produceRun } from '../../src/assembly/produce-run.ts'
 import { createSentinelRun } from '../../src/assembly/start-sentinel.ts'
 import { HOUR } from '../../src/time/units.ts'
+import { isReadOf } from '../support/peer.ts'
 import { daysAgo, daysAgoMs, scoreOf } from '../support/sample-scores.ts'
 import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
 
@@ -109,7 +110,7 @@ test('a sentinel reads at the lowest priority, as many windows as its share, and
   expect(await createSentinelRun({ pipeline: line.pipeline, config: off }, nightly)).toBeUndefined()
 })
 
-test('a window that a killed verification left unmended is due again with the next sentinel', async ({
+test('a window that a killed verification left unmended is due again after the next nightly', async ({
   open,
   peer,
 }) => {
@@ -126,7 +127,7 @@ test('a window that a killed verification left unmended is due again with the ne
   )
 
   const nightly = { id: '0', startedAt: new Date(daysAgoMs(1)), params: {} }
-  await createSentinelRun({ pipeline: line.pipeline, config: line.config }, nightly)
+  await createSentinelRun({ pipeline: line.pipeline, config: { ...line.config, sentinelShare: 0 } }, nightly)
 
   expect(await line.rows(covered, [daysAgo(lostDay), 'scores'])).toEqual([{ covered: false }])
   expect(await line.rows('select 1 from vitalsync.profiles where due_at <= now()')).toHaveLength(1)
@@ -171,3 +172,43 @@ for (const [tags, cause] of [
     expect(await line.rows('select value from vitalsync.scores')).toEqual([{ value: 0.1 }])
   })
 }
+
+test('tags that stay the same while records change are found out, and count no more', async ({ open, peer }) => {
+  const line = await open('postgres', settings)
+  await line.addProfiles('ada')
+  const { answer } = peer
+  const headers = { etag: '"same"' }
+  peer.answer = (seen) => {
+    if (!isReadOf('scores')(seen)) return answer(seen)
+    return seen.ifNoneMatch === '"same"' ? { status: 304, headers } : { ...answer(seen), headers }
+  }
+  const values = async () => (await line.rows('select value from vitalsync.scores')).map(({ value }) => value)
+  const again = async () => {
+    const run = await line.tick('backfill', {
+      from: daysAgoMs(390),
+      to: daysAgoMs(5),
+      streams: ['scores'],
+      again: true,
+    })
+    await line.idle()
+    return line.pipeline.runs.get(run.id)
+  }
+  peer.give('ada', 'scores', [scoreOf(changedDay, 0.2)])
+  line.work()
+  await night(line)
+  await again()
+  peer.give('ada', 'scores', [scoreOf(changedDay, 0.9)])
+  const misled = await again()
+  expect(misled?.unchanged).toBe(misled?.requests)
+  expect(await values()).toEqual([0.2])
+
+  await night(line)
+
+  expect(await values()).toEqual([0.9])
+  expect(await line.rows(`select cause, mended_at is not null as mended from warehouse.differences`)).toEqual([
+    { cause: 'changed-upstream', mended: true },
+  ])
+  peer.give('ada', 'scores', [scoreOf(changedDay, 0.4)])
+  expect(await again()).toMatchObject({ unchanged: 0, rowsWritten: 1 })
+  expect(await again()).toMatchObject({ unchanged: 0, rowsWritten: 0 })
+})

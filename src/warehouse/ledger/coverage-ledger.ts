@@ -9,6 +9,7 @@ import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql, epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import { type FailureReason, finishProfiles, recordFailure } from './ended-jobs.ts'
+import { falseTagsSql } from './false-tags.ts'
 import { heldTagOf, type PlannedTag } from './reading-tags.ts'
 
 type ProfilePlan = { readonly profile: PlannedProfile; readonly due: readonly DueWindow[] }
@@ -167,7 +168,7 @@ async function loadPlans(
         (select json_agg(json_build_object('stream', l.stream, 'generation', l.generation,
             'covered', ${spanPairsSql('l.covered')}, 'digesting', ${spanPairsSql('l.digesting')},
             'touched_at', ${epochMsSql('l.touched_at')},
-            'tagged', l.tagged, 'last_at', ${epochMsSql('coalesce(l.read_at, p.added_at)')}))
+            'tagged', l.tagged and not ${falseTagsSql}, 'last_at', ${epochMsSql('coalesce(l.read_at, p.added_at)')}))
           from vitalsync.ledger l where l.profile_id = p.id and l.stream = any($2)) as ledger,
         (select json_agg(json_build_array(f.stream, ${epochMsSql('lower(f.span)')},
             case when upper(f.span) < f.last_at - interval '10 minutes' then ${epochMsSql('upper(f.span)')} end))

@@ -6,6 +6,7 @@ import type { WindowReading } from '../../transfer/reading.ts'
 import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
 import { epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
 import type { Tx } from '../postgres/warehouse-pool.ts'
+import { falseTagsSql } from './false-tags.ts'
 
 /** A ledger row belongs to one stream of one profile. */
 type ProfileStream = Pick<WindowReading, 'profileId' | 'stream'>
@@ -19,6 +20,8 @@ export type LockedLedgerRow = LedgerState & {
   readonly unread: boolean
   /** Whether tags of readings are kept for the row, and count. */
   readonly tagged: boolean
+  /** Tags of the stream were found to be false: no tag is kept. */
+  readonly falseTags: boolean
   /** When the newest stored reading was sent; null before the first. */
   readonly readAtMs: number | null
   /** What is covered of the reading's window. */
@@ -34,6 +37,7 @@ type LedgerStateRow = {
   generation: number
   recent: RecentReadingJson[]
   tagged: boolean
+  false_tags: boolean
   read_at: number | null
   covered: SpanPairs
   settle_ms: number | null
@@ -52,7 +56,7 @@ export async function lockLedgerRows(
   const { rows } = await tx.query<LedgerStateRow>({
     name: 'lock ledger',
     text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.doubts,
-        l.tagged, ${epochMsSql('l.read_at')} as read_at, ${epochMsSql('l.touched_at')} as touched_at, l.rereads, t.settle_ms,
+        l.tagged, ${falseTagsSql} as false_tags, ${epochMsSql('l.read_at')} as read_at, ${epochMsSql('l.touched_at')} as touched_at, l.rereads, t.settle_ms,
         case when l.covered && i.span then ${spanPairsSql('l.covered * i.span::tstzmultirange')} end as covered,
         case when l.digesting = '{}' then null else ${spanPairsSql('l.digesting')} end as digesting
       from vitalsync.ledger l
@@ -75,6 +79,7 @@ export async function lockLedgerRows(
 const toLockedLedgerRow = (row: LedgerStateRow): LockedLedgerRow => ({
   unread: row.read_at === null,
   tagged: row.tagged,
+  falseTags: row.false_tags,
   readAtMs: row.read_at,
   coveredBefore: spansFromPairs(row.covered),
   measuredSettleMs: row.settle_ms,

@@ -14,9 +14,11 @@ type Stored = { readonly admitted: readonly AdmittedReading[]; readonly changes:
  * no reading changed a record of the window since. Where upstream gives no tags, there is nothing to do.
  */
 export function tagChangesOf({ admitted, changes }: Stored, ledger: ReadonlyMap<string, LockedLedgerRow>): TagChange[] {
+  const keptTagOf = (reading: AdmittedReading) =>
+    ledger.get(profileStreamKey(reading))?.falseTags ? undefined : tagOf(reading)
   const told = admitted.filter((reading) => {
     const isTagged = ledger.get(profileStreamKey(reading))?.tagged === true
-    return !reading.unchanged && (isTagged || tagOf(reading) !== undefined)
+    return !reading.unchanged && (isTagged || keptTagOf(reading) !== undefined)
   })
   if (told.length === 0) return []
   const touched = touchedSpans(changes)
@@ -25,7 +27,7 @@ export function tagChangesOf({ admitted, changes }: Stored, ledger: ReadonlyMap<
     return {
       ...reading,
       ...reading.edges,
-      tag: tagOf(reading),
+      tag: keptTagOf(reading),
       touched: touchedOf(reading, touched.get(key)),
       isFirst: ledger.get(key)?.tagged !== true,
     }

@@ -40,3 +40,12 @@ export async function findTagsAround(pool: Pool, covered: CoveredWindow): Promis
   }
   return left.length === 0 && chosen.length > 0 ? chosen : undefined
 }
+
+/** Notes that tags of a stream stood for two different answers: they count no more, until `falseTagsSql` forgets it. */
+export async function distrustTags(pool: Pool, { stream }: Pick<CoveredWindow, 'stream'>): Promise<void> {
+  await pool.query(
+    `insert into vitalsync.false_tags (stream, found_at) values ($1, clock_timestamp())
+     on conflict (stream) do update set found_at = excluded.found_at`,
+    [stream.name],
+  )
+}
