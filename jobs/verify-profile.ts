@@ -34,7 +34,7 @@ async function verifyOne(covered: CoveredWindow, context: JobContext): Promise<J
   const { verification, lane, signal } = context
   try {
     const verified = await verification.verify(covered, { mend: true, options: { lane, signal } })
-    if (verified.outcome !== 'uncovered') await verification.count(covered.stream.name, verified.outcome === 'differs')
+    if (verified.outcome !== 'uncovered') await verification.count(covered.stream.name, verified)
     return { ...noCounts, requests: verified.requests, rowsRead: verified.records, rowsWritten: verified.written }
   } catch (error) {
     if (!isGivenUp(error, context)) throw error

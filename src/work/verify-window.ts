@@ -1,3 +1,4 @@
+import { metrics } from '@opentelemetry/api'
 import {
   contradictsTag,
   type DifferenceCause,
@@ -41,14 +42,24 @@ export type Verification = {
   listDrawn(profileId: string, draw: WindowDraw): Promise<CoveredWindow[]>
   verify(covered: CoveredWindow, options: VerifyOptions): Promise<VerifiedWindow>
   /** Counts a window that chance drew for the measured rate. */
-  count(streamName: string, isDiffering: boolean): Promise<void>
+  count(streamName: string, verified: Pick<VerifiedWindow, 'outcome' | 'causes'>): Promise<void>
 }
 
-export const createVerification = (parts: Parts): Verification => ({
-  listDrawn: (profileId, draw) => listDrawnWindows(parts, draw, profileId),
-  verify: (covered, options) => verifyWindow(covered, { ...parts, ...options }),
-  count: (streamName, isDiffering) => countVerified(parts.pool, streamName, isDiffering),
-})
+/** Metrics of what chance drew, for the OpenTelemetry SDK of the process: the same counts as those of `warehouse.verified`. */
+export function createVerification(parts: Parts): Verification {
+  const meter = metrics.getMeter('vitalsync.verification')
+  const windows = meter.createCounter('vitalsync.verified.windows')
+  const records = meter.createCounter('vitalsync.verified.differing_records')
+  return {
+    listDrawn: (profileId, draw) => listDrawnWindows(parts, draw, profileId),
+    verify: (covered, options) => verifyWindow(covered, { ...parts, ...options }),
+    async count(stream, { outcome, causes }) {
+      await countVerified(parts.pool, stream, outcome === 'differs')
+      windows.add(1, { stream, outcome })
+      for (const cause of differenceCauses) if (causes[cause] > 0) records.add(causes[cause], { stream, cause })
+    },
+  }
+}
 
 type VerifyContext = Parts & VerifyOptions
 

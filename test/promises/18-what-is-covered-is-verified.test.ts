@@ -1,3 +1,10 @@
+import { metrics } from '@opentelemetry/api'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
 import { expect } from 'vitest'
 import { produceRun } from '../../src/assembly/produce-run.ts'
 import { createSentinelRun } from '../../src/assembly/start-sentinel.ts'
@@ -36,11 +43,38 @@ async function night({ pipeline, config, idle }: TestPipeline, sentinelShare = E
 }
 let nights = 0
 
+/** What the program counts in metrics, by their attributes. */
+function meterOfOurOwn() {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 600_000 })
+  const provider = new MeterProvider({ readers: [reader] })
+  metrics.setGlobalMeterProvider(provider)
+  return {
+    async counts() {
+      await provider.forceFlush()
+      const found = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
+      const points = found.filter(({ descriptor }) => descriptor.name.startsWith('vitalsync.verified.'))
+      return Object.fromEntries(
+        points.flatMap(({ dataPoints }) =>
+          dataPoints.map(({ attributes, value }) => [Object.values(attributes).join(' '), value]),
+        ),
+      )
+    },
+    async close() {
+      metrics.disable()
+      await provider.shutdown()
+    },
+  }
+}
+
 for (const engine of queueKinds) {
   test(`a sentinel finds a lost row, a late change and an upstream change, says which is which, and mends them (${engine})`, async ({
     open,
     peer,
+    onTestFinished,
   }) => {
+    const { counts, close } = meterOfOurOwn()
+    onTestFinished(close)
     const line = await open(engine, settings)
     const [ada = ''] = await line.addProfiles('ada')
     peer.give('ada', 'scores', sound)
@@ -79,6 +113,13 @@ for (const engine of queueKinds) {
     expect(Number(rate?.['differing'])).toBe(3)
     expect(Number(rate?.['rate_from'])).toBeGreaterThan(0)
     expect(Number(rate?.['rate_up_to'])).toBeLessThan(1)
+    const counted = await counts()
+    expect(counted).toMatchObject({
+      'scores differs': 3,
+      'scores lost-here': 1,
+      'scores changed-upstream': 1,
+      'scores late-upstream': 1,
+    })
 
     await night(line)
     expect(await line.rows(`select differing from warehouse.verified where stream = 'scores'`)).toEqual([
