@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DAY } from '../time/units.ts'
 import { storableInstantSchema } from './instant.ts'
-import { valueBoundsOf } from './log-value-bounds.ts'
+import { isValueOf, valueBoundsOf } from './log-value-bounds.ts'
 import { durationMsOf, endsAfterStart, isObject } from './query-shapes.ts'
 import { optionalTextSchema, stringMapSchema, textSchema, uuidSchema } from './text.ts'
 
@@ -48,8 +48,7 @@ const dataTypeIn = (log: unknown) => String(Object(log).dataType)
 
 /** True also when the value is no number: another rule checks that. */
 function isWithinBounds({ value, dataType }: { value: unknown; dataType: unknown }): boolean {
-  const [low, high] = valueBoundsOf(String(dataType))
-  return typeof value !== 'number' || (value >= low && value <= high)
+  return typeof value !== 'number' || isValueOf(String(dataType), value)
 }
 
 /** A log as clients send it. Unknown keys are ignored; an optional field may be missing or null. */

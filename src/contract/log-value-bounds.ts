@@ -33,6 +33,11 @@ const valueBounds: Readonly<Record<string, Bounds>> = {
 
 const boundsOfOthers: Bounds = [-1_000_000_000, 1_000_000_000]
 
+export function isValueOf(dataType: string, value: number): boolean {
+  const [low, high] = valueBoundsOf(dataType)
+  return value >= low && value <= high
+}
+
 /** The least and the greatest value of a data type. */
 export function valueBoundsOf(dataType: string): Bounds {
   return Object.hasOwn(valueBounds, dataType) ? (valueBounds[dataType] ?? boundsOfOthers) : boundsOfOthers

@@ -114,3 +114,17 @@ test('an upload whose caller has left is skipped', async ({ world, inside }) => 
   const stored = await inside.sql.query('select from service.logs where id = $1', [log['id']])
   expect(stored.rowCount).toBe(0)
 })
+
+test('values that no body has are refused, whatever the data type', async ({ world }) => {
+  const { auth } = await registerProfile(world)
+  for (const [dataType, value] of [
+    ['weight', 1.7e308],
+    ['steps', -1],
+    ['heart_rate', 1e200],
+    ['some_new_kind', 1.7e308],
+    ['__proto__', 1.7e308],
+  ] as const) {
+    const answer = await call(world, path, { method: 'POST', auth, body: [stepsLog({ dataType, value })] })
+    expect([dataType, answer.status]).toEqual([dataType, 400])
+  }
+})

@@ -1,3 +1,4 @@
+import { isValueOf } from '../../../contract/log-value-bounds.ts'
 import { compareText } from '../../../text/compare-text.ts'
 import { dayNumberAt } from '../../../time/local-days.ts'
 import { HOUR, MINUTE } from '../../../time/units.ts'
@@ -22,7 +23,7 @@ export type LogsByDay = {
   allOn(day: number): readonly DataLog[]
 }
 
-/** Keeps one log for each id (the newest by `modifiedDateTime`), drops exact copies and logs longer than a day. */
+/** Keeps one log for each id (the newest by `modifiedDateTime`), drops exact copies, logs longer than a day, and values from before values had bounds. */
 export function createLogsByDay(logs: readonly DataLog[], lineage?: Lineage): LogsByDay {
   const days = Map.groupBy(newestById(logs, lineage), (log) => dayNumberAt(log.startMs, log.startOffset))
   const kinds = new Map(
@@ -51,6 +52,10 @@ function newestById(logs: readonly DataLog[], lineage?: Lineage): DataLog[] {
   for (const log of logs) {
     if (Math.min(log.endMs - log.startMs, clockMs(log)) > wearRules.logHoursMax * HOUR) {
       lineage?.leftOut(log, log.dataType, 'lasts longer than a day')
+      continue
+    }
+    if (!isValueOf(log.dataType, log.value)) {
+      lineage?.leftOut(log, log.dataType, 'its value is beyond those of its data type')
       continue
     }
     const known = newest.get(log.id)
