@@ -76,6 +76,15 @@ export function suspectParts(parts: readonly DigestingPart[], spans: readonly Sp
   return joinParts([...kept, ...added])
 }
 
+/**
+ * What upstream calls pending was touched by somebody else's push, at the time of the reading at the latest: it is read again
+ * as after a push of ours. What a push of ours touched is so anyway.
+ */
+export function pendingParts(parts: readonly DigestingPart[], spans: readonly Span[], atMs: number): DigestingPart[] {
+  const state = { touchedAtMs: atMs, readAtMs: atMs, readings: 1 }
+  return joinParts([...parts, ...subtract(spans, union(parts)).map((span) => ({ ...span, ...state }))])
+}
+
 const suspectState = { readAtMs: null, readings: 0, isSuspect: true } as const
 
 /** The parts after a reading. A part that has settled by it is missing. */

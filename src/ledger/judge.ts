@@ -1,7 +1,7 @@
 import type { DerivationState } from '../contract/derivation-state.ts'
 import { intersect, overlaps, type Span, subtract, union } from '../time/spans.ts'
 import { HOUR } from '../time/units.ts'
-import { type DigestingPart, partsAfterReading, type SettleRule } from './digesting.ts'
+import { type DigestingPart, partsAfterReading, pendingParts, type SettleRule } from './digesting.ts'
 
 /**
  * What a reading shows about the edges of its window. `crossingHashes` holds the key hash (`recordKeyHash`) of each record
@@ -53,6 +53,8 @@ export type AdmissionVerdict = {
 export type SettledReading = {
   /** The spans that the reading covers. */
   readonly covers: readonly Span[]
+  /** What is not covered any more, because upstream calls it pending. */
+  readonly uncovers: readonly Span[]
   /** What pushes touched and has not settled by this reading either. */
   readonly digesting: readonly DigestingPart[]
 }
@@ -128,7 +130,8 @@ export function settleReading(
   // The newest days change from hour to hour. That says nothing about what was pushed for older days.
   const changed = firstChangeMs !== undefined && firstChangeMs <= settledUntilMs
   const left = partsAfterReading(digesting, { window, sentAtMs, knownAtMs, word, changed, mayCover }, rule)
-  if (!mayCover || word === 'pending') return { covers: [], digesting: left }
+  if (!mayCover) return { covers: [], uncovers: [], digesting: left }
   const settled = intersect([window], [{ startMs: Number.NEGATIVE_INFINITY, endMs: settledUntilMs }])
-  return { covers: subtract(settled, union(left)), digesting: left }
+  if (word === 'pending') return { covers: [], uncovers: settled, digesting: pendingParts(left, settled, sentAtMs) }
+  return { covers: subtract(settled, union(left)), uncovers: [], digesting: left }
 }

@@ -85,14 +85,23 @@ type Compared = { readonly reading: Reading; readonly comparison: WindowComparis
  */
 async function verifyWindow(covered: CoveredWindow, context: VerifyContext): Promise<VerifiedWindow> {
   const first = await readAndCompare(covered, context)
-  // Upstream derives anew from a push that the ledger is told of in a moment.
-  if (first.reading.word === 'pending') return toVerified('uncovered', first.comparison, { requests: 1 })
+  if (first.reading.word === 'pending') return leaveToSweep(covered, context, { ...first, requests: 1 })
   if (first.comparison.differences.length === 0) return toVerified('same', first.comparison, { requests: 1 })
   const second = await readAndCompare(covered, context)
-  if (second.reading.word === 'pending' || !(await isStillCovered(context.pool, covered)))
-    return toVerified('uncovered', second.comparison, { requests: 2 })
+  if (second.reading.word === 'pending') return leaveToSweep(covered, context, { ...second, requests: 2 })
+  if (!(await isStillCovered(context.pool, covered))) return toVerified('uncovered', second.comparison, { requests: 2 })
   if (second.comparison.differences.length === 0) return toVerified('same', second.comparison, { requests: 2 })
   return explainDifference(covered, context, second)
+}
+
+/** Upstream itself says that it derives anew: the ledger is told of our push in a moment, and of nobody else's. */
+async function leaveToSweep(
+  covered: CoveredWindow,
+  { pool, mend }: VerifyContext,
+  { comparison, requests }: Compared & { readonly requests: number },
+): Promise<VerifiedWindow> {
+  if (mend) await uncoverWindow(pool, covered)
+  return toVerified('uncovered', comparison, { requests })
 }
 
 /** What differs may have been stored meanwhile, with the tag by which upstream is asked: so it is compared once more. */

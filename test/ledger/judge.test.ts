@@ -85,12 +85,23 @@ test('upstream’s own word settles what was pushed, or leaves the whole window 
     covers: [{ startMs: nowMs - 500, endMs: nowMs - 200 }],
     digesting: [],
   })
-  expect(judged({ word: 'pending' }, { digesting: [touched] })).toMatchObject({
-    covers: [],
-    digesting: [{ ...touched, readAtMs: nowMs - 50, readings: 1 }],
-  })
-  expect(judged({ word: 'pending' })).toMatchObject({ covers: [], complete: false })
+  const pending = judged({ word: 'pending' }, { digesting: [touched] })
+  expect(pending.covers).toEqual([])
+  expect(pending.digesting).toContainEqual({ ...touched, readAtMs: nowMs - 50, readings: 1 })
+  expect(judged({ word: 'pending', generation: 2 })).toMatchObject({ covers: [], uncovers: [], digesting: [] })
   expect(judged({ word: 'finished', generation: 2 }, { digesting: [touched] })).toMatchObject({ covers: [] })
+})
+
+test('what upstream calls pending without a push of ours is covered no more, and settles by its word or as after a push', () => {
+  const window = { startMs: nowMs - 500, endMs: nowMs - 200 }
+  const part = { ...window, touchedAtMs: nowMs - 50, readAtMs: nowMs - 50, readings: 1 }
+
+  const pending = judged({ word: 'pending' })
+  expect(pending).toMatchObject({ covers: [], complete: false, uncovers: [window], digesting: [part] })
+
+  const later = { sentAtMs: nowMs - 10, serverAtMs: nowMs - 10, word: 'finished' } as const
+  expect(judged(later, { digesting: pending.digesting })).toMatchObject({ uncovers: [], digesting: [] })
+  expect(judged({ ...later, word: undefined }, { digesting: pending.digesting }).digesting).toHaveLength(1)
 })
 
 test('a change of what had settled begins the agreement anew, a change of the newest days does not', () => {

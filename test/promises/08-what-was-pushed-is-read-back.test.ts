@@ -67,6 +67,41 @@ test('a reading that upstream calls pending stores its rows and covers nothing, 
   expect(await covered()).toEqual([{ covered: true }])
 })
 
+test('covered days that somebody else pushed to are covered no more when upstream calls them pending, until it has derived', async ({
+  open,
+  peer,
+}) => {
+  const line = await open('postgres', { REREAD_SECONDS: '0,60' })
+  await line.addProfiles('ada')
+  const isCovered = async () => {
+    const [row] = await line.rows(
+      `select covered @> to_timestamp($1::float8 / 1000) as covered, digested_at > read_at as next
+       from vitalsync.ledger where stream = 'scores'`,
+      [daysAgoMs(20)],
+    )
+    return row
+  }
+  peer.give('ada', 'scores', [scoreOf(20, 0.1)])
+  line.work()
+  await line.tick('sync', sync)
+  await line.idle()
+  expect(await isCovered()).toMatchObject({ covered: true })
+
+  peer.headers = { 'derivation-state': 'pending' }
+  await line.tick('backfill', { from: daysAgoMs(25), to: daysAgoMs(15), again: true, ...sync })
+  await line.idle()
+  expect(await isCovered()).toEqual({ covered: false, next: true })
+
+  // The sweep comes when the next reading counts.
+  peer.give('ada', 'scores', [scoreOf(20, 0.3)])
+  peer.headers = { 'derivation-state': 'finished' }
+  await line.rows('update vitalsync.profiles set due_at = clock_timestamp()')
+  await line.tick('sweep')
+  await line.idle()
+  expect(await isCovered()).toMatchObject({ covered: true })
+  expect(await line.rows('select value from vitalsync.scores')).toEqual([{ value: 0.3 }])
+})
+
 test('a reading begun before a push stores its rows, but does not call the window covered', async ({ open, peer }) => {
   const line = await open('postgres')
   const [ada = ''] = await line.addProfiles('ada')

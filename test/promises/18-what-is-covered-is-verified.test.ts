@@ -214,6 +214,33 @@ for (const [tags, cause] of [
   })
 }
 
+test('a covered window that upstream calls pending is due again, and counts neither as sound nor as different', async ({
+  open,
+  peer,
+}) => {
+  const line = await open('postgres', { ...settings, REREAD_SECONDS: '0,60' })
+  await line.addProfiles('ada')
+  peer.give('ada', 'scores', sound)
+  line.work()
+  await night(line, 0)
+  const isCovered = async () => {
+    const [row] = await line.rows(
+      `select covered @> $1::timestamptz as covered from vitalsync.ledger where stream = 'scores'`,
+      [daysAgo(lostDay)],
+    )
+    return row?.['covered']
+  }
+  expect(await isCovered()).toBe(true)
+
+  peer.headers = { 'derivation-state': 'pending' }
+  await night(line)
+
+  expect(await isCovered()).toBe(false)
+  expect(await line.rows(`select 1 from vitalsync.verified_windows where stream = 'scores'`)).toEqual([])
+  expect(await line.rows('select 1 from vitalsync.differences')).toEqual([])
+  expect(await line.rows('select 1 from vitalsync.profiles where due_at <= now()')).toHaveLength(1)
+})
+
 test('tags that stay the same while records change are found out, and count no more', async ({ open, peer }) => {
   const line = await open('postgres', settings)
   await line.addProfiles('ada')

@@ -147,8 +147,9 @@ export function createWarehouse({ chance, now, settle }: Circumstances) {
     }
     const { ledger } = here
     const rule = { settleMs: SETTLE, intervalsMs: INTERVALS }
-    const { covers, digesting } = settle(request, ledger, { mayCover: verdict.mayCover, firstChangeMs, rule })
-    here.ledger = { ...ledger, recent: verdict.recent, covered: union([...ledger.covered, ...covers]), digesting }
+    const settled = settle(request, ledger, { mayCover: verdict.mayCover, firstChangeMs, rule })
+    const covered = subtract(union([...ledger.covered, ...settled.covers]), settled.uncovers)
+    here.ledger = { ...ledger, recent: verdict.recent, covered, digesting: settled.digesting }
     here.refused = here.refused.filter(({ window: no }) => no.endMs <= window.startMs || window.endMs <= no.startMs)
     const values = new Map(records.map(({ name, value }) => [name, value]))
     here.newReadings.push({ ...window, sentAtMs, ...edges, complete: verdict.complete, values })

@@ -122,8 +122,6 @@ type LedgerEntry = ProfileStream &
   Pick<AdmissionVerdict, 'recent'> &
   SettledReading & {
     readonly rule: SettleRule
-    /** What is not covered any more, although it was. */
-    readonly uncovers: readonly Span[]
     /** Whether a refusal of the window counts as ended. */
     readonly believed: boolean
   }

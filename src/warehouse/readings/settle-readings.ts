@@ -2,7 +2,6 @@ import { type SettleRule, suspectParts } from '../../ledger/digesting.ts'
 import { type SettledReading, settleReading } from '../../ledger/judge.ts'
 import { countLateness, type LatenessCounts, noLatenessCounts, similarDays } from '../../ledger/lateness.ts'
 import { type SettleSettings, settleMsOf } from '../../ledger/settle-time.ts'
-import type { Span } from '../../time/spans.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, profileStreamKey } from '../ledger/ledger-rows.ts'
 import type { AdmittedReading } from './prepared-reading.ts'
@@ -17,7 +16,7 @@ export type SilentDifference = {
   readonly lateMs: number
 }
 
-type SettledEntry = AdmittedReading & SettledReading & { readonly rule: SettleRule; readonly uncovers: readonly Span[] }
+type SettledEntry = AdmittedReading & SettledReading & { readonly rule: SettleRule }
 
 export type SettledGroup = {
   readonly entries: readonly SettledEntry[]
@@ -48,11 +47,15 @@ export function settleReadings(admitted: readonly AdmittedReading[], settling: S
     const { mayCover, sentAtMs } = reading
     const settled = settleReading(reading, row ?? { digesting: [] }, { mayCover, firstChangeMs, rule })
     const silentEnds = row ? countReading(lateness, reading, { row, changes, rule }) : []
-    const entry = { ...reading, ...settled, rule, uncovers: [] }
+    const entry = { ...reading, ...settled, rule }
     if (silentEnds.length === 0) return entry
     silent.push(silentDifferenceOf(reading, silentEnds))
     const suspect = similarDays(silentEnds)
-    return { ...entry, digesting: suspectParts(settled.digesting, suspect, sentAtMs), uncovers: suspect }
+    return {
+      ...entry,
+      digesting: suspectParts(settled.digesting, suspect, sentAtMs),
+      uncovers: [...settled.uncovers, ...suspect],
+    }
   })
   return { entries, silent, lateness }
 }
