@@ -21,6 +21,11 @@ const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () 
   soak: { about: 'half an hour at steady state; two minutes if quick', quick: false, load: () => import('./soak.ts') },
   service: { about: 'reads and ingest of the Profile Service', quick: true, load: () => import('./service.ts') },
   derive: { about: 'deriving and recomputing', quick: true, load: () => import('./derive.ts') },
+  'derive-threads': {
+    about: 'deriving stored logs with 1, 2 and 4 threads',
+    quick: false,
+    load: () => import('./derive-threads.ts'),
+  },
   client: { about: 'the client alone, beside bare undici', quick: true, load: () => import('./client.ts') },
 }
 

@@ -8,7 +8,7 @@ import { test } from '../../support/fixtures.ts'
 import { createProfile, recordsAtOnce, servedRecords, upload, withRecompute } from './recompute-world.ts'
 
 const at = '2026-11-18T15:00:00Z'
-const script = fileURLToPath(new URL('./killed-worker.ts', import.meta.url))
+const script = fileURLToPath(new URL('./recompute-process.ts', import.meta.url))
 
 test('killed at any moment, repeatedly, a recomputation loses no day and writes none twice', async ({ serviceUrl }) => {
   const [person] = samplePeople('killed', 1)

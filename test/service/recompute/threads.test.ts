@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 import { expect, onTestFinished } from 'vitest'
 import { startRecompute } from '../../../src/service/recompute/start-recompute.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { DAY } from '../../../src/time/units.ts'
-import { test } from '../../support/fixtures.ts'
+import { soon, test } from '../../support/fixtures.ts'
 import { createProfile, quiet, recordsAtOnce, rowsOf, servedRecords, upload, withRecompute } from './recompute-world.ts'
 
 const at = '2026-11-18T15:00:00Z'
@@ -64,5 +67,47 @@ test('a profile that another process derives is left to it, and the thread goes 
     other.release()
     await world.recompute.idle()
     expect((await rowsOf(world, held)).length).toBeGreaterThan(10)
+  })
+})
+
+const script = fileURLToPath(new URL('./recompute-process.ts', import.meta.url))
+
+test('of two processes with two threads each, one derives a profile and the other goes on with the rest', async ({
+  serviceUrl,
+}) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const { pool } = world
+    const profiles = await Promise.all(Array.from({ length: 6 }, () => createProfile(pool)))
+    for (const [index, profileId] of profiles.entries()) await upload(world, profileId, people[index % 4] ?? [])
+    const [held = '', ...others] = profiles
+    // Who derives this profile waits here with all but the writing done.
+    const other = await pool.connect()
+    await other.query('begin')
+    await other.query('select from service.profiles where profile_id = $1 for update', [held])
+    const waiting = async () => {
+      const { rows } = await pool.query(
+        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows[0]?.n
+    }
+    const processes = [1, 2].map(() =>
+      spawn(process.execPath, [script, serviceUrl, at, '2'], { stdio: ['ignore', 'ignore', 'inherit'] }),
+    )
+    onTestFinished(() => {
+      for (const child of processes) child.kill('SIGKILL')
+    })
+    const ends = Promise.all(processes.map(async (child) => (await once(child, 'exit'))[0]))
+    const ended = () => processes.filter(({ exitCode }) => exitCode === 0).length
+
+    await expect.poll(async () => [ended(), await waiting()], soon).toEqual([1, 1])
+    for (const profileId of others) expect((await rowsOf(world, profileId)).length).toBeGreaterThan(10)
+    await other.query('commit')
+    other.release()
+
+    expect(await ends).toEqual([0, 0])
+    for (const [index, profileId] of profiles.entries())
+      expect(await servedRecords(world, profileId)).toEqual(
+        recordsAtOnce(profileId, people[index % 4] ?? [], world.clock.now),
+      )
   })
 })

@@ -1,9 +1,9 @@
-/** Run as a separate process, to be killed: derives the due profiles in the database of its first argument. */
+/** Run as a separate process, also to be killed: derives the due profiles in the database of its first argument. */
 import { startRecompute } from '../../../src/service/recompute/start-recompute.ts'
 import { createServicePool } from '../../../src/service/store/service-pool.ts'
 import { quiet } from './recompute-world.ts'
 
-const [databaseUrl = '', at = ''] = process.argv.slice(2)
+const [databaseUrl = '', at = '', threads = '1'] = process.argv.slice(2)
 const pool = createServicePool({ databaseUrl, log: quiet, connectionsMax: 2, statementTimeoutMs: 60_000 })
 const recompute = await startRecompute({
   pool,
@@ -12,6 +12,7 @@ const recompute = await startRecompute({
   clock: () => Date.parse(at),
   everyMs: 3_600_000,
   profilesPerRound: 1,
+  threads: Number(threads),
 })
 process.stdout.write('started\n')
 await recompute.idle()
