@@ -23,13 +23,13 @@ export const refreshInputSchema = z.object({ refreshToken: textSchema(500) })
 
 export const accountTokenAnswerSchema = z.strictObject({
   accountToken: z.string(),
-  expiresIn: z.int(),
+  expiresIn: z.int().min(1).max(tokenLifetimeSecondsMax),
   tokenType: z.literal('Account'),
 })
 
 export const profileTokenAnswerSchema = z.strictObject({
   profileToken: z.string(),
-  expiresIn: z.int(),
+  expiresIn: z.int().min(1).max(tokenLifetimeSecondsMax),
   tokenType: z.literal('Profile'),
   refreshToken: z.string(),
 })

@@ -3,7 +3,7 @@ import { answeredInstantSchema, instantSchema } from './instant.ts'
 import { periodicitiesSchema, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { uuidSchema } from './text.ts'
 
-const comparisonCategories = ['score', 'biomarker'] as const
+export const comparisonCategories = ['score', 'biomarker'] as const
 const comparisonStates = ['very_low', 'low', 'average', 'high', 'very_high'] as const
 export const comparisonNames = [
   'wellbeing',

@@ -91,7 +91,7 @@ function isTime(hour = 0, minute = 0, second = 0): boolean {
   return hour <= 23 && minute <= 59 && second <= 59
 }
 
-const instantDescription = 'ISO 8601 date-time; without an offset it is UTC, a date alone is its midnight in UTC'
+export const instantDescription = 'ISO 8601 date-time; without an offset it is UTC, a date alone is its midnight in UTC'
 
 /** The date-times that `parseInstant` accepts, as a JSON schema says it. The pattern allows 29 February in every year. */
 function patternOf(year: string): string {

@@ -1,15 +1,19 @@
 import { z } from 'zod'
 import { isJsonObject } from '../text/json.ts'
-import { instantSchema, parseInstant } from './instant.ts'
+import { instantDescription, instantSchema, parseInstant } from './instant.ts'
 import { textSchema } from './text.ts'
+
+function windowEnd(record: 'first' | 'last'): string {
+  return `${instantDescription}. Inclusive; absent: the window has no end here, and the ${record} record is in it`
+}
 
 /**
  * The window of a query. Both ends are inclusive, and a missing end is unbounded. A record matches when its own period
  * touches the window, so a client that asks for two neighbouring windows may receive one record twice.
  */
 export const windowQueryShape = {
-  startDateTime: instantSchema.optional(),
-  endDateTime: instantSchema.optional(),
+  startDateTime: instantSchema.optional().meta({ description: windowEnd('first') }),
+  endDateTime: instantSchema.optional().meta({ description: windowEnd('last') }),
 }
 
 type WindowQuery = { startDateTime?: string | undefined; endDateTime?: string | undefined }

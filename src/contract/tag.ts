@@ -3,7 +3,7 @@ import { answeredInstantSchema, instantSchema, storableInstantSchema } from './i
 import { endsAfterStart, isObject, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { optionalTextSchema, stringMapSchema, textSchema, uuidSchema } from './text.ts'
 
-const tagTypes = ['event', 'state'] as const
+export const tagTypes = ['event', 'state'] as const
 
 /** Identified by (type, name, source, startDateTime): the same tag sent again is an update, which can close a state. */
 export const tagInputSchema = z

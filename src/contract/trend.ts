@@ -3,7 +3,7 @@ import { answeredInstantSchema, instantSchema } from './instant.ts'
 import { periodicitiesSchema, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { uuidSchema } from './text.ts'
 
-const trendCategories = ['score', 'factor'] as const
+export const trendCategories = ['score', 'factor'] as const
 const trendStates = ['increasing', 'decreasing', 'stable'] as const
 
 export const trendQuerySchema = withOrderedEnds(

@@ -26,11 +26,3 @@ export type ServiceContext = {
   clock: Clock
   log: Log
 }
-
-/**
- * A part that is built into a service beside the 28 operations: the recomputation, an extra route, or the sandbox's
- * control routes and faults (as hooks of the app). Called before the service listens; closes what it opened.
- */
-export type ServiceExtension = (
-  context: ServiceContext & { app: ServiceApp; databaseUrl: string },
-) => Promise<{ close?(): Promise<void> } | undefined>

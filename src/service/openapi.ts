@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { externalIdSchema } from '../contract/authentication.ts'
 import { errorBodySchema } from '../contract/error-body.ts'
-import { type CallerKind, operations } from '../contract/operations.ts'
+import { type CallerKind, type Operation, operations } from '../contract/operations.ts'
 import { listParameters } from '../contract/query-shapes.ts'
+import { QUERY_NOTES_HEADER } from './query-notes.ts'
 import type { DescribedHeaders, RouteDefinition } from './route.ts'
 
 type Json = { [key: string]: unknown }
@@ -30,11 +31,20 @@ export type OpenApi = {
   components: Json
 }
 
+/** What the reference says of a route: of the 28 operations, and of the routes of extensions. */
+export type DescribedRoute = Operation &
+  Pick<RouteDefinition, 'summary' | 'query' | 'body' | 'bodyRequired' | 'answers' | 'headers'>
+
+export const describedRoute = ({ operation, ...route }: RouteDefinition): DescribedRoute => ({
+  ...route,
+  ...operations[operation],
+})
+
 /** The OpenAPI document of the routes, made from the same schemas that validate requests and shape answers. */
-export function openApiOf(routes: readonly RouteDefinition[]): OpenApi {
+export function openApiOf(routes: readonly DescribedRoute[]): OpenApi {
   const paths: OpenApi['paths'] = {}
   for (const route of routes) {
-    const { method, path } = operations[route.operation]
+    const { method, path } = route
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(route) }
   }
   return {
@@ -64,15 +74,15 @@ const securityOf: Record<CallerKind, Json[]> = {
   app: [{ appId: [], appSecret: [] }],
 }
 
-function operationOf(route: RouteDefinition): OpenApiOperation {
-  const { path, caller } = operations[route.operation]
+function operationOf(route: DescribedRoute): OpenApiOperation {
+  const { path, caller } = route
   const parameters = [
     ...(path.includes('{externalId}') ? [pathParameter()] : []),
     ...(route.query ? queryParameters(route.query) : []),
     ...headerParameters(route.headers?.request ?? {}),
   ]
   return {
-    operationId: route.operation,
+    operationId: route.name,
     summary: route.summary,
     tags: [path.split('/').slice(3, 5).join(' ')],
     security: securityOf[caller],
@@ -86,15 +96,22 @@ function pathParameter() {
   return { name: 'externalId', in: 'path', required: true, schema: schemaOf(externalIdSchema, 'input') }
 }
 
+/** The names of the parameters that a query's schema takes. */
+export function parameterNames(query: z.ZodType | undefined): string[] {
+  return query ? queryParameters(query).map(({ name }) => name) : []
+}
+
 function queryParameters(query: z.ZodType): NonNullable<OpenApiOperation['parameters']> {
-  const { properties = {} } = schemaOf(query, 'input') as { properties?: Json }
+  const { properties = {}, required = [] } = schemaOf(query, 'input') as { properties?: Json; required?: string[] }
   const lists = new Set<string>(listParameters)
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: 'query',
-    required: false,
+    required: required.includes(name),
     schema,
-    ...(lists.has(name) ? { style: 'form', explode: false, description: 'Several, separated by commas' } : {}),
+    ...(lists.has(name)
+      ? { style: 'form', explode: false, description: 'Several, separated by commas; absent: all' }
+      : {}),
   }))
 }
 
@@ -102,13 +119,13 @@ function headerParameters(headers: DescribedHeaders): NonNullable<OpenApiOperati
   return Object.entries(headers).map(([name, header]) => ({ name, in: 'header', required: false, ...header }))
 }
 
-function requestBodyOf(route: RouteDefinition): NonNullable<OpenApiOperation['requestBody']> {
+function requestBodyOf(route: DescribedRoute): NonNullable<OpenApiOperation['requestBody']> {
   const schema = schemaOf(route.body ?? z.unknown(), 'input')
   return { required: route.bodyRequired !== false, content: { 'application/json': { schema } } }
 }
 
-function successResponsesOf(route: RouteDefinition): OpenApiOperation['responses'] {
-  const headers = route.headers ? { headers: route.headers.answer } : {}
+function successResponsesOf(route: DescribedRoute): OpenApiOperation['responses'] {
+  const headers = { headers: { ...route.headers?.answer, [QUERY_NOTES_HEADER]: notesDescription } }
   return Object.fromEntries(
     Object.entries(route.answers).map(([status, schema]) => {
       const described = { description: statusDescriptions[status] ?? '', ...headers }
@@ -116,6 +133,11 @@ function successResponsesOf(route: RouteDefinition): OpenApiOperation['responses
       return [status, { ...described, ...content }]
     }),
   )
+}
+
+const notesDescription = {
+  description: 'What of the query has no effect: parameters that there are not, and words that match no record',
+  schema: { type: 'string' },
 }
 
 const statusDescriptions: Record<string, string> = {
@@ -134,9 +156,8 @@ const statusDescriptions: Record<string, string> = {
   503: 'Stopping, or without the database: Retry-After says when to try again',
 }
 
-function errorResponsesOf(route: RouteDefinition): OpenApiOperation['responses'] {
-  const { path } = operations[route.operation]
-  const unknown = path.includes('{externalId}') || route.operation === 'profileToken'
+function errorResponsesOf(route: DescribedRoute): OpenApiOperation['responses'] {
+  const unknown = route.path.includes('{externalId}') || route.name === 'profileToken'
   const statuses = [400, 401, ...(unknown ? [404] : []), ...(route.body ? [413, 415] : []), 408, 429, 431, 503]
   const schema = { $ref: '#/components/schemas/Error' }
   return Object.fromEntries(
@@ -152,6 +173,17 @@ function headerScheme(name: string, description: string): Json {
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): unknown {
-  const { $schema, ...rest } = z.toJSONSchema(schema, { io, target: 'draft-2020-12', unrepresentable: 'any' })
+  const { $schema, ...rest } = z.toJSONSchema(schema, {
+    io,
+    target: 'draft-2020-12',
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => withoutBoundsOfNumbers(jsonSchema),
+  })
   return rest
+}
+
+/** The largest and the smallest whole number that JavaScript can tell say nothing about a field. */
+function withoutBoundsOfNumbers(schema: { minimum?: number; maximum?: number }): void {
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
 }

@@ -4,6 +4,8 @@ import { operations } from '../contract/operations.ts'
 import { MINUTE } from '../time/units.ts'
 import { authenticate, readAuthorization } from './authenticate.ts'
 import type { ServiceApp, ServiceContext } from './context.ts'
+import { parameterNames } from './openapi.ts'
+import { QUERY_NOTES_HEADER, queryNotes } from './query-notes.ts'
 import { parseQueryString } from './query-parameters.ts'
 import { callerOf } from './request-caller.ts'
 import { badRequest, jsonContentType, tooManyRequests } from './request-error.ts'
@@ -37,6 +39,7 @@ export function addOperationRoutes(app: ServiceApp, context: ServiceContext, lim
   const limitRates = rateLimitsOf(app, limits)
   for (const route of operationRoutes) {
     const { method } = operations[route.operation]
+    const known = { parameters: parameterNames(route.query), words: route.words ?? {} }
     app.route({
       method,
       url: routePatternOf(route.operation),
@@ -54,17 +57,22 @@ export function addOperationRoutes(app: ServiceApp, context: ServiceContext, lim
         }
       },
       handler: async (request, reply) => {
+        const query = parseQueryString(request.query)
         const answer = await context.bodies.work(request, async () => {
           if (route.operation === 'uploadLogs') refuseTooManyLogs(request.body)
-          return route.run(routeCallOf(context, route, request))
+          return route.run(routeCallOf(context, { route, request, query }))
         })
+        const notes = queryNotes(query, known)
+        if (notes !== undefined) reply.header(QUERY_NOTES_HEADER, notes)
         return sendAnswer(reply, answer)
       },
     })
   }
 }
 
-function routeCallOf(context: ServiceContext, route: RouteDefinition, request: FastifyRequest) {
+type Received = { route: RouteDefinition; request: FastifyRequest; query: Record<string, string | string[]> }
+
+function routeCallOf(context: ServiceContext, { route, request, query }: Received) {
   const { externalId } = Object(request.params) as { externalId?: string }
   const bodyless = request.body === undefined && route.bodyRequired === false
   const { accountId, profileId, keyId } = callerOf(request)
@@ -75,7 +83,7 @@ function routeCallOf(context: ServiceContext, route: RouteDefinition, request: F
     profileId: profileId ?? '',
     externalId: externalId === undefined ? '' : parseExternalId(externalId),
     body: route.body && !bodyless ? parsePart(route.body, request.body, 'body') : undefined,
-    query: route.query ? parsePart(route.query, parseQueryString(request.query), 'query') : undefined,
+    query: route.query ? parsePart(route.query, query, 'query') : undefined,
     request,
   }
 }

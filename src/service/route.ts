@@ -32,6 +32,8 @@ export type RouteDefinition<Body = unknown, Query = unknown> = {
   /** False: a request without a body is valid too. */
   bodyRequired?: boolean
   query?: z.ZodType<Query>
+  /** By list parameter, the words that can match a record; a word that is none of them is told, and matches nothing. */
+  words?: Readonly<Record<string, readonly string[]>>
   /** Status and shape of each successful answer; null: without a body. */
   answers: Readonly<Record<number, z.ZodType | null>>
   /** Headers that a request may carry, and headers that every successful answer carries. */

@@ -9,17 +9,19 @@ import { requireDirectConnection } from '../postgres/direct-connection.ts'
 import { HOUR, SECOND } from '../time/units.ts'
 import { type AppTimeouts, createServiceApp } from './app.ts'
 import { createConcurrencyLimiter } from './concurrency-limiter.ts'
-import type { Clock, ServiceApp, ServiceContext, ServiceExtension } from './context.ts'
+import type { Clock, ServiceApp, ServiceContext } from './context.ts'
 import { codedTag, contentCodings } from './etag.ts'
 import { isLoopback, warnOfExposure } from './exposure.ts'
 import { registerMetrics } from './metrics.ts'
 import { openMetricsServer } from './metrics-server.ts'
+import { describedRoute } from './openapi.ts'
 import { addOperationRoutes, operationRoutes, type RateLimits } from './operation-routes.ts'
 import { createRefusalPacing, type RefusalLimits } from './refusal-pacing.ts'
 import { type BodyLimits, createRequestBodies } from './request-bodies.ts'
 import { unavailable } from './request-error.ts'
 import { addMonitoringRoutes } from './routes/monitoring-routes.ts'
 import { logSecurity } from './security-log.ts'
+import type { ServiceExtension } from './service-extension.ts'
 import { createDerivedReader } from './store/derived-reader.ts'
 import { deleteOldTokens } from './store/issued-tokens.ts'
 import { createServicePool } from './store/service-pool.ts'
@@ -108,15 +110,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     await registerPlugins(app, { context, isStopping: () => stopping })
     const registry = registerMetrics(app, context)
+    const routes = operationRoutes.map(describedRoute)
     for (const extend of options.extensions ?? []) {
       const extension = await extend({ ...context, app, databaseUrl })
+      routes.push(...(extension?.routes ?? []))
       opened.add({ close: async () => extension?.close?.() }, 'extension')
     }
     const servesMetrics = metricsPort === undefined && isLoopback(host)
     addMonitoringRoutes(app, {
       context,
       registry: servesMetrics ? registry : undefined,
-      routes: operationRoutes,
+      routes,
       isStopping: () => stopping,
     })
     if (metricsPort !== undefined) {

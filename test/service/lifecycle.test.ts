@@ -23,6 +23,17 @@ describe('what those who run it ask', () => {
     expect(new Set(ids).size).toBe(28)
   })
 
+  test('the document has no bounds that say nothing, and states the range of a query without ends', async ({
+    world,
+  }) => {
+    const text = JSON.stringify(world.document)
+    expect(text).not.toContain(String(Number.MIN_SAFE_INTEGER))
+    expect(text).not.toContain(String(Number.MAX_SAFE_INTEGER))
+    expect(text).toContain('"expiresIn":{"type":"integer","minimum":1,"maximum":86400}')
+    const operation = JSON.stringify(world.document.paths['/api/v1/profile/score']?.['get'])
+    expect(operation).toContain('absent: the window has no end here, and the first record is in it')
+  })
+
   test('the reference page needs nothing from elsewhere', async ({ world }) => {
     const page = (await call(world, '/docs')).text
 

@@ -2,11 +2,15 @@ import { z } from 'zod'
 import { externalIdSchema } from '../../contract/authentication.ts'
 import { scoreTypes } from '../../contract/score.ts'
 import { authenticateAccount } from '../authenticate.ts'
-import type { ServiceExtension } from '../context.ts'
+import { type DescribedRoute, parameterNames } from '../openapi.ts'
+import { QUERY_NOTES_HEADER, queryNotes } from '../query-notes.ts'
+import { parseQueryString } from '../query-parameters.ts'
 import { badRequest, unknownProfile } from '../request-error.ts'
 import { parsePart } from '../route.ts'
+import type { ServiceExtension } from '../service-extension.ts'
 import { findProfileId } from '../store/service-profiles.ts'
 import { explainStored, logsExplainedMax } from './explain-stored.ts'
+import { explanationSchema } from './explanation-schema.ts'
 import { startRecompute } from './start-recompute.ts'
 
 /** A route beside the 28 operations. Called by the account, like every route with an externalId. */
@@ -22,11 +26,23 @@ const querySchema = z.object({
   score: z.enum(scoreTypes, { error: `must be one of ${scoreTypes.join(', ')}` }),
 })
 
+const explainRoute: DescribedRoute = {
+  name: 'explain',
+  method: 'GET',
+  path: `${explainPath}/{externalId}`,
+  caller: 'account',
+  summary: 'Explain a score of a local day: its factors, what is missing, and the logs behind it',
+  query: querySchema,
+  answers: { 200: explanationSchema },
+}
+
 /** Adds the route that explains a score: `GET /api/v1/profile/explain/{externalId}?date=2026-07-11&score=sleep`. */
 export const explainExtension: ServiceExtension = async ({ app, ...context }) => {
-  app.get(`${explainPath}/:externalId`, async (request, reply) => {
+  const known = { parameters: parameterNames(querySchema), words: {} }
+  app.get(`${explainPath}/:externalId`, { config: { operation: 'explain' } }, async (request, reply) => {
     const accountId = await authenticateAccount(context, request)
-    const { date, score } = parsePart(querySchema, request.query, 'query')
+    const query = parseQueryString(request.query)
+    const { date, score } = parsePart(querySchema, query, 'query')
     const { externalId } = parsePart(pathSchema, request.params, 'path')
     const profileId = await findProfileId(context.pool, { accountId, externalId })
     const explanation =
@@ -36,15 +52,17 @@ export const explainExtension: ServiceExtension = async ({ app, ...context }) =>
       const errors = [`has more than ${logsExplainedMax} logs around it, which are too many to explain`]
       throw badRequest('query', [{ origin: 'date', errors }])
     }
+    const notes = queryNotes(query, known)
+    if (notes !== undefined) reply.header(QUERY_NOTES_HEADER, notes)
     return reply.send(explanation)
   })
-  return undefined
+  return { routes: [explainRoute] }
 }
 
 /** The derivation as part of a service: the recomputation in the background, and the route that explains. */
 export const deriveExtension =
   ({ threads }: { threads: number }): ServiceExtension =>
   async (context) => {
-    await explainExtension(context)
-    return startRecompute({ ...context, threads })
+    const described = await explainExtension(context)
+    return { ...described, ...(await startRecompute({ ...context, threads })) }
   }

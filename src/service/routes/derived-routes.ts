@@ -1,11 +1,23 @@
 import { z } from 'zod'
-import { archetypeAnswerSchema, archetypeQuerySchema } from '../../contract/archetype.ts'
+import {
+  archetypeAnswerSchema,
+  archetypeQuerySchema,
+  categoricalArchetypes,
+  ordinalArchetypes,
+} from '../../contract/archetype.ts'
 import { biomarkerAnswerSchema, biomarkerQuerySchema } from '../../contract/biomarker.ts'
-import { comparisonAnswerSchema, comparisonQuerySchema } from '../../contract/comparison.ts'
+import {
+  comparisonAnswerSchema,
+  comparisonCategories,
+  comparisonNames,
+  comparisonQuerySchema,
+} from '../../contract/comparison.ts'
 import { DERIVATION_STATE_HEADER, derivationStates } from '../../contract/derivation-state.ts'
 import type { DerivedKind } from '../../contract/derived-kind.ts'
-import { scoreAnswerSchema, scoreQuerySchema } from '../../contract/score.ts'
-import { trendAnswerSchema, trendQuerySchema } from '../../contract/trend.ts'
+import { scoreAnswerSchema, scoreQuerySchema, scoreTypes } from '../../contract/score.ts'
+import { trendAnswerSchema, trendCategories, trendQuerySchema } from '../../contract/trend.ts'
+import { biomarkerForms } from '../derive/model/biomarker-catalogue.ts'
+import { factorNames } from '../derive/model/model.ts'
 import { etagOf, heldTag } from '../etag.ts'
 import { mergedFilter, requestedRangeOf } from '../query-parameters.ts'
 import { answerState } from '../recompute/answer-state.ts'
@@ -25,14 +37,40 @@ type DerivedQuery = {
   version?: string[] | undefined
 }
 
-type DerivedSchemas = { query: z.ZodType<DerivedQuery>; answer: z.ZodType }
+type DerivedSchemas = { query: z.ZodType<DerivedQuery>; answer: z.ZodType; words: Record<string, readonly string[]> }
+
+/** Each list has two names. */
+const wordsOf = (names: readonly string[], categories: readonly string[] = []) => ({
+  types: names,
+  name: names,
+  ...(categories.length > 0 ? { categories, category: categories } : {}),
+})
 
 const schemasByKind: Readonly<Record<DerivedKind, DerivedSchemas>> = {
-  score: { query: scoreQuerySchema, answer: scoreAnswerSchema },
-  biomarker: { query: biomarkerQuerySchema, answer: biomarkerAnswerSchema },
-  archetype: { query: archetypeQuerySchema, answer: archetypeAnswerSchema },
-  trend: { query: trendQuerySchema, answer: trendAnswerSchema },
-  comparison: { query: comparisonQuerySchema, answer: comparisonAnswerSchema },
+  score: { query: scoreQuerySchema, answer: scoreAnswerSchema, words: wordsOf(scoreTypes) },
+  biomarker: {
+    query: biomarkerQuerySchema,
+    answer: biomarkerAnswerSchema,
+    words: wordsOf(
+      Object.keys(biomarkerForms),
+      Object.values(biomarkerForms).map(({ category }) => category),
+    ),
+  },
+  archetype: {
+    query: archetypeQuerySchema,
+    answer: archetypeAnswerSchema,
+    words: wordsOf([...Object.keys(ordinalArchetypes), ...categoricalArchetypes]),
+  },
+  trend: {
+    query: trendQuerySchema,
+    answer: trendAnswerSchema,
+    words: wordsOf([...scoreTypes, ...factorNames], trendCategories),
+  },
+  comparison: {
+    query: comparisonQuerySchema,
+    answer: comparisonAnswerSchema,
+    words: wordsOf(comparisonNames, comparisonCategories),
+  },
 }
 
 const kinds = Object.keys(schemasByKind) as DerivedKind[] // the keys of a literal are its kinds
@@ -54,13 +92,14 @@ const headers = {
 
 /** Two routes for each kind: for the profile itself, and for an account by the profile's externalId. */
 export const derivedRoutes: RouteDefinition[] = kinds.flatMap((kind) => {
-  const { query, answer } = schemasByKind[kind]
+  const { query, answer, words } = schemasByKind[kind]
   const answers = { 200: z.array(answer), 204: null, 304: null }
   return [
     defineRoute({
       operation: `${kind}s`,
       summary: `Get ${kind}s, newest first`,
       query,
+      words,
       answers,
       headers,
       async run(call) {
@@ -73,6 +112,7 @@ export const derivedRoutes: RouteDefinition[] = kinds.flatMap((kind) => {
       operation: `${kind}sOf`,
       summary: `Get ${kind}s of a profile, newest first`,
       query,
+      words,
       answers,
       headers,
       async run(call) {

@@ -1,9 +1,8 @@
 import type { Registry } from 'prom-client'
 import type { ServiceApp, ServiceContext } from '../context.ts'
-import { openApiOf } from '../openapi.ts'
+import { type DescribedRoute, openApiOf } from '../openapi.ts'
 import { referencePage, referencePagePolicy } from '../reference-page.ts'
 import { jsonContentType, unavailable } from '../request-error.ts'
-import type { RouteDefinition } from '../route.ts'
 
 const readyTimeoutMs = 2_000
 
@@ -14,7 +13,7 @@ export function addMonitoringRoutes(
     context: ServiceContext
     /** Absent: the metrics are served elsewhere, or not at all. */
     registry: Registry | undefined
-    routes: readonly RouteDefinition[]
+    routes: readonly DescribedRoute[]
     isStopping(): boolean
   },
 ): void {

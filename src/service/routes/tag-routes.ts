@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type TagInput, tagAnswerSchema, tagQuerySchema, tagsInputSchema } from '../../contract/tag.ts'
+import { type TagInput, tagAnswerSchema, tagQuerySchema, tagsInputSchema, tagTypes } from '../../contract/tag.ts'
 import type { ServiceContext } from '../context.ts'
 import { mergedFilter, requestedRangeOf } from '../query-parameters.ts'
 import { unauthorized, unknownProfile } from '../request-error.ts'
@@ -33,6 +33,7 @@ const tags = defineRoute({
   operation: 'tags',
   summary: 'Get tags',
   query: tagQuerySchema,
+  words: { types: tagTypes },
   answers: { 200: answeredTags, 204: null },
   run: (call) => readFilteredTags(call, call.profileId),
 })
@@ -41,6 +42,7 @@ const tagsOf = defineRoute({
   operation: 'tagsOf',
   summary: 'Get tags of a profile',
   query: tagQuerySchema,
+  words: { types: tagTypes },
   answers: { 200: answeredTags, 204: null },
   run: async (call) => readFilteredTags(call, await requireProfileId(call)),
 })

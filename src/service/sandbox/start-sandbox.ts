@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Log } from '../../log.ts'
 import { DAY } from '../../time/units.ts'
-import type { ServiceExtension } from '../context.ts'
 import { explainExtension } from '../recompute/extension.ts'
 import { startRecompute } from '../recompute/start-recompute.ts'
 import { startService } from '../server.ts'
+import type { ServiceExtension } from '../service-extension.ts'
 import { migrateService } from '../store/migrate-service.ts'
 import { addControlRoutes, controlPath } from './control-routes.ts'
 import { createDerivationDelay } from './derivation-delay.ts'
@@ -119,10 +119,10 @@ function sandboxExtension(
     const ledger = createServedRecordsReader({ app, internalSecret, ...credentialsOf(seed) })
     const seeded = { accountId, people, livedUntilMs: span.endMs }
     const control = createSandboxControl({ ...parts, derivationDelay, context, ledger, seeded, recompute })
-    await explainExtension(context)
+    const described = await explainExtension(context)
     addFaultInjection(app, { faults, journal, clock, internalSecret, externalIdOf: control.externalIdOf })
     addControlRoutes(app, control)
     onOpened(control)
-    return recompute
+    return { ...described, ...recompute }
   }
 }

@@ -1,6 +1,7 @@
 import { expect, vi } from 'vitest'
 import { addServiceKey } from '../../../src/assembly/service-accounts.ts'
 import { fetchExplanation } from '../../../src/commands/explain.ts'
+import { explanationSchema } from '../../../src/service/recompute/explanation-schema.ts'
 import { deriveExtension } from '../../../src/service/recompute/extension.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { startService } from '../../../src/service/server.ts'
@@ -52,6 +53,18 @@ test('the service explains a score to its account and to no other caller', async
     )
     expect(told.value).toBe(stored.rows[0]?.body.value)
     expect(told.used.length).toBeGreaterThan(5)
+    expect(() => explanationSchema.parse(told)).not.toThrow()
+    const reference = JSON.parse(await (await fetch(`${service.url}/openapi.json`)).text())
+    const described = reference.paths['/api/v1/profile/explain/{externalId}']?.get
+    expect(described.operationId).toBe('explain')
+    const parameters = described.parameters.map((one: { name: string; required: boolean }) => [one.name, one.required])
+    expect(parameters).toEqual([
+      ['externalId', true],
+      ['date', true],
+      ['score', true],
+    ])
+    expect(Object.keys(reference.paths).length).toBeGreaterThan(1)
+    expect(await (await fetch(`${service.url}/docs`)).text()).toContain('/api/v1/profile/explain/{externalId}')
     await expect(fetchExplanation(as(stranger))).rejects.toThrow('404')
     await expect(fetchExplanation({ ...as(own), clientSecret: 'wrong' })).rejects.toThrow('refuses the credentials')
     await expect(fetchExplanation({ ...as(own), score: 'luck' })).rejects.toThrow('none of that name')
