@@ -28,7 +28,7 @@ const face = {
   quarantine: ['external_id', 'stream', 'reason', 'body'],
 }
 
-test('the public face has the names it promises, and a comment on every view', async ({ warehouse }) => {
+test('the public face has the names it promises, and a comment on every view and column', async ({ warehouse }) => {
   const columns = await warehouse.rows(
     `select table_name, array_agg(column_name::text) as names from information_schema.columns
      where table_schema = 'warehouse' group by 1`,
@@ -42,6 +42,11 @@ test('the public face has the names it promises, and a comment on every view', a
     `select relname from pg_class where relnamespace = 'warehouse'::regnamespace and obj_description(oid) is null`,
   )
   expect(mute).toEqual([])
+  const muteColumns = await warehouse.rows(
+    `select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
+     where c.relnamespace = 'warehouse'::regnamespace and a.attnum > 0 and col_description(c.oid, a.attnum) is null`,
+  )
+  expect(muteColumns).toEqual([])
   const docs = await readFile(new URL('../../../docs/warehouse.md', import.meta.url), 'utf8')
   for (const view of byView.keys()) expect(docs).toContain(`\`${view}\``)
 })
@@ -143,6 +148,18 @@ test('analysts find days, means, drivers, transitions and streaks ready', async 
     { since: '2026-03-01', until: '2026-03-03', days: 3 },
     { since: '2026-03-05', until: '2026-03-05', days: 1 },
   ])
+  expect(
+    await rows(
+      `select local_date::text as day, value from warehouse.archetype_days where value = 'sedentary' order by 1`,
+    ),
+  ).toEqual([
+    { day: '2026-03-01', value: 'sedentary' },
+    { day: '2026-03-03', value: 'sedentary' },
+  ])
+  expect(await rows(`select type, value_number from warehouse.biomarkers_now order by 1`)).toEqual([
+    { type: 'sleep_duration', value_number: 431 },
+    { type: 'steps', value_number: null },
+  ])
   const [part] = await rows(
     `select share_covered::float8, missing::text from warehouse.completeness where stream = 'scores'`,
   )
@@ -150,3 +167,30 @@ test('analysts find days, means, drivers, transitions and streaks ready', async 
   const [fresh] = await rows(`select last_read_at, covered_to from warehouse.freshness where stream = 'scores'`)
   expect(fresh).toEqual({ last_read_at: new Date(sentAtMs), covered_to: new Date(march(9)) })
 })
+
+test('each change of a score is told with before, after, when and how late', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { writer, rows, startedAtMs } = warehouse
+  const read = (sentAtMs: number, values: readonly number[]) => {
+    const records = values.map((value, index) => scoreRecord({ scoreDateTime: march(index + 1), value }))
+    const window = { startMs: marchMs(1), endMs: marchMs(9) }
+    return writer.store(scoresReading({ profileId: ada, window, sentAtMs, records }))
+  }
+  await read(startedAtMs - 3000, [0.1, 0.2])
+  await read(startedAtMs - 2000, [0.1, 0.5])
+  await read(startedAtMs - 1000, [0.1, 0.7])
+
+  const changes = await rows(
+    `select type, local_date::text as day, value_before, value_after, changed_at, extract(epoch from changed_after)::float8 * 1000 as late
+     from warehouse.score_changes where external_id = 'ada' order by changed_at`,
+  )
+  const changedAt = [startedAtMs - 2000, startedAtMs - 1000]
+  expect(changes).toEqual([
+    { type: 'sleep', day: '2026-03-02', value_before: 0.2, value_after: 0.5, ...changed(changedAt[0]) },
+    { type: 'sleep', day: '2026-03-02', value_before: 0.5, value_after: 0.7, ...changed(changedAt[1]) },
+  ])
+  await rows(`set time zone 'Asia/Tokyo'`)
+  expect(await rows('select 1 from warehouse.score_changes')).toHaveLength(2)
+})
+
+const changed = (atMs = 0) => ({ changed_at: new Date(atMs), late: atMs - marchMs(2) })
