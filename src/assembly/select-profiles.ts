@@ -1,4 +1,5 @@
 import { UsageProblem } from '../errors.ts'
+import { printableLine } from '../text/printable.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { createProfileReport } from '../warehouse/reports/profile-report.ts'
 import { exitCodes } from './command-context.ts'
@@ -17,24 +18,48 @@ export async function requireKnownProfile(pool: Pool, externalId: string | undef
   if (externalId !== undefined) await profileIdsOf(pool, [externalId])
 }
 
+const shownLengthMax = 60
+
+/** A name as the user gave it, for the message that says what is wrong with it. */
+export const asTyped = (name: string): string =>
+  `"${printableLine(name.length > shownLengthMax ? `${name.slice(0, shownLengthMax)}…` : name)}"`
+
 /** The profiles' ids in the warehouse; undefined when none is named, which means all. */
 export async function profileIdsOf(pool: Pool, externalIds: readonly string[]): Promise<string[] | undefined> {
   if (externalIds.length === 0) return undefined
   const found = await createProfileReport({ pool }).idsOf(externalIds)
-  const unknown = externalIds.flatMap((externalId, index) => (found.has(externalId) ? [] : [index + 1]))
+  const unknown = externalIds.filter((externalId) => !found.has(externalId))
   if (unknown.length === 0) return [...found.values()]
-  const numbers = `${unknown.slice(0, 5).join(', ')}${unknown.length > 5 ? ', …' : ''}`
-  throw new UsageProblem(
-    `find profiles: ${unknown.length} of ${externalIds.length} are not known here (number ${numbers})`,
-    {
-      hint: 'Names are compared letter by letter: vitalsync profiles list. Add a profile: vitalsync profiles add.',
-    },
-  )
+  const names = `${unknown.slice(0, 5).map(asTyped).join(', ')}${unknown.length > 5 ? ', …' : ''}`
+  throw new UsageProblem(`find profiles: ${unknown.length} of ${externalIds.length} are not known here: ${names}`, {
+    hint: 'Names are compared letter by letter: vitalsync profiles list. Add a profile: vitalsync profiles add.',
+  })
 }
 
 export const unknownIdProblem = (what: string, listCommand: string) =>
   new UsageProblem(`show ${what}: no ${what} has this id`, { hint: `The ids: ${listCommand}.` })
 
-/** Ids that were given and not found are a failure; a filter that matches nothing is no failure. */
-export const exitCodeOfFound = (found: number, { ids }: { readonly ids?: readonly string[] | undefined }): number =>
-  ids && found < new Set(ids).size ? exitCodes.failures : exitCodes.done
+/** What was named and is not there is a fault of usage; a filter that matches nothing is done. */
+export function requireAllFound(
+  found: number,
+  { ids }: { readonly ids?: readonly string[] | undefined },
+  [what, listCommand]: readonly [what: string, listCommand: string],
+): number {
+  const named = new Set(ids).size
+  if (found >= named) return exitCodes.done
+  throw new UsageProblem(
+    named === 1
+      ? `find ${what}: no ${what} has this id`
+      : `find ${what}s: ${named - found} of ${named} ids are of none`,
+    { hint: `The ids: ${listCommand}.` },
+  )
+}
+
+export async function isAnybodyKnown(pool: Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ found: boolean }>('select exists (select from vitalsync.profiles) as found')
+  return rows[0]?.found ?? false
+}
+
+export const nobodyText =
+  'Nobody is known yet, so there is nobody to read. Take people in by name with `vitalsync profiles add <externalId>`, from a file ' +
+  'with `vitalsync profiles import <file>`, or all that upstream knows with `vitalsync profiles discover`.'

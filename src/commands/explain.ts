@@ -65,7 +65,9 @@ async function fetchOk(url: string, init: RequestInit): Promise<Response> {
       hint: 'Check UPSTREAM_CLIENT_ID and UPSTREAM_CLIENT_SECRET.',
     })
   }
-  throw new Problem(`explain score: the Profile Service answers ${response.status}`, {
+  // A person or a route that is not there was named wrongly.
+  const Fault = response.status === 404 ? UsageProblem : Problem
+  throw new Fault(`explain score: the Profile Service answers ${response.status}`, {
     hint: 'Either it has no such profile, or it is not this project’s service, which alone can explain.',
   })
 }

@@ -1,7 +1,7 @@
 import { catalogue } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { produceRun } from '../assembly/produce-run.ts'
-import { exitCodeOfFound, requireKnownProfile, unknownIdProblem } from '../assembly/select-profiles.ts'
+import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../assembly/select-profiles.ts'
 import { formatMinute, formatNumber, formatTable, shadedCell } from '../assembly/table.ts'
 import type { Paint } from '../assembly/terminal.ts'
 import { requireQueueAnswers, withWarehouse } from '../assembly/with-pipeline.ts'
@@ -94,9 +94,9 @@ export async function retryFailures(context: CommandContext, filter: FailureFilt
         ? [`${formatNumber(enqueued)} wait in the queue for a worker: vitalsync up, or vitalsync worker.`]
         : []),
     ]
-    terminal.print(parts.join('\n') || NOTHING_TO_DO)
+    if (parts.length > 0 || !filter.ids) terminal.print(parts.join('\n') || NOTHING_TO_DO)
   }
-  return exitCodeOfFound(retried, filter)
+  return requireAllFound(retried, filter, ['failure', 'vitalsync failures list'])
 }
 
 async function joinQueue(queueUrl: string, closeStack: CloseStack) {
@@ -119,7 +119,8 @@ export async function discardFailures(context: CommandContext, filter: FailureFi
     return createFailures({ pool }).discard(filter)
   })
   if (terminal.json) terminal.printJson('failures discard', { discarded })
-  else if (discarded === 0) terminal.print(NOTHING_TO_DO)
-  else terminal.print(`${formatNumber(discarded)} discarded. Windows among them stay gaps and are not asked for again.`)
-  return exitCodeOfFound(discarded, filter)
+  else if (discarded === 0 && !filter.ids) terminal.print(NOTHING_TO_DO)
+  else if (discarded > 0)
+    terminal.print(`${formatNumber(discarded)} discarded. Windows among them stay gaps and are not asked for again.`)
+  return requireAllFound(discarded, filter, ['failure', 'vitalsync failures list'])
 }

@@ -8,6 +8,7 @@ import { createLedger } from '../warehouse/ledger/coverage-ledger.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { createProfiles } from '../warehouse/profiles/stored-profiles.ts'
 import { createReports } from '../warehouse/reports/status-report.ts'
+import { createRuns } from '../warehouse/runs/stored-runs.ts'
 
 type PlanOptions = Selection & {
   /** Absent: the plan of a sync; given: the plan of a back-fill from here. */
@@ -38,6 +39,7 @@ async function makePlan(pool: Pool, context: CommandContext, options: PlanOption
   const covered = tallies.reduce((sum, tally) => sum + tally.covered, 0)
   const outbox = await createReports({ pool }).countWaiting()
   const { requestsPerSecond } = config.budget
+  const measuredPerSecond = (await createRuns({ pool }).measuredRequestRate()) ?? null
   return {
     profiles,
     fromAt: options.from ?? null,
@@ -48,17 +50,27 @@ async function makePlan(pool: Pool, context: CommandContext, options: PlanOption
     itemsWaiting: options.from ? 0 : outbox.reduce((sum, { waiting }) => sum + waiting, 0),
     requestsPerSecond,
     seconds: windows / requestsPerSecond,
+    measuredPerSecond,
+    expectedSeconds: windows / Math.min(requestsPerSecond, measuredPerSecond ?? requestsPerSecond),
     streams: tallies,
   }
 }
 
-function planLines({ profiles, windows, covered, itemsWaiting, requestsPerSecond, seconds, streams }: Plan): string[] {
+function durationText({ windows, requestsPerSecond, seconds, measuredPerSecond, expectedSeconds }: Plan): string {
+  const atBudget = `at least ${formatDuration(seconds * SECOND)} at ${formatNumber(requestsPerSecond)} a second`
+  if (measuredPerSecond === null || windows === 0) return `${atBudget}, the budget; no run has been measured yet`
+  const rate = measuredPerSecond < 10 ? measuredPerSecond.toFixed(1) : formatNumber(Math.round(measuredPerSecond))
+  return `about ${formatDuration(expectedSeconds * SECOND)} at the ${rate} a second of the latest runs, ${atBudget}, the budget`
+}
+
+function planLines(plan: Plan): string[] {
+  const { profiles, windows, covered, itemsWaiting, streams } = plan
   const share = windows + covered === 0 ? 1 : covered / (windows + covered)
   const rows = streams.map((one) => [one.stream, one.windows, one.covered])
   return [
     formatTable(['stream', 'windows due', 'covered already'], rows),
     '',
-    `${formatCount(profiles, 'profile')}, ${formatCount(windows, 'window')}: as many requests, at least ${formatDuration(seconds * SECOND)} at ${formatNumber(requestsPerSecond)} a second`,
+    `${formatCount(profiles, 'profile')}, ${formatCount(windows, 'window')}: as many requests, ${durationText(plan)}`,
     `${(share * 100).toFixed(1)} % is covered already and is not asked for again`,
     ...(itemsWaiting > 0 ? [`${formatCount(itemsWaiting, 'item')} to be pushed first`] : []),
   ]

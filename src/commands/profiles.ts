@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { catalogue } from '../../config/streams.ts'
 import { discoverProfiles } from '../../jobs/discover-profiles.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { unknownIdProblem } from '../assembly/select-profiles.ts'
+import { asTyped, unknownIdProblem } from '../assembly/select-profiles.ts'
 import { formatCount, formatMinute, formatNumber, formatTable, shadedCell, type TableCell } from '../assembly/table.ts'
 import { withPipeline, withWarehouse } from '../assembly/with-pipeline.ts'
 import { externalIdSchema } from '../contract/authentication.ts'
@@ -28,9 +28,9 @@ export async function addProfiles(
   context: CommandContext,
   { externalIds, from }: AddOptions & { externalIds: readonly string[] },
 ): Promise<number> {
-  const wrong = externalIds.findIndex((externalId) => !externalIdSchema.safeParse(externalId).success)
-  if (wrong !== -1)
-    throw new UsageProblem(`add profiles: name number ${wrong + 1} must have 1 to 100 characters, none of them odd`, {
+  const wrong = externalIds.find((externalId) => !externalIdSchema.safeParse(externalId).success)
+  if (wrong !== undefined)
+    throw new UsageProblem(`add profiles: ${asTyped(wrong)} must have 1 to 100 characters, none of them odd`, {
       hint: 'Give each person the externalId that upstream knows them by.',
     })
   return printTotals('profiles add', context, { totals: await addInBatches(context, externalIds, from), rejected: [] })

@@ -1,6 +1,6 @@
 import { pulledStreams } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { exitCodeOfFound, requireKnownProfile, unknownIdProblem } from '../assembly/select-profiles.ts'
+import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../assembly/select-profiles.ts'
 import { formatMinute, formatNumber, formatTable } from '../assembly/table.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { createQuarantine, type QuarantineFilter } from '../warehouse/quarantine/stored-quarantine.ts'
@@ -64,11 +64,12 @@ export async function replayQuarantine(context: CommandContext, filter: Quaranti
       ...(pushed > 0 ? [`${formatNumber(pushed)} wait to be pushed again.`] : []),
       ...(reread > 0 ? [`For ${formatNumber(reread)} upstream is asked again.`] : []),
     ]
-    terminal.print(
-      parts.length > 0
-        ? `${parts.join(' ')} The next sweep does it; at once: vitalsync sync.`
-        : 'Nothing to do: no quarantined record fits. The list: vitalsync quarantine list.',
-    )
+    if (parts.length > 0 || !filter.ids)
+      terminal.print(
+        parts.length > 0
+          ? `${parts.join(' ')} The next sweep does it; at once: vitalsync sync.`
+          : 'Nothing to do: no quarantined record fits. The list: vitalsync quarantine list.',
+      )
   }
-  return exitCodeOfFound(replayed.pushed + replayed.reread, filter)
+  return requireAllFound(replayed.pushed + replayed.reread, filter, ['quarantined record', 'vitalsync quarantine list'])
 }

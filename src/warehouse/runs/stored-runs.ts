@@ -41,6 +41,8 @@ export type Runs = {
   listNewest(limit: number): Promise<Run[]>
   /** How many requests a profile took in the newest run of this kind that is done. */
   requestsPerProfile(kind: string): Promise<number | undefined>
+  /** Requests a second in the latest runs that were long enough to say; undefined when there is none. */
+  measuredRequestRate(): Promise<number | undefined>
   /** Running runs that showed no life for `idleMs` and are not enqueued in full: their producer died. */
   listUnproduced(idleMs: number): Promise<Run[]>
   /** Running runs that showed no life for `idleMs` though they are enqueued in full: not all their jobs have ended. */
@@ -78,6 +80,7 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
     },
     listNewest: (limit) => selectRuns(pool, 'order by id desc limit $1', limit),
     requestsPerProfile: (kind) => requestsPerProfile(pool, kind),
+    measuredRequestRate: () => measuredRequestRate(pool),
     listUnproduced: (idleMs) => selectRuns(pool, `where not enqueued_all and ${isIdle} order by id`, idleMs),
     listSilent: (idleMs) => selectRuns(pool, `where enqueued_all and ${isIdle} order by id`, idleMs),
     recordOrders: (runId, page) => recordOrders(pool, runId, page),
@@ -117,6 +120,21 @@ async function requestsPerProfile(pool: Pool, kind: string): Promise<number | un
     [kind],
   )
   return rows[0]?.requests
+}
+
+/** A shorter run tells how long a run takes to begin and end, not how fast it reads. */
+const MEASURED_REQUESTS_MIN = 50
+const MEASURED_RUNS_MAX = 5
+
+async function measuredRequestRate(pool: Pool): Promise<number | undefined> {
+  const { rows } = await pool.query<{ rate: number | null }>(
+    `select sum(requests)::float8 / nullif(sum(extract(epoch from ended_at - started_at)), 0)::float8 as rate from (
+       select requests, started_at, ended_at from vitalsync.runs
+       where state = 'done' and ended_at is not null and requests >= $1 order by id desc limit $2
+     ) latest`,
+    [MEASURED_REQUESTS_MIN, MEASURED_RUNS_MAX],
+  )
+  return rows[0]?.rate ?? undefined
 }
 
 async function lastSlot(pool: Pool, schedule: string): Promise<Date | undefined> {
