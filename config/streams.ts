@@ -2,6 +2,7 @@ import { receivedArchetypeSchema } from '../src/contract/archetype.ts'
 import { receivedBiomarkerSchema } from '../src/contract/biomarker.ts'
 import { receivedComparisonSchema } from '../src/contract/comparison.ts'
 import { dataLogInputSchema, receivedUploadSchema } from '../src/contract/data-log.ts'
+import { strangeDataType } from '../src/contract/data-types.ts'
 import { demographicInputSchema, receivedDemographicSchema } from '../src/contract/demographic.ts'
 import { deviceInformationInputSchema, receivedDeviceInformationSchema } from '../src/contract/device-information.ts'
 import { operations } from '../src/contract/operations.ts'
@@ -263,6 +264,7 @@ export const pushedStreams = [
     numbers: ['value'],
     operation: operations.uploadLogs,
     answer: receivedUploadSchema,
+    strangeType: strangeDataType,
     identify: identifyLog,
   },
 ] as const satisfies readonly PushedStream[]

@@ -66,6 +66,8 @@ const plan = z.strictObject({
   itemsWaiting: count,
   requestsPerSecond: z.number().nullable(),
   seconds: z.number().nonnegative(),
+  measuredPerSecond: z.number().nullable(),
+  expectedSeconds: z.number().nonnegative(),
   streams: z.array(z.strictObject({ stream: z.string(), windows: count, covered: count })),
 })
 
@@ -217,6 +219,7 @@ export const jsonResultSchemas = {
     rejected: count,
     rejects: z.string().nullable(),
     finished: z.boolean(),
+    strangeTypes: z.array(z.strictObject({ type: z.string(), closest: z.string().nullable(), lines: count })),
   }),
   export: z.strictObject({
     streams: z.array(z.strictObject({ stream: z.string(), rows: count })),

@@ -1,15 +1,17 @@
 import type { Config } from '../../config/env.ts'
 import { catalogue } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { formatNumber } from '../assembly/table.ts'
+import { asTyped } from '../assembly/select-profiles.ts'
+import { formatCount, formatNumber } from '../assembly/table.ts'
 import type { Terminal } from '../assembly/terminal.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
+import type { StrangeType } from '../contract/data-types.ts'
 import { UsageProblem } from '../errors.ts'
 import { createOffsetCompleter } from '../intake/complete-offsets.ts'
 import { type FileFormat, fileFormatOf, readCsvColumns, readEntries } from '../intake/file-entries.ts'
 import { type IntakeOptions, type IntakeProgress, importEntries } from '../intake/import-entries.ts'
 import { readBytesFrom } from '../intake/input-file.ts'
-import { csvColumnsOf, unknownColumns } from '../intake/outbox-items.ts'
+import { csvColumnsOf, requiredColumnsOf, unknownColumns } from '../intake/outbox-items.ts'
 import { openRejectsFile } from '../intake/rejects-file.ts'
 import { createProfileResolver } from '../intake/resolve-profiles.ts'
 import { openResumableFile } from '../intake/resumable-file.ts'
@@ -47,8 +49,9 @@ export async function runImport(context: CommandContext, options: ImportOptions)
     const { begin, sizeBytes } = input
     if (input.isResumed) terminal.say(`carrying on behind line ${formatNumber(begin.line)}`)
     const rejects = closeStack.add(openRejectsFile(rejectsPath, begin.rejectsBytes), 'rejects')
+    const strange = new Map<string, StrangeCount>()
     const progress = await importEntries({
-      ...(await openEntries(options, format, begin)),
+      ...(await openEntries({ ...options, format, begin, onStrangeType: (one) => countStrange(strange, one) })),
       ...createStorage({ pool, tokenKeys }, context.config, options),
       begin,
       signal: context.signal,
@@ -60,7 +63,7 @@ export async function runImport(context: CommandContext, options: ImportOptions)
     }).finally(() => terminal.progressEnd())
     const finished = !context.signal.aborted
     if (finished) await input.finish()
-    return { progress, finished, resumedAtLine: begin.line }
+    return { progress, finished, resumedAtLine: begin.line, strange: [...strange.values()] }
   })
   return printResult(terminal, { ...result, kind: stream.name, rejectsPath })
 }
@@ -71,18 +74,45 @@ type ImportResult = {
   readonly rejectsPath: string
   readonly finished: boolean
   readonly resumedAtLine: number
+  readonly strange: readonly StrangeCount[]
+}
+
+type StrangeCount = StrangeType & { lines: number }
+
+/** So many types are counted; a column that was taken for the type has a new one on each line. */
+const strangeTypesMax = 20
+
+function countStrange(counts: Map<string, StrangeCount>, strange: StrangeType): void {
+  const known = counts.get(strange.type)
+  if (known) known.lines += 1
+  else if (counts.size < strangeTypesMax) counts.set(strange.type, { ...strange, lines: 1 })
+}
+
+function strangeText({ type, closest, lines }: StrangeCount): string {
+  const meant = closest ? `, is ${closest} meant?` : ''
+  return `${formatCount(lines, 'line')} of a type from which nothing is derived: ${asTyped(type)}${meant}`
+}
+
+/** What comes next: only what was added can be pushed. */
+function nextText({ accepted, duplicate, rejected }: IntakeProgress): string {
+  if (accepted > 0) return 'The next sync pushes them: vitalsync sync'
+  if (duplicate > 0) return `Nothing is new: ${rejected > 0 ? 'what fits' : 'all of it'} is here already.`
+  return 'Nothing was added.'
 }
 
 function printResult(terminal: Terminal, result: ImportResult): number {
-  const { kind, progress, rejectsPath, finished, resumedAtLine } = result
+  const { kind, progress, rejectsPath, finished, resumedAtLine, strange } = result
   const { read, accepted, duplicate, rejected } = progress
   const counts = { read, accepted, duplicate, rejected }
   const rejects = rejected > 0 ? rejectsPath : null
-  if (terminal.json) terminal.printJson('import', { kind, resumedAtLine, ...counts, rejects, finished })
-  else {
+  if (terminal.json) {
+    const strangeTypes = strange.map(({ type, closest = null, lines }) => ({ type, closest, lines }))
+    terminal.printJson('import', { kind, resumedAtLine, ...counts, rejects, finished, strangeTypes })
+  } else {
     terminal.print(countsText(progress, ', '))
+    for (const one of strange) terminal.print(strangeText(one))
     if (rejects) terminal.print(`The rejected lines with their reasons: ${rejects}`)
-    terminal.print(finished ? 'The next sync pushes them: vitalsync sync' : 'Stopped: the same command carries on.')
+    terminal.print(finished ? nextText(progress) : 'Stopped: the same command carries on.')
   }
   return finished && rejected === 0 ? exitCodes.done : exitCodes.failures
 }
@@ -97,26 +127,35 @@ const showProgress = (terminal: Terminal, now: IntakeProgress, sizeBytes: number
 
 type Position = { readonly position: number; readonly line: number }
 
-async function openEntries(
-  options: ImportOptions,
-  format: FileFormat,
-  begin: Position,
-): Promise<Pick<IntakeOptions, 'entries' | 'options'>> {
-  const { file, stream, timeZone, replace } = options
+type Opening = ImportOptions & { format: FileFormat; begin: Position; onStrangeType: (strange: StrangeType) => void }
+
+async function openEntries(opening: Opening): Promise<Pick<IntakeOptions, 'entries' | 'options'>> {
+  const { file, stream, timeZone, replace, format, begin, onStrangeType } = opening
+  const checkColumns = (columns: readonly string[]) => requireColumns(stream, columns)
   const columns = format === 'csv' && file !== '-' ? await readCsvColumns(await readBytesFrom(file, 0)) : undefined
-  if (columns) requireKnownColumns(stream, columns)
+  if (columns) checkColumns(columns)
   const bytes = await readBytesFrom(file, begin.position)
   const completeOffset = timeZone === 'UTC' ? (text: string) => text.replace(' ', 'T') : createOffsetCompleter(timeZone)
   return {
-    entries: readEntries({ bytes, format, begin, columns: begin.position > 0 ? columns : undefined }),
-    options: { stream, format, completeOffset, replace, nowMs: Date.now() },
+    entries: readEntries({ bytes, format, begin, columns: begin.position > 0 ? columns : undefined, checkColumns }),
+    options: { stream, format, completeOffset, replace, nowMs: Date.now(), onStrangeType },
   }
 }
 
-function requireKnownColumns(stream: PushedStream, columns: readonly string[]): void {
+/** Columns that no item has would be lost, and without a required column every line would be rejected: either is told once. */
+function requireColumns(stream: PushedStream, columns: readonly string[]): void {
   const unknown = unknownColumns(stream, columns)
+  const missing = requiredColumnsOf(stream).filter((name) => !columns.includes(name))
   const [first] = unknown
-  if (first === undefined) return
+  if (first === undefined) {
+    if (missing.length === 0) return
+    throw new UsageProblem(
+      `read CSV: ${stream.name} need the column ${missing.join(', ')}, and the first line has none`,
+      {
+        hint: `Required are externalId, ${requiredColumnsOf(stream).join(', ')}.`,
+      },
+    )
+  }
   const known = csvColumnsOf(stream)
   const meant = closestWord(first, known)
   throw new UsageProblem(`read CSV: ${stream.name} have no column ${unknown.join(', ')}`, {

@@ -17,6 +17,8 @@ export type EntrySource = {
   readonly begin: { readonly position: number; readonly line: number }
   /** The names of the columns, when reading begins after the line that names them. */
   readonly columns?: readonly string[] | undefined
+  /** Throws when the columns that the file names do not do. */
+  readonly checkColumns?: (columns: readonly string[]) => void
 }
 
 /** The format that the user gave, or else the format of the file's extension. */
@@ -31,7 +33,7 @@ export function fileFormatOf(file: string, given: FileFormat | undefined): FileF
 
 export function readEntries(source: EntrySource): AsyncGenerator<FileEntry> {
   const lines = splitLines(source.bytes, source.begin)
-  return source.format === 'csv' ? csvEntries(lines, source.columns) : jsonEntries(lines)
+  return source.format === 'csv' ? csvEntries(lines, source) : jsonEntries(lines)
 }
 
 async function* jsonEntries(lines: AsyncIterable<FileLine>): AsyncGenerator<FileEntry> {
@@ -57,13 +59,14 @@ const LINES_PER_RECORD_MAX = 50
 
 async function* csvEntries(
   lines: AsyncIterable<FileLine>,
-  given: readonly string[] | undefined,
+  { columns: given, checkColumns }: Pick<EntrySource, 'columns' | 'checkColumns'>,
 ): AsyncGenerator<FileEntry> {
   let columns = given
   for await (const record of csvRecords(lines)) {
     const cells = record.text === undefined ? undefined : parseCsvCells(record.text)
     if (columns === undefined) {
       columns = parseCsvHead(cells)
+      checkColumns?.(columns)
       continue
     }
     if (record.text?.trim() === '') continue

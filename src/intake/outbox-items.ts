@@ -1,3 +1,4 @@
+import type { StrangeType } from '../contract/data-types.ts'
 import { parseInstant } from '../contract/instant.ts'
 import type { OutboxItem } from '../transfer/parcel.ts'
 import type { Fields, PushedStream } from '../transfer/stream.ts'
@@ -18,6 +19,8 @@ export type ItemOptions = {
   /** A snapshot replaces the whole object upstream, instead of changing the fields that it names. */
   readonly replace: boolean
   readonly nowMs: number
+  /** Told of each item of a type from which nothing is derived. */
+  readonly onStrangeType?: (strange: StrangeType) => void
 }
 
 /** Makes an outbox item of one entry, or names every fault of the entry, and no value. */
@@ -29,6 +32,8 @@ export function toItem(fields: Fields, options: ItemOptions): ParsedItem | ItemF
   const body = withOffsets(format === 'csv' ? typedCells(stream, rest) : rest, options.completeOffset)
   const { error } = stream.schema.safeParse(body)
   if (error) return { fault: error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ') }
+  const strange = stream.strangeType?.(body)
+  if (strange) options.onStrangeType?.(strange)
   return { externalId, item: { stream: stream.name, ...withItemKey(externalId, body, options) } }
 }
 
@@ -85,3 +90,7 @@ export function unknownColumns(stream: PushedStream, columns: readonly string[])
   const takesProperties = itemColumns.includes(PROPERTIES_COLUMN)
   return columns.filter((name) => !known.includes(name) && !(takesProperties && name.startsWith(PROPERTY_PREFIX)))
 }
+
+/** The columns without which every line of a CSV file is rejected. */
+export const requiredColumnsOf = ({ schema }: PushedStream): string[] =>
+  Object.entries(schema.shape).flatMap(([name, field]) => (field.safeParse(undefined).success ? [] : [name]))

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { StrangeType } from '../contract/data-types.ts'
 import type { Operation } from '../contract/operations.ts'
 import type { QuickCheck } from '../contract/quick-check.ts'
 import type { Span } from '../time/spans.ts'
@@ -57,6 +58,8 @@ type PushedCommon = {
   readonly schema: z.ZodObject
   /** The columns of a CSV file whose cells are numbers. */
   readonly numbers: readonly string[]
+  /** The type of an item when nothing is derived from items of that type: the item is taken, and its type is told. */
+  strangeType?(body: Fields): StrangeType | undefined
 }
 
 /** Many items in one request, each with a key of its own. When an item comes again, its last form counts. */

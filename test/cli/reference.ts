@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { catalogue } from '../../config/streams.ts'
 import { jsonResultSchemas } from '../../src/assembly/json-results.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { csvColumnsOf } from '../../src/intake/outbox-items.ts'
+import { csvColumnsOf, requiredColumnsOf } from '../../src/intake/outbox-items.ts'
 
 /** The tree of commands, without a process. */
 export const tree = (print: (text: string) => void = () => undefined): Command =>
@@ -25,6 +25,13 @@ export function commandsOf(command: Command, before = ''): Listed[] {
   })
 }
 
+/** Required columns are bold. */
+function columnsOf(stream: (typeof catalogue.pushed)[number]): string {
+  const required = ['externalId', ...requiredColumnsOf(stream)]
+  const shown = (name: string) => (required.includes(name) ? `**\`${name}\`**` : `\`${name}\``)
+  return ['externalId', ...csvColumnsOf(stream)].map(shown).join(', ')
+}
+
 const intro = `# The command line
 
 \`vitalsync <command>\`: in a checkout \`npx vitalsync …\` or \`npm run vitalsync -- …\`. This page is generated from the
@@ -36,6 +43,10 @@ commands; a test compares the two.
 | 1 | finished with failures, or stopped before the end |
 | 2 | usage or configuration is wrong |
 | 3 | an engine (Postgres, the queue, the Profile Service) could not be reached |
+
+**Nothing found.** What a command names (an id, an externalId, an account) and is not there is a fault of usage: 2, with the command
+that lists what there is. A filter, a range or a file that matches nothing is done: 0, and says so. Only \`verify\` of nothing is a
+failure, 1, for it proves nothing.
 
 - **Where a command works.** On \`DATABASE_URL\`, \`QUEUE_URL\` and \`UPSTREAM_URL\` where they are set. Without them it joins
   the engines that \`vitalsync up\` runs in the data folder (\`VITALSYNC_DATA\`); where no engine runs, the command starts the
@@ -61,14 +72,12 @@ the columns. Empty cells are absent. \`additionalProperties.<name>\` is a column
 offset is in \`--time-zone\` (UTC when absent): in an hour that happens twice it is the first one; in an hour that is skipped
 the offset from before the change is used. A log without \`id\` gets an id derived from person, logType, dataType, source, start and end, so that the same
 measurement imported again is the same log. Lines that do not fit are written to the rejects file as
-\`{"line", "reason", "text"}\`; the other lines are imported.
+\`{"line", "reason", "text"}\`; the other lines are imported. Columns in bold are required: a CSV file without one of them is refused as
+a whole. A \`dataType\` from which nothing is derived is imported and told, with the closest word.
 
 ${catalogue.pushed
   .toReversed()
-  .map(
-    (stream) =>
-      `- **${stream.name}**: ${['externalId', ...csvColumnsOf(stream)].map((name) => `\`${name}\``).join(', ')}`,
-  )
+  .map((stream) => `- **${stream.name}**: ${columnsOf(stream)}`)
   .join('\n')}
 
 ## Files that go out

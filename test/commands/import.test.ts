@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { jsonResultSchemas } from '../../src/assembly/json-results.ts'
 import { test as base, soon } from '../support/fixtures.ts'
-import { type Program, startProgram } from '../support/run-program.ts'
+import { entry, type Program, startCommand, startProgram } from '../support/run-program.ts'
 import { openTestPool } from '../support/test-pool.ts'
 
 type Start = (...words: string[]) => Program
@@ -140,8 +140,14 @@ test('what is wrong with the file as a whole is said in one message', { timeout 
   await query('select 1')
   const file = join(folder, 'logs.csv')
   await writeFile(file, 'externalId,valeu\nada,1\n')
+  const half = join(folder, 'half.csv')
+  await writeFile(
+    half,
+    `externalId,logType,dataType,value,source,startDateTime,endDateTime\n${'ada,heart,heart_rate\n'.repeat(500)}`,
+  )
   const cases: Array<[words: string[], says: RegExp]> = [
     [['data-logs', file], /Did you mean value\?/],
+    [['data-logs', half], /need the column unit, recordingMethod, deviceType, and the first line has none/],
     [['data-logs', join(folder, 'none.csv')], /there is no such file/],
     [['data-logs', folder, '--format', 'csv'], /it is a folder/],
     [['data-logs', join(folder, 'logs.txt')], /--format/],
@@ -155,4 +161,58 @@ test('what is wrong with the file as a whole is said in one message', { timeout 
     expect(stderr).not.toMatch(/\n {4}at /)
     expect([words, code]).toEqual([words, 2])
   }
+})
+
+test('a required column that is missing is told once of standard input too', { timeout }, async ({
+  folder,
+  query,
+  warehouseUrl,
+}) => {
+  await query('select 1')
+  const line = `printf 'externalId,type,name\\nada,event,tea\\n' | ${process.execPath} ${entry} import tags - --format csv`
+  const { code, stderr } = await startCommand(line, { cwd: folder, env: { DATABASE_URL: warehouseUrl } }).ended
+
+  expect(stderr).toMatch(/tags need the column source, startDateTime/)
+  expect(code).toBe(2)
+})
+
+test('types from which nothing is derived are told with the closest word', { timeout }, async ({
+  folder,
+  start,
+  query,
+}) => {
+  const file = join(folder, 'odd.ndjson')
+  const typed = (index: number, dataType: string) =>
+    logAt(index, 'ada').replace('"heart_rate"', JSON.stringify(dataType))
+  const session = typed(6, 'exercise_session_rowing').replace('"heart"', '"exercise"')
+  const symptom = typed(7, 'itching').replace('"heart"', '"symptom"')
+  const types = ['heart_rat', 'heart_rat', 'Heart_Rate', 'luck', 'heart_rate']
+  await writeFile(file, types.map((dataType, index) => typed(index, dataType)).join('') + session + symptom)
+  const asText = await start('data-logs', file).ended
+  const asJson = printed((await start('data-logs', file, '--again', '--json').ended).stdout)
+
+  expect(asText.code).toBe(0)
+  expect(asText.stdout).toContain('2 lines of a type from which nothing is derived: "heart_rat", is heart_rate meant?')
+  expect(asText.stdout).toContain('1 line of a type from which nothing is derived: "luck"\n')
+  expect(asJson.strangeTypes).toEqual([
+    { type: 'heart_rat', closest: 'heart_rate', lines: 2 },
+    { type: 'Heart_Rate', closest: 'heart_rate', lines: 1 },
+    { type: 'luck', closest: null, lines: 1 },
+  ])
+  expect(await query('select sum(waiting)::int as n from vitalsync.parcels')).toEqual([{ n: 7 }])
+})
+
+test('the next sync is named only where something was added', { timeout }, async ({ folder, start, query }) => {
+  await query('select 1')
+  const [good, bad] = [join(folder, 'good.ndjson'), join(folder, 'bad.ndjson')]
+  await writeFile(good, logs(0, 3))
+  await writeFile(bad, 'nonsense\n')
+  const said = async (file: string) => (await start('data-logs', file).ended).stdout
+
+  expect(await said(good)).toContain('The next sync pushes them')
+  const again = await said(good)
+  expect(again).toContain('Nothing is new: all of it is here already.')
+  const rejected = await said(bad)
+  expect(rejected).toContain('Nothing was added.')
+  for (const text of [again, rejected]) expect(text).not.toContain('next sync')
 })

@@ -23,7 +23,7 @@ export type ProgramOptions = {
   readonly uid?: number
 }
 
-const entry = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
+export const entry = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
 
 export const startProgram = (words: readonly string[], options: ProgramOptions): Program =>
   start([process.execPath, entry, ...words], options)
