@@ -108,7 +108,7 @@ test('failures are listed, shown, retried and discarded', { timeout }, async () 
   expect(retried).toEqual({ retried: 1, enqueued: 0 })
   expect(discarded).toEqual({ discarded: 2 })
   expect(left).toEqual([expect.objectContaining({ kind: 'window', nextTryAt: null })])
-  expect(unknown.code).toBe(1)
+  expect(unknown.code).toBe(2)
 })
 
 test('a failed back-fill and a window from before a person’s history go into the queue again, and a worker does them', {
