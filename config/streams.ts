@@ -25,17 +25,15 @@ import type { Catalogue, PulledStream, PushedStream } from '../src/transfer/stre
 const STILL_REVISED = 72 * HOUR
 
 /**
- * A log changes its own day, the averages over the days after it, and the weeks and months that hold it. Age and gender
- * change everything that upstream derives.
+ * Within how many days around a log upstream may derive something else from it: in the weeks and months that hold its day,
+ * and in later days, for what is known of a person stays known. A height stays known for good. Age and gender change
+ * everything. `test/config/reach.test.ts` holds these numbers against our service.
  */
-const byDay = {
-  'data-logs': { beforeMs: 2 * DAY, afterMs: 61 * DAY },
-  demographics: 'everything',
-} as const
-const byWeek = {
-  'data-logs': { beforeMs: 35 * DAY, afterMs: 61 * DAY },
-  demographics: 'everything',
-} as const
+const derivedFrom = (daysBefore: number, daysAfter: number) =>
+  ({
+    'data-logs': { beforeMs: daysBefore * DAY, afterMs: daysAfter * DAY },
+    demographics: 'everything',
+  }) as const
 
 const byWindow = ({ startMs, endMs }: Span) => ({
   startDateTime: new Date(startMs).toISOString(),
@@ -61,7 +59,7 @@ export const pulledStreams = [
     table: 'scores',
     windowMs: 35 * DAY,
     settleMs: STILL_REVISED,
-    touchedBy: byDay,
+    touchedBy: derivedFrom(6, 95),
     startColumn: 'score_date_time',
     columns: [
       { name: 'score_date_time', type: 'instant', from: ['scoreDateTime', 'createdAt', 'createdAtUtc'], key: true },
@@ -82,7 +80,7 @@ export const pulledStreams = [
     windowMs: 35 * DAY,
     longestMs: 8 * DAY,
     settleMs: STILL_REVISED,
-    touchedBy: byDay,
+    touchedBy: derivedFrom(12, Number.POSITIVE_INFINITY),
     startColumn: 'start_date_time',
     endColumn: 'end_date_time',
     columns: [
@@ -108,7 +106,7 @@ export const pulledStreams = [
     windowMs: 92 * DAY,
     longestMs: 32 * DAY,
     settleMs: STILL_REVISED,
-    touchedBy: byWeek,
+    touchedBy: derivedFrom(36, Number.POSITIVE_INFINITY),
     startColumn: 'start_date_time',
     endColumn: 'end_date_time',
     columns: [
@@ -132,7 +130,7 @@ export const pulledStreams = [
     windowMs: 92 * DAY,
     longestMs: 32 * DAY,
     settleMs: STILL_REVISED,
-    touchedBy: byWeek,
+    touchedBy: derivedFrom(33, Number.POSITIVE_INFINITY),
     startColumn: 'trend_start_date_time',
     endColumn: 'trend_end_date_time',
     columns: [
@@ -157,7 +155,7 @@ export const pulledStreams = [
     windowMs: 35 * DAY,
     longestMs: 8 * DAY,
     settleMs: STILL_REVISED,
-    touchedBy: byDay,
+    touchedBy: derivedFrom(6, 185),
     startColumn: 'start_date_time',
     endColumn: 'end_date_time',
     columns: [

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished } from 'vitest'
 import { createLog } from '../../src/log.ts'
 import { startSandbox } from '../../src/service/sandbox/start-sandbox.ts'
@@ -83,4 +84,55 @@ test('what the service has not derived yet is not covered, and is when it says s
   }
   await expect.poll(readUntilCovered, soon).toBe(true)
   expect(await written()).not.toEqual(before)
+})
+
+const measured = (dataType: 'weight' | 'height', unit: string, day: number, value: number) => ({
+  ...steps(day, value),
+  ...{ id: randomUUID(), logType: 'body', dataType, unit, deviceType: 'scale' },
+})
+
+test('a late log changes days long after its own, and none of them is called covered as it was', async ({
+  serviceUrl,
+  warehouseUrl,
+}) => {
+  const log = createLog({ level: 'silent' })
+  const sandbox = await startSandbox({ databaseUrl: serviceUrl, port: 0, profiles: 8, seed: 'word', days: 2, log })
+  onTestFinished(() => sandbox.close())
+  await sandbox.derived()
+  const settings = { HISTORY_DAYS: '130', REREAD_SECONDS: '0,3600' }
+  const line = await openTestPipeline({ warehouseUrl, queueUrl: warehouseUrl, upstream: sandbox, settings })
+  onTestFinished(() => line.close())
+  const [profileId = ''] = await line.addProfiles(runner)
+  line.work()
+  const push = async (body: ReturnType<typeof measured>) => {
+    const span = { startAtMs: Date.parse(body.startDateTime), endAtMs: Date.parse(body.endDateTime) }
+    const item = { profileId, stream: 'data-logs', itemKey: body.id, body: JSON.stringify(body), ...span } as const
+    await line.pipeline.outbox.add([item])
+  }
+  const pull = async () => {
+    await line.tick('sync', read)
+    await line.idle()
+  }
+  /** Of the day of the weight, twenty days ago. */
+  const look = async () => {
+    const [row] = await line.rows(
+      `select covered @> tstzrange($1, $2) as covered, exists (select from vitalsync.biomarkers b
+         where b.type = 'body_mass_index' and b.gone_at is null and b.start_date_time between $1 and $2) as "hasIndex"
+       from vitalsync.ledger where stream = 'biomarkers'`,
+      [new Date(daysAgoMs(20)).toISOString(), new Date(daysAgoMs(19)).toISOString()],
+    )
+    return row
+  }
+  await push(measured('weight', 'kg', 20, 70))
+  const readUntilCovered = async () => {
+    await pull()
+    return (await look())?.['covered']
+  }
+  await expect.poll(readUntilCovered, soon).toBe(true)
+  expect(await look()).toEqual({ covered: true, hasIndex: false })
+
+  await push(measured('height', 'm', 100, 1.75))
+
+  await expect.poll(readUntilCovered, soon).toBe(true)
+  expect(await look()).toEqual({ covered: true, hasIndex: true })
 })

@@ -1,7 +1,15 @@
 import { expect } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../../src/time/units.ts'
 import { streamByName } from '../../support/stream-by-name.ts'
-import { endedJob, march, scoreRecord, scoresReading, test, type Warehouse } from '../../support/test-warehouse.ts'
+import {
+  endedJob,
+  march,
+  scoreRecord,
+  scoresReading,
+  test,
+  type Warehouse,
+  wantedFromMs,
+} from '../../support/test-warehouse.ts'
 
 const dueInMinutes = async ({ rows }: Warehouse, profileId: string) => {
   const [row] = await rows(
@@ -94,7 +102,9 @@ test('a profile that is done is due after the next nightly, or earlier when a pa
   await rows(`update vitalsync.ledger set touched_at = clock_timestamp() - interval '2 hours'`)
   for (const name of ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const) {
     const stream = streamByName(name)
-    await writer.store(scoresReading({ profileId: ada, stream, generation: 1, sentAtMs: Date.now(), records: [] }))
+    const reading = { generation: 1, sentAtMs: Date.now(), word: 'finished' } as const
+    const window = { startMs: wantedFromMs, endMs: Date.now() }
+    await writer.store(scoresReading({ profileId: ada, stream, window, ...reading, records: [] }))
   }
   await finish()
   expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)

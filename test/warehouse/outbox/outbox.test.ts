@@ -260,7 +260,7 @@ test('what was pushed makes the windows it touches due again, in the streams it 
   expect(await due(ada, 'scores', Date.now())).toEqual([])
   const digested = Date.now() + HOUR + 1000
   const again = await due(ada, 'scores', digested)
-  expect(again?.at(-1)?.[0]).toBe(startedAtMs - 32 * DAY)
+  expect(again?.at(-1)?.[0]).toBe(startedAtMs - 36 * DAY)
   expect(again?.at(0)?.[1]).toBe(window.endMs)
   expect(await due(ada, 'tags', digested)).toEqual([])
   expect(await due(bob, 'scores', digested)).toEqual([])
