@@ -73,7 +73,8 @@ const failure: unknown = await program.parseAsync().then(
   () => undefined,
   (error: unknown) => error,
 )
-// A failed write is reported one turn of the event loop later.
+// What a slow reader has not taken yet would be lost by the exit; a failed write is reported one turn of the event loop later.
+await new Promise((resolve) => process.stdout.write('', resolve))
 await setImmediate()
 if (writeError ?? failure) process.exitCode = await reportError(writeError ?? failure)
 if (isOutputClosed) process.exitCode = exitCodes.done
