@@ -143,6 +143,7 @@ export const jsonResultSchemas = {
     quarantined: z.array(z.strictObject({ id: z.string(), path: z.string(), reason: z.string(), lastSeenAt: instant })),
     runId: z.string().nullable(),
   }),
+  sql: z.record(z.string(), z.unknown()),
   gaps: z.strictObject({
     externalId: z.string(),
     stream: z.string(),

@@ -8,6 +8,7 @@ import { declareExplain } from './explain.ts'
 import { declareExport } from './export.ts'
 import { declareFailures } from './failures.ts'
 import { declareGaps } from './gaps.ts'
+import { declareGrantReader } from './grant-reader.ts'
 import { declareImport } from './import.ts'
 import { declareMigrate } from './migrate.ts'
 import type { CliProcess } from './options.ts'
@@ -18,6 +19,7 @@ import { declareRuns } from './runs.ts'
 import { declareSandbox } from './sandbox.ts'
 import { declareSchedule } from './schedule.ts'
 import { declareService } from './service.ts'
+import { declareSql } from './sql.ts'
 import { declareStatus } from './status.ts'
 import { declareSync } from './sync.ts'
 import { declareUp } from './up.ts'
@@ -48,6 +50,8 @@ const declarations: ReadonlyArray<(program: Command, cli: CliProcess) => void> =
   declareProfiles,
   declareImport,
   declareExport,
+  declareSql,
+  declareGrantReader,
   declareService,
   declareCompletion,
 ]

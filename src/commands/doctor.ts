@@ -11,6 +11,7 @@ import { Problem } from '../errors.ts'
 import { examineRedis } from '../queue/examine-redis.ts'
 import type { Finding } from '../transfer/finding.ts'
 import { examineUpstream } from '../upstream/examine-upstream.ts'
+import { listReaders, READER_ROLE } from '../warehouse/postgres/reader-role.ts'
 import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
 import { examineTokenKeys } from '../warehouse/tokens/token-store.ts'
 
@@ -88,7 +89,22 @@ async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets): Prom
   const server = await examinePostgres({ subject, databaseUrl })
   if (server.some(({ state }) => state === 'unreachable')) return server
   const schema = await examineMigrations({ subject, databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
-  return [...server, ...schema, ...(await tokenKeyFindings(databaseUrl, tokenKeys))]
+  const isMigrated = schema.every(({ state }) => state === 'well')
+  const readers = isMigrated ? await readerFindings(databaseUrl) : []
+  return [...server, ...schema, ...readers, ...(await tokenKeyFindings(databaseUrl, tokenKeys))]
+}
+
+async function readerFindings(databaseUrl: string): Promise<Finding[]> {
+  const subject = 'readers'
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
+  try {
+    const readers = await listReaders(pool)
+    if (readers.length > 0) return [{ subject, state: 'well', text: `${readers.join(', ')} may read the public views` }]
+    const hint = `Let analysts in by a role that sees nothing else: vitalsync grant-reader ${READER_ROLE}.`
+    return [{ subject, state: 'note', text: 'no role but the owner may read the public views', hint }]
+  } finally {
+    await pool.end()
+  }
 }
 
 const fromBase64 = (text: string) => Buffer.from(text, 'base64')

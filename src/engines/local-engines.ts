@@ -172,6 +172,7 @@ async function prepareCluster(adminUrl: string, secrets: EngineSecrets): Promise
   await admin.connect()
   try {
     for (const kind of ['worker', 'service', 'reader'] as const) await prepareRole(admin, roles[kind], secrets[kind])
+    await admin.query(`grant ${roles.reader} to ${roles.worker}`)
     for (const [database, owner] of Object.entries(databases)) await prepareDatabase(admin, database, owner)
   } finally {
     await admin.end()

@@ -61,6 +61,8 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
       says: /none\.csv: there is no such file/,
     },
     'verify --profile': { words: ['verify', '--profile', nobody], says: unknown },
+    'sql <statement>': { words: ['sql', ' '], says: /there is none/ },
+    'grant-reader <role>': { words: ['grant-reader', 'pg_nobody'], says: /pg_nobody.* is reserved/ },
     'why --profile': { words: ['why', '--profile', nobody, '--date', '2026-01-01'], says: unknown },
     'gaps --profile': { words: ['gaps', '--profile', nobody], says: unknown },
     'explain --profile': {

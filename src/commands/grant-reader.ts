@@ -1,0 +1,14 @@
+import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { withWarehouse } from '../assembly/with-pipeline.ts'
+import { createReader } from '../warehouse/postgres/reader-role.ts'
+
+/** Lets a database role read the public views, and nothing else. */
+export async function runGrantReader(context: CommandContext, { role }: { role: string }): Promise<number> {
+  const { created } = await withWarehouse(context, (pool) => createReader(pool, role))
+  context.terminal.say(
+    created
+      ? `${role} was created and may read the views of schema warehouse. Let it log in: alter role … login password '…'`
+      : `${role} may read the views of schema warehouse.`,
+  )
+  return exitCodes.done
+}
