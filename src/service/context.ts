@@ -4,6 +4,7 @@ import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { RefusalPacing } from './refusal-pacing.ts'
 import type { RequestBodies } from './request-bodies.ts'
 import type { DerivedReader } from './store/derived-reader.ts'
+import type { ProfileSearch } from './store/profile-search.ts'
 import type { ServicePool } from './store/service-pool.ts'
 import type { TokenCache } from './store/token-cache.ts'
 
@@ -17,6 +18,7 @@ export type ServiceContext = {
   pool: ServicePool
   tokenCache: TokenCache
   derived: DerivedReader
+  profileSearch: ProfileSearch
   /** Bounds what the bodies of requests may take, and how many uploads run at once. */
   bodies: RequestBodies
   /** Limits how many searches run at once. */

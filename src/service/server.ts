@@ -24,6 +24,7 @@ import { logSecurity } from './security-log.ts'
 import type { ServiceExtension } from './service-extension.ts'
 import { createDerivedReader } from './store/derived-reader.ts'
 import { deleteOldTokens } from './store/issued-tokens.ts'
+import { createProfileSearch } from './store/profile-search.ts'
 import { createServicePool } from './store/service-pool.ts'
 import { fillSearchTexts } from './store/service-profiles.ts'
 import { openTokenCache } from './store/token-cache.ts'
@@ -53,7 +54,7 @@ const connectionsMax = 10
 const statementTimeoutMs = 20 * SECOND
 /** Less than half of the connections to the database: reads have the others. */
 const concurrentUploadsMax = 4
-/** A search looks at all profiles of its account. */
+/** A search looks at all profiles of its account. One account has one at once, and all uploads but one. */
 const concurrentSearchesMax = 2
 /** How long requests in flight may take to end when the service stops. */
 const drainMs = 10 * SECOND
@@ -93,9 +94,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const context: ServiceContext = {
     pool,
     tokenCache: opened.add(await openTokenCache({ pool, databaseUrl, log }), 'token cache'),
+    profileSearch: createProfileSearch(pool),
     derived: createDerivedReader(pool, limits.answerCacheBytesMax),
-    bodies: createRequestBodies(createConcurrencyLimiter(concurrentUploadsMax), limits),
-    searchLimiter: createConcurrencyLimiter(concurrentSearchesMax),
+    bodies: createRequestBodies(createConcurrencyLimiter(concurrentUploadsMax, concurrentUploadsMax - 1), limits),
+    searchLimiter: createConcurrencyLimiter(concurrentSearchesMax, 1),
     refusals: createRefusalPacing({ ...limits, clock, onLimit: (whom) => logSecurity(log, 'refusals paced', whom) }),
     clock,
     log,

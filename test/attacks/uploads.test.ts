@@ -1,6 +1,14 @@
 import { gzipSync } from 'node:zlib'
 import { expect } from 'vitest'
-import { call, registerProfile, type ServiceInternals, stepsLog, test } from '../service/service-world.ts'
+import {
+  accountAuth,
+  call,
+  registerProfile,
+  type ServiceInternals,
+  type ServiceWorld,
+  stepsLog,
+  test,
+} from '../service/service-world.ts'
 
 const path = '/api/v1/profile/data/log'
 const MB = 1024 * 1024
@@ -8,6 +16,13 @@ const MB = 1024 * 1024
 /** One log with so many empty arrays in it: little text, much memory when parsed. */
 const nested = (count: number) =>
   JSON.stringify([stepsLog({ unread: 0 })]).replace('"unread":0', `"unread":[${'[],'.repeat(count)}[]]`)
+
+/** One account has three permits at most. */
+const holdersOfAllPermits = async (world: ServiceWorld) => {
+  const account = await accountAuth(world)
+  const ofOther = await registerProfile(world, { account: await accountAuth(world, world.other) })
+  return [ofOther, ...(await Promise.all(Array.from({ length: 3 }, () => registerProfile(world, { account }))))]
+}
 
 /** Four uploads hold the four permits, because their profiles are locked, while `use` runs. */
 async function whileUploadsAreStuck<T>(
@@ -35,7 +50,7 @@ test('bombs of one token neither end the service nor take its memory, while all 
   inside,
 }) => {
   const [attacker, neighbour] = [await registerProfile(world), await registerProfile(world)]
-  const people = await Promise.all(Array.from({ length: 4 }, () => registerProfile(world)))
+  const people = await holdersOfAllPermits(world)
   const send = (auth: string, body: unknown) => call(world, path, { method: 'POST', auth, body })
   const packed = new Uint8Array(gzipSync(nested(345_000)))
   expect(packed.length).toBeLessThan(3000)
@@ -60,7 +75,7 @@ test('bombs of one token neither end the service nor take its memory, while all 
 
 test('bodies wait unparsed, and beyond a number of bytes they are refused at once', async ({ world, inside }) => {
   const attacker = await registerProfile(world)
-  const people = await Promise.all(Array.from({ length: 4 }, () => registerProfile(world)))
+  const people = await holdersOfAllPermits(world)
   const raw = nested(340_000)
   const statuses: number[] = []
   let sent: Array<Promise<unknown>> = []
@@ -85,10 +100,9 @@ test('bodies wait unparsed, and beyond a number of bytes they are refused at onc
 })
 
 test('an upload whose caller has left is skipped', async ({ world, inside }) => {
-  const people = await Promise.all(Array.from({ length: 5 }, () => registerProfile(world)))
-  const [leaver, ...holding] = people
+  const [leaver, holding] = [await registerProfile(world), await holdersOfAllPermits(world)]
   const log = stepsLog()
-  const headers = { 'content-type': 'application/json', authorization: leaver?.auth ?? '' }
+  const headers = { 'content-type': 'application/json', authorization: leaver.auth }
   const holders = holding.map(
     ({ auth }) =>
       () =>
@@ -103,13 +117,13 @@ test('an upload whose caller has left is skipped', async ({ world, inside }) => 
       signal: leaving.signal,
     })
     // A later request of the same kind has arrived: so has the one before it.
-    await call(world, '/api/v1/profile/score', { auth: leaver?.auth })
+    await call(world, '/api/v1/profile/score', { auth: leaver.auth })
     leaving.abort()
     await expect(left).rejects.toThrow()
     // What the service reads after the end of that connection comes later.
-    for (let times = 0; times < 3; times += 1) await call(world, '/api/v1/profile/score', { auth: leaver?.auth })
+    for (let times = 0; times < 3; times += 1) await call(world, '/api/v1/profile/score', { auth: leaver.auth })
   })
-  const after = await call(world, path, { method: 'POST', auth: leaver?.auth, body: [stepsLog()] })
+  const after = await call(world, path, { method: 'POST', auth: leaver.auth, body: [stepsLog()] })
   expect(after.status).toBe(200)
   const stored = await inside.sql.query('select from service.logs where id = $1', [log['id']])
   expect(stored.rowCount).toBe(0)

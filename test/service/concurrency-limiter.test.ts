@@ -45,6 +45,22 @@ describe('turns', () => {
 
     expect(seen).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
   })
+  test('leave one permit to other groups where a group may have fewer', async () => {
+    const turns = createConcurrencyLimiter(3, 2)
+    const held = [await turns.enter({ group: 'a' }), await turns.enter({ group: 'a' })]
+    const begun: string[] = []
+    const waiting = ['a3', 'a4'].map((name) => turns.run('a', async () => void begun.push(name)))
+
+    await turns.run('b', async () => void begun.push('b1'))
+    expect(begun).toEqual(['b1'])
+
+    held[0]?.()
+    await Promise.all(waiting)
+    expect(begun).toEqual(['b1', 'a3', 'a4'])
+    held[1]?.()
+    // Every permit came back.
+    expect(await Promise.all(['b', 'b', 'c'].map((group) => turns.enter({ group })))).toHaveLength(3)
+  })
   test('skip who is gone', async () => {
     const turns = createConcurrencyLimiter(1)
     const leave = await turns.enter({ group: 'a' })

@@ -1,8 +1,11 @@
 import { expect } from 'vitest'
-import { call, registerProfile, stepsLog, test } from './service-world.ts'
+import { accountAuth, call, registerProfile, stepsLog, test } from './service-world.ts'
 
-test('however many uploads are stuck, a read is answered', async ({ world, inside }) => {
-  const people = await Promise.all(Array.from({ length: 24 }, () => registerProfile(world)))
+test('however many uploads are stuck, a read is answered', async ({ world, inside, other }) => {
+  const accounts = [await accountAuth(world), await accountAuth(world, other)]
+  const people = await Promise.all(
+    Array.from({ length: 24 }, (_, place) => registerProfile(world, { account: accounts[place % 2] ?? '' })),
+  )
   const holder = await inside.sql.connect()
   await holder.query('begin')
   await holder.query('select from service.profiles for update')
@@ -25,4 +28,26 @@ test('however many uploads are stuck, a read is answered', async ({ world, insid
   await holder.query('rollback')
   holder.release()
   expect(new Set(await Promise.all(uploads))).toEqual(new Set([200]))
+})
+
+test('an account whose uploads are stuck leaves a permit to others', async ({ world, inside, other }) => {
+  const account = await accountAuth(world)
+  const people = await Promise.all(Array.from({ length: 6 }, () => registerProfile(world, { account })))
+  const neighbour = await registerProfile(world, { account: await accountAuth(world, other) })
+  const upload = async (auth: string) =>
+    (await call(world, '/api/v1/profile/data/log', { method: 'POST', auth, body: [stepsLog()] })).status
+  const holder = await inside.sql.connect()
+  await holder.query('begin')
+  await holder.query('select from service.profiles where external_id <> $1 for update', [neighbour.externalId])
+  const stuck = people.map(({ auth }) => upload(auth))
+  const waiting = `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+  try {
+    await expect.poll(async () => (await inside.sql.query(waiting)).rows[0]?.n).toBe(3)
+
+    expect(await upload(neighbour.auth)).toBe(200)
+  } finally {
+    await holder.query('rollback')
+    holder.release()
+  }
+  expect(new Set(await Promise.all(stuck))).toEqual(new Set([200]))
 })

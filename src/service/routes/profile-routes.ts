@@ -9,7 +9,7 @@ import {
 import { badRequest, unknownProfile } from '../request-error.ts'
 import { defineRoute } from '../route.ts'
 import { logSecurity } from '../security-log.ts'
-import { deleteProfiles, findProfile, searchProfiles } from '../store/service-profiles.ts'
+import { deleteProfiles, findProfile } from '../store/service-profiles.ts'
 
 const getProfile = defineRoute({
   operation: 'profile',
@@ -30,7 +30,7 @@ const search = defineRoute({
   async run({ context, accountId, query }) {
     const { searchParameter, currentPage, pageSize } = query
     const found = await context.searchLimiter.run(accountId, () =>
-      searchProfiles(context.pool, { accountId, searchParameter, page: currentPage, pageSize }),
+      context.profileSearch.find({ accountId, searchParameter, page: currentPage, pageSize }),
     )
     const totalPages = Math.ceil(found.totalCount / pageSize)
     return { status: 200, json: { ...found, currentPage, totalPages, pageSize } }

@@ -31,7 +31,7 @@ export async function createProfile(db: Queryable, profile: NewProfile): Promise
   return rows[0]?.profile_id
 }
 
-function searchTextOf(text: string): string {
+export function searchTextOf(text: string): string {
   return text.toLowerCase()
 }
 
@@ -72,7 +72,7 @@ export async function findProfileId(
   return rows[0]?.profile_id
 }
 
-type ProfileRow = {
+export type ProfileRow = {
   profile_id: string
   account_id: string
   external_id: string
@@ -85,7 +85,7 @@ type ProfileRow = {
 
 const sourcesShownMax = 100
 
-const profileColumns = `p.profile_id, p.account_id, p.external_id, p.is_sample, p.created_at, p.data_last_received_at,
+export const profileColumns = `p.profile_id, p.account_id, p.external_id, p.is_sample, p.created_at, p.data_last_received_at,
   (select d.fields from service.device_information d where d.profile_id = p.profile_id) as device,
   (select jsonb_agg(jsonb_build_object('sourceName', s.source_name, 'deviceType', s.device_type)
                     order by s.source_name, s.device_type)
@@ -102,29 +102,6 @@ export async function findProfile(
     values: [profile.accountId, profile.externalId],
   })
   return rows[0] && profileAnswer(rows[0])
-}
-
-type ProfileSearch = { accountId: string; searchParameter: string | undefined; page: number; pageSize: number }
-
-/** Profiles whose externalId contains the search text, in any case, ordered by externalId. */
-export async function searchProfiles(
-  db: Queryable,
-  search: ProfileSearch,
-): Promise<{ items: ProfileAnswer[]; totalCount: number }> {
-  const where = `p.account_id = $1 and ($2 = '' or strpos(coalesce(p.search_text, lower(p.external_id)), $2) > 0)`
-  const text = searchTextOf(search.searchParameter ?? '')
-  const counted = await db.query<{ count: string }>({
-    name: 'count-profiles',
-    text: `select count(*) as count from service.profiles p where ${where}`,
-    values: [search.accountId, text],
-  })
-  const { rows } = await db.query<ProfileRow>({
-    name: 'search-profiles',
-    text: `select ${profileColumns} from service.profiles p where ${where}
-           order by p.external_id limit $3 offset $4`,
-    values: [search.accountId, text, search.pageSize, (search.page - 1) * search.pageSize],
-  })
-  return { items: rows.map(profileAnswer), totalCount: Number(counted.rows[0]?.count ?? 0) }
 }
 
 /**
@@ -167,7 +144,7 @@ async function deleteLogs(tx: Queryable, profileIds: readonly string[]): Promise
   }
 }
 
-function profileAnswer(row: ProfileRow): ProfileAnswer {
+export function profileAnswer(row: ProfileRow): ProfileAnswer {
   const { sdkId, sdkVersion, deviceType } = row.device ?? {}
   return {
     profileId: row.profile_id,

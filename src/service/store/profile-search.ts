@@ -1,0 +1,70 @@
+import { LRUCache } from 'lru-cache'
+import type { ProfileAnswer } from '../../contract/profile.ts'
+import { MINUTE } from '../../time/units.ts'
+import type { Queryable } from './service-pool.ts'
+import { type ProfileRow, profileAnswer, profileColumns, searchTextOf } from './service-profiles.ts'
+
+type ProfilePage = { items: ProfileAnswer[]; totalCount: number }
+type ProfileQuery = { accountId: string; searchParameter: string | undefined; page: number; pageSize: number }
+
+export type ProfileSearch = {
+  /** Profiles whose externalId contains the search text, in any case, ordered by externalId. */
+  find(query: ProfileQuery): Promise<ProfilePage>
+}
+
+/** Where the page before ended. */
+type Place = { afterExternalId: string; totalCount: number }
+
+const placesMax = 2000
+const placeKeptMs = MINUTE
+
+/**
+ * Pages are counted by the caller, and a page far behind costs as much as all before it. So where a page ended is kept for a
+ * minute, with the count: who goes through the pages pays for each one only, is shown nobody twice when others come and go, and
+ * has one count throughout. The first page is always counted anew.
+ */
+export function createProfileSearch(db: Queryable): ProfileSearch {
+  const places = new LRUCache<string, Place>({ max: placesMax, ttl: placeKeptMs })
+  return {
+    async find({ accountId, searchParameter, page, pageSize }) {
+      const text = searchTextOf(searchParameter ?? '')
+      const keyOf = (number: number) => JSON.stringify([accountId, text, pageSize, number])
+      const place = page > 1 ? places.get(keyOf(page)) : undefined
+      const totalCount = place?.totalCount ?? (await countProfiles(db, accountId, text))
+      const offset = place ? 0 : (page - 1) * pageSize
+      const after = place?.afterExternalId ?? null
+      const rows = offset < totalCount ? await readPage(db, { accountId, text, after, pageSize, offset }) : []
+      const last = rows.at(-1)
+      if (last) places.set(keyOf(page + 1), { afterExternalId: last.external_id, totalCount })
+      return { items: rows.map(profileAnswer), totalCount }
+    },
+  }
+}
+
+const matches = `p.account_id = $1 and ($2 = '' or strpos(coalesce(p.search_text, lower(p.external_id)), $2) > 0)`
+
+async function countProfiles(db: Queryable, accountId: string, text: string): Promise<number> {
+  const { rows } = await db.query<{ count: string }>({
+    name: 'count-profiles',
+    text: `select count(*) as count from service.profiles p where ${matches}`,
+    values: [accountId, text],
+  })
+  return Number(rows[0]?.count ?? 0)
+}
+
+/** The index alone says who is on the page; the rest is read of those only. */
+async function readPage(
+  db: Queryable,
+  page: { accountId: string; text: string; after: string | null; pageSize: number; offset: number },
+): Promise<ProfileRow[]> {
+  const { rows } = await db.query<ProfileRow>({
+    name: 'search-profiles',
+    text: `with page as materialized (
+             select p.external_id from service.profiles p
+             where ${matches} and p.external_id > coalesce($3, '') order by p.external_id limit $4 offset $5)
+           select ${profileColumns} from page join service.profiles p using (external_id) where p.account_id = $1
+           order by p.external_id`,
+    values: [page.accountId, page.text, page.after, page.pageSize, page.offset],
+  })
+  return rows
+}
