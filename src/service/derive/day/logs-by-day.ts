@@ -76,13 +76,32 @@ function compareEdition(a: DataLog, b: DataLog): number {
 /** A log of the same kind, time, value and source under another id is the same measurement sent twice. */
 function withoutCopies(logs: readonly DataLog[], lineage?: Lineage): DataLog[] {
   const better = logComparator()
-  const kept = new Map<string, DataLog>()
+  const kept: DataLog[] = []
+  const places = new Map<string, number>()
+  const isAlone = startsAlone(logs)
   for (const log of logs) {
+    if (isAlone(log)) {
+      kept.push(log)
+      continue
+    }
     const key = `${log.dataType}|${log.startMs}|${log.endMs}|${log.value}|${log.source}`
-    const known = kept.get(key)
+    const place = places.get(key) ?? kept.length
+    const known = kept[place]
     const [keep, left] = known && better(known, log) <= 0 ? [known, log] : [log, known]
-    kept.set(key, keep)
+    places.set(key, place)
+    kept[place] = keep
     if (left) lineage?.leftOut(left, left.dataType, 'an exact copy of another log')
   }
-  return [...kept.values()]
+  return kept
+}
+
+/** Most logs are the only ones of their kind that start at their instant, and can have no copy. */
+function startsAlone(logs: readonly DataLog[]): (log: DataLog) => boolean {
+  const countsByKind = new Map<string, Map<number, number>>()
+  for (const { dataType, startMs } of logs) {
+    const counts = countsByKind.get(dataType) ?? new Map<number, number>()
+    countsByKind.set(dataType, counts)
+    counts.set(startMs, (counts.get(startMs) ?? 0) + 1)
+  }
+  return ({ dataType, startMs }) => countsByKind.get(dataType)?.get(startMs) === 1
 }

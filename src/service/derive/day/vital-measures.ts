@@ -57,7 +57,16 @@ type NightLogs = { readonly samples: DataLog[]; readonly nightly: DataLog[] }
 function asleepLogs(inputs: GivenInputs, kind: string): NightLogs {
   const { logsByDay, day, main } = inputs
   if (!main) return { samples: [], nightly: [] }
-  const logs = logsByDay.around(day, kind).map(scaled)
+  // Beyond the night and its sleep day no log counts, and the days around it have four times as many.
+  const sleepDay = sleepDaySpan(day, main.offset)
+  const hull = {
+    startMs: Math.min(sleepDay.startMs, main.span.startMs),
+    endMs: Math.max(sleepDay.endMs, main.span.endMs + sampleRules.afterSleepMinutesMax * MINUTE + 1),
+  }
+  const logs = logsByDay
+    .around(day, kind)
+    .filter((log) => log.startMs <= hull.endMs && log.endMs >= hull.startMs)
+    .map(scaled)
   const long = (log: DataLog) => log.endMs - log.startMs >= sampleRules.nightlyHoursMin * HOUR
   return {
     samples: logs.filter((log) => !long(log) && contains(main.asleep, (log.startMs + log.endMs) / 2)),

@@ -47,8 +47,9 @@ export function comparedValue(derivation: Derivation, day: number, name: string)
   }
   if (!isCompared(name)) return null
   // An estimated VO2max is the value that the norm expects: compared with the norm, it would always be average.
-  const isEstimated = derivation.biomarkerValues(day).some((reading) => reading.type === name && reading.estimated)
-  return name === 'vo2_max' && isEstimated ? null : derivation.biomarkerNumber(day, name)
+  const isEstimated = () =>
+    derivation.biomarkerValues(day).some((reading) => reading.type === name && reading.estimated)
+  return name === 'vo2_max' && isEstimated() ? null : derivation.biomarkerNumber(day, name)
 }
 
 function isCompared(name: string): name is ComparedBiomarker {
