@@ -80,7 +80,9 @@ const streamsQuery = `
       (select extract(epoch from sum(upper(r) - lower(r)))
         from unnest(l.covered * tstzmultirange(tstzrange(p.wanted_from, now()))) r) as covered,
       (select extract(epoch from sum(upper(r) - lower(r)))
-        from unnest((l.covered + l.digesting + tstzmultirange(tstzrange(
+        from unnest((l.covered + l.digesting + coalesce((select range_agg(tstzrange(
+              to_timestamp((e ->> 0)::float8 / 1000), to_timestamp((e ->> 1)::float8 / 1000)))
+            from jsonb_array_elements(l.rereads) e), '{}') + tstzmultirange(tstzrange(
             least(l.read_at, l.read_at - interval '1 hour' - interval '1 ms' * coalesce(t.settle_ms, 259200000)), l.read_at)))
           * tstzmultirange(tstzrange(p.wanted_from, greatest(l.read_at, p.wanted_from)))) r) as read,
       extract(epoch from greatest(l.read_at, p.wanted_from) - p.wanted_from) as wanted_until_read,
