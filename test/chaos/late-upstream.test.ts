@@ -16,7 +16,7 @@ const days = [3, 5, 8, 13, 20]
 /** Hours and days, scaled to seconds: upstream is at most 5 s late, and a day settles 6 s after its push at the earliest. */
 const latenessMaxMs = 5000
 const settings = {
-  HISTORY_DAYS: '25',
+  HISTORY_DAYS: '30',
   REREAD_SECONDS: '1,1,2,4',
   SETTLE_MIN_SECONDS: '6',
   SETTLE_MAX_SECONDS: '6',
