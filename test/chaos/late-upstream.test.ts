@@ -8,18 +8,18 @@ import { agreeingDays, brokenPromises, deriveLate, type LateLog } from './late-u
 import { startWorkerProcess, type WorkerProcess } from './workers.ts'
 
 /** For how long logs are pushed and workers killed. */
-const seconds = Number(process.env['LATE_SECONDS'] ?? 4)
+const seconds = Number(process.env['LATE_SECONDS'] ?? 3)
 const seed = process.env['CHAOS_SEED'] ?? String(Math.trunc(Date.now() / 1000))
 const people = ['ada', 'bob', 'cyd', 'dee']
 const days = [3, 5, 8, 13, 20]
 
-/** Hours and days, scaled to seconds: upstream is at most 5 s late, and a day settles 6 s after its push at the earliest. */
-const latenessMaxMs = 5000
+/** Hours and days, scaled to seconds: upstream is at most 3 s late, and a day settles 4 s after its push at the earliest. */
+const latenessMaxMs = 3000
 const settings = {
   HISTORY_DAYS: '30',
   REREAD_SECONDS: '1,1,2,4',
-  SETTLE_MIN_SECONDS: '6',
-  SETTLE_MAX_SECONDS: '6',
+  SETTLE_MIN_SECONDS: '4',
+  SETTLE_MAX_SECONDS: '4',
   CONCURRENCY: '4',
 }
 
