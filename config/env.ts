@@ -1,8 +1,9 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { z } from 'zod'
 import { UsageProblem } from '../src/errors.ts'
 import { closestWord } from '../src/text/closest-word.ts'
 import { SECOND } from '../src/time/units.ts'
+import { homeFolder } from './home.ts'
 import { sampleSecretFaults } from './sample-secrets.ts'
 import { environmentName, upstreamUrlOf } from './variable-schemas.ts'
 import { type Variable, variables } from './variables.ts'
@@ -24,10 +25,10 @@ export type DescribedVariable = {
   readonly about: string
 }
 
-/** Reads the file `.env` beside the checkout, if there is one. Variables that are set already win. */
+/** Reads the file `.env` of the home folder, if there is one. Variables that are set already win. */
 export function loadEnvironment(): Environment {
   try {
-    process.loadEnvFile('.env')
+    process.loadEnvFile(join(homeFolder(process.env['VITALSYNC_HOME']), '.env'))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
       throw new UsageProblem(`read .env: ${(error as Error).message}`, {
@@ -140,7 +141,7 @@ function configOf(values: ParsedValues, environment: Environment) {
           })
         : undefined,
     tokenKeys: values.TOKEN_KEY,
-    dataFolder: resolve(requiredValue('VITALSYNC_DATA')),
+    dataFolder: resolve(homeFolder(environment['VITALSYNC_HOME']), requiredValue('VITALSYNC_DATA')),
     port: requiredValue('PORT'),
     metricsPort: values.METRICS_PORT,
     trustedProxies: Object.freeze(values.TRUSTED_PROXIES ?? []),

@@ -47,6 +47,10 @@ export const variables = {
     about: 'key that encrypts tokens at rest; while it is changed, two with a comma: the first encrypts',
     secret: true,
   },
+  VITALSYNC_HOME: {
+    schema: z.string().min(1),
+    about: 'folder of .env and of VITALSYNC_DATA; absent: that of the program',
+  },
   VITALSYNC_DATA: { schema: z.string().min(1), about: 'folder of everything embedded', fallback: '.vitalsync' },
   PORT: { schema: wholeNumberText(0, 65535), about: 'port of the Profile Service; 0 picks a free one', fallback: '0' },
   METRICS_PORT: {

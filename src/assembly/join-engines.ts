@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { access, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config/env.ts'
 import type { CloseStack } from '../close-stack.ts'
@@ -58,6 +58,7 @@ export async function startEngines(
 export async function joinEngines(context: CommandContext, closeStack: CloseStack): Promise<StartedEngines> {
   const { config } = context
   const needsLocal = !config.databaseUrl || !config.upstream
+  if (needsLocal) await tellOfFirstStart(context)
   const local = needsLocal ? closeStack.add(await joinLocalEngines(config.dataFolder), 'Postgres') : undefined
   const running = config.upstream ?? (await runningUpstream(config.dataFolder))
   const profiles = await readSandboxSize(config.dataFolder)
@@ -69,9 +70,10 @@ export async function joinEngines(context: CommandContext, closeStack: CloseStac
 
 /** Only warehouse and queue, for a command that does not call upstream. */
 export async function joinWarehouse(
-  { config }: CommandContext,
+  { config, terminal }: CommandContext,
   closeStack: CloseStack,
 ): Promise<{ pool: Pool; queueUrl: string; tokenKeys: readonly Buffer[] }> {
+  if (!config.databaseUrl) await tellOfFirstStart({ config, terminal })
   const local = config.databaseUrl ? undefined : closeStack.add(await joinLocalEngines(config.dataFolder), 'Postgres')
   const { databaseUrl, queueUrl } = resolveDatabases(config, local)
   await ensureMigrated(config, databaseUrl)
@@ -83,6 +85,16 @@ export async function joinWarehouse(
   })
   closeStack.add({ close: () => pool.end() }, 'pool')
   return { pool, queueUrl, tokenKeys: tokenKeysOf(config, local) ?? [] }
+}
+
+/** A command that only looks must not make a database in silence. */
+async function tellOfFirstStart({ config, terminal }: Pick<CommandContext, 'config' | 'terminal'>): Promise<void> {
+  const isThere = await access(config.dataFolder).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere)
+    terminal.say(`DATABASE_URL is not set, and there is no data yet: making a Postgres in ${config.dataFolder} …`)
 }
 
 /** The embedded warehouse is migrated here; a given warehouse is migrated only by `vitalsync migrate`. */

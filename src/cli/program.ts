@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { painterFor } from '../assembly/terminal.ts'
 import { declareBackfill } from './backfill.ts'
@@ -59,6 +60,7 @@ const declarations: ReadonlyArray<(program: Command, cli: CliProcess) => void> =
 /** The tree of all commands. A command loads its code only when it is run, so help and completion answer at once. */
 export function createProgram(cli: CliProcess): Command {
   const program = new Command('vitalsync')
+    .version(readVersion(), '-V, --version')
     .description('Sync worker between a health data service and a Postgres warehouse.')
     .exitOverride()
     // An option belongs to the word that it follows: `service` and `service keys create` both take --json.
@@ -70,6 +72,11 @@ export function createProgram(cli: CliProcess): Command {
   for (const declare of declarations) declare(program, cli)
   showExamplesAfterErrors(program, '')
   return program
+}
+
+function readVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  return String(version)
 }
 
 /** A usage error points to the command's examples. */

@@ -50,7 +50,7 @@ const wrong: Record<string, string[]> = {
   STATEMENT_SECONDS: ['0', '601'],
 }
 /** Any text is a valid path or credential. A credential is wrong only when another is missing, which is tested below. */
-const anyText = ['VITALSYNC_DATA', 'UPSTREAM_CLIENT_ID', 'UPSTREAM_CLIENT_SECRET']
+const anyText = ['VITALSYNC_HOME', 'VITALSYNC_DATA', 'UPSTREAM_CLIENT_ID', 'UPSTREAM_CLIENT_SECRET']
 
 const namesOfAll = describeConfig({}).map(({ name }) => name)
 

@@ -35,7 +35,7 @@ function start([file = '', ...words]: readonly string[], { cwd, env = {}, uid }:
   const child = spawn(file, words, {
     cwd,
     // The program gets only PATH of the test run's environment.
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: cwd, ...env },
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: cwd, VITALSYNC_HOME: cwd, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   })
