@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readRunning } from '../../src/engines/running-file.ts'
+import { DAY } from '../../src/time/units.ts'
 import { noTerminal, runAtTerminal } from '../support/in-terminal.ts'
 import { type Program, type ProgramEnd, processesNaming, startCommand } from '../support/run-program.ts'
 import { type CommandWorld, openCommandWorld } from './command-world.ts'
@@ -98,10 +99,14 @@ test('what it shows of a start is what a start says, and its queries give rows',
   }
 })
 
-/** Replaces the names and the files of the page. */
+/** Replaces the names, the files and the days of the page. */
 const filledIn = (line: string) => {
   const person = line.includes('profiles add') ? 'ada' : someone
-  return line.replace(/\bID\b/, person).replace(/\bFILE\b/, join(home, 'people.csv'))
+  const lately = new Date(Date.now() - 2 * DAY).toISOString().slice(0, 10)
+  return line
+    .replace(/\bID\b|(?<=--profile )ada\b/, person)
+    .replace(/\bFILE\b/, join(home, 'people.csv'))
+    .replace(/(?<=--date )\d{4}-\d\d-\d\d/, lately)
 }
 
 for (const line of working) {
