@@ -3,12 +3,15 @@ import { startSilentProxy } from '../support/silent-proxy.ts'
 import { test } from '../support/test-pipeline.ts'
 import { startWorkerProcess } from './workers.ts'
 
-/** Texts that a worker sends (PGCOPY is the head of a COPY's rows) while it holds the lock of a ledger row. The connection freezes right after each, in turn. */
-const steps = ['PGCOPY', 'write ledger', '\u000bcommit']
+/**
+ * Texts that a worker sends on one connection (PGCOPY is the head of a COPY's rows) while it holds the lock of a ledger row. The
+ * connection freezes right after the last of each list.
+ */
+const steps = [['PGCOPY'], ['write ledger'], ['write ledger', '\u000bcommit']]
 const freeWithin = { timeout: 30_000, interval: 200 }
 
 for (const step of steps) {
-  test.concurrent(`a commit that freezes at “${step.trim()}” holds up its neighbours for less than 30 s`, async ({
+  test.concurrent(`a commit that freezes at “${step.at(-1)?.trim()}” holds up its neighbours for less than 30 s`, async ({
     open,
     peer,
     onTestFinished,
@@ -21,7 +24,7 @@ for (const step of steps) {
     peer.give('ada', 'scores', [scoreOf(10, 0.4)])
     const worker = await startWorkerProcess({ ...line.settings, DATABASE_URL: proxy.url })
     onTestFinished(() => worker.kill())
-    const frozen = proxy.freezeAfter(step)
+    const frozen = proxy.freezeAfter(...step)
     await line.tick('sync', { streams: ['scores'] })
     await frozen
     worker.pause()

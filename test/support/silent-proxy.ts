@@ -11,8 +11,11 @@ export type SilentProxy = {
   silence(...directions: Direction[]): void
   /** New connections work again. The connections there were stay silent, as after the loss of a firewall's state. */
   restore(): void
-  /** Freezes the first connection that sends this text to the server, right after the text. Resolves when it has happened. */
-  freezeAfter(text: string): Promise<void>
+  /**
+   * Freezes the first connection that sends these texts to the server, in this order, right after the last one. Resolves when
+   * it has happened.
+   */
+  freezeAfter(...texts: readonly string[]): Promise<void>
   /** Sends further connections to another server. */
   redirect(serverUrl: string): void
   /** Ends every connection. */
@@ -24,17 +27,25 @@ export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> 
   let target = new URL(serverUrl)
   let swallowed: readonly Direction[] = []
   const links = new Set<{ swallowed: readonly Direction[]; sockets: readonly Socket[] }>()
-  let trap: { text: string; sprung: () => void } | undefined
+  let trap: { texts: readonly string[]; sprung: () => void } | undefined
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
     const link = { swallowed, sockets: [client, upstream] as const }
+    let seen = 0
     links.add(link)
     const forward = (from: Socket, to: Socket, direction: Direction) => {
       from.on('data', (chunk) => {
         if (link.swallowed.includes(direction)) return
-        const at = direction === 'to-server' && trap ? chunk.indexOf(trap.text) : -1
-        if (at < 0 || !trap) return void to.write(chunk)
-        to.write(chunk.subarray(0, at + trap.text.length))
+        const nextText = () => (direction === 'to-server' ? trap?.texts[seen] : undefined)
+        let end = 0
+        for (let text = nextText(); text !== undefined; text = nextText()) {
+          const at = chunk.indexOf(text, end)
+          if (at < 0) break
+          end = at + text.length
+          seen += 1
+        }
+        if (!trap || direction === 'to-client' || seen < trap.texts.length) return void to.write(chunk)
+        to.write(chunk.subarray(0, end))
         link.swallowed = ['to-server', 'to-client']
         trap.sprung()
         trap = undefined
@@ -67,9 +78,9 @@ export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> 
     restore() {
       swallowed = []
     },
-    freezeAfter: (text) =>
+    freezeAfter: (...texts) =>
       new Promise((resolve) => {
-        trap = { text, sprung: resolve }
+        trap = { texts, sprung: resolve }
       }),
     redirect(serverUrl) {
       target = new URL(serverUrl)
