@@ -73,7 +73,7 @@ const failure: unknown = await program.parseAsync().then(
   () => undefined,
   (error: unknown) => error,
 )
-// What a slow reader has not taken yet would be lost by the exit; a failed write is reported one turn of the event loop later.
+// An exit loses output that a slow reader has not taken yet. A failed write is reported one turn of the event loop later.
 await new Promise((resolve) => process.stdout.write('', resolve))
 await setImmediate()
 if (writeError ?? failure) process.exitCode = await reportError(writeError ?? failure)

@@ -68,7 +68,7 @@ type OwnWorker = {
 function createOwnWorker(context: CommandContext, { pipeline, closeStack, fail }: OpenPipeline): OwnWorker {
   let worker: RunningWorker | undefined
   const { config } = context
-  // What keeps the worker from its work is told in words while the run is followed.
+  // While the run is followed, the terminal says in words why its jobs do not succeed.
   const log = config.logLevel === 'info' ? context.log.child({}, { level: 'error' }) : context.log
   return {
     start() {

@@ -54,7 +54,7 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
   )
 }
 
-/** What was read, and is read again by itself: nothing is missing that anybody could bring in now. */
+/** The span was read and is read again without anybody: nobody could bring in more now. */
 const isPassing = ({ reason }: Gap): boolean => reason === 'unsettled' || reason === 'waiting'
 
 const reasonMeanings: Readonly<Record<GapReason, string>> = {
