@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
 import fastify, { type FastifyRequest } from 'fastify'
-import { operations } from '../contract/operations.ts'
+import type { Operation } from '../contract/operations.ts'
 import { SECOND } from '../time/units.ts'
 import type { ServiceApp, ServiceContext } from './context.ts'
 import { rejectExpectHeader, rejectMalformedRequest, requestErrorOf, sendRequestError } from './error-responses.ts'
@@ -14,15 +14,20 @@ export type AppTimeouts = {
   answerTimeoutMs: number
 }
 
+type KnownRoute = Pick<Operation, 'method' | 'path'>
+
+type AppOptions = AppTimeouts & {
+  trustedProxies: readonly string[]
+  /** The described routes. Extensions may add to them until the app listens. */
+  routes: readonly KnownRoute[]
+}
+
 const bodyBytesMax = 1024 * 1024
 const keepAliveTimeoutMs = 75 * SECOND
 
 /** The HTTP server without routes: how requests are read, how errors are answered, and the headers of every answer. */
-export function createServiceApp(
-  context: ServiceContext,
-  options: AppTimeouts & { trustedProxies: readonly string[] },
-): ServiceApp {
-  const { requestTimeoutMs, trustedProxies } = options
+export function createServiceApp(context: ServiceContext, options: AppOptions): ServiceApp {
+  const { requestTimeoutMs, trustedProxies, routes } = options
   const app = fastify({
     logger: false,
     bodyLimit: bodyBytesMax,
@@ -49,12 +54,12 @@ export function createServiceApp(
   app.setErrorHandler((error, request, reply) =>
     sendRequestError(reply, requestErrorOf(error, context.log, request.id)),
   )
-  app.setNotFoundHandler((request, reply) => sendRequestError(reply, unknownRoute(request.method, request.url)))
+  app.setNotFoundHandler((request, reply) => sendRequestError(reply, unknownRoute(routes, request)))
   addAnswerHooks(app, context, options)
   return app
 }
 
-function addAnswerHooks(app: ServiceApp, context: ServiceContext, { answerTimeoutMs }: AppTimeouts): void {
+function addAnswerHooks(app: ServiceApp, context: ServiceContext, { answerTimeoutMs, routes }: AppOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('date', new Date(context.clock()).toUTCString())
@@ -72,7 +77,7 @@ function addAnswerHooks(app: ServiceApp, context: ServiceContext, { answerTimeou
         .toLowerCase()
         .replace(/^x-gzip$/, 'gzip')
     // An unknown route is answered before the body is read: a fault in the body would hide it.
-    if (request.is404) throw unknownRoute(request.method, request.url)
+    if (request.is404) throw unknownRoute(routes, request)
   })
   app.addHook('onSend', (request, _reply, payload, done) => {
     // Holds until the answer has been sent; then Node sets the timeout of the kept-alive connection.
@@ -83,11 +88,14 @@ function addAnswerHooks(app: ServiceApp, context: ServiceContext, { answerTimeou
 }
 
 /** A path that exists under other methods answers 405 and names them. */
-function unknownRoute(method: string, url: string): RequestError {
+function unknownRoute(
+  routes: readonly KnownRoute[],
+  { method, url }: Pick<FastifyRequest, 'method' | 'url'>,
+): RequestError {
   const path = url.split('?', 1)[0] ?? ''
-  const allowed = Object.values(operations)
-    .filter((operation) => new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
-    .map((operation) => operation.method)
+  const allowed = routes
+    .filter((route) => new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
+    .map((route) => route.method)
   if (allowed.length === 0) return new RequestError({ status: 404, location: 'route' })
   const methods = [...new Set(allowed)].join(', ')
   const errors = [{ origin: '', errors: [`${method} is not one of ${methods}`] }]

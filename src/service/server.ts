@@ -102,7 +102,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     clock,
     log,
   }
-  const app = createServiceApp(context, { ...limits, trustedProxies: options.trustedProxies ?? [] })
+  const routes = operationRoutes.map(describedRoute)
+  const app = createServiceApp(context, { ...limits, trustedProxies: options.trustedProxies ?? [], routes })
   let stopping = false
   const close = runOnce(async () => {
     stopping = true
@@ -112,7 +113,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     await registerPlugins(app, { context, isStopping: () => stopping })
     const registry = registerMetrics(app, context)
-    const routes = operationRoutes.map(describedRoute)
     for (const extend of options.extensions ?? []) {
       const extension = await extend({ ...context, app, databaseUrl })
       routes.push(...(extension?.routes ?? []))

@@ -65,6 +65,8 @@ test('the service explains a score to its account and to no other caller', async
     ])
     expect(Object.keys(reference.paths).length).toBeGreaterThan(1)
     expect(await (await fetch(`${service.url}/docs`)).text()).toContain('/api/v1/profile/explain/{externalId}')
+    const underPut = await fetch(`${service.url}/api/v1/profile/explain/ada`, { method: 'PUT' })
+    expect([underPut.status, underPut.headers.get('allow')]).toEqual([405, 'GET'])
     await expect(fetchExplanation(as(stranger))).rejects.toThrow('404')
     await expect(fetchExplanation({ ...as(own), clientSecret: 'wrong' })).rejects.toThrow('refuses the credentials')
     await expect(fetchExplanation({ ...as(own), score: 'luck' })).rejects.toThrow('none of that name')
