@@ -58,8 +58,7 @@ export async function startEngines(
 export async function joinEngines(context: CommandContext, closeStack: CloseStack): Promise<StartedEngines> {
   const { config } = context
   const needsLocal = !config.databaseUrl || !config.upstream
-  if (needsLocal) await tellOfFirstStart(context)
-  const local = needsLocal ? closeStack.add(await joinLocalEngines(config.dataFolder), 'Postgres') : undefined
+  const local = needsLocal ? await joinLocal(context, closeStack) : undefined
   const running = config.upstream ?? (await runningUpstream(config.dataFolder))
   const profiles = await readSandboxSize(config.dataFolder)
   const sandbox = running || !local ? undefined : await startLocalSandbox({ ...context, local, profiles }, closeStack)
@@ -70,11 +69,11 @@ export async function joinEngines(context: CommandContext, closeStack: CloseStac
 
 /** Only warehouse and queue, for a command that does not call upstream. */
 export async function joinWarehouse(
-  { config, terminal }: CommandContext,
+  context: CommandContext,
   closeStack: CloseStack,
 ): Promise<{ pool: Pool; queueUrl: string; tokenKeys: readonly Buffer[] }> {
-  if (!config.databaseUrl) await tellOfFirstStart({ config, terminal })
-  const local = config.databaseUrl ? undefined : closeStack.add(await joinLocalEngines(config.dataFolder), 'Postgres')
+  const { config } = context
+  const local = config.databaseUrl ? undefined : await joinLocal(context, closeStack)
   const { databaseUrl, queueUrl } = resolveDatabases(config, local)
   await ensureMigrated(config, databaseUrl)
   const pool = openWarehousePool({
@@ -88,13 +87,16 @@ export async function joinWarehouse(
 }
 
 /** A command that only looks must not make a database in silence. */
-async function tellOfFirstStart({ config, terminal }: Pick<CommandContext, 'config' | 'terminal'>): Promise<void> {
-  const isThere = await access(config.dataFolder).then(
+async function joinLocal({ config, terminal }: CommandContext, closeStack: CloseStack): Promise<LocalEngines> {
+  const { dataFolder } = config
+  const isThere = await access(dataFolder).then(
     () => true,
     () => false,
   )
-  if (!isThere)
-    terminal.say(`DATABASE_URL is not set, and there is no data yet: making a Postgres in ${config.dataFolder} …`)
+  if (!isThere) {
+    terminal.say(`DATABASE_URL is not set, and there is no data yet: making a Postgres in ${dataFolder} …`)
+  }
+  return closeStack.add(await joinLocalEngines(dataFolder), 'Postgres')
 }
 
 /** The embedded warehouse is migrated here; a given warehouse is migrated only by `vitalsync migrate`. */

@@ -4,15 +4,8 @@ import { dayStates } from '../warehouse/reports/day-report.ts'
 import { doctorResult } from './doctor-result.ts'
 import { evaluationResult } from './evaluation-result.ts'
 import { explanationResult } from './explanation-result.ts'
+import { count, instant, share } from './result-fields.ts'
 import { runResult, statusResult } from './status-result.ts'
-
-/**
- * The public shape of the results that `--json` prints, by command. Fields are added, never renamed or removed. A list is
- * printed as one object a line, every other result as one object.
- */
-const instant = z.iso.datetime({ offset: true })
-const count = z.int().nonnegative()
-const share = z.number().min(0).max(1)
 
 const profileResult = z.strictObject({
   profileId: z.string(),
@@ -81,6 +74,10 @@ const sandboxAddress = {
   appSecret: z.string(),
 }
 
+/**
+ * The public shape of the results that `--json` prints, by command. Fields are added, never renamed or removed. A list is
+ * printed as one object a line, every other result as one object.
+ */
 export const jsonResultSchemas = {
   doctor: doctorResult,
   explain: explanationResult,

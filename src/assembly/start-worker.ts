@@ -45,10 +45,12 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
     context: pipeline.context,
     async onAttempt(attempt) {
       if (attempt.outcome === 'halted' && attempt.error instanceof Problem) halted = attempt.error
-      if (attempt.outcome === 'done') halted = undefined
-      if (attempt.outcome === 'done') troubles.succeeded(attempt.lane)
-      else if (attempt.outcome !== 'failed')
+      if (attempt.outcome === 'done') {
+        halted = undefined
+        troubles.succeeded(attempt.lane)
+      } else if (attempt.outcome !== 'failed') {
         troubles.failed({ lane: attempt.lane, reason: toldReasonOf(attempt.error) })
+      }
       await recordAttempt(pipeline, attempt)
       logAttempt(log, attempt)
     },

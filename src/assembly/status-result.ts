@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { lanes } from '../fleet/budget.ts'
+import { count, instant, share } from './result-fields.ts'
 
-const instant = z.iso.datetime({ offset: true })
-const count = z.int().nonnegative()
-const share = z.number().min(0).max(1)
 const backlog = z.strictObject({ waiting: count, active: count, delayed: count })
 
 /** The public shape of a run in every result that holds one. */

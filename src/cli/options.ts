@@ -80,15 +80,19 @@ export const choiceOption = (flags: string, about: string, words: readonly strin
 
 /** `--profile` and `--stream`; each may be given several times. */
 export function withSelectionOptions(command: Command): Command {
-  return command
-    .option('--profile <externalId>', 'only this profile; may be given several times', collectValues, [])
-    .option(
-      '--stream <name>',
-      `only this stream (${streamNames.join(', ')}); may be given several times`,
-      collectStream,
-      [],
-    )
+  return withStreamOption(
+    command.option('--profile <externalId>', 'only this profile; may be given several times', collectValues, []),
+  )
 }
+
+/** `--stream`, which may be given several times. */
+export const withStreamOption = (command: Command): Command =>
+  command.option(
+    '--stream <name>',
+    `only this stream (${streamNames.join(', ')}); may be given several times`,
+    collectStream,
+    [],
+  )
 
 export type SelectionOptions = { profile: string[]; stream: string[] }
 export const selectionOf = ({ profile, stream }: SelectionOptions) => ({ profiles: profile, streams: stream })

@@ -1,20 +1,15 @@
 import type { Command } from 'commander'
-import { type CliProcess, collectStream, examples, jsonOption, parseLocalDay, streamNames } from './options.ts'
+import { type CliProcess, examples, jsonOption, parseLocalDay, withStreamOption } from './options.ts'
 
 type WhyCliOptions = { profile: string; date: string; stream: string[]; json: boolean }
 
 export function declareWhy(program: Command, cli: CliProcess): void {
-  program
+  const why = program
     .command('why')
     .description('whether a day is there, stream by stream, or why it is not, with the evidence and what to do')
     .requiredOption('--profile <externalId>', 'whose day')
     .requiredOption('--date <day>', 'the local day, such as 2026-07-11', parseLocalDay)
-    .option(
-      '--stream <name>',
-      `only this stream (${streamNames.join(', ')}); may be given several times`,
-      collectStream,
-      [],
-    )
+  withStreamOption(why)
     .addOption(jsonOption('print one JSON object a stream'))
     .addHelpText('after', examples('vitalsync why --profile ada --date 2026-07-11 --stream scores'))
     .action(async ({ json, profile, date, stream }: WhyCliOptions) => {
