@@ -52,7 +52,11 @@ export const variables = {
     about: 'folder of .env and of VITALSYNC_DATA; absent: that of the program',
   },
   VITALSYNC_DATA: { schema: z.string().min(1), about: 'folder of everything embedded', fallback: '.vitalsync' },
-  PORT: { schema: wholeNumberText(0, 65535), about: 'port of the Profile Service; 0 picks a free one', fallback: '0' },
+  PORT: {
+    schema: wholeNumberText(0, 65535),
+    about: 'port of the Profile Service; 0 picks a free one, which the data folder keeps',
+    fallback: '0',
+  },
   METRICS_PORT: {
     schema: wholeNumberText(0, 65535),
     about: 'port of its metrics; absent: PORT, on this machine alone',

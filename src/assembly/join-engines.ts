@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Config } from '../../config/env.ts'
 import type { CloseStack } from '../close-stack.ts'
 import { lockHolderOf } from '../engines/folder-lock.ts'
+import { keepPort } from '../engines/kept-port.ts'
 import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../engines/local-engines.ts'
 import { readRunning } from '../engines/running-file.ts'
 import { type Sandbox, startSandbox } from '../service/sandbox/start-sandbox.ts'
@@ -108,17 +109,30 @@ async function ensureMigrated(config: Config, databaseUrl: string): Promise<void
 type LocalSandboxOptions = CommandContext & { local: LocalEngines; profiles: number }
 
 async function startLocalSandbox(options: LocalSandboxOptions, closeStack: CloseStack): Promise<Sandbox> {
-  const { local, config, profiles, log } = options
+  const { local, config, profiles, log, terminal } = options
   await writeFile(sandboxSizeFile(config.dataFolder), String(profiles))
+  const port = await servicePortOf(config.dataFolder, { config, terminal })
   const started = startSandbox({
     databaseUrl: local.serviceUrl,
-    port: config.port,
+    port,
     profiles,
     days: sandboxDefaults.days,
     seed: sandboxDefaults.seed,
     log,
   })
   return closeStack.add(await started, 'Profile Service')
+}
+
+/** PORT; without it the port of the last start, so that an address that was written down still works. */
+export async function servicePortOf(
+  folder: string,
+  { config, terminal }: Pick<CommandContext, 'config' | 'terminal'>,
+): Promise<number> {
+  if (config.port !== 0) return config.port
+  const { port, takenPort } = await keepPort(folder, 'service-port')
+  if (takenPort !== undefined)
+    terminal.say(`    Port ${takenPort} of the last start is taken: the Profile Service is at ${port} now`)
+  return port
 }
 
 const upstreamOf = ({ url, clientId, clientSecret }: Sandbox): EngineAddresses['upstream'] => ({

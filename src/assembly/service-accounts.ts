@@ -1,6 +1,4 @@
-import type { Config } from '../../config/env.ts'
 import { UsageProblem } from '../errors.ts'
-import type { Log } from '../log.ts'
 import { logSecurity } from '../service/security-log.ts'
 import {
   type ApiKeyKind,
@@ -18,23 +16,7 @@ import { grantRuntimePrivileges } from '../service/store/runtime-privileges.ts'
 import { createServicePool, type ServicePool } from '../service/store/service-pool.ts'
 import { findProfileId } from '../service/store/service-profiles.ts'
 import { readSourcePriority, setSourcePriority } from '../service/store/source-priority.ts'
-import type { CommandContext } from './command-context.ts'
-
-/** The database of the Profile Service, for a command that changes its accounts. */
-export type ServiceDatabase = { readonly databaseUrl: string; readonly nowAt: Date; readonly log: Log }
-
-export const serviceDatabaseOf = ({ config, log }: CommandContext): ServiceDatabase => ({
-  databaseUrl: requireServiceDatabase(config),
-  log,
-  nowAt: new Date(),
-})
-
-export function requireServiceDatabase({ databaseUrl }: Config): string {
-  if (databaseUrl) return databaseUrl
-  throw new UsageProblem('run the Profile Service: DATABASE_URL is not set', {
-    hint: 'Set it to a Postgres of your own, or try `vitalsync sandbox`, which brings one along.',
-  })
-}
+import type { ServiceDatabase } from './service-database.ts'
 
 /**
  * The secret is returned now and never again. An account that does not exist is created, and so are missing tables: keys

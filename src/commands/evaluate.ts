@@ -1,5 +1,6 @@
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { serviceDatabaseOf, withServicePool } from '../assembly/service-accounts.ts'
+import { withServicePool } from '../assembly/service-accounts.ts'
+import { withServiceDatabase } from '../assembly/service-database.ts'
 import { formatCount, formatTable } from '../assembly/table.ts'
 import { UsageProblem } from '../errors.ts'
 import { readBytesFrom } from '../intake/input-file.ts'
@@ -18,8 +19,8 @@ export async function runEvaluate(context: CommandContext, { file, account }: Ev
   const figures = parseReferenceFigures(await readText(file))
   // The same file gives the same intervals.
   const random = createSeededRandom('evaluate')
-  const evaluation = await withServicePool(serviceDatabaseOf(context), (pool) =>
-    evaluateFigures(pool, { account, figures, random: () => random.next() }),
+  const evaluation = await withServiceDatabase(context, (database) =>
+    withServicePool(database, (pool) => evaluateFigures(pool, { account, figures, random: () => random.next() })),
   )
   if (!evaluation) {
     throw new UsageProblem(`evaluate account ${account}: there is no such account`, {

@@ -1,6 +1,7 @@
-import { join } from 'node:path'
 import type { Config } from '../../config/env.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { servicePortOf } from '../assembly/join-engines.ts'
+import { sandboxFolderOf } from '../assembly/service-database.ts'
 import { formatNumber } from '../assembly/table.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
 import { type CloseStack, openCloseStack } from '../close-stack.ts'
@@ -35,7 +36,7 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
   const closeStack = openCloseStack()
   try {
     const databaseUrl = config.databaseUrl ?? (await startOwnPostgres(config, closeStack))
-    const port = options.port ?? config.port
+    const port = options.port ?? (await keptPort(context))
     const onProgress = ({ people, total, logs }: SeedProgress) => {
       if (total < PROGRESS_SHOWN_FROM) return
       terminal.progress(`storing people: ${formatNumber(people)} of ${formatNumber(total)}, ${formatNumber(logs)} logs`)
@@ -55,9 +56,13 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
 }
 
 async function startOwnPostgres(config: Config, closeStack: CloseStack): Promise<string> {
-  const engines = await startLocalEngines(join(config.dataFolder, 'sandbox'))
+  const engines = await startLocalEngines(sandboxFolderOf(config))
   return closeStack.add(engines, 'Postgres').serviceUrl
 }
+
+/** Beside its own Postgres a sandbox keeps its port. */
+const keptPort = async (context: CommandContext) =>
+  context.config.databaseUrl ? context.config.port : servicePortOf(sandboxFolderOf(context.config), context)
 
 function credentialsOf({ url, clientId, clientSecret, appId, appSecret, controlUrl }: Sandbox) {
   return { url, clientId, clientSecret, appId, appSecret, controlUrl }
@@ -74,7 +79,7 @@ function readyText(sandbox: Sandbox, config: Config, { profiles, seed, faults }:
     appSecret: sandbox.appSecret,
     people: `${profiles} sample profiles of seed ${seed}`,
     faults: faults.length > 0 ? faults.join(' ') : 'none',
-    data: config.databaseUrl ? 'DATABASE_URL, schema service' : join(config.dataFolder, 'sandbox'),
+    data: config.databaseUrl ? 'DATABASE_URL, schema service' : sandboxFolderOf(config),
   }
   const rows = Object.entries(lines).map(([name, value]) => `${name.padEnd(27)}${value}`)
   return `${rows.join('\n')}\nCtrl-C stops it; its data stays.`

@@ -1,5 +1,6 @@
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { addServiceKey, endServiceKey, readServiceKeys, serviceDatabaseOf } from '../assembly/service-accounts.ts'
+import { addServiceKey, endServiceKey, readServiceKeys } from '../assembly/service-accounts.ts'
+import { withServiceDatabase } from '../assembly/service-database.ts'
 import { formatTable } from '../assembly/table.ts'
 
 type CreateOptions = {
@@ -12,7 +13,7 @@ type CreateOptions = {
 /** Prints the secret of a new key; it cannot be read again. */
 export async function createServiceKey(context: CommandContext, options: CreateOptions): Promise<number> {
   const { terminal } = context
-  const { publicId, secret } = await addServiceKey(serviceDatabaseOf(context), options)
+  const { publicId, secret } = await withServiceDatabase(context, (database) => addServiceKey(database, options))
   const shown =
     options.kind === 'app' ? { appId: publicId, appSecret: secret } : { clientId: publicId, clientSecret: secret }
   if (terminal.json) terminal.printJson('service keys create', shown)
@@ -22,7 +23,7 @@ export async function createServiceKey(context: CommandContext, options: CreateO
 
 export async function listServiceKeys(context: CommandContext): Promise<number> {
   const { terminal } = context
-  const keys = await readServiceKeys(serviceDatabaseOf(context))
+  const keys = await withServiceDatabase(context, readServiceKeys)
   if (terminal.json) terminal.printJson('service keys list', keys)
   else {
     terminal.print(
@@ -45,7 +46,7 @@ export async function listServiceKeys(context: CommandContext): Promise<number> 
 const formatDay = (at: Date | null) => at?.toISOString().slice(0, 10) ?? ''
 
 export async function revokeServiceKey(context: CommandContext, { publicId }: { publicId: string }): Promise<number> {
-  await endServiceKey(serviceDatabaseOf(context), publicId)
+  await withServiceDatabase(context, (database) => endServiceKey(database, publicId))
   context.terminal.say(`${publicId} is revoked.`)
   return exitCodes.done
 }

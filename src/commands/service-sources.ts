@@ -1,5 +1,6 @@
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { serviceDatabaseOf, setOrReadSourcePriority } from '../assembly/service-accounts.ts'
+import { setOrReadSourcePriority } from '../assembly/service-accounts.ts'
+import { withServiceDatabase } from '../assembly/service-database.ts'
 
 type SourcesOptions = {
   readonly account: string
@@ -10,7 +11,9 @@ type SourcesOptions = {
 /** Sets or shows the order in which an account's sources are preferred. */
 export async function runServiceSources(context: CommandContext, options: SourcesOptions): Promise<number> {
   const { terminal } = context
-  const { sources, profiles } = await setOrReadSourcePriority(serviceDatabaseOf(context), options)
+  const { sources, profiles } = await withServiceDatabase(context, (database) =>
+    setOrReadSourcePriority(database, options),
+  )
   if (terminal.json) terminal.printJson('service sources', { sources, profiles })
   else {
     terminal.print(sources.length === 0 ? 'the order of the model' : sources.join(', '))

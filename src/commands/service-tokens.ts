@@ -1,5 +1,6 @@
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { endTokens, serviceDatabaseOf } from '../assembly/service-accounts.ts'
+import { endTokens } from '../assembly/service-accounts.ts'
+import { withServiceDatabase } from '../assembly/service-database.ts'
 
 type RevokeOptions = {
   readonly account: string
@@ -9,7 +10,7 @@ type RevokeOptions = {
 
 /** Ends tokens in every running service, at once. Keys stay: whoever holds one gets new tokens. */
 export async function revokeServiceTokens(context: CommandContext, options: RevokeOptions): Promise<number> {
-  const revoked = await endTokens(serviceDatabaseOf(context), options)
+  const revoked = await withServiceDatabase(context, (database) => endTokens(database, options))
   context.terminal.say(`${revoked} tokens are revoked, and the refresh tokens with them.`)
   return exitCodes.done
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { requireServiceDatabase } from '../assembly/service-accounts.ts'
+import { requireServiceDatabase } from '../assembly/service-database.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
 import { EngineUnreachable } from '../errors.ts'
 import { deriveExtension } from '../service/recompute/extension.ts'

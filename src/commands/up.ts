@@ -8,6 +8,7 @@ import { type StartedEngines, startEngines } from '../assembly/join-engines.ts'
 import { migrateWarehouse } from '../assembly/migrate-warehouse.ts'
 import { openPipeline, type Pipeline } from '../assembly/pipeline.ts'
 import { produceRun, recoverContextOf } from '../assembly/produce-run.ts'
+import { inviteToSandbox } from '../assembly/sandbox-invitation.ts'
 import { startProducingScheduler } from '../assembly/start-scheduler.ts'
 import { type RunningWorker, startWorker, workerCloseMaxMs } from '../assembly/start-worker.ts'
 import { formatCount, formatDuration, formatNumber, formatTable } from '../assembly/table.ts'
@@ -51,7 +52,7 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
     const stopped = AbortSignal.any([signal, stop.signal])
     const run = await runFirstSync({ ...context, signal: stopped }, { pipeline, worker, sandbox })
     await printLoaded(pipeline, run, terminal)
-    printAddresses({ local, addresses, sandbox }, terminal)
+    if (!terminal.json) await printAddresses({ local, sandbox }, pipeline, context)
     if (!once) await stayUntilStopped({ ...context, signal: stopped }, pipeline, closeStack)
     if (stop.signal.aborted) throw stop.signal.reason
     return run.failed + run.refused > 0 ? exitCodes.failures : exitCodes.done
@@ -129,10 +130,13 @@ async function countRows({ pool }: Pipeline): Promise<Array<[string, number]>> {
   return counts
 }
 
-function printAddresses({ local, sandbox }: StartedEngines, terminal: Terminal): void {
-  if (terminal.json) return
+async function printAddresses(
+  { local, sandbox }: Pick<StartedEngines, 'local' | 'sandbox'>,
+  { pool }: Pipeline,
+  { terminal, config }: CommandContext,
+): Promise<void> {
   if (local) terminal.print(`\nLook at it:       ${local.psqlLine}`)
-  if (sandbox) terminal.print(`Profile Service:  ${sandbox.url}/docs`)
+  if (sandbox) terminal.print((await inviteToSandbox({ pool, sandbox, folder: config.dataFolder })).join('\n'))
 }
 
 async function stayUntilStopped(context: CommandContext, pipeline: Pipeline, closeStack: CloseStack): Promise<void> {

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { EngineUnreachable, Problem, UsageProblem } from '../errors.ts'
+import { Problem, UsageProblem } from '../errors.ts'
+import { keepPort } from './kept-port.ts'
 import { chooseLocation, exists, findBinaries, type PostgresLocation, writeOnce } from './postgres-location.ts'
 import { isProcessAlive } from './process-alive.ts'
 
@@ -129,8 +129,7 @@ async function spawnServer(
   location: PostgresLocation,
   options: EmbeddedPostgresOptions,
 ): Promise<{ child: ChildProcess; port: number }> {
-  const port = await freePort(await lastPort(options.folder))
-  await writeFile(join(options.folder, 'postgres-port'), String(port))
+  const { port } = await keepPort(options.folder, 'postgres-port')
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -155,23 +154,6 @@ async function spawnServer(
     env: cleanEnvironment(),
   })
   return { child, port }
-}
-
-/** The port of the last start while it is free, so that saved connections still work; else any free port. */
-async function freePort(wanted: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', () => (wanted === 0 ? reject(new EngineUnreachable('find a free port')) : resolve(freePort(0))))
-    probe.listen(wanted, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
-}
-
-async function lastPort(folder: string): Promise<number> {
-  const text = await readFile(join(folder, 'postgres-port'), 'utf8').catch(() => '0')
-  return /^\d{1,5}$/.test(text.trim()) ? Number(text) : 0
 }
 
 async function untilReady(child: ChildProcess, url: string): Promise<void> {

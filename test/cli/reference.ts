@@ -50,7 +50,8 @@ failure, 1, for it proves nothing.
 
 - **Where a command works.** On \`DATABASE_URL\`, \`QUEUE_URL\` and \`UPSTREAM_URL\` where they are set. Without them it joins
   the engines that \`vitalsync up\` runs in the data folder (\`VITALSYNC_DATA\`); where no engine runs, the command starts the
-  engines and stops them at its end. On a database of your own, run \`vitalsync migrate\` first.
+  engines and stops them at its end. \`vitalsync service keys\`, \`tokens\`, \`sources\` and \`grant\`, and \`evaluate\`, join the
+  Profile Service of \`vitalsync up\`, else that of \`vitalsync sandbox\`. On a database of your own, run \`vitalsync migrate\` first.
 - **A Redis Cluster.** \`QUEUE_URL\` names some of its nodes, \`redis://user:password@a:6379,b:6379,c:6379\`, or one node and
   \`?cluster\`; the other nodes are found. User, password and TLS (\`rediss://\`) of the first address are used for all nodes.
   Queue and budget are stored in one hash slot, so on one master.
