@@ -144,6 +144,7 @@ function configOf(values: ParsedValues, environment: Environment) {
     dataFolder: resolve(homeFolder(environment['VITALSYNC_HOME']), requiredValue('VITALSYNC_DATA')),
     port: requiredValue('PORT'),
     metricsPort: values.METRICS_PORT,
+    metricsHost: requiredValue('METRICS_HOST'),
     trustedProxies: Object.freeze(values.TRUSTED_PROXIES ?? []),
     serviceLimits: serviceLimitsOf(requiredValue),
     deriveThreads: values.DERIVE_THREADS,

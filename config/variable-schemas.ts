@@ -25,6 +25,12 @@ export const wholeNumberText = (min: number, max: number) =>
     })
     .transform(Number)
 
+export const hostName = z
+  .string()
+  .refine((text) => isIP(text) > 0 || /^[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?$/i.test(text), {
+    error: 'must be an address or a host name without a port, such as 127.0.0.1 or 0.0.0.0',
+  })
+
 export const secondsList = z
   .string()
   .refine((text) => /^\d{1,8}(,\d{1,8}){0,9}$/.test(text), {

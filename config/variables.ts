@@ -3,6 +3,7 @@ import { scheduleDefaults } from './schedules.ts'
 import {
   cronLine,
   environmentName,
+  hostName,
   isHttpUrl,
   proxyList,
   queueUrl,
@@ -59,7 +60,13 @@ export const variables = {
   },
   METRICS_PORT: {
     schema: wholeNumberText(0, 65535),
-    about: 'port of its metrics; absent: PORT, on this machine alone',
+    about:
+      'port of /metrics, /health, /ready of worker, schedule and up; of the service’s metrics, else on its PORT; 0: a free one',
+  },
+  METRICS_HOST: {
+    schema: hostName,
+    about: 'address on which METRICS_PORT listens; 0.0.0.0: on every one',
+    fallback: '127.0.0.1',
   },
   TRUSTED_PROXIES: {
     schema: proxyList,

@@ -21,9 +21,10 @@ export async function runService(context: CommandContext, options: ServiceOption
   const databaseUrl = requireServiceDatabase(config)
   if (options.migrate) await migrateService(databaseUrl)
   const { host, port = config.port } = options
-  const { metricsPort, trustedProxies, serviceLimits: limits } = config
+  const { metricsPort, metricsHost, trustedProxies, serviceLimits: limits } = config
   const extensions = [deriveExtension({ threads: config.deriveThreads ?? coresLessOne() })]
-  const started = startService({ databaseUrl, port, host, metricsPort, trustedProxies, log, limits, extensions })
+  const metricsAt = { metricsPort, metricsHost }
+  const started = startService({ databaseUrl, port, host, ...metricsAt, trustedProxies, log, limits, extensions })
   const service = await started.catch(throwUnreachable)
   try {
     if (terminal.json) terminal.printJson('service', { url: service.url })

@@ -7,10 +7,7 @@ import type { ServiceApp, ServiceContext } from './context.ts'
  * header, which holds a token.
  */
 export function registerMetrics(app: ServiceApp, context: ServiceContext): Registry {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry, prefix: 'vitalsync_service_' })
-  addGauges(registry, context)
-  const { requests, duration } = createRequestMetrics(registry)
+  const { registry, requests, duration } = createServiceMetrics(context)
   app.addHook('onResponse', async (request: FastifyRequest, reply: FastifyReply) => {
     const operation = request.routeOptions.config.operation ?? 'none'
     requests.inc({ operation, status: reply.statusCode })
@@ -31,6 +28,19 @@ export function registerMetrics(app: ServiceApp, context: ServiceContext): Regis
   return registry
 }
 
+export function createServiceMetrics(measured: MeasuredParts) {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'vitalsync_service_' })
+  addGauges(registry, measured)
+  return { registry, ...createRequestMetrics(registry) }
+}
+
+/** The parts of the service that its gauges look at. */
+type MeasuredParts = {
+  readonly pool: Pick<ServiceContext['pool'], 'idleCount' | 'totalCount' | 'waitingCount'>
+  readonly derived: Pick<ServiceContext['derived'], 'cacheBytes'>
+}
+
 function createRequestMetrics(registry: Registry) {
   const requests = new Counter({
     name: 'vitalsync_service_requests_total',
@@ -48,7 +58,7 @@ function createRequestMetrics(registry: Registry) {
   return { requests, duration }
 }
 
-function addGauges(registry: Registry, { pool, derived }: ServiceContext): void {
+function addGauges(registry: Registry, { pool, derived }: MeasuredParts): void {
   new Gauge({
     name: 'vitalsync_service_database_connections',
     help: 'Connections of the pool by state; awaited: callers that wait for a connection',

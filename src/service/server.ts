@@ -5,6 +5,7 @@ import type { onSendHookHandler, preParsingAsyncHookHandler } from 'fastify'
 import { openCloseStack } from '../close-stack.ts'
 import { UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { openMetricsPort } from '../monitoring/metrics-port.ts'
 import { requireDirectConnection } from '../postgres/direct-connection.ts'
 import { HOUR, SECOND } from '../time/units.ts'
 import { type AppTimeouts, createServiceApp } from './app.ts'
@@ -13,7 +14,6 @@ import type { Clock, ServiceApp, ServiceContext } from './context.ts'
 import { codedTag, contentCodings } from './etag.ts'
 import { isLoopback, warnOfExposure } from './exposure.ts'
 import { registerMetrics } from './metrics.ts'
-import { openMetricsServer } from './metrics-server.ts'
 import { describedRoute } from './openapi.ts'
 import { addOperationRoutes, operationRoutes, type RateLimits } from './operation-routes.ts'
 import { createRefusalPacing, type RefusalLimits } from './refusal-pacing.ts'
@@ -69,6 +69,8 @@ type ServiceOptions = {
   host?: string
   /** Absent: the metrics are served on `port`, as long as it listens on this machine alone. */
   metricsPort?: number | undefined
+  /** The address for `metricsPort`. */
+  metricsHost?: string
   /** Proxies that stand in front: from them the caller's address is taken from `X-Forwarded-For`. */
   trustedProxies?: readonly string[]
   log: Log
@@ -84,7 +86,7 @@ type Service = { url: string; context: ServiceContext; close(): Promise<void> }
  * requests with 503, and then ends.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { databaseUrl, log, clock = Date.now, host = defaultHost, metricsPort } = options
+  const { databaseUrl, log, clock = Date.now, host = defaultHost, metricsPort, metricsHost = defaultHost } = options
   warnOfExposure(log, { host, databaseUrl })
   const limits: ServiceLimits = { ...defaultLimits, ...options.limits }
   await requireDirectConnection(databaseUrl, 'DATABASE_URL')
@@ -126,7 +128,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       isStopping: () => stopping,
     })
     if (metricsPort !== undefined) {
-      opened.add(await openMetricsServer({ registry, host, port: metricsPort }), 'metrics server')
+      opened.add(await openMetricsPort({ registry, host: metricsHost, port: metricsPort }), 'metrics port')
     }
     addOperationRoutes(app, context, limits)
     opened.add(startTokenCleanup(context), 'token cleanup')

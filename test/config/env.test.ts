@@ -22,6 +22,7 @@ const wrong: Record<string, string[]> = {
   TOKEN_KEY: ['short', 'x'.repeat(64), `${'0'.repeat(64)},short`, Array(3).fill('0'.repeat(64)).join(',')],
   PORT: ['http', '65536', '-1', '80.5'],
   METRICS_PORT: ['http', '65536', '-1'],
+  METRICS_HOST: ['127.0.0.1:9090', 'every one', 'http://localhost'],
   TRUSTED_PROXIES: ['proxy.example.com', '10.0.0.0/33', '10.0.0.0/0', '10.0.0.1;10.0.0.2'],
   REQUESTS_PER_MINUTE: ['0', 'many'],
   REFUSED_LOGINS_PER_MINUTE: ['0', '1.5'],

@@ -20,6 +20,7 @@ const rooms: ReadonlyArray<{ name: string; rank: number; of: RegExp }> = [
   { name: 'warehouse', rank: 3, of: /^src\/warehouse\// },
   { name: 'engines', rank: 3, of: /^src\/engines\// },
   { name: 'config', rank: 2, of: /^config\// },
+  { name: 'monitoring', rank: 2, of: /^src\/monitoring\// },
   { name: 'postgres', rank: 2, of: /^src\/postgres\// },
   { name: 'ledger', rank: 1, of: /^src\/ledger\// },
   { name: 'fleet', rank: 1, of: /^src\/fleet\// },
@@ -58,7 +59,7 @@ test('settings are handed down: only the command line and the assembly read conf
   expect(offences.map(offence)).toEqual([])
 })
 
-test('the service and the pipeline share the contract, the pure files, the connections and the engines, nothing else', () => {
+test('the service and the pipeline share the contract, the pure files, the connections, the metrics and the engines, nothing else', () => {
   const offences = imports.filter(
     ({ file, from }) =>
       file.startsWith('src/service/') && /^(src\/(warehouse|upstream|queue|schedule)|jobs)\//.test(from),
@@ -74,6 +75,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   // Also the queue's engine: BullMQ's Postgres backend is prepared over a plain connection (docs/decisions/postgres-queue.md).
   pg: /^src\/(postgres|warehouse|engines|service\/store)\/|^src\/queue\/(engine|examine-redis)\.ts$/,
   'pg-cursor': /^src\/(warehouse|service\/store)\//,
+  'prom-client': /^src\/(monitoring|assembly|service)\//,
   fastify: /^src\/service\//,
   commander: /^src\/cli(\/|\.ts)/,
   'node-cron': /^src\/schedule\//,

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client'
+import { exposeMetrics } from '../../monitoring/exposition.ts'
 import type { ServiceApp, ServiceContext } from '../context.ts'
 import { type DescribedRoute, openApiOf } from '../openapi.ts'
 import { referencePage, referencePagePolicy } from '../reference-page.ts'
@@ -37,9 +38,10 @@ export function addMonitoringRoutes(
 
   const { registry } = parts
   if (registry) {
-    app.get('/metrics', { config: { operation: 'metrics' } }, async (_request, reply) =>
-      reply.header('content-type', registry.contentType).send(await registry.metrics()),
-    )
+    app.get('/metrics', { config: { operation: 'metrics' } }, async (request, reply) => {
+      const { contentType, text } = await exposeMetrics(registry, request.headers.accept)
+      return reply.headers({ 'content-type': contentType, vary: 'accept' }).send(text)
+    })
   }
 
   app.get('/openapi.json', { config: { operation: 'openapi' } }, async (_request, reply) =>
