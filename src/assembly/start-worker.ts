@@ -7,6 +7,7 @@ import { pauseLeftMs } from '../queue/lane-pauses.ts'
 import { startWatchdog } from '../queue/watchdog.ts'
 import { MINUTE, SECOND } from '../time/units.ts'
 import { describeOutage, isOutage, sqlState } from '../warehouse/postgres/sql-errors.ts'
+import { createJobMetrics } from '../work/job-metrics.ts'
 import type { JobAttempt, LanePause } from '../work/outcome.ts'
 import { jobs, type Pipeline } from './pipeline.ts'
 import { startSealing } from './start-sealing.ts'
@@ -38,12 +39,14 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
   const { pipeline, config, log, leaseMs = LEASE_MS, onSilent } = options
   let halted: Problem | undefined
   const troubles = createLaneTroubles(Date.now)
+  const countAttempt = createJobMetrics()
   const workers = startWorkers({
     engine: pipeline.engine,
     jobs,
     concurrency: { nightly: config.concurrency, manual: config.concurrency, backfill: config.concurrency },
     context: pipeline.context,
     async onAttempt(attempt) {
+      countAttempt(attempt)
       if (attempt.outcome === 'halted' && attempt.error instanceof Problem) halted = attempt.error
       if (attempt.outcome === 'done') {
         halted = undefined

@@ -1,10 +1,11 @@
-import cron, { type ScheduledTask } from 'node-cron'
+import { metrics } from '@opentelemetry/api'
+import cron from 'node-cron'
 import type { Schedule } from '../../config/schedules.ts'
 import type { Log } from '../log.ts'
 import { MINUTE, SECOND } from '../time/units.ts'
-import { zoneOffsetMs } from '../time/zones.ts'
 import type { Run, Runs } from '../warehouse/runs/stored-runs.ts'
-import { hasWildcardHour, newestSlotSince, type ZonedCron } from './slots.ts'
+import { LATE_MS, newestSlotSince, slotsBetween } from './slots.ts'
+import { createTask, createTimetable, type ScheduleTimetable } from './timetable.ts'
 
 type SchedulerOptions = {
   readonly schedules: readonly Schedule[]
@@ -25,8 +26,6 @@ export type Scheduler = {
 
 /** After so long without a sign of life another scheduler takes a run over. */
 const TAKEOVER_MS = 2 * MINUTE
-/** A slot that is this late counts as missed. */
-const LATE_MS = 2 * MINUTE
 
 /**
  * Cron lines say when a slot is, a row in the warehouse says that it was claimed: of any number of schedulers one claims a
@@ -89,24 +88,9 @@ function createBackgroundWork(log: Log) {
   }
 }
 
-const createTask = (line: string, tick: () => void, options: { name: string; timezone: string }): ScheduledTask =>
-  cron.createTask(line, tick, { ...options, suppressMissedWarning: true })
-
-type ScheduleTimetable = { schedule: Schedule; timetable: ZonedCron; matcher: ScheduledTask }
-
-/** The cron library decides which times a line matches: a task in UTC, asked about the wall clock's time as if it were UTC. */
-function createTimetable(schedule: Schedule): ScheduleTimetable {
-  const matcher = createTask(schedule.cron, () => undefined, { name: `${schedule.name} lines`, timezone: 'UTC' })
-  const timetable = {
-    matches: (wall: Date) => matcher.match(wall),
-    hourIsWildcard: hasWildcardHour(schedule.cron),
-    offsetMs: zoneOffsetMs(schedule.timeZone),
-  }
-  return { schedule, timetable, matcher }
-}
-
 /** Claims the newest slot that is not claimed yet, if there is one. */
 function createSlotClaimer({ schedule, timetable }: ScheduleTimetable, { runs, now, log }: SchedulerOptions) {
+  const missedSlots = metrics.getMeter('vitalsync.schedule').createCounter('vitalsync.slots.missed')
   let searchedToMs = Number.NEGATIVE_INFINITY
   return async (): Promise<Run | undefined> => {
     const nowMs = now() + 30 * SECOND // the nearest minute: clocks may differ a little
@@ -124,6 +108,10 @@ function createSlotClaimer({ schedule, timetable }: ScheduleTimetable, { runs, n
     // A schedule that never had a slot has missed none.
     if (last === undefined ? isLate : last >= slotAt) return undefined
     const run = await runs.claimSlot(schedule.name, slotAt)
+    if (run && last !== undefined) {
+      const missed = slotsBetween(timetable, last.getTime(), slotAt.getTime()).length + (isLate ? 1 : 0)
+      if (missed > 0) missedSlots.add(missed, { schedule: schedule.name })
+    }
     if (run && isLate) log.info({ schedule: schedule.name, slotAt: slotAt.toISOString() }, 'making up a missed slot')
     return run
   }

@@ -1,4 +1,4 @@
-import { HOUR, MINUTE } from '../time/units.ts'
+import { DAY, HOUR, MINUTE } from '../time/units.ts'
 
 /** A cron line in the time of one zone. */
 export type ZonedCron = {
@@ -12,6 +12,20 @@ export type ZonedCron = {
 
 /** No zone puts its clocks back by more than this. */
 const CLOCK_SET_BACK_MAX_MS = 3 * HOUR
+
+/** A slot that is this late counts as missed. */
+export const LATE_MS = 2 * MINUTE
+
+/** Further back nobody looks for missed slots. */
+const LOOK_BACK_MAX_MS = 7 * DAY
+
+/** The slots after `sinceMs` and before `untilMs`, oldest first, of the last seven days. */
+export function slotsBetween(timetable: ZonedCron, sinceMs: number, untilMs: number): Date[] {
+  const slots: Date[] = []
+  const fromMs = Math.floor(Math.max(sinceMs, untilMs - LOOK_BACK_MAX_MS) / MINUTE) * MINUTE + MINUTE
+  for (let atMs = fromMs; atMs < untilMs; atMs += MINUTE) if (isSlot(timetable, atMs)) slots.push(new Date(atMs))
+  return slots
+}
 
 /** The newest slot after `sinceMs` and at or before `nowMs`. Cron lines have whole minutes, so each minute is tested. */
 export function newestSlotSince(timetable: ZonedCron, sinceMs: number, nowMs: number): Date | undefined {

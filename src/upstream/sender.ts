@@ -71,7 +71,7 @@ const FIRST_BACKOFF_MS = 200
 export function createSender(parts: SenderOptions): Sender {
   return async (call) => {
     try {
-      return await attempt(parts, call)
+      return await attempt(parts, call, 1)
     } catch (error) {
       if (!mayRetry(error, call)) throw problemOf(error)
       return retry(parts, call, error)
@@ -82,9 +82,9 @@ export function createSender(parts: SenderOptions): Sender {
 /** Runs only after a first failure, so that a call that succeeds at once does not pay for p-retry. */
 async function retry<T>(parts: SenderOptions, call: OperationCall<T>, failure: AttemptError): Promise<T> {
   await backOff(parts, call, { error: failure, attemptNumber: 1 })
-  const again = async () => {
+  const again = async (retries: number) => {
     parts.telemetry.retried(call.operation)
-    return attempt(parts, call)
+    return attempt(parts, call, retries + 1)
   }
   return pRetry(again, {
     retries: RETRIES_MAX - 1,
@@ -122,7 +122,7 @@ function problemOf(error: unknown): unknown {
   return error instanceof AttemptError && error.intent.kind !== 'renew' ? error.intent.problem : error
 }
 
-async function attempt<T>(parts: SenderOptions, call: OperationCall<T>): Promise<T> {
+async function attempt<T>(parts: SenderOptions, call: OperationCall<T>, number: number): Promise<T> {
   const path = requestPathOf(call.operation, call.externalId)
   if (path === undefined) throw unusableNameProblem(call.operation)
   const { rateLimiter, clock, telemetry } = parts
@@ -145,7 +145,8 @@ async function attempt<T>(parts: SenderOptions, call: OperationCall<T>): Promise
   }
   const nowMs = clock()
   rateLimiter.release(call.lane, outcomeOf(result, nowMs - sentAtMs, nowMs))
-  telemetry.end(span, { operation: call.operation, result: statusOf(result), latencyMs: nowMs - sentAtMs })
+  const latencyMs = nowMs - sentAtMs
+  telemetry.end(span, { operation: call.operation, result: statusOf(result), attempt: number, latencyMs })
   if (result instanceof TransportError || !isSuccess(result.status)) throw failedAttempt(call, result, nowMs)
   const kind = answerKindOf(call, result.status)
   if (kind === undefined)

@@ -5,12 +5,15 @@ import { SECOND } from '../time/units.ts'
 
 export type Telemetry = {
   start(operation: Operation): Span
-  end(span: Span, request: { operation: Operation; result: number | string; latencyMs: number }): void
+  end(span: Span, request: EndedRequest): void
   retried(operation: Operation): void
   renewed(kind: 'account' | 'profile', outcome: 'obtained' | 'adopted' | 'failed' | 'halted'): void
   invalidRecords(stream: string, count: number): void
   waited(operation: Operation, lane: Lane, permit: Promise<void>): Promise<void>
 }
+
+/** `attempt`: 1 for the first time that the call is sent. */
+type EndedRequest = { operation: Operation; result: number | string; attempt: number; latencyMs: number }
 
 /**
  * Spans and metrics of every request, for the OpenTelemetry SDK of the process; without an SDK they cost next to nothing.
@@ -20,6 +23,7 @@ export type Telemetry = {
 export function createTelemetry(): Telemetry {
   const tracer = trace.getTracer('vitalsync.upstream')
   const meter = metrics.getMeter('vitalsync.upstream')
+  const requests = meter.createCounter('vitalsync.upstream.requests')
   const durations = meter.createHistogram('vitalsync.upstream.request.duration', { unit: 's' })
   const retries = meter.createCounter('vitalsync.upstream.repeats')
   const renewals = meter.createCounter('vitalsync.upstream.renewals')
@@ -29,8 +33,9 @@ export function createTelemetry(): Telemetry {
   return {
     start: (operation) =>
       tracer.startSpan(operation.name, { kind: SpanKind.CLIENT, attributes: spanAttributesOf(operation) }),
-    end(span, { operation, result, latencyMs }) {
-      const shared = attributes(operation, result)
+    end(span, { operation, result, attempt, latencyMs }) {
+      const shared = attributes({ operation, result, attempt })
+      requests.add(1, shared)
       durations.record(latencyMs / SECOND, shared)
       if (!span.isRecording()) return span.end()
       span.setAttributes(shared)
@@ -57,17 +62,17 @@ const spanAttributesOf = ({ name, method, path }: Operation): Attributes => ({
   'url.template': path,
 })
 
-/** Makes the attributes of each pair once. There are some hundred pairs of operation and result at most. */
-function createAttributeCache(): (operation: Operation, result: number | string) => Attributes {
+/** Makes each set of attributes once. There are some hundred of them at most. */
+function createAttributeCache(): (request: Omit<EndedRequest, 'latencyMs'>) => Attributes {
   const cache = new Map<string, Attributes>()
-  return ({ name: operation }, result) => {
-    const key = `${operation} ${result}`
+  return ({ operation: { name: operation }, result, attempt }) => {
+    const key = `${operation} ${result} ${attempt}`
     const cached = cache.get(key)
     if (cached !== undefined) return cached
     const made =
       typeof result === 'number'
-        ? { operation, 'http.response.status_code': result }
-        : { operation, 'error.type': result }
+        ? { operation, attempt, 'http.response.status_code': result }
+        : { operation, attempt, 'error.type': result }
     cache.set(key, made)
     return made
   }

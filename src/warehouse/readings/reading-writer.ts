@@ -4,6 +4,7 @@ import type { SettleSettings } from '../../ledger/settle-time.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
 import { isDataException, sqlState } from '../postgres/sql-errors.ts'
 import { beginWithGenericPlans, type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { createCommitMetrics } from './commit-metrics.ts'
 import { type LatenessMeter, openLatenessMeter } from './lateness-meter.ts'
 import { prepareReading } from './prepared-reading.ts'
 import { type QueuedReading, ReadingQueue } from './reading-queue.ts'
@@ -34,7 +35,7 @@ type ReadingWriterOptions = {
  * A group that the database refuses is halved until the refused reading is alone; the other readings lose nothing.
  */
 export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
-  const options = { ...given, meter: openLatenessMeter(given) }
+  const options = { ...given, meter: openLatenessMeter(given), countCommit: createCommitMetrics() }
   const queue = new ReadingQueue()
   let commits = 0
   let isScheduled = false
@@ -78,17 +79,22 @@ export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
   }
 }
 
-type CommitOptions = ReadingWriterOptions & { readonly meter: LatenessMeter }
+type CommitOptions = ReadingWriterOptions & {
+  readonly meter: LatenessMeter
+  readonly countCommit: ReturnType<typeof createCommitMetrics>
+}
 
 async function commitGroup(options: CommitOptions, group: readonly QueuedReading[]): Promise<void> {
   try {
     const readings = group.map(({ reading }) => reading)
-    const { results, lateness } = await transaction(
+    const begunAtMs = performance.now()
+    const { results, lateness, counts } = await transaction(
       options.pool,
       (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }),
       beginWithGenericPlans,
     )
     options.meter.add(lateness)
+    options.countCommit({ counts, durationMs: performance.now() - begunAtMs })
     group.forEach((queued, index) => {
       const stored = results[index]
       if (stored) queued.resolve(stored)

@@ -8,6 +8,7 @@ import { changeTags, findHeldTags, type HeldTags } from '../ledger/reading-tags.
 import { recordSilentDifferences } from '../ledger/silent-differences.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
 import { quarantineInvalid } from '../quarantine/invalid-records.ts'
+import type { RowCounts } from './commit-metrics.ts'
 import { resolveDoubts } from './doubted-readings.ts'
 import type { AdmittedReading, PreparedReading } from './prepared-reading.ts'
 import {
@@ -67,7 +68,7 @@ export async function storeGroup(tx: Tx, group: readonly PreparedReading[], rule
       invalid: reading.invalid.length,
     }),
   )
-  return { results, lateness }
+  return { results, lateness, counts: countRows(admitted, changes) }
 }
 
 type StoreRules = {
@@ -82,6 +83,21 @@ type StoreRules = {
 type StoredGroup = {
   readonly results: readonly StoreResult[]
   readonly lateness: ReadonlyMap<PulledStream, LatenessCounts>
+  readonly counts: readonly RowCounts[]
+}
+
+function countRows(admitted: readonly AdmittedReading[], changes: readonly StreamChanges[]): RowCounts[] {
+  const byStream = Map.groupBy(changes, ({ stream }) => stream)
+  return [...Map.groupBy(admitted, ({ stream }) => stream)].map(([stream, readings]) => {
+    const parts = byStream.get(stream) ?? []
+    const sum = (count: (part: StreamChanges) => number) => parts.reduce((total, part) => total + count(part), 0)
+    return {
+      stream: stream.name,
+      read: readings.reduce((total, { rows }) => total + rows.length, 0),
+      written: sum(({ added, changed }) => added.length + changed.length),
+      gone: sum(({ vanished }) => vanished.length),
+    }
+  })
 }
 
 const countChanges = (summary: ChangeSummary | undefined): number =>

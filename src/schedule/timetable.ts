@@ -1,0 +1,23 @@
+import cron, { type ScheduledTask } from 'node-cron'
+import type { Schedule } from '../../config/schedules.ts'
+import { zoneOffsetMs } from '../time/zones.ts'
+import { hasWildcardHour, type ZonedCron } from './slots.ts'
+
+export const createTask = (
+  line: string,
+  tick: () => void,
+  options: { name: string; timezone: string },
+): ScheduledTask => cron.createTask(line, tick, { ...options, suppressMissedWarning: true })
+
+export type ScheduleTimetable = { schedule: Schedule; timetable: ZonedCron; matcher: ScheduledTask }
+
+/** The cron library decides which times a line matches: a task in UTC, asked about the wall clock's time as if it were UTC. */
+export function createTimetable(schedule: Schedule): ScheduleTimetable {
+  const matcher = createTask(schedule.cron, () => undefined, { name: `${schedule.name} lines`, timezone: 'UTC' })
+  const timetable = {
+    matches: (wall: Date) => matcher.match(wall),
+    hourIsWildcard: hasWildcardHour(schedule.cron),
+    offsetMs: zoneOffsetMs(schedule.timeZone),
+  }
+  return { schedule, timetable, matcher }
+}
