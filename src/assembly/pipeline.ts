@@ -18,7 +18,7 @@ import { openBudgetStore } from '../queue/open-budget-store.ts'
 import { DAY, SECOND } from '../time/units.ts'
 import type { Catalogue } from '../transfer/stream.ts'
 import { accountDigest, openUpstream, type Upstream } from '../upstream/client.ts'
-import { openRateLimiter } from '../upstream/rate-limiter.ts'
+import { openRateLimiter, type RateLimiter } from '../upstream/rate-limiter.ts'
 import { createLedger, type Ledger } from '../warehouse/ledger/coverage-ledger.ts'
 import { createOutbox, type Outbox } from '../warehouse/outbox/outbox.ts'
 import { type DatabaseClock, startDatabaseClock } from '../warehouse/postgres/database-clock.ts'
@@ -47,6 +47,7 @@ export type Pipeline = {
   readonly liveWorkers: LiveWorkers
   readonly writer: ReadingWriter
   readonly upstream: Upstream
+  readonly rateLimiter: Pick<RateLimiter, 'state'>
   readonly engine: QueueEngine
   readonly queue: Enqueuer
   readonly context: SharedJobContext
@@ -144,7 +145,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
     log,
   }
   const liveWorkers = createLiveWorkers({ pool })
-  return { ...stores, liveWorkers, tokenKeys, pool, clock, engine, queue, upstream, writer, context }
+  return { ...stores, liveWorkers, tokenKeys, pool, clock, rateLimiter, engine, queue, upstream, writer, context }
 }
 
 const sleep = (ms: number, signal?: AbortSignal) => wait(ms, undefined, signal ? { signal } : {})

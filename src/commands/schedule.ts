@@ -1,6 +1,7 @@
 import { requireGivenAddresses } from '../assembly/addresses.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { openPipeline } from '../assembly/pipeline.ts'
+import { openMonitoring } from '../assembly/start-monitoring.ts'
 import { startProducingScheduler } from '../assembly/start-scheduler.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
 import { openCloseStack } from '../close-stack.ts'
@@ -11,11 +12,13 @@ export async function runSchedule({ config, log, signal }: CommandContext): Prom
   const stop = new AbortController()
   try {
     const addresses = requireGivenAddresses(config)
+    const monitoring = closeStack.add(await openMonitoring(config, log), 'monitoring')
     const pipeline = closeStack.add(
       await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),
       'pipeline',
     )
     const scheduler = closeStack.add(await startProducingScheduler(pipeline, config, log), 'schedule')
+    closeStack.add(monitoring.watch(pipeline), 'fleet watch')
     for (const { name, at } of scheduler.nextTicks())
       log.info({ schedule: name, next: at?.toISOString() }, 'schedule is ready')
     await untilAborted(AbortSignal.any([signal, stop.signal]))

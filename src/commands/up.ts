@@ -9,6 +9,7 @@ import { migrateWarehouse } from '../assembly/migrate-warehouse.ts'
 import { openPipeline, type Pipeline } from '../assembly/pipeline.ts'
 import { produceRun, recoverContextOf } from '../assembly/produce-run.ts'
 import { inviteToSandbox } from '../assembly/sandbox-invitation.ts'
+import { openMonitoring } from '../assembly/start-monitoring.ts'
 import { startProducingScheduler } from '../assembly/start-scheduler.ts'
 import { type RunningWorker, startWorker, workerCloseMaxMs } from '../assembly/start-worker.ts'
 import { formatCount, formatDuration, formatNumber, formatTable } from '../assembly/table.ts'
@@ -36,6 +37,7 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
   const closeStack = openCloseStack()
   try {
     terminal.say(`vitalsync: starting in ${config.dataFolder}`)
+    const monitoring = closeStack.add(await openMonitoring(config, log), 'monitoring')
     const { addresses, local, sandbox } = await startEngines(context, { profiles }, closeStack)
     await migrateWarehouse(addresses.databaseUrl)
     const stop = new AbortController()
@@ -48,11 +50,13 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
       'worker',
       workerCloseMaxMs(config),
     )
+    closeStack.add(monitoring.watch(pipeline, worker), 'fleet watch')
     if (local) closeStack.add(await writeRunning(config.dataFolder, runningEnginesOf(addresses)), 'addresses')
     const stopped = AbortSignal.any([signal, stop.signal])
     const run = await runFirstSync({ ...context, signal: stopped }, { pipeline, worker, sandbox })
     await printLoaded(pipeline, run, terminal)
     if (!terminal.json) await printAddresses({ local, sandbox }, pipeline, context)
+    if (monitoring.url) terminal.say(`Metrics:          ${monitoring.url}/metrics`)
     if (!once) await stayUntilStopped({ ...context, signal: stopped }, pipeline, closeStack)
     if (stop.signal.aborted) throw stop.signal.reason
     return run.failed + run.refused > 0 ? exitCodes.failures : exitCodes.done

@@ -4,6 +4,7 @@ import { requireGivenAddresses } from '../assembly/addresses.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { openPipeline, type Pipeline } from '../assembly/pipeline.ts'
 import { produceRun } from '../assembly/produce-run.ts'
+import { openMonitoring } from '../assembly/start-monitoring.ts'
 import { type RunningWorker, startWorker, workerCloseMaxMs } from '../assembly/start-worker.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
 import { openCloseStack } from '../close-stack.ts'
@@ -24,12 +25,14 @@ export async function runWorker({ config, log, signal }: CommandContext, { drain
   const stopped = AbortSignal.any([signal, stop.signal])
   try {
     const addresses = requireGivenAddresses(config)
+    const monitoring = closeStack.add(await openMonitoring(config, log), 'monitoring')
     const pipeline = closeStack.add(
       await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),
       'pipeline',
     )
     const onSilent = (problem: Error) => stop.abort(problem)
     const worker = closeStack.add(startWorker({ pipeline, config, log, onSilent }), 'worker', workerCloseMaxMs(config))
+    closeStack.add(monitoring.watch(pipeline, worker), 'fleet watch')
     log.info({ queue: pipeline.engine.kind, concurrency: config.concurrency }, 'worker is ready')
     if (drain) await untilDrained({ pipeline, config, worker, signal: stopped })
     else await untilAborted(stopped)

@@ -71,6 +71,12 @@ function bullJobOf(order: Order, { attemptsMax }: Pick<Job, 'attemptsMax'>) {
   }
 }
 
+/** When the job was enqueued that has been waiting the longest; undefined when none waits. Milliseconds since 1970. */
+export async function oldestJobMs(queue: LaneQueue): Promise<number | undefined> {
+  const [oldest] = await queue.getJobs(['waiting', 'prioritized'], 0, 0, true)
+  return oldest?.timestamp
+}
+
 async function removeFrom(queue: LaneQueue, dedupIds: readonly string[]): Promise<number> {
   let removed = 0
   for (const id of dedupIds) {

@@ -10,7 +10,9 @@ type Queryable = {
     values?: unknown[],
   ): Promise<pg.QueryResult<R>>
 }
-export type Pool = Queryable & Pick<pg.Pool, 'connect' | 'end' | 'on'>
+export type Pool = Queryable &
+  Pick<pg.Pool, 'connect' | 'end' | 'on'> &
+  Readonly<Pick<pg.Pool, 'totalCount' | 'idleCount' | 'waitingCount'>>
 /** A connection of the pool. `query` also takes a statement that speaks the protocol itself, such as a cursor. */
 export type Tx = Queryable & { query<S extends pg.Submittable>(statement: S): S } & Pick<
     pg.PoolClient,

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import type { QuickFacts } from '../../src/fleet/fleet-facts.ts'
+import { CLOCK_OFF_MS, ENGINE_SILENT_MS, findUnready, NO_PROGRESS_MS } from '../../src/fleet/readiness.ts'
+import { MINUTE, SECOND } from '../../src/time/units.ts'
+
+const nowMs = Date.parse('2026-03-10T03:00:00Z')
+const idle: QuickFacts = {
+  due: 0,
+  dueOldestSeconds: 0,
+  progress: { mark: '1.1', sinceMs: nowMs },
+  halted: null,
+  tokenGeneration: 1,
+  lastNightlyMs: null,
+  runs: [],
+  outbox: [],
+  workers: 1,
+  troubles: [],
+  queue: [{ lane: 'nightly', waiting: 0, active: 0, delayed: 0, oldestSeconds: 0 }],
+  slots: [],
+}
+const well = {
+  nowMs,
+  isStopping: false,
+  databaseAnsweredAtMs: nowMs - ENGINE_SILENT_MS,
+  queueAnsweredAtMs: nowMs - ENGINE_SILENT_MS,
+  skewMs: -CLOCK_OFF_MS,
+  halted: undefined,
+  facts: idle,
+}
+const lane = (waiting: number, active: number, delayed = 0) => [
+  { lane: 'nightly', waiting, active, delayed, oldestSeconds: 0 } as const,
+]
+const silentSince = (ms: number) => ({ mark: '1.1', sinceMs: nowMs - ms })
+const trouble = (ageMs: number) => [
+  {
+    lane: 'nightly',
+    reason: 'call scoresOf: 503',
+    sinceAt: new Date(nowMs - ageMs).toISOString(),
+    untilAt: null,
+    attempts: 3,
+  } as const,
+]
+
+test.for([
+  ['nothing to do and everything answers', {}, []],
+  ['no answer since the start', { databaseAnsweredAtMs: undefined }, ['starting']],
+  ['stopping', { isStopping: true, halted: 'x' }, ['stopping']],
+  ['the warehouse away', { databaseAnsweredAtMs: nowMs - ENGINE_SILENT_MS - 1 }, ['database']],
+  ['the queue away', { queueAnsweredAtMs: nowMs - ENGINE_SILENT_MS - 1 }, ['queue']],
+  ['a clock off', { skewMs: CLOCK_OFF_MS + 1 }, ['clock']],
+  ['a clock off the other way', { skewMs: -CLOCK_OFF_MS - 1 }, ['clock']],
+  ['own jobs met a refused account', { halted: 'account halted' }, ['account']],
+  ['others met a refused account', { facts: { ...idle, halted: 'refused' } }, ['account']],
+  ['work that gets less', { facts: { ...idle, queue: lane(5, 1), progress: silentSince(NO_PROGRESS_MS - 1) } }, []],
+  ['work that does not', { facts: { ...idle, queue: lane(5, 1), progress: silentSince(NO_PROGRESS_MS) } }, ['work']],
+  ['jobs that hang', { facts: { ...idle, queue: lane(0, 1), progress: silentSince(MINUTE) } }, ['work']],
+  ['only retries that wait', { facts: { ...idle, queue: lane(0, 0, 5), progress: silentSince(MINUTE) } }, []],
+  [
+    'retries of a lane in trouble',
+    { facts: { ...idle, queue: lane(0, 0, 5), troubles: trouble(30 * SECOND) } },
+    ['work'],
+  ],
+  ['a trouble of a moment', { facts: { ...idle, queue: lane(0, 0, 5), troubles: trouble(29 * SECOND) } }, []],
+  ['a trouble of a lane without work', { facts: { ...idle, troubles: trouble(MINUTE) } }, []],
+] as const)('%s', ([, state, reasons]) => {
+  expect(findUnready({ ...well, ...state } as Parameters<typeof findUnready>[0]).map(({ reason }) => reason)).toEqual(
+    reasons,
+  )
+})
+
+test('the text says which work stands still, since when, and whether a worker lives', () => {
+  const facts = { ...idle, workers: 0, queue: lane(5, 0), progress: silentSince(MINUTE) }
+
+  expect(findUnready({ ...well, facts })).toEqual([
+    {
+      reason: 'work',
+      text: 'nothing was done for 60 s: 5 nightly jobs wait, 0 are under way, and no worker shows life',
+    },
+  ])
+  expect(findUnready({ ...well, facts: { ...facts, troubles: trouble(MINUTE) } })[0]?.text).toBe(
+    'no nightly job succeeds since 2026-03-10T02:59:00Z: call scoresOf: 503',
+  )
+})

@@ -1,0 +1,34 @@
+import { Registry } from 'prom-client'
+import { addFleetGauges } from '../../src/assembly/fleet-gauges.ts'
+import { addProcessGauges } from '../../src/assembly/process-gauges.ts'
+import { createMeterProvider } from '../../src/monitoring/meter-provider.ts'
+import { createServiceMetrics } from '../../src/service/metrics.ts'
+
+export type KnownMetric = {
+  readonly name: string
+  readonly type: string
+  readonly labels: readonly string[]
+  readonly help: string
+}
+
+/** Every metric that our processes tell, from the registries that they serve. */
+export function listKnownMetrics(): { pipeline: KnownMetric[]; service: KnownMetric[] } {
+  const registry = new Registry()
+  const nothing = () => undefined
+  addProcessGauges(registry, { pipeline: nothing, watch: nothing, unready: () => [], dataFolder: '/' })
+  addFleetGauges(registry, nothing)
+  createMeterProvider(registry)
+  const pool = { idleCount: 0, totalCount: 0, waitingCount: 0 }
+  const service = createServiceMetrics({ pool, derived: { cacheBytes: () => 0 } })
+  return { pipeline: metricsOf(registry), service: metricsOf(service.registry) }
+}
+
+/** The type says less than the objects hold: names of labels are a field of every metric. */
+const metricsOf = (registry: Registry): KnownMetric[] =>
+  registry
+    .getMetricsAsArray()
+    .map((metric) => {
+      const { labelNames = [] } = metric as { labelNames?: readonly string[] }
+      return { name: metric.name, type: String(metric.type), labels: labelNames, help: metric.help }
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
