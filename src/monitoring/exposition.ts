@@ -12,7 +12,7 @@ export async function exposeMetrics(
   return { contentType: OPENMETRICS_TYPE, text: toOpenMetrics(text) }
 }
 
-export function prefersOpenMetrics(accept: string): boolean {
+function prefersOpenMetrics(accept: string): boolean {
   const weights = accept.split(',').map((part) => {
     const [type = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
     const weight = parameters.find((parameter) => parameter.startsWith('q='))
@@ -28,7 +28,7 @@ export function prefersOpenMetrics(accept: string): boolean {
  * another registry. The formats differ in three things: a family of counters is named without its suffix, no line is
  * empty, and the end is marked.
  */
-export function toOpenMetrics(text: string): string {
+function toOpenMetrics(text: string): string {
   const lines = text.split('\n').filter((line) => line !== '')
   const counters = new Set(lines.flatMap((line) => /^# TYPE (\S+)_total counter$/.exec(line)?.[1] ?? []))
   const renamed = lines.map((line) => {
