@@ -2,6 +2,7 @@ import { access, constants } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Config, type DescribedVariable, describeConfig, type Environment, readConfig } from '../../config/env.ts'
 import { exitCodes, type UncheckedContext } from '../assembly/command-context.ts'
+import { exposureFindings } from '../assembly/exposed-connections.ts'
 import { migrationsFolder } from '../assembly/migrate-warehouse.ts'
 import { formatTable } from '../assembly/table.ts'
 import type { Terminal } from '../assembly/terminal.ts'
@@ -13,6 +14,7 @@ import type { Finding } from '../transfer/finding.ts'
 import { examineUpstream } from '../upstream/examine-upstream.ts'
 import { listReaders, READER_ROLE } from '../warehouse/postgres/reader-role.ts'
 import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
+import { examineTombstoneKey } from '../warehouse/seals/tombstone-key.ts'
 import { examineTokenKeys } from '../warehouse/tokens/token-store.ts'
 
 /** The addresses to examine: given by the configuration, or of an `up` that runs in the data folder. */
@@ -46,7 +48,9 @@ export async function runDoctor({ environment, terminal }: UncheckedContext): Pr
       examineQueue(targets),
       targets.upstream ? examineUpstream({ subject: 'upstream', ...targets.upstream }) : [embeddedNote('upstream')],
     ])
-  ).flat()
+  )
+    .flat()
+    .concat(exposureFindings(targets))
   printReport(terminal, { configuration, findings })
   if (findings.some(({ state }) => state === 'unreachable')) return exitCodes.unreachable
   return findings.some(({ state }) => state === 'wrong') ? exitCodes.failures : exitCodes.done
@@ -91,7 +95,8 @@ async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets): Prom
   const schema = await examineMigrations({ subject, databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
   const isMigrated = schema.every(({ state }) => state === 'well')
   const readers = isMigrated ? await readerFindings(databaseUrl) : []
-  return [...server, ...schema, ...readers, ...(await tokenKeyFindings(databaseUrl, tokenKeys))]
+  const tombstones = isMigrated && tokenKeys ? await tombstoneKeyFindings(databaseUrl, tokenKeys) : []
+  return [...server, ...schema, ...readers, ...(await tokenKeyFindings(databaseUrl, tokenKeys)), ...tombstones]
 }
 
 async function readerFindings(databaseUrl: string): Promise<Finding[]> {
@@ -132,6 +137,32 @@ async function tokenKeyFindings(databaseUrl: string, keys: readonly Buffer[] | u
     ]
   } catch (error) {
     return [{ subject, state: 'wrong', text: `stored tokens cannot be read: ${(error as Error).message}`, hint }]
+  } finally {
+    await pool.end()
+  }
+}
+
+async function tombstoneKeyFindings(databaseUrl: string, keys: readonly Buffer[]): Promise<Finding[]> {
+  const subject = 'tombstone key'
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
+  try {
+    const state = await examineTombstoneKey({ pool, keys })
+    if (state === 'absent') return []
+    if (state !== 'closed') {
+      const former = state === 'opens' ? '' : ', with a former key'
+      return [{ subject, state: 'well', text: `TOKEN_KEY opens the key by which erased people are known${former}` }]
+    }
+    return [
+      {
+        subject,
+        state: 'wrong',
+        text: 'TOKEN_KEY does not open the key by which erased people are known: nobody can be taken in',
+        hint: 'Set TOKEN_KEY as the workers have it, where it changed `new,old`. Where the old one is lost: docs/upstream.md.',
+      },
+    ]
+  } catch (error) {
+    const hint = 'Grant the role select on vitalsync.secrets and vitalsync.tombstones.'
+    return [{ subject, state: 'wrong', text: `cannot be examined: ${(error as Error).message}`, hint }]
   } finally {
     await pool.end()
   }

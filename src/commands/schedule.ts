@@ -1,5 +1,6 @@
 import { requireGivenAddresses } from '../assembly/addresses.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { warnOfExposedConnections } from '../assembly/exposed-connections.ts'
 import { openPipeline } from '../assembly/pipeline.ts'
 import { openMonitoring } from '../assembly/start-monitoring.ts'
 import { startProducingScheduler } from '../assembly/start-scheduler.ts'
@@ -13,6 +14,7 @@ export async function runSchedule({ config, log, signal }: CommandContext): Prom
   try {
     const addresses = requireGivenAddresses(config)
     const monitoring = closeStack.add(await openMonitoring(config, log), 'monitoring')
+    warnOfExposedConnections(log, addresses)
     const pipeline = closeStack.add(
       await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),
       'pipeline',

@@ -3,6 +3,7 @@ import { discoverProfiles } from '../../jobs/discover-profiles.ts'
 import type { EngineAddresses } from '../assembly/addresses.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { untilSandboxDerived } from '../assembly/complete-run.ts'
+import { warnOfExposedConnections } from '../assembly/exposed-connections.ts'
 import { followRun } from '../assembly/follow-run.ts'
 import { type StartedEngines, startEngines } from '../assembly/join-engines.ts'
 import { migrateWarehouse } from '../assembly/migrate-warehouse.ts'
@@ -39,6 +40,7 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
     terminal.say(`vitalsync: starting in ${config.dataFolder}`)
     const monitoring = closeStack.add(await openMonitoring(config, log), 'monitoring')
     const { addresses, local, sandbox } = await startEngines(context, { profiles }, closeStack)
+    warnOfExposedConnections(log, addresses)
     await migrateWarehouse(addresses.databaseUrl)
     const stop = new AbortController()
     const pipeline = closeStack.add(

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config/env.ts'
 import { requireGivenAddresses } from '../assembly/addresses.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { warnOfExposedConnections } from '../assembly/exposed-connections.ts'
 import { openPipeline, type Pipeline } from '../assembly/pipeline.ts'
 import { produceRun } from '../assembly/produce-run.ts'
 import { openMonitoring } from '../assembly/start-monitoring.ts'
@@ -26,6 +27,7 @@ export async function runWorker({ config, log, signal }: CommandContext, { drain
   try {
     const addresses = requireGivenAddresses(config)
     const monitoring = closeStack.add(await openMonitoring(config, log), 'monitoring')
+    warnOfExposedConnections(log, addresses)
     const pipeline = closeStack.add(
       await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),
       'pipeline',

@@ -8,6 +8,9 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { expect, inject } from 'vitest'
 import type { Finding } from '../../src/transfer/finding.ts'
+import { transaction } from '../../src/warehouse/postgres/warehouse-pool.ts'
+import { createKeyring } from '../../src/warehouse/seals/keyring.ts'
+import { readOrMakeTombstoneKey } from '../../src/warehouse/seals/tombstone-key.ts'
 import { createPostgresTokenStore } from '../../src/warehouse/tokens/token-store.ts'
 import { test as base } from '../support/fixtures.ts'
 import { freePort } from '../support/ports.ts'
@@ -212,6 +215,44 @@ test('a token key that does not open what is stored is told, and the right one i
   expect(of(wrong.findings, 'token key')).toMatchObject([{ state: 'wrong', text: 'opens 0 of 1 stored tokens tried' }])
   const none = await doctor({ DATABASE_URL: warehouseUrl })
   expect(of(none.findings, 'token key')).toMatchObject([{ state: 'wrong' }])
+})
+
+test('a token key that does not open the key of the tombstones is told', { timeout }, async ({
+  doctor,
+  warehouseUrl,
+}) => {
+  const right = key()
+  const pool = openTestPool(warehouseUrl)
+  await transaction(pool, async (tx) => {
+    await readOrMakeTombstoneKey(tx, createKeyring([Buffer.from(right, 'base64')]))
+    await tx.query(`insert into vitalsync.tombstones values ('\\x01', now())`)
+  })
+  await pool.end()
+  const tombstoneKey = async (tokenKey: string) =>
+    of((await doctor({ DATABASE_URL: warehouseUrl, TOKEN_KEY: tokenKey })).findings, 'tombstone key')
+  expect(await tombstoneKey(right)).toMatchObject([{ state: 'well' }])
+  expect(await tombstoneKey(`${key()},${right}`)).toMatchObject([
+    { state: 'well', text: expect.stringContaining('with a former key') },
+  ])
+  expect(await tombstoneKey(key())).toMatchObject([{ state: 'wrong', text: expect.stringContaining('does not open') }])
+})
+
+test('connections that others can read are noted, here and by a worker as it starts', { timeout }, async ({
+  doctor,
+  folder,
+  warehouseUrl,
+}) => {
+  const env = { DATABASE_URL: warehouseUrl, TOKEN_KEY: key(), ...upstream('http://upstream.invalid') }
+  const { findings } = await doctor(env)
+  expect(of(findings, 'upstream')).toContainEqual({
+    subject: 'upstream',
+    state: 'note',
+    text: 'is reached on another machine without TLS',
+    hint: 'Write https:// in UPSTREAM_URL.',
+  })
+  const { code, stdout, stderr } = await runProgram(['worker', '--drain'], { cwd: folder, env })
+  expect(code).toBe(0)
+  expect((stdout + stderr).split('without TLS')).toHaveLength(2)
 })
 
 test('a password that is refused and a database that is not there are told apart', { timeout }, async ({

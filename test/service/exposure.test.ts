@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { createLog } from '../../src/log.ts'
-import { isLoopback, warnOfExposure } from '../../src/service/exposure.ts'
+import { warnOfExposure } from '../../src/service/exposure.ts'
 import { startService } from '../../src/service/server.ts'
+import { isLoopback } from '../../src/text/readable-address.ts'
 import { test as withDatabase } from '../support/fixtures.ts'
 import { freePort } from '../support/ports.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { UsageProblem } from '../../errors.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
-import type { Keyring } from './keyring.ts'
+import { createKeyring, type Keyring } from './keyring.ts'
 
 /**
  * The key of the hashes by which erased people are known again. It lies sealed in `vitalsync.secrets`: who has the database
@@ -20,6 +20,21 @@ export async function readTombstoneKey(from: Pool | Tx, keyring: Keyring): Promi
   const key = opened(found, keyring) ?? found.salt
   if (key) return key
   throw unreadable()
+}
+
+/** Whether the keys open the key of the tombstones; `absent`: it is not made yet, or no one is erased. Changes nothing. */
+export async function examineTombstoneKey({
+  pool,
+  keys,
+}: {
+  pool: Pool
+  keys: readonly Buffer[]
+}): Promise<'absent' | 'opens' | 'opens with a former key' | 'closed'> {
+  const keyring = createKeyring(keys)
+  const found = await find(pool)
+  if (!found.hasTombstones || (!found.sealed && found.salt)) return 'absent'
+  if (opened(found, keyring) === undefined) return 'closed'
+  return found.sealed && keyring.isCurrent(found.sealed) ? 'opens' : 'opens with a former key'
 }
 
 /** For the first erasure a key is made; one that no key opens gives way only where no hash was made with it. */
