@@ -8,7 +8,9 @@ import {
   type ServiceWorld,
   stepsLog,
   test,
+  withService,
 } from '../service/service-world.ts'
+import { test as withDatabase } from '../support/fixtures.ts'
 
 const path = '/api/v1/profile/data/log'
 const MB = 1024 * 1024
@@ -97,6 +99,32 @@ test('bodies wait unparsed, and beyond a number of bytes they are refused at onc
   await Promise.all(sent)
   // Those that waited have too many values.
   expect(new Set(statuses)).toEqual(new Set([429, 413]))
+})
+
+withDatabase('the bodies of all accounts together are bounded too', async ({ serviceUrl }) => {
+  await withService(serviceUrl, { heldBytesMax: 1.5 * MB, heldBytesPerAccountMax: MB }, async (world) => {
+    const first = await registerProfile(world)
+    const second = await registerProfile(world, { account: await accountAuth(world, world.other) })
+    const sql = world.inside?.sql
+    const holder = await sql?.connect()
+    await holder?.query('begin')
+    await holder?.query('select from service.profiles for update')
+    const send = (auth: string, bytes: number) =>
+      call(world, path, { method: 'POST', auth, raw: `${JSON.stringify([stepsLog()])}${' '.repeat(bytes)}` })
+    const held = send(first.auth, 0.9 * MB)
+    const waiting = `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+    await expect.poll(async () => (await sql?.query(waiting))?.rows[0]?.n).toBe(1)
+
+    const ofAll = await send(second.auth, 0.8 * MB)
+    expect([ofAll.status, Number(ofAll.headers.get('retry-after'))]).toEqual([503, expect.any(Number)])
+    expect(Number(ofAll.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await send(first.auth, 0.3 * MB)).status).toBe(429)
+
+    await holder?.query('rollback')
+    holder?.release()
+    expect((await held).status).toBe(200)
+    expect((await send(second.auth, 0.8 * MB)).status).toBe(200)
+  })
 })
 
 test('an upload whose caller has left is skipped', async ({ world, inside }) => {
