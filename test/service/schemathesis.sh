@@ -11,8 +11,10 @@ seed=${2:-20261120}
 work=$(mktemp -d)
 target_pid=
 finish() {
+  local code=$?
   exec 7>&- # the target ends when its input does
   [ -z "$target_pid" ] || wait "$target_pid" 2>/dev/null || true
+  [ "$code" -eq 0 ] || { echo 'schemathesis: the last lines of the sandbox:' >&2; tail -n 40 "$work/log" >&2 || true; }
   rm -rf "$work"
 }
 trap finish EXIT
@@ -21,7 +23,7 @@ python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$version"
 
 mkfifo "$work/input"
-node_modules/.bin/node test/service/fuzz-target.ts <"$work/input" >"$work/ready" &
+node_modules/.bin/node test/service/fuzz-target.ts <"$work/input" >"$work/ready" 2>"$work/log" &
 target_pid=$!
 exec 7>"$work/input"
 for _ in $(seq 600); do
