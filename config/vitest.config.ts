@@ -13,7 +13,8 @@ export default defineConfig({
     pool: 'forks',
     // For the programs that tests start: most of the time that Node takes to load one is compilation.
     env: { NODE_COMPILE_CACHE: `${root}/node_modules/.cache/vitalsync` },
-    maxWorkers: 2,
+    // Tests wait for a third of their time: for a lease, a deadline, an outage. A third worker uses the cores meanwhile.
+    maxWorkers: 3,
     // Against a test that hangs, not a measure of speed: on a busy machine a process may stand still for many seconds.
     testTimeout: 300_000,
     hookTimeout: 300_000,
