@@ -1,6 +1,6 @@
 import type { Config } from '../../config/env.ts'
 import { schedulesOf } from '../../config/schedules.ts'
-import { pulledStreams } from '../../config/streams.ts'
+import { pulledStreams, pushedStreams } from '../../config/streams.ts'
 import { lanes } from '../fleet/budget.ts'
 import {
   type LaneFacts,
@@ -58,11 +58,7 @@ export function startFleetWatch(pipeline: Pipeline, config: Config, log: Log): F
     seen.quick = isFresh ? quickFactsSchema.safeParse(facts).data : undefined
   }
   const lookAtProfiles = async () => {
-    const ask = () =>
-      askSlowFacts(
-        pool,
-        pulledStreams.map(({ name }) => name),
-      )
+    const ask = () => askSlowFacts(pool, { pulled: namesOf(pulledStreams), pushed: namesOf(pushedStreams) })
     const { facts } = await readSharedFacts(pool, { name: 'slow', maxAgeMs: SLOW_EVERY_MS, ask })
     seen.slow = slowFactsSchema.safeParse(facts).data
   }
@@ -83,6 +79,8 @@ export function startFleetWatch(pipeline: Pipeline, config: Config, log: Log): F
     },
   }
 }
+
+const namesOf = (streams: ReadonlyArray<{ readonly name: string }>) => streams.map(({ name }) => name)
 
 type Seen = {
   quick: QuickFacts | undefined

@@ -32,9 +32,10 @@ const mapValues = <I>(table: Readonly<Record<string, RecordedMetric>>, open: (re
   new Map(Object.entries(table).map(([name, recorded]) => [name, open(recorded)]))
 
 function counterIn(registry: Registry, recorded: RecordedMetric): MeterCounter {
-  const { name, help, labels } = recorded
+  const { name, help, labels, initial = [] } = recorded
   const counter = new Counter({ name, help, labelNames: Object.keys(labels), registers: [registry] })
   const seriesOf = createSeriesCache(recorded, (values) => counter.labels(values))
+  for (const values of initial) seriesOf(values).inc(0)
   return { add: (value, attributes) => seriesOf(attributes).inc(value) }
 }
 

@@ -8,6 +8,8 @@ export type RecordedMetric = {
   readonly help: string
   /** For each label, the attributes of which the first that is there gives its value. */
   readonly labels: Readonly<Record<string, readonly string[]>>
+  /** Series that are told as 0 from the start: an alert looks at the first time that something happens. */
+  readonly initial?: ReadonlyArray<Readonly<Record<string, string>>>
   /** Of a histogram. */
   readonly buckets?: readonly number[]
 }
@@ -46,6 +48,9 @@ export const recordedCounters: Readonly<Record<string, RecordedMetric>> = {
     name: 'vitalsync_upstream_renewals_total',
     help: 'Renewals of tokens by outcome; adopted: another process had renewed it',
     labels: label('kind', 'outcome'),
+    initial: ['account', 'profile'].flatMap((kind) =>
+      ['obtained', 'adopted', 'failed', 'halted'].map((outcome) => ({ kind, outcome })),
+    ),
   },
   'vitalsync.upstream.odd_records': {
     name: 'vitalsync_upstream_invalid_records_total',

@@ -32,3 +32,14 @@ const metricsOf = (registry: Registry): KnownMetric[] =>
       return { name: metric.name, type: String(metric.type), labels: labelNames, help: metric.help }
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1))
+
+/** The metrics that an expression names and that no process tells. */
+export function unknownMetricsIn(expression: string): string[] {
+  const { pipeline, service } = listKnownMetrics()
+  const names = new Set([...pipeline, ...service].flatMap(({ name, type }) => seriesNamesOf(name, type)))
+  const named = [...expression.matchAll(/\bvitalsync_\w+/g)].map(([name]) => name)
+  return named.filter((name) => !names.has(name))
+}
+
+const seriesNamesOf = (name: string, type: string) =>
+  type === 'histogram' ? ['_bucket', '_sum', '_count'].map((suffix) => name + suffix) : [name]

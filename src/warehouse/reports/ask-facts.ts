@@ -39,20 +39,33 @@ const quickQuery = `
   from (select count(*)::float8 as due, ${secondsSince('min(due_at)')} as "dueOldestSeconds"
     from vitalsync.profiles where state <> 'gone' and due_at <= clock_timestamp()) d`
 
+type StreamNames = { readonly pulled: readonly string[]; readonly pushed: readonly string[] }
+
 /** Counts over all profiles. The asker rests after it twenty times as long as it took. */
-export async function askSlowFacts(pool: Pool, pulledNames: readonly string[]): Promise<SlowFacts> {
+export async function askSlowFacts(pool: Pool, { pulled, pushed }: StreamNames): Promise<SlowFacts> {
   const reports = createReports({ pool })
   const { windows, windowsDiffering: differing } = await reports.countVerified()
   const measured = windows > 0 ? measuredRateOf(differing, windows) : { rate: 0, rateFrom: 0 }
   const { rows } = await pool.query<Omit<SlowFacts, 'lags' | 'quarantine' | 'verified'>>(countsQuery)
   const [counts] = rows
   if (counts === undefined) throw new Error('ask for facts: the database returned no row')
-  const { rows: lags } = await pool.query<SlowFacts['lags'][number]>(lagsQuery, [lagBoundsSeconds, pulledNames])
+  const { rows: lags } = await pool.query<SlowFacts['lags'][number]>(lagsQuery, [lagBoundsSeconds, pulled])
   const { rate, rateFrom } = measured
+  const quarantined = await reports.countQuarantined()
+  const kept = (direction: 'pull' | 'push', stream: string) =>
+    quarantined.find((one) => one.direction === direction && one.stream === stream)?.count ?? 0
   return {
     ...counts,
     lags,
-    quarantine: await reports.countQuarantined(),
+    // Streams of which nothing is there are told too: what appears for the first time has risen from 0.
+    refusals: pulled.map((stream) => ({
+      stream,
+      count: counts.refusals.find((one) => one.stream === stream)?.count ?? 0,
+    })),
+    quarantine: [
+      ...pulled.map((stream) => ({ direction: 'pull', stream, count: kept('pull', stream) })),
+      ...pushed.map((stream) => ({ direction: 'push', stream, count: kept('push', stream) })),
+    ],
     verified: { windows, differing, rate, rateFrom },
   }
 }
