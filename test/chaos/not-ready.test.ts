@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { expect as Expect } from 'vitest'
+import pg from 'pg'
+import { type expect as Expect, inject } from 'vitest'
 import { soon } from '../support/fixtures.ts'
 import { freePort } from '../support/ports.ts'
 import { type Program, startProgram } from '../support/run-program.ts'
@@ -118,12 +119,13 @@ if (isLong) {
         onTestFinished(() => end(scheduler))
         await expect.poll(() => readiness(scheduler.url), soon).toEqual([])
         const database = new URL(warehouseUrl).pathname.slice(1)
+        const admin = new pg.Client({ connectionString: inject('databaseUrl') })
+        await admin.connect()
+        onTestFinished(() => admin.end())
         const allow = (isAllowed: boolean) =>
-          line.rows(`alter database ${database} with allow_connections ${isAllowed}`)
+          admin.query(`alter database ${database} with allow_connections ${isAllowed}`)
         await allow(false)
-        await line.rows(
-          'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-        )
+        await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database])
 
         await expectUnready(expect, scheduler, 'database')
         await allow(true)

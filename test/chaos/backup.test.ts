@@ -1,0 +1,117 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, chown, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { expect, onTestFinished } from 'vitest'
+import { applyMigrations } from '../../src/engines/apply-migrations.ts'
+import { soon } from '../support/fixtures.ts'
+import { freePort } from '../support/ports.ts'
+import { runProgram } from '../support/run-program.ts'
+import { scoreOf } from '../support/sample-scores.ts'
+import { openTestPipeline, test } from '../support/test-pipeline.ts'
+
+const run = promisify(execFile)
+/** `npm run backup` takes more people. */
+const people = Number(process.env['BACKUP_PEOPLE'] ?? 60)
+const NOBODY = 65_534
+
+/** A Postgres of Debian, which has the server and pg_dump of one version; undefined where there is none. */
+async function startDebianPostgres(): Promise<{ url: (database: string) => string; bin: string } | undefined> {
+  const versions = (await readdir('/usr/lib/postgresql').catch(() => [])).toSorted()
+  const bin = `/usr/lib/postgresql/${versions.at(-1)}/bin`
+  if (!(await readdir(bin).catch((): string[] => [])).includes('initdb')) return undefined
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-backup-'))
+  const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
+  if (asNobody.uid) await chown(folder, NOBODY, NOBODY)
+  await chmod(folder, 0o755)
+  const data = join(folder, 'data')
+  await run(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync'], {
+    cwd: folder,
+    ...asNobody,
+  })
+  const port = await freePort()
+  const words = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off']
+  const server = spawn(join(bin, 'postgres'), words, { stdio: 'ignore', cwd: folder, ...asNobody })
+  const ended = once(server, 'exit')
+  onTestFinished(async () => {
+    server.kill('SIGINT')
+    await ended
+    await rm(folder, { recursive: true, force: true })
+  })
+  await expect
+    .poll(
+      () =>
+        run(join(bin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]).then(
+          () => true,
+          () => false,
+        ),
+      soon,
+    )
+    .toBe(true)
+  return { bin, url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}` }
+}
+
+async function query(url: string, text: string): Promise<Array<Record<string, unknown>>> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+test('a dump that is taken while a worker writes is restored, verified against upstream, and goes on from there', async ({
+  peer,
+  skip,
+}) => {
+  const postgres = await startDebianPostgres()
+  if (!postgres) return skip('no Postgres of Debian with pg_dump: apt-get install postgresql')
+  const { url, bin } = postgres
+  await query(url('postgres'), 'create database original')
+  const migrations = new URL('../../src/warehouse/migrations/', import.meta.url)
+  await applyMigrations({ databaseUrl: url('original'), folder: migrations, schema: 'vitalsync' })
+  const names = Array.from({ length: people }, (_, index) => `person-${index}`)
+  for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4), scoreOf(20, 0.6)])
+  const line = await openTestPipeline({
+    warehouseUrl: url('original'),
+    queueUrl: url('original'),
+    upstream: peer,
+    settings: { CONCURRENCY: '1', WINDOWS_AT_ONCE: '1' },
+  })
+  onTestFinished(() => line.close())
+  await line.addProfiles(...names)
+  line.work()
+  const { id } = await line.tick('sync')
+  const done = async () => (await line.pipeline.runs.get(id))?.done ?? 0
+  await expect.poll(done, { ...soon, interval: 1 }).toBeGreaterThan(2)
+
+  const dump = join(tmpdir(), `vitalsync-${process.pid}.dump`)
+  onTestFinished(() => rm(dump, { force: true }))
+  await run(join(bin, 'pg_dump'), ['--format=custom', '--exclude-schema=bullmq', `--file=${dump}`, url('original')])
+  const doneAfter = await done()
+  await query(url('postgres'), 'create database restored')
+  await run(join(bin, 'pg_restore'), ['--no-owner', `--dbname=${url('restored')}`, dump])
+  await line.idle()
+
+  const settings = { ...line.settings, DATABASE_URL: url('restored'), QUEUE_URL: url('restored') }
+  const vitalsync = (...words: string[]) => runProgram(words, { cwd: process.cwd(), env: settings })
+  const coveredOf = async (database: string) =>
+    (await query(url(database), "select 1 from vitalsync.ledger where stream = 'scores' and covered <> '{}'")).length
+  const before = await coveredOf('restored')
+  expect(before).toBeGreaterThan(0)
+  expect(before).toBeLessThanOrEqual(doneAfter + 1)
+  expect((await vitalsync('migrate')).code).toBe(0)
+  const verified = await vitalsync('verify', '--sample', '200', '--json')
+  expect(JSON.parse(verified.stdout)).toMatchObject({ windowsDiffering: 0 })
+  expect(verified.code).toBe(0)
+
+  expect((await vitalsync('worker', '--drain')).code).toBe(0)
+
+  expect(await coveredOf('restored')).toBe(people)
+  const scores = 'select external_id, score_date_time, value from warehouse.scores order by 1, 2'
+  expect(await query(url('restored'), scores)).toEqual(await query(url('original'), scores))
+})
