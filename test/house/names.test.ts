@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { expect, test } from 'vitest'
 import { files } from './sources.ts'
@@ -31,4 +32,12 @@ test('a file name stands once, but for a verb in commands/ and cli/', () => {
   const withoutCli = (file: string) => (file.startsWith('src/cli/') ? [] : [basename(file)])
   expect(Object.keys(sharedKeys(withoutCli)).toSorted()).toEqual(Object.keys(baseNamesInTwoRooms).toSorted())
   expect(Object.keys(baseNamesInTwoRooms).length).toBeLessThanOrEqual(10)
+})
+
+test('the glossary explains at most 25 words, each in one row', () => {
+  const rows = readFileSync('docs/glossary.md', 'utf8').match(/^\| (?!word |-)[^|]+/gm) ?? []
+  const words = rows.map((row) => row.slice(2).trim())
+  expect(words.length).toBeGreaterThan(10)
+  expect(words.length).toBeLessThanOrEqual(25)
+  expect(words).toEqual([...new Set(words)])
 })
