@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 
-/** What the text of a variable of the environment may be, each with its remedy. */
+/** The schemas of environment variables; each refusal names its remedy. */
 
 export const urlOf = (...protocols: string[]) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol.slice(0, -1)), {

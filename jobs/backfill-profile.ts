@@ -8,7 +8,7 @@ import { registerProfile } from './register-profile.ts'
 /**
  * Pulls the uncovered part of a range for one profile, newest first; registers the profile before, if it is new.
  *
- * What is due is what the range holds minus what is covered, as in a nightly: the job can be stopped at any point, and the
+ * The due windows are the range minus its coverage, as in a nightly: the job can be stopped at any point, and the
  * next attempt reads no window again. Its requests yield to those of nightly and manual syncs.
  */
 export const backfillProfile = defineJob({

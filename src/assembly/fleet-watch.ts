@@ -90,7 +90,7 @@ type Seen = {
   skewMs: number
 }
 
-/** Runs `look` again and again until closed. What failed is looked at again a moment later. */
+/** Runs `look` again and again until closed. A failed look is repeated a moment later. */
 function startLoop(look: () => Promise<void>, log: Log): { close(): Promise<void> } {
   let timer: NodeJS.Timeout | undefined
   let isClosing = false

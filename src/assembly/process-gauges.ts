@@ -14,7 +14,7 @@ type WatchedProcess = {
   readonly dataFolder: string
 }
 
-/** What this process alone knows: its readiness, clock, connections, permits, event loop and disk. */
+/** The gauges that this process alone knows: its readiness, clock, connections, permits, event loop and disk. */
 export function addProcessGauges(registry: Registry, watched: WatchedProcess): void {
   collectDefaultMetrics({ register: registry, prefix: 'vitalsync_' })
   addReadiness(registry, watched)

@@ -10,7 +10,7 @@ type InvitationOptions = { readonly pool: Pool; readonly sandbox: Sandbox; reado
 const SHOWN_DAYS = 3
 
 /**
- * What a newcomer needs to ask the sandbox by hand: clientId, where its secret is, a person, and a request that works when it
+ * The lines by which a newcomer asks the sandbox by hand: clientId, where its secret is, a person, and a request that works when it
  * is pasted into a shell. The secret is written to a file that only this user may read.
  */
 export async function inviteToSandbox({ pool, sandbox, folder }: InvitationOptions): Promise<string[]> {

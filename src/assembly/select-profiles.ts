@@ -39,7 +39,7 @@ export async function profileIdsOf(pool: Pool, externalIds: readonly string[]): 
 export const unknownIdProblem = (what: string, listCommand: string) =>
   new UsageProblem(`show ${what}: no ${what} has this id`, { hint: `The ids: ${listCommand}.` })
 
-/** What was named and is not there is a fault of usage; a filter that matches nothing is done. */
+/** A profile that was named and is not there is a fault of usage; a filter that matches nothing is done. */
 export function requireAllFound(
   found: number,
   { ids }: { readonly ids?: readonly string[] | undefined },

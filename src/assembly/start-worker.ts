@@ -31,7 +31,7 @@ type StartWorkerOptions = {
 
 const LEASE_MS = 30 * SECOND
 
-/** The jobs' time to end, the time of those that ignore their abort, and one statement that is not answered. */
+/** The jobs' time to end, the time of jobs that ignore their abort, and one statement that is not answered. */
 export const workerCloseMaxMs = ({ drainSeconds }: Config): number => drainSeconds * SECOND + 40 * SECOND
 
 /** Works on jobs in this process until closed. */

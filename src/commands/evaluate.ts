@@ -13,7 +13,7 @@ type EvaluateOptions = { readonly file: string; readonly account: string }
 
 const bytesMax = 64 * 1024 * 1024
 
-/** Prints how closely the derived values run with reference figures: for whoever has a reference to judge the model by. */
+/** Prints how closely the derived values run with reference figures: a user who has a reference can judge the model by it. */
 export async function runEvaluate(context: CommandContext, { file, account }: EvaluateOptions): Promise<number> {
   const { terminal } = context
   const figures = parseReferenceFigures(await readText(file))

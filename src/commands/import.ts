@@ -93,7 +93,7 @@ function strangeText({ type, closest, lines }: StrangeCount): string {
   return `${formatCount(lines, 'line')} of a type from which nothing is derived: ${asTyped(type)}${meant}`
 }
 
-/** What comes next: only what was added can be pushed. */
+/** Names the next step: only added logs can be pushed. */
 function nextText({ accepted, duplicate, rejected }: IntakeProgress): string {
   if (accepted > 0) return 'The next sync pushes them: vitalsync sync'
   if (duplicate > 0) return `Nothing is new: ${rejected > 0 ? 'what fits' : 'all of it'} is here already.`

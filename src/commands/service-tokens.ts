@@ -8,7 +8,7 @@ type RevokeOptions = {
   readonly externalId: string | undefined
 }
 
-/** Ends tokens in every running service, at once. Keys stay: whoever holds one gets new tokens. */
+/** Ends tokens in every running service, at once. Keys stay: the holder of a key gets new tokens. */
 export async function revokeServiceTokens(context: CommandContext, options: RevokeOptions): Promise<number> {
   const revoked = await withServiceDatabase(context, (database) => endTokens(database, options))
   context.terminal.say(`${revoked} tokens are revoked, and the refresh tokens with them.`)

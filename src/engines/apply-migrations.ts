@@ -27,7 +27,7 @@ export type MigratedSchema = {
 type LockPatience = { readonly timeoutMs: number; readonly pauseMs: number; readonly triesMax: number }
 
 /**
- * Whoever comes after a migration that waits for a lock waits behind it: an `alter table` behind one long reading stops
+ * Every statement after a migration that waits for a lock waits behind the migration: an `alter table` behind one long reading stops
  * every reader of the table. So a migration gives up after a moment, lets the others pass, and tries again.
  */
 const lockPatience: LockPatience = { timeoutMs: 5 * SECOND, pauseMs: 2 * SECOND, triesMax: 60 }

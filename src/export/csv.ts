@@ -1,7 +1,7 @@
 import type { ExportCell } from '../warehouse/reports/export-rows.ts'
 import { noStateNoTail, type RowEncoder } from './encoder.ts'
 
-/** What a spreadsheet may do with a text that begins like a formula. */
+/** Whether a text that begins like a formula stays as it is, or is made harmless to spreadsheets. */
 export const formulaHandlings = ['defuse', 'keep'] as const
 export type FormulaHandling = (typeof formulaHandlings)[number]
 

@@ -1,5 +1,5 @@
 /**
- * What is true of the whole fleet and not of one process. One process at a time asks for it, and all share the answer;
+ * Facts about the whole fleet, not about one process. One process at a time asks for it, and all share the answer;
  * processes of different versions do so during a rolling restart, so a fact may be missing.
  */
 

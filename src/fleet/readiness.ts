@@ -5,7 +5,7 @@ import type { LaneFacts, QuickFacts } from './fleet-facts.ts'
 export const unreadyReasons = ['starting', 'stopping', 'database', 'queue', 'clock', 'account', 'work'] as const
 type UnreadyReason = (typeof unreadyReasons)[number]
 
-/** What a process knows of itself, and the facts of the fleet. Times are of one clock. */
+/** The facts that a process knows of itself, and the facts of the fleet. Times are of one clock. */
 type ReadinessState = {
   readonly nowMs: number
   readonly isStopping: boolean

@@ -19,7 +19,7 @@ export type ResumableFile = {
 type ResumableOptions = {
   readonly imports: Imports
   readonly stream: string
-  /** What the file is read as: the same file read otherwise is another import. */
+  /** The form in which the file is read: the same file read in another form is another import. */
   readonly readAs: readonly unknown[]
   /** Reads from the beginning, however far an earlier import came. */
   readonly again: boolean

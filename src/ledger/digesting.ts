@@ -57,7 +57,7 @@ const agedIntervalMs = (ageMs: number, { intervalsMs }: SettleRule): number =>
 
 const AGE_SHARE = 16
 
-/** A second push makes the agreement begin anew. What is dated after the push has not happened yet: its own day settles it. */
+/** A second push makes the agreement begin anew. Records dated after the push have not happened yet: their own day settles them. */
 export function touchParts(parts: readonly DigestingPart[], spans: readonly Span[], atMs: number): DigestingPart[] {
   const touched = union(spans.map((span) => clip(span, { startMs: Number.NEGATIVE_INFINITY, endMs: atMs })))
   const before = parts.flatMap((part) => subtract([part], touched).map((span) => ({ ...part, ...span })))
@@ -66,7 +66,7 @@ export function touchParts(parts: readonly DigestingPart[], spans: readonly Span
 
 const settleMsOfPart = ({ isSuspect }: DigestingPart, { settleMs }: SettleRule): number => (isSuspect ? 0 : settleMs)
 
-/** The days around a silent difference are read again until two readings agree. What a push touched is so anyway. */
+/** The days around a silent difference are read again until two readings agree. Spans that a push touched are read again anyway. */
 export function suspectParts(parts: readonly DigestingPart[], spans: readonly Span[], atMs: number): DigestingPart[] {
   const suspect = union(spans.map((span) => clip(span, { startMs: Number.NEGATIVE_INFINITY, endMs: atMs })))
   const kept = parts.flatMap((part) =>
@@ -77,8 +77,8 @@ export function suspectParts(parts: readonly DigestingPart[], spans: readonly Sp
 }
 
 /**
- * What upstream calls pending was touched by somebody else's push, at the time of the reading at the latest: it is read again
- * as after a push of ours. What a push of ours touched is so anyway.
+ * A span that upstream calls pending was touched by somebody else's push, at the time of the reading at the latest: it is read again
+ * as after a push of ours. Spans that a push of ours touched are read again anyway.
  */
 export function pendingParts(parts: readonly DigestingPart[], spans: readonly Span[], atMs: number): DigestingPart[] {
   const state = { touchedAtMs: atMs, readAtMs: atMs, readings: 1 }

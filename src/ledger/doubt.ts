@@ -14,7 +14,7 @@ export type DoubtedReading = Span & { readonly sentAtMs: number; readonly lacked
 /** Of fewer records than this, one reading may mark any share gone but all. */
 export const MANY_RECORDS = 10
 
-/** What a reading says of the stored records, as far as doubts are concerned. */
+/** The part of a reading that raises or settles doubts about stored records. */
 export type TestedReading = {
   readonly window: Span
   readonly sentAtMs: number
@@ -28,7 +28,7 @@ export type TestedReading = {
 export type DoubtVerdict = {
   /** The reading alone is not believed: nothing may be marked gone, and nothing covered. */
   readonly isDoubted: boolean
-  /** What is to be remembered after the reading. */
+  /** The doubts to remember after the reading. */
   readonly doubts: readonly DoubtedReading[]
 }
 

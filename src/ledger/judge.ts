@@ -4,7 +4,7 @@ import { HOUR } from '../time/units.ts'
 import { type DigestingPart, partsAfterReading, pendingParts, type SettleRule } from './digesting.ts'
 
 /**
- * What a reading shows about the edges of its window. `crossingHashes` holds the key hash (`recordKeyHash`) of each record
+ * The evidence of a reading about the edges of its window. `crossingHashes` holds the key hash (`recordKeyHash`) of each record
  * that the reading held and that reaches beyond the window. `reachesBack`: one of these records had begun before the
  * window, so upstream does tell records that began before a window.
  */
@@ -16,7 +16,7 @@ export type RecentReading = Span & WindowEdges & { readonly sentAtMs: number }
 /** The ledger's row of a profile's stream at the moment of commit, when the row is locked. */
 export type LedgerState = {
   readonly generation: number
-  /** What pushes touched and has not settled since. */
+  /** Spans that pushes touched and that have not settled since. */
   readonly digesting: readonly DigestingPart[]
   readonly recent: readonly RecentReading[]
 }
@@ -49,13 +49,13 @@ export type AdmissionVerdict = {
   readonly recent: readonly RecentReading[]
 }
 
-/** What a stored reading leaves in the ledger. */
+/** The changes of the ledger by a stored reading. */
 export type SettledReading = {
   /** The spans that the reading covers. */
   readonly covers: readonly Span[]
-  /** What is not covered any more, because upstream calls it pending. */
+  /** Spans that are not covered any more, because upstream calls them pending. */
   readonly uncovers: readonly Span[]
-  /** What pushes touched and has not settled by this reading either. */
+  /** Spans that pushes touched and that this reading has not settled either. */
   readonly digesting: readonly DigestingPart[]
 }
 

@@ -32,14 +32,14 @@ export type LatenessContext = {
   /** When the reading before this one was sent. */
   readonly formerAtMs: number
   readonly settleMs: number
-  /** What was covered of the window before the reading. */
+  /** The part of the window that was covered before the reading. */
   readonly covered: readonly Span[]
-  /** What was digesting before the reading. */
+  /** The spans that were digesting before the reading. */
   readonly digesting: readonly DigestingPart[]
 }
 
 /**
- * What a reading shows of a record that ends at `endMs`. `fromBin`, exclusive, to `toBin`: the record was watched over these
+ * The evidence of a reading about a record that ends at `endMs`. `fromBin`, exclusive, to `toBin`: the record was watched over these
  * bins, and a change of it belongs to the last of them. `isSilent`: its day had been called covered.
  */
 export type WatchedBins = { readonly fromBin: number; readonly toBin: number; readonly isSilent: boolean }

@@ -9,7 +9,7 @@ type PlanInput = {
   readonly blocked: readonly Span[]
   /** The longest window that one request may ask for. */
   readonly sizeMs: number
-  /** What is known of windows whose answers upstream tagged. Absent where upstream gives no tags. */
+  /** The windows whose answers upstream tagged. Absent where upstream gives no tags. */
   readonly tagged?: TaggedWindows | undefined
   /** How many windows one plan may hold. The windows beyond are due again next time. */
   readonly windowsMax: number

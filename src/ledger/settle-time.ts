@@ -1,6 +1,6 @@
 import { latenessBin, latenessOfBin } from './lateness.ts'
 
-/** What bounds the settle time of every stream, and when what was pushed is read again. */
+/** The bounds of every stream's settle time, and the intervals after a push at which its spans are read again. */
 export type SettleSettings = {
   readonly minMs: number
   readonly maxMs: number
@@ -29,7 +29,7 @@ export function settleMsOf(profileId: string, measuredMs: number | null, { fallb
 /** `fallbackMs`: the settle time of the stream's row in `config/streams.ts`, until enough is known. */
 export type Fallback = { readonly fallbackMs: number; readonly settings: SettleSettings }
 
-/** What was counted in one bin: records that were watched over it, and those of them that came or changed in it. */
+/** The counts of one bin: records that were watched over it, and how many of these came or changed in it. */
 export type LatenessBinCount = { readonly bin: number; readonly seen: number; readonly changes: number }
 
 /**

@@ -18,7 +18,7 @@ type MetricsPortOptions = {
 
 export type MetricsPort = { readonly url: string; close(): void }
 
-/** Serves the metrics on a port of their own: whoever may ask for records need not see them, and the other way round. */
+/** Serves the metrics on a port of their own: a caller who may ask for records need not see metrics, and the other way round. */
 export async function openMetricsPort(options: MetricsPortOptions): Promise<MetricsPort> {
   const { host, port } = options
   const server = createServer((request, response) => {

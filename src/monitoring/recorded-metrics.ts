@@ -1,12 +1,12 @@
 /**
- * What the program records through the OpenTelemetry interface, by the name under which it records it, and the Prometheus
+ * The metrics that the program records through the OpenTelemetry interface, by the name under which it records it, and the Prometheus
  * metric that it becomes. An instrument that is not listed here, and an attribute that no label names, are recorded by
  * nobody: so no label can appear that nobody thought of.
  */
 export type RecordedMetric = {
   readonly name: string
   readonly help: string
-  /** For each label, the attributes of which the first that is there gives its value. */
+  /** For each label its attributes: the first that is present gives the value. */
   readonly labels: Readonly<Record<string, readonly string[]>>
   /** Series that are told as 0 from the start: an alert looks at the first time that something happens. */
   readonly initial?: ReadonlyArray<Readonly<Record<string, string>>>

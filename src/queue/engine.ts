@@ -16,7 +16,7 @@ import { openPostgresPool } from '../postgres/postgres-pool.ts'
 import { SECOND } from '../time/units.ts'
 import type { Order } from '../transfer/order.ts'
 
-/** What the queue stores of an order, beside the job's name: ids of ours and params. Never a name, a token or a value. */
+/** The data that the queue stores of an order, beside the job's name: ids of ours and params. Never a name, a token or a value. */
 export type JobData = Omit<Order, 'job'>
 
 export type LaneQueue = Queue<JobData>

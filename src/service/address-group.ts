@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-/** What counts as one caller: an IPv4 address, or the /64 of an IPv6 address, which one household or server has whole. */
+/** The addresses that count as one caller: an IPv4 address, or the /64 of an IPv6 address, which one household or server has whole. */
 export function addressGroupOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped

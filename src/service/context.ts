@@ -23,7 +23,7 @@ export type ServiceContext = {
   bodies: RequestBodies
   /** Limits how many searches run at once. */
   searchLimiter: ConcurrencyLimiter
-  /** Paces those who guess secrets and tokens. */
+  /** Paces callers who guess secrets and tokens. */
   refusals: RefusalPacing
   clock: Clock
   log: Log

@@ -31,7 +31,7 @@ export type OpenApi = {
   components: Json
 }
 
-/** What the reference says of a route: of the 28 operations, and of the routes of extensions. */
+/** The reference's entry of a route: of the 28 operations, and of the routes of extensions. */
 export type DescribedRoute = Operation &
   Pick<RouteDefinition, 'summary' | 'query' | 'body' | 'bodyRequired' | 'answers' | 'headers'>
 

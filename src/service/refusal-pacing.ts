@@ -25,14 +25,14 @@ export type RefusalPacing = {
 
 type RefusalPacingOptions = RefusalLimits & {
   clock: () => number
-  /** Called once a minute for whoever reaches a limit. */
+  /** Called once a minute for each address and account that reaches a limit. */
   onLimit(limited: { address: string } | { accountId: string }): void
 }
 
 const tenfold = 10
 
 /**
- * Paces those who guess, and nobody who knows: beyond the limit of an address or an account, each address may still be wrong
+ * Paces callers who guess, and no caller who knows: beyond the limit of an address or an account, each address may still be wrong
  * about each account once a minute. So a right secret is taken from every address that was not wrong about it just before.
  */
 export function createRefusalPacing({ clock, onLimit, ...limits }: RefusalPacingOptions): RefusalPacing {

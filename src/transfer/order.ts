@@ -1,4 +1,4 @@
-/** What a job is to do, besides for which profile. */
+/** The task of a job, without its profile. */
 export type JobParams = Readonly<Record<string, unknown>>
 
 /** A job that a run wants done for a profile: recorded in the warehouse, then put into the queue. */
@@ -12,7 +12,7 @@ export type Order = {
 /** By this orders are deduplicated: the same job with the same params for the same profile is the same work. */
 export type OrderKey = Pick<Order, 'profileId' | 'job' | 'params'>
 
-/** What a job did, in numbers: the worker logs them, the run adds them up. */
+/** The work of a job, in numbers: the worker logs them, the run adds them up. */
 export type JobCounts = {
   readonly requests: number
   /** Requests that upstream answered by saying that nothing has changed. */

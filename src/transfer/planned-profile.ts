@@ -9,7 +9,7 @@ export type ProfileState = 'new' | 'active' | 'gone'
 /** A profile as a job works on it. */
 export type PlannedProfile = ProfileIds & {
   readonly state: ProfileState
-  /** The streams of which items waited to be pushed when the plan was made. Later items make the profile due again. */
+  /** The streams that had items to push when the plan was made. Later items make the profile due again. */
   readonly waiting: readonly PushedStream[]
 }
 

@@ -25,7 +25,7 @@ export type Reading = {
   readonly sentAtMs: number
   /** Upstream's own clock, by the answer's Date header. */
   readonly serverAtMs: number | undefined
-  /** What upstream itself says of its answer. Undefined: it gives no word. */
+  /** Upstream's own word about its answer. Undefined: it gives none. */
   readonly word: DerivationState | undefined
   /** Upstream's strong tag of the answer, opaque. Undefined: it gives none. */
   readonly tag: string | undefined

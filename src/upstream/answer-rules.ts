@@ -1,6 +1,6 @@
 import type { Operation, OperationName } from '../contract/operations.ts'
 
-/** What an answer says: JSON in its body; all by its status alone; or that nothing has changed since a tagged answer. */
+/** Where an answer's meaning is: in the JSON of its body, in its status alone, or in the tagged answer that has not changed since. */
 export type AnswerKind = 'json' | 'bare' | 'unchanged'
 
 /** `json`: the body must be JSON of the operation's shape. `bare`: the status says it all, and no body is looked at. */
@@ -24,7 +24,7 @@ const rulesByName: Partial<Record<OperationName, AnswerRule>> = {
 }
 
 /**
- * What a status says as the answer of an operation. Undefined: nothing at all, though it is neither a refusal nor a fault. An
+ * The meaning of a status as the answer of an operation. Undefined: nothing at all, though it is neither a refusal nor a fault. An
  * answer that says nothing is never taken for "nothing there", nor for a yes.
  */
 export function answerKindOf(

@@ -23,7 +23,7 @@ export type LanePause = {
   readonly error: unknown
 }
 
-/** What follows a failed attempt. Only `retry` and `give-up` use up an attempt. */
+/** The step after a failed attempt. Only `retry` and `give-up` use up an attempt. */
 export type FailureOutcome =
   /** The job goes back to the waiting ones at once. */
   | { readonly action: 'requeue'; readonly outcome: 'again' }

@@ -12,7 +12,7 @@ export type Producer<P extends z.ZodType = z.ZodType> = {
   readonly name: string
   readonly lane: Lane
   readonly job: Job
-  /** What a run of this producer may be given. */
+  /** The parameters that a run of this producer takes. */
   readonly params: P
   /** The next due profiles after `afterId`, in order of id. A page shorter than `limit` is the last one. */
   page(due: DueQuery<z.output<P>>, profiles: Profiles): Promise<ProfilePage>
@@ -27,7 +27,7 @@ export const defineProducer = <P extends z.ZodType>(producer: Producer<P>): Prod
 /** How many jobs of a lane wait for their turn, are under way, and wait for their next attempt. */
 export type Backlog = { readonly waiting: number; readonly active: number; readonly delayed: number }
 
-/** What producers need of the queue. */
+/** The part of the queue that producers need. */
 export type OrderQueue = {
   /** Enqueues orders of one job. An order whose like waits already is deduplicated. */
   enqueue(lane: Lane, job: Pick<Job, 'attemptsMax'>, orders: readonly Order[]): Promise<void>

@@ -52,7 +52,7 @@ async function pushLists(push: ListPush, parcels: readonly Parcel[]): Promise<Jo
   return counts
 }
 
-/** `acceptedIds`: the parcels of which upstream accepted an item. */
+/** `acceptedIds`: the parcels from which upstream accepted an item. */
 type BatchResult = { readonly counts: JobCounts; readonly acceptedIds: readonly string[] }
 
 const sumOf = (one: BatchResult, other: BatchResult): BatchResult => ({

@@ -104,7 +104,7 @@ async function leaveToSweep(
   return toVerified('uncovered', comparison, { requests })
 }
 
-/** What differs may have been stored meanwhile, with the tag by which upstream is asked: so it is compared once more. */
+/** A record that differs may have been stored meanwhile, with the tag by which upstream is asked: so it is compared once more. */
 async function explainDifference(
   covered: CoveredWindow,
   context: VerifyContext,
@@ -155,7 +155,7 @@ type Mending = Compared & { readonly verified: VerifiedWindow }
 /**
  * Stores the window anew; the reading takes the same way as every other, so it covers only what it may cover. A change of
  * upstream is left covered until then: the commit that finds it there counts it as a silent difference, and makes similar
- * days due again. What was lost here says nothing about upstream, so its window is un-covered before. If the process dies
+ * days due again. A record that was lost here says nothing about upstream, so its window is un-covered before. If the process dies
  * in between, the next sentinel un-covers the window.
  */
 async function mend(covered: CoveredWindow, { pool, writer }: VerifyContext, mending: Mending) {

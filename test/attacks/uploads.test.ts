@@ -148,7 +148,7 @@ test('an upload whose caller has left is skipped', async ({ world, inside }) => 
     await call(world, '/api/v1/profile/score', { auth: leaver.auth })
     leaving.abort()
     await expect(left).rejects.toThrow()
-    // What the service reads after the end of that connection comes later.
+    // Everything that the service reads after the end of that connection comes later.
     for (let times = 0; times < 3; times += 1) await call(world, '/api/v1/profile/score', { auth: leaver.auth })
   })
   const after = await call(world, path, { method: 'POST', auth: leaver.auth, body: [stepsLog()] })

@@ -16,7 +16,7 @@ const rowsPerCopy = 3000
 const copiesAtOnce = 2
 
 /**
- * What the machine could do without any promise: GET, parse, COPY into tables without keys. No queue, no ledger, no
+ * The machine's best without any promise: GET, parse, COPY into tables without keys. No queue, no ledger, no
  * history, no way to tell what is there. Gives records per second.
  */
 export async function runCeiling(plain: PlainPull): Promise<number> {

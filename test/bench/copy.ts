@@ -25,7 +25,7 @@ export function copyFrom(client: pg.Client | pg.PoolClient, statement: string, d
         else resolve()
       },
     }
-    client.query(submittable as unknown as pg.Submittable) // its interface, of which the types know only `submit`
+    client.query(submittable as unknown as pg.Submittable) // its interface; the types know only `submit`
   })
 }
 

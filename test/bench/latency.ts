@@ -5,8 +5,8 @@ import { fillWarehouse, openSubject, people } from './subject.ts'
 import { startFastUpstream } from './upstream.ts'
 
 /**
- * An upstream that takes its time: 50 ms with as many requests in flight as a processor can follow, and 250 ms. What can
- * be had at most is requests in flight ÷ latency; how near does a run come, its start and its end included?
+ * An upstream that takes its time: 50 ms with as many requests in flight as a processor can follow, and 250 ms. At most
+ * requests in flight ÷ latency can be had; how near does a run come, its start and its end included?
  */
 export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
   const engines = await startEngines()

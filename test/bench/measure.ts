@@ -62,7 +62,7 @@ export function ratioOf(figures: ReadonlyMap<string, readonly number[]>, name: s
 
 export const rounded = (value: number, digits = 3): number => Number(value.toPrecision(digits + 2))
 
-/** What a figure cannot be read without. */
+/** The conditions without which a figure cannot be read. */
 export async function machine(): Promise<string> {
   const [cpu] = cpus()
   const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))

@@ -11,7 +11,7 @@ const jobsAtOnce = 50
 type NaiveJob = { name: PulledName; externalId: string }
 
 /**
- * What one writes on the first day: a job per window, an upsert per record, a checkpoint per window. Gives records per
+ * The program that one writes on the first day: a job per window, an upsert per record, a checkpoint per window. Gives records per
  * second.
  */
 export async function runNaive(plain: PlainPull & { redisUrl: string }): Promise<number> {

@@ -10,7 +10,7 @@ import { people } from './subject.ts'
 
 export type RealService = {
   readonly url: string
-  /** What the pipeline needs to be let in. */
+  /** The credentials that let the pipeline in. */
   readonly settings: Readonly<Record<string, string>>
   close(): Promise<void>
 }

@@ -28,7 +28,7 @@ type World = {
   readonly profiles: number
   readonly latencyMs: number
   readonly inFlight: number
-  /** What the warehouse holds after the night, by contestant. */
+  /** The warehouse's contents after the night, by contestant. */
   readonly outcomes: Map<string, string>
 }
 
@@ -140,7 +140,7 @@ async function keepSettleTimes(databaseUrl: string, account: string): Promise<vo
   await client.end()
 }
 
-/** What the warehouse holds, without the instants of the readings. */
+/** The warehouse's contents, without the instants of the readings. */
 async function outcomeOf(databaseUrl: string): Promise<string> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()

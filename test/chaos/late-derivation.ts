@@ -49,7 +49,7 @@ export type LateResult = {
   readonly logs: number
   /** Records that a covered day lacked though the service did not change them any more. */
   readonly broken: readonly string[]
-  /** What warehouse and service did not agree in when the signal aborted; empty when they agreed. */
+  /** The differences between warehouse and service when the signal aborted; empty when they agreed. */
   readonly left: string
 }
 
@@ -184,7 +184,7 @@ const coverageSql = `
 
 type WarehouseState = { records: Set<string>; covered: Map<string, Span[]> }
 
-/** One instant of the warehouse. Nothing is vouched for a profile of which items wait to be pushed. */
+/** One instant of the warehouse. Nothing is vouched for a profile that has items to push. */
 async function readWarehouse({ line }: LateDerivation, names: readonly string[]): Promise<WarehouseState> {
   const tx = await line.pipeline.pool.connect()
   try {

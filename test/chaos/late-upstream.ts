@@ -7,7 +7,7 @@ type Chance = (below: number) => number
 /** A score that upstream has derived, or will have at `atMs`, from a log that it accepted at `acceptedMs`. */
 type Derived = { readonly person: string; readonly days: number; value: number; acceptedMs: number; atMs: number }
 
-/** What the test pushes: the score of the day so many days ago becomes this value. */
+/** The change that the test pushes: the score of the day so many days ago becomes this value. */
 export type LateLog = { readonly person: string; readonly days: number; readonly value: number }
 
 const keyOf = ({ person, days }: Pick<LateLog, 'person' | 'days'>) => `${person} ${days}`
@@ -69,7 +69,7 @@ function recordsAt(derived: readonly Derived[], person: string, nowMs: number): 
 
 type Covered = { readonly person: string; readonly days: number; readonly value: number | null }
 
-/** The days of which everything was pushed and that are called covered, with the score that is stored, in one snapshot. */
+/** The days that are called covered and have nothing left to push, with the stored score, in one snapshot. */
 async function coveredDays(line: TestPipeline, days: readonly number[]): Promise<Covered[]> {
   const rows = await line.rows(
     `select p.external_id as person, d.days, s.value

@@ -46,7 +46,7 @@ for (const { engine, edge, silent } of cases) {
     await expect.poll(isUnderWay, soon).toBe(true)
 
     proxy.silence(...silent)
-    // What is under way is stuck by now: the number of rows stays the same.
+    // The work under way is stuck by now: the number of rows stays the same.
     let before = -1
     const isStill = async () => {
       const now = Number((await stored())[0]?.['n'])

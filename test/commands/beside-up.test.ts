@@ -73,7 +73,7 @@ test('commands on their own start the engines, share them with each other, and l
   const listed = await start('profiles', 'list', '--json').ended
 
   expect(ended.map(({ code }) => code)).toEqual(first.map(() => 0))
-  // Whoever finds no data says what is made, and nobody says anything else.
+  // A command that finds no data says what it makes, and no command says anything else.
   const said = `DATABASE_URL is not set, and there is no data yet: making a Postgres in ${folder} …\n`
   const remarks = ended.map(({ stderr }) => stderr)
   expect(remarks).toContain(said)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { readConfig } from '../../config/env.ts'
 
 const compose = readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8')
-/** What a variable of docker-compose.yml is when nobody sets it. */
+/** The value of a variable of docker-compose.yml when nobody sets it. */
 const sample = (name: string) => new RegExp(`\\$\\{${name}:-([^}]+)\\}`).exec(compose)?.[1] ?? ''
 
 const samples = {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { instantSchema, parseInstant, storableInstantSchema } from '../../src/contract/instant.ts'
 
-/** What the OpenAPI document says of date-times is what is read: a client that goes by it is never refused for it. */
+/** The date-times that the OpenAPI document declares are the date-times that are read: a client that goes by it is never refused for it. */
 const patternOf = (schema: z.ZodType) => new RegExp(String(z.toJSONSchema(schema).pattern), 'u')
 const [any, written] = [patternOf(instantSchema), patternOf(storableInstantSchema)]
 const isLeapDay = (text: string) => text.slice(5, 10) === '02-29'

@@ -47,3 +47,16 @@ test('the words that were retired do not come back', () => {
   )
   expect(back).toEqual([])
 })
+
+/** Words that leave the reader to look for the noun. */
+const withoutNoun = /(^|[.:;!?] )What\b|\b[Ww]hoever\b|\bof which\b/
+
+test('sentences of comments have a noun as their subject', () => {
+  const comments = lines(/^(src|jobs|config|test)\/.*\.ts$/).flatMap((line) => {
+    const [, text] = /^\s*(?:\/\*\*|\*|\/\/) ?(.*)$/.exec(line.text) ?? /\s\/\/ (.*)$/.exec(line.text) ?? []
+    return text === undefined ? [] : [{ line, text }]
+  })
+  const hard = comments.filter(({ text }) => withoutNoun.test(text))
+  expect(comments.length).toBeGreaterThan(1000)
+  expect(hard.map(({ line }) => offence(line))).toEqual([])
+})

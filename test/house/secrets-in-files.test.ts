@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const root = new URL('../../', import.meta.url)
 
-/** What secrets look like, whoever issued them. */
+/** The looks of secrets, by their issuers. */
 const shapes: ReadonlyArray<readonly [name: string, shape: RegExp]> = [
   ['private key', /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/],
   ['key of AWS', /\b(?:AKIA|ASIA)[A-Z2-7]{16}\b/],

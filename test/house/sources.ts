@@ -32,7 +32,7 @@ export const lines = (wanted: RegExp): Line[] => files.filter((file) => wanted.t
 
 export type Import = Line & { readonly from: string; readonly typeOnly: boolean }
 
-/** What a file imports: paths of the checkout as `src/…`, packages by their names. Imports over several lines count at their end. */
+/** The imports of a file: paths of the checkout as `src/…`, packages by their names. Imports over several lines count at their end. */
 export function importsOf(file: string): Import[] {
   const found: Import[] = []
   let typeOnly = false

@@ -6,7 +6,7 @@ import { HOUR, MINUTE } from '../../src/time/units.ts'
 const fallbackMs = 72 * HOUR
 const settings = { minMs: 6 * HOUR, maxMs: 240 * HOUR, intervalsMs: [] }
 
-/** Records watched up to an age, of which so many changed at these ages. */
+/** Records watched up to an age; so many of them changed at these ages. */
 function counted(
   seen: number,
   upToMs: number,

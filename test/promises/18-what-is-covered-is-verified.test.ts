@@ -43,7 +43,7 @@ async function night({ pipeline, config, idle }: TestPipeline, sentinelShare = E
 }
 let nights = 0
 
-/** What the program counts in metrics, by their attributes. */
+/** The program's counters, by their attributes. */
 function meterOfOurOwn() {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 600_000 })
@@ -105,7 +105,7 @@ for (const engine of queueKinds) {
     expect(
       await line.rows('select value from vitalsync.scores where profile_id = $1 and gone_at is null order by 1', [ada]),
     ).toEqual([0.1, 0.3, 0.4, 0.5, 0.9].map((value) => ({ value })))
-    // What upstream did is learnt from; what was lost here says nothing about upstream.
+    // A change by upstream is learnt from; a record that was lost here says nothing about upstream.
     expect(await line.rows('select stream, records from vitalsync.silent_differences order by id')).toEqual(
       Array.from({ length: 2 }, () => ({ stream: 'scores', records: 1 })),
     )

@@ -43,7 +43,7 @@ const pulledHabits: PulledStream = {
   columns: [{ name: 'coffees', type: 'number', from: ['coffees'] }],
 }
 
-/** What a migration does for them. */
+/** The statements of their migration. */
 const widened = 'alter table vitalsync.parcels drop constraint parcels_stream_check'
 const habitsTable = `
   create table vitalsync.habits (
@@ -185,7 +185,7 @@ test('a new snapshot of one entry sends what differs from what upstream has', as
   expect(sent().map(({ method, body }) => [method, JSON.parse(body)])).toEqual([['PATCH', { sport: 'rowing' }]])
   expect(sent()[0]?.authorization).toMatch(/^profile /)
 
-  // An update of which upstream has everything costs no request.
+  // An update that upstream has in full costs no request.
   await importInto(line, habits, [{ externalId: 'ada', coffees: '2' }])
   await line.tick('sweep')
   await line.idle()

@@ -102,7 +102,7 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
     { state: 'quarantined', days: 1 },
   ])
 
-  // What changes keeps its former self, what vanishes is marked gone.
+  // A record that changes keeps its former self, a record that vanishes is marked gone.
   held = [{ ...glad, strength: 4 }]
   const again = { from: daysAgoMs(29), to: daysAgoMs(2), streams: ['moods'], again: true }
   await line.tick('backfill', again)
@@ -116,7 +116,7 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
   )
   expect(former).toEqual([{ was: 3 }, { was: 5 }])
 
-  // What is pushed makes it due again as far as its row says.
+  // A push makes it due again as far as its row says.
   const item = { profileId: ada, stream: 'tags' as const, itemKey: 't', body: '{}' }
   await line.pipeline.outbox.add([{ ...item, startAtMs: daysAgoMs(12), endAtMs: daysAgoMs(12) }])
   const { outbox } = line.pipeline

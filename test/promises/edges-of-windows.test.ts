@@ -98,7 +98,7 @@ const hoursAgo = (hours: number, value: number) => scoreOf(0, value, { scoreDate
 /** Shows that upstream tells of what began before a window. */
 const companion = period('light', ago(80 * HOUR), ago(56 * HOUR))
 const across = (value: string) => period('deep', ago(80 * HOUR), ago(56 * HOUR), value)
-/** What upstream holds at a first reading and at a second one. What has settled ends 72 hours before the first. */
+/** Upstream's records at a first reading and at a second one. Settled spans end 72 hours before the first. */
 type Fate = {
   readonly name: string
   readonly stream: PeerStream

@@ -127,7 +127,7 @@ test('a held answer is not read again: 304 without a look at a record', async ({
   const tag = first.headers.get('etag') ?? ''
   const client = await inside.sql.connect()
   try {
-    // Whoever reads a record now waits for the lock.
+    // A statement that reads a record now waits for the lock.
     await client.query('begin; lock table service.derived in access exclusive mode')
     for (const { path, auth } of [own, ofAccount]) {
       for (const query of ['', '?types=activity', '?startDateTime=2026-07-02']) {

@@ -24,8 +24,8 @@ const lognormal =
 type Outcome = { records: number; silent: number; daysRead: number; settleHours: number[] }
 
 /**
- * Every profile has some records a day, each of which changes a last time at a lateness by the law. A nightly reads what is
- * not covered, counts what it sees, and covers by the settle time in force. Nothing else happens, and every change is known.
+ * Every profile has some records a day, and each record changes a last time at a lateness by the law. A nightly reads what is
+ * not covered, counts the changes that it sees, and covers by the settle time in force. Nothing else happens, and every change is known.
  */
 function simulate(law: Law, settles: 'measured' | 'by the fallback'): Outcome {
   const chance = createChance(7)

@@ -12,7 +12,7 @@ export function createChance(seed: number): Chance {
   }
 }
 
-/** What a worker asks of the world outside it: `effect` happens at one moment, its answer arrives at a later one. */
+/** A worker's request to the world outside it: `effect` happens at one moment, its answer arrives at a later one. */
 export type Ask = <T>(name: string, effect: () => T) => Promise<T>
 
 type Step = { readonly worker: number; readonly name: string; readonly isAnswer: boolean; run(): void }
@@ -44,7 +44,7 @@ export function createStage(chance: Chance) {
     asker,
     isDead: (worker: number | undefined) => worker !== undefined && dead.has(worker),
     isQuiet: () => steps.length === 0,
-    /** One thing happens; whoever waited for it goes on to their next question. */
+    /** One thing happens; the worker that waited for it goes on to its next question. */
     async step(): Promise<string> {
       const [step] = steps.splice(chance(Math.max(1, steps.length)), 1)
       if (!step) return 'nothing'
@@ -52,7 +52,7 @@ export function createStage(chance: Chance) {
       if (step.isAnswer) await letRun()
       return `${step.name}${step.isAnswer ? ' answered' : ''} #${step.worker}`
     },
-    /** No answer reaches the dead. What they had sent may still arrive, or was never sent. */
+    /** No answer reaches a dead worker. A request that it had sent may still arrive, or was never sent. */
     kill(worker: number): void {
       dead.add(worker)
       for (let index = steps.length - 1; index >= 0; index -= 1) {

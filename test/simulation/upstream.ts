@@ -17,7 +17,7 @@ export const UNDER_WAY_MAX = 20
 /** How far a worker's clock may be ahead of the database's. */
 export const SKEW = 3
 const NAMES = 8
-/** What a log that upstream refuses is about. */
+/** The subject of a log that upstream refuses. */
 export const BAD = -1
 /** Few, so that what changes often changes back. */
 export const VALUES = 3
@@ -25,7 +25,7 @@ export const VALUES = 3
 export const LIFELONG = 0
 
 export type Truth = Span & { readonly name: number; value: number | undefined; everLost: boolean }
-/** What a log makes upstream derive, some time after it was taken. */
+/** The record that upstream derives from a log, some time after it was taken. */
 type Change = { readonly item: string; readonly name: number; readonly value: number; at: number; done: boolean }
 
 export type UpstreamProfile = {

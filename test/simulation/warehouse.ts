@@ -136,7 +136,7 @@ export function createWarehouse({ chance, now, settle }: Circumstances) {
     for (const one of records) {
       const known = here.records.get(one.name)
       if (isHeldByNewer({ ...one, keyHash: one.name }, verdict.newer) || (known && known.readAtMs >= sentAtMs)) continue
-      // What is unchanged is not touched, and keeps the instant of the reading that wrote it.
+      // An unchanged record is not touched, and keeps the instant of the reading that wrote it.
       if (known?.value === one.value && !known.gone) continue
       change({ ...one, readAtMs: sentAtMs, gone: false })
     }

@@ -7,7 +7,7 @@ export type Direction = 'to-server' | 'to-client'
 export type SilentProxy = {
   /** The address of the server, by way of the proxy. */
   readonly url: string
-  /** Swallows the bytes of these directions, of the connections there are and of those to come. */
+  /** Swallows the bytes of these directions, of open connections and of later ones. */
   silence(...directions: Direction[]): void
   /** New connections work again. The connections there were stay silent, as after the loss of a firewall's state. */
   restore(): void

@@ -57,7 +57,7 @@ const answers: Record<string, (shape: string) => string> = {
   '304, where no tag was sent': () => http(304),
 }
 
-/** What the client makes of an answer, in the words of the table. */
+/** The client's reading of an answer, in the words of the table. */
 async function meaningOf(api: UpstreamApi, name: OperationName): Promise<string> {
   try {
     return await meanings(api, name)

@@ -163,7 +163,7 @@ async function send({ api, app }: { api: UpstreamApi; app: App }, asking: Asking
 async function ask(world: { api: UpstreamApi; app: App }, asking: Asking): Promise<ConformanceOutcome> {
   const { status, body, error } = await send(world, asking)
   if (error === undefined) return { status, body }
-  // What the client throws must say the same as the answer did.
+  // The thrown error must say the same as the answer did.
   const said = error instanceof NotThere ? 404 : error instanceof Rejected ? error.status : 0
   if (said !== status) throw error
   return { status, body: undefined }

@@ -38,7 +38,7 @@ export function correlationOverAll(persons: readonly PairsOfPerson[], random: ()
 }
 
 /**
- * Within persons: the ρ of each person with at least ten pairs, weighted by their number. What differs between people
+ * Within persons: the ρ of each person with at least ten pairs, weighted by their number. A difference between people
  * does not count.
  */
 export function correlationWithin(persons: readonly PairsOfPerson[], random: () => number): Correlation {

@@ -154,7 +154,7 @@ function unchangedOutcomes(
   )
 }
 
-/** The texts of those outcomes that differ from the stored text. */
+/** The texts of the outcomes that differ from the stored text. */
 function changedOutcomes(
   derivation: Derivation,
   { candidates, stored }: { candidates: ReadonlySet<number>; stored: StoredDays },

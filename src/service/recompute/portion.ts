@@ -9,7 +9,7 @@ import type { MarkedDay } from '../store/derivation-queue.ts'
 const perDayMs = 5
 const perLogMs = 0.01
 
-/** What it costs to read the logs of some days and to derive facts from them. */
+/** The cost of reading the logs of some days and of deriving facts from them. */
 export function costOfLogs(days: Iterable<number>, logsOn: ReadonlyMap<string, number>): number {
   return countLogs(days, logsOn) * perLogMs
 }

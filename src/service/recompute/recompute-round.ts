@@ -10,7 +10,7 @@ import {
 import { recomputeProfile } from './recompute-profile.ts'
 import { createShares, type Shares } from './shares.ts'
 
-/** What one round leaves to the next. */
+/** The state that one round leaves to the next. */
 export type RoundMemory = { shares: Shares; afterAccountId: string }
 
 export function createRoundMemory(): RoundMemory {

@@ -6,7 +6,7 @@ export type Shares = {
   charge(profile: Pick<WaitingProfile, 'accountId' | 'profileId'>, ms: number): void
   /**
    * Who took less time of late comes first: by account, then by profile. Among equals the profile that waits longest
-   * alternates with the least recently derived profile of those with few marked days.
+   * alternates with the least recently derived profile among the profiles with few marked days.
    */
   order(waiting: readonly WaitingProfile[]): string[]
 }

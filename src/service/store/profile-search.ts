@@ -52,7 +52,7 @@ async function countProfiles(db: Queryable, accountId: string, text: string): Pr
   return Number(rows[0]?.count ?? 0)
 }
 
-/** The index alone says who is on the page; the rest is read of those only. */
+/** The index alone says who is on the page; the other columns are read of these profiles only. */
 async function readPage(
   db: Queryable,
   page: { accountId: string; text: string; after: string | null; pageSize: number; offset: number },

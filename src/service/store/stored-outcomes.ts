@@ -19,7 +19,7 @@ export async function findProfileIds(
   return new Map(rows.map((row) => [row.external_id, row.profile_id]))
 }
 
-/** What the days of a profile came to, from `firstDay` to `lastDay`. */
+/** The outcomes of a profile's days, from `firstDay` to `lastDay`. */
 export async function readOutcomes(
   db: Queryable,
   { profileId, firstDay, lastDay }: { profileId: string; firstDay: string; lastDay: string },

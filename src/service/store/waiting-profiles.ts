@@ -16,7 +16,7 @@ export type WaitingProfile = {
 const smallDaysMax = 3
 /** Accounts that one listing looks at; the next listing goes on after them. */
 const accountsPerListing = 100
-/** Profiles listed of an account, of those that wait longest and of those that began to wait last. */
+/** How many profiles of an account are listed that wait longest, and how many that began to wait last. */
 const profilesPerAccount = 16
 /** Profiles woken by one call: more wait for the next. */
 const wokenMax = 500

@@ -24,7 +24,7 @@ export type LockedLedgerRow = LedgerState & {
   readonly falseTags: boolean
   /** When the newest stored reading was sent; null before the first. */
   readonly readAtMs: number | null
-  /** What is covered of the reading's window. */
+  /** The covered part of the reading's window. */
   readonly coveredBefore: readonly Span[]
   /** The settle time that the measured lateness asks for; null before it was ever computed. */
   readonly measuredSettleMs: number | null

@@ -10,7 +10,7 @@ import { profileStreamKey } from './ledger-rows.ts'
 type AskedWindow = Pick<WindowReading, 'profileId' | 'stream' | 'window'>
 type UnchangedReading = AskedWindow & Pick<WindowReading, 'tag'>
 
-/** What the reading with the tag showed about the edges of its window: the same holds for an unchanged reading. */
+/** The evidence of the reading with the tag about the edges of its window: the same holds for an unchanged reading. */
 export type HeldTags = ReadonlyMap<string, WindowEdges>
 
 type EdgesJson = readonly [readonly number[], boolean]
@@ -40,7 +40,7 @@ export async function findHeldTags(tx: Tx, readings: readonly UnchangedReading[]
   )
 }
 
-/** What a reading does to the tags of its ledger row. */
+/** The changes by a reading to the tags of its ledger row. */
 export type TagChange = AskedWindow &
   WindowEdges &
   Pick<WindowReading, 'sentAtMs'> & {

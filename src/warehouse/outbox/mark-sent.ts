@@ -62,7 +62,7 @@ function reachedSpans(reach: Reach, parcels: readonly Parcel[]): Span[] {
 
 /**
  * Makes the touched spans due again. Upstream may derive from the push at any time, so they are unsettled until readings
- * show that it has: `partsAfterReading`. What is dated after the push has not happened yet, and settles by its own day.
+ * show that it has: `partsAfterReading`. Records dated after the push have not happened yet, and settle by their own day.
  */
 async function uncoverTouched(
   tx: Tx,

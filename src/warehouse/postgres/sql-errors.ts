@@ -32,7 +32,7 @@ export function isOutage(error: unknown): boolean {
   return error instanceof Error && /^Connection terminated|timeout exceeded when trying to connect/.test(error.message)
 }
 
-/** What is wrong with Postgres, in words, for the states that an operator can do something about. */
+/** The fault of Postgres, in words, for the states that an operator can mend. */
 const outageWords: Readonly<Record<string, string>> = {
   '53100': 'its disk is full',
   '53200': 'it has no memory left',

@@ -14,7 +14,7 @@ export type Profiles = {
   listDue(afterId: string, limit: number): Promise<ProfilePage>
   /** All profiles, or these, in pages by id. */
   list(afterId: string, limit: number, profileIds?: readonly string[]): Promise<ProfilePage>
-  /** The profiles of which a draw holds covered windows, in pages by id. */
+  /** The profiles that have covered windows in a draw, in pages by id. */
   listDrawn(draw: WindowDraw, page: { afterId: string; limit: number }): Promise<ProfilePage>
   findId(externalId: string): Promise<{ profileId: string } | undefined>
   /**

@@ -1,7 +1,7 @@
 import { metrics } from '@opentelemetry/api'
 import { SECOND } from '../../time/units.ts'
 
-/** What became of the rows of one stream in one transaction. */
+/** The outcome of one stream's rows in one transaction. */
 export type RowCounts = {
   readonly stream: string
   /** Rows of readings, those included that said that nothing has changed: of them no row is read. */

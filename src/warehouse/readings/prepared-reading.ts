@@ -8,7 +8,7 @@ import { type RecordRow, toRecordRows } from './record-rows.ts'
  */
 export type PreparedReading = Omit<WindowReading, 'records'> & { readonly rows: readonly RecordRow[] }
 
-/** A prepared reading that the judge admitted. Its `rows` are the records of which no newer reading has spoken. */
+/** A prepared reading that the judge admitted. Its `rows` are the records that no newer reading has covered. */
 export type AdmittedReading = PreparedReading &
   AdmissionVerdict & {
     /** The reading must have held the records that began since then and end within its window: at or before the window's start. */

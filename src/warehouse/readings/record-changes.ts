@@ -113,7 +113,7 @@ async function replaceRecords(tx: Tx, { stream, changed }: StreamChanges): Promi
   await tx.query({ name: `replace ${stream.name}`, text: replaceStatement(stream), values })
 }
 
-/** What one reading changed: the ends of the records that it added, and of those that it replaced or marked gone. */
+/** The changes by one reading: the ends of the records that it added, and of the records that it replaced or marked gone. */
 export type ChangeSummary = { readonly came: readonly number[]; readonly changed: readonly number[] }
 
 /** Sums up the changes by stream and profile. A record without an end, of a snapshot, is older than everything. */

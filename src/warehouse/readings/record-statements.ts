@@ -38,7 +38,7 @@ const unnestSql = (types: readonly string[], columns: readonly string[]) =>
 
 /**
  * Compares the incoming records with the stored records by keys and digests alone: most records that are read again have not
- * changed, and then their text need not be sent. Returns the numbers of the incoming records that are new and of those that
+ * changed, and then their text need not be sent. Returns the numbers of the incoming records that are new and of the records that
  * have changed. A stored record that a complete reading lacks is marked gone, and its former version goes to the history;
  * unless the reading lacks more than one reading may: then it marks nothing, and the key hashes of what it lacks are
  * returned by its number among the complete readings.

@@ -21,7 +21,7 @@ type SettledEntry = AdmittedReading & SettledReading & { readonly rule: SettleRu
 export type SettledGroup = {
   readonly entries: readonly SettledEntry[]
   readonly silent: readonly SilentDifference[]
-  /** What the group shows of the lateness of each stream. It counts once the group is committed. */
+  /** The group's evidence about the lateness of each stream. It counts once the group is committed. */
   readonly lateness: ReadonlyMap<PulledStream, LatenessCounts>
 }
 
@@ -33,7 +33,7 @@ type Settling = {
 
 const noChanges: ChangeSummary = { came: [], changed: [] }
 
-/** What readings leave in the ledger, and what they show of upstream's lateness, now that it is known what they change. */
+/** The changes of the ledger by readings, and their evidence about upstream's lateness, now that the changed records are known. */
 export function settleReadings(admitted: readonly AdmittedReading[], settling: Settling): SettledGroup {
   const lateness = new Map<PulledStream, LatenessCounts>()
   const silent: SilentDifference[] = []

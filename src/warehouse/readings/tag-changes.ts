@@ -42,7 +42,7 @@ type Touched = { readonly span: Span | undefined; readonly vanished: boolean }
 
 function touchedOf({ stream, window, reachBackToMs, believed }: AdmittedReading, touched?: Touched): Span | undefined {
   if (stream.kind === 'snapshot') return undefined
-  // What vanished, and what may have vanished, lay within the window or reached into it.
+  // Records that vanished or may have vanished lay within the window or reached into it.
   const whole = touched?.vanished || !believed ? { startMs: reachBackToMs, endMs: window.endMs } : undefined
   return hullOf(touched?.span, whole)
 }

@@ -5,7 +5,7 @@ import { createReports } from './status-report.ts'
 
 type StoredQuickFacts = Omit<QuickFacts, 'progress' | 'workers' | 'troubles' | 'queue' | 'slots'> & { mark: string }
 
-/** What the database knows of the work of the moment. Every part is found by an index, or in a table that stays small. */
+/** The database's facts about the work of the moment. Every part is found by an index, or in a table that stays small. */
 export async function askQuickFacts(pool: Pool): Promise<StoredQuickFacts> {
   const { rows } = await pool.query<StoredQuickFacts>(quickQuery)
   const [facts] = rows

@@ -14,7 +14,7 @@ export type DayState = (typeof dayStates)[number]
 type DayRefusal = { status: number | null; reason: string; attempts: number; firstAt: Date; nextTryAt: Date | null }
 type DayQuarantine = { id: string; path: string; reason: string; lastSeenAt: Date }
 
-/** What the warehouse holds of a stream's day, or why it holds nothing, with the evidence. */
+/** The records of a stream's day in the warehouse, or why there are none, with the evidence. */
 export type DayReport = {
   readonly externalId: string
   readonly stream: string

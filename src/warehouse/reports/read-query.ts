@@ -28,7 +28,7 @@ export async function* readQuery(pool: Pool, text: string): AsyncGenerator<Query
         if (rows.length < ROWS_AT_ONCE) return
       }
     } finally {
-      // Whoever takes no more rows leaves the cursor open, and the connection answers nothing else until it is closed.
+      // A caller who takes no more rows leaves the cursor open, and the connection answers nothing else until it is closed.
       await cursor.close()
     }
   } finally {

@@ -17,7 +17,7 @@ const LEASE_MS = 60_000
 const REST_PER_WORK = 20
 
 /**
- * Facts that one process at a time asks for and all processes read. Whoever finds them too old takes a lease on their row and
+ * Facts that one process at a time asks for and all processes read. The process that finds them too old takes a lease on their row and
  * asks; all others go on with the row as it is.
  */
 export async function readSharedFacts(pool: Pool, { name, maxAgeMs, ask }: FactsQuestion): Promise<SharedFacts> {

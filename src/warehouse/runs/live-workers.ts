@@ -15,7 +15,7 @@ export type LiveWorkers = {
   remove(workerId: string): Promise<void>
   /** How many workers of this queue showed life within WORKER_SILENT_MS. */
   count(queueId: string): Promise<number>
-  /** What keeps these workers from their work, the longest first. */
+  /** The troubles that keep these workers from their work, the longest first. */
   listTroubles(queueId: string): Promise<LaneTrouble[]>
 }
 

@@ -1,6 +1,6 @@
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
-/** What a run still has to do. */
+/** The work that a run still has to do. */
 export type WorkLeft = {
   readonly jobs: number
   /** Items that wait to be pushed for the profiles of these jobs. */

@@ -8,7 +8,7 @@ import type { Pool } from '../postgres/warehouse-pool.ts'
 import { type RecordRow, toRecordRows } from '../readings/record-rows.ts'
 import type { CoveredWindow } from './covered-windows.ts'
 
-/** What upstream gives for a window, compared with what is stored. */
+/** Upstream's records of a window, compared with the stored records. */
 export type WindowComparison = {
   /** Records that upstream gives. */
   readonly records: number

@@ -126,7 +126,7 @@ export async function drawCoveredWindows(
   return last && { seed, upTo: last.draw }
 }
 
-/** The profiles of which a draw holds windows, in pages by id. */
+/** The profiles that have windows in a draw, in pages by id. */
 export async function listDrawnProfiles(
   source: Source,
   { seed, upTo }: WindowDraw,

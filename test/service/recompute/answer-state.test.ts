@@ -40,7 +40,7 @@ function periodOf(record: Served): [number, number] {
   return [start ?? Number.NaN, end ?? Number.NaN]
 }
 
-/** What a complete derivation of everything acknowledged gives for a question. */
+/** The answer to a question after a complete derivation of everything acknowledged. */
 function complete({ logs, ...rest }: Acknowledged, nowMs: number, { profileId, kind, range }: Question): string[] {
   const derived = derive({ logs: logs.map(logOf), ...rest, asOfMs: nowMs, profileId })
   const firstMs = range.firstAt?.getTime() ?? Number.NEGATIVE_INFINITY

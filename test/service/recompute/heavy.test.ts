@@ -42,7 +42,7 @@ test('a heavy profile is derived in portions, its neighbours come first, and an 
     const marks = async (profileId: string) => (await readMarks(pool, profileId, 100)).length
     const working = await startRecompute({ pool, databaseUrl, log: quiet, clock: () => clock.now, everyMs: 50 })
     try {
-      // The four days are split into eight single days, of which some are derived.
+      // The four days are split into eight single days; some of them are derived.
       await expect.poll(() => marks(heavy), soon).toBeGreaterThan(4)
       const neighbour = await createProfile(pool)
       await upload(world, neighbour, lived)

@@ -201,7 +201,7 @@ test('what upstream refuses is in quarantine with its reason, once, and waits ag
   )
   expect(await outbox.add([log(ada, 'a', 2)])).toEqual({ accepted: 0, duplicate: 1 })
 
-  // What came in anew is not overtaken by its former form.
+  // An item that came in anew is not overtaken by its former form.
   await outbox.add([log(ada, 'b', 3, { value: 7 })])
   await createQuarantine({ pool, streams: [] }).replay({ direction: 'push' })
   const texts = [log(ada, 'a', 2), log(ada, 'b', 3, { value: 7 }), log(ada, 'c', 4)].map(({ body }) => body)

@@ -62,7 +62,7 @@ test('of statements sent together the one that fails is heard of, not those that
   const fine = tx.query('insert into sums values (1)')
   const culprit = tx.query('insert into sums values (1 / 0)')
   const victim = tx.query({ name: 'sums', text: 'insert into sums values (2)' })
-  // Whoever has callers in between hears of a failure later than others do.
+  // A statement with callers in between hears of a failure later than others do.
   const late = culprit.catch(async (error: unknown) => {
     await victim.catch(() => undefined)
     throw error

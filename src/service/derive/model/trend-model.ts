@@ -47,7 +47,7 @@ export const trendNoiseOfOthers = { slope: 0.1, jump: 0.67 } as const
 const computedOver = (days: number): SerialCorrelation => ({ share: 0.9, decay: (days - 1) / (days + 1) })
 
 /**
- * What is known of a factor's correlation beforehand: some look at several days at once, so that their daily values share
+ * The prior knowledge of a factor's correlation: some look at several days at once, so that their daily values share
  * most of their days; a resting rate is smoothed by the device over days that it does not tell.
  */
 export const knownCorrelations: Readonly<Record<string, SerialCorrelation>> = {

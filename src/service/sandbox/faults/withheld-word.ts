@@ -16,7 +16,7 @@ export function ignoreHeldTag({ tracked, request, rules }: AnsweredScope): void 
   if (altersRecords(tracked, rules)) delete request.headers['if-none-match']
 }
 
-/** An answer of which more is to come or to go, without a derivation, has no word about the derivation either. */
+/** An answer to which records are added or from which records are taken, without a derivation, has no word about the derivation either. */
 export function withholdWord({ tracked, reply, rules }: AnsweredScope): void {
   if (altersRecords(tracked, rules)) reply.removeHeader('etag')
   if (rules.some(({ name }) => laterFaults.includes(name))) reply.removeHeader(DERIVATION_STATE_HEADER)

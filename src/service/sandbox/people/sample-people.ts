@@ -95,7 +95,7 @@ export function deviceInformationOf(person: SamplePerson, nowMs: number): Device
   }
 }
 
-/** Journeys as states, of which the last may still be open; coffee and races as events. */
+/** Journeys as states, the last one possibly still open; coffee and races as events. */
 export function tagsOf(person: SamplePerson, span: Span): TagInput[] {
   const tags: TagInput[] = []
   const source = 'com.example.sample'
