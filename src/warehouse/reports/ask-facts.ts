@@ -57,7 +57,7 @@ export async function askSlowFacts(pool: Pool, { pulled, pushed }: StreamNames):
   return {
     ...counts,
     lags,
-    // Streams of which nothing is there are told too: what appears for the first time has risen from 0.
+    // Streams without records are told too: a figure that appears for the first time has risen from 0.
     refusals: pulled.map((stream) => ({
       stream,
       count: counts.refusals.find((one) => one.stream === stream)?.count ?? 0,
