@@ -33,7 +33,8 @@ type LockPatience = { readonly timeoutMs: number; readonly pauseMs: number; read
 const lockPatience: LockPatience = { timeoutMs: 5 * SECOND, pauseMs: 2 * SECOND, triesMax: 60 }
 
 /**
- * Applies the missing files, in order, each file in a transaction of its own; forward only.
+ * Applies the missing files, in order, each file in a transaction of its own; forward only. A file with an index that is made
+ * concurrently runs outside a transaction.
  * Safe with any number of processes at once: an advisory lock lets one process work, and the others find nothing to do.
  * A file that was changed after it was applied is refused: the tables would no longer be the tables of the files.
  */
@@ -47,11 +48,20 @@ export async function applyMigrations(options: MigratedSchema): Promise<{ applie
     })
   })
   try {
-    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`vitalsync migrate ${options.schema}`])
+    await waitForTurn(client, options.schema)
     return { applied: await applyMissing(client, options, migrations) }
   } finally {
     await client.end()
   }
+}
+
+const TURN_POLL_MS = 100
+
+/** Asks again and again: a statement that waits for the lock would hold up an index that is made concurrently. */
+async function waitForTurn(client: pg.Client, schema: string): Promise<void> {
+  const ask = 'select pg_try_advisory_lock(hashtextextended($1, 0)) as taken'
+  const isMyTurn = async () => (await client.query(ask, [`vitalsync migrate ${schema}`])).rows[0]?.taken === true
+  while (!(await isMyTurn())) await wait(TURN_POLL_MS)
 }
 
 /** The files of a folder in the order in which they are applied. */
@@ -119,6 +129,10 @@ async function applyMissing(
 
   const missing = migrations.filter((migration) => !done.has(migration.name))
   for (const migration of missing) {
+    if (isConcurrent(migration)) {
+      await makeIndex(client, schema, migration)
+      continue
+    }
     for (
       let tries = 1;
       !(await applyOne(client, { schema, migration, locks, isLast: tries >= locks.triesMax }));
@@ -142,17 +156,51 @@ async function applyOne(client: pg.Client, { schema, migration, locks, isLast }:
   await client.query(`begin; set local lock_timeout = ${locks.timeoutMs}`)
   try {
     await client.query(sql)
-    const statement = `insert into ${pg.escapeIdentifier(schema)}.migrations (name, checksum) values ($1, $2)`
-    await client.query(statement, [name, checksum])
+    await recordApplied(client, schema, { name, checksum })
     await client.query('commit')
     return true
   } catch (cause) {
     await client.query('rollback')
     if (isLockTimeout(cause) && !isLast) return false
-    throw new Problem(`apply migration ${schema}/${name}: ${(cause as Error).message}`, {
-      hint: 'The file was rolled back. Remove the cause and run `vitalsync migrate` again.',
-      cause,
-    })
+    throw migrationProblem(schema, name, cause)
+  }
+}
+
+async function recordApplied(
+  client: pg.Client,
+  schema: string,
+  { name, checksum }: Pick<Migration, 'name' | 'checksum'>,
+): Promise<void> {
+  const statement = `insert into ${pg.escapeIdentifier(schema)}.migrations (name, checksum) values ($1, $2)`
+  await client.query(statement, [name, checksum])
+}
+
+const migrationProblem = (schema: string, name: string, cause: unknown) =>
+  new Problem(`apply migration ${schema}/${name}: ${(cause as Error).message}`, {
+    hint: 'The file was rolled back. Remove the cause and run `vitalsync migrate` again.',
+    cause,
+  })
+
+const isConcurrent = ({ sql }: Migration): boolean => /^create index concurrently if not exists /.test(sql)
+
+/**
+ * Makes an index while others write to the table. The remains of a killed try are no index, and are dropped before. The statement
+ * waits for every transaction that began earlier, however long that takes: it keeps nobody waiting.
+ */
+async function makeIndex(client: pg.Client, schema: string, { name, sql, checksum }: Migration): Promise<void> {
+  try {
+    await client.query('set lock_timeout = 0; set statement_timeout = 0')
+    const { rows } = await client.query<{ index: string }>(
+      `select i.indexrelid::regclass::text as index from pg_index i join pg_class c on c.oid = i.indexrelid
+       where not i.indisvalid and c.relnamespace = $1::regnamespace`,
+      [pg.escapeIdentifier(schema)],
+    )
+    for (const { index } of rows) await client.query(`drop index concurrently ${index}`)
+    await client.query(sql)
+    await client.query('reset lock_timeout; reset statement_timeout')
+    await recordApplied(client, schema, { name, checksum })
+  } catch (cause) {
+    throw migrationProblem(schema, name, cause)
   }
 }
 

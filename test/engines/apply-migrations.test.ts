@@ -18,6 +18,8 @@ const two = {
   '0002-second.sql': 'insert into demo.things values (1)',
 }
 
+const indexed = { ...two, '0003-index.sql': 'create index concurrently if not exists things_n on demo.things (n)' }
+
 async function count(url: string): Promise<number> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -27,13 +29,17 @@ async function count(url: string): Promise<number> {
 }
 
 test('eight processes that migrate at once apply each file exactly once', async ({ database }) => {
-  const folder = await folderOf(two)
+  const folder = await folderOf(indexed)
 
   const results = await Promise.all(
     Array.from({ length: 8 }, () => applyMigrations({ databaseUrl: database, folder, schema: 'demo' })),
   )
 
-  expect(results.flatMap((result) => result.applied).sort()).toEqual(['0001-first.sql', '0002-second.sql'])
+  expect(results.flatMap((result) => result.applied).sort()).toEqual([
+    '0001-first.sql',
+    '0002-second.sql',
+    '0003-index.sql',
+  ])
   expect(await count(database)).toBe(1)
 })
 
@@ -97,14 +103,17 @@ test('a renamed file that was changed as well is refused', async ({ database }) 
 })
 
 /** Runs `use` while a reader of the table has not ended its transaction. */
-async function whileRead(url: string, use: (end: () => Promise<unknown>) => Promise<void>): Promise<void> {
-  const reader = new pg.Client({ connectionString: url })
-  await reader.connect()
+const whileRead = (url: string, use: (end: () => Promise<unknown>) => Promise<void>) =>
+  whileOpen(url, 'select * from demo.things', use)
+
+async function whileOpen(url: string, statement: string, use: (end: () => Promise<unknown>) => Promise<void>) {
+  const holder = new pg.Client({ connectionString: url })
+  await holder.connect()
   try {
-    await reader.query('begin; select * from demo.things')
-    await use(() => reader.query('commit'))
+    await holder.query(`begin; ${statement}`)
+    await use(() => holder.query('commit'))
   } finally {
-    await reader.end()
+    await holder.end()
   }
 }
 
@@ -147,4 +156,32 @@ test('a migration that gets no lock in all its tries says so and changes nothing
     await expect(applyMigrations({ ...schema, folder, locks })).rejects.toThrow(/0003-wider\.sql: .*lock timeout/)
     expect(await count(database)).toBe(1)
   })
+})
+
+test('an index is made while others write, by the next process if one dies over it', async ({ database }) => {
+  const schema = { databaseUrl: database, schema: 'demo' }
+  await applyMigrations({ ...schema, folder: await folderOf(two) })
+  const folder = await folderOf(indexed)
+  const client = new pg.Client({ connectionString: database })
+  await client.connect()
+  const indexes = async () =>
+    (await client.query(`select indisvalid as valid from pg_index where indrelid = 'demo.things'::regclass`)).rows
+  await whileOpen(database, 'insert into demo.things values (3)', async (end) => {
+    const killed = expect(applyMigrations({ ...schema, folder })).rejects.toThrow(/0003-index\.sql/)
+    await expect.poll(() => isMigrationWaiting(database), soon).toBe(true)
+    const next = applyMigrations({ ...schema, folder })
+
+    await client.query('insert into demo.things values (2)')
+    await client.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name = 'vitalsync migrate' and wait_event_type = 'Lock' and datname = current_database()`,
+    )
+    await killed
+    expect(await indexes()).toEqual([{ valid: false }])
+    await end()
+    expect(await next).toEqual({ applied: ['0003-index.sql'] })
+  })
+  expect(await indexes()).toEqual([{ valid: true }])
+  expect(await applyMigrations({ ...schema, folder })).toEqual({ applied: [] })
+  await client.end()
 })
