@@ -83,6 +83,7 @@ export const pulledStreams = [
     touchedBy: derivedFrom(12, Number.POSITIVE_INFINITY),
     startColumn: 'start_date_time',
     endColumn: 'end_date_time',
+    livedPeriodicity: 'daily',
     columns: [
       instant('start_date_time', 'startDateTime'),
       key('type'),

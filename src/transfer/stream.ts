@@ -45,6 +45,11 @@ export type PulledStream = {
   /** The columns that hold the start and the end of a record's own period. Absent in snapshots. */
   readonly startColumn?: string
   readonly endColumn?: string
+  /**
+   * Records of this periodicity count for the day that was lived: a record that starts in the afternoon, as a night does, counts
+   * for the next day. The table has a column `counts_for` for the day.
+   */
+  readonly livedPeriodicity?: string
 }
 
 export const keyColumns = (stream: PulledStream): readonly Column[] => stream.columns.filter((column) => column.key)

@@ -17,6 +17,8 @@ export type RecordRow = {
   readonly startMicros: number | null
   readonly endMicros: number | null
   readonly localDateMs: number | null
+  /** The day for which the record counts, in streams with a `livedPeriodicity`. */
+  readonly countsForMs: number | null
   readonly raw: string
   /** The digest of `raw`, eight bytes as characters. */
   readonly digest: string
@@ -44,6 +46,7 @@ function toRecordRow(stream: PulledStream, record: SourceRecord): RecordRow | In
   let startMicros: number | null = null
   let endMicros: number | null = null
   let startText = ''
+  let periodicity: ColumnValue = null
   for (const column of stream.columns) {
     const found = pickValue(column, record.fields)
     const cell = cellOfColumn(column, found)
@@ -57,13 +60,17 @@ function toRecordRow(stream: PulledStream, record: SourceRecord): RecordRow | In
       startText = String(found)
     }
     if (column.name === stream.endColumn) endMicros = cell as number | null
+    if (column.name === 'periodicity') periodicity = cell
   }
+  const localDateMs = localDateMsOf(startText)
+  const isLived = periodicity === stream.livedPeriodicity
   return {
     cells,
     key,
     startMicros,
     endMicros: endMicros ?? startMicros,
-    localDateMs: localDateMsOf(startText),
+    localDateMs,
+    countsForMs: isLived && localDateMs !== null && startsAfterNoon(startText) ? localDateMs + DAY : localDateMs,
     raw: record.raw,
     digest: digestCharactersOf(record.raw),
   }
@@ -148,6 +155,9 @@ export function localDateTextOf(stream: PulledStream, record: unknown): string |
 
 const YEAR_1_MS = Date.parse('0001-01-01')
 const YEAR_9999_MS = Date.parse('9999-12-31')
+
+/** The same as `vitalsync.lived_on`: the hour of a date-time in its own offset. */
+const startsAfterNoon = (text: string): boolean => text.slice(11, 13) >= '12'
 
 /** The calendar day of a date-time in its own offset, as midnight of that day in UTC. */
 function localDateMsOf(text: string): number | null {

@@ -139,9 +139,7 @@ export function addRows(stream: PulledStream, incoming: readonly IncomingRecord[
       type: arrayType[column.type],
       cell: ({ row }: IncomingRecord) => row.cells[index] ?? null,
     })),
-    ...(stream.kind === 'windowed'
-      ? [{ type: 'date' as const, cell: ({ row }: IncomingRecord) => row.localDateMs }]
-      : []),
+    ...dayColumns(stream).map(({ cell }) => ({ type: 'date' as const, cell })),
     { type: 'text', cell: ({ row }) => row.raw },
     { type: 'digest', cell: ({ row }) => row.digest },
     readAt,
@@ -171,19 +169,29 @@ from input i where ${sameKeySql(stream, 't', 'i')}`
 }
 
 function tableColumns(stream: PulledStream): { columns: string[]; types: string[] } {
-  const dated = stream.kind === 'windowed'
+  const days = dayColumns(stream)
   const own = stream.columns.map((column) => column.name)
   return {
-    columns: ['profile_id', ...own, ...(dated ? ['local_date'] : []), 'body', 'digest', 'read_at'],
+    columns: ['profile_id', ...own, ...days.map(({ name }) => name), 'body', 'digest', 'read_at'],
     types: [
       'int8',
       ...stream.columns.map((column) => sqlType[column.type]),
-      ...(dated ? ['date'] : []),
+      ...days.map(() => 'date'),
       'text',
       'int8',
       'timestamptz',
     ],
   }
+}
+
+type DayColumn = { readonly name: string; readonly cell: (one: IncomingRecord) => number | null }
+
+/** The columns that hold days of a record. */
+function dayColumns(stream: PulledStream): DayColumn[] {
+  if (stream.kind === 'snapshot') return []
+  const localDate: DayColumn = { name: 'local_date', cell: ({ row }) => row.localDateMs }
+  if (stream.livedPeriodicity === undefined) return [localDate]
+  return [localDate, { name: 'counts_for', cell: ({ row }) => row.countsForMs }]
 }
 
 /** The end of a stored record in milliseconds since 1970; null in snapshots. */
@@ -225,7 +233,7 @@ export function replaceParameters(stream: PulledStream, incoming: readonly Incom
   return [
     column('int8', ({ reading }) => reading.profileId),
     ...stream.columns.map(({ type }, index) => column(arrayType[type], ({ row }) => row.cells[index] ?? null)),
-    ...(stream.kind === 'windowed' ? [column('date', ({ row }) => row.localDateMs)] : []),
+    ...dayColumns(stream).map(({ cell }) => column('date', cell)),
     column('text', ({ row }) => row.raw),
     column('digest', ({ row }) => row.digest),
     column('timestamptz', ({ reading }) => reading.sentAtMs * 1000),
