@@ -1,19 +1,25 @@
+import { pulledStreams } from '../../config/streams.ts'
 import { applyMigrations, compareMigrations, readAppliedNames, readMigrations } from '../engines/apply-migrations.ts'
 import { UsageProblem } from '../errors.ts'
 import { MINUTE } from '../time/units.ts'
+import { storeSettleFallbacks } from '../warehouse/ledger/settle-fallbacks.ts'
 import { grantReaderRole } from '../warehouse/postgres/reader-role.ts'
 import { postgresUnreachable } from '../warehouse/postgres/sql-errors.ts'
 import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
+import { fillCountedDays } from '../warehouse/readings/fill-counted-days.ts'
 
 export const migrationsFolder = new URL('../warehouse/migrations/', import.meta.url)
 
 /**
- * Applies missing migrations, and lets the reader role read new tables. Safe with any number of processes at once.
+ * Applies missing migrations, fills in what they leave to be filled, and lets the reader role read new tables. Safe with any
+ * number of processes at once.
  */
 export async function migrateWarehouse(databaseUrl: string): Promise<{ applied: string[]; readerGranted: boolean }> {
   const { applied } = await applyMigrations({ databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate' })
   try {
+    await storeSettleFallbacks(pool, pulledStreams)
+    await fillCountedDays(pool)
     return { applied, readerGranted: await grantReaderRole(pool) }
   } finally {
     await pool.end()

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { expect } from 'vitest'
-import { migrationsFolder, requireMigrated } from '../../src/assembly/migrate-warehouse.ts'
+import { pulledStreams } from '../../config/streams.ts'
+import { migrateWarehouse, migrationsFolder, requireMigrated } from '../../src/assembly/migrate-warehouse.ts'
 import { readMigrations } from '../../src/engines/apply-migrations.ts'
 import { test } from '../support/fixtures.ts'
 
@@ -19,5 +20,23 @@ test('a warehouse that lacks any migration of this version is refused', async ({
   }
   await list(`insert into vitalsync.migrations (name, checksum) values ($1, '')`, '9999-of-a-newer-version.sql')
   await requireMigrated(warehouseUrl)
+  await client.end()
+})
+
+test('the settle times of the catalogue stand in the warehouse, and migrating writes them anew', async ({
+  warehouseUrl,
+}) => {
+  const client = new pg.Client({ connectionString: warehouseUrl })
+  await client.connect()
+  const stored = async () => {
+    const { rows } = await client.query('select stream, settle_ms from vitalsync.day_streams')
+    return new Map(rows.map(({ stream, settle_ms }) => [stream, settle_ms]))
+  }
+  const ofCatalogue = new Map(pulledStreams.map(({ name, settleMs }) => [name, settleMs]))
+  expect(await stored()).toEqual(ofCatalogue)
+
+  await client.query('update vitalsync.day_streams set settle_ms = 1')
+  await migrateWarehouse(warehouseUrl)
+  expect(await stored()).toEqual(ofCatalogue)
   await client.end()
 })

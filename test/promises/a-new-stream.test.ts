@@ -43,7 +43,7 @@ const table = `
   create view warehouse.moods as
     select p.external_id, r.felt_at, r.local_date, r.word, r.strength, r.body::jsonb as raw, r.first_seen_at, r.changed_at, r.gone_at, r.revision
     from vitalsync.moods r join vitalsync.profiles p on p.id = r.profile_id;
-  insert into vitalsync.day_streams (stream, table_name, start_column) values ('moods', 'moods', 'felt_at');
+  insert into vitalsync.day_streams (stream, table_name, start_column, settle_ms) values ('moods', 'moods', 'felt_at', ${DAY});
   select vitalsync.define_days()`
 
 /** One fixture. */

@@ -21,7 +21,7 @@ type KnownCoverageRow = {
   reread: SpanPairs
   digested_at: number | null
   read_at: number | null
-  settle_ms: number | null
+  settle_ms: number
   refused: Array<[number, number, string, number | null]> | null
 }
 
@@ -47,14 +47,14 @@ export async function readKnownCoverage(
        (select json_agg(json_build_array(r -> 0, r -> 1)) from jsonb_array_elements(l.rereads) r) as reread,
        ${epochMsSql("nullif(l.digested_at, '-infinity')")} as digested_at,
        ${epochMsSql('l.read_at')} as read_at,
-       (select max(t.settle_ms) from vitalsync.settle_times t where t.stream = l.stream) as settle_ms,
+       coalesce((select max(t.settle_ms) from vitalsync.settle_times t where t.stream = l.stream),
+         (select s.settle_ms from vitalsync.day_streams s where s.stream = l.stream), 0) as settle_ms,
        (select json_agg(json_build_array(${epochMsSql('lower(f.span)')}, ${epochMsSql('upper(f.span)')}, f.reason,
            ${epochMsSql("nullif(f.next_try_at, 'infinity')")}))
          from vitalsync.refusals f where f.profile_id = p.id and f.stream = l.stream) as refused
      from page p join vitalsync.ledger l on l.profile_id = p.id where l.stream = any($4) order by p.id, l.stream`,
     [afterId, limit, ids ?? null, streams.map(({ name }) => name)],
   )
-  const fallbackMsOf = new Map<string, number>(streams.map(({ name, settleMs }) => [name, settleMs]))
   return rows.map((row) => ({
     profileId: row.id,
     externalId: row.external_id,
@@ -70,6 +70,6 @@ export async function readKnownCoverage(
       nextTryAtMs,
     })),
     readAtMs: row.read_at,
-    settleMs: row.settle_ms ?? fallbackMsOf.get(row.stream) ?? 0,
+    settleMs: row.settle_ms,
   }))
 }

@@ -24,8 +24,8 @@ async function fill({ rows }: Warehouse): Promise<void> {
   )
   await rows(
     `insert into vitalsync.biomarkers (profile_id, start_date_time, type, category, periodicity, aggregation, end_date_time,
-       local_date, value, digest, read_at, first_seen_at, changed_at, body)
-     select p.id, d.day::timestamp at time zone 'UTC', t, 'c', 'daily', 'total', (d.day + 1)::timestamp at time zone 'UTC', d.day,
+       local_date, counts_for, value, digest, read_at, first_seen_at, changed_at, body)
+     select p.id, d.day::timestamp at time zone 'UTC', t, 'c', 'daily', 'total', (d.day + 1)::timestamp at time zone 'UTC', d.day, d.day,
        '5', 1, now(), now(), now(), format('{"startDateTime":"%sT00:00:00+00:00"}', d.day) ${day}`,
     [['steps', 'sleep_duration', 'weight', 'active_hours']],
   )
@@ -61,7 +61,7 @@ test('a question about one person reads that person’s rows, and one about a da
   )
   expect(person.rows).toBe(60 * 8)
   expect(person.scanned.filter((table) => recordTables.includes(String(table)))).toEqual([])
-  expect(person.blocks).toBeLessThan(6000)
+  expect(person.blocks).toBeLessThan(4500)
 
   for (const view of [
     'person_days',
@@ -89,7 +89,12 @@ test('a question about one person reads that person’s rows, and one about a da
     ).toEqual([])
     expect(one.blocks, view).toBeLessThan(500)
   }
-  for (const view of ['person_days', 'seven_day_means']) {
+  const whole = await explain(warehouse, `select * from warehouse.days where external_id = 'person-7'`)
+  expect(whole.blocks).toBeLessThan(8000)
+  for (const [view, blocksMax] of [
+    ['person_days', 25],
+    ['seven_day_means', 60],
+  ] as const) {
     const day = await explain(
       warehouse,
       `select * from warehouse.${view} where local_date = (now() at time zone 'UTC')::date - 1`,
@@ -99,7 +104,7 @@ test('a question about one person reads that person’s rows, and one about a da
       day.scanned.filter((table) => ['scores', 'biomarkers'].includes(String(table))),
       view,
     ).toEqual([])
-    expect(day.blocks / PEOPLE, view).toBeLessThan(400)
+    expect(day.blocks / PEOPLE, view).toBeLessThan(blocksMax)
   }
 
   const yesterday = await explain(
@@ -110,5 +115,31 @@ test('a question about one person reads that person’s rows, and one about a da
   expect(yesterday.scanned).not.toEqual(
     expect.arrayContaining([expect.toBeOneOf(['scores', 'biomarkers', 'calendar'])]),
   )
-  expect(yesterday.blocks / PEOPLE).toBeLessThan(60)
+  expect(yesterday.blocks / PEOPLE).toBeLessThan(45)
+})
+
+test('all days of everybody take a bounded multiple of a plain scan of their records', {
+  timeout: 120_000,
+}, async ({ warehouse }) => {
+  await fill(warehouse)
+  const { pool } = warehouse
+  const db = await pool.connect()
+  const leastMs = async (text: string) => {
+    const times: number[] = []
+    for (let n = 0; n < 5; n += 1) {
+      const { rows } = await db.query(`explain (analyze, timing off, format json) ${text}`)
+      const [{ 'Execution Time': ms }] = Object(rows[0])['QUERY PLAN'] as [{ 'Execution Time': number }]
+      times.push(ms)
+    }
+    return Math.min(...times)
+  }
+  await db.query('set max_parallel_workers_per_gather = 0')
+  const scans = await Promise.all(
+    ['scores', 'biomarkers'].map((table) =>
+      leastMs(`select count(*), max(value), max(local_date) from vitalsync.${table}`),
+    ),
+  )
+  const all = await leastMs('table warehouse.person_days')
+  db.release()
+  expect(all / scans.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(20)
 })
