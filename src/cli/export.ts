@@ -20,6 +20,7 @@ type ExportCliOptions = {
   since?: Date
   output?: string
   state?: string
+  partitionBy?: 'month'
   json: boolean
 }
 
@@ -33,7 +34,14 @@ export function declareExport(program: Command, cli: CliProcess): void {
       choiceOption('--formulas <way>', 'of csv: texts that a spreadsheet would run as formulas', formulaHandlings),
     )
     .option('--since <date>', 'only rows that changed after this instant', parseDateOption)
-    .option('--output <file>', 'file to write; standard output when absent')
+    .addOption(
+      choiceOption(
+        '--partition-by <span>',
+        'of parquet: a folder with a file for each month; --since: the changed months',
+        ['month'],
+      ),
+    )
+    .option('--output <file>', 'file to write, or folder with --partition-by; standard output when absent')
     .option('--state <file>', 'state file: read at the start, and updated (for singer by the Singer target)')
     .addOption(jsonOption('print the summary as JSON'))
     .addHelpText(
@@ -42,6 +50,7 @@ export function declareExport(program: Command, cli: CliProcess): void {
         'vitalsync export --stream scores > scores.ndjson',
         'vitalsync export --stream biomarkers --format parquet --output biomarkers.parquet',
         'vitalsync export --stream scores --format csv --output new.csv --state scores.state',
+        'vitalsync export --stream scores --stream biomarkers --format parquet --partition-by month --output lake',
         'vitalsync export --stream scores --stream tags --format singer --state state.json | target-jsonl',
       ),
     )

@@ -7,6 +7,7 @@ import type { FormulaHandling } from '../export/csv.ts'
 import { readExportState } from '../export/export-state.ts'
 import type { ExportFormat } from '../export/formats.ts'
 import { type ExportOutput, openFileOutput, openPipeOutput } from '../export/output.ts'
+import { writeLake } from '../export/write-lake.ts'
 import { type ExportedStreams, writeStreams } from '../export/write-streams.ts'
 
 type ExportOptions = {
@@ -18,6 +19,8 @@ type ExportOptions = {
   /** Absent: standard output. */
   readonly output?: string
   readonly state?: string
+  /** Of Parquet: a folder of files, one a month. */
+  readonly partitionBy?: 'month'
 }
 
 /** Writes rows of the warehouse's public views to a file or a pipe. With a state file it resumes where it stopped. */
@@ -25,6 +28,7 @@ export async function runExport(context: CommandContext, options: ExportOptions)
   const { terminal, signal } = context
   const { format, formulas = 'defuse', since, state: stateFile } = options
   requireConsistent(options)
+  if (options.partitionBy !== undefined) return runLakeExport(context, options)
   const streams = catalogue.pulled.filter(({ name }) => options.streams.includes(name))
   const before = await readExportState(stateFile)
   const isResumed = streams.some(({ name }) => before.bookmarks[name]?.after !== undefined)
@@ -48,10 +52,33 @@ export async function runExport(context: CommandContext, options: ExportOptions)
   return signal.aborted ? exitCodes.failures : exitCodes.done
 }
 
-function requireConsistent({ streams, format, formulas, output, state }: ExportOptions): void {
+async function runLakeExport(context: CommandContext, options: ExportOptions): Promise<number> {
+  const { terminal, signal } = context
+  const { since, output: folder = '.' } = options
+  const streams = catalogue.pulled.filter(({ name }) => options.streams.includes(name))
+  const onProgress = (stream: string, rows: number) => terminal.progress(`${stream}: ${formatNumber(rows)} rows`)
+  try {
+    const exported = await withWarehouse(context, (pool) =>
+      writeLake({ pool, streams, folder, since, signal, onProgress }),
+    )
+    printSummary(context, options, exported)
+  } finally {
+    terminal.progressEnd()
+  }
+  return signal.aborted ? exitCodes.failures : exitCodes.done
+}
+
+function requireConsistent(options: ExportOptions): void {
+  const { streams, format, formulas, output, state, partitionBy } = options
   if (streams.length === 0) throw new UsageProblem('export: no stream', { hint: 'Name it: --stream scores.' })
+  if (partitionBy !== undefined) {
+    requireLake(options)
+    return
+  }
   if (new Set(streams).size > 1 && format !== 'singer')
-    throw new UsageProblem(`export: ${format} takes one stream`, { hint: 'Only singer takes several at once.' })
+    throw new UsageProblem(`export: ${format} takes one stream`, {
+      hint: 'Only singer and --partition-by month take several at once.',
+    })
   if (formulas !== undefined && format !== 'csv')
     throw new UsageProblem(`export: ${format} has no formulas`, { hint: 'Give --formulas with --format csv only.' })
   if (format === 'parquet' && output === undefined && process.stdout.isTTY)
@@ -59,6 +86,17 @@ function requireConsistent({ streams, format, formulas, output, state }: ExportO
   if (format === 'singer' && output !== undefined && state !== undefined)
     throw new UsageProblem('export: a singer export to a file keeps its state in the file', {
       hint: 'Pipe it into a target, and give the last STATE that the target says back with --state.',
+    })
+}
+
+function requireLake({ format, output, state }: ExportOptions): void {
+  if (format !== 'parquet')
+    throw new UsageProblem(`export: --partition-by is of parquet, not of ${format}`, { hint: 'Add --format parquet.' })
+  if (output === undefined)
+    throw new UsageProblem('export: --partition-by needs a folder', { hint: 'Name it: --output lake.' })
+  if (state !== undefined)
+    throw new UsageProblem('export: --partition-by writes whole months and keeps no state', {
+      hint: 'Give --since with the instant of the last export: the months that changed since are written.',
     })
 }
 

@@ -16,8 +16,10 @@ const parquetTypes: Readonly<Record<ColumnKind, Omit<SchemaElement, 'name'>>> = 
 /** Rows of one row group: the memory holds at most so many. */
 const ROWS_PER_GROUP = 10_000
 
+export const createParquet = (): RowEncoder => createParquetOf(ROWS_PER_GROUP)
+
 /** Apache Parquet, in row groups of a bounded size. The file is invalid until its tail is written. */
-export function createParquet(): RowEncoder {
+export function createParquetOf(rowsPerGroup: number): RowEncoder {
   const bytes = new ByteWriter()
   let columns: readonly ExportColumn[] = []
   let writer: ParquetWriter | undefined
@@ -31,7 +33,7 @@ export function createParquet(): RowEncoder {
   const writeGroup = () => {
     const columnData = columnDataOf(columns, waiting)
     waiting = []
-    void writer?.write({ columnData, rowGroupSize: ROWS_PER_GROUP }) // writes to memory and is done when it returns
+    void writer?.write({ columnData, rowGroupSize: rowsPerGroup }) // writes to memory and is done when it returns
   }
   return {
     head(_stream, given) {
@@ -41,7 +43,7 @@ export function createParquet(): RowEncoder {
     },
     rows(rows) {
       waiting = waiting.concat(rows)
-      if (waiting.length >= ROWS_PER_GROUP) writeGroup()
+      if (waiting.length >= rowsPerGroup) writeGroup()
       return takeBytes()
     },
     state: () => '',

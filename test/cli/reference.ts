@@ -89,6 +89,7 @@ Singer carry them as text. In CSV an empty cell is null and an empty text is quo
 export the next one writes only the rows that changed since. A change has the time of the request that read it and may be
 stored up to an hour later, so the last hour is exported again: a row may come twice, no row is missed. \`external_id\`, the
 key columns and \`revision\` identify a row. For Singer the target keeps the state: give its last line with \`--state\`.
+With \`--partition-by month\` a folder of Parquet files is written, which DuckDB, Spark and ClickHouse take as one table: see [the lake](lake.md).
 
 ## Commands
 `

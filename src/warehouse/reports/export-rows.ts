@@ -39,6 +39,8 @@ export type ExportRequest = {
   readonly upto: string
   /** The last profile whose rows are exported. */
   readonly afterId: string
+  /** Only records that begin in these months, the first and the last included, in UTC; all when absent. */
+  readonly begin?: { readonly fromMonth: string; readonly toMonth: string } | undefined
 }
 
 /** Rows of the next profiles. `afterId` comes with the last rows of a page, when all of its profiles are exported. */
@@ -68,15 +70,18 @@ export async function* readExportRows(pool: Pool, request: ExportRequest): Async
 type ProfilesPage = { readonly names: readonly string[]; readonly lastId: string }
 
 async function* readPage(pool: Pool, request: ExportRequest, page: ProfilesPage): AsyncGenerator<ExportedRows> {
-  const { stream, columns, since, upto } = request
+  const { stream, columns, since, upto, begin } = request
   const keys = columns.filter(({ key }) => key).map(({ name }) => `"${name}"`)
   const text = `select ${columns.map(expressionOf).join(', ')} from warehouse.${stream.table}
     where external_id = any($1) and ($2::timestamptz is null or changed_at > $2) and changed_at <= $3
+    ${begin === undefined ? '' : `and ${stream.startColumn} >= $4::timestamptz and ${stream.startColumn} < $5::timestamptz + interval '1 month'`}
     order by ${keys.join(', ')}`
   const client = await pool.connect()
   let broken: Error | undefined
   try {
-    const cursor = client.query(new Cursor<ExportRow>(text, [page.names, since ?? null, upto], { rowMode: 'array' }))
+    const months = begin === undefined ? [] : [firstInstantOf(begin.fromMonth), firstInstantOf(begin.toMonth)]
+    const values = [page.names, since ?? null, upto, ...months]
+    const cursor = client.query(new Cursor<ExportRow>(text, values, { rowMode: 'array' }))
     for (;;) {
       const rows = await cursor.read(ROWS_AT_ONCE)
       const all = rows.length < ROWS_AT_ONCE
@@ -90,6 +95,18 @@ async function* readPage(pool: Pool, request: ExportRequest, page: ProfilesPage)
   } finally {
     client.release(broken)
   }
+}
+
+const firstInstantOf = (month: string) => `${month}-01T00:00:00Z`
+
+/** The months, in UTC, in which records begin that changed after the instant; of all records when it is undefined. Sorted. */
+export async function listMonths(pool: Pool, stream: PulledStream, since: string | undefined): Promise<string[]> {
+  const { rows } = await pool.query<{ month: string }>(
+    `select distinct to_char(${stream.startColumn} at time zone 'UTC', 'YYYY-MM') as month from warehouse.${stream.table}
+     where $1::timestamptz is null or changed_at > $1 order by month`,
+    [since ?? null],
+  )
+  return rows.map(({ month }) => month)
 }
 
 function expressionOf({ name, kind }: ExportColumn): string {
