@@ -76,7 +76,8 @@ function misspeltNames(environment: Environment): string[] {
     DIGEST_SECONDS: 'REREAD_SECONDS', // its name while a fixed time was taken for granted
   }
   return Object.keys(environment).flatMap((name) => {
-    if (names.includes(name as VariableName)) return []
+    // Of the standard's variables we read some: the others are no slips.
+    if (names.includes(name as VariableName) || name.startsWith('OTEL_')) return []
     const meant = aliases[name] ?? closestWord(name, names)
     return meant && !environment[meant] ? [`${name} is not known: did you mean ${meant}?`] : []
   })
@@ -126,6 +127,13 @@ function serviceLimitsOf(requiredValue: RequiredValue) {
   })
 }
 
+function otlpOf(values: ParsedValues, requiredValue: RequiredValue) {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = values
+  if (endpoint === undefined) return undefined
+  const tracesShare = requiredValue('OTEL_TRACES_SAMPLER_ARG')
+  return Object.freeze({ endpoint, headers, tracesShare, serviceName: values.OTEL_SERVICE_NAME })
+}
+
 function configOf(values: ParsedValues, environment: Environment) {
   const requiredValue: RequiredValue = (name) => values[name] as NonNullable<ParsedValues[typeof name]> // has a fallback
   const { UPSTREAM_URL: url, UPSTREAM_CLIENT_ID: clientId, UPSTREAM_CLIENT_SECRET: clientSecret } = values
@@ -145,6 +153,7 @@ function configOf(values: ParsedValues, environment: Environment) {
     port: requiredValue('PORT'),
     metricsPort: values.METRICS_PORT,
     metricsHost: requiredValue('METRICS_HOST'),
+    otlp: otlpOf(values, requiredValue),
     trustedProxies: Object.freeze(values.TRUSTED_PROXIES ?? []),
     serviceLimits: serviceLimitsOf(requiredValue),
     deriveThreads: values.DERIVE_THREADS,

@@ -31,6 +31,24 @@ export const hostName = z
     error: 'must be an address or a host name without a port, such as 127.0.0.1 or 0.0.0.0',
   })
 
+/** As the standard has it: names and values that are percent-encoded. */
+export const headerList = z
+  .string()
+  .refine(
+    (text) => text.split(',').every((part) => /^\s*[\w-]+\s*=(?:%[0-9a-f]{2}|[\x21-\x24\x26-\x7e\s])*$/i.test(part)),
+    {
+      error: 'must be names and values, such as authorization=Bearer%20abc, separated by commas',
+    },
+  )
+  .transform((text) =>
+    Object.fromEntries(
+      text.split(',').map((part) => {
+        const [name = '', ...value] = part.split('=')
+        return [name.trim().toLowerCase(), decodeURIComponent(value.join('=').trim())]
+      }),
+    ),
+  )
+
 export const secondsList = z
   .string()
   .refine((text) => /^\d{1,8}(,\d{1,8}){0,9}$/.test(text), {

@@ -3,6 +3,7 @@ import { scheduleDefaults } from './schedules.ts'
 import {
   cronLine,
   environmentName,
+  headerList,
   hostName,
   isHttpUrl,
   proxyList,
@@ -95,6 +96,21 @@ export const variables = {
   },
   KEPT_ANSWERS_MB: { schema: wholeNumberText(0, 65_536), about: 'memory for its cached answers', fallback: '128' },
   DERIVE_THREADS: { schema: wholeNumberText(1, 256), about: 'threads that derive; absent: the cores less one' },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: urlOf('http', 'https'),
+    about: 'collector of traces and metrics by OTLP over HTTP; absent: none are sent',
+    address: true,
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    schema: headerList,
+    about: 'headers for it, such as authorization=Bearer%20…, with commas between',
+    secret: true,
+  },
+  OTEL_SERVICE_NAME: {
+    schema: z.string().min(1),
+    about: 'name of the process in traces; absent: vitalsync and its command',
+  },
+  OTEL_TRACES_SAMPLER_ARG: { schema: shareText, about: 'share of traces that are recorded', fallback: '1.0' },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     about: 'how much is logged',

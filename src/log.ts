@@ -1,3 +1,4 @@
+import { trace } from '@opentelemetry/api'
 import { type DestinationStream, type Logger, pino } from 'pino'
 
 export type Log = Logger
@@ -21,11 +22,18 @@ const redactedNames = [
   'raw',
 ]
 
+/** Of the active span, by which a line is found from its trace and the other way round. */
+function traceIds(): { trace?: string; span?: string } {
+  const active = trace.getActiveSpan()?.spanContext()
+  return active ? { trace: active.traceId, span: active.spanId } : {}
+}
+
 /** Writes JSON lines. The default destination is standard error: standard output belongs to what a command prints. */
 export function createLog(options: { level: string; destination?: DestinationStream }): Log {
   const settings = {
     level: options.level,
     base: null,
+    mixin: traceIds,
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: redactedNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[hidden]' },
   }

@@ -92,7 +92,10 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   })
   closeStack.add({ close: () => pool.end() }, 'warehouse pool')
   const clock = closeStack.add(await startDatabaseClock(pool, { log, onSkewed }), 'database clock')
-  const engine = closeStack.add(await openQueueEngine(queueUrl, { statementTimeoutMs }), 'queue')
+  const engine = closeStack.add(
+    await openQueueEngine(queueUrl, { statementTimeoutMs, traced: config.otlp !== undefined }),
+    'queue',
+  )
   const rateLimiter = openRateLimiter({
     store: openBudgetStore(engine, pool, queueUrl),
     limits: config.budget,
@@ -127,11 +130,6 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   const stores = createStores({ pool, catalogue, tokenKeys }, config)
   const { runs, ...jobStores } = stores
   const forgetJobs = async (profileId: string) => queue.removeWaiting(await runs.listOrdersOf(profileId))
-  const settings = {
-    historyMs: config.historyDays * DAY,
-    windowsAtOnce: config.windowsAtOnce,
-    secondReadingMs: config.belief.spacingMs,
-  }
   const verification = createVerification({ pool, streams: catalogue.pulled, upstream, writer })
   const context = {
     ...jobStores,
@@ -141,12 +139,18 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
     forgetJobs,
     now: clock.now,
     pause: sleep,
-    settings,
+    settings: jobSettingsOf(config),
     log,
   }
   const liveWorkers = createLiveWorkers({ pool })
   return { ...stores, liveWorkers, tokenKeys, pool, clock, rateLimiter, engine, queue, upstream, writer, context }
 }
+
+const jobSettingsOf = ({ historyDays, windowsAtOnce, belief }: Config) => ({
+  historyMs: historyDays * DAY,
+  windowsAtOnce,
+  secondReadingMs: belief.spacingMs,
+})
 
 const sleep = (ms: number, signal?: AbortSignal) => wait(ms, undefined, signal ? { signal } : {})
 

@@ -6,6 +6,7 @@ import { sentinel } from '../../jobs/sentinel.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { sync } from '../../jobs/sync.ts'
 import { Problem } from '../errors.ts'
+import { withSpan } from '../monitoring/traced-work.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'
 import { type Producer, produce } from '../work/producer.ts'
 import type { RecoverContext } from '../work/recover-run.ts'
@@ -23,14 +24,17 @@ type ProduceRunContext = {
 export async function produceRun({ pipeline, config, signal }: ProduceRunContext, run: Run): Promise<number> {
   const producer = producers.find(({ name }) => name === run.kind)
   if (!producer) throw new Problem(`produce run ${run.id}: this version knows no ${run.kind}`)
-  return produce(producer, run, {
-    profiles: pipeline.profiles,
-    runs: pipeline.runs,
-    queue: pipeline.queue,
-    sleep: (ms, stop) => wait(ms, undefined, { signal: stop }),
-    signal,
-    limits: { pageSize: 1000, backlogMax: config.backlogMax, pauseMs: 250 },
-  })
+  const attributes = { 'vitalsync.run.id': run.id, 'vitalsync.run.kind': run.kind }
+  return withSpan(`run ${run.kind}`, attributes, () =>
+    produce(producer, run, {
+      profiles: pipeline.profiles,
+      runs: pipeline.runs,
+      queue: pipeline.queue,
+      sleep: (ms, stop) => wait(ms, undefined, { signal: stop }),
+      signal,
+      limits: { pageSize: 1000, backlogMax: config.backlogMax, pauseMs: 250 },
+    }),
+  )
 }
 
 /** The context in which `recoverRun` and `recoverRuns` enqueue lost orders again. */

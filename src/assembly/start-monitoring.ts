@@ -3,9 +3,10 @@ import { Registry } from 'prom-client'
 import type { Config } from '../../config/env.ts'
 import type { Problem } from '../errors.ts'
 import { findUnready } from '../fleet/readiness.ts'
-import type { Log } from '../log.ts'
 import { createMeterProvider } from '../monitoring/meter-provider.ts'
-import { type MetricsPort, openMetricsPort } from '../monitoring/metrics-port.ts'
+import { openMetricsPort } from '../monitoring/metrics-port.ts'
+import { openOtlp } from '../monitoring/open-otlp.ts'
+import type { OtlpProcess } from '../monitoring/otlp-settings.ts'
 import { addFleetGauges } from './fleet-gauges.ts'
 import { type FleetWatch, startFleetWatch } from './fleet-watch.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -19,16 +20,18 @@ export type Monitoring = {
   readonly url: string | undefined
   /** From now on it tells of this pipeline; before and after, the process lives and is not ready. */
   watch(pipeline: Pipeline, worker?: HaltedProcess): { close(): Promise<void> }
-  close(): void
+  close(): Promise<void>
 }
 
 /**
- * Serves /metrics, /health and /ready on METRICS_PORT, and nothing where it is absent. To be opened before the pipeline: what
+ * Serves /metrics, /health and /ready on METRICS_PORT, and sends traces and metrics by OTLP; neither where it is not set. To be opened before the pipeline: what
  * the pipeline's parts record goes to the meter provider that they find when they are opened.
  */
-export async function openMonitoring(config: Config, log: Log): Promise<Monitoring> {
+export async function openMonitoring(config: Config, own: OtlpProcess): Promise<Monitoring> {
   const { metricsPort, metricsHost } = config
-  if (metricsPort === undefined) return noMonitoring
+  const { log } = own
+  const otlp = await openOtlp(config.otlp, own)
+  if (metricsPort === undefined && otlp === undefined) return noMonitoring
   const registry = new Registry()
   const watched: Watched = {}
   const unready = () => findUnready(readinessOf(watched))
@@ -40,10 +43,12 @@ export async function openMonitoring(config: Config, log: Log): Promise<Monitori
   })
   addFleetGauges(registry, () => watched.watch)
   metrics.setGlobalMeterProvider(createMeterProvider(registry))
-  const port: MetricsPort = await openMetricsPort({ registry, host: metricsHost, port: metricsPort, unready })
-  log.info({ url: port.url }, 'metrics are served')
+  otlp?.exportMetrics(registry)
+  const listening = { registry, host: metricsHost, unready }
+  const port = metricsPort === undefined ? undefined : await openMetricsPort({ ...listening, port: metricsPort })
+  if (port) log.info({ url: port.url }, 'metrics are served')
   return {
-    url: port.url,
+    url: port?.url,
     watch(pipeline, worker) {
       const watch = startFleetWatch(pipeline, config, log)
       Object.assign(watched, { pipeline, worker, watch })
@@ -54,8 +59,9 @@ export async function openMonitoring(config: Config, log: Log): Promise<Monitori
         },
       }
     },
-    close() {
-      port.close()
+    async close() {
+      port?.close()
+      await otlp?.close()
       metrics.disable()
     },
   }
@@ -66,7 +72,7 @@ type Watched = { pipeline?: Pipeline; watch?: FleetWatch; worker?: HaltedProcess
 const noMonitoring: Monitoring = {
   url: undefined,
   watch: () => ({ close: async () => undefined }),
-  close: () => undefined,
+  close: async () => undefined,
 }
 
 function readinessOf({ watch, worker, isStopping = false }: Watched) {

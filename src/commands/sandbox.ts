@@ -6,6 +6,7 @@ import { formatNumber } from '../assembly/table.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
 import { type CloseStack, openCloseStack } from '../close-stack.ts'
 import { startLocalEngines } from '../engines/local-engines.ts'
+import { openOtlp } from '../monitoring/open-otlp.ts'
 import { parseFaultRule } from '../service/sandbox/faults/fault-rules.ts'
 import type { SeedProgress } from '../service/sandbox/seeding.ts'
 import { type Sandbox, startSandbox } from '../service/sandbox/start-sandbox.ts'
@@ -35,13 +36,16 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
   const faults = options.faults.map(parseFaultRule)
   const closeStack = openCloseStack()
   try {
+    const otlp = await openOtlp(config.otlp, { name: 'vitalsync-sandbox', log })
+    if (otlp) closeStack.add(otlp, 'traces')
     const databaseUrl = config.databaseUrl ?? (await startOwnPostgres(config, closeStack))
     const port = options.port ?? (await keptPort(context))
     const onProgress = ({ people, total, logs }: SeedProgress) => {
       if (total < PROGRESS_SHOWN_FROM) return
       terminal.progress(`storing people: ${formatNumber(people)} of ${formatNumber(total)}, ${formatNumber(logs)} logs`)
     }
-    const started = startSandbox({ databaseUrl, port, host, profiles, days, seed, log, faults, signal, onProgress })
+    const settings = { databaseUrl, port, host, profiles, days, seed, log, faults, signal, onProgress }
+    const started = startSandbox({ ...settings, traced: otlp !== undefined })
     const sandbox = closeStack.add(await started, 'sandbox')
     terminal.progressEnd()
     if (terminal.json) terminal.printJson('sandbox', credentialsOf(sandbox))

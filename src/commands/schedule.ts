@@ -13,7 +13,7 @@ export async function runSchedule({ config, log, signal }: CommandContext): Prom
   const stop = new AbortController()
   try {
     const addresses = requireGivenAddresses(config)
-    const monitoring = closeStack.add(await openMonitoring(config, log), 'monitoring')
+    const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-schedule', log }), 'monitoring')
     warnOfExposedConnections(log, addresses)
     const pipeline = closeStack.add(
       await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),

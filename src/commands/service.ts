@@ -3,6 +3,7 @@ import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { requireServiceDatabase } from '../assembly/service-database.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
 import { EngineUnreachable } from '../errors.ts'
+import { openOtlp } from '../monitoring/open-otlp.ts'
 import { deriveExtension } from '../service/recompute/extension.ts'
 import { startService } from '../service/server.ts'
 import { migrateService } from '../service/store/migrate-service.ts'
@@ -23,8 +24,9 @@ export async function runService(context: CommandContext, options: ServiceOption
   const { host, port = config.port } = options
   const { metricsPort, metricsHost, trustedProxies, serviceLimits: limits } = config
   const extensions = [deriveExtension({ threads: config.deriveThreads ?? coresLessOne() })]
-  const metricsAt = { metricsPort, metricsHost }
-  const started = startService({ databaseUrl, port, host, ...metricsAt, trustedProxies, log, limits, extensions })
+  const otlp = await openOtlp(config.otlp, { name: 'vitalsync-service', log })
+  const watched = { metricsPort, metricsHost, traced: otlp !== undefined }
+  const started = startService({ databaseUrl, port, host, ...watched, trustedProxies, log, limits, extensions })
   const service = await started.catch(throwUnreachable)
   try {
     if (terminal.json) terminal.printJson('service', { url: service.url })
@@ -32,6 +34,7 @@ export async function runService(context: CommandContext, options: ServiceOption
     await untilAborted(signal)
   } finally {
     await service.close()
+    await otlp?.close()
   }
   return exitCodes.done
 }

@@ -38,7 +38,7 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
   const closeStack = openCloseStack()
   try {
     terminal.say(`vitalsync: starting in ${config.dataFolder}`)
-    const monitoring = closeStack.add(await openMonitoring(config, log), 'monitoring')
+    const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-up', log }), 'monitoring')
     const { addresses, local, sandbox } = await startEngines(context, { profiles }, closeStack)
     warnOfExposedConnections(log, addresses)
     await migrateWarehouse(addresses.databaseUrl)

@@ -26,7 +26,7 @@ export async function runWorker({ config, log, signal }: CommandContext, { drain
   const stopped = AbortSignal.any([signal, stop.signal])
   try {
     const addresses = requireGivenAddresses(config)
-    const monitoring = closeStack.add(await openMonitoring(config, log), 'monitoring')
+    const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-worker', log }), 'monitoring')
     warnOfExposedConnections(log, addresses)
     const pipeline = closeStack.add(
       await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),

@@ -15,6 +15,7 @@ import type { Lane } from '../fleet/budget.ts'
 import { openPostgresPool } from '../postgres/postgres-pool.ts'
 import { SECOND } from '../time/units.ts'
 import type { Order } from '../transfer/order.ts'
+import { createQueueTelemetry } from './queue-telemetry.ts'
 
 /** The data that the queue stores of an order, beside the job's name: ids of ours and params. Never a name, a token or a value. */
 export type JobData = Omit<Order, 'job'>
@@ -43,11 +44,17 @@ const QUEUE_CONNECTIONS_MAX = 16
 const QUEUE_STATEMENT_TIMEOUT_MS = 20 * SECOND
 const queueNameOf = (lane: Lane) => `vitalsync-${lane}`
 
-type QueueEngineOptions = { readonly statementTimeoutMs?: number }
+type QueueEngineOptions = {
+  readonly statementTimeoutMs?: number
+  /** Jobs go on with the trace of the run that ordered them. */
+  readonly traced?: boolean
+}
+
+const telemetryOf = ({ traced = false }: QueueEngineOptions) => (traced ? { telemetry: createQueueTelemetry() } : {})
 
 export async function openQueueEngine(queueUrl: string, options: QueueEngineOptions = {}): Promise<QueueEngine> {
   const { protocol } = new URL(queueUrl.split(',')[0] ?? queueUrl)
-  if (protocol === 'redis:' || protocol === 'rediss:') return openRedisEngine(queueUrl)
+  if (protocol === 'redis:' || protocol === 'rediss:') return openRedisEngine(queueUrl, options)
   if (protocol === 'postgres:' || protocol === 'postgresql:') return openPostgresEngine(queueUrl, options)
   throw new UsageProblem(`open queue: QUEUE_URL starts with ${protocol}//`, {
     hint: 'It must be redis://, rediss:// or postgres://; several Redis Cluster nodes are separated by commas.',
@@ -83,7 +90,8 @@ export function connectRedis(queueUrl: string, retries: RetryOptions): Redis | C
   )
 }
 
-function openRedisEngine(queueUrl: string): QueueEngine {
+function openRedisEngine(queueUrl: string, options: QueueEngineOptions): QueueEngine {
+  const telemetry = telemetryOf(options)
   const producerConnection = connectRedis(queueUrl, failFast)
   const workerConnection = connectRedis(queueUrl, reconnectForever)
   for (const connection of [producerConnection, workerConnection]) connection.on('error', ignoreConnectionError)
@@ -96,6 +104,7 @@ function openRedisEngine(queueUrl: string): QueueEngine {
           connection: producerConnection,
           prefix: KEY_PREFIX,
           skipWaitingForReady: true,
+          ...telemetry,
         })
         queue.on('error', ignoreConnectionError)
         return queue
@@ -104,6 +113,7 @@ function openRedisEngine(queueUrl: string): QueueEngine {
       const process: ProcessJob = (job, token, signal) => work(job, token, signal)
       return new Worker<JobData>(queueNameOf(lane), process, {
         ...options,
+        ...telemetry,
         connection: workerConnection,
         prefix: KEY_PREFIX,
       })
@@ -124,6 +134,7 @@ function openRedisEngine(queueUrl: string): QueueEngine {
 
 async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions): Promise<QueueEngine> {
   const { statementTimeoutMs = QUEUE_STATEMENT_TIMEOUT_MS } = options
+  const telemetry = telemetryOf(options)
   await migrateQueueDatabase(queueUrl)
   const backend = withBackend(createPostgresBackend)
   // One pool for all queues and workers of this process: of its connections each lane's worker keeps one to LISTEN.
@@ -141,7 +152,11 @@ async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions)
     kind: 'postgres',
     queue: (lane) =>
       getOrCreate(queues, lane, () => {
-        const queue = new backend.Queue<JobData>(queueNameOf(lane), { connection, skipWaitingForReady: true })
+        const queue = new backend.Queue<JobData>(queueNameOf(lane), {
+          connection,
+          skipWaitingForReady: true,
+          ...telemetry,
+        })
         queue.on('error', ignoreConnectionError)
         return queue as unknown as LaneQueue // the same interface; only the backend's type parameter differs
       }),
@@ -149,6 +164,7 @@ async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions)
       const process: ProcessJob = (job, token, signal) => work(job, token, signal)
       return new backend.Worker<JobData>(queueNameOf(lane), process, {
         ...options,
+        ...telemetry,
         connection,
       }) as unknown as LaneWorker
     },

@@ -2,6 +2,7 @@ import { metrics } from '@opentelemetry/api'
 import cron from 'node-cron'
 import type { Schedule } from '../../config/schedules.ts'
 import type { Log } from '../log.ts'
+import { withSpan } from '../monitoring/traced-work.ts'
 import { MINUTE, SECOND } from '../time/units.ts'
 import type { Run, Runs } from '../warehouse/runs/stored-runs.ts'
 import { LATE_MS, newestSlotSince, slotsBetween } from './slots.ts'
@@ -40,7 +41,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     const claimSlot = createSlotClaimer(timetable, options)
     return async () => {
       const run = await claimSlot()
-      if (run) work.start((signal) => options.produce(run, signal))
+      if (!run) return
+      const { name: schedule } = timetable.schedule
+      work.start((signal) => withSpan('tick', { schedule }, () => options.produce(run, signal)))
     }
   })
   const ticks = timetables.map(({ schedule }, index) => {

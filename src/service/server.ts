@@ -20,6 +20,7 @@ import { addOperationRoutes, operationRoutes, type RateLimits } from './operatio
 import { createRefusalPacing, type RefusalLimits } from './refusal-pacing.ts'
 import { type BodyLimits, createRequestBodies } from './request-bodies.ts'
 import { unavailable } from './request-error.ts'
+import { registerRequestSpans } from './request-spans.ts'
 import { addMonitoringRoutes } from './routes/monitoring-routes.ts'
 import { logSecurity } from './security-log.ts'
 import type { ServiceExtension } from './service-extension.ts'
@@ -78,6 +79,8 @@ type ServiceOptions = {
   clock?: Clock
   limits?: Partial<ServiceLimits>
   extensions?: readonly ServiceExtension[]
+  /** Requests become spans, for the tracer provider of the process. */
+  traced?: boolean
 }
 
 type Service = { url: string; context: ServiceContext; close(): Promise<void> }
@@ -115,6 +118,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   })
   try {
     await registerPlugins(app, { context, isStopping: () => stopping })
+    if (options.traced) registerRequestSpans(app)
     const registry = registerMetrics(app, context)
     for (const extend of options.extensions ?? []) {
       const extension = await extend({ ...context, app, databaseUrl })

@@ -135,7 +135,7 @@ async function attempt<T>(parts: SenderOptions, call: OperationCall<T>, number: 
     result = await parts.transport.send({
       method: call.operation.method,
       path: parts.basePath + path + (call.query ?? ''),
-      headers: headersOf(call),
+      headers: [...headersOf(call), ...telemetry.headers(span)],
       body: call.body,
       signal: call.signal,
       sinkFor: call.sinkFor,

@@ -1,10 +1,13 @@
-import { type Attributes, metrics, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { type Attributes, context, metrics, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Operation } from '../contract/operations.ts'
 import type { Lane } from '../fleet/budget.ts'
+import { traceHeaders } from '../monitoring/traced-work.ts'
 import { SECOND } from '../time/units.ts'
 
 export type Telemetry = {
   start(operation: Operation): Span
+  /** By which upstream goes on with the trace. */
+  headers(span: Span): readonly string[]
   end(span: Span, request: EndedRequest): void
   retried(operation: Operation): void
   renewed(kind: 'account' | 'profile', outcome: 'obtained' | 'adopted' | 'failed' | 'halted'): void
@@ -33,6 +36,7 @@ export function createTelemetry(): Telemetry {
   return {
     start: (operation) =>
       tracer.startSpan(operation.name, { kind: SpanKind.CLIENT, attributes: spanAttributesOf(operation) }),
+    headers: (span) => traceHeaders(span, context.active()),
     end(span, { operation, result, attempt, latencyMs }) {
       const shared = attributes({ operation, result, attempt })
       requests.add(1, shared)

@@ -30,6 +30,9 @@ const wrong: Record<string, string[]> = {
   HELD_BODIES_MB: ['1', '65537', '64MB'],
   KEPT_ANSWERS_MB: ['-1', '65537', '64MB'],
   DERIVE_THREADS: ['0', '257', 'all'],
+  OTEL_EXPORTER_OTLP_ENDPOINT: ['localhost:4318', 'grpc://localhost'],
+  OTEL_EXPORTER_OTLP_HEADERS: ['authorization', 'a=b,c', 'a=%zz'],
+  OTEL_TRACES_SAMPLER_ARG: ['2', 'always_on'],
   LOG_LEVEL: ['verbose'],
   NIGHTLY_CRON: ['3 o’clock', '0 3 * *'],
   SWEEP_CRON: ['* * * * * *'],
@@ -51,7 +54,13 @@ const wrong: Record<string, string[]> = {
   STATEMENT_SECONDS: ['0', '601'],
 }
 /** Any text is a valid path or credential. A credential is wrong only when another is missing, which is tested below. */
-const anyText = ['VITALSYNC_HOME', 'VITALSYNC_DATA', 'UPSTREAM_CLIENT_ID', 'UPSTREAM_CLIENT_SECRET']
+const anyText = [
+  'VITALSYNC_HOME',
+  'VITALSYNC_DATA',
+  'UPSTREAM_CLIENT_ID',
+  'UPSTREAM_CLIENT_SECRET',
+  'OTEL_SERVICE_NAME',
+]
 
 const namesOfAll = describeConfig({}).map(({ name }) => name)
 
@@ -123,6 +132,7 @@ test('slips and other tools’ words are answered with the right name', () => {
 })
 
 test('what only looks like one of ours is left alone', () => {
+  expect(faultsOf({ OTEL_EXPORTER_OTLP_TIMEOUT: '500', OTEL_LOG_LEVEL: 'info' })).toBe('')
   expect(faultsOf({ PGPORT: '5432', HOST: 'x', PATH: '/bin', PWD: '/', HOME: '/', LANG: 'C', TZ: 'UTC' })).toBe('')
   expect(faultsOf({ REDIS_URL: 'redis://a', QUEUE_URL: 'redis://b' })).toBe('')
 })

@@ -42,6 +42,15 @@ profiles every minute, and never for more than a twentieth of the time), all oth
 
 A worker that is not ready works on as far as it can: \`/ready\` tells people and dashboards, \`/health\` tells the supervisor.
 
+## By OpenTelemetry
+
+With \`OTEL_EXPORTER_OTLP_ENDPOINT\` worker, scheduler, \`up\`, service and sandbox send traces to \`/v1/traces\` by OTLP over HTTP (JSON), and the
+pipeline's processes these metrics to \`/v1/metrics\`, every 30 s. Without it nothing of the SDK is loaded. Of the standard's variables these
+are read: \`OTEL_EXPORTER_OTLP_ENDPOINT\`, \`OTEL_EXPORTER_OTLP_HEADERS\`, \`OTEL_SERVICE_NAME\`, \`OTEL_TRACES_SAMPLER_ARG\` (a share, by the parent's
+decision where there is one). A trace goes \`tick\` → \`run\` → \`addBulk\` → \`process\` (the job) → a request by its operation → the same operation in the
+service, and → \`commit\` for each reading. Requests carry \`traceparent\`. Attributes are names of closed lists and ids of our own. Log lines
+within a trace carry \`trace\` and \`span\`. A collector that is away costs nothing but its spans.
+
 `
 
 const tableOf = (metrics: readonly KnownMetric[]) =>

@@ -38,6 +38,8 @@ export type SandboxOptions = {
   derives?: boolean
   /** The machine's time, from which the sandbox's clock starts. A test passes a fixed time. */
   machine?: () => number
+  /** Requests become spans. */
+  traced?: boolean
 }
 
 export type Sandbox = SandboxCredentials &
@@ -68,6 +70,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     port,
     ...(host === undefined ? {} : { host }),
     log,
+    traced: options.traced ?? false,
     clock: clock.nowMs,
     extensions: [extension],
   })

@@ -1,6 +1,7 @@
 import { Rejected } from '../../errors.ts'
 import type { Belief } from '../../ledger/doubt.ts'
 import type { SettleSettings } from '../../ledger/settle-time.ts'
+import { withSpan } from '../../monitoring/traced-work.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
 import { isDataException, sqlState } from '../postgres/sql-errors.ts'
 import { beginWithGenericPlans, type Pool, transaction } from '../postgres/warehouse-pool.ts'
@@ -58,16 +59,18 @@ export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
     if (isIdle()) onIdle?.()
   }
 
+  const storeReading = async (reading: WindowReading): Promise<StoreResult> => {
+    const prepared = prepareReading(reading)
+    const mayFail = prepared.rows.some(mayBeUnstorable)
+    const stored = queue.add(mayFail ? await separateStorable(options.pool, prepared) : prepared)
+    // The jobs that are ready in this turn of the event loop share one transaction.
+    if (!isScheduled) setImmediate(startCommits)
+    isScheduled = true
+    return stored
+  }
+
   return {
-    async store(reading) {
-      const prepared = prepareReading(reading)
-      const mayFail = prepared.rows.some(mayBeUnstorable)
-      const stored = queue.add(mayFail ? await separateStorable(options.pool, prepared) : prepared)
-      // The jobs that are ready in this turn of the event loop share one transaction.
-      if (!isScheduled) setImmediate(startCommits)
-      isScheduled = true
-      return stored
-    },
+    store: (reading) => withSpan('commit', { stream: reading.stream.name }, () => storeReading(reading)),
     async close() {
       if (!isIdle()) {
         await new Promise<void>((resolve) => {
