@@ -61,7 +61,11 @@ test('the reader sees the views and nothing else', async ({ warehouse, warehouse
   const tx = await connect(warehouseUrl)
   onTestFinished(() => tx.end())
   await tx.query(`set role ${READER_ROLE}`)
-  for (const view of Object.keys(face)) await tx.query(`select * from warehouse.${view}`)
+  const { rows: views } = await tx.query(
+    `select table_name as name from information_schema.views where table_schema = 'warehouse'`,
+  )
+  expect(views.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(face)))
+  for (const { name } of views) await tx.query(`select * from warehouse.${name}`)
   const denied = { code: '42501' }
   for (const table of ['profiles', 'scores', 'tokens', 'parcels', 'items', 'secrets']) {
     await expect(tx.query(`select * from vitalsync.${table}`)).rejects.toMatchObject(denied)
