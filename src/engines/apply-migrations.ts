@@ -162,7 +162,7 @@ async function applyOne(client: pg.Client, { schema, migration, locks, isLast }:
   } catch (cause) {
     await client.query('rollback')
     if (isLockTimeout(cause) && !isLast) return false
-    throw migrationProblem(schema, name, cause)
+    throw migrationProblem(schema, name, { cause, left: 'The file was rolled back.' })
   }
 }
 
@@ -175,9 +175,9 @@ async function recordApplied(
   await client.query(statement, [name, checksum])
 }
 
-const migrationProblem = (schema: string, name: string, cause: unknown) =>
+const migrationProblem = (schema: string, name: string, { cause, left }: { cause: unknown; left: string }) =>
   new Problem(`apply migration ${schema}/${name}: ${(cause as Error).message}`, {
-    hint: 'The file was rolled back. Remove the cause and run `vitalsync migrate` again.',
+    hint: `${left} Remove the cause and run \`vitalsync migrate\` again.`,
     cause,
   })
 
@@ -200,7 +200,7 @@ async function makeIndex(client: pg.Client, schema: string, { name, sql, checksu
     await client.query('reset lock_timeout; reset statement_timeout')
     await recordApplied(client, schema, { name, checksum })
   } catch (cause) {
-    throw migrationProblem(schema, name, cause)
+    throw migrationProblem(schema, name, { cause, left: 'Everything else is as it was.' })
   }
 }
 
