@@ -268,4 +268,7 @@ export const pushedStreams = [
   },
 ] as const satisfies readonly PushedStream[]
 
+/** The stream that measurements are pushed in: health exports are read into it. */
+export const logStreamName = 'data-logs' satisfies (typeof pushedStreams)[number]['name']
+
 export const catalogue: Catalogue = { pulled: pulledStreams, pushed: pushedStreams }

@@ -6,12 +6,12 @@ const CACHE_SLOT_MS = 15 * MINUTE
 const CACHE_SLOTS_MAX = 20_000
 const withoutOffset = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?$/
 
-/** Adds the zone's offset to date-times that carry none; returns every other text as it is. */
-export function createOffsetCompleter(timeZone: string): (text: string) => string {
+/** How far a zone's wall clock is ahead of UTC at an instant, in milliseconds; offsets that were asked for are remembered. */
+export function createOffsetCache(timeZone: string): (epochMs: number) => number {
   const zoneOffset = zoneOffsetMs(timeZone)
   // The dates of a file lie close together, so a map that is cleared when it is full serves as well as an LRU cache.
   const cache = new Map<number, number>()
-  const offsetAt = (epochMs: number): number => {
+  return (epochMs) => {
     const slot = Math.floor(epochMs / CACHE_SLOT_MS)
     const cached = cache.get(slot)
     if (cached !== undefined) return cached
@@ -20,6 +20,11 @@ export function createOffsetCompleter(timeZone: string): (text: string) => strin
     cache.set(slot, offset)
     return offset
   }
+}
+
+/** Adds the zone's offset to date-times that carry none; returns every other text as it is. */
+export function createOffsetCompleter(timeZone: string): (text: string) => string {
+  const offsetAt = createOffsetCache(timeZone)
   return (text) => {
     const match = withoutOffset.exec(text)
     if (!match) return text

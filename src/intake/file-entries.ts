@@ -22,8 +22,13 @@ export type EntrySource = {
 }
 
 /** The format that the user gave, or else the format of the file's extension. */
-export function fileFormatOf(file: string, given: FileFormat | undefined): FileFormat {
-  if (given) return given
+export function fileFormatOf(file: string, given: string | undefined): FileFormat {
+  const known = fileFormats.find((format) => format === given)
+  if (known) return known
+  if (given !== undefined)
+    throw new UsageProblem(`read file: ${given} is no format of such a file`, {
+      hint: 'Allowed choices are ndjson and csv.',
+    })
   if (/\.(ndjson|jsonl|json)$/i.test(file)) return 'ndjson'
   if (/\.csv$/i.test(file)) return 'csv'
   throw new UsageProblem('read file: its name does not tell whether it is NDJSON or CSV', {

@@ -4,7 +4,7 @@ import { type ItemOptions, type ParsedItem, toItem } from './outbox-items.ts'
 
 type IntakeCounts = { read: number; accepted: number; duplicate: number; rejected: number }
 
-export type RejectedLine = { readonly line: number; readonly reason: string; readonly text: string }
+type RejectedLine = { readonly line: number; readonly reason: string; readonly text: string }
 
 /** All entries before `position` are in the outbox or among the rejected lines. */
 export type IntakeProgress = IntakeCounts & { position: number; line: number }

@@ -1,15 +1,14 @@
 import type { FileHandle } from 'node:fs/promises'
 import { openPrivateFile } from '../files/private-file.ts'
-import type { RejectedLine } from './import-entries.ts'
 
 export type RejectsFile = {
-  write(rejects: readonly RejectedLine[]): Promise<void>
+  write(rejects: readonly object[]): Promise<void>
   bytes(): number
   close(): Promise<void>
 }
 
 /**
- * One JSON object a line for each rejected line. The file is created with the first rejected line; a resumed import keeps
+ * One JSON object a line for each rejected line or record. The file is created with the first rejected line; a resumed import keeps
  * the first `keptBytes` of it, which its progress covers, and cuts off the rest.
  */
 export function openRejectsFile(path: string, keptBytes: number): RejectsFile {

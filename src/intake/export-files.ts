@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { lstat, open, readdir, stat } from 'node:fs/promises'
+import { basename, join, relative } from 'node:path'
+import { UsageProblem } from '../errors.ts'
+import type { ExportFile } from './formats/export-format.ts'
+import { openZipEntries } from './zip-entries.ts'
+
+/** What was given to be imported: a file, a zip, or a folder of both. */
+export type ExportFiles = {
+  readonly files: readonly ExportFile[]
+  /** What is there and is not opened, with the reason. */
+  readonly unopened: ReadonlyArray<{ readonly file: string; readonly reason: string }>
+  /** The same for the same content: first and last bytes and size of each file. */
+  readonly identity: Buffer
+  close(): Promise<void>
+}
+
+const FILES_MAX = 200_000
+const DEPTH_MAX = 16
+const READ_BYTES = 256 * 1024
+const IDENTITY_BYTES = 64 * 1024
+
+export async function openExportFiles(path: string): Promise<ExportFiles> {
+  const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
+    throw new UsageProblem(`read ${path}: ${cause.code === 'ENOENT' ? 'there is no such file' : cause.message}`, {
+      hint: 'Give a file or a folder that this user may read.',
+      cause,
+    })
+  })
+  const unopened: Array<{ file: string; reason: string }> = []
+  const paths = found.isDirectory() ? await pathsIn(path, path, unopened) : [path]
+  const identity = createHash('sha256')
+  const files: ExportFile[] = []
+  const open: Array<{ close(): void }> = []
+  const close = async () => {
+    for (const zip of open) zip.close()
+  }
+  try {
+    for (const one of paths.toSorted()) {
+      const { size } = await stat(one)
+      const head = await identifyFile(identity, one, size)
+      const name = one === path ? basename(one) : relative(path, one)
+      if (!isZip(head)) {
+        files.push({ name, sizeBytes: size, open: async () => createReadStream(one, { highWaterMark: READ_BYTES }) })
+        continue
+      }
+      const zip = await openZipEntries(one, size)
+      open.push(zip)
+      files.push(...(one === path ? zip.files : zip.files.map((file) => ({ ...file, name: `${name}/${file.name}` }))))
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { files: files.toSorted((a, b) => (a.name < b.name ? -1 : 1)), unopened, identity: identity.digest(), close }
+}
+
+export const isZip = (head: Buffer): boolean => head.subarray(0, 4).equals(Buffer.from('PK\u0003\u0004', 'latin1'))
+
+/** Adds first bytes, last bytes and size, and returns the first bytes. The end of a zip lists all that is in it. */
+async function identifyFile(identity: ReturnType<typeof createHash>, path: string, size: number): Promise<Buffer> {
+  const handle = await open(path)
+  try {
+    const read = async (from: number) => {
+      const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(IDENTITY_BYTES), position: from })
+      return buffer.subarray(0, bytesRead)
+    }
+    const head = await read(0)
+    identity.update(`${size} `).update(head)
+    identity.update(await read(Math.max(0, size - IDENTITY_BYTES)))
+    return head
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The files below a folder. Links are not followed. */
+async function pathsIn(folder: string, root: string, unopened: Array<{ file: string; reason: string }>) {
+  const paths: string[] = []
+  const walk = async (place: string, depth: number): Promise<void> => {
+    if (depth > DEPTH_MAX) throw new UsageProblem(`read ${root}: its folders are nested deeper than ${DEPTH_MAX}`)
+    for (const name of await readdir(place)) {
+      const path = join(place, name)
+      const found = await lstat(path)
+      if (found.isDirectory()) await walk(path, depth + 1)
+      else if (found.isFile()) paths.push(path)
+      else unopened.push({ file: relative(root, path), reason: found.isSymbolicLink() ? 'a link' : 'no ordinary file' })
+      if (paths.length > FILES_MAX) throw new UsageProblem(`read ${root}: it has more than ${FILES_MAX} files`)
+    }
+  }
+  await walk(folder, 0)
+  return paths
+}

@@ -1,0 +1,67 @@
+import type { MeasureName, SessionName } from './measures.ts'
+
+/** One file of an export: a file of its own, or an entry of a zip, which is streamed and never unpacked to disk. */
+export type ExportFile = {
+  /** The path within what was given. */
+  readonly name: string
+  readonly sizeBytes: number
+  open(): Promise<AsyncIterable<Buffer>>
+}
+
+/** The beginning of a file, by which a format is recognised. */
+export type FileHead = { readonly name: string; readonly text: string; readonly bytes: Buffer }
+
+/** An instant, and the offset in minutes that the source wrote it in. */
+export type SourceInstant = { readonly atMs: number; readonly offsetMinutes: number }
+
+/** A measurement in our words and units, before it belongs to a person. */
+export type LogDraft = {
+  readonly dataType: MeasureName | SessionName
+  readonly value: number
+  readonly start: SourceInstant
+  readonly end: SourceInstant
+  readonly source: string
+  readonly deviceType: string
+  readonly deviceId?: string | undefined
+  readonly recordingMethod: 'unknown' | 'manual_entry' | 'automatically_recorded' | 'actively_recorded'
+  /** When the source wrote or changed the record: of two records with one identity the newer wins. */
+  readonly modifiedMs?: number | undefined
+  readonly periodicity?: 'hourly' | 'daily'
+  readonly aggregation?: 'sum' | 'avg'
+  /** The source's own id, when it has one. */
+  readonly ownId?: string | undefined
+  readonly properties?: Readonly<Record<string, string>> | undefined
+}
+
+/** What became of one record of a file. A reason names no value. */
+export type HealthRecord = { readonly place: string } & (
+  | { readonly draft: LogDraft }
+  | { readonly leftOut: string }
+  | { readonly fault: string; readonly text: string }
+)
+
+/** Records in the order of the file, and how many bytes of it they came from so far. */
+export type RecordBatch = { readonly records: readonly HealthRecord[]; readonly bytesRead: number }
+
+/** One row of the mapping table in the docs. */
+export type MappingRow = {
+  readonly from: string
+  /** Absent: the type is left out, because of `note`. */
+  readonly to?: MeasureName | SessionName
+  readonly units?: string
+  readonly note?: string
+}
+
+/** A kind of export. The same shape for all: what it is called, how it is recognised, what is read, what is made of it. */
+export type HealthFormat = {
+  readonly name: string
+  readonly title: string
+  /** Exports of one vendor name the same records alike: the same night in two of them is one. */
+  readonly vendor: string
+  /** The files, for people. */
+  readonly files: string
+  readonly mapping: readonly MappingRow[]
+  detects(head: FileHead): boolean
+  /** Throws a Problem when the file as a whole cannot be read; a record that does not fit is a fault of its own. */
+  read(file: ExportFile): AsyncGenerator<RecordBatch>
+}

@@ -1,0 +1,5 @@
+import { appleHealth } from './apple-health.ts'
+import type { HealthFormat } from './export-format.ts'
+
+/** The exports that can be read, in the order in which a file is compared with them. */
+export const exportFormats: readonly HealthFormat[] = [appleHealth]

@@ -1,0 +1,103 @@
+import type { DataLogInput } from '../contract/data-log.ts'
+import { formatInstant } from '../contract/instant.ts'
+import { isCleanText } from '../contract/text.ts'
+import { namedUuid } from '../text/named-uuid.ts'
+import { DAY, MINUTE } from '../time/units.ts'
+import type { OutboxItem } from '../transfer/parcel.ts'
+import { createOffsetCache } from './complete-offsets.ts'
+import type { LogDraft, SourceInstant } from './formats/export-format.ts'
+import { implausible, measureOf } from './formats/measures.ts'
+
+export type HealthItemOptions = {
+  readonly externalId: string
+  /** Of the export: the same record in two exports of one vendor is one log. */
+  readonly vendor: string
+  /** Local days are those of this zone. Absent: of the offset that the source wrote. */
+  readonly timeZone: string | undefined
+  readonly fromMs: number
+  readonly toMs: number
+  readonly stream: string
+}
+
+/** Why a draft is not taken. No reason names a value. */
+type Refusal = { readonly leftOut: string } | { readonly fault: string }
+
+type HealthItems = {
+  /** Undefined for a draft that is taken. */
+  refusalOf(draft: LogDraft): Refusal | undefined
+  itemOf(draft: LogDraft): { readonly item: Omit<OutboxItem, 'profileId'>; readonly localDay: string }
+}
+
+const LOG_NAMESPACE = '3f6d1c0a-6c4e-4a55-9d0e-0e6a0c1f7b21'
+const SOURCE_LENGTH_MAX = 200
+const EARLIEST_MS = Date.UTC(1900, 0, 1)
+const LATEST_MS = Date.UTC(2200, 0, 1)
+
+/** Makes outbox items of drafts. The same record gives the same item, whichever file it came in, whenever. */
+export function createHealthItems(options: HealthItemOptions): HealthItems {
+  const { fromMs, toMs, timeZone, stream } = options
+  const offsetAt = timeZone === undefined ? undefined : createOffsetCache(timeZone)
+  const local = ({ atMs, offsetMinutes }: SourceInstant) =>
+    formatInstant({ epochMs: atMs, offsetMinutes: offsetAt ? offsetAt(atMs) / MINUTE : offsetMinutes })
+  return {
+    refusalOf(draft) {
+      if (draft.start.atMs < fromMs || draft.start.atMs >= toMs) return { leftOut: 'outside --from and --to' }
+      const fault = faultOf(draft)
+      return fault === undefined ? undefined : { fault }
+    },
+    itemOf(draft) {
+      const { start, end } = draft
+      const startDateTime = local(start)
+      const body = bodyOf(draft, { startDateTime, endDateTime: local(end), id: idOf(draft, options) })
+      const item = { stream, itemKey: body.id, body: JSON.stringify(body), startAtMs: start.atMs, endAtMs: end.atMs }
+      return { item, localDay: startDateTime.slice(0, 10) }
+    },
+  }
+}
+
+const isStorable = (atMs: number | undefined): atMs is number =>
+  atMs !== undefined && atMs >= EARLIEST_MS && atMs < LATEST_MS
+
+function faultOf({ dataType, value, start, end, source, deviceType }: LogDraft): string | undefined {
+  if (end.atMs < start.atMs) return 'it ends before it starts'
+  if (end.atMs - start.atMs > DAY) return 'it lasts longer than a day'
+  if (!isStorable(start.atMs) || !isStorable(end.atMs)) return 'its date-time lies outside the years 1900 to 2199'
+  if (!isCleanText(source) || !isCleanText(deviceType)) return 'its source holds NUL or half a character'
+  return implausible(dataType, value, (end.atMs - start.atMs) / MINUTE)
+}
+
+/**
+ * The source's own id where it has one. Else it is made of the record alone, without its value: a record that a later
+ * export corrects is the same record.
+ */
+function idOf(draft: LogDraft, { externalId, vendor }: HealthItemOptions): string {
+  const { ownId, dataType, source, deviceId, start, end } = draft
+  if (ownId !== undefined) return namedUuid(LOG_NAMESPACE, [externalId, vendor, dataType, ownId])
+  const span = [String(start.atMs), String(end.atMs)]
+  return namedUuid(LOG_NAMESPACE, [externalId, vendor, dataType, source, deviceId ?? '', ...span])
+}
+
+type Placed = { readonly id: string; readonly startDateTime: string; readonly endDateTime: string }
+
+function bodyOf(draft: LogDraft, { id, startDateTime, endDateTime }: Placed): DataLogInput & { id: string } {
+  const { dataType, value, source, deviceType, deviceId, recordingMethod, modifiedMs, properties } = draft
+  const { periodicity, aggregation } = draft
+  const { logType, unit } = measureOf(dataType)
+  return {
+    id,
+    logType,
+    dataType,
+    value: Number(value.toFixed(4)),
+    unit,
+    source: source.slice(0, SOURCE_LENGTH_MAX).toWellFormed(),
+    recordingMethod,
+    deviceType,
+    ...(deviceId === undefined ? {} : { deviceId }),
+    ...(periodicity === undefined ? {} : { periodicity }),
+    ...(aggregation === undefined ? {} : { aggregation }),
+    startDateTime,
+    endDateTime,
+    ...(properties === undefined ? {} : { additionalProperties: { ...properties } }),
+    ...(isStorable(modifiedMs) ? { modifiedDateTime: new Date(modifiedMs).toISOString() } : {}),
+  }
+}

@@ -1,0 +1,194 @@
+import { extname } from 'node:path'
+import type { AcceptedCounts, OutboxItem } from '../transfer/parcel.ts'
+import { isZip } from './export-files.ts'
+import { createFileTally, type FileReport, type FileTally } from './file-report.ts'
+import type {
+  ExportFile,
+  FileHead,
+  HealthFormat,
+  HealthRecord,
+  LogDraft,
+  RecordBatch,
+} from './formats/export-format.ts'
+import { createHealthItems, type HealthItemOptions } from './health-items.ts'
+import { createThinnedHeartRate, type HeartRateDetail } from './thinned-heart-rate.ts'
+
+type HealthReject = {
+  readonly file: string
+  readonly place: string
+  readonly reason: string
+  readonly text: string
+}
+
+/** `items`: how many items, counted from the first file on, are in the outbox. */
+export type HealthProgress = AcceptedCounts & { readonly items: number }
+
+type HealthIntake = {
+  readonly files: readonly ExportFile[]
+  readonly formats: readonly HealthFormat[]
+  readonly itemOptions: Omit<HealthItemOptions, 'vendor'>
+  readonly heartRate: HeartRateDetail
+  /** Where an earlier import of the same files stopped: items up to there are counted, and not stored again. */
+  readonly begin: HealthProgress
+  store(items: ReadonlyArray<Omit<OutboxItem, 'profileId'>>): Promise<AcceptedCounts>
+  reject(rejects: readonly HealthReject[]): Promise<void>
+  /** Called after each batch of items, when the batch is stored. */
+  stored(progress: HealthProgress): Promise<void>
+  /** Called often, with the bytes that were read so far. */
+  readBytes(file: string, bytes: number): void
+  readonly signal: AbortSignal
+}
+
+type HealthResult = {
+  readonly reports: readonly FileReport[]
+  /** Files of no known format, by their endings. */
+  readonly unknown: ReadonlyMap<string, number>
+  readonly progress: HealthProgress
+}
+
+const ITEMS_PER_BATCH = 2000
+const HEAD_BYTES = 4096
+
+/**
+ * Reads the files of an export one after the other, and stores what they come to as items, batch by batch. The files are
+ * read in the same order each time, so an import that was stopped goes on after the items that it stored. When `signal`
+ * is aborted it stores the batch that it has, and ends.
+ */
+export async function importHealthFiles(intake: HealthIntake): Promise<HealthResult> {
+  const reports: FileReport[] = []
+  const unknown = new Map<string, number>()
+  const outbox = createNumberedOutbox(intake)
+  let bytesBefore = 0
+  for (const file of intake.files) {
+    if (intake.signal.aborted) break
+    const format = await formatOf(file, intake.formats)
+    if (format) reports.push(await importFile(intake, { file, format, outbox, bytesBefore }))
+    else countEnding(unknown, file)
+    bytesBefore += file.sizeBytes
+  }
+  return { reports, unknown, progress: outbox.progress() }
+}
+
+const ENDINGS_MAX = 100
+
+function countEnding(unknown: Map<string, number>, { name }: ExportFile): void {
+  const ending = extname(name).slice(0, 20) || 'none'
+  const key = unknown.has(ending) || unknown.size < ENDINGS_MAX ? ending : 'others'
+  unknown.set(key, (unknown.get(key) ?? 0) + 1)
+}
+
+async function formatOf(file: ExportFile, formats: readonly HealthFormat[]): Promise<HealthFormat | undefined> {
+  const head = await readHead(file)
+  return isZip(head.bytes) ? undefined : formats.find((format) => format.detects(head))
+}
+
+/** What can be read of the beginning: where the file breaks, its reader says so. */
+async function readHead(file: ExportFile): Promise<FileHead> {
+  const chunks: Buffer[] = []
+  let length = 0
+  try {
+    for await (const chunk of await file.open()) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length >= HEAD_BYTES) break
+    }
+  } catch {
+    // formatOf goes by what is there.
+  }
+  const bytes = Buffer.concat(chunks).subarray(0, HEAD_BYTES)
+  return { name: file.name, bytes, text: bytes.toString('utf8') }
+}
+
+/** Stores items in batches, and skips the first ones where an earlier import stored them. */
+function createNumberedOutbox({ begin, store, stored }: HealthIntake) {
+  let number = 0
+  let progress = begin
+  let batch: Array<Omit<OutboxItem, 'profileId'>> = []
+  return {
+    progress: () => progress,
+    isFull: () => batch.length >= ITEMS_PER_BATCH,
+    put(item: Omit<OutboxItem, 'profileId'>, { counts }: FileTally) {
+      number += 1
+      counts.logs += 1
+      if (number <= begin.items) counts.before += 1
+      else batch.push(item)
+    },
+    async flush({ counts }: FileTally) {
+      if (batch.length === 0) return
+      const { accepted, duplicate } = await store(batch)
+      counts.accepted += accepted
+      counts.duplicate += duplicate
+      batch = []
+      progress = {
+        items: number,
+        accepted: progress.accepted + accepted,
+        duplicate: progress.duplicate + duplicate,
+      }
+      await stored(progress)
+    },
+  }
+}
+
+type FileImport = {
+  readonly file: ExportFile
+  readonly format: HealthFormat
+  readonly outbox: ReturnType<typeof createNumberedOutbox>
+  readonly bytesBefore: number
+}
+
+async function importFile(intake: HealthIntake, { file, format, outbox, bytesBefore }: FileImport) {
+  const tally = createFileTally(file.name, format.name)
+  const items = createHealthItems({ ...intake.itemOptions, vendor: format.vendor })
+  const thinned = createThinnedHeartRate(intake.heartRate)
+  let rejects: HealthReject[] = []
+  const put = (draft: LogDraft) => {
+    const { item, localDay } = items.itemOf(draft)
+    tally.day(localDay)
+    outbox.put(item, tally)
+  }
+  const take = (record: HealthRecord) => {
+    tally.counts.read += 1
+    const outcome = 'draft' in record ? (items.refusalOf(record.draft) ?? record) : record
+    if ('leftOut' in outcome) return tally.leaveOut(outcome.leftOut)
+    if ('fault' in outcome) {
+      const text = 'fault' in record ? record.text : JSON.stringify(record)
+      rejects.push({ file: file.name, place: record.place, reason: outcome.fault, text })
+      return tally.reject(outcome.fault)
+    }
+    const drafts = thinned.put(outcome.draft)
+    if (drafts === false) return tally.leaveOut('came after its minute was averaged')
+    tally.counts.mapped += 1
+    tally.device(outcome.draft)
+    for (const draft of drafts) put(draft)
+  }
+  for await (const { records, bytesRead } of readWhole(format, file)) {
+    for (const record of records) {
+      take(record)
+      if (outbox.isFull()) await outbox.flush(tally)
+    }
+    if (rejects.length > 0) await intake.reject(rejects)
+    rejects = []
+    intake.readBytes(file.name, bytesBefore + bytesRead)
+    if (intake.signal.aborted) break
+  }
+  for (const draft of intake.signal.aborted ? [] : thinned.end()) {
+    put(draft)
+    if (outbox.isFull()) await outbox.flush(tally)
+  }
+  await outbox.flush(tally)
+  return tally.report()
+}
+
+/** A file that breaks in the middle costs only its rest: the break is a record that could not be read. */
+async function* readWhole(format: HealthFormat, file: ExportFile): AsyncGenerator<RecordBatch> {
+  let bytesRead = 0
+  try {
+    for await (const batch of format.read(file)) {
+      bytesRead = batch.bytesRead
+      yield batch
+    }
+  } catch (error) {
+    const fault = error instanceof Error ? error.message : 'the file cannot be read'
+    yield { records: [{ place: 'the rest of the file', fault, text: '' }], bytesRead }
+  }
+}

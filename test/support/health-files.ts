@@ -1,0 +1,74 @@
+import { appleHealth } from '../../src/intake/formats/apple-health.ts'
+import type { ExportFile, HealthFormat } from '../../src/intake/formats/export-format.ts'
+import { importHealthFiles } from '../../src/intake/import-health-files.ts'
+import type { HeartRateDetail } from '../../src/intake/thinned-heart-rate.ts'
+import type { OutboxItem } from '../../src/transfer/parcel.ts'
+
+/** A file in memory, which comes in chunks of `chunkBytes`. */
+export function fileOf(name: string, content: string | Buffer, chunkBytes = 65_536): ExportFile {
+  const bytes = Buffer.from(content)
+  return {
+    name,
+    sizeBytes: bytes.length,
+    open: async () =>
+      (async function* () {
+        for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes)
+      })(),
+  }
+}
+
+/** A log as it would be pushed, with the fields that tests look at. */
+export type PushedLog = {
+  id: string
+  dataType: string
+  value: number
+  unit: string
+  source: string
+  deviceType: string
+  deviceId?: string
+  recordingMethod: string
+  aggregation?: string
+  startDateTime: string
+  endDateTime: string
+  modifiedDateTime?: string
+  additionalProperties?: Record<string, string>
+}
+
+type Importing = {
+  timeZone?: string
+  heartRate?: HeartRateDetail
+  formats?: readonly HealthFormat[]
+  externalId?: string
+  fromMs?: number
+}
+
+/** Imports files into a map, as the outbox would keep them: one log an id, the last form counts. */
+export async function importInto(outbox: Map<string, string>, files: readonly ExportFile[], options: Importing = {}) {
+  const { timeZone, heartRate = 'raw', formats = [appleHealth], externalId = 'ada', fromMs = -Infinity } = options
+  const rejects: Array<{ place: string; reason: string }> = []
+  const result = await importHealthFiles({
+    files,
+    formats,
+    itemOptions: { externalId, timeZone, fromMs, toMs: Infinity, stream: 'data-logs' },
+    heartRate,
+    begin: { items: 0, accepted: 0, duplicate: 0 },
+    store: async (items) => countInto(outbox, items),
+    reject: async (more) => void rejects.push(...more),
+    stored: async () => undefined,
+    readBytes: () => undefined,
+    signal: new AbortController().signal,
+  })
+  return { ...result, rejects, logs: [...outbox.values()].map((body): PushedLog => JSON.parse(body)) }
+}
+
+function countInto(outbox: Map<string, string>, items: ReadonlyArray<Omit<OutboxItem, 'profileId'>>) {
+  const changed = items.filter(({ itemKey, body }) => {
+    const isNew = outbox.get(itemKey) !== body
+    outbox.set(itemKey, body)
+    return isNew
+  })
+  return { accepted: changed.length, duplicate: items.length - changed.length }
+}
+
+/** The logs of one file, and what else the import says of it. */
+export const importOne = (file: ExportFile, options: Importing = {}) => importInto(new Map(), [file], options)
