@@ -4,6 +4,7 @@ import { dayStates } from '../warehouse/reports/day-report.ts'
 import { doctorResult } from './doctor-result.ts'
 import { evaluationResult } from './evaluation-result.ts'
 import { explanationResult } from './explanation-result.ts'
+import { entriesImportResult, healthImportResult } from './import-result.ts'
 import { count, instant, share } from './result-fields.ts'
 import { runResult, statusResult } from './status-result.ts'
 
@@ -93,6 +94,7 @@ export const jsonResultSchemas = {
     computedAt: instant.nullable(),
   }),
   sandbox: z.strictObject({ ...sandboxAddress, controlUrl: z.string() }),
+  'sandbox people': z.strictObject({ file: z.string(), timeZone: z.string(), days: count, format: z.string() }),
   service: z.strictObject({ url: z.string() }),
   'service keys create': z.union([
     z.strictObject({ clientId: z.string(), clientSecret: z.string() }),
@@ -208,17 +210,8 @@ export const jsonResultSchemas = {
     left: z.array(z.strictObject({ table: z.string(), rows: count })),
     complete: z.boolean(),
   }),
-  import: z.strictObject({
-    kind: z.string(),
-    resumedAtLine: count,
-    read: count,
-    accepted: count,
-    duplicate: count,
-    rejected: count,
-    rejects: z.string().nullable(),
-    finished: z.boolean(),
-    strangeTypes: z.array(z.strictObject({ type: z.string(), closest: z.string().nullable(), lines: count })),
-  }),
+  import: z.union([entriesImportResult, healthImportResult]),
+  'import formats': z.strictObject({ name: z.string(), title: z.string(), files: z.string() }),
   export: z.strictObject({
     streams: z.array(z.strictObject({ stream: z.string(), rows: count })),
     format: z.string(),

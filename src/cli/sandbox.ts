@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { sandboxDefaults } from '../assembly/sandbox-defaults.ts'
 import { type CliProcess, collectValues, examples, jsonOption, parsePort, parseWhole } from './options.ts'
+import { declareSandboxPeople } from './sandbox-people.ts'
 
 type SandboxCliOptions = {
   port?: number
@@ -13,7 +14,7 @@ type SandboxCliOptions = {
 }
 
 export function declareSandbox(program: Command, cli: CliProcess): void {
-  program
+  const sandbox = program
     .command('sandbox')
     .description('run the Profile Service with sample people, injected faults and a clock that can be moved')
     .option('--port <n>', 'port to listen on; 0 takes a free port (default: PORT, else a free port)', parsePort)
@@ -40,4 +41,5 @@ export function declareSandbox(program: Command, cli: CliProcess): void {
       const { runSandbox } = await import('../commands/sandbox.ts')
       cli.exit(await runSandbox(cli.context({ json }), { ...options, faults }))
     })
+  declareSandboxPeople(sandbox, cli)
 }

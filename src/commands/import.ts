@@ -27,7 +27,8 @@ import { createProfileReport } from '../warehouse/reports/profile-report.ts'
 type ImportOptions = {
   readonly stream: PushedStream
   readonly file: string
-  readonly format?: FileFormat
+  /** `ndjson` or `csv`; absent: by the name of the file. */
+  readonly format?: string
   readonly timeZone: string
   readonly rejects?: string
   readonly addProfiles: boolean
@@ -127,7 +128,11 @@ const showProgress = (terminal: Terminal, now: IntakeProgress, sizeBytes: number
 
 type Position = { readonly position: number; readonly line: number }
 
-type Opening = ImportOptions & { format: FileFormat; begin: Position; onStrangeType: (strange: StrangeType) => void }
+type Opening = Omit<ImportOptions, 'format'> & {
+  format: FileFormat
+  begin: Position
+  onStrangeType: (strange: StrangeType) => void
+}
 
 async function openEntries(opening: Opening): Promise<Pick<IntakeOptions, 'entries' | 'options'>> {
   const { file, stream, timeZone, replace, format, begin, onStrangeType } = opening

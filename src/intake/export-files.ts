@@ -6,10 +6,10 @@ import { UsageProblem } from '../errors.ts'
 import type { ExportFile } from './formats/export-format.ts'
 import { openZipEntries } from './zip-entries.ts'
 
-/** What was given to be imported: a file, a zip, or a folder of both. */
+/** The files of one import: a single file, the entries of a zip, or all of a folder. */
 export type ExportFiles = {
   readonly files: readonly ExportFile[]
-  /** What is there and is not opened, with the reason. */
+  /** Files that are there and are not opened, with the reason. */
   readonly unopened: ReadonlyArray<{ readonly file: string; readonly reason: string }>
   /** The same for the same content: first and last bytes and size of each file. */
   readonly identity: Buffer

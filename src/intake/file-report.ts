@@ -4,7 +4,7 @@ import type { LogDraft } from './formats/export-format.ts'
 type ReasonCount = { readonly reason: string; readonly records: number }
 
 /**
- * What became of one file. read = mapped + left out + rejected; logs = accepted + duplicate + before, and fewer than were
+ * The outcome of one file. read = mapped + left out + rejected; logs = accepted + duplicate + before, and fewer than were
  * mapped only where a heart rate is averaged.
  */
 export type FileReport = {

@@ -82,7 +82,7 @@ async function formatOf(file: ExportFile, formats: readonly HealthFormat[]): Pro
   return isZip(head.bytes) ? undefined : formats.find((format) => format.detects(head))
 }
 
-/** What can be read of the beginning: where the file breaks, its reader says so. */
+/** The beginning, as far as it can be read: where the file breaks, its reader says so. */
 async function readHead(file: ExportFile): Promise<FileHead> {
   const chunks: Buffer[] = []
   let length = 0
@@ -138,6 +138,27 @@ type FileImport = {
 
 async function importFile(intake: HealthIntake, { file, format, outbox, bytesBefore }: FileImport) {
   const tally = createFileTally(file.name, format.name)
+  const intoOutbox = createRecordReader(intake, { file, format, outbox, bytesBefore }, tally)
+  for await (const { records, bytesRead } of readWhole(format, file)) {
+    for (const record of records) {
+      intoOutbox.take(record)
+      if (outbox.isFull()) await outbox.flush(tally)
+    }
+    const rejects = intoOutbox.takeRejects()
+    if (rejects.length > 0) await intake.reject(rejects)
+    intake.readBytes(file.name, bytesBefore + bytesRead)
+    if (intake.signal.aborted) break
+  }
+  for (const draft of intake.signal.aborted ? [] : intoOutbox.heldBack()) {
+    intoOutbox.put(draft)
+    if (outbox.isFull()) await outbox.flush(tally)
+  }
+  await outbox.flush(tally)
+  return tally.report()
+}
+
+/** Takes the records of one file one after the other, and counts what becomes of each. */
+function createRecordReader(intake: HealthIntake, { file, format, outbox }: FileImport, tally: FileTally) {
   const items = createHealthItems({ ...intake.itemOptions, vendor: format.vendor })
   const thinned = createThinnedHeartRate(intake.heartRate)
   let rejects: HealthReject[] = []
@@ -146,37 +167,31 @@ async function importFile(intake: HealthIntake, { file, format, outbox, bytesBef
     tally.day(localDay)
     outbox.put(item, tally)
   }
-  const take = (record: HealthRecord) => {
-    tally.counts.read += 1
-    const outcome = 'draft' in record ? (items.refusalOf(record.draft) ?? record) : record
-    if ('leftOut' in outcome) return tally.leaveOut(outcome.leftOut)
-    if ('fault' in outcome) {
-      const text = 'fault' in record ? record.text : JSON.stringify(record)
-      rejects.push({ file: file.name, place: record.place, reason: outcome.fault, text })
-      return tally.reject(outcome.fault)
-    }
-    const drafts = thinned.put(outcome.draft)
-    if (drafts === false) return tally.leaveOut('came after its minute was averaged')
-    tally.counts.mapped += 1
-    tally.device(outcome.draft)
-    for (const draft of drafts) put(draft)
+  const reject = (record: HealthRecord, reason: string) => {
+    const text = 'fault' in record ? record.text : JSON.stringify(record)
+    rejects.push({ file: file.name, place: record.place, reason, text })
+    tally.reject(reason)
   }
-  for await (const { records, bytesRead } of readWhole(format, file)) {
-    for (const record of records) {
-      take(record)
-      if (outbox.isFull()) await outbox.flush(tally)
-    }
-    if (rejects.length > 0) await intake.reject(rejects)
-    rejects = []
-    intake.readBytes(file.name, bytesBefore + bytesRead)
-    if (intake.signal.aborted) break
+  return {
+    put,
+    heldBack: thinned.end,
+    take(record: HealthRecord) {
+      tally.counts.read += 1
+      const outcome = 'draft' in record ? (items.refusalOf(record.draft) ?? record) : record
+      if ('leftOut' in outcome) return tally.leaveOut(outcome.leftOut)
+      if ('fault' in outcome) return reject(record, outcome.fault)
+      const drafts = thinned.put(outcome.draft)
+      if (drafts === false) return tally.leaveOut('came after its minute was averaged')
+      tally.counts.mapped += 1
+      tally.device(outcome.draft)
+      for (const draft of drafts) put(draft)
+    },
+    takeRejects() {
+      const taken = rejects
+      rejects = []
+      return taken
+    },
   }
-  for (const draft of intake.signal.aborted ? [] : thinned.end()) {
-    put(draft)
-    if (outbox.isFull()) await outbox.flush(tally)
-  }
-  await outbox.flush(tally)
-  return tally.report()
 }
 
 /** A file that breaks in the middle costs only its rest: the break is a record that could not be read. */

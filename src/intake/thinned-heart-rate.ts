@@ -14,7 +14,7 @@ const BUCKETS_MAX = 20_000
 const CLOSED_MAX = 200_000
 
 type ThinnedHeartRate = {
-  /** What may be handed on; a heart rate is held until its minute is full. False: it came after its minute was handed on. */
+  /** The drafts that may be handed on; a heart rate is held until its minute is full. False: it came after its minute was handed on. */
   put(draft: LogDraft): readonly LogDraft[] | false
   end(): readonly LogDraft[]
 }

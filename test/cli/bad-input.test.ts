@@ -36,6 +36,7 @@ const isPicky = (option: Option) =>
 /** Options and arguments that accept any text. */
 const anyText: Readonly<Record<string, string>> = {
   'sandbox --seed': 'chance is made of any words',
+  'sandbox people --seed': 'chance is made of any words',
   'failures list --reason': 'looked for in the reasons',
   'failures retry --reason': 'looked for in the reasons',
   'failures discard --reason': 'looked for in the reasons',
@@ -91,6 +92,10 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
     },
     'sandbox --host': { words: ['sandbox', '--host', 'no such host', '--profiles', '0'], says: /no such host/ },
     'sandbox --fault': { words: ['sandbox', '--fault', 'nothing=1'], says: /nothing/ },
+    'sandbox people --output': {
+      words: ['sandbox', 'people', '--days', '1', '--output', '/no/such/folder'],
+      says: /no\/such\/folder/,
+    },
     'service --host': { words: ['service', '--host', 'no such host'], says: /no such host/ },
     'failures show <id>': { words: ['failures', 'show', 'nothing'], says: /has this id/ },
     'failures retry <id>': { words: ['failures', 'retry', 'nothing'], says: /no failure has this id/ },
@@ -101,6 +106,15 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
     'profiles import <file>': { words: ['profiles', 'import', 'none.csv'], says: /none\.csv: there is no such file/ },
     'profiles show <externalId>': { words: ['profiles', 'show', nobody], says: /has this id/ },
     'profiles erase <externalId>': { words: ['profiles', 'erase', nobody, '--yes'], says: /has this id/ },
+    'import <what>': { words: ['import', 'none.zip', '--profile', 'ada'], says: /none\.zip: there is no such file/ },
+    'import --profile': {
+      words: ['import', 'figures.csv', '--profile', nobody],
+      says: /"nobody-here" is not known here/,
+    },
+    'import --format': {
+      words: ['import', 'figures.csv', '--profile', 'ada', '--format', 'nothing'],
+      says: /"nothing" is no health export/,
+    },
     'import <file>': { words: ['import', 'tags', '.'], says: /name does not tell|it is a folder/ },
     'service keys revoke <id>': { words: ['service', 'keys', 'revoke', 'nothing'], says: /no such key/ },
     'service tokens revoke --account': {

@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { jsonResultSchemas } from '../../src/assembly/json-results.ts'
+import { entriesImportResult } from '../../src/assembly/import-result.ts'
 import { test as base, soon } from '../support/fixtures.ts'
 import { entry, type Program, startCommand, startProgram } from '../support/run-program.ts'
 import { openTestPool } from '../support/test-pool.ts'
@@ -47,7 +47,7 @@ const logs = (from: number, to: number) => Array.from({ length: to - from }, (_,
 /** Resolves when the progress of the first batch is stored: the terminal shows it only after some seconds. */
 const underWay = (query: Fixtures['query']) =>
   expect.poll(() => query('select 1 from vitalsync.imports where position > 0'), soon).toHaveLength(1)
-const printed = (stdout: string) => jsonResultSchemas.import.parse(JSON.parse(stdout))
+const printed = (stdout: string) => entriesImportResult.parse(JSON.parse(stdout))
 
 test('good lines wait to be pushed, others are written down with line and reason', { timeout }, async ({
   folder,

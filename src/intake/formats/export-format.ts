@@ -33,7 +33,7 @@ export type LogDraft = {
   readonly properties?: Readonly<Record<string, string>> | undefined
 }
 
-/** What became of one record of a file. A reason names no value. */
+/** The outcome of one record of a file. A reason names no value. */
 export type HealthRecord = { readonly place: string } & (
   | { readonly draft: LogDraft }
   | { readonly leftOut: string }

@@ -1,6 +1,6 @@
 import type { DataLogInput } from '../../contract/data-log.ts'
 
-/** What a log of a data type is: its log type, its unit, and the values that a person can have. */
+/** The log type of a data type, its unit, and the values that a person can have. */
 type Measure = {
   readonly logType: DataLogInput['logType']
   readonly unit: string

@@ -1,0 +1,73 @@
+import { inflateRawSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { exportFormats } from '../../src/intake/formats/known-formats.ts'
+import { exportWriters } from '../../src/service/sandbox/exports/export-writers.ts'
+import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
+import { dayText } from '../../src/time/local-days.ts'
+import { DAY } from '../../src/time/units.ts'
+import { factsOfLogs } from '../support/facts-of-logs.ts'
+import { fileOf, importOne } from '../support/health-files.ts'
+
+/** Two weeks with a change of clocks in London, on 29 March; exported in summer time. */
+const endMs = Date.parse('2026-04-05T12:00:00Z')
+const span = { startMs: endMs - 14 * DAY, endMs }
+const london = 'Europe/London'
+const summerOffset = 60
+
+const people = samplePeople('exports', 6)
+const personOf = (kind: string) => people.find((person) => person.kind === kind) ?? raise(kind)
+const raise = (what: string): never => {
+  throw new Error(`no ${what}`)
+}
+
+/** The only entry of a zip that the writers wrote. */
+function contentOf(zip: Buffer): Buffer {
+  const begin = 30 + zip.readUInt16LE(26)
+  return inflateRawSync(zip.subarray(begin, begin + zip.readUInt32LE(18)))
+}
+
+test('every format that can be read can be written', () => {
+  expect(exportFormats.map(({ name }) => name).toSorted()).toEqual(Object.keys(exportWriters).toSorted())
+})
+
+describe('apple-health', () => {
+  const leftOut = new Set(['heart_rate_variability_rmssd', 'device_lock'])
+  const xmlOf = (kind: string) => {
+    const logs = logsOf(personOf(kind), span)
+    const written = exportWriters['apple-health']?.(logs, summerOffset) ?? raise('writer')
+    return { logs, xml: contentOf(written.data).toString('utf8') }
+  }
+
+  test.each(['office-worker', 'two-devices'])(
+    'written, read and derived, a %s has the days of the logs themselves',
+    async (kind) => {
+      const { logs, xml } = xmlOf(kind)
+      const timeZone = personOf(kind).homeZone
+      const { logs: read, reports } = await importOne(fileOf('export.xml', xml), { timeZone })
+      const direct = factsOfLogs(logs.filter(({ dataType }) => !leftOut.has(dataType)))
+
+      expect(reports[0]?.rejected).toEqual([])
+      expect(direct.length).toBeGreaterThan(10)
+      expect(factsOfLogs(read)).toEqual(direct)
+    },
+  )
+
+  test('the steps of each day are those that the file adds up to in the person’s zone, across the change of clocks', async () => {
+    const { xml } = xmlOf('office-worker')
+    const { logs } = await importOne(fileOf('export.xml', xml), { timeZone: london })
+    const derived = factsOfLogs(logs).flatMap(({ day, movement }) =>
+      movement?.steps ? [[dayText(day), movement.steps] as const] : [],
+    )
+    const dayIn = new Intl.DateTimeFormat('en-CA', { timeZone: london })
+    const added = new Map<string, number>()
+    for (const [line] of xml.matchAll(/<Record type="HKQuantityTypeIdentifierStepCount"[^\n]*/g)) {
+      const [, date = '', time = ''] = line.match(/startDate="(\S+) (\S+) \+0100"/) ?? []
+      const day = dayIn.format(Date.parse(`${date}T${time}+01:00`))
+      added.set(day, (added.get(day) ?? 0) + Number(line.match(/value="(\d+)"/)?.[1]))
+    }
+
+    expect(derived.length).toBeGreaterThan(12)
+    expect(derived.map(([day]) => day)).toContain('2026-03-29')
+    expect(Object.fromEntries(derived)).toEqual(Object.fromEntries(added))
+  })
+})
