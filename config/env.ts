@@ -158,6 +158,7 @@ function configOf(values: ParsedValues, environment: Environment) {
     serviceLimits: serviceLimitsOf(requiredValue),
     deriveThreads: values.DERIVE_THREADS,
     logLevel: requiredValue('LOG_LEVEL'),
+    logFormat: requiredValue('LOG_FORMAT'),
     logLevelGiven: Boolean(environment['LOG_LEVEL']?.trim()),
     schedule: Object.freeze({
       nightlyCron: requiredValue('NIGHTLY_CRON'),

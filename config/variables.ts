@@ -116,6 +116,7 @@ export const variables = {
     about: 'how much is logged',
     fallback: 'info',
   },
+  LOG_FORMAT: { schema: z.enum(['json', 'pretty']), about: 'lines for programs, or for eyes', fallback: 'json' },
   NIGHTLY_CRON: { schema: cronLine, about: 'when all profiles are synced', fallback: scheduleDefaults.nightlyCron },
   SWEEP_CRON: {
     schema: cronLine,

@@ -55,7 +55,12 @@ const program = createProgram({
     const { environment, terminal } = uncheckedContext(json)
     const config = readConfig(environment)
     stop.signal.addEventListener('abort', () => exitAfter(config.drainSeconds * SECOND + CLOSE_MAX_MS))
-    return { config, terminal, log: createLog({ level: config.logLevel }), signal: stop.signal }
+    return {
+      config,
+      terminal,
+      log: createLog({ level: config.logLevel, format: config.logFormat }),
+      signal: stop.signal,
+    }
   },
   uncheckedContext: ({ json }) => uncheckedContext(json),
   print: (text) => process.stdout.write(`${text}\n`),

@@ -1,5 +1,6 @@
 import { trace } from '@opentelemetry/api'
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { prettyLine } from './text/pretty-line.ts'
 
 export type Log = Logger
 
@@ -28,8 +29,14 @@ function traceIds(): { trace?: string; span?: string } {
   return active ? { trace: active.traceId, span: active.spanId } : {}
 }
 
-/** Writes JSON lines. The default destination is standard error: standard output belongs to what a command prints. */
-export function createLog(options: { level: string; destination?: DestinationStream }): Log {
+type LogOptions = { level: string; format?: 'json' | 'pretty'; destination?: DestinationStream }
+
+const prettyDestination = (destination: DestinationStream): DestinationStream => ({
+  write: (line) => destination.write(prettyLine(line)),
+})
+
+/** Writes JSON lines, or lines for eyes. The default destination is standard error: standard output belongs to what a command prints. */
+export function createLog(options: LogOptions): Log {
   const settings = {
     level: options.level,
     base: null,
@@ -37,5 +44,6 @@ export function createLog(options: { level: string; destination?: DestinationStr
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: redactedNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[hidden]' },
   }
-  return pino(settings, options.destination ?? pino.destination({ fd: 2, sync: true }))
+  const destination = options.destination ?? pino.destination({ fd: 2, sync: true })
+  return pino(settings, options.format === 'pretty' ? prettyDestination(destination) : destination)
 }

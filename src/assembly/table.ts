@@ -61,3 +61,12 @@ export function formatTable(
   )
   return [titles, ...lines].map((line) => line.join('  ').trimEnd()).join('\n')
 }
+
+const byteUnits = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const
+
+/** Bytes with three digits at most, in units of 1,024. */
+export function formatBytes(bytes: number): string {
+  const power = Math.min(byteUnits.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
+  const value = bytes / 1024 ** power
+  return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value)} ${byteUnits[power]}`
+}

@@ -4,7 +4,7 @@ import { type Config, type DescribedVariable, describeConfig, type Environment, 
 import { exitCodes, type UncheckedContext } from '../assembly/command-context.ts'
 import { exposureFindings } from '../assembly/exposed-connections.ts'
 import { migrationsFolder } from '../assembly/migrate-warehouse.ts'
-import { formatTable } from '../assembly/table.ts'
+import { formatBytes, formatTable } from '../assembly/table.ts'
 import type { Terminal } from '../assembly/terminal.ts'
 import { examineMigrations, examinePostgres } from '../engines/examine-postgres.ts'
 import { readRunning } from '../engines/running-file.ts'
@@ -14,6 +14,7 @@ import type { Finding } from '../transfer/finding.ts'
 import { examineUpstream } from '../upstream/examine-upstream.ts'
 import { listReaders, READER_ROLE } from '../warehouse/postgres/reader-role.ts'
 import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
+import { readTableSizes } from '../warehouse/reports/table-sizes.ts'
 import { examineTombstoneKey } from '../warehouse/seals/tombstone-key.ts'
 import { examineTokenKeys } from '../warehouse/tokens/token-store.ts'
 
@@ -95,8 +96,31 @@ async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets): Prom
   const schema = await examineMigrations({ subject, databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
   const isMigrated = schema.every(({ state }) => state === 'well')
   const readers = isMigrated ? await readerFindings(databaseUrl) : []
+  const sizes = isMigrated ? await sizeFindings(databaseUrl) : []
   const tombstones = isMigrated && tokenKeys ? await tombstoneKeyFindings(databaseUrl, tokenKeys) : []
-  return [...server, ...schema, ...readers, ...(await tokenKeyFindings(databaseUrl, tokenKeys)), ...tombstones]
+  return [
+    ...server,
+    ...schema,
+    ...sizes,
+    ...readers,
+    ...(await tokenKeyFindings(databaseUrl, tokenKeys)),
+    ...tombstones,
+  ]
+}
+
+const TABLES_SHOWN = 5
+
+/** The sizes, for the operator who watches the disk. docs/operating.md says how long rows are kept. */
+async function sizeFindings(databaseUrl: string): Promise<Finding[]> {
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
+  try {
+    const { databaseBytes, tables } = await readTableSizes(pool)
+    const largest = tables.slice(0, TABLES_SHOWN).map(({ table, bytes }) => `${table} ${formatBytes(bytes)}`)
+    const text = `the database takes ${formatBytes(databaseBytes)}; the largest tables: ${largest.join(', ')}`
+    return [{ subject: 'size', state: 'well', text }]
+  } finally {
+    await pool.end()
+  }
 }
 
 async function readerFindings(databaseUrl: string): Promise<Finding[]> {

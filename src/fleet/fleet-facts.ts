@@ -56,7 +56,7 @@ export const slowFactsSchema = z.object({
   failures: z.array(z.object({ job: z.string(), count })),
   quarantine: z.array(z.object({ direction: z.string(), stream: z.string(), count })),
   verified: z.object({ windows: count, differing: count, rateFrom: z.number(), rate: z.number() }),
-  tables: z.array(z.object({ table: z.string(), bytes: count })),
+  tables: z.array(z.object({ table: z.string(), bytes: count })).readonly(),
   databaseBytes: count,
 })
 

@@ -34,6 +34,7 @@ const wrong: Record<string, string[]> = {
   OTEL_EXPORTER_OTLP_HEADERS: ['authorization', 'a=b,c', 'a=%zz'],
   OTEL_TRACES_SAMPLER_ARG: ['2', 'always_on'],
   LOG_LEVEL: ['verbose'],
+  LOG_FORMAT: ['text'],
   NIGHTLY_CRON: ['3 o’clock', '0 3 * *'],
   SWEEP_CRON: ['* * * * * *'],
   SCHEDULE_TIME_ZONE: ['Berlin', 'GMT+25'],

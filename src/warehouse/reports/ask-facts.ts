@@ -2,6 +2,7 @@ import { lagBoundsSeconds, type QuickFacts, type SlowFacts } from '../../fleet/f
 import { measuredRateOf } from '../../ledger/measured-rate.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import { createReports } from './status-report.ts'
+import { readTableSizes } from './table-sizes.ts'
 
 type StoredQuickFacts = Omit<QuickFacts, 'progress' | 'workers' | 'troubles' | 'queue' | 'slots'> & { mark: string }
 
@@ -46,7 +47,7 @@ export async function askSlowFacts(pool: Pool, { pulled, pushed }: StreamNames):
   const reports = createReports({ pool })
   const { windows, windowsDiffering: differing } = await reports.countVerified()
   const measured = windows > 0 ? measuredRateOf(differing, windows) : { rate: 0, rateFrom: 0 }
-  const { rows } = await pool.query<Omit<SlowFacts, 'lags' | 'quarantine' | 'verified'>>(countsQuery)
+  const { rows } = await pool.query<Pick<SlowFacts, 'profiles' | 'refusals' | 'failures'>>(countsQuery)
   const [counts] = rows
   if (counts === undefined) throw new Error('ask for facts: the database returned no row')
   const { rows: lags } = await pool.query<SlowFacts['lags'][number]>(lagsQuery, [lagBoundsSeconds, pulled])
@@ -56,6 +57,7 @@ export async function askSlowFacts(pool: Pool, { pulled, pushed }: StreamNames):
     quarantined.find((one) => one.direction === direction && one.stream === stream)?.count ?? 0
   return {
     ...counts,
+    ...(await readTableSizes(pool)),
     lags,
     // Streams without records are told too: a figure that appears for the first time has risen from 0.
     refusals: pulled.map((stream) => ({
@@ -73,11 +75,7 @@ export async function askSlowFacts(pool: Pool, { pulled, pushed }: StreamNames):
 const countsQuery = `
   select ${listOf('select state, count(*)::float8 as count from vitalsync.profiles group by state')} as profiles,
     ${listOf('select stream, count(*)::float8 as count from vitalsync.refusals group by stream')} as refusals,
-    ${listOf('select job, count(*)::float8 as count from vitalsync.failures group by job')} as failures,
-    ${listOf(`
-      select relname as "table", pg_total_relation_size(oid)::float8 as bytes from pg_class
-      where relnamespace = 'vitalsync'::regnamespace and relkind in ('r', 'p') order by relname`)} as tables,
-    pg_database_size(current_database())::float8 as "databaseBytes"`
+    ${listOf('select job, count(*)::float8 as count from vitalsync.failures group by job')} as failures`
 
 /** A profile that was never read lags by all that is wanted of it. */
 const lagsQuery = `
