@@ -2,7 +2,8 @@ import type { Registry } from 'prom-client'
 import { exposeMetrics } from '../../monitoring/exposition.ts'
 import type { ServiceApp, ServiceContext } from '../context.ts'
 import { type DescribedRoute, openApiOf } from '../openapi.ts'
-import { referencePage, referencePagePolicy } from '../reference-page.ts'
+import { recordedExamples } from '../reference/examples.ts'
+import { referencePage, referencePagePolicy } from '../reference/reference-page.ts'
 import { jsonContentType, unavailable } from '../request-error.ts'
 
 const readyTimeoutMs = 2_000
@@ -20,7 +21,7 @@ export function addMonitoringRoutes(
 ): void {
   const document = openApiOf(parts.routes)
   const documentText = JSON.stringify(document)
-  const page = referencePage(document)
+  const page = referencePage(document, recordedExamples)
 
   app.get('/health', { config: { operation: 'health' } }, async () => ({ status: 'up' }))
 

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto'
+import type { OpenApi, OpenApiOperation } from '../openapi.ts'
+import { callerWords, curlOf, type Example } from './examples.ts'
+import { type Field, fieldsOf, noteOf, type Schema, shapeWords, typeWords } from './plain-types.ts'
+import { style } from './style.ts'
+import { tasks } from './tasks.ts'
+
+type Entry = { readonly path: string; readonly method: string; readonly operation: OpenApiOperation }
+type Section = { readonly title: string; readonly about: string; readonly entries: readonly Entry[] }
+type Examples = Readonly<Record<string, Example>>
+
+/** The reference as one HTML page that loads no other file: operations by task, plain types, and an example of each. */
+export function referencePage(document: OpenApi, examples: Examples): string {
+  const sections = sectionsOf(document)
+  const title = escaped(String(document.info['title']))
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${title}</title><style>${style}</style>
+<nav aria-label="Operations"><strong>${title}</strong>${contentsOf(sections)}</nav>
+<main><h1>${title}</h1><p>${escaped(String(document.info['description']))}</p>${guide}
+${sections.map((section) => sectionHtml(section, examples)).join('')}${errorsHtml(document, examples['error'])}</main></html>`
+}
+
+/** The page may use its own style and nothing else. */
+export const referencePagePolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+/** Routes of extensions belong to no task of the interface and come last. */
+function sectionsOf(document: OpenApi): Section[] {
+  const entries = new Map(
+    Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]): [string, Entry] => [
+        operation.operationId,
+        { path, method: method.toUpperCase(), operation },
+      ]),
+    ),
+  )
+  const sections = tasks.map(({ title, about, operations }) => ({
+    title,
+    about,
+    entries: operations.flatMap((name) => {
+      const entry = entries.get(name)
+      entries.delete(name)
+      return entry ? [entry] : []
+    }),
+  }))
+  if (entries.size === 0) return sections
+  const rest = {
+    title: 'Beyond the interface',
+    about: 'Routes that this service adds.',
+    entries: [...entries.values()],
+  }
+  return [...sections, rest]
+}
+
+const contentsOf = (sections: readonly Section[]) =>
+  sections
+    .map(({ title, entries }) => {
+      const links = entries.map(
+        ({ method, path, operation }) =>
+          `<li><a href="#${operation.operationId}"><b>${method}</b> ${escaped(path.replace('/api/v1/', ''))}</a></li>`,
+      )
+      return `<p>${escaped(title)}</p><ul>${links.join('')}</ul>`
+    })
+    .join('')
+
+const guide = `<p>The same as a document for programs: <a href="/openapi.json">openapi.json</a>. In the examples <code>$SERVICE</code> stands
+for the address of this service: they were recorded from made-up people, and long lists are cut to one item.</p>
+<h2 id="authentication">Authentication</h2>
+<p>There are two kinds of tokens, and app keys. A request carries one of them:</p>
+<table><tr><th>caller</th><th>headers</th><th>got from</th></tr>
+<tr><td>account</td><td><code>Authorization: account ACCOUNT_TOKEN</code></td><td><a href="#accountToken">accountToken</a>, with the clientId and
+clientSecret of a key: <code>vitalsync service keys create</code></td></tr>
+<tr><td>profile</td><td><code>Authorization: profile PROFILE_TOKEN</code></td><td><a href="#register">register</a> or <a href="#profileToken">profileToken</a>;
+renewed by <a href="#refreshToken">refreshToken</a>, which spends its refresh token</td></tr>
+<tr><td>app</td><td><code>AppId: …</code> and <code>AppSecret: …</code></td><td>an app key: <code>vitalsync service keys create --kind app</code></td></tr></table>
+<p>An account reaches its own profiles only, a profile token its own profile only. Revoking a key ends every token that descends from it.</p>
+<h2 id="conventions">Conventions</h2>
+<ul><li>Bodies are JSON in UTF-8, up to 1 MiB, plain or gzip. Names are case-sensitive, and unknown ones are left alone.</li>
+<li>Date-times are ISO 8601. One without an offset is in UTC.</li>
+<li>Lists in a query are separated by commas. The header <code>query-notes</code> of an answer names parameters and words without effect.</li>
+<li>Derived answers carry an <code>ETag</code>: with <code>If-None-Match</code> an answer that has not changed is a 304 without a body.</li>
+<li>429 and 503 carry <code>Retry-After</code> in seconds.</li></ul>`
+
+function sectionHtml({ title, about, entries }: Section, examples: Examples): string {
+  const name = title.toLowerCase().replaceAll(' ', '-')
+  return `<h2 id="${name}">${escaped(title)}</h2><p>${escaped(about)}</p>${entries
+    .map((entry) => operationHtml(entry, examples[entry.operation.operationId]))
+    .join('')}`
+}
+
+function operationHtml({ path, method, operation }: Entry, example: Example | undefined): string {
+  const { operationId, summary } = operation
+  return `<section id="${operationId}"><h3><code><b>${method}</b> ${escaped(path)}</code></h3>
+<p>${escaped(summary)}. <span class="caller">${escaped(callerWords(operation))}</span></p>${parametersHtml(operation)}${bodyHtml(operation)}
+${exampleHtml(example)}<h4>Answers</h4>${answersHtml(operation)}</section>`
+}
+
+function parametersHtml({ parameters = [] }: OpenApiOperation): string {
+  if (parameters.length === 0) return ''
+  const rows = parameters.map((parameter) => {
+    const { name, in: location, required, description } = parameter
+    const schema = parameter.schema as Schema // openApiOf makes it of a zod schema
+    const notes = [location === 'query' ? '' : `in the ${location}`, description ?? noteOf(schema)]
+    return rowHtml({ path: name, type: typeWords(schema), required, note: notes.filter(Boolean).join('; ') })
+  })
+  return `<h4>Parameters</h4>${tableHtml(rows)}`
+}
+
+function bodyHtml({ requestBody }: OpenApiOperation): string {
+  if (!requestBody) return ''
+  const optional = requestBody.required ? '' : ', which may be absent'
+  return `<h4>Body${optional}</h4>${shapeHtml(requestBody.content['application/json'].schema as Schema)}`
+}
+
+/** The fields of a body, or its type where it has none. */
+function shapeHtml(schema: Schema): string {
+  const fields = fieldsOf(schema)
+  if (fields.length === 0) return `<p>${escaped(typeWords(schema))}</p>`
+  return `<p>${escaped(shapeWords(schema))}</p>${tableHtml(fields.map(rowHtml))}`
+}
+
+const tableHtml = (rows: readonly string[]) =>
+  `<table><tr><th>name</th><th>type</th><th></th></tr>${rows.join('')}</table>`
+
+function rowHtml({ path, type, required, note }: Field): string {
+  const told = [required ? 'required' : '', note].filter(Boolean).join('; ')
+  return `<tr><td><code>${escaped(path)}</code></td><td>${escaped(type)}</td><td>${escaped(told)}</td></tr>`
+}
+
+function exampleHtml(example: Example | undefined): string {
+  if (!example) return ''
+  const { status, body } = example.answer
+  const answer = body === undefined ? '' : `\n${JSON.stringify(body, null, 2)}`
+  return `<h4>Example</h4><pre tabindex="0">${escaped(curlOf(example))}</pre><pre tabindex="0">${escaped(`${status}${answer}`)}</pre>`
+}
+
+/** Errors of all operations have one shape, which the page tells once. */
+function answersHtml({ responses }: OpenApiOperation): string {
+  const errors = Object.keys(responses).filter(isError)
+  const others = Object.entries(responses).filter(([status]) => !isError(status))
+  return `${others.map(answerHtml).join('')}<p class="answer"><a href="#errors">Errors</a>: ${errors.join(', ')}</p>`
+}
+
+const isError = (status: string) => Number(status) >= 400
+
+function answerHtml([status, response]: [string, OpenApiOperation['responses'][string]]): string {
+  const { description, headers = {}, content } = response
+  const told = Object.entries(headers).map(
+    ([name, header]) => `<p><code>${escaped(name)}</code> ${escaped(header.description)}</p>`,
+  )
+  const shape = content ? shapeHtml(content['application/json'].schema as Schema) : ''
+  if (told.length === 0 && shape === '') return `<p class="answer">${status} ${escaped(description)}</p>`
+  return `<details><summary>${status} ${escaped(description)}</summary>${shape}${told.join('')}</details>`
+}
+
+function errorsHtml(document: OpenApi, example: Example | undefined): string {
+  const { Error: shape } = (document.components['schemas'] ?? {}) as { Error?: Schema }
+  if (!shape) return ''
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+  const statuses = new Map(
+    operations.flatMap(({ responses }) => Object.entries(responses)).filter(([status]) => isError(status)),
+  )
+  const rows = [...statuses]
+    .toSorted(([one], [other]) => Number(one) - Number(other))
+    .map(([status, { description }]) => `<tr><td>${status}</td><td>${escaped(description)}</td></tr>`)
+  return `<h2 id="errors">Errors</h2><table><tr><th>status</th><th>meaning</th></tr>${rows.join('')}</table>
+<p>Each of these answers has the same body.</p>${shapeHtml(shape)}${exampleHtml(example)}`
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+}
