@@ -1,6 +1,5 @@
 import { access, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../../config/env.ts'
 import type { CloseStack } from '../close-stack.ts'
 import { lockHolderOf } from '../engines/folder-lock.ts'
 import { keepPort } from '../engines/kept-port.ts'
@@ -64,7 +63,7 @@ export async function joinEngines(context: CommandContext, closeStack: CloseStac
   const profiles = await readSandboxSize(config.dataFolder)
   const sandbox = running || !local ? undefined : await startLocalSandbox({ ...context, local, profiles }, closeStack)
   const addresses = resolveAddresses(config, local, running ?? (sandbox && upstreamOf(sandbox)))
-  await ensureMigrated(config, addresses.databaseUrl)
+  await ensureMigrated(context, addresses.databaseUrl)
   return { local, sandbox, addresses }
 }
 
@@ -76,7 +75,7 @@ export async function joinWarehouse(
   const { config } = context
   const local = config.databaseUrl ? undefined : await joinLocal(context, closeStack)
   const { databaseUrl, queueUrl } = resolveDatabases(config, local)
-  await ensureMigrated(config, databaseUrl)
+  await ensureMigrated(context, databaseUrl)
   const pool = openWarehousePool({
     databaseUrl,
     connectionsMax: 4,
@@ -101,8 +100,8 @@ async function joinLocal({ config, terminal }: CommandContext, closeStack: Close
 }
 
 /** The embedded warehouse is migrated here; a given warehouse is migrated only by `vitalsync migrate`. */
-async function ensureMigrated(config: Config, databaseUrl: string): Promise<void> {
-  if (!config.databaseUrl) return void (await migrateWarehouse(databaseUrl))
+async function ensureMigrated({ config, terminal }: CommandContext, databaseUrl: string): Promise<void> {
+  if (!config.databaseUrl) return void (await migrateWarehouse(databaseUrl, terminal.say))
   await requireMigrated(databaseUrl)
 }
 

@@ -10,16 +10,22 @@ import { fillCountedDays } from '../warehouse/readings/fill-counted-days.ts'
 
 export const migrationsFolder = new URL('../warehouse/migrations/', import.meta.url)
 
+const FILLING =
+  'Filling in the days of records that an older version stored. It takes about a minute for two million records; stopped, it goes on the next time …'
+
 /**
  * Applies missing migrations, fills in what they leave to be filled, and lets the reader role read new tables. Safe with any
  * number of processes at once.
  */
-export async function migrateWarehouse(databaseUrl: string): Promise<{ applied: string[]; readerGranted: boolean }> {
+export async function migrateWarehouse(
+  databaseUrl: string,
+  say: (text: string) => void,
+): Promise<{ applied: string[]; readerGranted: boolean }> {
   const { applied } = await applyMigrations({ databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate' })
   try {
     await storeSettleFallbacks(pool, pulledStreams)
-    await fillCountedDays(pool)
+    await fillCountedDays(pool, () => say(FILLING))
     return { applied, readerGranted: await grantReaderRole(pool) }
   } finally {
     await pool.end()

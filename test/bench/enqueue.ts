@@ -77,7 +77,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
 }
 
 async function fill(databaseUrl: string, profiles: number): Promise<void> {
-  await migrateWarehouse(databaseUrl)
+  await migrateWarehouse(databaseUrl, () => undefined)
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'bench' })
   await pool.query(
     `insert into vitalsync.profiles (external_id, wanted_from, state)

@@ -37,7 +37,7 @@ const pool = openTestPool(databaseUrl)
 let wrong = false
 
 try {
-  await migrateWarehouse(databaseUrl)
+  await migrateWarehouse(databaseUrl, () => undefined)
   await pool.query(
     `insert into vitalsync.profiles (external_id, wanted_from) select 'person-' || n, now() from generate_series(1, $1::int) n`,
     [PEOPLE],

@@ -17,10 +17,12 @@ const fillSql = `
 
 /**
  * Fills `counts_for` of biomarkers that were stored before there was such a column. Workers go on meanwhile, and the views
- * are right before and after it, only slower before. Where it was stopped, the next call goes on.
+ * are right before and after it, only slower before. Where it was stopped, the next call goes on. Tells once when there are many.
  */
-export async function fillCountedDays(pool: Pool): Promise<void> {
-  for (let fromId = '0'; ; ) {
+export async function fillCountedDays(pool: Pool, tellMany: () => void): Promise<void> {
+  let fromId = '0'
+  for (let portions = 0; ; portions += 1) {
+    if (portions === 1) tellMany()
     const { rows } = await pool.query<{ rows: number; last: string | null }>(fillSql, [fromId])
     fromId = rows[0]?.last ?? fromId
     if ((rows[0]?.rows ?? 0) < ROWS_AT_ONCE) return
