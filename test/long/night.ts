@@ -137,7 +137,7 @@ try {
   }
   const firing = async () =>
     (await ask('alerts')).alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname)
-  const fires = (name: string) => until(`${name} fires`, async () => (await firing()).includes(name), 180_000)
+  const fires = (name: string) => until(`${name} fires`, async () => (await firing()).includes(name), 300_000)
   const resolves = (name: string) => until(`${name} resolves`, async () => !(await firing()).includes(name), 240_000)
 
   await until('all three are scraped', async () => (await ask('query?query=sum(up)')).result[0]?.value[1] === '3')
