@@ -4,18 +4,26 @@ import { formatCount, formatNumber } from './table.ts'
 type ReportedFile = HealthImportResult['files'][number]
 
 const REASONS_SHOWN_MAX = 12
+const FILES_SHOWN_MAX = 12
 
 /** The report of an import for people: each file, then the whole, then what to do next. */
 export function healthReportText(result: HealthImportResult, wantedFrom: Date | undefined): string {
   const { accepted, duplicate, files, unread, rejects, finished, dryRun } = result
   return [
-    ...files.flatMap(fileLines),
+    ...files.slice(0, FILES_SHOWN_MAX).flatMap(fileLines),
+    ...moreFilesLines(files.slice(FILES_SHOWN_MAX)),
     ...unread.map(({ reason, files: count }) => `not read: ${formatCount(count, 'file')}, ${reason}`),
     `${formatNumber(accepted)} accepted, ${formatNumber(duplicate)} duplicate`,
     ...(rejects === null ? [] : [`What was rejected, with its reasons: ${rejects}`]),
     ...nextLines({ accepted, duplicate, finished, dryRun }),
     ...(finished && accepted > 0 && wantedFrom ? backfillLines(result, wantedFrom) : []),
   ].join('\n')
+}
+
+function moreFilesLines(files: readonly ReportedFile[]): string[] {
+  if (files.length === 0) return []
+  const read = files.reduce((sum, file) => sum + file.read, 0)
+  return [`${formatCount(files.length, 'more file')} with ${formatCount(read, 'record')}; --json lists them`]
 }
 
 function fileLines(file: ReportedFile): string[] {

@@ -22,6 +22,12 @@ export function createOffsetCache(timeZone: string): (epochMs: number) => number
   }
 }
 
+/** The offset in milliseconds at which a clock of the zone shows this time, which is given as if it were UTC. */
+export function createWallClock(timeZone: string): (wallMs: number) => number {
+  const offsetAt = createOffsetCache(timeZone)
+  return (wallMs) => offsetAtWallMs(wallMs, offsetAt)
+}
+
 /** Adds the zone's offset to date-times that carry none; returns every other text as it is. */
 export function createOffsetCompleter(timeZone: string): (text: string) => string {
   const offsetAt = createOffsetCache(timeZone)

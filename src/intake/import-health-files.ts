@@ -1,5 +1,8 @@
 import { extname } from 'node:path'
+import { UsageProblem } from '../errors.ts'
+import { MINUTE } from '../time/units.ts'
 import type { AcceptedCounts, OutboxItem } from '../transfer/parcel.ts'
+import { createWallClock } from './complete-offsets.ts'
 import { isZip } from './export-files.ts'
 import { createFileTally, type FileReport, type FileTally } from './file-report.ts'
 import type {
@@ -8,6 +11,7 @@ import type {
   HealthFormat,
   HealthRecord,
   LogDraft,
+  ReadOptions,
   RecordBatch,
 } from './formats/export-format.ts'
 import { createHealthItems, type HealthItemOptions } from './health-items.ts'
@@ -61,8 +65,9 @@ export async function importHealthFiles(intake: HealthIntake): Promise<HealthRes
   let bytesBefore = 0
   for (const file of intake.files) {
     if (intake.signal.aborted) break
-    const format = await formatOf(file, intake.formats)
-    if (format) reports.push(await importFile(intake, { file, format, outbox, bytesBefore }))
+    const head = await readHead(file)
+    const format = isZip(head.bytes) ? undefined : intake.formats.find((one) => one.detects(head))
+    if (format) reports.push(await importFile(intake, { file, head, format, outbox, bytesBefore }))
     else countEnding(unknown, file)
     bytesBefore += file.sizeBytes
   }
@@ -77,11 +82,6 @@ function countEnding(unknown: Map<string, number>, { name }: ExportFile): void {
   unknown.set(key, (unknown.get(key) ?? 0) + 1)
 }
 
-async function formatOf(file: ExportFile, formats: readonly HealthFormat[]): Promise<HealthFormat | undefined> {
-  const head = await readHead(file)
-  return isZip(head.bytes) ? undefined : formats.find((format) => format.detects(head))
-}
-
 /** The beginning, as far as it can be read: where the file breaks, its reader says so. */
 async function readHead(file: ExportFile): Promise<FileHead> {
   const chunks: Buffer[] = []
@@ -93,7 +93,7 @@ async function readHead(file: ExportFile): Promise<FileHead> {
       if (length >= HEAD_BYTES) break
     }
   } catch {
-    // formatOf goes by what is there.
+    // A format is found by as much as is there.
   }
   const bytes = Buffer.concat(chunks).subarray(0, HEAD_BYTES)
   return { name: file.name, bytes, text: bytes.toString('utf8') }
@@ -131,15 +131,17 @@ function createNumberedOutbox({ begin, store, stored }: HealthIntake) {
 
 type FileImport = {
   readonly file: ExportFile
+  readonly head: FileHead
   readonly format: HealthFormat
   readonly outbox: ReturnType<typeof createNumberedOutbox>
   readonly bytesBefore: number
 }
 
-async function importFile(intake: HealthIntake, { file, format, outbox, bytesBefore }: FileImport) {
+async function importFile(intake: HealthIntake, opened: FileImport) {
+  const { file, outbox, format, bytesBefore } = opened
   const tally = createFileTally(file.name, format.name)
-  const intoOutbox = createRecordReader(intake, { file, format, outbox, bytesBefore }, tally)
-  for await (const { records, bytesRead } of readWhole(format, file)) {
+  const intoOutbox = createRecordReader(intake, opened, tally)
+  for await (const { records, bytesRead } of readWhole(opened, intake.itemOptions.timeZone)) {
     for (const record of records) {
       intoOutbox.take(record)
       if (outbox.isFull()) await outbox.flush(tally)
@@ -195,15 +197,27 @@ function createRecordReader(intake: HealthIntake, { file, format, outbox }: File
 }
 
 /** A file that breaks in the middle costs only its rest: the break is a record that could not be read. */
-async function* readWhole(format: HealthFormat, file: ExportFile): AsyncGenerator<RecordBatch> {
+async function* readWhole({ file, format, head }: FileImport, timeZone?: string): AsyncGenerator<RecordBatch> {
   let bytesRead = 0
   try {
-    for await (const batch of format.read(file)) {
+    for await (const batch of format.read(file, { head, localInstant: localClock(timeZone) })) {
       bytesRead = batch.bytesRead
       yield batch
     }
   } catch (error) {
     const fault = error instanceof Error ? error.message : 'the file cannot be read'
     yield { records: [{ place: 'the rest of the file', fault, text: '' }], bytesRead }
+  }
+}
+
+function localClock(timeZone: string | undefined): ReadOptions['localInstant'] {
+  if (timeZone === undefined)
+    return () => {
+      throw new UsageProblem('its times have no zone: give one with --time-zone Area/City')
+    }
+  const offsetAtWall = createWallClock(timeZone)
+  return (wallMs) => {
+    const offsetMs = offsetAtWall(wallMs)
+    return { atMs: wallMs - offsetMs, offsetMinutes: offsetMs / MINUTE }
   }
 }

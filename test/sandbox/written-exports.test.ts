@@ -1,12 +1,14 @@
 import { inflateRawSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { checkedInstant, formatInstant } from '../../src/contract/instant.ts'
 import { exportFormats } from '../../src/intake/formats/known-formats.ts'
 import { exportWriters } from '../../src/service/sandbox/exports/export-writers.ts'
+import type { SampleLog } from '../../src/service/sandbox/people/sample-logs.ts'
 import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
 import { dayText } from '../../src/time/local-days.ts'
-import { DAY } from '../../src/time/units.ts'
+import { DAY, MINUTE } from '../../src/time/units.ts'
 import { factsOfLogs } from '../support/facts-of-logs.ts'
-import { fileOf, importOne } from '../support/health-files.ts'
+import { fileOf, importInto, importOne } from '../support/health-files.ts'
 
 /** Two weeks with a change of clocks in London, on 29 March; exported in summer time. */
 const endMs = Date.parse('2026-04-05T12:00:00Z')
@@ -20,10 +22,16 @@ const raise = (what: string): never => {
   throw new Error(`no ${what}`)
 }
 
-/** The only entry of a zip that the writers wrote. */
-function contentOf(zip: Buffer): Buffer {
-  const begin = 30 + zip.readUInt16LE(26)
-  return inflateRawSync(zip.subarray(begin, begin + zip.readUInt32LE(18)))
+/** The entries of a zip that the writers wrote. */
+function entriesOf(zip: Buffer): Array<{ name: string; data: Buffer }> {
+  const entries = []
+  for (let at = 0; zip.readUInt32LE(at) === 0x04034b50; ) {
+    const begin = at + 30 + zip.readUInt16LE(at + 26)
+    const end = begin + zip.readUInt32LE(at + 18)
+    entries.push({ name: zip.toString('utf8', at + 30, begin), data: inflateRawSync(zip.subarray(begin, end)) })
+    at = end
+  }
+  return entries
 }
 
 test('every format that can be read can be written', () => {
@@ -35,7 +43,7 @@ describe('apple-health', () => {
   const xmlOf = (kind: string) => {
     const logs = logsOf(personOf(kind), span)
     const written = exportWriters['apple-health']?.(logs, summerOffset) ?? raise('writer')
-    return { logs, xml: contentOf(written.data).toString('utf8') }
+    return { logs, xml: String(entriesOf(written.data)[0]?.data) }
   }
 
   test.each(['office-worker', 'two-devices'])(
@@ -69,5 +77,38 @@ describe('apple-health', () => {
     expect(derived.length).toBeGreaterThan(12)
     expect(derived.map(([day]) => day)).toContain('2026-03-29')
     expect(Object.fromEntries(derived)).toEqual(Object.fromEntries(added))
+  })
+})
+
+describe('fitbit', () => {
+  const exported =
+    /^(steps|heart_rate|resting_heart_rate|sleep_stage_.*|heart_rate_variability_rmssd|oxygen_saturation)$/
+
+  /** Fitbit has steps by the minute: whole ones, the earlier minutes with the rest. */
+  const byMinute = (log: SampleLog): SampleLog[] => {
+    if (log.dataType !== 'steps') return [log]
+    const { offsetMinutes, epochMs } = checkedInstant(log.startDateTime)
+    const minutes = (Date.parse(log.endDateTime) - epochMs) / MINUTE
+    const at = (minute: number) => formatInstant({ epochMs: epochMs + minute * MINUTE, offsetMinutes })
+    return Array.from({ length: minutes }, (_, minute) => ({
+      ...log,
+      id: `${log.id}/${minute}`,
+      value: Math.floor(log.value / minutes) + (minute < log.value % minutes ? 1 : 0),
+      startDateTime: at(minute),
+      endDateTime: at(minute + 1),
+    })).filter(({ value }) => value > 0)
+  }
+
+  test('written, read and derived, an office worker has the days of the logs of the watch', async () => {
+    const logs = logsOf(personOf('office-worker'), span)
+    const written = exportWriters['fitbit']?.(logs, summerOffset) ?? raise('writer')
+    const files = entriesOf(written.data).map(({ name, data }) => fileOf(name, data))
+    const { logs: read, reports } = await importInto(new Map(), files, { timeZone: london, formats: exportFormats })
+    const own = logs.filter(({ dataType, deviceType }) => deviceType === 'watch' && exported.test(dataType))
+    const direct = factsOfLogs(own.flatMap(byMinute))
+
+    expect(reports.map(({ rejected }) => rejected)).toEqual(files.map(() => []))
+    expect(direct.length).toBeGreaterThan(10)
+    expect(factsOfLogs(read)).toEqual(direct)
   })
 })

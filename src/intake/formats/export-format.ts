@@ -52,6 +52,12 @@ export type MappingRow = {
   readonly note?: string
 }
 
+export type ReadOptions = {
+  readonly head: FileHead
+  /** The instant at which a clock on the wall shows this, as if the milliseconds were UTC. Throws without a time zone. */
+  localInstant(wallMs: number): SourceInstant
+}
+
 /** A kind of export. The same shape for all: what it is called, how it is recognised, what is read, what is made of it. */
 export type HealthFormat = {
   readonly name: string
@@ -63,5 +69,5 @@ export type HealthFormat = {
   readonly mapping: readonly MappingRow[]
   detects(head: FileHead): boolean
   /** Throws a Problem when the file as a whole cannot be read; a record that does not fit is a fault of its own. */
-  read(file: ExportFile): AsyncGenerator<RecordBatch>
+  read(file: ExportFile, options: ReadOptions): AsyncGenerator<RecordBatch>
 }

@@ -1,5 +1,6 @@
 import { appleHealth } from './apple-health.ts'
 import type { HealthFormat } from './export-format.ts'
+import { fitbit } from './fitbit.ts'
 
 /** The exports that can be read, in the order in which a file is compared with them. */
-export const exportFormats: readonly HealthFormat[] = [appleHealth]
+export const exportFormats: readonly HealthFormat[] = [appleHealth, fitbit]

@@ -18,31 +18,22 @@ const BYTES_BETWEEN_TAGS_MAX = 1024 * 1024
  */
 export function createXmlElements(fileName: string, reader: ElementReader) {
   const decoder = new StringDecoder('utf8')
-  let depth = 0
-  let quietBytes = 0
+  const limits = createLimits(fileName)
   let isEnding = false
-  const refuse = (why: string) => {
-    throw new UsageProblem(`read ${fileName}: ${why}`, { hint: 'No app exports such a file; export it again.' })
-  }
   const parser = new Parser(
     {
       onopentag(name, attributes) {
-        quietBytes = 0
-        depth += 1
-        if (depth > DEPTH_MAX) refuse(`its elements are nested deeper than ${DEPTH_MAX}`)
+        limits.deeper()
         reader.open(name, attributes)
       },
       onclosetag(name) {
-        quietBytes = 0
-        depth -= 1
+        limits.higher()
         if (!isEnding) reader.close(name)
       },
-      ontext() {
-        quietBytes = 0
-      },
+      ontext: limits.heard,
       onprocessinginstruction(_name, text) {
-        quietBytes = 0
-        if (/!ENTITY\b/i.test(text)) refuse('it declares entities, which may grow without bound')
+        limits.heard()
+        if (/!ENTITY\b/i.test(text)) limits.refuse('it declares entities, which may grow without bound')
       },
       onerror(error) {
         throw error instanceof Problem ? error : new UsageProblem(`read ${fileName}: ${error.message}`)
@@ -50,19 +41,51 @@ export function createXmlElements(fileName: string, reader: ElementReader) {
     },
     { xmlMode: true, decodeEntities: true },
   )
-  const write = (text: string, bytes: number) => {
-    quietBytes += bytes
-    parser.write(text)
-    if (quietBytes > BYTES_BETWEEN_TAGS_MAX) refuse('a tag has no end within 1 MiB')
-  }
   return {
-    write: (chunk: Buffer) => write(decoder.write(chunk), chunk.length),
+    write(chunk: Buffer) {
+      parser.write(decoder.write(chunk))
+      limits.silent(chunk.length)
+    },
     /** Throws when an element has no end: the file was cut off. */
     end() {
-      write(decoder.end(), 0)
+      parser.write(decoder.end())
       isEnding = true
-      if (depth > 0) refuse('it ends in the middle')
+      limits.requireEnd()
       parser.end()
+    },
+  }
+}
+
+function createLimits(fileName: string) {
+  let depth = 0
+  let quietBytes = 0
+  let hasHeard = false
+  const refuse = (why: string): never => {
+    throw new UsageProblem(`read ${fileName}: ${why}`, { hint: 'No app exports such a file; export it again.' })
+  }
+  const heard = () => {
+    hasHeard = true
+  }
+  return {
+    refuse,
+    heard,
+    deeper() {
+      heard()
+      depth += 1
+      if (depth > DEPTH_MAX) refuse(`its elements are nested deeper than ${DEPTH_MAX}`)
+    },
+    higher() {
+      heard()
+      depth -= 1
+    },
+    /** After each chunk: a parser that tells of nothing holds all that it was given. */
+    silent(chunkBytes: number) {
+      quietBytes = hasHeard ? 0 : quietBytes + chunkBytes
+      hasHeard = false
+      if (quietBytes > BYTES_BETWEEN_TAGS_MAX) refuse('a tag has no end within 1 MiB')
+    },
+    requireEnd() {
+      if (depth > 0) refuse('it ends in the middle')
     },
   }
 }

@@ -1,7 +1,11 @@
 import type { SampleLog } from '../people/sample-logs.ts'
 import { appleHealthExport } from './apple-health-file.ts'
+import { fitbitExport } from './fitbit-files.ts'
 
 /** Writes a person's logs as the export of an app, as far as the app has records for them. */
 type ExportWriter = (logs: readonly SampleLog[], offsetMinutes: number) => { name: string; data: Buffer }
 
-export const exportWriters: Readonly<Record<string, ExportWriter>> = { 'apple-health': appleHealthExport }
+export const exportWriters: Readonly<Record<string, ExportWriter>> = {
+  'apple-health': appleHealthExport,
+  fitbit: fitbitExport,
+}

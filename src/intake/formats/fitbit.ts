@@ -1,0 +1,165 @@
+import { parseInstant } from '../../contract/instant.ts'
+import { MINUTE, SECOND } from '../../time/units.ts'
+import type { ExportFile, FileHead, HealthFormat, HealthRecord, ReadOptions, RecordBatch } from './export-format.ts'
+import { fitbitMapping } from './fitbit-mapping.ts'
+import { fitbitDevice, sleepRecords } from './fitbit-sleep.ts'
+import { readJsonList, readTableRows } from './small-files.ts'
+
+/**
+ * Fitbit by Google Takeout: JSON files of a month or a day, and the newer CSV files. Steps and heart rate are written in UTC,
+ * sleep and variability by the clock on the wall, without a zone.
+ */
+export const fitbit: HealthFormat = {
+  name: 'fitbit',
+  title: 'Fitbit (Google Takeout)',
+  vendor: 'fitbit',
+  files: 'the zip of Takeout, or its folder Fitbit',
+  mapping: fitbitMapping,
+  detects: (head) => kindOf(head) !== undefined,
+  read: readFitbit,
+}
+
+type Row = Readonly<Record<string, unknown>>
+type Kind = {
+  readonly recognises: (head: FileHead) => boolean
+  readonly rows: (file: ExportFile) => AsyncIterable<{ rows: readonly Row[]; bytesRead: number }>
+  readonly recordsOf: (row: Row, place: string, options: ReadOptions) => readonly HealthRecord[]
+}
+
+const faultOf = (place: string, fault: string, row: Row): HealthRecord[] => [
+  { place, fault, text: JSON.stringify(row).slice(0, 500) },
+]
+const isList = /^\s*\[\s*\{/
+const numberIn = (value: unknown): number =>
+  typeof value === 'number' ? value : typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN
+
+const shortDate = /^(\d\d)\/(\d\d)\/(\d\d) (\d\d):(\d\d):(\d\d)$/
+
+/** `01/31/24 08:00:05`, as the milliseconds of a clock that shows it in UTC. */
+function shortDateMs(text: unknown): number | undefined {
+  const match = typeof text === 'string' ? shortDate.exec(text) : null
+  if (!match) return undefined
+  const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = match.slice(1).map(Number)
+  return Date.UTC(2000 + year, month - 1, day, hour, minute, second)
+}
+
+const utc = (atMs: number) => ({ atMs, offsetMinutes: 0 })
+
+type Told = { readonly atMs: number | undefined; readonly value: unknown; readonly place: string; readonly row: Row }
+
+function minuteOfSteps({ atMs, value, place, row }: Told): readonly HealthRecord[] {
+  const steps = numberIn(value)
+  if (atMs === undefined || Number.isNaN(steps)) return faultOf(place, 'a minute without time or number', row)
+  if (steps === 0) return [{ place, leftOut: 'no steps, as minutes have in which it was not worn' }]
+  const span = { start: utc(atMs), end: utc(atMs + MINUTE) }
+  return [{ place, draft: { dataType: 'steps', value: steps, ...span, ...fitbitDevice } }]
+}
+
+function beat({ atMs, value, place, row }: Told): readonly HealthRecord[] {
+  const bpm = numberIn(value)
+  if (atMs === undefined || Number.isNaN(bpm)) return faultOf(place, 'a heart rate without time or number', row)
+  const span = { start: utc(atMs), end: utc(atMs) }
+  return [{ place, draft: { dataType: 'heart_rate', value: bpm, ...span, ...fitbitDevice } }]
+}
+
+const fieldsIn = (value: unknown): Row => (typeof value === 'object' && value !== null ? { ...value } : {})
+
+/** A time with an offset; undefined for a time of the clock on the wall. */
+const utcIn = (text: unknown) =>
+  typeof text === 'string' && /Z|[+-]\d\d:?\d\d$/.test(text) ? parseInstant(text)?.epochMs : undefined
+
+const wallMsIn = (text: unknown) =>
+  typeof text === 'string' && !/Z|[+-]\d\d:\d\d$/.test(text) ? parseInstant(text)?.epochMs : undefined
+
+const byMinute: Kind = {
+  recognises: ({ name, text }) => /(^|\/)steps-\d{4}-\d\d-\d\d\.json$/.test(name) && isList.test(text),
+  rows: readJsonList,
+  recordsOf: (row, place) => minuteOfSteps({ atMs: shortDateMs(row['dateTime']), value: row['value'], place, row }),
+}
+
+const byBeat: Kind = {
+  recognises: ({ name, text }) => /(^|\/)heart_rate-/.test(name) && isList.test(text) && /"bpm"/.test(text),
+  rows: readJsonList,
+  recordsOf(row, place) {
+    const { bpm, confidence } = fieldsIn(row['value'])
+    if (confidence === 0) return [{ place, leftOut: 'a heart rate of confidence 0' }]
+    return beat({ atMs: shortDateMs(row['dateTime']), value: bpm, place, row })
+  },
+}
+
+const restingByDay: Kind = {
+  recognises: ({ name, text }) => /(^|\/)resting_heart_rate-/.test(name) && isList.test(text),
+  rows: readJsonList,
+  recordsOf(row, place, { localInstant }) {
+    const { value } = fieldsIn(row['value'])
+    const dayMs = shortDateMs(row['dateTime'])
+    const bpm = numberIn(value)
+    if (dayMs === undefined || Number.isNaN(bpm)) return faultOf(place, 'a day without date or number', row)
+    if (bpm === 0) return [{ place, leftOut: 'a day without a resting heart rate' }]
+    const span = { start: localInstant(dayMs), end: localInstant(dayMs + 24 * 60 * MINUTE - SECOND) }
+    return [{ place, draft: { dataType: 'resting_heart_rate', value: bpm, ...span, ...fitbitDevice } }]
+  },
+}
+
+const nights: Kind = {
+  recognises: ({ text }) => isList.test(text) && /"dateOfSleep"/.test(text) && /"logId"/.test(text),
+  rows: readJsonList,
+  recordsOf: sleepRecords,
+}
+
+const variability: Kind = {
+  recognises: ({ text }) => /^\uFEFF?timestamp,rmssd,coverage,/.test(text),
+  rows: readTableRows,
+  recordsOf(row, place, { localInstant }) {
+    const wallMs = wallMsIn(row['timestamp'])
+    const value = numberIn(row['rmssd'])
+    if (wallMs === undefined || Number.isNaN(value)) return faultOf(place, 'five minutes without time or number', row)
+    const span = { start: localInstant(wallMs), end: localInstant(wallMs) }
+    return [{ place, draft: { dataType: 'heart_rate_variability_rmssd', value, ...span, ...fitbitDevice } }]
+  },
+}
+
+/** Fitbit writes 50 for a minute in which it could not measure. */
+const NO_SATURATION = 50
+
+const saturation: Kind = {
+  recognises: ({ name, text }) => /Minute SpO2/i.test(name) && /^\uFEFF?timestamp,value\s/.test(text),
+  rows: readTableRows,
+  recordsOf(row, place) {
+    const atMs = utcIn(row['timestamp'])
+    const value = numberIn(row['value'])
+    if (atMs === undefined || Number.isNaN(value)) return faultOf(place, 'a minute without time or number', row)
+    if (value === NO_SATURATION) return [{ place, leftOut: 'a minute that could not be measured (50)' }]
+    const span = { start: utc(atMs), end: utc(atMs) }
+    return [{ place, draft: { dataType: 'oxygen_saturation', value, ...span, ...fitbitDevice } }]
+  },
+}
+
+const newerSteps: Kind = {
+  recognises: ({ text }) => /^\uFEFF?timestamp,steps(,|\s)/.test(text),
+  rows: readTableRows,
+  recordsOf: (row, place) => minuteOfSteps({ atMs: utcIn(row['timestamp']), value: row['steps'], place, row }),
+}
+
+const newerBeats: Kind = {
+  recognises: ({ text }) => /^\uFEFF?timestamp,beats per minute(,|\s)/.test(text),
+  rows: readTableRows,
+  recordsOf: (row, place) => beat({ atMs: utcIn(row['timestamp']), value: row['beats per minute'], place, row }),
+}
+
+const kinds: readonly Kind[] = [byMinute, byBeat, restingByDay, nights, variability, saturation, newerSteps, newerBeats]
+
+const kindOf = (head: FileHead): Kind | undefined => kinds.find(({ recognises }) => recognises(head))
+
+async function* readFitbit(file: ExportFile, options: ReadOptions): AsyncGenerator<RecordBatch> {
+  const kind = kindOf(options.head)
+  if (!kind) return
+  let number = 0
+  for await (const { rows, bytesRead } of kind.rows(file)) {
+    const records = rows.flatMap((row) => {
+      number += 1
+      return kind.recordsOf(row, `record ${number}`, options)
+    })
+    yield { records, bytesRead }
+  }
+}

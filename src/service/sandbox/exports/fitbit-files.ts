@@ -1,0 +1,113 @@
+import { checkedInstant } from '../../../contract/instant.ts'
+import { MINUTE, SECOND } from '../../../time/units.ts'
+import type { SampleLog } from '../people/sample-logs.ts'
+import { zipOf } from './zip-of.ts'
+
+const levels: Readonly<Record<string, string>> = {
+  sleep_stage_awake: 'wake',
+  sleep_stage_light: 'light',
+  sleep_stage_deep: 'deep',
+  sleep_stage_rem: 'rem',
+}
+
+/** Fitbit tells wakes of up to three minutes beside the levels, which go on over them. */
+const SHORT_WAKE_MS = 3 * MINUTE
+const CONFIDENT = 3
+const FOLDER = 'Takeout/Fitbit'
+
+type Timed = { readonly log: SampleLog; readonly startMs: number; readonly endMs: number; readonly wallShiftMs: number }
+
+/** The logs of a person's watch as Google Takeout exports them for Fitbit: steps and heart rate in UTC, the rest in local time. */
+export function fitbitExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
+  const timed = logs.filter(({ deviceType }) => deviceType === 'watch').map(timedOf)
+  const first = new Date(timed[0]?.startMs ?? 0).toISOString().slice(0, 10)
+  const jsonFiles = Object.entries(listsOf(timed)).map(([name, list]) => ({
+    name: `${FOLDER}/Global Export Data/${name}-${first}.json`,
+    data: Buffer.from(JSON.stringify(list)),
+  }))
+  const tableFiles = Object.entries(tablesOf(timed)).map(([name, lines]) => ({
+    name: `${FOLDER}/${name} - ${first}.csv`,
+    data: Buffer.from(`${lines.join('\n')}\n`),
+  }))
+  return { name: 'takeout.zip', data: zipOf([...jsonFiles, ...tableFiles]) }
+}
+
+const ofType = (timed: readonly Timed[], dataType: string) => timed.filter(({ log }) => log.dataType === dataType)
+
+const listsOf = (timed: readonly Timed[]) => ({
+  steps: ofType(timed, 'steps').flatMap(stepMinutes),
+  heart_rate: ofType(timed, 'heart_rate').map(({ startMs, log }) => ({
+    dateTime: shortDate(startMs),
+    value: { bpm: log.value, confidence: CONFIDENT },
+  })),
+  resting_heart_rate: ofType(timed, 'resting_heart_rate').map(restingDay),
+  sleep: ofType(timed, 'sleep_stage_in_bed').map((night, index) => sleepOf(night, timed, index)),
+})
+
+const tablesOf = (timed: readonly Timed[]) => ({
+  'Heart Rate Variability/Heart Rate Variability Details': [
+    'timestamp,rmssd,coverage,low_frequency,high_frequency',
+    ...ofType(timed, 'heart_rate_variability_rmssd').map(
+      (one) => `${wallText(one.startMs, one).slice(0, 19)},${one.log.value},0.9,1,1`,
+    ),
+  ],
+  'Oxygen Saturation (SpO2)/Minute SpO2': [
+    'timestamp,value',
+    ...ofType(timed, 'oxygen_saturation').map(
+      ({ startMs, log }) => `${new Date(startMs).toISOString().slice(0, 19)}Z,${Number((log.value * 100).toFixed(1))}`,
+    ),
+  ],
+})
+
+function timedOf(log: SampleLog): Timed {
+  const [start, end] = [checkedInstant(log.startDateTime), checkedInstant(log.endDateTime)]
+  return { log, startMs: start.epochMs, endMs: end.epochMs, wallShiftMs: start.offsetMinutes * MINUTE }
+}
+
+/** `01/31/24 08:00:05` */
+function shortDate(atMs: number): string {
+  const text = new Date(atMs).toISOString()
+  return `${text.slice(5, 7)}/${text.slice(8, 10)}/${text.slice(2, 4)} ${text.slice(11, 19)}`
+}
+
+const wallText = (atMs: number, { wallShiftMs }: Timed): string =>
+  new Date(atMs + wallShiftMs).toISOString().slice(0, -1)
+
+/** Whole steps, minute by minute, the earlier minutes with the rest. */
+function stepMinutes({ log, startMs, endMs }: Timed) {
+  const minutes = (endMs - startMs) / MINUTE
+  return Array.from({ length: minutes }, (_, index) => ({
+    dateTime: shortDate(startMs + index * MINUTE),
+    value: String(Math.floor(log.value / minutes) + (index < log.value % minutes ? 1 : 0)),
+  }))
+}
+
+function restingDay(one: Timed) {
+  const day = shortDate(one.startMs + one.wallShiftMs).slice(0, 8)
+  return { dateTime: `${day} 00:00:00`, value: { date: day, value: one.log.value, error: 5 } }
+}
+
+function sleepOf(night: Timed, timed: readonly Timed[], index: number) {
+  const own = timed.filter(({ log }) => log.parentId === night.log.id)
+  const level = ({ log, startMs, endMs }: Timed) => ({
+    dateTime: wallText(startMs, night),
+    level: levels[log.dataType],
+    seconds: (endMs - startMs) / SECOND,
+  })
+  const isShort = ({ log, startMs, endMs }: Timed, at: number) =>
+    at > 0 && log.dataType === 'sleep_stage_awake' && endMs - startMs <= SHORT_WAKE_MS
+  const data: Timed[] = []
+  for (const [at, one] of own.entries()) {
+    const last = data.at(-1)
+    if (last && isShort(one, at)) data[data.length - 1] = { ...last, endMs: one.endMs }
+    else data.push(one)
+  }
+  return {
+    logId: 1000 + index,
+    dateOfSleep: wallText(night.endMs, night).slice(0, 10),
+    startTime: wallText(night.startMs, night),
+    endTime: wallText(night.endMs, night),
+    type: 'stages',
+    levels: { data: data.map(level), shortData: own.filter(isShort).map(level) },
+  }
+}
