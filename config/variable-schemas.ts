@@ -8,11 +8,23 @@ export const urlOf = (...protocols: string[]) =>
     error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`,
   })
 
+/**
+ * The driver takes these modes for verify-full, and prints eight lines about it for each process. Said outright it stays quiet:
+ * the certificate is checked.
+ */
+const withVerifiedTls = (text: string) =>
+  text.includes('uselibpqcompat=true')
+    ? text
+    : text.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full')
+
+export const postgresUrl = urlOf('postgres', 'postgresql').transform(withVerifiedTls)
+
 export const queueUrl = z
   .string()
   .refine((text) => text.split(',').every((part, index) => index > 0 || isQueueUrl(part)), {
     error: 'must start with redis://, rediss:// or postgres:// (Redis Cluster: several addresses, separated by commas)',
   })
+  .transform((text) => (text.startsWith('postgres') ? withVerifiedTls(text) : text))
 const isQueueUrl = (text: string) => URL.canParse(text) && /^(rediss?|postgres(ql)?):$/.test(new URL(text).protocol)
 
 export const isHttpUrl = (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)

@@ -6,6 +6,7 @@ import {
   headerList,
   hostName,
   isHttpUrl,
+  postgresUrl,
   proxyList,
   queueUrl,
   secondsList,
@@ -21,7 +22,7 @@ export type Variable = { schema: z.ZodType; about: string; fallback?: string; se
 /** All variables, in the order in which `vitalsync doctor` prints them. */
 export const variables = {
   DATABASE_URL: {
-    schema: urlOf('postgres', 'postgresql'),
+    schema: postgresUrl,
     about: 'warehouse and ledger; absent: an embedded Postgres',
     address: true,
   },

@@ -50,10 +50,14 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // Remarks that cannot be written stop nothing.
 process.stderr.on('error', () => undefined)
 
+/** The address that the running command was given, for the words about a connection that it loses. */
+let givenDatabaseUrl: string | undefined
+
 const program = createProgram({
   context({ json }) {
     const { environment, terminal } = uncheckedContext(json)
     const config = readConfig(environment)
+    givenDatabaseUrl = config.databaseUrl
     stop.signal.addEventListener('abort', () => exitAfter(config.drainSeconds * SECOND + CLOSE_MAX_MS))
     return {
       config,
@@ -94,7 +98,7 @@ async function reportError(error: unknown): Promise<number> {
     process.stderr.write('vitalsync: stopped before its end\n')
     return exitCodes.failures
   }
-  const { text, hint, code } = await describeError(error)
+  const { text, hint, code } = await describeError(error, { databaseUrl: givenDatabaseUrl })
   const name = painterFor(process.stderr)('bad', 'vitalsync:')
   process.stderr.write(printableText(`${name} ${text}\n${hint ? `  → ${hint}\n` : ''}`))
   return code

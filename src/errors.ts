@@ -62,5 +62,15 @@ export class Unanswered extends Problem {}
 /** The command line or the configuration is wrong: exit code 2. */
 export class UsageProblem extends Problem {}
 
-/** A database, a queue or the upstream could not be reached: exit code 3. */
-export class EngineUnreachable extends Problem {}
+/**
+ * A database, a queue or the upstream could not be used: exit code 3. With `isConfiguration` it will not be usable before the
+ * address, the credentials or the server are changed: exit code 2.
+ */
+export class EngineUnreachable extends Problem {
+  readonly isConfiguration: boolean
+
+  constructor(message: string, options: ProblemOptions & { isConfiguration?: boolean } = {}) {
+    super(message, options)
+    this.isConfiguration = options.isConfiguration ?? false
+  }
+}

@@ -1,12 +1,13 @@
 import { pulledStreams } from '../../config/streams.ts'
+import { connectionProblem } from '../connections/connection-problem.ts'
 import { applyMigrations, compareMigrations, readAppliedNames, readMigrations } from '../engines/apply-migrations.ts'
 import { UsageProblem } from '../errors.ts'
+import { requireServerVersion } from '../postgres/server-version.ts'
 import { MINUTE } from '../time/units.ts'
 import { storeSettleFallbacks } from '../warehouse/ledger/settle-fallbacks.ts'
 import { grantReaderRole } from '../warehouse/postgres/reader-role.ts'
-import { postgresUnreachable } from '../warehouse/postgres/sql-errors.ts'
-import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
 import { fillCountedDays } from '../warehouse/readings/fill-counted-days.ts'
+import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
 
 export const migrationsFolder = new URL('../warehouse/migrations/', import.meta.url)
 
@@ -42,8 +43,8 @@ export async function requireMigrated(databaseUrl: string): Promise<void> {
     statementTimeoutMs: 10 * MINUTE,
   })
   try {
-    const applied = await readAppliedNames(pool, 'vitalsync').catch((cause: unknown) => {
-      throw postgresUnreachable(cause)
+    const applied = await readFromUsable(pool).catch(async (cause: unknown) => {
+      throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, cause)
     })
     if (compareMigrations(migrations, applied).missing.length === 0) return
     throw new UsageProblem('open warehouse: its tables are missing or older than this version', {
@@ -51,5 +52,16 @@ export async function requireMigrated(databaseUrl: string): Promise<void> {
     })
   } finally {
     await pool.end()
+  }
+}
+
+/** The applied migrations, of a server that is new enough. */
+async function readFromUsable(pool: Pool): Promise<string[]> {
+  const client = await pool.connect()
+  try {
+    await requireServerVersion(client)
+    return await readAppliedNames(client, 'vitalsync')
+  } finally {
+    client.release()
   }
 }

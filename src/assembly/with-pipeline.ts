@@ -1,7 +1,4 @@
 import { type CloseStack, openCloseStack } from '../close-stack.ts'
-import { EngineUnreachable } from '../errors.ts'
-import type { QueueEngine } from '../queue/engine.ts'
-import { createEnqueuer } from '../queue/enqueue.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import type { CommandContext } from './command-context.ts'
 import { joinEngines, joinWarehouse, type StartedEngines } from './join-engines.ts'
@@ -19,18 +16,6 @@ export async function withWarehouse<T>(
   } finally {
     await closeStack.close()
   }
-}
-
-/** A worker waits for a queue that cannot be reached; a command fails at once. */
-export async function requireQueueAnswers(engine: QueueEngine): Promise<void> {
-  await createEnqueuer(engine)
-    .backlog('manual')
-    .catch((cause: Error) => {
-      throw new EngineUnreachable(`reach the queue: ${cause.message}`, {
-        hint: 'Check QUEUE_URL and that the server is running; `vitalsync doctor` tries every connection.',
-        cause,
-      })
-    })
 }
 
 export type OpenPipeline = StartedEngines & {
@@ -52,7 +37,7 @@ export async function withPipeline<T>(context: CommandContext, work: (opened: Op
     const { config, log } = context
     const pipeline = await openPipeline({ config, addresses: engines.addresses, log, onSkewed: fail })
     closeStack.add(pipeline, 'pipeline')
-    await requireQueueAnswers(pipeline.engine)
+    await pipeline.engine.requireUsable()
     return await work({
       ...engines,
       pipeline,

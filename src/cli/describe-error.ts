@@ -8,22 +8,35 @@ export type DescribedError = { readonly text: string; readonly hint: string | un
 const unreachableErrors = [EngineUnreachable, Unanswered, RetryLater]
 
 /** Describes any error. The stack is shown only for an error that nobody has foreseen. */
-export async function describeError(error: unknown): Promise<DescribedError> {
+export async function describeError(
+  error: unknown,
+  given: { databaseUrl: string | undefined } = { databaseUrl: undefined },
+): Promise<DescribedError> {
   if (error instanceof Problem) return { text: error.message, hint: error.hint, code: exitCodeOf(error) }
   const file = describeFileError(error)
   if (file) return file
-  const { isOutage, sqlState, postgresUnreachable } = await import('../warehouse/postgres/sql-errors.ts')
+  const { isOutage, sqlState } = await import('../warehouse/postgres/sql-errors.ts')
   const state = sqlState(error)
   const known = postgresErrors.find(({ states }) => states.test(state))
   if (known) return { text: `query Postgres: ${(error as Error).message}`, hint: known.hint, code: known.code }
   // Classes 28 and 3D: Postgres refuses the role, or has no such database.
-  if (isOutage(error) || /^(28|3D)/.test(state)) return describeError(postgresUnreachable(error))
+  if (isOutage(error) || /^(28|3D)/.test(state)) return describeError(await lostPostgres(error, given.databaseUrl))
   const stack = error instanceof Error ? error.stack : String(error)
   return { text: `unexpected error, please report it\n${stack}`, hint: undefined, code: exitCodes.failures }
 }
 
+/** A connection that was lost in the middle of a command. Without a given address it is that of our own Postgres. */
+async function lostPostgres(error: unknown, databaseUrl: string | undefined): Promise<Problem> {
+  const { connectionProblem, OWN_HINT } = await import('../connections/connection-problem.ts')
+  if (databaseUrl) return connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, error)
+  const { postgresUnreachable } = await import('../warehouse/postgres/sql-errors.ts')
+  const { message } = postgresUnreachable(error)
+  return new EngineUnreachable(message, { hint: OWN_HINT, cause: error })
+}
+
 function exitCodeOf(problem: Problem): number {
   if (problem instanceof UsageProblem) return exitCodes.usage
+  if (problem instanceof EngineUnreachable && problem.isConfiguration) return exitCodes.usage
   return unreachableErrors.some((kind) => problem instanceof kind) ? exitCodes.unreachable : exitCodes.failures
 }
 

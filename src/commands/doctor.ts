@@ -90,10 +90,17 @@ async function examineFolder({ databaseUrl, upstream, dataFolder }: Config, runn
 
 async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets): Promise<Finding[]> {
   const subject = 'warehouse'
+  const variable = 'DATABASE_URL'
   if (!databaseUrl) return [embeddedNote(subject)]
-  const server = await examinePostgres({ subject, databaseUrl })
-  if (server.some(({ state }) => state === 'unreachable')) return server
-  const schema = await examineMigrations({ subject, databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
+  const server = await examinePostgres({ subject, databaseUrl, variable })
+  if (server.every(({ state }) => state !== 'well')) return server
+  const schema = await examineMigrations({
+    subject,
+    databaseUrl,
+    variable,
+    folder: migrationsFolder,
+    schema: 'vitalsync',
+  })
   const isMigrated = schema.every(({ state }) => state === 'well')
   const readers = isMigrated ? await readerFindings(databaseUrl) : []
   const sizes = isMigrated ? await sizeFindings(databaseUrl) : []
@@ -197,7 +204,7 @@ async function examineQueue({ queueUrl, databaseUrl }: DoctorTargets): Promise<F
   if (!queueUrl) return [embeddedNote(subject)]
   if (/^rediss?:/.test(queueUrl)) return examineRedis(subject, queueUrl)
   if (queueUrl === databaseUrl) return [{ subject, state: 'well', text: 'lies in the warehouse’s database' }]
-  return examinePostgres({ subject, databaseUrl: queueUrl })
+  return examinePostgres({ subject, databaseUrl: queueUrl, variable: 'QUEUE_URL' })
 }
 
 const marks = { well: '✓', note: '·', wrong: '✗', unreachable: '✗' } as const

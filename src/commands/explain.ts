@@ -2,8 +2,9 @@ import { z } from 'zod'
 import type { EngineAddresses } from '../assembly/addresses.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { withPipeline } from '../assembly/with-pipeline.ts'
+import { connectionProblem } from '../connections/connection-problem.ts'
 import { scoreTypes } from '../contract/score.ts'
-import { EngineUnreachable, Problem, UsageProblem } from '../errors.ts'
+import { Problem, UsageProblem } from '../errors.ts'
 import type { ExplainedLogGroup } from '../service/derive/records/explained-logs.ts'
 import type { ExplainedFactor, Explanation } from '../service/derive/records/explanation.ts'
 
@@ -53,11 +54,9 @@ export async function fetchExplanation(request: ExplanationRequest): Promise<Exp
 }
 
 async function fetchOk(url: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(30_000) }).catch((cause: unknown) => {
-    throw new EngineUnreachable('explain score: the Profile Service does not answer', {
-      cause,
-      hint: 'Check UPSTREAM_URL, or start a sandbox with `vitalsync sandbox`.',
-    })
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(30_000) }).catch(async (cause: unknown) => {
+    const { origin } = new URL(url)
+    throw await connectionProblem({ kind: 'the Profile Service', url: origin, variable: 'UPSTREAM_URL' }, cause)
   })
   if (response.ok) return response
   if (response.status === 401) {

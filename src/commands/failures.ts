@@ -4,7 +4,7 @@ import { produceRun } from '../assembly/produce-run.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../assembly/select-profiles.ts'
 import { formatMinute, formatNumber, formatTable, shadedCell } from '../assembly/table.ts'
 import type { Paint } from '../assembly/terminal.ts'
-import { requireQueueAnswers, withWarehouse } from '../assembly/with-pipeline.ts'
+import { withWarehouse } from '../assembly/with-pipeline.ts'
 import type { CloseStack } from '../close-stack.ts'
 import { openQueueEngine } from '../queue/engine.ts'
 import { createEnqueuer } from '../queue/enqueue.ts'
@@ -101,7 +101,7 @@ export async function retryFailures(context: CommandContext, filter: FailureFilt
 
 async function joinQueue(queueUrl: string, closeStack: CloseStack) {
   const engine = closeStack.add(await openQueueEngine(queueUrl), 'queue')
-  await requireQueueAnswers(engine)
+  await engine.requireUsable()
   return createEnqueuer(engine)
 }
 

@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { requireServiceDatabase } from '../assembly/service-database.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
-import { EngineUnreachable } from '../errors.ts'
 import { openOtlp } from '../monitoring/open-otlp.ts'
 import { deriveExtension } from '../service/recompute/extension.ts'
 import { startService } from '../service/server.ts'
@@ -26,8 +25,7 @@ export async function runService(context: CommandContext, options: ServiceOption
   const extensions = [deriveExtension({ threads: config.deriveThreads ?? coresLessOne() })]
   const otlp = await openOtlp(config.otlp, { name: 'vitalsync-service', log })
   const watched = { metricsPort, metricsHost, traced: otlp !== undefined }
-  const started = startService({ databaseUrl, port, host, ...watched, trustedProxies, log, limits, extensions })
-  const service = await started.catch(throwUnreachable)
+  const service = await startService({ databaseUrl, port, host, ...watched, trustedProxies, log, limits, extensions })
   try {
     if (terminal.json) terminal.printJson('service', { url: service.url })
     else terminal.print(`Profile Service  ${service.url}\nreference        ${service.url}/docs\nCtrl-C stops it.`)
@@ -41,8 +39,3 @@ export async function runService(context: CommandContext, options: ServiceOption
 
 /** One core is left to the requests. */
 const coresLessOne = () => Math.max(1, availableParallelism() - 1)
-
-function throwUnreachable(cause: Error & { code?: string }): never {
-  if (!/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|28|3D)/.test(cause.code ?? '')) throw cause
-  throw new EngineUnreachable(`reach Postgres: ${cause.message}`, { hint: 'Check DATABASE_URL.', cause })
-}

@@ -3,7 +3,7 @@ import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { formatCount, formatMinute, formatNumber, formatPercent, formatTable, shadedCell } from '../assembly/table.ts'
 import type { Paint } from '../assembly/terminal.ts'
 import { troubleText } from '../assembly/trouble-text.ts'
-import { requireQueueAnswers, withWarehouse } from '../assembly/with-pipeline.ts'
+import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { countLiveWorkers } from '../assembly/worker-heartbeat.ts'
 import { type BudgetLimits, type BudgetStore, lanes } from '../fleet/budget.ts'
 import type { LaneTrouble } from '../fleet/lane-troubles.ts'
@@ -28,7 +28,7 @@ export async function runStatus(context: CommandContext): Promise<number> {
   const { terminal } = context
   const found = await withWarehouse(context, async (pool, { queueUrl, closeStack }) => {
     const engine = closeStack.add(await openQueueEngine(queueUrl), 'queue')
-    await requireQueueAnswers(engine)
+    await engine.requireUsable()
     const budgetStore = closeStack.add(openBudgetStore(engine, pool, queueUrl), 'budget')
     return readStatus({ pool, engine, budgetStore }, context.config.budget)
   })

@@ -3,8 +3,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { z } from 'zod'
-import { EngineUnreachable, Problem } from '../errors.ts'
+import { connectionProblem } from '../connections/connection-problem.ts'
+import { Problem } from '../errors.ts'
+import { requireServerVersion } from '../postgres/server-version.ts'
 import { SECOND } from '../time/units.ts'
+
+const CONNECT_TIMEOUT_MS = 10 * SECOND
 
 type Migration = {
   readonly name: string
@@ -40,13 +44,7 @@ const lockPatience: LockPatience = { timeoutMs: 5 * SECOND, pauseMs: 2 * SECOND,
  */
 export async function applyMigrations(options: MigratedSchema): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(options.folder)
-  const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'vitalsync migrate' })
-  await client.connect().catch((cause: Error) => {
-    throw new EngineUnreachable(`connect to Postgres to migrate schema ${options.schema}: ${cause.message}`, {
-      hint: 'Check the address, the password, and that the server is running.',
-      cause,
-    })
-  })
+  const client = await connectToMigrate(options.databaseUrl)
   try {
     await waitForTurn(client, options.schema)
     return { applied: await applyMissing(client, options, migrations) }
@@ -62,6 +60,23 @@ async function waitForTurn(client: pg.Client, schema: string): Promise<void> {
   const ask = 'select pg_try_advisory_lock(hashtextextended($1, 0)) as taken'
   const isMyTurn = async () => (await client.query(ask, [`vitalsync migrate ${schema}`])).rows[0]?.taken === true
   while (!(await isMyTurn())) await wait(TURN_POLL_MS)
+}
+
+async function connectToMigrate(databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    application_name: 'vitalsync migrate',
+  })
+  client.on('error', () => undefined) // the statement under way fails with the error
+  try {
+    await client.connect()
+    await requireServerVersion(client)
+    return client
+  } catch (cause) {
+    void client.end().catch(() => undefined) // it may never have been connected
+    throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, cause)
+  }
 }
 
 /** The files of a folder in the order in which they are applied. */

@@ -1,25 +1,29 @@
 import pg from 'pg'
+import { connectionCauses, connectionHint } from '../connections/causes.ts'
+import { connectionFinding, type ServerAddress } from '../connections/connection-problem.ts'
 import { findPooler } from '../postgres/direct-connection.ts'
+import { POSTGRES_OLDEST } from '../postgres/server-version.ts'
 import { clockFinding, type Finding } from '../transfer/finding.ts'
 import { compareMigrations, type MigratedSchema, readAppliedNames, readMigrations } from './apply-migrations.ts'
 
 const CONNECT_TIMEOUT_MS = 5000
-const POSTGRES_OLDEST = 15
 
-type PostgresTarget = { subject: string; databaseUrl: string }
+type PostgresTarget = { subject: string; databaseUrl: string; variable: string }
 
 /** Examines a Postgres server and the role of the address; changes nothing. */
-export async function examinePostgres({ subject, databaseUrl }: PostgresTarget): Promise<Finding[]> {
-  const pooler = await findPooler(databaseUrl).catch(() => undefined) // the fault is found once more below
+export async function examinePostgres(target: PostgresTarget): Promise<Finding[]> {
+  const { subject, databaseUrl } = target
+  const pooler = await findPooler(databaseUrl).catch((error: Error) => error)
+  if (pooler instanceof Error) return [await connectionFinding(subject, serverOf(target), pooler)]
   if (pooler) return [{ subject, state: 'wrong', ...pooler }]
-  return withClient({ subject, databaseUrl }, async (client) => {
+  return withClient(target, async (client) => {
     const askedAtMs = Date.now()
     const { rows } = await client.query<ServerSettings>(settingsQuery)
     const [found] = rows
     if (found === undefined) return []
     const aheadMs = found.now_ms - (askedAtMs + Date.now()) / 2
     return [
-      versionFinding(subject, found),
+      versionFinding(target, found),
       ...durabilityFindings(subject, found),
       ...rightsFindings(subject, found),
       ...encodingFindings(subject, found),
@@ -27,6 +31,12 @@ export async function examinePostgres({ subject, databaseUrl }: PostgresTarget):
     ]
   })
 }
+
+const serverOf = ({ databaseUrl, variable }: PostgresTarget): ServerAddress => ({
+  kind: 'Postgres',
+  url: databaseUrl,
+  variable,
+})
 
 type ServerSettings = {
   version: string
@@ -54,13 +64,13 @@ const settingsQuery = `
         and not r.rolsuper and pg_has_role(r.oid, g.oid, 'member'))
      from pg_roles r where r.rolname = current_user) as excess`
 
-function versionFinding(subject: string, { version: text, number }: ServerSettings): Finding {
+function versionFinding({ subject, variable }: PostgresTarget, { version: text, number }: ServerSettings): Finding {
   if (number >= POSTGRES_OLDEST * 10_000) return { subject, state: 'well', text: `Postgres ${text}` }
   return {
     subject,
     state: 'wrong',
-    text: `Postgres ${text} is too old`,
-    hint: `Upgrade the server to Postgres ${POSTGRES_OLDEST} or newer.`,
+    text: `Postgres ${text}: ${connectionCauses['too-old'].words}`,
+    hint: connectionHint('too-old', variable),
   }
 }
 
@@ -112,9 +122,10 @@ export async function examineMigrations(target: PostgresTarget & MigratedSchema)
 }
 
 async function withClient(
-  { subject, databaseUrl }: PostgresTarget,
+  target: PostgresTarget,
   examine: (client: pg.Client) => Promise<Finding[]>,
 ): Promise<Finding[]> {
+  const { subject, databaseUrl } = target
   const client = new pg.Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -126,27 +137,8 @@ async function withClient(
     await client.connect()
     return await examine(client)
   } catch (error) {
-    return [unreachableFinding(subject, error)]
+    return [await connectionFinding(subject, serverOf(target), error)]
   } finally {
     await client.end().catch(() => undefined) // the client was never connected, or has lost its connection
-  }
-}
-
-const connectHints: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'Nothing listens there: start the server, or correct host and port.',
-  ENOTFOUND: 'There is no such host: correct the name.',
-  '28P01': 'The server refuses the password: correct it in the address.',
-  '28000': 'The server refuses this role or host: see its pg_hba.conf.',
-  '3D000': 'There is no such database: create it, owned by the role of the address.',
-}
-
-function unreachableFinding(subject: string, error: unknown): Finding {
-  const { code = '', message } = error as Error & { code?: string }
-  const text = `cannot be used: ${message || code}`
-  return {
-    subject,
-    state: 'unreachable',
-    text,
-    hint: connectHints[code] ?? 'See that the server runs and lets this host in.',
   }
 }

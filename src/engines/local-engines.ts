@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { z } from 'zod'
+import { markedAsOwn } from '../connections/connection-problem.ts'
 import { EngineUnreachable, UsageProblem } from '../errors.ts'
 import { startPostgres } from './embedded-postgres.ts'
 import { FolderInUse, lockFolder, lockHolderOf } from './folder-lock.ts'
@@ -69,7 +70,7 @@ const passFileOf = (folder: string) => join(folder, 'pgpass')
 function connectionsOf({ folder, secrets, port }: { folder: string; secrets: EngineSecrets; port: number }) {
   const url = (database: keyof typeof databases) => {
     const secret = databases[database] === roles.worker ? secrets.worker : secrets.service
-    return `postgres://${databases[database]}:${encodeURIComponent(secret)}@127.0.0.1:${port}/${database}`
+    return markedAsOwn(`postgres://${databases[database]}:${encodeURIComponent(secret)}@127.0.0.1:${port}/${database}`)
   }
   return {
     databaseUrl: url('vitalsync'),

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { EngineUnreachable, UsageProblem } from '../errors.ts'
+import { connectionProblem } from '../connections/connection-problem.ts'
+import { UsageProblem } from '../errors.ts'
 import { SECOND } from '../time/units.ts'
+import { requireServerVersion } from './server-version.ts'
 
 const CONNECT_TIMEOUT_MS = 5 * SECOND
 /** A pooler may by chance give both connections a session of their own. */
@@ -46,6 +48,7 @@ export async function findPooler(databaseUrl: string): Promise<PoolerFault | und
 async function findSharedSession(clients: readonly pg.Client[]): Promise<PoolerFault | undefined> {
   const [one, other] = clients
   if (!one || !other) return undefined
+  await requireServerVersion(one)
   const seenBy = async (client: pg.Client) => {
     const { rows } = await client.query<{ value: string | null }>(
       "select current_setting('vitalsync.probe', true) as value",
@@ -65,11 +68,8 @@ async function findSharedSession(clients: readonly pg.Client[]): Promise<PoolerF
 
 /** For the start of a process. Throws a UsageProblem that names the variable. */
 export async function requireDirectConnection(databaseUrl: string, variable: string): Promise<void> {
-  const fault = await findPooler(databaseUrl).catch((cause: Error) => {
-    throw new EngineUnreachable(`reach Postgres: ${cause.message}`, {
-      hint: `Check ${variable} and that the server is running; \`vitalsync doctor\` tries every connection.`,
-      cause,
-    })
+  const fault = await findPooler(databaseUrl).catch(async (cause: unknown) => {
+    throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable }, cause)
   })
   if (fault) throw new UsageProblem(`use ${variable}: ${fault.text}`, { hint: fault.hint })
 }

@@ -8,14 +8,15 @@ import {
   type WorkerOptions,
   withBackend,
 } from 'bullmq'
-import { Cluster, Redis } from 'ioredis'
 import pg from 'pg'
-import { EngineUnreachable, UsageProblem } from '../errors.ts'
+import { connectionProblem } from '../connections/connection-problem.ts'
+import { UsageProblem } from '../errors.ts'
 import type { Lane } from '../fleet/budget.ts'
 import { openPostgresPool } from '../postgres/postgres-pool.ts'
 import { SECOND } from '../time/units.ts'
 import type { Order } from '../transfer/order.ts'
 import { createQueueTelemetry } from './queue-telemetry.ts'
+import { connectRedis, createRedisCheck, failFast, reconnectForever } from './redis-connection.ts'
 
 /** The data that the queue stores of an order, beside the job's name: ids of ours and params. Never a name, a token or a value. */
 export type JobData = Omit<Order, 'job'>
@@ -33,6 +34,8 @@ export type QueueEngine = {
   refreshStatistics(): Promise<void>
   /** Equal for all processes that use the same queue, however they address it; another for every other queue. */
   queueId(): Promise<string>
+  /** Throws why the queue cannot be used, if it cannot. A worker waits for its queue; a command asks once and fails at once. */
+  requireUsable(): Promise<void>
   close(): Promise<void>
 }
 
@@ -61,40 +64,13 @@ export async function openQueueEngine(queueUrl: string, options: QueueEngineOpti
   })
 }
 
-/**
- * A Redis that answers nothing for so long is given up, and the connection is made anew. Workers block for at most ten
- * seconds (BullMQ's longest wait for a delayed job) before Redis answers that there is no job.
- */
-const silenceLimits = { connectTimeout: 5 * SECOND, socketTimeout: 20 * SECOND, keepAlive: 10 * SECOND }
-
-/** A producer must fail within a second when Redis is down; a worker reconnects until Redis is back. */
-const failFast: RetryOptions = { maxRetriesPerRequest: 1 }
-const reconnectForever: RetryOptions = { maxRetriesPerRequest: null }
-
-type RetryOptions = { maxRetriesPerRequest: number | null }
-
-export function connectRedis(queueUrl: string, retries: RetryOptions): Redis | Cluster {
-  const options = { ...silenceLimits, ...retries }
-  const urls = queueUrl
-    .split(',')
-    .map((text, index) => (index === 0 ? text : text.replace(/^(?!rediss?:)/, 'redis://')))
-  const first = new URL(urls[0] ?? queueUrl)
-  const isCluster = urls.length > 1 || first.searchParams.has('cluster')
-  first.search = ''
-  if (!isCluster) return new Redis(first.href, options)
-  const tls = first.protocol === 'rediss:' ? { tls: {} } : {}
-  const redisOptions = { ...options, ...tls, username: first.username, password: decodeURIComponent(first.password) }
-  return new Cluster(
-    urls.map((url) => ({ host: new URL(url).hostname, port: Number(new URL(url).port || 6379) })),
-    { redisOptions },
-  )
-}
-
 function openRedisEngine(queueUrl: string, options: QueueEngineOptions): QueueEngine {
   const telemetry = telemetryOf(options)
   const producerConnection = connectRedis(queueUrl, failFast)
   const workerConnection = connectRedis(queueUrl, reconnectForever)
   for (const connection of [producerConnection, workerConnection]) connection.on('error', ignoreConnectionError)
+  const keepQueueId = () => producerConnection.set(QUEUE_ID_KEY, randomUUID(), 'NX')
+  const requireUsable = createRedisCheck(queueUrl, producerConnection, keepQueueId)
   const queues = new Map<Lane, LaneQueue>()
   return {
     kind: 'redis',
@@ -121,9 +97,10 @@ function openRedisEngine(queueUrl: string, options: QueueEngineOptions): QueueEn
     refreshStatistics: async () => undefined,
     // Stored in the queue's own database: another database of the same server is another queue.
     async queueId() {
-      await producerConnection.set(QUEUE_ID_KEY, randomUUID(), 'NX')
+      await keepQueueId()
       return (await producerConnection.get(QUEUE_ID_KEY)) ?? ''
     },
+    requireUsable,
     async close() {
       await Promise.all([...queues.values()].map((queue) => queue.close()))
       producerConnection.disconnect()
@@ -179,6 +156,11 @@ async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions)
       )
       return rows[0]?.id ?? ''
     },
+    async requireUsable() {
+      await pool.query('select 1').catch(async (cause: unknown) => {
+        throw await connectionProblem({ kind: 'Postgres', url: queueUrl, variable: 'QUEUE_URL' }, cause)
+      })
+    },
     async close() {
       await Promise.all([...queues.values()].map((queue) => queue.close()))
       await pool.end()
@@ -188,11 +170,9 @@ async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions)
 
 async function migrateQueueDatabase(queueUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: queueUrl, connectionTimeoutMillis: 10_000 })
-  await client.connect().catch((cause: Error) => {
-    throw new EngineUnreachable(`reach the queue's Postgres: ${cause.message}`, {
-      hint: 'Check QUEUE_URL and that the server is running; `vitalsync doctor` tries every connection.',
-      cause,
-    })
+  client.on('error', () => undefined) // the statement under way fails with the error
+  await client.connect().catch(async (cause: unknown) => {
+    throw await connectionProblem({ kind: 'Postgres', url: queueUrl, variable: 'QUEUE_URL' }, cause)
   })
   try {
     await runMigrations(client, QUEUE_SCHEMA)

@@ -1,15 +1,22 @@
 import { Cluster, type Redis } from 'ioredis'
+import { connectionCauses, connectionHint } from '../connections/causes.ts'
+import { connectionFinding } from '../connections/connection-problem.ts'
 import { clockFinding, type Finding } from '../transfer/finding.ts'
-import { connectRedis } from './engine.ts'
+import {
+  connectRedis,
+  isRedisTooOld,
+  lastErrorOf,
+  parseRedisInfo,
+  type RedisInfo,
+  withAnswerTimeout,
+} from './redis-connection.ts'
 
-const REDIS_OLDEST = [6, 2] as const
-const ANSWER_TIMEOUT_MS = 5000
+const VARIABLE = 'QUEUE_URL'
 
 /** Examines every master of a single Redis or of a cluster. Changes nothing. */
 export async function examineRedis(subject: string, queueUrl: string): Promise<Finding[]> {
   const redis = connectRedis(queueUrl, { maxRetriesPerRequest: 1 })
-  const connectionErrors: string[] = []
-  redis.on('error', (error: Error) => connectionErrors.push(messageOf(error)))
+  const lastError = lastErrorOf(redis)
   try {
     await withAnswerTimeout(redis.ping())
     if (!(redis instanceof Cluster))
@@ -18,42 +25,28 @@ export async function examineRedis(subject: string, queueUrl: string): Promise<F
     const findings = await Promise.all(masters.map((master) => examineMaster(nodeNameOf(subject, master), master)))
     return [...(await examineCluster(subject, redis)), ...findings.flat()]
   } catch (error) {
-    const text = `cannot be used: ${connectionErrors[0] ?? (error as Error).message}`
-    return [{ subject, state: 'unreachable', text, hint: connectionHintFor(text) }]
+    const cause = lastError() ?? error
+    if (/cluster support disabled/i.test(innermostMessageOf(cause))) {
+      const hint = 'Name one address in QUEUE_URL, without ?cluster.'
+      return [{ subject, state: 'wrong', text: 'it is a Redis of its own, no cluster', hint }]
+    }
+    return [await connectionFinding(subject, { kind: 'Redis', url: queueUrl, variable: VARIABLE }, cause)]
   } finally {
     redis.disconnect()
   }
 }
 
 /** The error of a cluster says little; the error of its last node, which the cluster's error holds, says the reason. */
-function messageOf(error: Error): string {
+function innermostMessageOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
   return 'lastNodeError' in error && error.lastNodeError instanceof Error ? error.lastNodeError.message : error.message
-}
-
-function connectionHintFor(text: string): string {
-  if (/WRONGPASS|NOAUTH|invalid username/i.test(text)) return 'Correct user and password in QUEUE_URL.'
-  if (/cluster support disabled/i.test(text))
-    return 'It is a Redis of its own, no cluster: name one address in QUEUE_URL, without ?cluster.'
-  if (/ECONNREFUSED/.test(text))
-    return 'Nothing listens there: start the server, or correct host and port of QUEUE_URL.'
-  return 'See that the server runs, and that QUEUE_URL is right (rediss:// for TLS).'
-}
-
-async function withAnswerTimeout<T>(answer: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => late.reject(new Error(`no answer within ${ANSWER_TIMEOUT_MS / 1000} s`)),
-    ANSWER_TIMEOUT_MS,
-  )
-  answer.catch(() => undefined) // the answer may fail after the timeout
-  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer))
 }
 
 const nodeNameOf = (subject: string, { options }: Redis) => `${subject} (${options.host}:${options.port})`
 
 /** A node of a cluster that is addressed as a single Redis answers a ping, and refuses every key of another node. */
 async function examineSingleNode(subject: string, redis: Redis): Promise<Finding[]> {
-  const info = parseInfo(await withAnswerTimeout(redis.info()))
+  const info = parseRedisInfo(await withAnswerTimeout(redis.info()))
   if (info.get('cluster_enabled') !== '1') return []
   const hint =
     'List its nodes in QUEUE_URL, redis://a:6379,b:6379,c:6379, or add ?cluster to one: redis://a:6379?cluster'
@@ -61,7 +54,7 @@ async function examineSingleNode(subject: string, redis: Redis): Promise<Finding
 }
 
 async function examineCluster(subject: string, cluster: Cluster): Promise<Finding[]> {
-  const info = parseInfo(String(await withAnswerTimeout(cluster.cluster('INFO'))))
+  const info = parseRedisInfo(String(await withAnswerTimeout(cluster.cluster('INFO'))))
   const masters = `${info.get('cluster_size') ?? 0} masters`
   if (info.get('cluster_state') === 'ok')
     return [{ subject, state: 'well', text: `a Redis Cluster of ${masters}, every slot served` }]
@@ -73,7 +66,7 @@ async function examineMaster(subject: string, master: Redis): Promise<Finding[]>
   const sentAtMs = Date.now()
   const [seconds, micros] = await withAnswerTimeout(master.time())
   const aheadMs = Number(seconds) * 1000 + Number(micros) / 1000 - (sentAtMs + Date.now()) / 2
-  const info = parseInfo(await withAnswerTimeout(master.info()))
+  const info = parseRedisInfo(await withAnswerTimeout(master.info()))
   return [
     versionFinding(subject, info),
     ...persistenceFindings(subject, info),
@@ -82,28 +75,17 @@ async function examineMaster(subject: string, master: Redis): Promise<Finding[]>
   ]
 }
 
-type RedisInfo = ReadonlyMap<string, string>
-
-function parseInfo(text: string): RedisInfo {
-  const pairs = text.split(/\r?\n/).filter((line) => line.includes(':'))
-  return new Map(pairs.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
-}
-
 function versionFinding(subject: string, info: RedisInfo): Finding {
-  const text = info.get('redis_version') ?? '0'
-  const [major = 0, minor = 0] = text.split('.').map(Number)
-  const [oldMajor, oldMinor] = REDIS_OLDEST
-  if (major > oldMajor || (major === oldMajor && minor >= oldMinor))
-    return { subject, state: 'well', text: `Redis ${text}` }
-  const hint = `Upgrade to Redis ${REDIS_OLDEST.join('.')} or newer, or to Valkey.`
-  return { subject, state: 'wrong', text: `Redis ${text} is too old`, hint }
+  const text = `Redis ${info.get('redis_version') ?? '0'}`
+  if (!isRedisTooOld(info)) return { subject, state: 'well', text }
+  const hint = connectionHint('too-old', VARIABLE)
+  return { subject, state: 'wrong', text: `${text}: ${connectionCauses['too-old'].words}`, hint }
 }
 
 function persistenceFindings(subject: string, info: RedisInfo): Finding[] {
   if (info.get('role') !== 'master') {
-    return [
-      { subject, state: 'wrong', text: 'it is a replica: it takes no writes', hint: 'Point QUEUE_URL at the master.' },
-    ]
+    const hint = connectionHint('standby', VARIABLE)
+    return [{ subject, state: 'unreachable', text: connectionCauses.standby.words, hint }]
   }
   if (info.get('aof_enabled') !== '1') {
     const hint =

@@ -1,3 +1,4 @@
+import { connectionFinding } from '../connections/connection-problem.ts'
 import { receivedAccountTokenSchema } from '../contract/authentication.ts'
 import { operations } from '../contract/operations.ts'
 import { jsonOrUndefined } from '../text/json.ts'
@@ -33,9 +34,8 @@ export async function examineUpstream({ subject, url, clientId, clientSecret }: 
     const isToken = receivedAccountTokenSchema.safeParse(jsonOrUndefined(body.toString('utf8'))).success
     return [credentialsFinding(subject, { status, isToken }), ...clock]
   } catch (error) {
-    const reason = error instanceof TransportError ? error.code : (error as Error).message
-    const hint = 'See that it runs and that UPSTREAM_URL is right; behind a proxy, that this host may go out.'
-    return [{ subject, state: 'unreachable', text: `does not answer: ${reason}`, hint }]
+    const cause = error instanceof TransportError ? (error.cause ?? error) : error
+    return [await connectionFinding(subject, { kind: 'the Profile Service', url, variable: 'UPSTREAM_URL' }, cause)]
   } finally {
     await transport.close()
   }

@@ -1,3 +1,4 @@
+import { connectionCauseOf, connectionCauses, connectionHint } from '../connections/causes.ts'
 import type { Operation } from '../contract/operations.ts'
 import { Halted, NotThere, type Problem, Rejected, RetryLater, Unanswered } from '../errors.ts'
 import { SECOND } from '../time/units.ts'
@@ -40,10 +41,10 @@ function intentOfTransportError({ kind, code, cause }: TransportError, { operati
   const call = `call ${operation.name}`
   switch (kind) {
     case 'unsent': {
-      const hint = 'Check UPSTREAM_URL, and that the service is reachable from here.'
-      const problem = new RetryLater(`${call}: upstream cannot be reached (${code})`, {
+      const name = connectionCauseOf(cause ?? { code })
+      const problem = new RetryLater(`${call}: upstream cannot be reached: ${connectionCauses[name].words}`, {
         waitMs: UNREACHABLE_WAIT_MS,
-        hint,
+        hint: connectionHint(name, 'UPSTREAM_URL'),
         cause,
       })
       return { kind: 'retry', waitMs: 0, problem }

@@ -22,6 +22,7 @@ const rooms: ReadonlyArray<{ name: string; rank: number; of: RegExp }> = [
   { name: 'config', rank: 2, of: /^config\// },
   { name: 'monitoring', rank: 2, of: /^src\/monitoring\// },
   { name: 'postgres', rank: 2, of: /^src\/postgres\// },
+  { name: 'connections', rank: 1.5, of: /^src\/connections\// },
   { name: 'ledger', rank: 1, of: /^src\/ledger\// },
   { name: 'fleet', rank: 1, of: /^src\/fleet\// },
   { name: 'transfer', rank: 1, of: /^src\/transfer\// },

@@ -108,6 +108,6 @@ test('the doctor tells a cluster from a single Redis, and a wrong address from a
     [expect.stringContaining('addressed as if it were alone'), expect.stringContaining('?cluster')],
   ])
   expect(await told(`${redisUrl}?cluster`)).toEqual([
-    [expect.stringContaining('cluster support disabled'), expect.stringContaining('without ?cluster')],
+    ['it is a Redis of its own, no cluster', expect.stringContaining('without ?cluster')],
   ])
 })

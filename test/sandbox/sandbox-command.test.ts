@@ -123,7 +123,7 @@ describe('vitalsync sandbox', () => {
     const { ended } = run(small, { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
     const { code, stderr } = await ended
     expect(code).toBe(3)
-    expect(stderr).toContain('connect to Postgres')
+    expect(stderr).toContain('reach Postgres at 127.0.0.1:1/none: nothing listens there')
   })
 
   test('stopped while it stores people, it leaves at once, and the next start goes on', async ({ run, serviceUrl }) => {

@@ -1,3 +1,4 @@
+import { connectionCauseOf, connectionCauses, connectionHint } from '../../connections/causes.ts'
 import { EngineUnreachable, type Problem } from '../../errors.ts'
 
 /** The SQLSTATE of a Postgres error, or the code of a socket error; empty where there is none. */
@@ -59,8 +60,8 @@ export function postgresUnreachable(cause: unknown): Problem {
       cause,
     })
   }
-  return new EngineUnreachable(`reach Postgres: ${cause instanceof Error ? cause.message : String(cause)}`, {
-    hint: 'Check DATABASE_URL and that the server is running; `vitalsync doctor` tries every connection.',
-    cause,
-  })
+  const name = connectionCauseOf(cause)
+  const { words, code } = connectionCauses[name]
+  const hint = connectionHint(name, 'DATABASE_URL')
+  return new EngineUnreachable(`reach Postgres: ${words}`, { hint, cause, isConfiguration: code === 2 })
 }

@@ -1,0 +1,56 @@
+import { connect, type Socket } from 'node:net'
+
+/** What listens at an address, as far as one can tell without credentials. */
+type ProbedServer = 'Postgres' | 'Redis' | 'a web server' | 'another server' | 'silence' | 'nothing'
+
+const CONNECT_TIMEOUT_MS = 3000
+const ANSWER_TIMEOUT_MS = 1500
+const ANSWER_BYTES_MAX = 4096
+
+/** The request by which a client asks a Postgres for TLS: the answer is one letter, and nothing else answers so. */
+const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
+/** An empty line and a command: Redis answers each command, also a client that has not logged in. */
+const REDIS_PING = Buffer.from('\r\nPING\r\n')
+
+/** Asks a server that could not be used what it is. For the time after a failure: three short questions at most. */
+export async function probeServer({ host, port }: { host: string; port: number }): Promise<ProbedServer> {
+  const asTls = await answerTo({ host, port }, TLS_REQUEST)
+  if (asTls === undefined) return 'nothing'
+  if (asTls === 'S' || asTls === 'N') return 'Postgres'
+  if (asTls !== '') return kindOfAnswer(asTls)
+  const asRedis = await answerTo({ host, port }, REDIS_PING)
+  return asRedis === undefined || asRedis === '' ? 'silence' : kindOfAnswer(asRedis)
+}
+
+function kindOfAnswer(answer: string): ProbedServer {
+  if (/^HTTP\/|^<(!doctype|html)/i.test(answer)) return 'a web server'
+  if (/^(\+PONG|-(NOAUTH|ERR|NOPERM|LOADING|DENIED))/.test(answer)) return 'Redis'
+  return 'another server'
+}
+
+/** The first bytes of the answer; empty where the server says nothing or hangs up, undefined where nothing listens. */
+function answerTo(address: { host: string; port: number }, question: Buffer): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket: Socket = connect(address)
+    let isConnected = false
+    let answer = ''
+    const end = () => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(isConnected ? answer : undefined)
+    }
+    let timer = setTimeout(end, CONNECT_TIMEOUT_MS)
+    socket.once('connect', () => {
+      isConnected = true
+      clearTimeout(timer)
+      timer = setTimeout(end, ANSWER_TIMEOUT_MS)
+      socket.write(question)
+    })
+    socket.on('data', (chunk) => {
+      answer = (answer + chunk.toString('latin1')).slice(0, ANSWER_BYTES_MAX)
+      end()
+    })
+    socket.once('end', end)
+    socket.once('error', end)
+  })
+}
