@@ -31,7 +31,9 @@ export async function startEngines(
   const tick = terminal.paintRemark('good', '✓')
   const needsLocal = !config.databaseUrl || !config.upstream
   if (needsLocal) terminal.progress('  starting Postgres …')
-  const local = needsLocal ? closeStack.add(await startLocalEngines(config.dataFolder), 'Postgres') : undefined
+  const local = needsLocal
+    ? closeStack.add(await startLocalEngines(config.dataFolder, terminal.say), 'Postgres')
+    : undefined
   if (local) terminal.say(`  ${tick} Postgres is running`)
   if (local?.moved) {
     terminal.say(`    It runs as the user nobody, who may not enter this folder: its files are in ${local.dataFolder}`)
@@ -96,7 +98,7 @@ async function joinLocal({ config, terminal }: CommandContext, closeStack: Close
   if (!isThere) {
     terminal.say(`DATABASE_URL is not set, and there is no data yet: making a Postgres in ${dataFolder} …`)
   }
-  return closeStack.add(await joinLocalEngines(dataFolder), 'Postgres')
+  return closeStack.add(await joinLocalEngines(dataFolder, terminal.say), 'Postgres')
 }
 
 /** The embedded warehouse is migrated here; a given warehouse is migrated only by `vitalsync migrate`. */

@@ -6,8 +6,8 @@ import { requireServerVersion } from '../postgres/server-version.ts'
 import { MINUTE } from '../time/units.ts'
 import { storeSettleFallbacks } from '../warehouse/ledger/settle-fallbacks.ts'
 import { grantReaderRole } from '../warehouse/postgres/reader-role.ts'
-import { fillCountedDays } from '../warehouse/readings/fill-counted-days.ts'
 import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import { fillCountedDays } from '../warehouse/readings/fill-counted-days.ts'
 
 export const migrationsFolder = new URL('../warehouse/migrations/', import.meta.url)
 

@@ -3,6 +3,7 @@ import { printableLine } from '../text/printable.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { createProfileReport } from '../warehouse/reports/profile-report.ts'
 import { exitCodes } from './command-context.ts'
+import type { Terminal } from './terminal.ts'
 
 /** The profiles and streams that a command is asked about; none means all. */
 export type Selection = { readonly profiles: readonly string[]; readonly streams: readonly string[] }
@@ -55,11 +56,12 @@ export function requireAllFound(
   )
 }
 
-export async function isAnybodyKnown(pool: Pool): Promise<boolean> {
-  const { rows } = await pool.query<{ found: boolean }>('select exists (select from vitalsync.profiles) as found')
-  return rows[0]?.found ?? false
-}
-
-export const nobodyText =
+const nobodyText =
   'Nobody is known yet, so there is nobody to read. Take people in by name with `vitalsync profiles add <externalId>`, from a file ' +
   'with `vitalsync profiles import <file>`, or all that upstream knows with `vitalsync profiles discover`.'
+
+/** For a command about everybody: without it "nothing missing" of nobody would look like an answer. */
+export async function tellIfNobody(pool: Pool, terminal: Pick<Terminal, 'say'>): Promise<void> {
+  const { rows } = await pool.query<{ found: boolean }>('select exists (select from vitalsync.profiles) as found')
+  if (!rows[0]?.found) terminal.say(nobodyText)
+}

@@ -32,18 +32,18 @@ export async function withServiceDatabase<T>(
   const { config, log } = context
   const closeStack = openCloseStack()
   try {
-    const databaseUrl = config.databaseUrl ?? (await joinServiceDatabase(config, closeStack))
+    const databaseUrl = config.databaseUrl ?? (await joinServiceDatabase(context, closeStack))
     return await work({ databaseUrl, log, nowAt: new Date() })
   } finally {
     await closeStack.close()
   }
 }
 
-async function joinServiceDatabase(config: Config, closeStack: CloseStack): Promise<string> {
+async function joinServiceDatabase({ config, terminal }: CommandContext, closeStack: CloseStack): Promise<string> {
   const folders = [config.dataFolder, sandboxFolderOf(config)]
   const folder = (await firstWhere(folders, isRunning)) ?? (await firstWhere(folders, hasRun))
   if (folder === undefined) return requireServiceDatabase(config)
-  return closeStack.add(await joinLocalEngines(folder), 'Postgres').serviceUrl
+  return closeStack.add(await joinLocalEngines(folder, terminal.say), 'Postgres').serviceUrl
 }
 
 const isRunning = async (folder: string) => (await lockHolderOf(folder)) !== undefined

@@ -27,7 +27,8 @@ export async function describeError(
 
 /** A connection that was lost in the middle of a command. Without a given address it is that of our own Postgres. */
 async function lostPostgres(error: unknown, databaseUrl: string | undefined): Promise<Problem> {
-  const { connectionProblem, OWN_HINT } = await import('../connections/connection-problem.ts')
+  const { connectionProblem } = await import('../connections/connection-problem.ts')
+  const { OWN_HINT } = await import('../connections/own-server.ts')
   if (databaseUrl) return connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, error)
   const { postgresUnreachable } = await import('../warehouse/postgres/sql-errors.ts')
   const { message } = postgresUnreachable(error)

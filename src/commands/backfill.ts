@@ -1,7 +1,7 @@
 import type { BackfillParams } from '../../jobs/backfill.ts'
 import type { CommandContext } from '../assembly/command-context.ts'
 import { completeRun, printRunSummary, untilSandboxDerived } from '../assembly/complete-run.ts'
-import { profileIdsOf, type Selection } from '../assembly/select-profiles.ts'
+import { profileIdsOf, type Selection, tellIfNobody } from '../assembly/select-profiles.ts'
 import { type OpenPipeline, withPipeline } from '../assembly/with-pipeline.ts'
 import { UsageProblem } from '../errors.ts'
 import { readExternalIds } from '../intake/input-file.ts'
@@ -28,6 +28,7 @@ export async function runBackfill(context: CommandContext, options: BackfillOpti
   const run = await withPipeline(context, async (opened) => {
     if (opened.sandbox) await untilSandboxDerived(opened.sandbox, { terminal, signal: opened.signal })
     const params = await runParamsOf(opened, { ...options, profiles })
+    if (!params.profileIds) await tellIfNobody(opened.pipeline.pool, terminal)
     const open = await findUnfinishedRun(opened, params)
     if (open) terminal.say(`carrying on with run ${open.id}, begun ${open.startedAt.toISOString()}`)
     return completeRun(context, opened, open ?? (await opened.pipeline.runs.create('backfill', params)))

@@ -1,6 +1,6 @@
 import { pulledStreams } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { profileIdsOf, type Selection, selectedStreams } from '../assembly/select-profiles.ts'
+import { profileIdsOf, type Selection, selectedStreams, tellIfNobody } from '../assembly/select-profiles.ts'
 import { formatCount, formatMinute, formatNumber, formatTable } from '../assembly/table.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { findGaps, type Gap, type GapReason, gapReasons } from '../ledger/coverage-gaps.ts'
@@ -18,6 +18,7 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
   const totals = new Map<string, number>()
   let passing = 0
   await withWarehouse(context, async (pool) => {
+    await tellIfNobody(pool, terminal)
     for await (const { externalId, stream, gap } of eachGap(pool, options)) {
       signal.throwIfAborted()
       if (!options.all && isPassing(gap)) {

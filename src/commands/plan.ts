@@ -1,6 +1,6 @@
 import { catalogue } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { profileIdsOf, type Selection, selectedStreams } from '../assembly/select-profiles.ts'
+import { profileIdsOf, type Selection, selectedStreams, tellIfNobody } from '../assembly/select-profiles.ts'
 import { formatCount, formatDuration, formatNumber, formatTable } from '../assembly/table.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { DAY, SECOND } from '../time/units.ts'
@@ -24,7 +24,10 @@ const PROFILES_PER_PAGE = 500
 /** Prints the windows and requests that a sync, or a back-fill of the range, would take, the covered windows, and the duration. */
 export async function runPlan(context: CommandContext, options: PlanOptions): Promise<number> {
   const { terminal } = context
-  const plan = await withWarehouse(context, (pool) => makePlan(pool, context, options))
+  const plan = await withWarehouse(context, async (pool) => {
+    await tellIfNobody(pool, terminal)
+    return makePlan(pool, context, options)
+  })
   if (terminal.json) terminal.printJson('plan', plan)
   else terminal.print(planLines(plan).join('\n'))
   return exitCodes.done

@@ -38,7 +38,7 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
   try {
     const otlp = await openOtlp(config.otlp, { name: 'vitalsync-sandbox', log })
     if (otlp) closeStack.add(otlp, 'traces')
-    const databaseUrl = config.databaseUrl ?? (await startOwnPostgres(config, closeStack))
+    const databaseUrl = config.databaseUrl ?? (await startOwnPostgres(context, closeStack))
     const port = options.port ?? (await keptPort(context))
     const onProgress = ({ people, total, logs }: SeedProgress) => {
       if (total < PROGRESS_SHOWN_FROM) return
@@ -59,8 +59,8 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
   return exitCodes.done
 }
 
-async function startOwnPostgres(config: Config, closeStack: CloseStack): Promise<string> {
-  const engines = await startLocalEngines(sandboxFolderOf(config))
+async function startOwnPostgres({ config, terminal }: CommandContext, closeStack: CloseStack): Promise<string> {
+  const engines = await startLocalEngines(sandboxFolderOf(config), terminal.say)
   return closeStack.add(engines, 'Postgres').serviceUrl
 }
 

@@ -1,6 +1,6 @@
 import type { CommandContext } from '../assembly/command-context.ts'
 import { completeRun, printRunSummary, untilSandboxDerived } from '../assembly/complete-run.ts'
-import { isAnybodyKnown, nobodyText, profileIdsOf, type Selection } from '../assembly/select-profiles.ts'
+import { profileIdsOf, type Selection, tellIfNobody } from '../assembly/select-profiles.ts'
 import { withPipeline } from '../assembly/with-pipeline.ts'
 
 /** Starts the same work as the nightly run now, and follows it to its end. */
@@ -8,7 +8,7 @@ export async function runSync(context: CommandContext, { profiles, streams }: Se
   const run = await withPipeline(context, async (opened) => {
     if (opened.sandbox) await untilSandboxDerived(opened.sandbox, { terminal: context.terminal, signal: opened.signal })
     const profileIds = await profileIdsOf(opened.pipeline.pool, profiles)
-    if (!profileIds && !(await isAnybodyKnown(opened.pipeline.pool))) context.terminal.say(nobodyText)
+    if (!profileIds) await tellIfNobody(opened.pipeline.pool, context.terminal)
     const params = {
       ...(profileIds ? { profileIds } : {}),
       ...(streams.length > 0 ? { streams } : {}),

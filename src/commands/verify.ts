@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { pulledStreams } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { profileIdsOf, type Selection, selectedStreams } from '../assembly/select-profiles.ts'
+import { profileIdsOf, type Selection, selectedStreams, tellIfNobody } from '../assembly/select-profiles.ts'
 import { formatCount, formatMinute, formatNumber, formatPercent, formatTable } from '../assembly/table.ts'
 import type { Terminal } from '../assembly/terminal.ts'
 import { type OpenPipeline, withPipeline } from '../assembly/with-pipeline.ts'
@@ -39,6 +39,7 @@ export async function runVerify(context: CommandContext, options: VerifyOptions)
 async function verifySample(opened: OpenPipeline, options: VerifyOptions, terminal: Terminal) {
   const { pool } = opened.pipeline
   const streams = selectedStreams(pulledStreams, options.streams)
+  await tellIfNobody(pool, terminal)
   const ids = await profileIdsOf(pool, options.profiles)
   const seed = options.seed ?? randomInt(SEED_MAX)
   const sample = await sampleCoveredWindows({ pool, streams }, { count: options.sample, seed: String(seed), ids })

@@ -113,7 +113,7 @@ export const connectionCauses = {
 
 export type ConnectionCause = keyof typeof connectionCauses
 
-/** What to do next, with the variable that holds the address. */
+/** The next step, with the variable that holds the address. */
 export const connectionHint = (cause: ConnectionCause, variable: string): string =>
   connectionCauses[cause].hint.replace('{variable}', variable)
 
@@ -143,7 +143,7 @@ const causesByCode: Readonly<Record<string, ConnectionCause>> = {
   '57P03': 'starting',
 }
 
-/** What the servers and the libraries say where they give no code. Tried in this order, before the codes. */
+/** The words of servers and libraries that give no code. Tried in this order, before the codes. */
 const causesByWords: ReadonlyArray<readonly [RegExp, ConnectionCause]> = [
   [/no encryption|SSL off|requires? (SSL|TLS)/i, 'needs-tls'],
   [/does not support SSL|wrong version number|packet length too long/i, 'no-tls'],

@@ -1,6 +1,7 @@
 import { EngineUnreachable } from '../errors.ts'
 import type { Finding } from '../transfer/finding.ts'
 import { type ConnectionCause, connectionCauseOf, connectionCauses, connectionHint, type ServerKind } from './causes.ts'
+import { isOwnServer, OWN_HINT } from './own-server.ts'
 import { probeServer } from './probe-server.ts'
 
 /** A server that is to be used: what it is, where, and which variable says so. */
@@ -11,16 +12,8 @@ type Diagnosis = { readonly cause: ConnectionCause; readonly text: string; reado
 /** After these a look at the server tells more than the library's error. */
 const ambiguous: ReadonlySet<ConnectionCause> = new Set(['timeout', 'silent', 'cut', 'wrong-kind', 'unknown'])
 
-/** Marks the addresses of the Postgres that vitalsync starts itself. */
-const OWN_MARK = 'started_by=vitalsync'
-export const markedAsOwn = (url: string): string => `${url}${url.includes('?') ? '&' : '?'}${OWN_MARK}`
-const isOwnServer = (url: string): boolean => url.includes(OWN_MARK)
-
-export const OWN_HINT =
-  'It is vitalsync’s own server, of the data folder: no setting needs to be corrected. Wait until the machine is less busy, or stop `vitalsync up` with Ctrl-C and start it again.'
-
 /** Says why a server cannot be used, in words of our own. An ambiguous error is followed by a look at the server. */
-export async function diagnoseConnection(server: ServerAddress, error: unknown): Promise<Diagnosis> {
+async function diagnoseConnection(server: ServerAddress, error: unknown): Promise<Diagnosis> {
   const first = connectionCauseOf(error)
   const { cause, found } = ambiguous.has(first) ? await lookAgain(server, first) : { cause: first, found: undefined }
   const entry = connectionCauses[cause]

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { z } from 'zod'
 import { connectionProblem } from '../connections/connection-problem.ts'
+import { connectTimeoutMsFor } from '../connections/own-server.ts'
 import { Problem } from '../errors.ts'
 import { requireServerVersion } from '../postgres/server-version.ts'
 import { SECOND } from '../time/units.ts'
@@ -65,7 +66,7 @@ async function waitForTurn(client: pg.Client, schema: string): Promise<void> {
 async function connectToMigrate(databaseUrl: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: databaseUrl,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: connectTimeoutMsFor(databaseUrl, CONNECT_TIMEOUT_MS),
     application_name: 'vitalsync migrate',
   })
   client.on('error', () => undefined) // the statement under way fails with the error

@@ -16,6 +16,8 @@ type EmbeddedPostgres = {
   /** The folder of the data: in the given folder, or in /var/lib where root's folder is closed to other users. */
   dataFolder: string
   moved: boolean
+  /** The error itself, or what the server's own last words say of its cause. */
+  faultOf(error: unknown): unknown
   /** Stops the server; resolves when the server has written all data to the disk. */
   close(): Promise<void>
 }
@@ -27,7 +29,8 @@ type EmbeddedPostgresOptions = {
   connectionsMax?: number
 }
 
-const START_TIMEOUT_MS = 60_000
+/** As long as the server's process lives it is making progress: recovering its data may take minutes. */
+const START_TIMEOUT_MS = 10 * 60_000
 const STOP_TIMEOUT_MS = 30_000
 const POLL_EVERY_MS = 25
 const LOG_CHARS_MAX = 4000
@@ -50,12 +53,14 @@ export async function startPostgres(options: EmbeddedPostgresOptions): Promise<E
 
   const adminUrl = (database: string) =>
     `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
-  await untilReady(child, adminUrl('postgres'))
+  const log = collectLog(child)
+  await untilReady(child, { url: adminUrl('postgres'), log })
   return {
     port,
     adminUrl,
     dataFolder: location.dataFolder,
     moved: location.moved,
+    faultOf: (error) => (isDiskFull(log()) ? startProblem(log()) : error),
     async close() {
       await stopServer(child)
       if (options.throwAway) await rm(location.dataFolder, { recursive: true, force: true })
@@ -156,17 +161,24 @@ async function spawnServer(
   return { child, port }
 }
 
-async function untilReady(child: ChildProcess, url: string): Promise<void> {
+/** The last words of the server. */
+function collectLog({ stderr }: ChildProcess): () => string {
   let log = ''
-  child.stderr?.on('data', (chunk: Buffer) => {
+  stderr?.on('data', (chunk: Buffer) => {
     log = (log + chunk.toString('utf8')).slice(-LOG_CHARS_MAX)
   })
+  return () => log
+}
+
+type StartedServer = { readonly url: string; log(): string }
+
+async function untilReady(child: ChildProcess, { url, log }: StartedServer): Promise<void> {
   const ended = new Promise<never>((_, reject) => {
     child.once('error', (cause) => reject(startProblem(cause.message)))
-    child.once('exit', () => setImmediate(() => reject(startProblem(log))))
+    child.once('exit', () => setImmediate(() => reject(startProblem(log()))))
   })
   ended.catch(() => undefined) // `close` handles an exit after the server was ready
-  await Promise.race([ended, untilConnected(url, () => log)])
+  await Promise.race([ended, untilConnected(url, log)])
 }
 
 async function untilConnected(url: string, log: () => string): Promise<void> {
@@ -184,9 +196,11 @@ async function untilConnected(url: string, log: () => string): Promise<void> {
   throw startProblem(`no answer within ${START_TIMEOUT_MS / 1000} s. ${log()}`)
 }
 
+const isDiskFull = (log: string): boolean => /No space left/i.test(log)
+
 function startProblem(log: string): Problem {
   const text = log.trim().split('\n').slice(-4).join(' ')
-  if (/No space left/i.test(log)) {
+  if (isDiskFull(log)) {
     return new Problem('start Postgres: the disk is full', {
       hint: 'Free some space (a fresh data folder needs about 100 MB) and start again; nothing was damaged.',
     })

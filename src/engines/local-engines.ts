@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { z } from 'zod'
-import { markedAsOwn } from '../connections/connection-problem.ts'
+import { markedAsOwn } from '../connections/own-server.ts'
 import { EngineUnreachable, UsageProblem } from '../errors.ts'
 import { startPostgres } from './embedded-postgres.ts'
 import { FolderInUse, lockFolder, lockHolderOf } from './folder-lock.ts'
@@ -31,7 +31,13 @@ const parseSecrets = (text: string): EngineSecrets => secretsSchema.parse(JSON.p
 const roles = { worker: 'vitalsync', service: 'profile_service', reader: 'vitalsync_reader' } as const
 const databases = { vitalsync: roles.worker, vitalsync_queue: roles.worker, profile_service: roles.service } as const
 
-export async function startLocalEngines(folder: string): Promise<LocalEngines> {
+/** Called every few seconds while the start takes long. */
+type TellSlowStart = (text: string) => void
+
+export async function startLocalEngines(
+  folder: string,
+  tellSlow: TellSlowStart = () => undefined,
+): Promise<LocalEngines> {
   await mkdir(folder, { recursive: true, mode: 0o755 }).catch((cause: NodeJS.ErrnoException) => {
     throw new UsageProblem(`make data folder ${folder}: ${cause.message}`, {
       hint: 'Choose a folder this user may write to with VITALSYNC_DATA.',
@@ -39,6 +45,7 @@ export async function startLocalEngines(folder: string): Promise<LocalEngines> {
     })
   })
   const unlock = await lockFolder(folder)
+  const stopTelling = tellWhileSlow(tellSlow)
   try {
     const postgres = await startPostgres({ folder })
     try {
@@ -57,12 +64,26 @@ export async function startLocalEngines(folder: string): Promise<LocalEngines> {
       }
     } catch (error) {
       await postgres.close()
-      throw error
+      throw postgres.faultOf(error)
     }
   } catch (error) {
     await unlock()
     throw error
+  } finally {
+    stopTelling()
   }
+}
+
+const TELL_SLOW_EVERY_MS = 5000
+
+/** After a kill Postgres first recovers its data, and a busy machine makes a fresh cluster slowly: neither is an error. */
+function tellWhileSlow(tell: TellSlowStart): () => void {
+  const startedAtMs = performance.now()
+  const timer = setInterval(() => {
+    const seconds = Math.round((performance.now() - startedAtMs) / 1000)
+    tell(`  our own Postgres is still starting, since ${seconds} s …`)
+  }, TELL_SLOW_EVERY_MS)
+  return () => clearInterval(timer)
 }
 
 const passFileOf = (folder: string) => join(folder, 'pgpass')
@@ -91,9 +112,9 @@ const JOIN_POLL_EVERY_MS = 100
  * For a command that ends soon: joins the engines that another process runs in the folder, or starts them. The process that
  * started the engines stops them, after the commands that joined have closed their connections.
  */
-export async function joinLocalEngines(folder: string): Promise<LocalEngines> {
+export async function joinLocalEngines(folder: string, tellSlow?: TellSlowStart): Promise<LocalEngines> {
   for (const deadlineAt = Date.now() + JOIN_TIMEOUT_MS; ; await wait(JOIN_POLL_EVERY_MS)) {
-    const joined = (await lockHolderOf(folder)) ? await joinRunning(folder) : await startUnlessStarted(folder)
+    const joined = (await lockHolderOf(folder)) ? await joinRunning(folder) : await startUnlessStarted(folder, tellSlow)
     if (joined) return joined
     if (Date.now() < deadlineAt) continue
     throw new EngineUnreachable(`join the engines in ${folder}: their Postgres does not answer`, {
@@ -102,9 +123,9 @@ export async function joinLocalEngines(folder: string): Promise<LocalEngines> {
   }
 }
 
-async function startUnlessStarted(folder: string): Promise<LocalEngines | undefined> {
+async function startUnlessStarted(folder: string, tellSlow?: TellSlowStart): Promise<LocalEngines | undefined> {
   try {
-    const engines = await startLocalEngines(folder)
+    const engines = await startLocalEngines(folder, tellSlow)
     return {
       ...engines,
       async close() {
@@ -141,6 +162,7 @@ async function joinRunning(folder: string): Promise<LocalEngines | undefined> {
 
 async function waitForJoined(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl })
+  client.on('error', () => undefined) // the query under way fails with the error
   await client.connect()
   try {
     for (const deadlineAt = Date.now() + JOINED_STAY_MAX_MS; Date.now() < deadlineAt; await wait(JOIN_POLL_EVERY_MS)) {
@@ -170,6 +192,7 @@ async function readOrMakeSecrets(folder: string): Promise<EngineSecrets> {
 /** Safe to run at every start: creates missing roles and databases, and sets the passwords that the folder holds. */
 async function prepareCluster(adminUrl: string, secrets: EngineSecrets): Promise<void> {
   const admin = new pg.Client({ connectionString: adminUrl })
+  admin.on('error', () => undefined) // the query under way fails with the error
   await admin.connect()
   try {
     for (const kind of ['worker', 'service', 'reader'] as const) await prepareRole(admin, roles[kind], secrets[kind])

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { connectionProblem } from '../connections/connection-problem.ts'
+import { isOwnServer } from '../connections/own-server.ts'
 import { UsageProblem } from '../errors.ts'
 import { SECOND } from '../time/units.ts'
 import { requireServerVersion } from './server-version.ts'
@@ -66,8 +67,9 @@ async function findSharedSession(clients: readonly pg.Client[]): Promise<PoolerF
   return undefined
 }
 
-/** For the start of a process. Throws a UsageProblem that names the variable. */
+/** For the start of a process. Nothing stands before our own server. Throws a UsageProblem that names the variable. */
 export async function requireDirectConnection(databaseUrl: string, variable: string): Promise<void> {
+  if (isOwnServer(databaseUrl)) return
   const fault = await findPooler(databaseUrl).catch(async (cause: unknown) => {
     throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable }, cause)
   })

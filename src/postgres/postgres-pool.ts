@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { connectTimeoutMsFor } from '../connections/own-server.ts'
 import { SECOND } from '../time/units.ts'
 import { destroyConnection, endWhenSilent, onServerError } from './silent-server.ts'
 
@@ -49,7 +50,7 @@ export function openPostgresPool(options: PostgresPoolOptions): pg.Pool {
     connectionString: options.databaseUrl,
     max: options.connectionsMax,
     application_name: options.name,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: connectTimeoutMsFor(options.databaseUrl, CONNECT_TIMEOUT_MS),
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEPALIVE_AFTER_MS,

@@ -3,13 +3,16 @@ import {
   createPostgresBackend,
   type PostgresConnectionOptions,
   Queue,
+  type QueueOptions,
   runMigrations,
   Worker,
   type WorkerOptions,
   withBackend,
 } from 'bullmq'
+import type { Cluster, Redis } from 'ioredis'
 import pg from 'pg'
 import { connectionProblem } from '../connections/connection-problem.ts'
+import { connectTimeoutMsFor } from '../connections/own-server.ts'
 import { UsageProblem } from '../errors.ts'
 import type { Lane } from '../fleet/budget.ts'
 import { openPostgresPool } from '../postgres/postgres-pool.ts'
@@ -74,17 +77,7 @@ function openRedisEngine(queueUrl: string, options: QueueEngineOptions): QueueEn
   const queues = new Map<Lane, LaneQueue>()
   return {
     kind: 'redis',
-    queue: (lane) =>
-      getOrCreate(queues, lane, () => {
-        const queue: LaneQueue = new Queue(queueNameOf(lane), {
-          connection: producerConnection,
-          prefix: KEY_PREFIX,
-          skipWaitingForReady: true,
-          ...telemetry,
-        })
-        queue.on('error', ignoreConnectionError)
-        return queue
-      }),
+    queue: (lane) => getOrCreate(queues, lane, () => redisQueueOf(lane, { connection: producerConnection, ...telemetry })),
     worker: (lane, work, options) => {
       const process: ProcessJob = (job, token, signal) => work(job, token, signal)
       return new Worker<JobData>(queueNameOf(lane), process, {
@@ -107,6 +100,12 @@ function openRedisEngine(queueUrl: string, options: QueueEngineOptions): QueueEn
       workerConnection.disconnect()
     },
   }
+}
+
+function redisQueueOf(lane: Lane, options: Pick<QueueOptions, 'connection' | 'telemetry'>): LaneQueue {
+  const queue: LaneQueue = new Queue(queueNameOf(lane), { ...options, prefix: KEY_PREFIX, skipWaitingForReady: true })
+  queue.on('error', ignoreConnectionError)
+  return queue
 }
 
 async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions): Promise<QueueEngine> {
@@ -169,7 +168,10 @@ async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions)
 }
 
 async function migrateQueueDatabase(queueUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: queueUrl, connectionTimeoutMillis: 10_000 })
+  const client = new pg.Client({
+    connectionString: queueUrl,
+    connectionTimeoutMillis: connectTimeoutMsFor(queueUrl, 10_000),
+  })
   client.on('error', () => undefined) // the statement under way fails with the error
   await client.connect().catch(async (cause: unknown) => {
     throw await connectionProblem({ kind: 'Postgres', url: queueUrl, variable: 'QUEUE_URL' }, cause)

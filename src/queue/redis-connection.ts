@@ -35,7 +35,7 @@ const ANSWER_TIMEOUT_MS = 8 * SECOND
 /** 6.2: older servers lack commands of the queue's scripts. */
 const REDIS_OLDEST = [6, 2] as const
 
-/** What `info` says of the server. */
+/** The answer of `info`, by name. */
 export type RedisInfo = ReadonlyMap<string, string>
 
 export function parseRedisInfo(text: string): RedisInfo {

@@ -21,6 +21,18 @@ test('a sync of nobody is done, says that nobody is known, and how to take peopl
     expect(stderr).toContain(`vitalsync ${command}`)
 })
 
+test('what else is about everybody says so of nobody', { timeout }, async () => {
+  const range = ['--from', '2020-01-01', '--to', '2020-02-01']
+  const codes = []
+  for (const words of [['backfill', ...range], ['plan', ...range], ['gaps'], ['verify']]) {
+    const { code, stderr } = await world.run(...words)
+    expect(stderr, words[0]).toContain('Nobody is known yet')
+    codes.push(code)
+  }
+
+  expect(codes).toEqual([0, 0, 0, 1])
+})
+
 test('plan reckons with the rate of the latest runs, once there are some', { timeout }, async () => {
   await world.run('profiles', 'add', 'ada', '--from', '2020-01-01')
   const words = ['plan', '--from', '2020-01-01', '--to', '2020-07-01']

@@ -36,6 +36,7 @@ import {
 } from './wrong-servers.ts'
 
 const timeout = 300_000
+const secret = 'secret-of-the-test'
 /** The words of the libraries, which are for no person. */
 const foreign =
   /maxRetriesPerRequest|SASL|SECURITY WARNING|ECONN|ENOTFOUND|EAI_|E[A-Z]{5,}|UND_ERR|Connection terminated|Protocol error|secret-of-the-test/
@@ -83,7 +84,7 @@ const told = (work: Promise<unknown>): Promise<Told> =>
     (error: unknown) => describeError(error),
   )
 
-/** What a command says and what the doctor says: the same cause, its next step, and the address without its secrets. */
+/** A command and the doctor say the same cause, its next step, and the address without its secrets. */
 function expectCause(
   cause: ConnectionCause,
   { text, hint, code }: Told,
@@ -100,7 +101,7 @@ function expectCause(
   expect(JSON.stringify([text, hint, finding])).not.toMatch(foreign)
 }
 
-const postgresAt = (at: string, query = '') => `postgres://role:secret-of-the-test@${at}/base${query}`
+const postgresAt = (at: string, query = '') => `postgres://role:${secret}@${at}/base${query}`
 
 async function expectPostgres(cause: ConnectionCause, url: string): Promise<void> {
   const said = await told(requireMigrated(url))
@@ -192,7 +193,7 @@ test('Redis: each cause is told alike by the commands and the doctor', { timeout
     ['wrong-kind', `redis://${new URL(warehouseUrl).host}`],
     ['too-old', `redis://${at(await keep(oldRedis()))}`],
     ['credentials', `redis://${guarded}`],
-    ['credentials', `redis://:secret-of-the-test@${guarded}`],
+    ['credentials', `redis://:${secret}@${guarded}`],
     ['no-tls', `rediss://${plain}`],
     ['standby', `redis://${await ownRedis('--replicaof', '127.0.0.1', plain.replace(/^.*:/, ''))}`],
     ...(certificate ? [['certificate', `rediss://${at(certificate)}`] as [ConnectionCause, string]] : []),

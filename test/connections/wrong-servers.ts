@@ -10,7 +10,7 @@ import { TLSSocket } from 'node:tls'
 /** A listener that does what no right server does. */
 export type WrongServer = { readonly port: number; close(): Promise<void> }
 
-export async function listenWrongly(onSocket: (socket: Socket) => void): Promise<WrongServer> {
+async function listenWrongly(onSocket: (socket: Socket) => void): Promise<WrongServer> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
