@@ -4,26 +4,36 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import * as nodeModule from 'node:module'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const major = Number(process.versions.node.split('.')[0])
+const entry = fileURLToPath(import.meta.url)
+const words = process.argv.slice(2)
+
+// `up` and `sandbox` run everything in one process, often on a small machine: their heap is kept small, which costs some
+// processor time. A worker or a service of one's own takes what it needs.
+const isTryOut = words[0] === 'up' || words[0] === 'sandbox'
+const smallHeap = ['--max-semi-space-size=2', '--optimize-for-size']
+const flags = isTryOut ? smallHeap : []
 
 if (major >= 24) {
+  if (isTryOut && !process.execArgv.includes(smallHeap[0])) becomeSmall()
   // Kept beside the packages, where nobody else can write; where this user cannot either, nothing is cached.
   nodeModule.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/vitalsync', import.meta.url)))
-  await import('./cli.ts')
+  // In a checkout Node runs the sources; the published package holds them compiled, for Node compiles nothing in node_modules.
+  const sources = new URL('./cli.ts', import.meta.url)
+  await import(existsSync(sources) ? sources.href : new URL('../dist/src/cli.js', import.meta.url).href)
 } else {
-  const packaged = new URL(`../node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url)
-  if (!existsSync(packaged)) {
+  const packaged = findPackagedNode()
+  if (packaged === undefined) {
     process.stderr.write(
       `vitalsync: needs Node 24 or newer, this is ${process.version}, and the packages hold no Node 24 for this machine.\n` +
         'Install Node 24 (https://nodejs.org), or run `npm ci` without --omit=optional on Linux x64 or arm64.\n',
     )
     process.exit(2)
   }
-  const child = spawn(fileURLToPath(packaged), [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: 'inherit',
-  })
+  const child = spawn(packaged, [...flags, entry, ...words], { stdio: 'inherit' })
   // A terminal sends its signals to both processes. A signal that was sent to this process alone is passed on to the child.
   // This process ends after the child in both cases.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -32,11 +42,29 @@ if (major >= 24) {
     })
   }
   child.on('error', (error) => {
-    process.stderr.write(`vitalsync: cannot start ${fileURLToPath(packaged)}: ${error.message}\n`)
+    process.stderr.write(`vitalsync: cannot start ${packaged}: ${error.message}\n`)
     process.exit(2)
   })
   child.on('exit', (code, signal) => {
     if (signal) process.kill(process.pid, signal)
     else process.exit(code ?? 1)
   })
+}
+
+/** The package lies beside this one or within it, as npm sees fit. */
+function findPackagedNode() {
+  const require = nodeModule.createRequire(import.meta.url)
+  try {
+    const manifest = require.resolve(`node-${process.platform}-${process.arch}/package.json`)
+    const program = join(dirname(manifest), 'bin', 'node')
+    return existsSync(program) ? program : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Heap flags count from the beginning of a process: this process becomes another one. Where that is not possible it goes on. */
+function becomeSmall() {
+  if (typeof process.execve !== 'function' || process.platform === 'win32') return
+  process.execve(process.execPath, [process.execPath, ...process.execArgv, ...flags, entry, ...words])
 }

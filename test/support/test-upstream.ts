@@ -6,11 +6,11 @@ import type { Sleep } from '../../src/time/sleep.ts'
 import type { UpstreamCredentials } from '../../src/upstream/api.ts'
 import { openUpstream, type Upstream } from '../../src/upstream/client.ts'
 import { type Transport, type TransportLimits, transportDefaults } from '../../src/upstream/http.ts'
+import { createInMemoryBudgetStore } from '../../src/upstream/in-memory-budget-store.ts'
+import { createInMemoryTokenStore } from '../../src/upstream/in-memory-token-store.ts'
 import { openRateLimiter, type RateLimiter } from '../../src/upstream/rate-limiter.ts'
 import type { CallOptions } from '../../src/upstream/sender.ts'
 import { openTransport } from '../../src/upstream/transport.ts'
-import { createInMemoryBudgetStore } from './in-memory-budget-store.ts'
-import { createInMemoryTokenStore } from './in-memory-token-store.ts'
 
 export const nightlyCall: CallOptions = { lane: 'nightly' }
 export const ada = { profileId: '1', externalId: 'ada' }

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
 import { HOUR, MINUTE } from '../../src/time/units.ts'
-import { createInMemoryTokenStore } from '../support/in-memory-token-store.ts'
+import { createInMemoryTokenStore } from '../../src/upstream/in-memory-token-store.ts'
 import { json, type ProfileStub, type StubOptions, startProfileStub } from '../support/profile-stub.ts'
 import { biomarkers, dataLogs, demographics, scores } from '../support/stream-by-name.ts'
 import {

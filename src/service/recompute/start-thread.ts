@@ -71,7 +71,9 @@ export function startThread(options: ThreadOptions): DerivationThread {
 function createWorker({ databaseUrl, log, profilesPerRound, lane }: ThreadOptions): Worker {
   const workerData: ThreadData = { databaseUrl, logLevel: log.level, profilesPerRound, lane }
   const resourceLimits = { maxOldGenerationSizeMb: threadMemoryMb }
-  return new Worker(new URL('./recompute-thread.ts', import.meta.url), { workerData, resourceLimits })
+  // Sources in a checkout, compiled in the published package: the thread's file is what this file is.
+  const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  return new Worker(new URL(`./recompute-thread.${ending}`, import.meta.url), { workerData, resourceLimits })
 }
 
 /** Schedules the retry of a profile on which a thread ended; otherwise the next thread would begin with it and end too. */

@@ -43,7 +43,10 @@ export type SandboxOptions = {
 }
 
 export type Sandbox = SandboxCredentials &
-  Pick<SandboxControl, 'clock' | 'faults' | 'journal' | 'derivationDelay' | 'derived' | 'ledger' | 'live'> & {
+  Pick<
+    SandboxControl,
+    'clock' | 'faults' | 'journal' | 'derivationDelay' | 'derived' | 'ledger' | 'live' | 'people'
+  > & {
     url: string
     controlUrl: string
     close(): Promise<void>
@@ -74,7 +77,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     clock: clock.nowMs,
     extensions: [extension],
   })
-  const { derivationDelay, derived, ledger, live } = await opened.promise
+  const { derivationDelay, derived, ledger, live, people } = await opened.promise
   const close = async () => {
     closing.abort()
     await service.close()
@@ -91,6 +94,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     derived,
     ledger,
     live,
+    people,
     close,
   }
 }

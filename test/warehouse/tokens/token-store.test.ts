@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import type { Lease, LeaseResult, NewToken, TokenStore } from '../../../src/fleet/tokens.ts'
 import { HOUR, MINUTE } from '../../../src/time/units.ts'
+import { createInMemoryTokenStore } from '../../../src/upstream/in-memory-token-store.ts'
 import { openWarehousePool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { createPostgresTokenStore } from '../../../src/warehouse/tokens/token-store.ts'
 import { test } from '../../support/fixtures.ts'
-import { createInMemoryTokenStore } from '../../support/in-memory-token-store.ts'
 
 type World = { store: TokenStore /** Lets every lease and every breaker expire. */; timePasses(): Promise<void> }
 

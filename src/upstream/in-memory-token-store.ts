@@ -6,7 +6,7 @@ import {
   type TokenName,
   type TokenState,
   type TokenStore,
-} from '../../src/fleet/tokens.ts'
+} from '../fleet/tokens.ts'
 
 type TokenRow = { state: TokenState; lease?: { holder: string; untilMs: number } | undefined }
 
@@ -29,17 +29,9 @@ export function createInMemoryTokenStore(clock: () => number): TokenStore {
     async save(name, lease, newToken) {
       const row = rowLeasedBy(name, lease)
       if (row === undefined) return undefined
-      const { generation, proven, unprovenBefore } = row.state
-      const token = { ...newToken, generation: generation + 1 }
       row.lease = undefined
-      row.state = {
-        ...row.state,
-        generation: token.generation,
-        token,
-        proven: false,
-        unprovenBefore: proven || generation === 0 ? 0 : unprovenBefore + 1,
-      }
-      return token
+      row.state = stateWith(newToken, row.state)
+      return row.state.token
     },
     async release(name, lease) {
       const row = rowLeasedBy(name, lease)
@@ -58,6 +50,17 @@ export function createInMemoryTokenStore(clock: () => number): TokenStore {
     async eraseProfile(profileId) {
       for (const key of rows.keys()) if (key.startsWith(`${profileId} `)) rows.delete(key)
     },
+  }
+}
+
+function stateWith(newToken: Parameters<TokenStore['save']>[2], before: TokenState): TokenState {
+  const { generation, proven, unprovenBefore } = before
+  return {
+    ...before,
+    generation: generation + 1,
+    token: { ...newToken, generation: generation + 1 },
+    proven: false,
+    unprovenBefore: proven || generation === 0 ? 0 : unprovenBefore + 1,
   }
 }
 

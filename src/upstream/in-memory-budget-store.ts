@@ -1,4 +1,4 @@
-import type { BudgetStore, FleetBudget } from '../../src/fleet/budget.ts'
+import type { BudgetStore, FleetBudget } from '../fleet/budget.ts'
 
 /** A budget store for a fleet of one process. */
 export function createInMemoryBudgetStore(clock: () => number): BudgetStore {

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { z } from 'zod'
+import { pulledStreams } from '../../config/streams.ts'
+import type { receivedArchetypeSchema } from '../contract/archetype.ts'
+import type { receivedBiomarkerSchema } from '../contract/biomarker.ts'
+import type { receivedComparisonSchema } from '../contract/comparison.ts'
+import type { ReceivedProfile } from '../contract/profile.ts'
+import type { receivedScoreSchema } from '../contract/score.ts'
+import type { receivedTrendSchema } from '../contract/trend.ts'
+import { UsageProblem } from '../errors.ts'
+import { openUpstream } from '../upstream/client.ts'
+import { createInMemoryBudgetStore } from '../upstream/in-memory-budget-store.ts'
+import { createInMemoryTokenStore } from '../upstream/in-memory-token-store.ts'
+import { openRateLimiter } from '../upstream/rate-limiter.ts'
+
+/**
+ * `vitalsync/client`: the client of the pipeline for programs of others. Tokens and the request budget live in this process;
+ * retries, renewals and limits are those of docs/upstream.md. The exports of this file follow SemVer.
+ */
+export type ClientOptions = {
+  /** The base address, without /api/v1. */
+  readonly url: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly requestsPerSecond?: number
+  readonly requestsInFlight?: number
+}
+
+/** The records of each kind, as the interface describes them. Fields that it does not name are kept. */
+export type ClientRecords = {
+  scores: z.output<typeof receivedScoreSchema>
+  biomarkers: z.output<typeof receivedBiomarkerSchema>
+  archetypes: z.output<typeof receivedArchetypeSchema>
+  trends: z.output<typeof receivedTrendSchema>
+  comparisons: z.output<typeof receivedComparisonSchema>
+}
+
+export type ClientReading<R> = {
+  readonly records: readonly R[]
+  /** Records that do not fit the interface: where, and why, without their values. */
+  readonly invalid: ReadonlyArray<{ readonly path: string; readonly reason: string }>
+  /** `pending` while upstream still derives from what was pushed; undefined where it gives no word. */
+  readonly word: 'finished' | 'pending' | undefined
+}
+
+export type ClientQuery = { readonly externalId: string; readonly from: Date; readonly to: Date }
+type Callable = { readonly signal?: AbortSignal | undefined }
+
+export type UpstreamClient = {
+  /** One kind of derived data of a person; `from` and `to` are both included. */
+  read<K extends keyof ClientRecords>(kind: K, query: ClientQuery & Callable): Promise<ClientReading<ClientRecords[K]>>
+  profile(externalId: string, options?: Callable): Promise<ReceivedProfile>
+  /** All people of the account, page by page. */
+  profiles(options?: Callable & { readonly search?: string }): AsyncIterable<readonly ReceivedProfile[]>
+  /** Takes a person in. Never sent twice. */
+  register(externalId: string, options?: Callable): Promise<void>
+  /** Data logs of a person: at most 90 of them and 150 KB. */
+  pushLogs(externalId: string, logs: readonly object[], options?: Callable): Promise<void>
+  /** Removes people for good. */
+  deleteProfiles(externalIds: readonly string[], options?: Callable): Promise<void>
+  close(): Promise<void>
+}
+
+const sleep = (ms: number, signal?: AbortSignal) => wait(ms, undefined, signal ? { signal } : {})
+const requestsPerSecondDefault = 50
+const requestsInFlightDefault = 16
+
+/** Errors are those of docs/upstream.md: each has a message and, where there is one, a `hint` that says what to do. */
+export function openClient(options: ClientOptions): UpstreamClient {
+  const { url, clientId, clientSecret } = options
+  const limits = {
+    requestsPerSecond: options.requestsPerSecond ?? requestsPerSecondDefault,
+    inFlight: options.requestsInFlight ?? requestsInFlightDefault,
+  }
+  const clock = Date.now
+  const store = createInMemoryBudgetStore(clock)
+  const rateLimiter = openRateLimiter({ store, limits, member: randomUUID(), clock, sleep })
+  const tokenStore = createInMemoryTokenStore(clock)
+  const credentials = { clientId, clientSecret }
+  const upstream = openUpstream({ url, credentials, tokenStore, rateLimiter, clock, random: Math.random, sleep })
+  const call = ({ signal }: Callable = {}) => ({ lane: 'manual', signal }) as const
+  /** Tokens of people are kept by the name that upstream knows them by. */
+  const person = (externalId: string) => ({ profileId: externalId, externalId })
+  return {
+    async read(kind, { externalId, from, to, signal }) {
+      const window = { startMs: from.getTime(), endMs: to.getTime() }
+      const reading = await upstream.read(streamOf(kind), { ...person(externalId), window }, call({ signal }))
+      // The collector has held each record against the schema of its stream.
+      const records = reading.records.map(({ fields }) => fields as ClientRecords[typeof kind])
+      return { records, invalid: reading.invalid.map(({ path, reason }) => ({ path, reason })), word: reading.word }
+    },
+    profile: (externalId, given) => upstream.profile(externalId, call(given)),
+    profiles: ({ search, ...given } = {}) =>
+      upstream.searchProfiles(search === undefined ? {} : { searchParameter: search }, call(given)),
+    register: (externalId, given) => upstream.register(person(externalId), call(given)),
+    pushLogs: async (externalId, logs, given) =>
+      void (await upstream.api.uploadLogs(person(externalId), logs, call(given))),
+    deleteProfiles: (externalIds, given) => upstream.deleteProfiles(externalIds, call(given)),
+    async close() {
+      await upstream.close()
+      await rateLimiter.close()
+    },
+  }
+}
+
+function streamOf(kind: keyof ClientRecords) {
+  const stream = pulledStreams.find(({ name }) => name === kind)
+  if (stream) return stream
+  throw new UsageProblem(`read ${kind}: there is no such kind`, {
+    hint: `It is one of ${pulledStreams.map(({ name }) => name).join(', ')}.`,
+  })
+}

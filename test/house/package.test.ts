@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { files, lines } from './sources.ts'
+
+const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+
+test('each export of the package is compiled from a source, and nothing of the tests is packed', () => {
+  const named = Object.values<{ default?: string }>(manifest.exports).flatMap(({ default: file }) => file ?? [])
+  const sources = named.map((file) => file.replace('./dist/', '').replace(/\.js$/, '.ts'))
+
+  expect(named).toHaveLength(2)
+  expect(sources.filter((file) => !files.includes(file))).toEqual([])
+  expect(manifest.files).toEqual(['src/vitalsync.mjs', 'dist', 'docs', 'config/example.env', 'CHANGELOG.md'])
+})
+
+test('beside its code the program reads only files that the build copies', () => {
+  const read = lines(/^(src|jobs)\/.*\.ts$/).flatMap(({ file, text }) =>
+    [...text.matchAll(/new URL\((['`][^'`]+['`]), import\.meta\.url\)/g)].map(([, path]) => `${file}: ${path}`),
+  )
+
+  // `npm run package` runs what is packed; this finds sooner that a new file has to be copied.
+  expect(read.filter((line) => !/migrations\/|package\.json|recompute-thread/.test(line))).toEqual([])
+})
