@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, inject, test } from 'vitest'
+import { entry } from '../support/run-program.ts'
+
+/** The processor time, in ticks, of the children that this process has waited for. */
+function ticksOfChildren(): number {
+  const text = readFileSync('/proc/self/stat', 'utf8')
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return Number(fields[13]) + Number(fields[14])
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'vitalsync-start-'))
+
+/** The least of a few runs: the first one may compile, and others may be disturbed. */
+function ticksOf(words: readonly string[], env: Record<string, string> = {}): number {
+  const runs = Array.from({ length: 4 }, () => {
+    const before = ticksOfChildren()
+    const { status } = spawnSync(process.execPath, words, {
+      env: { PATH: '/usr/bin:/bin', VITALSYNC_HOME: folder, ...env },
+      stdio: 'ignore',
+    })
+    expect(status).toBeLessThan(2)
+    return ticksOfChildren() - before
+  })
+  return Math.min(...runs)
+}
+
+test('help and short commands take little more than Node itself', ({ skip, onTestFinished }) => {
+  if (process.platform !== 'linux') skip('reads /proc')
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const bare = Math.max(1, ticksOf(['-e', '0']))
+  const help = ticksOf([entry, '--help'])
+  const doctor = ticksOf([entry, 'doctor'], { DATABASE_URL: inject('databaseUrl') })
+
+  // Measured: Node 0.04 s, help 0.15 s, doctor 0.35 s. As ratios, so that a slow machine says the same.
+  expect(help / bare).toBeLessThan(9)
+  expect(doctor / bare).toBeLessThan(22)
+})
