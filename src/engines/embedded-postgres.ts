@@ -142,7 +142,8 @@ async function spawnServer(
     max_connections: String(options.connectionsMax ?? 200),
     timezone: 'UTC',
     log_timezone: 'UTC',
-    shared_buffers: '256MB',
+    // The pages of a try-out; the rest is in the cache of the system. The tests have more to do.
+    shared_buffers: options.throwAway ? '256MB' : '64MB',
     max_wal_size: '2GB',
     ...(options.throwAway ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {}),
   }

@@ -9,7 +9,6 @@ import {
   type WorkerOptions,
   withBackend,
 } from 'bullmq'
-import type { Cluster, Redis } from 'ioredis'
 import pg from 'pg'
 import { connectionProblem } from '../connections/connection-problem.ts'
 import { connectTimeoutMsFor } from '../connections/own-server.ts'
@@ -77,7 +76,8 @@ function openRedisEngine(queueUrl: string, options: QueueEngineOptions): QueueEn
   const queues = new Map<Lane, LaneQueue>()
   return {
     kind: 'redis',
-    queue: (lane) => getOrCreate(queues, lane, () => redisQueueOf(lane, { connection: producerConnection, ...telemetry })),
+    queue: (lane) =>
+      getOrCreate(queues, lane, () => redisQueueOf(lane, { connection: producerConnection, ...telemetry })),
     worker: (lane, work, options) => {
       const process: ProcessJob = (job, token, signal) => work(job, token, signal)
       return new Worker<JobData>(queueNameOf(lane), process, {
