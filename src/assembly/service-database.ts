@@ -13,7 +13,7 @@ export type ServiceDatabase = { readonly databaseUrl: string; readonly nowAt: Da
 
 export function requireServiceDatabase({ databaseUrl }: Config): string {
   if (databaseUrl) return databaseUrl
-  throw new UsageProblem('find the Profile Service: DATABASE_URL is not set, and none of ours has run here', {
+  throw new UsageProblem('find the Profile Service’s database: DATABASE_URL is not set', {
     hint: 'Set it to a Postgres of your own, or start `vitalsync up` or `vitalsync sandbox`, which bring one along.',
   })
 }

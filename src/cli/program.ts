@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Command } from 'commander'
+import { Command, Help } from 'commander'
 import { painterFor } from '../assembly/terminal.ts'
 import { declareBackfill } from './backfill.ts'
 import { declareCompletion } from './completion.ts'
@@ -66,6 +66,7 @@ export function createProgram(cli: CliProcess): Command {
     // An option belongs to the word that it follows: `service` and `service keys create` both take --json.
     .enablePositionalOptions()
     .showSuggestionAfterError()
+    .configureHelp({ optionDescription: describeOption })
     .configureOutput({
       outputError: (text, write) => write(text.replace(/^error:/, painterFor(process.stderr)('bad', 'vitalsync:'))),
     })
@@ -73,6 +74,10 @@ export function createProgram(cli: CliProcess): Command {
   showExamplesAfterErrors(program, '')
   return program
 }
+
+/** A default that says only that nothing was given is noise. */
+const describeOption: Help['optionDescription'] = (option) =>
+  new Help().optionDescription(option).replace(/ ?\(default: (\[\]|false|"")\)$/, '')
 
 function readVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))

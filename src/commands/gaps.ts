@@ -39,7 +39,7 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
   if (terminal.json) return exitCodes.done
   if (shown.length === 0) {
     const young =
-      passing === 0 ? ' and has settled' : `; ${formatCount(passing, 'young span')} will settle by itself: --all`
+      passing === 0 ? ' and has settled' : `; ${formatCount(passing, 'young span')} will settle in time: --all`
     return print(terminal, `No gaps: everything that is wanted was read${young}.`)
   }
   const all = [...totals.values()].reduce((sum, n) => sum + n, 0)

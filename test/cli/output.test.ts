@@ -30,6 +30,13 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
   await Promise.all([worker(), worker(), worker()])
 }
 
+test('help names no default that says only that nothing was given', async () => {
+  const { stdout } = await runProgram(['why', '--help'], { cwd: tmpdir() })
+
+  expect(stdout).toContain('--stream <name>')
+  expect(stdout).not.toMatch(/default: (\[\]|false)/)
+})
+
 test('every command has help, with examples, and leaves with 0', { timeout }, async () => {
   await eachOf(commandsOf(tree()), async ({ name, command }) => {
     const { code, stdout, stderr } = await run([...name.split(' '), '--help'])

@@ -60,7 +60,7 @@ test('status, runs and gaps tell how things stand', { timeout }, async () => {
   expect(status).toMatchObject({ profiles: { active: 3, gone: 0 } })
   expect(runs).toHaveLength(2)
   expect(stdout).toMatch(
-    /^No gaps: everything that is wanted was read; \d+ young spans? will settle by itself: --all\.$/m,
+    /^No gaps: everything that is wanted was read; \d+ young spans? will settle in time: --all\.$/m,
   )
   expect(new Set(gaps.map(({ reason }) => reason))).toEqual(new Set(['unsettled']))
 })
