@@ -11,10 +11,10 @@ const major = Number(process.versions.node.split('.')[0])
 const entry = fileURLToPath(import.meta.url)
 const words = process.argv.slice(2)
 
-// `up` and `sandbox` run everything in one process, often on a small machine: their heap is kept small, which costs some
-// processor time. A worker or a service of one's own takes what it needs.
+// `up` and `sandbox` run everything in one process, often on a small machine: their young generation is kept small. A worker
+// or a service of one's own takes what it needs. (`--optimize-for-size` saves 100 MB more, for two thirds more processor time.)
 const isTryOut = words[0] === 'up' || words[0] === 'sandbox'
-const smallHeap = ['--max-semi-space-size=2', '--optimize-for-size']
+const smallHeap = ['--max-semi-space-size=2']
 const flags = isTryOut ? smallHeap : []
 
 if (major >= 24) {

@@ -19,6 +19,7 @@ import { untilAborted } from '../assembly/until-aborted.ts'
 import { type CloseStack, openCloseStack } from '../close-stack.ts'
 import { type RunningEngines, writeRunning } from '../engines/running-file.ts'
 import { Problem } from '../errors.ts'
+import { shrinkHeap } from '../service/recompute/shrink-heap.ts'
 import type { Sandbox } from '../service/sandbox/start-sandbox.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'
 import { recoverRun } from '../work/recover-run.ts'
@@ -59,6 +60,7 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
     await printLoaded(pipeline, run, terminal)
     if (!terminal.json) await printAddresses({ local, sandbox }, pipeline, context)
     if (monitoring.url) terminal.say(`Metrics:          ${monitoring.url}/metrics`)
+    shrinkHeap()
     if (!once) await stayUntilStopped({ ...context, signal: stopped }, pipeline, closeStack)
     if (stop.signal.aborted) throw stop.signal.reason
     return run.failed + run.refused > 0 ? exitCodes.failures : exitCodes.done

@@ -49,7 +49,7 @@ test('what a start prints works when pasted, commands for the service join what 
   expect(listed.stdout).toContain('acme')
   expect(revoked).toMatchObject({ code: 0, stderr: expect.stringContaining('1 tokens are revoked') })
 
-  // Measured: 270 MB with eight people, once the connections of the first sync have gone.
+  // Measured: about 350 MB with eight people, once the connections of the first sync have gone.
   expect(await residentMb(program.pid)).toBeLessThan(480)
   program.kill('SIGTERM')
   await program.ended

@@ -69,9 +69,9 @@ type Container = { port: number; close(): Promise<void> }
 /** A container of this run, which takes connections already. */
 async function startContainer(
   image: string,
-  options: { port: number; words: string[]; env: string[] },
+  options: { listensOn: number; words: string[]; env: string[] },
 ): Promise<Container> {
-  const { port: inner, words, env } = options
+  const { listensOn: inner, words, env } = options
   const given = env.flatMap((pair) => ['--env', pair])
   const id = await runDocker('run', '--detach', '--rm', '--publish', `127.0.0.1::${inner}`, ...given, image, ...words)
   const port = Number((await runDocker('port', id, `${inner}/tcp`)).match(/:(\d+)$/m)?.[1])
@@ -95,7 +95,7 @@ async function untilAnswers(asked: () => Promise<unknown>): Promise<void> {
 
 async function containerPostgres(): Promise<TestEngine> {
   const container = await startContainer('postgres:18-alpine', {
-    port: 5432,
+    listensOn: 5432,
     env: ['POSTGRES_PASSWORD=test'],
     words: ['postgres', '-c', 'fsync=off', '-c', 'max_connections=300'],
   })
@@ -110,7 +110,7 @@ async function containerPostgres(): Promise<TestEngine> {
 
 async function containerRedis(): Promise<TestEngine> {
   const container = await startContainer('redis:7-alpine', {
-    port: 6379,
+    listensOn: 6379,
     env: [],
     words: ['redis-server', '--maxmemory-policy', 'noeviction', '--appendonly', 'yes'],
   })

@@ -4,6 +4,7 @@ import { HOUR, MINUTE } from '../../time/units.ts'
 import { createServicePool } from '../store/service-pool.ts'
 import { createCohortCache } from './cohort-cache.ts'
 import { createRoundMemory, runRecomputeRound } from './recompute-round.ts'
+import { shrinkHeap } from './shrink-heap.ts'
 
 /**
  * The code of the derivation thread. Derivation runs in a thread with its own database connections, so that it never
@@ -27,6 +28,8 @@ export type ThreadReply =
   | { did: 'fail'; reason: string; backsOff?: boolean }
   | { did: 'close' }
 
+const SHRINK_EVERY_MS = 5 * MINUTE
+
 const port = parentPort
 if (!port) throw new Error('start derivation thread: not inside a worker thread')
 const reply = (message: ThreadReply) => port.postMessage(message)
@@ -40,6 +43,8 @@ const cohorts = createCohortCache({ pool, maxAgeMs: HOUR })
 const memory = createRoundMemory()
 const stopping = new AbortController()
 let round: Promise<void> = Promise.resolve()
+let hasDerived = false
+let shrunkAtMs = Number.NEGATIVE_INFINITY
 
 port.on('message', async (message: ThreadRequest) => {
   if (message.ask === 'close') {
@@ -53,6 +58,14 @@ port.on('message', async (message: ThreadRequest) => {
   round = runRound(message)
 })
 
+/** After a burst, and seldom: a service that derives all the time needs its heap again at once. */
+function shrinkAfterWork(): void {
+  if (!hasDerived || performance.now() - shrunkAtMs < SHRINK_EVERY_MS) return
+  hasDerived = false
+  shrunkAtMs = performance.now()
+  shrinkHeap()
+}
+
 async function runRound(message: Extract<ThreadRequest, { ask: 'round' }>): Promise<void> {
   const nowAt = new Date(message.nowMs)
   try {
@@ -65,10 +78,14 @@ async function runRound(message: Extract<ThreadRequest, { ask: 'round' }>): Prom
       among: message.among,
       memory,
       stopping: stopping.signal,
-      begin: (profileId) => reply({ did: 'begin', profileId }),
+      begin(profileId) {
+        hasDerived = true
+        reply({ did: 'begin', profileId })
+      },
       cohortOf: (accountId) => cohorts.of(accountId, nowAt),
     })
     reply({ did: 'round', more })
+    if (!more) shrinkAfterWork()
   } catch (error) {
     reply({ did: 'fail', reason: error instanceof Error ? error.message : String(error) })
   }
