@@ -58,7 +58,7 @@ test('an export zip is recognised by its content, reported, and adds nothing the
   query,
 }) => {
   const file = join(folder, 'download')
-  await writeFile(file, inZip(exportOf(500, beatAt(9999, 900))))
+  await writeFile(file, inZip(exportOf(2500, beatAt(9999, 900) + beatAt(0))))
   const words = [file, '--profile', 'ada', '--json']
   const rehearsed = printed((await start(...words, '--dry-run').ended).stdout)
   expect(await query(waiting)).toEqual([{ n: 0 }])
@@ -67,10 +67,10 @@ test('an export zip is recognised by its content, reported, and adds nothing the
   const again = printed((await start(...words).ended).stdout)
   const rehearsedAgain = printed((await start(...words, '--dry-run').ended).stdout)
 
-  const file1 = { format: 'apple-health', read: 501, mapped: 500, logs: 500, before: 0 }
+  const file1 = { format: 'apple-health', read: 2502, mapped: 2501, logs: 2501, before: 0 }
   expect(first).toMatchObject({
-    accepted: 500,
-    duplicate: 0,
+    accepted: 2500,
+    duplicate: 1,
     finished: true,
     files: [{ ...file1, firstDay: '2026-01-01' }],
   })
@@ -78,12 +78,12 @@ test('an export zip is recognised by its content, reported, and adds nothing the
   expect(first.unread).toEqual([{ reason: 'no known format: .gpx', files: 1 }])
   expect(code).toBe(1)
   expect(rehearsed).toEqual({ ...first, dryRun: true })
-  expect(again).toMatchObject({ accepted: 0, duplicate: 500 })
-  expect(rehearsedAgain).toMatchObject({ accepted: 0, duplicate: 500 })
-  expect(await query(waiting)).toEqual([{ n: 500 }])
+  expect(again).toMatchObject({ accepted: 0, duplicate: 2501 })
+  expect(rehearsedAgain).toMatchObject({ accepted: 0, duplicate: 2501 })
+  expect(await query(waiting)).toEqual([{ n: 2500 }])
   const rejects = (await readFile(`${file}.rejects.ndjson`, 'utf8')).trim().split('\n')
   expect(rejects.map((line) => JSON.parse(line))).toMatchObject([
-    { file: 'apple_health_export/导出.xml', place: 'record 501', reason: 'heart_rate lies outside 25 to 250' },
+    { file: 'apple_health_export/导出.xml', place: 'record 2501', reason: 'heart_rate lies outside 25 to 250' },
   ])
 })
 
