@@ -1,11 +1,7 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { Redis } from 'ioredis'
-import pg from 'pg'
 import { startPostgres } from '../../src/engines/embedded-postgres.ts'
 import { freePort } from './ports.ts'
 
@@ -52,72 +48,33 @@ function given(name: string): TestEngine | undefined {
 
 async function dockerAnswers(): Promise<boolean> {
   if (process.env['TEST_DATABASE_URL'] && process.env['TEST_REDIS_URL']) return false
-  return runDocker('info').then(
+  const { getContainerRuntimeClient } = await import('testcontainers')
+  return getContainerRuntimeClient().then(
     () => true,
     () => false,
   )
 }
 
-/** The output of the Docker command. */
-async function runDocker(...words: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)('docker', words)
-  return stdout.trim()
-}
-
-type Container = { port: number; close(): Promise<void> }
-
-/** A container of this run, which takes connections already. */
-async function startContainer(
-  image: string,
-  options: { listensOn: number; words: string[]; env: string[] },
-): Promise<Container> {
-  const { listensOn: inner, words, env } = options
-  const given = env.flatMap((pair) => ['--env', pair])
-  const id = await runDocker('run', '--detach', '--rm', '--publish', `127.0.0.1::${inner}`, ...given, image, ...words)
-  const port = Number((await runDocker('port', id, `${inner}/tcp`)).match(/:(\d+)$/m)?.[1])
-  return { port, close: async () => void (await runDocker('rm', '--force', '--volumes', id)) }
-}
-
-const ANSWER_POLL_MS = 100
-const ANSWER_TRIES_MAX = 600
-
-async function untilAnswers(asked: () => Promise<unknown>): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    const error = await asked().then(
-      () => undefined,
-      (cause: unknown) => cause,
-    )
-    if (error === undefined) return
-    if (tries >= ANSWER_TRIES_MAX) throw error
-    await wait(ANSWER_POLL_MS)
-  }
-}
-
 async function containerPostgres(): Promise<TestEngine> {
-  const container = await startContainer('postgres:18-alpine', {
-    listensOn: 5432,
-    env: ['POSTGRES_PASSWORD=test'],
-    words: ['postgres', '-c', 'fsync=off', '-c', 'max_connections=300'],
-  })
-  const url = `postgres://postgres:test@127.0.0.1:${container.port}/postgres`
-  await untilAnswers(async () => {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
-    client.on('error', () => undefined)
-    await client.connect().finally(() => client.end())
-  })
-  return { url, from: 'container', close: container.close }
+  const { GenericContainer, Wait } = await import('testcontainers')
+  const container = await new GenericContainer('postgres:18-alpine')
+    .withEnvironment({ POSTGRES_PASSWORD: 'test' })
+    .withExposedPorts(5432)
+    .withCommand(['postgres', '-c', 'fsync=off', '-c', 'max_connections=300'])
+    .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
+    .start()
+  const url = `postgres://postgres:test@${container.getHost()}:${container.getMappedPort(5432)}/postgres`
+  return { url, from: 'container', close: async () => void (await container.stop()) }
 }
 
 async function containerRedis(): Promise<TestEngine> {
-  const container = await startContainer('redis:7-alpine', {
-    listensOn: 6379,
-    env: [],
-    words: ['redis-server', '--maxmemory-policy', 'noeviction', '--appendonly', 'yes'],
-  })
-  const redis = new Redis(container.port, '127.0.0.1', { retryStrategy: () => ANSWER_POLL_MS })
-  redis.on('error', () => undefined)
-  await redis.ping().finally(() => redis.disconnect())
-  return { url: `redis://127.0.0.1:${container.port}`, from: 'container', close: container.close }
+  const { GenericContainer } = await import('testcontainers')
+  const container = await new GenericContainer('redis:7-alpine')
+    .withExposedPorts(6379)
+    .withCommand(['redis-server', '--maxmemory-policy', 'noeviction', '--appendonly', 'yes'])
+    .start()
+  const url = `redis://${container.getHost()}:${container.getMappedPort(6379)}`
+  return { url, from: 'container', close: async () => void (await container.stop()) }
 }
 
 async function embeddedPostgres(): Promise<TestEngine> {
