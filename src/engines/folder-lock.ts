@@ -77,7 +77,8 @@ async function removeStaleLock(folder: string): Promise<void> {
   }
   const file = join(folder, 'lock')
   const holder = await readFile(file, 'utf8').catch(() => '')
-  if (!(await isLockHeld(holder))) await rm(file, { force: true })
+  // Where no lock was read, another start may have made one since: nothing is to be removed.
+  if (holder !== '' && !(await isLockHeld(holder))) await rm(file, { force: true })
   await rmdir(takeover)
 }
 
