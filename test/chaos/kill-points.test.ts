@@ -1,5 +1,5 @@
 import { queueKinds, test } from '../support/test-pipeline.ts'
-import { addProfileWithWork, expectWhole, points } from './points.ts'
+import { addProfileWithWork, expectWhole, points, syncUntilCovered } from './points.ts'
 import { startWorkerProcess } from './workers.ts'
 
 for (const engine of queueKinds) {
@@ -26,8 +26,7 @@ for (const engine of queueKinds) {
     }
     const successor = await startWorkerProcess(line.settings)
     onTestFinished(() => successor.kill())
-    await line.tick('sync')
-    await line.idle()
+    await syncUntilCovered(line)
 
     await expectWhole(scene, names)
   })

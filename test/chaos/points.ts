@@ -60,10 +60,26 @@ export async function expectWhole({ line, peer }: Scene, names: readonly string[
   expect(await line.rows('select 1 from vitalsync.history')).toEqual([])
   expect(await createReports(line.pipeline).countWaiting()).toEqual([])
   expect([...peer.logs.keys()].sort()).toEqual([...names].sort())
-  const holes = await line.rows(
-    `select 1 from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id where stream = 'scores'
+  expect(await listHoles(line)).toEqual([])
+  expect(await line.rows('select 1 from vitalsync.failures union all select 1 from vitalsync.refusals')).toEqual([])
+}
+
+const listHoles = (line: TestPipeline) =>
+  line.rows(
+    `select l.* from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id where stream = 'scores'
      and not covered @> tstzrange(p.wanted_from, now() - interval '3 days 1 minute')`,
   )
-  expect(holes).toEqual([])
-  expect(await line.rows('select 1 from vitalsync.failures union all select 1 from vitalsync.refusals')).toEqual([])
+
+const SYNCS_MAX = 3
+
+/**
+ * Postgres may finish a statement of a killed worker a moment after its death. Where that marks an item as sent, the reading
+ * that was planned before covers nothing, and the next sync reads again.
+ */
+export async function syncUntilCovered(line: TestPipeline): Promise<void> {
+  for (let syncs = 1; syncs <= SYNCS_MAX; syncs += 1) {
+    await line.tick('sync')
+    await line.idle()
+    if ((await listHoles(line)).length === 0) return
+  }
 }
