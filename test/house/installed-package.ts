@@ -11,12 +11,21 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const world = await mkdtemp(join(tmpdir(), 'vitalsync-package-'))
 await chmod(world, 0o755) // as root, Postgres runs as nobody and must be able to enter
+/** A registry that cannot be reached fails the check, instead of holding it up. */
+const COMMAND_MAX_MS = 5 * 60_000
 const run = (file: string, words: string[], cwd: string): string =>
-  execFileSync(file, words, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], env: plainEnvironment() })
+  execFileSync(file, words, {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: plainEnvironment(),
+    timeout: COMMAND_MAX_MS,
+  })
 
-/** As in a shell of a user: without what npm tells the scripts that it runs. */
+/** As in a shell of a user: without what npm tells the scripts that it runs. How the registry is reached stays as it is. */
 function plainEnvironment(): NodeJS.ProcessEnv {
-  const ours = Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_|^INIT_CWD$/.test(name))
+  const toldByNpm = /^npm_(?!config_(registry|cache|cafile|proxy|https_proxy)$)|^NODE_(?!EXTRA_CA_CERTS$)|^INIT_CWD$/
+  const ours = Object.entries(process.env).filter(([name]) => !toldByNpm.test(name))
   return { ...Object.fromEntries(ours), npm_config_update_notifier: 'false', npm_config_loglevel: 'error' }
 }
 
