@@ -13,7 +13,7 @@ import { examineRedis } from '../queue/examine-redis.ts'
 import type { Finding } from '../transfer/finding.ts'
 import { examineUpstream } from '../upstream/examine-upstream.ts'
 import { listReaders, READER_ROLE } from '../warehouse/postgres/reader-role.ts'
-import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
+import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { readTableSizes } from '../warehouse/reports/table-sizes.ts'
 import { examineTombstoneKey } from '../warehouse/seals/tombstone-key.ts'
 import { examineTokenKeys } from '../warehouse/tokens/token-store.ts'
@@ -102,55 +102,42 @@ async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets): Prom
     schema: 'vitalsync',
   })
   const isMigrated = schema.every(({ state }) => state === 'well')
-  const readers = isMigrated ? await readerFindings(databaseUrl) : []
-  const sizes = isMigrated ? await sizeFindings(databaseUrl) : []
-  const tombstones = isMigrated && tokenKeys ? await tombstoneKeyFindings(databaseUrl, tokenKeys) : []
-  return [
-    ...server,
-    ...schema,
-    ...sizes,
-    ...readers,
-    ...(await tokenKeyFindings(databaseUrl, tokenKeys)),
-    ...tombstones,
-  ]
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
+  try {
+    const migrated = isMigrated ? [...(await sizeFindings(pool)), ...(await readerFindings(pool))] : []
+    const tokens = await tokenKeyFindings(pool, tokenKeys)
+    const tombstones = isMigrated && tokenKeys ? await tombstoneKeyFindings(pool, tokenKeys) : []
+    return [...server, ...schema, ...migrated, ...tokens, ...tombstones]
+  } finally {
+    await pool.end()
+  }
 }
 
 const TABLES_SHOWN = 5
 
 /** The sizes, for the operator who watches the disk. docs/operating.md says how long rows are kept. */
-async function sizeFindings(databaseUrl: string): Promise<Finding[]> {
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
-  try {
-    const { databaseBytes, tables } = await readTableSizes(pool)
-    const largest = tables.slice(0, TABLES_SHOWN).map(({ table, bytes }) => `${table} ${formatBytes(bytes)}`)
-    const text = `the database takes ${formatBytes(databaseBytes)}; the largest tables: ${largest.join(', ')}`
-    return [{ subject: 'size', state: 'well', text }]
-  } finally {
-    await pool.end()
-  }
+async function sizeFindings(pool: Pool): Promise<Finding[]> {
+  const { databaseBytes, tables } = await readTableSizes(pool)
+  const largest = tables.slice(0, TABLES_SHOWN).map(({ table, bytes }) => `${table} ${formatBytes(bytes)}`)
+  const text = `the database takes ${formatBytes(databaseBytes)}; the largest tables: ${largest.join(', ')}`
+  return [{ subject: 'size', state: 'well', text }]
 }
 
-async function readerFindings(databaseUrl: string): Promise<Finding[]> {
+async function readerFindings(pool: Pool): Promise<Finding[]> {
   const subject = 'readers'
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
-  try {
-    const readers = await listReaders(pool)
-    if (readers.length > 0) return [{ subject, state: 'well', text: `${readers.join(', ')} may read the public views` }]
-    const hint = `Let analysts in by a role that sees nothing else: vitalsync grant-reader ${READER_ROLE}.`
-    return [{ subject, state: 'note', text: 'no role but the owner may read the public views', hint }]
-  } finally {
-    await pool.end()
-  }
+  const readers = await listReaders(pool)
+  if (readers.length > 0) return [{ subject, state: 'well', text: `${readers.join(', ')} may read the public views` }]
+  const hint = `Let analysts in by a role that sees nothing else: vitalsync grant-reader ${READER_ROLE}.`
+  return [{ subject, state: 'note', text: 'no role but the owner may read the public views', hint }]
 }
 
 const fromBase64 = (text: string) => Buffer.from(text, 'base64')
 
-async function tokenKeyFindings(databaseUrl: string, keys: readonly Buffer[] | undefined): Promise<Finding[]> {
+async function tokenKeyFindings(pool: Pool, keys: readonly Buffer[] | undefined): Promise<Finding[]> {
   const subject = 'token key'
   const hint = 'Set TOKEN_KEY to 32 random bytes, the same on every host: openssl rand -base64 32.'
   if (!keys)
     return [{ subject, state: 'wrong', text: 'TOKEN_KEY is not set, and tokens in DATABASE_URL need it', hint }]
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
   try {
     const { tried, readable, current } = await examineTokenKeys({ pool, keys })
     if (tried === 0) return [{ subject, state: 'well', text: 'no token is stored yet' }]
@@ -168,14 +155,11 @@ async function tokenKeyFindings(databaseUrl: string, keys: readonly Buffer[] | u
     ]
   } catch (error) {
     return [{ subject, state: 'wrong', text: `stored tokens cannot be read: ${(error as Error).message}`, hint }]
-  } finally {
-    await pool.end()
   }
 }
 
-async function tombstoneKeyFindings(databaseUrl: string, keys: readonly Buffer[]): Promise<Finding[]> {
+async function tombstoneKeyFindings(pool: Pool, keys: readonly Buffer[]): Promise<Finding[]> {
   const subject = 'tombstone key'
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
   try {
     const state = await examineTombstoneKey({ pool, keys })
     if (state === 'absent') return []
@@ -194,8 +178,6 @@ async function tombstoneKeyFindings(databaseUrl: string, keys: readonly Buffer[]
   } catch (error) {
     const hint = 'Grant the role select on vitalsync.secrets and vitalsync.tombstones.'
     return [{ subject, state: 'wrong', text: `cannot be examined: ${(error as Error).message}`, hint }]
-  } finally {
-    await pool.end()
   }
 }
 
