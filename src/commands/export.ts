@@ -4,11 +4,11 @@ import { formatNumber } from '../assembly/table.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { UsageProblem } from '../errors.ts'
 import type { FormulaHandling } from '../export/csv.ts'
-import { readExportState } from '../export/export-state.ts'
+import { readExportState, type SavedExportState } from '../export/export-state.ts'
 import type { ExportFormat } from '../export/formats.ts'
 import { type ExportOutput, openFileOutput, openPipeOutput } from '../export/output.ts'
 import { writeLake } from '../export/write-lake.ts'
-import { type ExportedStreams, writeStreams } from '../export/write-streams.ts'
+import { type ExportedStreams, type ExportOfStreams, writeStreams } from '../export/write-streams.ts'
 
 type ExportOptions = {
   readonly streams: readonly string[]
@@ -23,49 +23,40 @@ type ExportOptions = {
   readonly partitionBy?: 'month'
 }
 
-/** Writes rows of the warehouse's public views to a file or a pipe. With a state file it resumes where it stopped. */
+/** Writes rows of the warehouse's public views to a file, a pipe or a lake. With a state file it resumes where it stopped. */
 export async function runExport(context: CommandContext, options: ExportOptions): Promise<number> {
   const { terminal, signal } = context
-  const { format, formulas = 'defuse', since, state: stateFile } = options
+  const { since, output: folder = '.' } = options
   requireConsistent(options)
-  if (options.partitionBy !== undefined) return runLakeExport(context, options)
   const streams = catalogue.pulled.filter(({ name }) => options.streams.includes(name))
-  const before = await readExportState(stateFile)
-  const isResumed = streams.some(({ name }) => before.bookmarks[name]?.after !== undefined)
-  const exported = await withWarehouse(context, async (pool) => {
-    const output = await openOutput(options, isResumed ? before.bytes : 0)
-    const onProgress = (stream: string, rows: number) => terminal.progress(`${stream}: ${formatNumber(rows)} rows`)
-    let isComplete = false
-    try {
-      const done = await writeStreams(
-        { pool, streams, format, formulas, output, since, stateFile, signal, onProgress },
-        before,
-      )
-      isComplete = !signal.aborted
-      return done
-    } finally {
-      await output.close({ isComplete })
-      terminal.progressEnd()
-    }
-  })
+  const before = await readExportState(options.state)
+  const onProgress = (stream: string, rows: number) => terminal.progress(`${stream}: ${formatNumber(rows)} rows`)
+  const exported = await withWarehouse(context, (pool) => {
+    const work = { pool, streams, since, signal, onProgress }
+    return options.partitionBy === undefined ? writeOutput(work, options, before) : writeLake({ ...work, folder })
+  }).finally(() => terminal.progressEnd())
   printSummary(context, options, exported)
   return signal.aborted ? exitCodes.failures : exitCodes.done
 }
 
-async function runLakeExport(context: CommandContext, options: ExportOptions): Promise<number> {
-  const { terminal, signal } = context
-  const { since, output: folder = '.' } = options
-  const streams = catalogue.pulled.filter(({ name }) => options.streams.includes(name))
-  const onProgress = (stream: string, rows: number) => terminal.progress(`${stream}: ${formatNumber(rows)} rows`)
+type ExportWork = Pick<ExportOfStreams, 'pool' | 'streams' | 'since' | 'signal' | 'onProgress'>
+
+async function writeOutput(
+  work: ExportWork,
+  options: ExportOptions,
+  before: SavedExportState,
+): Promise<ExportedStreams> {
+  const { format, formulas = 'defuse', state: stateFile } = options
+  const isResumed = work.streams.some(({ name }) => before.bookmarks[name]?.after !== undefined)
+  const output = await openOutput(options, isResumed ? before.bytes : 0)
+  let isComplete = false
   try {
-    const exported = await withWarehouse(context, (pool) =>
-      writeLake({ pool, streams, folder, since, signal, onProgress }),
-    )
-    printSummary(context, options, exported)
+    const done = await writeStreams({ ...work, format, formulas, output, stateFile }, before)
+    isComplete = !work.signal.aborted
+    return done
   } finally {
-    terminal.progressEnd()
+    await output.close({ isComplete })
   }
-  return signal.aborted ? exitCodes.failures : exitCodes.done
 }
 
 function requireConsistent(options: ExportOptions): void {
