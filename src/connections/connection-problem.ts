@@ -1,4 +1,5 @@
 import { EngineUnreachable } from '../errors.ts'
+import { firstAddress } from '../text/readable-address.ts'
 import type { Finding } from '../transfer/finding.ts'
 import { type ConnectionCause, connectionCauseOf, connectionCauses, connectionHint, type ServerKind } from './causes.ts'
 import { isOwnServer, OWN_HINT } from './own-server.ts'
@@ -73,7 +74,7 @@ const defaultPorts: Readonly<Record<string, number>> = {
 
 /** Of several addresses the first. */
 function hostAndPortOf({ url }: ServerAddress): { host: string; port: number } {
-  const { protocol, hostname, port, searchParams } = new URL(url.split(',')[0] ?? url)
+  const { protocol, hostname, port, searchParams } = firstAddress(url)
   const socketFolder = searchParams.get('host')
   if (hostname === '' && socketFolder) return { host: socketFolder, port: 0 }
   return { host: hostname.replace(/^\[|\]$/g, '') || 'localhost', port: Number(port) || (defaultPorts[protocol] ?? 0) }
@@ -82,10 +83,10 @@ function hostAndPortOf({ url }: ServerAddress): { host: string; port: number } {
 /** Host, port and database: no user, no password. */
 function addressText(server: ServerAddress): string {
   const { host, port } = hostAndPortOf(server)
-  const [first = '', ...others] = server.url.split(',')
-  const path = new URL(first).pathname.replace(/\/$/, '')
+  const others = server.url.split(',').length - 1
+  const path = firstAddress(server.url).pathname.replace(/\/$/, '')
   const isHttp = server.kind === 'the Profile Service'
   const shownHost = host.includes(':') ? `[${host}]` : host
   if (port === 0) return `${host}${path}`
-  return `${shownHost}:${port}${isHttp ? '' : path}${others.length > 0 ? ` (and ${others.length} more)` : ''}`
+  return `${shownHost}:${port}${isHttp ? '' : path}${others > 0 ? ` (and ${others} more)` : ''}`
 }

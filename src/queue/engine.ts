@@ -15,6 +15,7 @@ import { connectTimeoutMsFor } from '../connections/own-server.ts'
 import { UsageProblem } from '../errors.ts'
 import type { Lane } from '../fleet/budget.ts'
 import { openPostgresPool } from '../postgres/postgres-pool.ts'
+import { firstAddress } from '../text/readable-address.ts'
 import { SECOND } from '../time/units.ts'
 import type { Order } from '../transfer/order.ts'
 import { createQueueTelemetry } from './queue-telemetry.ts'
@@ -58,7 +59,7 @@ type QueueEngineOptions = {
 const telemetryOf = ({ traced = false }: QueueEngineOptions) => (traced ? { telemetry: createQueueTelemetry() } : {})
 
 export async function openQueueEngine(queueUrl: string, options: QueueEngineOptions = {}): Promise<QueueEngine> {
-  const { protocol } = new URL(queueUrl.split(',')[0] ?? queueUrl)
+  const { protocol } = firstAddress(queueUrl)
   if (protocol === 'redis:' || protocol === 'rediss:') return openRedisEngine(queueUrl, options)
   if (protocol === 'postgres:' || protocol === 'postgresql:') return openPostgresEngine(queueUrl, options)
   throw new UsageProblem(`open queue: QUEUE_URL starts with ${protocol}//`, {

@@ -4,7 +4,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** The first of several addresses with commas stands for all: the nodes of a cluster are reached alike. */
-function firstAddress(addresses: string): URL {
+export function firstAddress(addresses: string): URL {
   return new URL(addresses.split(',')[0] ?? addresses)
 }
 

@@ -41,7 +41,7 @@ function intentOfTransportError({ kind, code, cause }: TransportError, { operati
   const call = `call ${operation.name}`
   switch (kind) {
     case 'unsent': {
-      const name = connectionCauseOf(cause ?? { code })
+      const name = connectionCauseOf(cause)
       const problem = new RetryLater(`${call}: upstream cannot be reached: ${connectionCauses[name].words}`, {
         waitMs: UNREACHABLE_WAIT_MS,
         hint: connectionHint(name, 'UPSTREAM_URL'),
