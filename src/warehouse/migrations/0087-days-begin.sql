@@ -1,5 +1,6 @@
--- Begins at the first day that anybody wants. Without that bound Postgres took the calendar for the smaller side, where the view was
--- joined with something else, and looked up every person for each day since 1970.
+-- As before, but that found_by and settle_ms are looked at, and that it begins at the first day that anybody wants. Without that
+-- bound Postgres took the calendar for the smaller side, where the view was joined with something else, and looked up every
+-- person for each day since 1970.
 create or replace function vitalsync.define_days() returns void language plpgsql as $define$
 declare
   branches text;

@@ -1,5 +1,5 @@
--- What is true of the whole fleet is asked by one process at a time and read by all. Nothing here is worth more than the time
--- it takes to ask again, so none of it is logged.
+-- Facts of the whole fleet are asked by one process at a time and read by all. They are worth no more than the time it takes
+-- to ask again, so the table is not logged.
 
 create unlogged table vitalsync.shared_facts (
   name          text primary key,
