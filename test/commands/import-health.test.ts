@@ -1,40 +1,13 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { healthImportResult } from '../../src/assembly/import-result.ts'
 import { zipOf } from '../../src/service/sandbox/exports/zip-of.ts'
-import { test as base, soon } from '../support/fixtures.ts'
-import { type Program, startProgram } from '../support/run-program.ts'
-import { openTestPool } from '../support/test-pool.ts'
-
-type Start = (...words: string[]) => Program
-type Fixtures = { folder: string; start: Start; query: (text: string) => Promise<Array<Record<string, unknown>>> }
+import { soon } from '../support/fixtures.ts'
+import { importTest } from './import-world.ts'
 
 const timeout = 300_000
-const test = base.extend<Fixtures>({
-  folder: async ({}, use) => {
-    const folder = await mkdtemp(join(tmpdir(), 'vitalsync-import-'))
-    await use(folder)
-    await rm(folder, { recursive: true, force: true })
-  },
-  start: async ({ folder, warehouseUrl }, use) => {
-    const started: Program[] = []
-    await use((...words) => {
-      const program = startProgram(['import', ...words], { cwd: folder, env: { DATABASE_URL: warehouseUrl } })
-      started.push(program)
-      return program
-    })
-    for (const program of started) program.kill('SIGKILL')
-    await Promise.all(started.map((program) => program.ended))
-  },
-  query: async ({ warehouseUrl }, use) => {
-    const pool = openTestPool(warehouseUrl, 1)
-    await pool.query(`insert into vitalsync.profiles (external_id, wanted_from) values ('ada', now())`)
-    await use(async (text) => (await pool.query(text)).rows)
-    await pool.end()
-  },
-})
+const test = importTest(['ada'])
 
 const beatAt = (index: number, value = 60 + (index % 40)) => {
   const at = `${new Date(Date.UTC(2026, 0, 1) + index * 60_000).toISOString().slice(0, 19).replace('T', ' ')} +0000`

@@ -1,41 +1,13 @@
-import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { entriesImportResult } from '../../src/assembly/import-result.ts'
-import { test as base, soon } from '../support/fixtures.ts'
-import { entry, type Program, startCommand, startProgram } from '../support/run-program.ts'
-import { openTestPool } from '../support/test-pool.ts'
-
-type Start = (...words: string[]) => Program
-type Fixtures = { folder: string; start: Start; query: (text: string) => Promise<Array<Record<string, unknown>>> }
+import { soon } from '../support/fixtures.ts'
+import { entry, startCommand } from '../support/run-program.ts'
+import { importTest } from './import-world.ts'
 
 const timeout = 300_000
-const test = base.extend<Fixtures>({
-  folder: async ({}, use) => {
-    const folder = await mkdtemp(join(tmpdir(), 'vitalsync-import-'))
-    await use(folder)
-    await rm(folder, { recursive: true, force: true })
-  },
-  start: async ({ folder, warehouseUrl }, use) => {
-    const started: Program[] = []
-    await use((...words) => {
-      const program = startProgram(['import', ...words], { cwd: folder, env: { DATABASE_URL: warehouseUrl } })
-      started.push(program)
-      return program
-    })
-    for (const program of started) program.kill('SIGKILL')
-    await Promise.all(started.map((program) => program.ended))
-  },
-  query: async ({ warehouseUrl }, use) => {
-    const pool = openTestPool(warehouseUrl, 1)
-    await pool.query(
-      `insert into vitalsync.profiles (external_id, wanted_from) values ('ada', now()), ('grace', now())`,
-    )
-    await use(async (text) => (await pool.query(text)).rows)
-    await pool.end()
-  },
-})
+const test = importTest(['ada', 'grace'])
 
 const logAt = (index: number, externalId = index % 2 ? 'ada' : 'grace') => {
   const at = new Date(Date.UTC(2026, 0, 1) + index * 60_000).toISOString()
@@ -45,7 +17,7 @@ const logAt = (index: number, externalId = index % 2 ? 'ada' : 'grace') => {
 }
 const logs = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => logAt(from + index)).join('')
 /** Resolves when the progress of the first batch is stored: the terminal shows it only after some seconds. */
-const underWay = (query: Fixtures['query']) =>
+const underWay = (query: (text: string) => Promise<Array<Record<string, unknown>>>) =>
   expect.poll(() => query('select 1 from vitalsync.imports where position > 0'), soon).toHaveLength(1)
 const printed = (stdout: string) => entriesImportResult.parse(JSON.parse(stdout))
 
