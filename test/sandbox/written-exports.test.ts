@@ -1,4 +1,3 @@
-import { inflateRawSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { checkedInstant, formatInstant } from '../../src/contract/instant.ts'
 import { exportFormats } from '../../src/intake/formats/known-formats.ts'
@@ -8,7 +7,7 @@ import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-pe
 import { dayText } from '../../src/time/local-days.ts'
 import { DAY, MINUTE } from '../../src/time/units.ts'
 import { factsOfLogs } from '../support/facts-of-logs.ts'
-import { fileOf, importInto, importOne } from '../support/health-files.ts'
+import { entriesOf, fileOf, importInto, importOne } from '../support/health-files.ts'
 
 /** Two weeks with a change of clocks in London, on 29 March; exported in summer time. */
 const endMs = Date.parse('2026-04-05T12:00:00Z')
@@ -20,18 +19,6 @@ const people = samplePeople('exports', 6)
 const personOf = (kind: string) => people.find((person) => person.kind === kind) ?? raise(kind)
 const raise = (what: string): never => {
   throw new Error(`no ${what}`)
-}
-
-/** The entries of a zip that the writers wrote. */
-function entriesOf(zip: Buffer): Array<{ name: string; data: Buffer }> {
-  const entries = []
-  for (let at = 0; zip.readUInt32LE(at) === 0x04034b50; ) {
-    const begin = at + 30 + zip.readUInt16LE(at + 26)
-    const end = begin + zip.readUInt32LE(at + 18)
-    entries.push({ name: zip.toString('utf8', at + 30, begin), data: inflateRawSync(zip.subarray(begin, end)) })
-    at = end
-  }
-  return entries
 }
 
 test('every format that can be read can be written', () => {

@@ -1,3 +1,4 @@
+import { inflateRawSync } from 'node:zlib'
 import { appleHealth } from '../../src/intake/formats/apple-health.ts'
 import type { ExportFile, HealthFormat } from '../../src/intake/formats/export-format.ts'
 import { importHealthFiles } from '../../src/intake/import-health-files.ts'
@@ -72,3 +73,15 @@ function countInto(outbox: Map<string, string>, items: ReadonlyArray<Omit<Outbox
 
 /** The logs of one file, and what else the import says of it. */
 export const importOne = (file: ExportFile, options: Importing = {}) => importInto(new Map(), [file], options)
+
+/** The entries of a zip that the writers wrote. */
+export function entriesOf(zip: Buffer): Array<{ name: string; data: Buffer }> {
+  const entries = []
+  for (let at = 0; zip.readUInt32LE(at) === 0x04034b50; ) {
+    const begin = at + 30 + zip.readUInt16LE(at + 26)
+    const end = begin + zip.readUInt32LE(at + 18)
+    entries.push({ name: zip.toString('utf8', at + 30, begin), data: inflateRawSync(zip.subarray(begin, end)) })
+    at = end
+  }
+  return entries
+}

@@ -66,6 +66,8 @@ export type HealthFormat = {
   readonly vendor: string
   /** The files, for people. */
   readonly files: string
+  /** For people: published files that it was tried with, or that there were none. */
+  readonly checked: string
   readonly mapping: readonly MappingRow[]
   detects(head: FileHead): boolean
   /** Throws a Problem when the file as a whole cannot be read; a record that does not fit is a fault of its own. */

@@ -3,8 +3,9 @@ import { type Span, subtract, union } from '../../time/spans.ts'
 import { HOUR, MINUTE, SECOND } from '../../time/units.ts'
 import type { HealthRecord, ReadOptions } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
+import type { SourceRow } from './small-files.ts'
+import { fieldsIn } from './source-values.ts'
 
-type Fields = Readonly<Record<string, unknown>>
 type Level = Span & { readonly dataType: MeasureName }
 
 /** Levels of nights with stages, and of classic nights, in which restless minutes do not count as asleep. */
@@ -31,7 +32,7 @@ export const fitbitDevice = {
  * are cut where a short wake is: no minute is told twice. Only the start is placed by the clock on the wall; the rest is as
  * long after it as it took, for the clock may change in the night.
  */
-export function sleepRecords(night: Fields, place: string, { localInstant }: ReadOptions): readonly HealthRecord[] {
+export function sleepRecords(night: SourceRow, place: string, { localInstant }: ReadOptions): readonly HealthRecord[] {
   const [startWallMs, endWallMs] = [wallMs(night['startTime']), wallMs(night['endTime'])]
   const levels = fieldsIn(night['levels'])
   const data = levelsIn(levels['data'])
@@ -69,8 +70,6 @@ function elapsedSince(startWallMs: number, data: readonly Level[]): (level: Leve
     return { startMs: startMs - shiftMs, endMs: endMs - shiftMs, dataType }
   }
 }
-
-const fieldsIn = (value: unknown): Fields => (typeof value === 'object' && value !== null ? { ...value } : {})
 
 /** Undefined when a level is not known, or there are too many. */
 function levelsIn(list: unknown = []): Level[] | undefined {

@@ -1,38 +1,12 @@
-import { parseInstant } from '../../contract/instant.ts'
 import { MINUTE, SECOND } from '../../time/units.ts'
-import type { ExportFile, FileHead, HealthFormat, HealthRecord, ReadOptions, RecordBatch } from './export-format.ts'
+import type { HealthRecord } from './export-format.ts'
+import { type FileKind, formatOfKinds } from './file-kinds.ts'
 import { fitbitMapping } from './fitbit-mapping.ts'
 import { fitbitDevice, sleepRecords } from './fitbit-sleep.ts'
-import { readJsonList, readTableRows } from './small-files.ts'
+import { readJsonList, readTableRows, type SourceRow } from './small-files.ts'
+import { faultOf, fieldsIn, instantIn, numberIn, utc, wallMsIn } from './source-values.ts'
 
-/**
- * Fitbit by Google Takeout: JSON files of a month or a day, and the newer CSV files. Steps and heart rate are written in UTC,
- * sleep and variability by the clock on the wall, without a zone.
- */
-export const fitbit: HealthFormat = {
-  name: 'fitbit',
-  title: 'Fitbit (Google Takeout)',
-  vendor: 'fitbit',
-  files: 'the zip of Takeout, or its folder Fitbit',
-  mapping: fitbitMapping,
-  detects: (head) => kindOf(head) !== undefined,
-  read: readFitbit,
-}
-
-type Row = Readonly<Record<string, unknown>>
-type Kind = {
-  readonly recognises: (head: FileHead) => boolean
-  readonly rows: (file: ExportFile) => AsyncIterable<{ rows: readonly Row[]; bytesRead: number }>
-  readonly recordsOf: (row: Row, place: string, options: ReadOptions) => readonly HealthRecord[]
-}
-
-const faultOf = (place: string, fault: string, row: Row): HealthRecord[] => [
-  { place, fault, text: JSON.stringify(row).slice(0, 500) },
-]
 const isList = /^\s*\[\s*\{/
-const numberIn = (value: unknown): number =>
-  typeof value === 'number' ? value : typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN
-
 const shortDate = /^(\d\d)\/(\d\d)\/(\d\d) (\d\d):(\d\d):(\d\d)$/
 
 /** `01/31/24 08:00:05`, as the milliseconds of a clock that shows it in UTC. */
@@ -43,9 +17,12 @@ function shortDateMs(text: unknown): number | undefined {
   return Date.UTC(2000 + year, month - 1, day, hour, minute, second)
 }
 
-const utc = (atMs: number) => ({ atMs, offsetMinutes: 0 })
-
-type Told = { readonly atMs: number | undefined; readonly value: unknown; readonly place: string; readonly row: Row }
+type Told = {
+  readonly atMs: number | undefined
+  readonly value: unknown
+  readonly place: string
+  readonly row: SourceRow
+}
 
 function minuteOfSteps({ atMs, value, place, row }: Told): readonly HealthRecord[] {
   const steps = numberIn(value)
@@ -62,22 +39,15 @@ function beat({ atMs, value, place, row }: Told): readonly HealthRecord[] {
   return [{ place, draft: { dataType: 'heart_rate', value: bpm, ...span, ...fitbitDevice } }]
 }
 
-const fieldsIn = (value: unknown): Row => (typeof value === 'object' && value !== null ? { ...value } : {})
+const utcIn = (text: unknown) => instantIn(text)?.atMs
 
-/** A time with an offset; undefined for a time of the clock on the wall. */
-const utcIn = (text: unknown) =>
-  typeof text === 'string' && /Z|[+-]\d\d:?\d\d$/.test(text) ? parseInstant(text)?.epochMs : undefined
-
-const wallMsIn = (text: unknown) =>
-  typeof text === 'string' && !/Z|[+-]\d\d:\d\d$/.test(text) ? parseInstant(text)?.epochMs : undefined
-
-const byMinute: Kind = {
+const byMinute: FileKind = {
   recognises: ({ name, text }) => /(^|\/)steps-\d{4}-\d\d-\d\d\.json$/.test(name) && isList.test(text),
   rows: readJsonList,
   recordsOf: (row, place) => minuteOfSteps({ atMs: shortDateMs(row['dateTime']), value: row['value'], place, row }),
 }
 
-const byBeat: Kind = {
+const byBeat: FileKind = {
   recognises: ({ name, text }) => /(^|\/)heart_rate-/.test(name) && isList.test(text) && /"bpm"/.test(text),
   rows: readJsonList,
   recordsOf(row, place) {
@@ -87,7 +57,7 @@ const byBeat: Kind = {
   },
 }
 
-const restingByDay: Kind = {
+const restingByDay: FileKind = {
   recognises: ({ name, text }) => /(^|\/)resting_heart_rate-/.test(name) && isList.test(text),
   rows: readJsonList,
   recordsOf(row, place, { localInstant }) {
@@ -101,13 +71,13 @@ const restingByDay: Kind = {
   },
 }
 
-const nights: Kind = {
+const nights: FileKind = {
   recognises: ({ text }) => isList.test(text) && /"dateOfSleep"/.test(text) && /"logId"/.test(text),
   rows: readJsonList,
   recordsOf: sleepRecords,
 }
 
-const variability: Kind = {
+const variability: FileKind = {
   recognises: ({ text }) => /^\uFEFF?timestamp,rmssd,coverage,/.test(text),
   rows: readTableRows,
   recordsOf(row, place, { localInstant }) {
@@ -122,7 +92,7 @@ const variability: Kind = {
 /** Fitbit writes 50 for a minute in which it could not measure. */
 const NO_SATURATION = 50
 
-const saturation: Kind = {
+const saturation: FileKind = {
   recognises: ({ name, text }) => /Minute SpO2/i.test(name) && /^\uFEFF?timestamp,value\s/.test(text),
   rows: readTableRows,
   recordsOf(row, place) {
@@ -135,31 +105,41 @@ const saturation: Kind = {
   },
 }
 
-const newerSteps: Kind = {
+const newerSteps: FileKind = {
   recognises: ({ text }) => /^\uFEFF?timestamp,steps(,|\s)/.test(text),
   rows: readTableRows,
   recordsOf: (row, place) => minuteOfSteps({ atMs: utcIn(row['timestamp']), value: row['steps'], place, row }),
 }
 
-const newerBeats: Kind = {
+const newerBeats: FileKind = {
   recognises: ({ text }) => /^\uFEFF?timestamp,beats per minute(,|\s)/.test(text),
   rows: readTableRows,
   recordsOf: (row, place) => beat({ atMs: utcIn(row['timestamp']), value: row['beats per minute'], place, row }),
 }
 
-const kinds: readonly Kind[] = [byMinute, byBeat, restingByDay, nights, variability, saturation, newerSteps, newerBeats]
+const kinds: readonly FileKind[] = [
+  byMinute,
+  byBeat,
+  restingByDay,
+  nights,
+  variability,
+  saturation,
+  newerSteps,
+  newerBeats,
+]
 
-const kindOf = (head: FileHead): Kind | undefined => kinds.find(({ recognises }) => recognises(head))
-
-async function* readFitbit(file: ExportFile, options: ReadOptions): AsyncGenerator<RecordBatch> {
-  const kind = kindOf(options.head)
-  if (!kind) return
-  let number = 0
-  for await (const { rows, bytesRead } of kind.rows(file)) {
-    const records = rows.flatMap((row) => {
-      number += 1
-      return kind.recordsOf(row, `record ${number}`, options)
-    })
-    yield { records, bytesRead }
-  }
-}
+/**
+ * Fitbit by Google Takeout: JSON files of a month or a day, and the newer CSV files. Steps and heart rate are written in UTC,
+ * sleep and variability by the clock on the wall, without a zone.
+ */
+export const fitbit = formatOfKinds(
+  {
+    name: 'fitbit',
+    title: 'Fitbit (Google Takeout)',
+    vendor: 'fitbit',
+    files: 'the zip of Takeout, or its folder Fitbit',
+    checked: 'files of our own writer only',
+    mapping: fitbitMapping,
+  },
+  kinds,
+)

@@ -1,60 +1,94 @@
 import { parse } from 'csv-parse/sync'
 import { UsageProblem } from '../../errors.ts'
 import { splitLines } from '../split-lines.ts'
-import type { ExportFile } from './export-format.ts'
+import type { ExportFile, FileHead } from './export-format.ts'
 
-type Row = Readonly<Record<string, unknown>>
-type Rows = { readonly rows: readonly Row[]; readonly bytesRead: number }
+export type SourceRow = Readonly<Record<string, unknown>>
+type RowBatch = { readonly rows: readonly SourceRow[]; readonly bytesRead: number }
+/** Reads a file as rows: the objects of a list in JSON, or the lines of a table. */
+export type RowReader = (file: ExportFile) => AsyncIterable<RowBatch>
 
-/** A list in JSON is parsed as a whole; exports write a file for each day or month, of some MB. */
+/** A file in JSON is parsed as a whole; exports write a file for each day or month, of some MB. */
 const JSON_BYTES_MAX = 64 * 1024 * 1024
 const ROWS_PER_BATCH = 1000
 
-export async function* readJsonList(file: ExportFile): AsyncGenerator<Rows> {
-  const chunks: Buffer[] = []
-  let bytesRead = 0
-  for await (const chunk of await file.open()) {
-    bytesRead += chunk.length
-    if (bytesRead > JSON_BYTES_MAX) throw new UsageProblem(`read ${file.name}: it is larger than 64 MiB`)
-    chunks.push(chunk)
+/** The objects that `listOf` finds in a file of JSON. Undefined: the file is no such file. */
+export const jsonRows = (listOf: (value: unknown) => readonly unknown[] | undefined): RowReader =>
+  async function* (file) {
+    const chunks: Buffer[] = []
+    let bytesRead = 0
+    for await (const chunk of await file.open()) {
+      bytesRead += chunk.length
+      if (bytesRead > JSON_BYTES_MAX) throw new UsageProblem(`read ${file.name}: it is larger than 64 MiB`)
+      chunks.push(chunk)
+    }
+    const list = listOf(parseJson(Buffer.concat(chunks).toString('utf8'), file.name))
+    if (!list) throw noWholeList(file.name)
+    for (let at = 0; at < list.length; at += ROWS_PER_BATCH)
+      yield { rows: list.slice(at, at + ROWS_PER_BATCH).map(rowOf), bytesRead }
   }
-  const list = parseJson(Buffer.concat(chunks).toString('utf8'), file.name)
-  for (let at = 0; at < list.length; at += ROWS_PER_BATCH)
-    yield { rows: list.slice(at, at + ROWS_PER_BATCH).map(rowOf), bytesRead }
-}
 
-function parseJson(text: string, name: string): readonly unknown[] {
+export const readJsonList = jsonRows((value) => (Array.isArray(value) ? value : undefined))
+
+const noWholeList = (name: string) => new UsageProblem(`read ${name}: it is no whole list in JSON`)
+
+function parseJson(text: string, name: string): unknown {
   try {
-    const list: unknown = JSON.parse(text)
-    if (Array.isArray(list)) return list
+    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
   } catch {
     // The message of the parser quotes the text.
+    throw noWholeList(name)
   }
-  throw new UsageProblem(`read ${name}: it is no whole list in JSON`)
 }
 
-const rowOf = (value: unknown): Row => (typeof value === 'object' && value !== null ? { ...value } : {})
+const rowOf = (value: unknown): SourceRow => (typeof value === 'object' && value !== null ? { ...value } : {})
 
-/** The rows of a CSV whose first line names the columns, and in which no cell spans lines. */
-export async function* readTableRows(file: ExportFile): AsyncGenerator<Rows> {
-  let columns: readonly string[] | undefined
-  let rows: Row[] = []
-  for await (const { text, end } of splitLines(await file.open(), { position: 0, line: 0 })) {
-    const cells = cellsOf(text)
-    if (!columns) columns = cells.map((cell) => cell.trim())
-    else if (text !== '') rows.push(Object.fromEntries(columns.map((name, index) => [name, cells[index]])))
-    if (rows.length < ROWS_PER_BATCH) continue
-    yield { rows, bytesRead: end }
-    rows = []
-  }
-  yield { rows, bytesRead: file.sizeBytes }
+type TableForm = {
+  /** Lines before the line that names the columns. */
+  readonly linesBefore: number
 }
 
-function cellsOf(text: string | undefined): readonly string[] {
+/** The rows of a table in which no cell spans lines. Its columns stand apart by commas, semicolons or tabs. */
+const tableRows = ({ linesBefore }: TableForm): RowReader =>
+  async function* (file) {
+    let columns: readonly string[] | undefined
+    let delimiter = ','
+    let rows: SourceRow[] = []
+    for await (const { line, text, end } of splitLines(await file.open(), { position: 0, line: 0 })) {
+      if (line <= linesBefore) continue
+      if (!columns) {
+        delimiter = delimiterIn(text ?? '')
+        columns = cellsOf(text, delimiter).map((cell) => cell.trim())
+      } else if (text !== '') {
+        const cells = cellsOf(text, delimiter)
+        rows.push(Object.fromEntries(columns.map((name, index) => [name, cells[index]])))
+      }
+      if (rows.length < ROWS_PER_BATCH) continue
+      yield { rows, bytesRead: end }
+      rows = []
+    }
+    yield { rows, bytesRead: file.sizeBytes }
+  }
+
+export const readTableRows = tableRows({ linesBefore: 0 })
+
+/** The delimiter that occurs most in the line that names the columns. */
+function delimiterIn(line: string): string {
+  const counted = [',', ';', '\t'].map((one) => ({ one, count: line.split(one).length }))
+  return counted.reduce((most, next) => (next.count > most.count ? next : most)).one
+}
+
+/** The columns that a line at the beginning of a file names. */
+export function columnsIn({ text }: FileHead, line = 0): ReadonlySet<string> {
+  const named = text.replace(/^\uFEFF/, '').split(/\r?\n/)[line] ?? ''
+  return new Set(cellsOf(named, delimiterIn(named)).map((cell) => cell.trim()))
+}
+
+function cellsOf(text: string | undefined, delimiter: string): readonly string[] {
   if (text === undefined) return []
-  if (!text.includes('"')) return text.split(',')
+  if (!text.includes('"')) return text.split(delimiter)
   try {
-    return parse(text, { columns: false, relax_column_count: true })[0] ?? []
+    return parse(text, { columns: false, delimiter, relax_column_count: true, relax_quotes: true })[0] ?? []
   } catch {
     return []
   }

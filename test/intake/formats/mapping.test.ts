@@ -10,7 +10,8 @@ const page = fileURLToPath(new URL('../../../docs/imports.md', import.meta.url))
 const intro = `# Health exports
 
 \`vitalsync import FILE --profile ID\` takes the export of a health app as it was downloaded: a file, a zip or a folder of them.
-The format is found by the content, never by the name. This page is generated from the code; a test compares the two.
+The format is found by the content; where all files of an export look alike, their own names tell what they measure. This page is
+generated from the code; a test compares the two.
 
 - **Days.** A record belongs to the local day of the offset that the source wrote, or of \`--time-zone Area/City\` where given.
 - **Again.** A log's id is the source's own, or made of the person, the vendor, the measure, the source, the device, the start and the
@@ -40,11 +41,11 @@ const rowOf = (row: MappingRow) => {
   return `| ${[...cells, unitsOf(row), row.note ?? ''].join(' | ')} |`
 }
 
-const sectionOf = ({ name, title, files, mapping }: HealthFormat) =>
+const sectionOf = ({ name, title, files, checked, mapping }: HealthFormat) =>
   [
     `## ${title}`,
     '',
-    `\`${name}\`: ${files}.`,
+    `\`${name}\`: ${files}. Checked with ${checked}.`,
     '',
     '| in the export | dataType | logType | unit | converted from | remark |',
     '|---|---|---|---|---|---|',

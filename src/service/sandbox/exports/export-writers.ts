@@ -1,6 +1,9 @@
 import type { SampleLog } from '../people/sample-logs.ts'
 import { appleHealthExport } from './apple-health-file.ts'
 import { fitbitExport } from './fitbit-files.ts'
+import { ouraExport } from './oura-files.ts'
+import { whoopExport } from './whoop-files.ts'
+import { withingsExport } from './withings-files.ts'
 
 /** Writes a person's logs as the export of an app, as far as the app has records for them. */
 type ExportWriter = (logs: readonly SampleLog[], offsetMinutes: number) => { name: string; data: Buffer }
@@ -8,4 +11,7 @@ type ExportWriter = (logs: readonly SampleLog[], offsetMinutes: number) => { nam
 export const exportWriters: Readonly<Record<string, ExportWriter>> = {
   'apple-health': appleHealthExport,
   fitbit: fitbitExport,
+  oura: ouraExport,
+  whoop: whoopExport,
+  withings: withingsExport,
 }

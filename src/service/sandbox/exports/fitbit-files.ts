@@ -1,6 +1,6 @@
-import { checkedInstant } from '../../../contract/instant.ts'
 import { MINUTE, SECOND } from '../../../time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
+import { ofType, type TimedLog, timedLog, wallText } from './timed-logs.ts'
 import { zipOf } from './zip-of.ts'
 
 const levels: Readonly<Record<string, string>> = {
@@ -15,11 +15,9 @@ const SHORT_WAKE_MS = 3 * MINUTE
 const CONFIDENT = 3
 const FOLDER = 'Takeout/Fitbit'
 
-type Timed = { readonly log: SampleLog; readonly startMs: number; readonly endMs: number; readonly wallShiftMs: number }
-
 /** The logs of a person's watch as Google Takeout exports them for Fitbit: steps and heart rate in UTC, the rest in local time. */
 export function fitbitExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const timed = logs.filter(({ deviceType }) => deviceType === 'watch').map(timedOf)
+  const timed = logs.filter(({ deviceType }) => deviceType === 'watch').map(timedLog)
   const first = new Date(timed[0]?.startMs ?? 0).toISOString().slice(0, 10)
   const jsonFiles = Object.entries(listsOf(timed)).map(([name, list]) => ({
     name: `${FOLDER}/Global Export Data/${name}-${first}.json`,
@@ -32,9 +30,7 @@ export function fitbitExport(logs: readonly SampleLog[]): { name: string; data: 
   return { name: 'takeout.zip', data: zipOf([...jsonFiles, ...tableFiles]) }
 }
 
-const ofType = (timed: readonly Timed[], dataType: string) => timed.filter(({ log }) => log.dataType === dataType)
-
-const listsOf = (timed: readonly Timed[]) => ({
+const listsOf = (timed: readonly TimedLog[]) => ({
   steps: ofType(timed, 'steps').flatMap(stepMinutes),
   heart_rate: ofType(timed, 'heart_rate').map(({ startMs, log }) => ({
     dateTime: shortDate(startMs),
@@ -44,7 +40,7 @@ const listsOf = (timed: readonly Timed[]) => ({
   sleep: ofType(timed, 'sleep_stage_in_bed').map((night, index) => sleepOf(night, timed, index)),
 })
 
-const tablesOf = (timed: readonly Timed[]) => ({
+const tablesOf = (timed: readonly TimedLog[]) => ({
   'Heart Rate Variability/Heart Rate Variability Details': [
     'timestamp,rmssd,coverage,low_frequency,high_frequency',
     ...ofType(timed, 'heart_rate_variability_rmssd').map(
@@ -59,22 +55,14 @@ const tablesOf = (timed: readonly Timed[]) => ({
   ],
 })
 
-function timedOf(log: SampleLog): Timed {
-  const [start, end] = [checkedInstant(log.startDateTime), checkedInstant(log.endDateTime)]
-  return { log, startMs: start.epochMs, endMs: end.epochMs, wallShiftMs: start.offsetMinutes * MINUTE }
-}
-
 /** `01/31/24 08:00:05` */
 function shortDate(atMs: number): string {
   const text = new Date(atMs).toISOString()
   return `${text.slice(5, 7)}/${text.slice(8, 10)}/${text.slice(2, 4)} ${text.slice(11, 19)}`
 }
 
-const wallText = (atMs: number, { wallShiftMs }: Timed): string =>
-  new Date(atMs + wallShiftMs).toISOString().slice(0, -1)
-
 /** Whole steps, minute by minute, the earlier minutes with the rest. */
-function stepMinutes({ log, startMs, endMs }: Timed) {
+function stepMinutes({ log, startMs, endMs }: TimedLog) {
   const minutes = (endMs - startMs) / MINUTE
   return Array.from({ length: minutes }, (_, index) => ({
     dateTime: shortDate(startMs + index * MINUTE),
@@ -82,21 +70,21 @@ function stepMinutes({ log, startMs, endMs }: Timed) {
   }))
 }
 
-function restingDay(one: Timed) {
+function restingDay(one: TimedLog) {
   const day = shortDate(one.startMs + one.wallShiftMs).slice(0, 8)
   return { dateTime: `${day} 00:00:00`, value: { date: day, value: one.log.value, error: 5 } }
 }
 
-function sleepOf(night: Timed, timed: readonly Timed[], index: number) {
+function sleepOf(night: TimedLog, timed: readonly TimedLog[], index: number) {
   const own = timed.filter(({ log }) => log.parentId === night.log.id)
-  const level = ({ log, startMs, endMs }: Timed) => ({
+  const level = ({ log, startMs, endMs }: TimedLog) => ({
     dateTime: wallText(startMs, night),
     level: levels[log.dataType],
     seconds: (endMs - startMs) / SECOND,
   })
-  const isShort = ({ log, startMs, endMs }: Timed, at: number) =>
+  const isShort = ({ log, startMs, endMs }: TimedLog, at: number) =>
     at > 0 && log.dataType === 'sleep_stage_awake' && endMs - startMs <= SHORT_WAKE_MS
-  const data: Timed[] = []
+  const data: TimedLog[] = []
   for (const [at, one] of own.entries()) {
     const last = data.at(-1)
     if (last && isShort(one, at)) data[data.length - 1] = { ...last, endMs: one.endMs }

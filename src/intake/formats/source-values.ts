@@ -1,0 +1,123 @@
+import { parseInstant, parseOffset } from '../../contract/instant.ts'
+import { MINUTE } from '../../time/units.ts'
+import type { HealthRecord, LogDraft, SourceInstant } from './export-format.ts'
+import { type MeasureName, measureOf, type SessionName } from './measures.ts'
+import type { SourceRow } from './small-files.ts'
+import { conversionTo } from './source-units.ts'
+
+const TEXT_SHOWN_MAX = 500
+
+/** The outcome of a row that does not fit. */
+export const faultOf = (place: string, fault: string, row: SourceRow): HealthRecord[] => [
+  { place, fault, text: JSON.stringify(row).slice(0, TEXT_SHOWN_MAX) },
+]
+
+/** NaN for everything that is no number, the empty text too. */
+export const numberIn = (value: unknown): number =>
+  typeof value === 'number' ? value : typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN
+
+export const textIn = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+export const fieldsIn = (value: unknown): SourceRow => (typeof value === 'object' && value !== null ? { ...value } : {})
+
+export const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+export const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
+
+export const utc = (atMs: number): SourceInstant => ({ atMs, offsetMinutes: 0 })
+
+export const later = ({ atMs, offsetMinutes }: SourceInstant, byMs: number): SourceInstant => ({
+  atMs: atMs + byMs,
+  offsetMinutes,
+})
+
+const withOffset = /Z|[+-]\d\d:?\d\d$/
+
+/** A time that is written with its offset; undefined for a time of the clock on the wall. */
+export function instantIn(value: unknown): SourceInstant | undefined {
+  if (typeof value !== 'string' || !withOffset.test(value)) return undefined
+  const instant = parseInstant(value.trim().replace(' ', 'T'))
+  return instant && { atMs: instant.epochMs, offsetMinutes: instant.offsetMinutes }
+}
+
+/** A time of the clock on the wall, without an offset, as the milliseconds of a clock that shows it in UTC. */
+export const wallMsIn = (value: unknown): number | undefined =>
+  typeof value === 'string' && !withOffset.test(value)
+    ? parseInstant(value.trim().replace(' ', 'T'))?.epochMs
+    : undefined
+
+/** `UTC+02:00`, `UTC-0500`, `UTCZ` or the offset alone, as minutes. */
+export const offsetMinutesIn = (value: unknown): number | undefined =>
+  typeof value === 'string' && value.trim() !== ''
+    ? parseOffset(value.trim().replace(/^(UTC|GMT)/, '') || 'Z')
+    : undefined
+
+/** The instant at which a clock that is so many minutes before UTC shows this. */
+export const instantAt = (wallMs: number | undefined, offsetMinutes: number | undefined): SourceInstant | undefined =>
+  wallMs === undefined || offsetMinutes === undefined
+    ? undefined
+    : { atMs: wallMs - offsetMinutes * MINUTE, offsetMinutes }
+
+/** A column, the measure that it is, and the unit that the source writes. */
+export type MeasureColumn = { readonly from: string; readonly to: MeasureName; readonly unit: string }
+
+/** All of a draft that the records of a row share. */
+export type DraftFrame = Omit<LogDraft, 'dataType' | 'value'>
+
+/** A measurement in our unit, or a fault where the unit is not known for the measure. */
+export function measuredRecord(
+  place: string,
+  { to, unit, value }: { readonly to: MeasureName; readonly unit: string; readonly value: number },
+  frame: DraftFrame,
+): HealthRecord {
+  const conversion = conversionTo(measureOf(to).unit, unit)
+  if (!conversion) return { place, fault: 'unit: is not known for this type', text: '' }
+  return { place, draft: { dataType: to, value: value * conversion.scale + conversion.shift, ...frame } }
+}
+
+/** A record for each of these columns that the row has a number in. An empty cell is no record. */
+export const recordsOfColumns = (
+  columns: readonly MeasureColumn[],
+  { row, place, frame }: { readonly row: SourceRow; readonly place: string; readonly frame: DraftFrame },
+): HealthRecord[] =>
+  columns.flatMap(({ from, to, unit }) => {
+    if (isEmpty(row[from])) return []
+    const value = numberIn(row[from])
+    if (Number.isNaN(value)) return faultOf(place, `${from}: is no number`, row)
+    return [measuredRecord(place, { to, unit, value }, frame)]
+  })
+
+/** A record that lasts from its start to its end: a stage of sleep, a session of exercise. */
+export const lastingRecord = (place: string, dataType: MeasureName | SessionName, frame: DraftFrame): HealthRecord => ({
+  place,
+  draft: { dataType, value: (frame.end.atMs - frame.start.atMs) / MINUTE, ...frame },
+})
+
+type StageMinutes = readonly [stage: MeasureName, minutes: number]
+
+/**
+ * Stages whose length an export tells, and not their place: they are laid end to end from the start of the night. Their sums
+ * are right, their places are not.
+ */
+export function stagesEndToEnd(place: string, minutes: readonly StageMinutes[], frame: DraftFrame): HealthRecord[] {
+  let start = frame.start
+  return minutes.flatMap(([stage, long]) => {
+    if (!(long > 0)) return []
+    const end = later(start, long * MINUTE)
+    const record = lastingRecord(place, stage, { ...frame, start, end, properties: laidEndToEnd })
+    start = end
+    return [record]
+  })
+}
+
+const laidEndToEnd = { position: 'laid end to end' }
+
+/** `Functional Strength Training` is `exercise_session_functional_strength_training`. */
+export function sessionName(text: unknown): SessionName {
+  const words = textIn(text)
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[\s/_-]+/g, '_')
+    .toLowerCase()
+  return /^[a-z0-9_]{1,60}$/.test(words) ? `exercise_session_${words}` : 'exercise_session_other'
+}

@@ -1,0 +1,88 @@
+import { DAY, HOUR, MINUTE, SECOND } from '../../../time/units.ts'
+import type { SampleLog } from '../people/sample-logs.ts'
+import { nightsOf, offsetText, ofType, secondsOf, type TimedLog, tableText, timedLog } from './timed-logs.ts'
+import { zipOf } from './zip-of.ts'
+
+const digits: Readonly<Record<string, string>> = {
+  sleep_stage_deep: '1',
+  sleep_stage_light: '2',
+  sleep_stage_rem: '3',
+  sleep_stage_awake: '4',
+}
+const STEP_MS = 30 * SECOND
+const VARIABILITY_SECONDS = 5 * 60
+/** Oura's day of activity begins at four in the morning. */
+const DAY_STARTS_MS = 4 * HOUR
+
+/** The logs of a person's watch as the export of an Oura account: tables whose fields are those of its interface. */
+export function ouraExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
+  const timed = logs.filter(({ deviceType }) => deviceType === 'watch').map(timedLog)
+  const sheets = {
+    sleepmodel: tableText(sleepColumns, sleepRows(timed), ';'),
+    heartrate: tableText(
+      ['timestamp', 'bpm', 'source'],
+      ofType(timed, 'heart_rate').map((one) => [offsetText(one.startMs, one), one.log.value, 'awake']),
+      ';',
+    ),
+    dailyactivity: tableText(
+      ['id', 'day', 'timestamp', 'steps', 'equivalent_walking_distance'],
+      activeDays(timed).map(({ day, at, steps }) => [`activity-${day}`, day, at, steps, Math.round(steps * 0.7)]),
+      ';',
+    ),
+    workout: tableText(
+      ['id', 'activity', 'day', 'start_datetime', 'end_datetime', 'intensity', 'source'],
+      ofType(timed, /^exercise_session_/).map((one) => {
+        const [start, end] = [offsetText(one.startMs, one), offsetText(one.endMs, one)]
+        const activity = one.log.dataType.replace('exercise_session_', '')
+        return [one.log.id, activity, start.slice(0, 10), start, end, 'moderate', 'confirmed']
+      }),
+      ';',
+    ),
+  }
+  const parts = Object.entries(sheets).map(([name, data]) => ({ name: `App Data/${name}.csv`, data }))
+  return { name: 'oura.zip', data: zipOf(parts) }
+}
+
+const sleepColumns = [
+  ...['id', 'day', 'type', 'bedtime_start', 'bedtime_end', 'time_in_bed'],
+  ...['average_breath', 'lowest_heart_rate', 'hrv', 'sleep_phase_30_sec'],
+]
+
+function sleepRows(timed: readonly TimedLog[]) {
+  const resting = ofType(timed, 'resting_heart_rate')
+  return nightsOf(timed).map(({ night, stages }) => {
+    const lowest = resting.find(({ startMs }) => startMs === night.endMs)
+    const [start, end] = [offsetText(night.startMs, night), offsetText(night.endMs, night)]
+    const type = lowest ? 'long_sleep' : 'late_nap'
+    const hypnogram = stages
+      .map((one) => digits[one.log.dataType]?.repeat((one.endMs - one.startMs) / STEP_MS) ?? '')
+      .join('')
+    const own = [night.log.id, end.slice(0, 10), type, start, end, secondsOf(night)]
+    return [...own, 14.5, lowest?.log.value, JSON.stringify(variabilityOf(timed, night)), hypnogram]
+  })
+}
+
+/** Means of five minutes from the start of the night on; null where nothing was measured. */
+function variabilityOf(timed: readonly TimedLog[], night: TimedLog) {
+  const own = ofType(timed, 'heart_rate_variability_rmssd').filter(
+    ({ startMs }) => startMs >= night.startMs && startMs < night.endMs,
+  )
+  const slots = Math.ceil((night.endMs - night.startMs) / (VARIABILITY_SECONDS * SECOND))
+  const items = Array.from({ length: slots }, (_, slot) => {
+    const at = night.startMs + slot * VARIABILITY_SECONDS * SECOND
+    return own.find(({ startMs }) => startMs >= at && startMs < at + 5 * MINUTE)?.log.value ?? null
+  })
+  return { interval: VARIABILITY_SECONDS, items, timestamp: offsetText(night.startMs, night) }
+}
+
+function activeDays(timed: readonly TimedLog[]) {
+  const days = new Map<string, { day: string; at: string; steps: number }>()
+  for (const one of ofType(timed, 'steps')) {
+    const startMs = Math.floor((one.startMs + one.wallShiftMs - DAY_STARTS_MS) / DAY) * DAY + DAY_STARTS_MS
+    const at = offsetText(startMs - one.wallShiftMs, one)
+    const day = days.get(at.slice(0, 10)) ?? { day: at.slice(0, 10), at, steps: 0 }
+    day.steps += one.log.value
+    days.set(day.day, day)
+  }
+  return [...days.values()]
+}

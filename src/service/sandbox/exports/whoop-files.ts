@@ -1,0 +1,71 @@
+import { formatOffset } from '../../../contract/instant.ts'
+import { MINUTE } from '../../../time/units.ts'
+import type { SampleLog } from '../people/sample-logs.ts'
+import { minutesOf, nightsOf, ofType, type TimedLog, tableText, timedLog, wallSeconds } from './timed-logs.ts'
+import { zipOf } from './zip-of.ts'
+
+const cycleNames = ['Cycle start time', 'Cycle end time', 'Cycle timezone']
+const sleepNames = [
+  ...['Sleep onset', 'Wake onset', 'Sleep performance %', 'Respiratory rate (rpm)', 'Asleep duration (min)'],
+  ...['In bed duration (min)', 'Light sleep duration (min)', 'Deep (SWS) duration (min)', 'REM duration (min)'],
+  'Awake duration (min)',
+]
+const recoveryNames = [
+  ...['Recovery score %', 'Resting heart rate (bpm)', 'Heart rate variability (ms)', 'Skin temp (celsius)'],
+  ...['Blood oxygen %', 'Day Strain', 'Energy burned (cal)', 'Max HR (bpm)', 'Average HR (bpm)'],
+]
+const workoutNames = ['Workout start time', 'Workout end time', 'Duration (min)', 'Activity name', 'Activity Strain']
+
+/** The logs of a person's watch as WHOOP exports them: cycles from sleep to sleep, in local time with an offset. */
+export function whoopExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
+  const timed = logs.filter(({ deviceType }) => deviceType === 'watch').map(timedLog)
+  const nights = nightsOf(timed)
+  const own = nights.map(({ night, stages }, index) => {
+    const next = nights[index + 1]?.night
+    const cycle = [wallSeconds(night.startMs, night), next ? wallSeconds(next.startMs, night) : '', zoneOf(night)]
+    return { cycle, sleep: sleepCells(night, stages), recovery: recoveryCells(timed, night), night }
+  })
+  const cycles = own
+    .filter(({ recovery }) => recovery.length > 0)
+    .map(({ cycle, recovery, sleep }) => [...cycle, ...recovery, ...sleep])
+  const sleeps = own.map(({ cycle, sleep, recovery }) => [...cycle, ...sleep, recovery.length > 0 ? 'false' : 'true'])
+  const workouts = ofType(timed, /^exercise_session_/).map((one) => {
+    const span = [wallSeconds(one.startMs, one), wallSeconds(one.endMs, one), minutesOf(one)]
+    const cycleStart = nights.findLast(({ night }) => night.startMs <= one.startMs)?.night ?? one
+    return [wallSeconds(cycleStart.startMs, one), '', zoneOf(one), ...span, activityName(one), 10]
+  })
+  const parts = [
+    { name: 'physiological_cycles.csv', data: tableText([...cycleNames, ...recoveryNames, ...sleepNames], cycles) },
+    { name: 'sleeps.csv', data: tableText([...cycleNames, ...sleepNames, 'Nap'], sleeps) },
+    { name: 'workouts.csv', data: tableText([...cycleNames, ...workoutNames], workouts) },
+  ]
+  return { name: 'my_whoop_data.zip', data: zipOf(parts) }
+}
+
+const zoneOf = ({ wallShiftMs }: TimedLog) => `UTC${formatOffset(wallShiftMs / MINUTE)}`
+
+/** `exercise_session_strength_training` is `Strength Training`. */
+const activityName = ({ log }: TimedLog) =>
+  log.dataType
+    .replace('exercise_session_', '')
+    .split('_')
+    .map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+    .join(' ')
+
+function sleepCells(night: TimedLog, stages: readonly TimedLog[]) {
+  const sum = (stage: string) => ofType(stages, `sleep_stage_${stage}`).reduce((all, one) => all + minutesOf(one), 0)
+  const [light, deep, rem, awake] = [sum('light'), sum('deep'), sum('rem'), sum('awake')]
+  const times = [wallSeconds(night.startMs, night), wallSeconds(night.endMs, night)]
+  return [...times, 90, 14.5, light + deep + rem, minutesOf(night), light, deep, rem, awake]
+}
+
+/** None of a nap. */
+function recoveryCells(timed: readonly TimedLog[], night: TimedLog) {
+  const resting = ofType(timed, 'resting_heart_rate').find(({ startMs }) => startMs === night.endMs)
+  if (!resting) return []
+  const variability = ofType(timed, 'heart_rate_variability_rmssd').filter(
+    ({ startMs }) => startMs >= night.startMs && startMs < night.endMs,
+  )
+  const mean = variability.reduce((sum, { log }) => sum + log.value, 0) / Math.max(1, variability.length)
+  return [60, resting.log.value, variability.length > 0 ? Math.round(mean) : '', 33.5, 96.5, 10, 2400, 160, 70]
+}

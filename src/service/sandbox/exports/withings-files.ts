@@ -1,0 +1,89 @@
+import type { SampleLog } from '../people/sample-logs.ts'
+import {
+  minutesOf,
+  nightsOf,
+  offsetText,
+  ofType,
+  secondsOf,
+  type TimedLog,
+  tableText,
+  timedLog,
+  wallSeconds,
+} from './timed-logs.ts'
+import { zipOf } from './zip-of.ts'
+
+const states: Readonly<Record<string, number>> = {
+  sleep_stage_awake: 0,
+  sleep_stage_light: 1,
+  sleep_stage_deep: 2,
+  sleep_stage_rem: 3,
+}
+
+/** The logs of a person's watch and scale as Withings exports them: the scale in local time, the watch with its offset. */
+export function withingsExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
+  const timed = logs.map(timedLog)
+  const watch = timed.filter(({ log }) => log.deviceType === 'watch')
+  const nights = nightsOf(watch)
+  const files = {
+    weight: tableText(
+      ['Date', 'Weight (kg)', 'Fat mass (kg)', 'Bone mass (kg)', 'Muscle mass (kg)', 'Hydration (kg)', 'Comments'],
+      ofType(timed, 'weight').map((one) => [wallSeconds(one.startMs, one), one.log.value, '', '', '', '', '']),
+    ),
+    sleep: tableText(
+      ['from', 'to', 'light (s)', 'deep (s)', 'rem (s)', 'awake (s)', 'wake up'],
+      nights.map(({ night, stages }) => [
+        offsetText(night.startMs, night),
+        offsetText(night.endMs, night),
+        ...['light', 'deep', 'rem', 'awake'].map((stage) => sumOf(stages, `sleep_stage_${stage}`)),
+        1,
+      ]),
+    ),
+    'raw_tracker_sleep-state': slices(
+      nights.map(({ stages }) => stages),
+      ({ log }) => states[log.dataType] ?? 0,
+    ),
+    raw_tracker_steps: slices(
+      ofType(watch, 'steps').map((one) => [one]),
+      ({ log }) => log.value,
+    ),
+    raw_hr_hr: slices(
+      ofType(watch, 'heart_rate').map((one) => [one]),
+      ({ log }) => log.value,
+    ),
+    activities: tableText(
+      ['from', 'to', 'from (manual)', 'to (manual)', 'Timezone', 'Activity type', 'Data'],
+      ofType(watch, /^exercise_session_/).map((one) => [
+        ...[offsetText(one.startMs, one), offsetText(one.endMs, one), '', '', ''],
+        one.log.dataType.replace('exercise_session_', ''),
+        JSON.stringify({ calories: Math.round(minutesOf(one) * 6) }),
+      ]),
+    ),
+    aggregates_steps: tableText(['date', 'value'], dailySums(ofType(watch, 'steps'))),
+  }
+  const parts = Object.entries(files).map(([name, data]) => ({ name: `${name}.csv`, data }))
+  return { name: 'withings.zip', data: zipOf(parts) }
+}
+
+const sumOf = (stages: readonly TimedLog[], stage: string) =>
+  ofType(stages, stage).reduce((sum, one) => sum + secondsOf(one), 0)
+
+/** A row for each run of logs that follow one another. */
+const slices = (runs: ReadonlyArray<readonly TimedLog[]>, numberOf: (one: TimedLog) => number) =>
+  tableText(
+    ['start', 'duration', 'value'],
+    runs.flatMap((run) => {
+      const [first] = run
+      if (!first) return []
+      const [seconds, values] = [run.map((one) => secondsOf(one) || 60), run.map(numberOf)]
+      return [[offsetText(first.startMs, first), JSON.stringify(seconds), JSON.stringify(values)]]
+    }),
+  )
+
+function dailySums(steps: readonly TimedLog[]) {
+  const sums = new Map<string, number>()
+  for (const one of steps) {
+    const day = wallSeconds(one.startMs, one).slice(0, 10)
+    sums.set(day, (sums.get(day) ?? 0) + one.log.value)
+  }
+  return [...sums]
+}

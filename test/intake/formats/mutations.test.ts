@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { dataLogInputSchema } from '../../../src/contract/data-log.ts'
+import { exportFormats } from '../../../src/intake/formats/known-formats.ts'
+import { exportWriters } from '../../../src/service/sandbox/exports/export-writers.ts'
+import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
+import { HOUR } from '../../../src/time/units.ts'
+import { entriesOf, fileOf, importOne } from '../../support/health-files.ts'
+
+const endMs = Date.parse('2026-03-02T12:00:00Z')
+const person = samplePeople('mutations', 1)[0]
+const logs = person ? logsOf(person, { startMs: endMs - 14 * HOUR, endMs }) : []
+const ROUNDS = Number(process.env['FUZZ_ROUNDS'] ?? 60)
+/** A mutation is found in a short file as well as in a long one. */
+const BYTES_MAX = 12_000
+
+/** Numbers that look random, from the same seed the same. */
+function createSeries(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor((state / 2_147_483_648) * below)
+  }
+}
+
+function mutated(data: Buffer, next: (below: number) => number): Buffer {
+  const bytes = Buffer.from(data)
+  for (let change = 0; change <= next(6); change += 1)
+    bytes[next(bytes.length)] = next(2) === 0 ? next(256) : 32 + next(95)
+  return next(4) === 0 ? bytes.subarray(0, next(bytes.length)) : bytes
+}
+
+test.each(Object.keys(exportWriters))(
+  'mutated files of %s crash nothing, hang nothing, and each gives a report',
+  {
+    timeout: 30 * 60_000,
+  },
+  async (format) => {
+    const written = exportWriters[format]?.(logs, 60).data ?? Buffer.alloc(4)
+    const entries = entriesOf(written).map(({ name, data }) => ({ name, data: data.subarray(0, BYTES_MAX) }))
+    const next = createSeries(17)
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const entry = entries[round % entries.length]
+      if (!entry) continue
+      const file = fileOf(entry.name, mutated(entry.data, next))
+      const {
+        reports,
+        unknown,
+        logs: read,
+      } = await importOne(file, { timeZone: 'Europe/London', formats: exportFormats })
+
+      expect(reports.length + unknown.size).toBe(1)
+      for (const log of read.slice(0, 50)) dataLogInputSchema.parse(log)
+    }
+  },
+)

@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import { oura } from '../../../src/intake/formats/oura.ts'
+import { fileOf, importInto, importOne } from '../../support/health-files.ts'
+
+const options = { timeZone: 'Europe/Berlin', formats: [oura] }
+const json = (value: unknown) => fileOf('answer.json', JSON.stringify(value))
+const night = {
+  id: 'night-1',
+  average_breath: 14.25,
+  average_hrv: 55,
+  bedtime_end: '2026-03-29T06:30:00+02:00',
+  bedtime_start: '2026-03-29T01:00:00+01:00',
+  day: '2026-03-29',
+  hrv: { interval: 300, items: [null, 48, 52, 0], timestamp: '2026-03-29T01:00:00+01:00' },
+  heart_rate: { interval: 300, items: [null, 60], timestamp: '2026-03-29T01:00:00+01:00' },
+  lowest_heart_rate: 51,
+  sleep_phase_5_min: `4${'2'.repeat(20)}${'1'.repeat(20)}${'3'.repeat(14)}`,
+  time_in_bed: 16_200,
+  type: 'long_sleep',
+}
+
+test('a night has its phases, RMSSD and breath once, and neither means nor the heart rate of another list', async () => {
+  const { logs, rejects } = await importOne(json({ data: [night], next_token: null }), options)
+
+  expect(rejects).toEqual([])
+  expect(logs.map(({ dataType, value, startDateTime }) => [dataType, value, startDateTime.slice(11)])).toEqual([
+    ['sleep_stage_in_bed', 270, '01:00:00+01:00'],
+    ['sleep_stage_awake', 5, '01:00:00+01:00'],
+    ['sleep_stage_light', 100, '01:05:00+01:00'],
+    ['sleep_stage_deep', 100, '03:45:00+02:00'],
+    ['sleep_stage_rem', 65, '05:25:00+02:00'],
+    ['heart_rate_variability_rmssd', 48, '01:05:00+01:00'],
+    ['heart_rate_variability_rmssd', 52, '01:10:00+01:00'],
+    ['respiratory_rate', 14.25, '01:00:00+01:00'],
+    ['resting_heart_rate', 51, '06:30:00+02:00'],
+  ])
+})
+
+test('the same night from the interface and from the table of the account is one', async () => {
+  const columns = Object.keys(night)
+  const cells = Object.values(night).map((value) => (typeof value === 'object' ? JSON.stringify(value) : String(value)))
+  const quoted = cells.map((cell) => (cell.includes('"') ? `"${cell.replaceAll('"', '""')}"` : cell))
+  const table = fileOf('App Data/sleepmodel.csv', `${columns.join(';')}\n${quoted.join(';')}\n`)
+  const { progress } = await importInto(new Map(), [json({ data: [night] }), table], options)
+
+  expect(progress).toMatchObject({ accepted: 9, duplicate: 9 })
+})
+
+test('of two hypnograms the finer one counts', async () => {
+  const finer = { ...night, sleep_phase_30_sec: `${'4'.repeat(3)}${'2'.repeat(537)}` }
+  const { logs } = await importOne(json({ sleep: [finer] }), options)
+
+  expect(logs.filter(({ dataType }) => /awake|light|deep|rem$/.test(dataType)).map(({ value }) => value)).toEqual([
+    1.5, 268.5,
+  ])
+})
+
+test('a day of activity runs from four to four; a nap has no resting heart rate; saturation 0 is none', async () => {
+  const { logs, reports } = await importOne(
+    json({
+      daily_activity: [
+        {
+          id: 'a',
+          day: '2026-03-02',
+          timestamp: '2026-03-02T04:00:00+01:00',
+          steps: 9000,
+          equivalent_walking_distance: 1,
+        },
+      ],
+      sleep: [{ ...night, type: 'late_nap', hrv: null, sleep_phase_5_min: null, average_breath: null }],
+      daily_spo2: [
+        { id: 'b', day: '2026-03-02', spo2_percentage: { average: 97.5 } },
+        { id: 'c', day: '2026-03-03', spo2_percentage: { average: 0 } },
+      ],
+      daily_readiness: [{ id: 'd', day: '2026-03-02', score: 80 }],
+    }),
+    options,
+  )
+
+  expect(
+    logs.map(({ dataType, value, startDateTime, endDateTime }) => [dataType, value, startDateTime, endDateTime]),
+  ).toEqual([
+    ['steps', 9000, '2026-03-02T04:00:00+01:00', '2026-03-03T04:00:00+01:00'],
+    ['sleep_stage_in_bed', 270, '2026-03-29T01:00:00+01:00', '2026-03-29T06:30:00+02:00'],
+    ['oxygen_saturation', 97.5, '2026-03-02T00:00:00+01:00', '2026-03-02T23:59:59+01:00'],
+  ])
+  expect(logs[0]).toMatchObject({ periodicity: 'daily', aggregation: 'sum' })
+  expect(reports[0]?.leftOut).toEqual([
+    { reason: 'a day without saturation', records: 1 },
+    { reason: 'a document with nothing for us', records: 1 },
+  ])
+})
+
+test('a night with an unknown phase is told, and its other records stand', async () => {
+  const { logs, rejects } = await importOne(json({ data: [{ ...night, sleep_phase_5_min: '1259' }] }), options)
+
+  expect(rejects.map(({ place, reason }) => [place, reason])).toEqual([
+    ['record 1', 'sleep_phase_5_min: has an unknown phase'],
+  ])
+  expect(logs).toHaveLength(5)
+})
