@@ -33,7 +33,7 @@ export async function runSandboxPeople(
     })
   const endMs = until?.getTime() ?? Date.now()
   const logs = logsOf(person, { startMs: endMs - days * DAY, endMs })
-  const { name, data } = write(logs, offsetMinutesAt(person.homeZone, endMs))
+  const { name, data } = await write(logs, offsetMinutesAt(person.homeZone, endMs))
   const file = join(output, name)
   await writeFile(file, data, { mode: 0o600 }).catch((cause: Error) => {
     throw new UsageProblem(`write ${file}: ${cause.message}`, {

@@ -24,6 +24,13 @@ type RoundTrip = {
 
 const trips: readonly RoundTrip[] = [
   {
+    format: 'health-connect',
+    devices: /watch|scale/,
+    whole:
+      /^(steps|floors_climbed|sleep_stage_.*|heart_rate|resting_heart_rate|heart_rate_variability_rmssd|respiratory_rate|oxygen_saturation|vo2_max|active_energy_burned|exercise_session_.*|weight|body_fat)$/,
+    sums: /^none$/,
+  },
+  {
     format: 'oura',
     devices: /watch/,
     whole: /^(sleep_stage_.*|heart_rate|resting_heart_rate|exercise_session_.*)$/,
@@ -53,7 +60,7 @@ function sumsOf(read: ReadonlyArray<SampleLog | PushedLog>, types: RegExp): Reco
 }
 
 async function readBack(format: string, outbox = new Map<string, string>()) {
-  const written = exportWriters[format]?.(logs, 60)
+  const written = await exportWriters[format]?.(logs, 60)
   const files = entriesOf(written?.data ?? Buffer.alloc(4)).map(({ name, data }) => fileOf(name, data))
   return importInto(outbox, files, { timeZone, formats: exportFormats })
 }

@@ -27,16 +27,16 @@ test('every format that can be read can be written', () => {
 
 describe('apple-health', () => {
   const leftOut = new Set(['heart_rate_variability_rmssd', 'device_lock'])
-  const xmlOf = (kind: string) => {
+  const xmlOf = async (kind: string) => {
     const logs = logsOf(personOf(kind), span)
-    const written = exportWriters['apple-health']?.(logs, summerOffset) ?? raise('writer')
+    const written = (await exportWriters['apple-health']?.(logs, summerOffset)) ?? raise('writer')
     return { logs, xml: String(entriesOf(written.data)[0]?.data) }
   }
 
   test.each(['office-worker', 'two-devices'])(
     'written, read and derived, a %s has the days of the logs themselves',
     async (kind) => {
-      const { logs, xml } = xmlOf(kind)
+      const { logs, xml } = await xmlOf(kind)
       const timeZone = personOf(kind).homeZone
       const { logs: read, reports } = await importOne(fileOf('export.xml', xml), { timeZone })
       const direct = factsOfLogs(logs.filter(({ dataType }) => !leftOut.has(dataType)))
@@ -48,7 +48,7 @@ describe('apple-health', () => {
   )
 
   test('the steps of each day are those that the file adds up to in the person’s zone, across the change of clocks', async () => {
-    const { xml } = xmlOf('office-worker')
+    const { xml } = await xmlOf('office-worker')
     const { logs } = await importOne(fileOf('export.xml', xml), { timeZone: london })
     const derived = factsOfLogs(logs).flatMap(({ day, movement }) =>
       movement?.steps ? [[dayText(day), movement.steps] as const] : [],
@@ -88,7 +88,7 @@ describe('fitbit', () => {
 
   test('written, read and derived, an office worker has the days of the logs of the watch', async () => {
     const logs = logsOf(personOf('office-worker'), span)
-    const written = exportWriters['fitbit']?.(logs, summerOffset) ?? raise('writer')
+    const written = (await exportWriters['fitbit']?.(logs, summerOffset)) ?? raise('writer')
     const files = entriesOf(written.data).map(({ name, data }) => fileOf(name, data))
     const { logs: read, reports } = await importInto(new Map(), files, { timeZone: london, formats: exportFormats })
     const own = logs.filter(({ dataType, deviceType }) => deviceType === 'watch' && exported.test(dataType))

@@ -22,7 +22,7 @@ const conversions: Readonly<Record<string, Readonly<Record<string, number | read
     cal: 1 / 1000,
     J: 1 / KILOJOULES_PER_KILOCALORIE / 1000,
   },
-  'kcal/day': { 'kcal/day': 1, 'kcal/d': 1 },
+  'kcal/day': { 'kcal/day': 1, 'kcal/d': 1, W: 86.4 / KILOJOULES_PER_KILOCALORIE },
   kg: { kg: 1, g: 1 / 1000, lb: POUND_KG, st: 14 * POUND_KG, oz: POUND_KG / 16 },
   m: { m: 1, cm: 1 / 100, mm: 1 / 1000, km: 1000, in: INCH_M, ft: 12 * INCH_M, yd: 36 * INCH_M, mi: MILE_M },
   'm/s': { 'm/s': 1, 'km/hr': 1 / 3.6, 'km/h': 1 / 3.6, 'mi/hr': MILE_M / 3600, mph: MILE_M / 3600 },

@@ -20,7 +20,7 @@ generated from the code; a test compares the two.
 - **Report.** For each file: records read, mapped, left out and rejected by reason, duplicates, first and last day, devices. Rejected
   records are in \`FILE.rejects.ndjson\` with place and reason. \`--dry-run\` reports the same, duplicates too, and stores nothing.
 - **Thinning.** \`--heart-rate 1m\` or \`5m\` averages the heart rate of each device. Imported once raw and once averaged, both are kept.
-- **Limits.** Entries of a zip are streamed, never unpacked to disk. A zip with a path that leads out of it, a link, an encrypted entry, or
+- **Limits.** Entries of a zip are streamed, and only a database is copied, while it is read. A zip with a path that leads out of it, a link, an encrypted entry, or
   one that unpacks to more than 200 times its size is refused; a zip within a zip is not read.
 
 Why it is so: [decisions/import-formats.md](decisions/import-formats.md).

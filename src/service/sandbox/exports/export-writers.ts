@@ -1,15 +1,18 @@
 import type { SampleLog } from '../people/sample-logs.ts'
 import { appleHealthExport } from './apple-health-file.ts'
 import { fitbitExport } from './fitbit-files.ts'
+import { healthConnectExport } from './health-connect-file.ts'
 import { ouraExport } from './oura-files.ts'
 import { whoopExport } from './whoop-files.ts'
 import { withingsExport } from './withings-files.ts'
 
 /** Writes a person's logs as the export of an app, as far as the app has records for them. */
-type ExportWriter = (logs: readonly SampleLog[], offsetMinutes: number) => { name: string; data: Buffer }
+type ExportWriter = (logs: readonly SampleLog[], offsetMinutes: number) => WrittenExport | Promise<WrittenExport>
+type WrittenExport = { readonly name: string; readonly data: Buffer }
 
 export const exportWriters: Readonly<Record<string, ExportWriter>> = {
   'apple-health': appleHealthExport,
+  'health-connect': healthConnectExport,
   fitbit: fitbitExport,
   oura: ouraExport,
   whoop: whoopExport,

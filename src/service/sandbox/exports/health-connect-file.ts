@@ -1,0 +1,145 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MINUTE } from '../../../time/units.ts'
+import type { SampleLog } from '../people/sample-logs.ts'
+import { nightsOf, ofType, type TimedLog, timedLog } from './timed-logs.ts'
+import { zipOf } from './zip-of.ts'
+
+/** The table and column of a measure, and what a value of ours is multiplied by: grams and small calories. */
+const moments: Readonly<Record<string, readonly [table: string, column: string, scale: number]>> = {
+  weight: ['weight', 'weight', 1000],
+  body_fat: ['body_fat', 'percentage', 1],
+  resting_heart_rate: ['resting_heart_rate', 'beats_per_minute', 1],
+  heart_rate_variability_rmssd: ['heart_rate_variability_rmssd', 'heart_rate_variability_millis', 1],
+  oxygen_saturation: ['oxygen_saturation', 'percentage', 100],
+  respiratory_rate: ['respiratory_rate', 'rate', 1],
+  vo2_max: ['vo2_max', 'vo2_milliliters_per_minute_kilogram', 1],
+}
+const intervals: typeof moments = {
+  steps: ['steps', 'count', 1],
+  floors_climbed: ['floors_climbed', 'floors', 1],
+  active_energy_burned: ['active_calories_burned', 'energy', 1000],
+}
+const stages: Readonly<Record<string, number>> = {
+  sleep_stage_awake: 1,
+  sleep_stage_light: 4,
+  sleep_stage_deep: 5,
+  sleep_stage_rem: 6,
+}
+const exercises: Readonly<Record<string, number>> = {
+  exercise_session_running: 33,
+  exercise_session_strength_training: 45,
+  exercise_session_cycling: 4,
+  exercise_session_swimming: 49,
+  exercise_session_yoga: 57,
+}
+const devices: Readonly<Record<string, number>> = { watch: 1, phone: 2, scale: 3 }
+
+const origin =
+  'row_id integer primary key autoincrement, uuid blob not null unique, last_modified_time integer, device_info_id integer, app_info_id integer, recording_method integer'
+const momentForm = `${origin}, time integer, zone_offset integer`
+const intervalForm = `${origin}, start_time integer, start_zone_offset integer, end_time integer, end_zone_offset integer`
+
+type Insert = (table: string, fields: Readonly<Record<string, string | number | Uint8Array>>) => number
+
+/** The logs of a person as Health Connect exports them: a database in a zip. */
+export async function healthConnectExport(logs: readonly SampleLog[]): Promise<{ name: string; data: Buffer }> {
+  const { DatabaseSync } = await import('node:sqlite')
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-people-'))
+  try {
+    const path = join(folder, 'health_connect_export.db')
+    const database = new DatabaseSync(path)
+    database.exec(`pragma journal_mode = memory; pragma synchronous = off; begin; ${schema}`)
+    write(logs.map(timedLog), (table, fields) => {
+      const names = Object.keys(fields)
+      const sql = `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`
+      return Number(database.prepare(sql).run(...Object.values(fields)).lastInsertRowid)
+    })
+    database.exec('commit')
+    database.close()
+    const data = zipOf([{ name: 'health_connect_export.db', data: await readFile(path) }])
+    return { name: 'health-connect.zip', data }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const tableOf = (form: string) => (table: string, column: string) =>
+  `create table ${table}_record_table (${form}${column === '' ? '' : `, ${column} real`});`
+
+const schema = [
+  'create table application_info_table (row_id integer primary key, package_name text not null unique, app_name text);',
+  'create table device_info_table (row_id integer primary key, manufacturer text, model text, device_type integer);',
+  ...Object.values(moments).map(([table, column]) => tableOf(momentForm)(table, column)),
+  ...Object.values(intervals).map(([table, column]) => tableOf(intervalForm)(table, column)),
+  tableOf(intervalForm)('heart_rate', ''),
+  'create table heart_rate_record_series_table (parent_key integer, beats_per_minute integer, epoch_millis integer);',
+  tableOf(intervalForm)('sleep_session', ''),
+  'create table sleep_stages_table (parent_key integer not null, stage_start_time integer, stage_end_time integer, stage_type integer);',
+  tableOf(intervalForm)('exercise_session', 'exercise_type'),
+].join('\n')
+
+function write(timed: readonly TimedLog[], insert: Insert): void {
+  const sources = [...new Set(timed.map(({ log }) => `${log.source}|${log.deviceType}`))]
+  const originOf = ({ log, endMs }: TimedLog) => {
+    const id = sources.indexOf(`${log.source}|${log.deviceType}`) + 1
+    const method = log.recordingMethod === 'actively_recorded' ? 1 : 2
+    const uuid = Buffer.from(log.id.replaceAll('-', ''), 'hex')
+    return { uuid, last_modified_time: endMs, device_info_id: id, app_info_id: id, recording_method: method }
+  }
+  for (const [index, source] of sources.entries()) {
+    const [name = '', device = ''] = source.split('|')
+    insert('application_info_table', { row_id: index + 1, package_name: name, app_name: name })
+    insert('device_info_table', {
+      row_id: index + 1,
+      manufacturer: 'Example',
+      model: device,
+      device_type: devices[device] ?? 0,
+    })
+  }
+  const spanOf = (one: TimedLog) => ({ ...originOf(one), ...intervalFields(one) })
+  for (const one of timed) {
+    const [table, column, scale] = moments[one.log.dataType] ?? intervals[one.log.dataType] ?? []
+    if (table === undefined || column === undefined || scale === undefined) continue
+    const when = moments[one.log.dataType] ? { ...originOf(one), ...momentFields(one) } : spanOf(one)
+    insert(`${table}_record_table`, { ...when, [column]: Number((one.log.value * scale).toFixed(4)) })
+  }
+  writeSessions(timed, spanOf, insert)
+}
+
+function writeSessions(
+  timed: readonly TimedLog[],
+  spanOf: (one: TimedLog) => Readonly<Record<string, number | Uint8Array>>,
+  insert: Insert,
+): void {
+  for (const { night, stages: own } of nightsOf(timed)) {
+    const parent = insert('sleep_session_record_table', spanOf(night))
+    for (const { log, startMs, endMs } of own)
+      insert('sleep_stages_table', {
+        parent_key: parent,
+        stage_start_time: startMs,
+        stage_end_time: endMs,
+        stage_type: stages[log.dataType] ?? 0,
+      })
+  }
+  for (const one of ofType(timed, 'heart_rate')) {
+    const parent = insert('heart_rate_record_table', spanOf(one))
+    insert('heart_rate_record_series_table', {
+      parent_key: parent,
+      beats_per_minute: one.log.value,
+      epoch_millis: one.startMs,
+    })
+  }
+  for (const one of ofType(timed, /^exercise_session_/))
+    insert('exercise_session_record_table', { ...spanOf(one), exercise_type: exercises[one.log.dataType] ?? 58 })
+}
+
+const offsetSeconds = ({ wallShiftMs }: TimedLog) => (wallShiftMs / MINUTE) * 60
+const momentFields = (one: TimedLog) => ({ time: one.startMs, zone_offset: offsetSeconds(one) })
+const intervalFields = (one: TimedLog) => ({
+  start_time: one.startMs,
+  start_zone_offset: offsetSeconds(one),
+  end_time: one.endMs,
+  end_zone_offset: offsetSeconds(one),
+})
