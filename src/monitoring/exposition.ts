@@ -7,9 +7,20 @@ export async function exposeMetrics(
   registry: Registry,
   accept: string | undefined,
 ): Promise<{ contentType: string; text: string }> {
-  const text = await registry.metrics()
+  const text = await sharedText(registry)
   if (!prefersOpenMetrics(accept ?? '')) return { contentType: registry.contentType, text }
   return { contentType: OPENMETRICS_TYPE, text: toOpenMetrics(text) }
+}
+
+const underWay = new WeakMap<Registry, Promise<string>>()
+
+/** Callers at one time share one text: however many scrape, the metrics are collected once. */
+function sharedText(registry: Registry): Promise<string> {
+  const begun = underWay.get(registry)
+  if (begun !== undefined) return begun
+  const text = registry.metrics().finally(() => underWay.delete(registry))
+  underWay.set(registry, text)
+  return text
 }
 
 function prefersOpenMetrics(accept: string): boolean {
