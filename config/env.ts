@@ -130,8 +130,13 @@ function serviceLimitsOf(requiredValue: RequiredValue) {
 function otlpOf(values: ParsedValues, requiredValue: RequiredValue) {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = values
   if (endpoint === undefined) return undefined
-  const tracesShare = requiredValue('OTEL_TRACES_SAMPLER_ARG')
-  return Object.freeze({ endpoint, headers, tracesShare, serviceName: values.OTEL_SERVICE_NAME })
+  return Object.freeze({
+    endpoint,
+    headers,
+    sampler: requiredValue('OTEL_TRACES_SAMPLER'),
+    tracesShare: requiredValue('OTEL_TRACES_SAMPLER_ARG'),
+    serviceName: values.OTEL_SERVICE_NAME,
+  })
 }
 
 function configOf(values: ParsedValues, environment: Environment) {

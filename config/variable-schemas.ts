@@ -73,6 +73,16 @@ export const shareText = z
   .refine((text) => /^(0?\.\d+|[01](\.0+)?)$/.test(text), { error: 'must be a number from 0 to 1, such as 0.001' })
   .transform(Number)
 
+/** The samplers of OpenTelemetry's standard. */
+export const traceSamplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const
+
 /** One key, or two with a comma between: the first seals, each opens. */
 export const tokenKeys = z
   .string()

@@ -13,6 +13,7 @@ import {
   shareText,
   timeZone,
   tokenKeys,
+  traceSamplers,
   urlOf,
   wholeNumberText,
 } from './variable-schemas.ts'
@@ -111,7 +112,16 @@ export const variables = {
     schema: z.string().min(1),
     about: 'name of the process in traces; absent: vitalsync and its command',
   },
-  OTEL_TRACES_SAMPLER_ARG: { schema: shareText, about: 'share of traces that are recorded', fallback: '1.0' },
+  OTEL_TRACES_SAMPLER: {
+    schema: z.enum(traceSamplers),
+    about: 'which traces are recorded; parentbased: as the caller decided, where there is one',
+    fallback: 'parentbased_traceidratio',
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    schema: shareText,
+    about: 'share of traces that …traceidratio records',
+    fallback: '1.0',
+  },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     about: 'how much is logged',

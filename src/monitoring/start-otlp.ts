@@ -3,9 +3,12 @@ import { hostname } from 'node:os'
 import { type Context, context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
 import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
   BasicTracerProvider,
   BatchSpanProcessor,
   ParentBasedSampler,
+  type Sampler,
   type SpanExporter,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base'
@@ -17,6 +20,8 @@ import type { OtlpExport, OtlpProcess, OtlpSettings } from './otlp-settings.ts'
 const TIMEOUT_MS = 10 * SECOND
 const SPANS_EVERY_MS = SECOND
 const METRICS_EVERY_MS = 30 * SECOND
+/** How long a process that stops waits for a collector. */
+const CLOSE_MAX_MS = 2 * SECOND
 /** Spans that wait to be sent; more are dropped. */
 const SPANS_MAX = 8192
 const SPANS_PER_REQUEST = 512
@@ -31,7 +36,7 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
     'service.name': settings.serviceName ?? name,
     'service.instance.id': `${hostname()}.${process.pid}`,
   }
-  const send = createSend(settings, log)
+  const { send, abort } = createSender(settings, log)
   const exporter: SpanExporter = {
     export: (spans, done) =>
       void send('traces', spansBody(spans, resource)).then((isSent) =>
@@ -45,8 +50,7 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
     scheduledDelayMillis: SPANS_EVERY_MS,
     exportTimeoutMillis: TIMEOUT_MS,
   })
-  const sampler = new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.tracesShare) })
-  const provider = new BasicTracerProvider({ spanProcessors: [processor], sampler })
+  const provider = new BasicTracerProvider({ spanProcessors: [processor], sampler: createSampler(settings) })
   trace.setGlobalTracerProvider(provider)
   context.setGlobalContextManager(createContextCarrier())
   propagation.setGlobalPropagator(new W3CTraceContextPropagator())
@@ -64,8 +68,9 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
       })
     },
     async close() {
-      await Promise.all(exporting.map((one) => one.close()))
-      await provider.shutdown().catch(() => undefined)
+      const late = setTimeout(abort, CLOSE_MAX_MS)
+      await Promise.all([provider.shutdown().catch(() => undefined), ...exporting.map((one) => one.close())])
+      clearTimeout(late)
       trace.disable()
       context.disable()
       propagation.disable()
@@ -73,27 +78,57 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
   }
 }
 
-/** Sends one body; false when the collector did not take it. The first failure after a success is logged. */
-function createSend({ endpoint, headers }: OtlpSettings, log: Log) {
+function createSampler({ sampler, tracesShare }: OtlpSettings): Sampler {
+  const root = sampler.endsWith('always_on')
+    ? new AlwaysOnSampler()
+    : sampler.endsWith('always_off')
+      ? new AlwaysOffSampler()
+      : new TraceIdRatioBasedSampler(tracesShare)
+  return sampler.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root
+}
+
+type Signal = 'traces' | 'metrics'
+
+/** `send`: false when the collector did not take the body. The first failure after a success is logged. `abort` gives up all bodies under way and to come. */
+function createSender({ endpoint, headers }: OtlpSettings, log: Log) {
+  const address = endpoint.replace(/\/$/, '')
+  const underWay = new Set<AbortController>()
+  let isAborted = false
   let wasSent = true
-  return async (signal: 'traces' | 'metrics', body: object): Promise<boolean> => {
-    const isSent = await fetch(`${endpoint.replace(/\/$/, '')}/v1/${signal}`, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-      redirect: 'error',
-    }).then(
-      async (answer) => {
-        await answer.body?.cancel()
-        return answer.ok
-      },
-      () => false,
-    )
-    if (!isSent && wasSent)
-      log.warn({ signal }, 'the collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take what it is sent')
-    wasSent = isSent
-    return isSent
+  const post = async (signal: Signal, body: object): Promise<boolean> => {
+    if (isAborted) return false
+    const attempt = new AbortController()
+    const late = setTimeout(() => attempt.abort(), TIMEOUT_MS)
+    underWay.add(attempt)
+    try {
+      const answer = await fetch(`${address}/v1/${signal}`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: attempt.signal,
+        redirect: 'error',
+      })
+      await answer.body?.cancel() // however long it is
+      return answer.ok
+    } catch {
+      return false
+    } finally {
+      clearTimeout(late)
+      underWay.delete(attempt)
+    }
+  }
+  return {
+    async send(signal: Signal, body: object): Promise<boolean> {
+      const isSent = await post(signal, body)
+      if (!isSent && wasSent)
+        log.warn({ signal }, 'the collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take what it is sent')
+      wasSent = isSent
+      return isSent
+    },
+    abort(): void {
+      isAborted = true
+      for (const attempt of underWay) attempt.abort()
+    },
   }
 }
 
