@@ -28,10 +28,14 @@ function spanBody(span: ReadableSpan): object {
     startTimeUnixNano: nanoseconds(span.startTime),
     endTimeUnixNano: nanoseconds(span.endTime),
     attributes: attributesBody(span.attributes),
+    ...(span.links.length === 0 ? {} : { links: span.links.map(linkBody) }),
     // The text of a status may quote what a foreign error quotes: only its code is told.
     status: { code: span.status.code },
   }
 }
+
+/** A link tells another span by its ids, and nothing else. */
+const linkBody = ({ context: { traceId, spanId } }: ReadableSpan['links'][number]) => ({ traceId, spanId })
 
 const nanoseconds = ([seconds, rest]: readonly [number, number]): string =>
   String(BigInt(seconds) * 1_000_000_000n + BigInt(rest))

@@ -1,22 +1,62 @@
-import { type Attributes, propagation, type Span, SpanStatusCode, trace } from '@opentelemetry/api'
+import {
+  type Attributes,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api'
 
-const tracer = trace.getTracer('vitalsync')
+/** Asked for anew each time: a tracer stays with the provider that it was first used with. */
+const tracer = () => trace.getTracer('vitalsync')
 
 /**
  * Does the work within a span of this name; without a tracer provider the work alone. Attributes come from closed lists, or are
  * ids of our own. Of an error nothing but that there was one is told.
  */
 export function withSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
-  return tracer.startActiveSpan(name, { attributes }, async (span) => {
-    try {
-      return await work()
-    } catch (error) {
-      span.setStatus({ code: SpanStatusCode.ERROR })
-      throw error
-    } finally {
-      span.end()
-    }
-  })
+  return tracer().startActiveSpan(name, { attributes }, (span) => endAfter(span, work))
+}
+
+/** The span that a piece of work was begun in. Undefined where it is not recorded. */
+export type WorkOrigin = SpanContext | undefined
+
+export function currentOrigin(): WorkOrigin {
+  const origin = trace.getActiveSpan()?.spanContext()
+  return origin && (origin.traceFlags & TraceFlags.SAMPLED) !== 0 ? origin : undefined
+}
+
+/** A span tells so many of its origins; the number of all is an attribute. */
+const LINKS_MAX = 128
+
+type SharedWork = { readonly attributes: Attributes; readonly origins: readonly WorkOrigin[] }
+
+/**
+ * Does work that is shared by many within one span. It belongs to the trace of the first origin and is linked to each. The work
+ * alone where no origin is recorded.
+ */
+export function withSharedSpan<T>(name: string, shared: SharedWork, work: () => Promise<T>): Promise<T> {
+  const origins = new Map(shared.origins.flatMap((origin) => (origin ? [[origin.spanId, origin]] : [])))
+  const [first] = origins.values()
+  if (first === undefined) return work()
+  const links = [...origins.values()].slice(0, LINKS_MAX).map((context) => ({ context }))
+  const parent = trace.setSpanContext(ROOT_CONTEXT, first)
+  return tracer().startActiveSpan(name, { attributes: shared.attributes, links }, parent, (span) =>
+    endAfter(span, work),
+  )
+}
+
+async function endAfter<T>(span: Span, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    span.setStatus({ code: SpanStatusCode.ERROR })
+    throw error
+  } finally {
+    span.end()
+  }
 }
 
 const noHeaders: readonly string[] = []

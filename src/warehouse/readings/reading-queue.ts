@@ -1,3 +1,4 @@
+import type { WorkOrigin } from '../../monitoring/traced-work.ts'
 import { profileStreamKey } from '../ledger/ledger-rows.ts'
 import type { PreparedReading } from './prepared-reading.ts'
 import type { StoreResult } from './store-group.ts'
@@ -5,6 +6,8 @@ import type { StoreResult } from './store-group.ts'
 /** A reading that waits for its commit, and the promise that its job waits for. */
 export type QueuedReading = {
   readonly reading: PreparedReading
+  /** The job that read it, in the trace. */
+  readonly origin: WorkOrigin
   readonly resolve: (stored: StoreResult) => void
   readonly reject: (error: unknown) => void
 }
@@ -27,9 +30,9 @@ export class ReadingQueue {
   }
 
   /** Resolves when the reading is committed, by the group that it is taken with. */
-  add(reading: PreparedReading): Promise<StoreResult> {
+  add(reading: PreparedReading, origin: WorkOrigin): Promise<StoreResult> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ reading, resolve, reject })
+      this.waiting.push({ reading, origin, resolve, reject })
       this.waitingRows += reading.rows.length
     })
   }

@@ -1,7 +1,7 @@
 import { Rejected } from '../../errors.ts'
 import type { Belief } from '../../ledger/doubt.ts'
 import type { SettleSettings } from '../../ledger/settle-time.ts'
-import { withSpan } from '../../monitoring/traced-work.ts'
+import { currentOrigin, withSharedSpan } from '../../monitoring/traced-work.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
 import { isDataException, sqlState } from '../postgres/sql-errors.ts'
 import { beginWithGenericPlans, type Pool, transaction } from '../postgres/warehouse-pool.ts'
@@ -60,9 +60,10 @@ export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
   }
 
   const storeReading = async (reading: WindowReading): Promise<StoreResult> => {
+    const origin = currentOrigin()
     const prepared = prepareReading(reading)
     const mayFail = prepared.rows.some(mayBeUnstorable)
-    const stored = queue.add(mayFail ? await separateStorable(options.pool, prepared) : prepared)
+    const stored = queue.add(mayFail ? await separateStorable(options.pool, prepared) : prepared, origin)
     // The jobs that are ready in this turn of the event loop share one transaction.
     if (!isScheduled) setImmediate(startCommits)
     isScheduled = true
@@ -70,7 +71,7 @@ export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
   }
 
   return {
-    store: (reading) => withSpan('commit', { stream: reading.stream.name }, () => storeReading(reading)),
+    store: storeReading,
     async close() {
       if (!isIdle()) {
         await new Promise<void>((resolve) => {
@@ -91,10 +92,12 @@ async function commitGroup(options: CommitOptions, group: readonly QueuedReading
   try {
     const readings = group.map(({ reading }) => reading)
     const begunAtMs = performance.now()
-    const { results, lateness, counts } = await transaction(
-      options.pool,
-      (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }),
-      beginWithGenericPlans,
+    const { results, lateness, counts } = await withSharedSpan('commit', sharedBy(group), () =>
+      transaction(
+        options.pool,
+        (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }),
+        beginWithGenericPlans,
+      ),
     )
     options.meter.add(lateness)
     options.countCommit({ counts, durationMs: performance.now() - begunAtMs })
@@ -111,6 +114,14 @@ async function commitGroup(options: CommitOptions, group: readonly QueuedReading
     await commitGroup(options, group.slice(middle))
   }
 }
+
+const sharedBy = (group: readonly QueuedReading[]) => ({
+  attributes: {
+    'vitalsync.commit.readings': group.length,
+    'vitalsync.commit.rows': group.reduce((sum, { reading }) => sum + reading.rows.length, 0),
+  },
+  origins: group.map(({ origin }) => origin),
+})
 
 function rejectAll(group: readonly QueuedReading[], error: unknown): void {
   for (const { reject } of group) reject(error)
