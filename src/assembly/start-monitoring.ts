@@ -30,8 +30,7 @@ export type Monitoring = {
 export async function openMonitoring(config: Config, own: OtlpProcess): Promise<Monitoring> {
   const { metricsPort, metricsHost } = config
   const { log } = own
-  const otlp = await openOtlp(config.otlp, own)
-  if (metricsPort === undefined && otlp === undefined) return noMonitoring
+  if (metricsPort === undefined && config.otlp === undefined) return noMonitoring
   const registry = new Registry()
   const watched: Watched = {}
   const unready = () => findUnready(readinessOf(watched))
@@ -43,10 +42,11 @@ export async function openMonitoring(config: Config, own: OtlpProcess): Promise<
   })
   addFleetGauges(registry, () => watched.watch)
   metrics.setGlobalMeterProvider(createMeterProvider(registry))
-  otlp?.exportMetrics(registry)
   const listening = { registry, host: metricsHost, unready }
   const port = metricsPort === undefined ? undefined : await openMetricsPort({ ...listening, port: metricsPort })
   if (port) log.info({ url: port.url }, 'metrics are served')
+  const otlp = await openOtlp(config.otlp, own)
+  otlp?.exportMetrics(registry)
   return {
     url: port?.url,
     watch(pipeline, worker) {

@@ -45,7 +45,7 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
       terminal.progress(`storing people: ${formatNumber(people)} of ${formatNumber(total)}, ${formatNumber(logs)} logs`)
     }
     const settings = { databaseUrl, port, host, profiles, days, seed, log, faults, signal, onProgress }
-    const started = startSandbox({ ...settings, traced: otlp !== undefined })
+    const started = startSandbox({ ...settings, otlp })
     const sandbox = closeStack.add(await started, 'sandbox')
     terminal.progressEnd()
     if (terminal.json) terminal.printJson('sandbox', credentialsOf(sandbox))

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { requireServiceDatabase } from '../assembly/service-database.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
+import { openCloseStack } from '../close-stack.ts'
 import { openOtlp } from '../monitoring/open-otlp.ts'
 import { deriveExtension } from '../service/recompute/extension.ts'
 import { startService } from '../service/server.ts'
@@ -23,16 +24,18 @@ export async function runService(context: CommandContext, options: ServiceOption
   const { host, port = config.port } = options
   const { metricsPort, metricsHost, trustedProxies, serviceLimits: limits } = config
   const extensions = [deriveExtension({ threads: config.deriveThreads ?? coresLessOne() })]
-  const otlp = await openOtlp(config.otlp, { name: 'vitalsync-service', log })
-  const watched = { metricsPort, metricsHost, traced: otlp !== undefined }
-  const service = await startService({ databaseUrl, port, host, ...watched, trustedProxies, log, limits, extensions })
+  const closeStack = openCloseStack()
   try {
+    const otlp = await openOtlp(config.otlp, { name: 'vitalsync-service', log })
+    if (otlp) closeStack.add(otlp, 'traces')
+    const watched = { metricsPort, metricsHost, otlp }
+    const starting = startService({ databaseUrl, port, host, ...watched, trustedProxies, log, limits, extensions })
+    const service = closeStack.add(await starting, 'service')
     if (terminal.json) terminal.printJson('service', { url: service.url })
     else terminal.print(`Profile Service  ${service.url}\nreference        ${service.url}/docs\nCtrl-C stops it.`)
     await untilAborted(signal)
   } finally {
-    await service.close()
-    await otlp?.close()
+    await closeStack.close()
   }
   return exitCodes.done
 }

@@ -6,6 +6,7 @@ import { openCloseStack } from '../close-stack.ts'
 import { UsageProblem } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { openMetricsPort } from '../monitoring/metrics-port.ts'
+import type { OtlpExport } from '../monitoring/otlp-settings.ts'
 import { requireDirectConnection } from '../postgres/direct-connection.ts'
 import { isLoopback } from '../text/readable-address.ts'
 import { HOUR, SECOND } from '../time/units.ts'
@@ -79,8 +80,8 @@ type ServiceOptions = {
   clock?: Clock
   limits?: Partial<ServiceLimits>
   extensions?: readonly ServiceExtension[]
-  /** Requests become spans, for the tracer provider of the process. */
-  traced?: boolean
+  /** Requests become spans, and the metrics are sent beside being served. */
+  otlp?: Pick<OtlpExport, 'exportMetrics'> | undefined
 }
 
 type Service = { url: string; context: ServiceContext; close(): Promise<void> }
@@ -118,8 +119,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   })
   try {
     await registerPlugins(app, { context, isStopping: () => stopping })
-    if (options.traced) registerRequestSpans(app)
+    if (options.otlp) registerRequestSpans(app)
     const registry = registerMetrics(app, context)
+    options.otlp?.exportMetrics(registry)
     for (const extend of options.extensions ?? []) {
       const extension = await extend({ ...context, app, databaseUrl })
       routes.push(...(extension?.routes ?? []))

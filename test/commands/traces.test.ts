@@ -1,45 +1,9 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test as base, expect } from 'vitest'
+import { type ReceivedSpan, startCollector } from '../support/collector.ts'
 import { template, within } from '../support/fixtures.ts'
+import { listKnownMetrics } from '../support/known-metrics.ts'
 import { type Program, startProgram } from '../support/run-program.ts'
 import { openTestPool } from '../support/test-pool.ts'
-
-type ReceivedSpan = {
-  readonly traceId: string
-  readonly spanId: string
-  readonly parentSpanId?: string
-  readonly name: string
-  readonly process: string
-  readonly attributes: ReadonlyArray<{ key: string; value: Record<string, unknown> }>
-}
-
-/** Takes what an OpenTelemetry collector takes, and keeps it as it came. */
-async function startCollector() {
-  const spans: ReceivedSpan[] = []
-  const texts: string[] = []
-  const metrics = new Set<string>()
-  const headers: unknown[] = []
-  const server = createServer(async (request, response) => {
-    let text = ''
-    for await (const chunk of request) text += chunk
-    texts.push(text)
-    headers.push(request.headers.authorization)
-    const body = JSON.parse(text)
-    for (const { resource, scopeSpans } of body.resourceSpans ?? []) {
-      const process = resource.attributes.find(({ key }: { key: string }) => key === 'service.name').value.stringValue
-      for (const scope of scopeSpans) for (const span of scope.spans) spans.push({ ...span, process })
-    }
-    for (const { scopeMetrics } of body.resourceMetrics ?? [])
-      for (const scope of scopeMetrics) for (const { name } of scope.metrics) metrics.add(name)
-    response.end('{}')
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, spans, texts, metrics, headers, close: () => server.close().closeAllConnections() }
-}
 
 const test = base.extend<{ warehouse: string; service: string }>({
   warehouse: async ({}, use) => within(await template('warehouse'), use),
@@ -119,18 +83,25 @@ test('one trace goes from the tick to the job, the request, the service and the 
   expect(served && pathTo(served, trace)).toEqual([...job, 'scoresOf', 'scoresOf'])
   expect(committed && pathTo(committed, trace)).toEqual([...job, 'commit'])
   expect(worker.stderr()).toContain(`"trace":"${nightly?.traceId}"`)
-  expect([...collector.metrics]).toEqual(
-    expect.arrayContaining(['vitalsync_jobs_total', 'vitalsync_commit_duration_seconds', 'vitalsync_queue_jobs']),
-  )
+  // One span for each transaction, linked to the jobs whose readings it stores.
+  const jobs = new Set(spans.filter(({ name }) => name.startsWith('process ')).map(({ spanId }) => spanId))
+  for (const { links } of spans.filter(({ name }) => name === 'commit'))
+    expect(links?.map(({ spanId }) => jobs.has(spanId))).toEqual(links?.map(() => true))
+  expect(committed?.links).toContainEqual({ traceId: nightly?.traceId, spanId: committed?.parentSpanId })
+  const { pipeline: ofPipeline, service: ofService } = listKnownMetrics()
+  const told = (process: string) => [...(collector.metrics.get(process) ?? [])].toSorted()
+  for (const process of ['vitalsync-worker', 'vitalsync-schedule'])
+    expect(told(process)).toEqual(ofPipeline.map(({ name }) => name).toSorted())
+  expect(told('vitalsync-sandbox')).toEqual(ofService.map(({ name }) => name).toSorted())
   expect(new Set(collector.headers)).toEqual(new Set(['Bearer collector-secret']))
 
   const { rows } = await pool.query<{ secret: string }>(`
     select external_id as secret from vitalsync.profiles union all
     (select distinct value from vitalsync.biomarkers where length(value) > 5 limit 50)`)
   expect(rows.length).toBeGreaterThan(3)
-  const told = collector.texts.join('\n') + worker.stderr() + scheduler.stderr()
+  const written = collector.texts.join('\n') + worker.stderr() + scheduler.stderr()
   for (const secret of [clientSecret, ...rows.map((row) => row.secret)])
-    expect(told.includes(secret), secret).toBe(false)
+    expect(written.includes(secret), secret).toBe(false)
   expect(spans.flatMap(({ attributes }) => attributes.map(({ key }) => key)).filter((key) => !known.has(key))).toEqual(
     [],
   )
@@ -138,7 +109,7 @@ test('one trace goes from the tick to the job, the request, the service and the 
 
 const known = new Set([
   ...['operation', 'attempt', 'http.request.method', 'http.response.status_code', 'error.type', 'url.template'],
-  ...['stream', 'schedule', 'vitalsync.run.id', 'vitalsync.run.kind'],
+  ...['schedule', 'vitalsync.run.id', 'vitalsync.run.kind', 'vitalsync.commit.readings', 'vitalsync.commit.rows'],
   ...['bullmq.queue.name', 'bullmq.queue.operation', 'bullmq.job.id', 'bullmq.job.name', 'bullmq.job.bulk.count'],
   'bullmq.job.attempts.made',
 ])

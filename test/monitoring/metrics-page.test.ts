@@ -44,11 +44,11 @@ A worker that is not ready works on as far as it can: \`/ready\` tells people an
 
 ## By OpenTelemetry
 
-With \`OTEL_EXPORTER_OTLP_ENDPOINT\` worker, scheduler, \`up\`, service and sandbox send traces to \`/v1/traces\` by OTLP over HTTP (JSON), and the
-pipeline's processes these metrics to \`/v1/metrics\`, every 30 s. Without it nothing of the SDK is loaded. Of the standard's variables these
-are read: \`OTEL_EXPORTER_OTLP_ENDPOINT\`, \`OTEL_EXPORTER_OTLP_HEADERS\`, \`OTEL_SERVICE_NAME\`, \`OTEL_TRACES_SAMPLER_ARG\` (a share, by the parent's
+With \`OTEL_EXPORTER_OTLP_ENDPOINT\` worker, scheduler, \`up\`, service and sandbox send traces to \`/v1/traces\` and these metrics to \`/v1/metrics\`, every
+30 s, by OTLP over HTTP (JSON). Without it nothing of the SDK is loaded. Of the standard's variables these are read: \`OTEL_EXPORTER_OTLP_ENDPOINT\`,
+\`OTEL_EXPORTER_OTLP_HEADERS\`, \`OTEL_SERVICE_NAME\`, \`OTEL_TRACES_SAMPLER\` and \`OTEL_TRACES_SAMPLER_ARG\` (unless set: every trace, by the parent's
 decision where there is one). A trace goes \`tick\` → \`run\` → \`addBulk\` → \`process\` (the job) → a request by its operation → the same operation in the
-service, and → \`commit\` for each reading. Requests carry \`traceparent\`. Attributes are names of closed lists and ids of our own. Log lines
+service, and → \`commit\`: one span for each transaction, in the trace of the first reading that it stores, and linked to the jobs of all. Requests carry \`traceparent\`. Attributes are names of closed lists and ids of our own. Log lines
 within a trace carry \`trace\` and \`span\`. A collector that is away costs nothing but its spans.
 
 `

@@ -5,6 +5,7 @@ import type pg from 'pg'
 import { test as base, expect } from 'vitest'
 import { addServiceKey } from '../../src/assembly/service-accounts.ts'
 import { createLog } from '../../src/log.ts'
+import type { OtlpExport } from '../../src/monitoring/otlp-settings.ts'
 import type { SandboxCredentials } from '../../src/service/sandbox/seeding.ts'
 import { type ServiceLimits, startService } from '../../src/service/server.ts'
 import { template, within } from '../support/fixtures.ts'
@@ -87,10 +88,15 @@ export const test = base.extend<{ world: ServiceWorld<FrozenInternals>; inside: 
  */
 export function withService<T>(
   databaseUrl: string,
-  { trustedProxies, clock, ...limits }: Partial<ServiceLimits> & Pick<Served, 'trustedProxies' | 'clock'>,
+  {
+    trustedProxies,
+    clock,
+    otlp,
+    ...limits
+  }: Partial<ServiceLimits> & Pick<Served, 'trustedProxies' | 'clock' | 'otlp'>,
   use: (world: ServiceWorld) => Promise<T>,
 ): Promise<T> {
-  return serve({ databaseUrl, limits, ...(trustedProxies && { trustedProxies }), ...(clock && { clock }) }, use)
+  return serve({ databaseUrl, limits, otlp, ...(trustedProxies && { trustedProxies }), ...(clock && { clock }) }, use)
 }
 
 type Served = {
@@ -98,6 +104,7 @@ type Served = {
   limits?: Partial<ServiceLimits>
   trustedProxies?: readonly string[]
   clock?: () => number
+  otlp?: OtlpExport | undefined
 }
 
 async function serve<T>({ databaseUrl, ...options }: Served, use: (world: ServiceWorld) => Promise<T>): Promise<T> {

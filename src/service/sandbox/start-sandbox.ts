@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Log } from '../../log.ts'
+import type { OtlpExport } from '../../monitoring/otlp-settings.ts'
 import { DAY } from '../../time/units.ts'
 import { explainExtension } from '../recompute/extension.ts'
 import { startRecompute } from '../recompute/start-recompute.ts'
@@ -38,8 +39,8 @@ export type SandboxOptions = {
   derives?: boolean
   /** The machine's time, from which the sandbox's clock starts. A test passes a fixed time. */
   machine?: () => number
-  /** Requests become spans. */
-  traced?: boolean
+  /** Requests become spans, and the metrics are sent. */
+  otlp?: Pick<OtlpExport, 'exportMetrics'> | undefined
 }
 
 export type Sandbox = SandboxCredentials &
@@ -73,7 +74,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     port,
     ...(host === undefined ? {} : { host }),
     log,
-    traced: options.traced ?? false,
+    otlp: options.otlp,
     clock: clock.nowMs,
     extensions: [extension],
   })
