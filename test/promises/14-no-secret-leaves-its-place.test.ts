@@ -1,5 +1,12 @@
 import { Redis } from 'ioredis'
 import { expect } from 'vitest'
+import { readConfig } from '../../config/env.ts'
+import { openMonitoring } from '../../src/assembly/start-monitoring.ts'
+import { createLog } from '../../src/log.ts'
+import { withSpan } from '../../src/monitoring/traced-work.ts'
+import { startCollector } from '../support/collector.ts'
+import { soon } from '../support/fixtures.ts'
+import { listKnownMetrics } from '../support/known-metrics.ts'
 import { isReadOf } from '../support/peer.ts'
 import { json } from '../support/profile-stub.ts'
 import { scoreOf } from '../support/sample-scores.ts'
@@ -28,11 +35,21 @@ async function queueText(line: TestPipeline): Promise<string> {
 }
 
 for (const engine of queueKinds) {
-  test(`queue, logs and reasons name nobody and tell no value, even when things go wrong (${engine})`, async ({
+  test(`queue, logs, reasons, metrics and spans name nobody and tell no value, even when things go wrong (${engine})`, async ({
     open,
     peer,
+    onTestFinished,
   }) => {
-    const line = await open(engine)
+    const collector = await startCollector()
+    onTestFinished(collector.close)
+    const watching = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, METRICS_PORT: '0' }
+    const monitoring = await openMonitoring(readConfig(watching), {
+      name: 'canary',
+      log: createLog({ level: 'silent' }),
+    })
+    onTestFinished(() => monitoring.close())
+    const line = await open(engine, watching)
+    const watch = monitoring.watch(line.pipeline)
     const names = [canaries.name, `${canaries.name}-bad`, `${canaries.name}-unknown`]
     const [ada = '', bad = ''] = await line.addProfiles(...names)
     const poison = { ...scoreOf(8, canaries.value), type: `${canaries.note}${'x'.repeat(300)}` }
@@ -57,9 +74,15 @@ for (const engine of queueKinds) {
     }
     line.work()
 
-    await line.tick('sync')
+    await withSpan('tick', {}, () => line.tick('sync'))
     const texts: string[] = [await queueText(line)]
     await line.idle()
+    const scrape = async () => (await fetch(`${monitoring.url}/metrics`)).text()
+    await expect.poll(scrape, soon).toMatch(/vitalsync_refusals\{/)
+    texts.push(await scrape())
+    await watch.close()
+    await monitoring.close()
+    texts.push(...collector.texts)
     texts.push(await queueText(line), line.logged())
     for (const table of ['refusals', 'failures', 'runs']) {
       texts.push(JSON.stringify(await line.rows(`select t::text from vitalsync.${table} t`)))
@@ -69,6 +92,11 @@ for (const engine of queueKinds) {
     expect(await line.rows('select 1 from vitalsync.refusals')).not.toEqual([])
     expect(await line.rows('select 1 from vitalsync.failures')).not.toEqual([])
     expect(await line.rows('select 1 from vitalsync.quarantine')).not.toEqual([])
+    const told = [...(collector.metrics.get('canary') ?? [])]
+    expect(told).toEqual(expect.arrayContaining(listKnownMetrics().pipeline.map(({ name }) => name)))
+    const spans = new Set(collector.spans.map(({ name }) => name.split(' ')[0]))
+    expect([...spans]).toEqual(expect.arrayContaining(['tick', 'run', 'addBulk', 'process', 'scoresOf', 'commit']))
+    expect(collector.spans.some(({ links = [] }) => links.length > 0)).toBe(true)
     const tokens = peer.seen.map((seen) => seen.authorization.split(' ')[1] ?? '').filter((token) => token !== '')
     const secrets = [canaries.name, String(canaries.value), canaries.note, ...new Set(tokens)]
     for (const secret of secrets) for (const text of texts) expect(text).not.toContain(secret)
