@@ -24,6 +24,12 @@ type RoundTrip = {
 
 const trips: readonly RoundTrip[] = [
   {
+    format: 'garmin-fit',
+    devices: /watch|scale/,
+    whole: /^(steps|heart_rate|resting_heart_rate|exercise_session_.*|weight)$/,
+    sums: /^none$/,
+  },
+  {
     format: 'health-connect',
     devices: /watch|scale/,
     whole:

@@ -1,10 +1,19 @@
 import { appleHealth } from './apple-health.ts'
 import type { HealthFormat } from './export-format.ts'
 import { fitbit } from './fitbit.ts'
+import { garminFit } from './garmin-fit.ts'
 import { healthConnect } from './health-connect.ts'
 import { oura } from './oura.ts'
 import { whoop } from './whoop.ts'
 import { withings } from './withings.ts'
 
 /** The exports that can be read, in the order in which a file is compared with them. */
-export const exportFormats: readonly HealthFormat[] = [appleHealth, healthConnect, fitbit, oura, whoop, withings]
+export const exportFormats: readonly HealthFormat[] = [
+  appleHealth,
+  healthConnect,
+  garminFit,
+  fitbit,
+  oura,
+  whoop,
+  withings,
+]

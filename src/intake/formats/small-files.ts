@@ -9,23 +9,29 @@ type RowBatch = { readonly rows: readonly SourceRow[]; readonly bytesRead: numbe
 export type RowReader = (file: ExportFile) => AsyncIterable<RowBatch>
 
 /** A file in JSON is parsed as a whole; exports write a file for each day or month, of some MB. */
-const JSON_BYTES_MAX = 64 * 1024 * 1024
+const WHOLE_BYTES_MAX = 64 * 1024 * 1024
 const ROWS_PER_BATCH = 1000
+
+/** All bytes of a file that is read as a whole. */
+export async function wholeFile(file: ExportFile): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of await file.open()) {
+    length += chunk.length
+    if (length > WHOLE_BYTES_MAX) throw new UsageProblem(`read ${file.name}: it is larger than 64 MiB`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
 
 /** The objects that `listOf` finds in a file of JSON. Undefined: the file is no such file. */
 export const jsonRows = (listOf: (value: unknown) => readonly unknown[] | undefined): RowReader =>
   async function* (file) {
-    const chunks: Buffer[] = []
-    let bytesRead = 0
-    for await (const chunk of await file.open()) {
-      bytesRead += chunk.length
-      if (bytesRead > JSON_BYTES_MAX) throw new UsageProblem(`read ${file.name}: it is larger than 64 MiB`)
-      chunks.push(chunk)
-    }
-    const list = listOf(parseJson(Buffer.concat(chunks).toString('utf8'), file.name))
+    const bytes = await wholeFile(file)
+    const list = listOf(parseJson(bytes.toString('utf8'), file.name))
     if (!list) throw noWholeList(file.name)
     for (let at = 0; at < list.length; at += ROWS_PER_BATCH)
-      yield { rows: list.slice(at, at + ROWS_PER_BATCH).map(rowOf), bytesRead }
+      yield { rows: list.slice(at, at + ROWS_PER_BATCH).map(rowOf), bytesRead: bytes.length }
   }
 
 export const readJsonList = jsonRows((value) => (Array.isArray(value) ? value : undefined))

@@ -1,6 +1,7 @@
 import type { SampleLog } from '../people/sample-logs.ts'
 import { appleHealthExport } from './apple-health-file.ts'
 import { fitbitExport } from './fitbit-files.ts'
+import { garminFitExport } from './garmin-fit-files.ts'
 import { healthConnectExport } from './health-connect-file.ts'
 import { ouraExport } from './oura-files.ts'
 import { whoopExport } from './whoop-files.ts'
@@ -13,6 +14,7 @@ type WrittenExport = { readonly name: string; readonly data: Buffer }
 export const exportWriters: Readonly<Record<string, ExportWriter>> = {
   'apple-health': appleHealthExport,
   'health-connect': healthConnectExport,
+  'garmin-fit': garminFitExport,
   fitbit: fitbitExport,
   oura: ouraExport,
   whoop: whoopExport,

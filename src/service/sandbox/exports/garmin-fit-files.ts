@@ -1,0 +1,124 @@
+import { DAY } from '../../../time/units.ts'
+import type { SampleLog } from '../people/sample-logs.ts'
+import { fitFile, fitSeconds, fitTypes } from './fit-file.ts'
+import { ofType, type TimedLog, timedLog } from './timed-logs.ts'
+import { zipOf } from './zip-of.ts'
+
+const { uint8, uint16, uint32 } = fitTypes
+const TIMESTAMP = [253, uint32, 4] as const
+const forms = {
+  fileId: {
+    number: 0,
+    fields: [
+      [0, fitTypes.enum, 1],
+      [1, uint16, 2],
+      [2, uint16, 2],
+      [4, uint32, 4],
+    ],
+  },
+  monitoringInfo: { number: 103, fields: [TIMESTAMP, [0, uint32, 4]] },
+  steps: {
+    number: 55,
+    fields: [
+      [26, uint16, 2],
+      [3, uint32, 4],
+      [24, uint8, 1],
+    ],
+  },
+  beats: {
+    number: 55,
+    fields: [
+      [26, uint16, 2],
+      [27, uint8, 1],
+    ],
+  },
+  resting: { number: 211, fields: [TIMESTAMP, [1, uint8, 1]] },
+  weight: { number: 30, fields: [TIMESTAMP, [0, uint16, 2]] },
+  session: {
+    number: 18,
+    fields: [TIMESTAMP, [2, uint32, 4], [7, uint32, 4], [5, fitTypes.enum, 1], [6, fitTypes.enum, 1]],
+  },
+  activity: { number: 34, fields: [TIMESTAMP, [5, uint32, 4]] },
+} as const
+const file = { activity: 4, weight: 9, monitoring: 32 }
+const GARMIN = 1
+const WALKING = 6
+
+const sports: Readonly<Record<string, readonly [sport: number, subSport: number]>> = {
+  exercise_session_running: [1, 0],
+  exercise_session_cycling: [2, 0],
+  exercise_session_swimming: [5, 0],
+  exercise_session_strength_training: [10, 20],
+  exercise_session_yoga: [10, 43],
+}
+
+type Row = Parameters<typeof fitFile>[0][number]
+
+/** The logs of a watch and a scale as FIT files: one of monitoring for each local day, one for each session, one of the scale. */
+export function garminFitExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
+  const timed = logs.map(timedLog)
+  const watch = timed.filter(({ log }) => log.deviceType === 'watch')
+  const days = Map.groupBy(watch, ({ startMs, wallShiftMs }) => Math.floor((startMs + wallShiftMs) / DAY))
+  const parts = [
+    ...[...days].map(([day, own]) => ({ name: `MONITOR/${day}.fit`, data: monitoringFile(day, own) })),
+    ...ofType(watch, /^exercise_session_/).map((one) => ({
+      name: `ACTIVITY/${one.startMs}.fit`,
+      data: activityFile(one),
+    })),
+    { name: 'WEIGHT/scale.fit', data: weightFile(ofType(timed, 'weight')) },
+  ]
+  return { name: 'garmin.zip', data: zipOf(parts) }
+}
+
+const fileId = (type: number, atMs: number): Row => ({
+  form: forms.fileId,
+  values: [type, GARMIN, 2697, fitSeconds(atMs)],
+})
+
+/** Counts that go on from midnight, and times of sixteen bits. */
+function monitoringFile(day: number, own: readonly TimedLog[]): Buffer {
+  const wallShiftMs = own[0]?.wallShiftMs ?? 0
+  const beginMs = day * DAY - wallShiftMs
+  const begin = [fitSeconds(beginMs), fitSeconds(beginMs + wallShiftMs)]
+  let counted = 0
+  const stepRows = ofType(own, 'steps').flatMap(({ log, startMs, endMs }) => {
+    const before = { atMs: startMs, row: stepsRow(startMs, counted) }
+    counted += log.value
+    return [before, { atMs: endMs, row: stepsRow(endMs, counted) }]
+  })
+  const beatRows = ofType(own, 'heart_rate').map(({ log, startMs }) => ({
+    atMs: startMs,
+    row: { form: forms.beats, values: [fitSeconds(startMs) & 0xffff, log.value] },
+  }))
+  const restingRows = ofType(own, 'resting_heart_rate').map(({ log, startMs }) => ({
+    atMs: startMs,
+    row: { form: forms.resting, values: [fitSeconds(startMs), log.value] },
+  }))
+  const rows = [...stepRows, ...beatRows, ...restingRows].toSorted((a, b) => a.atMs - b.atMs).map(({ row }) => row)
+  return fitFile([fileId(file.monitoring, beginMs), { form: forms.monitoringInfo, values: begin }, ...rows])
+}
+
+const stepsRow = (atMs: number, counted: number): Row => ({
+  form: forms.steps,
+  values: [fitSeconds(atMs) & 0xffff, counted, WALKING],
+})
+
+function activityFile(one: TimedLog): Buffer {
+  const { startMs, endMs, wallShiftMs, log } = one
+  const [sport, subSport] = sports[log.dataType] ?? [0, 0]
+  const elapsedMs = endMs - startMs
+  return fitFile([
+    fileId(file.activity, startMs),
+    { form: forms.session, values: [fitSeconds(endMs), fitSeconds(startMs), elapsedMs, sport, subSport] },
+    { form: forms.activity, values: [fitSeconds(endMs), fitSeconds(endMs + wallShiftMs)] },
+  ])
+}
+
+const weightFile = (weights: readonly TimedLog[]): Buffer =>
+  fitFile([
+    fileId(file.weight, weights[0]?.startMs ?? Date.UTC(2026, 0, 1)),
+    ...weights.map(({ startMs, log }) => ({
+      form: forms.weight,
+      values: [fitSeconds(startMs), Math.round(log.value * 100)],
+    })),
+  ])
