@@ -17,7 +17,7 @@ import {
   type Waits,
 } from '../work/outcome.ts'
 import type { JobData, LaneWorker, QueueEngine } from './engine.ts'
-import { laneLimiter, pauseLane } from './lane-pauses.ts'
+import { clearEndedPause, pauseLane } from './lane-pauses.ts'
 import { AttemptFailed, retryDelayMs } from './retry-delay.ts'
 
 type WorkersOptions = {
@@ -51,6 +51,8 @@ type WorkersState = {
   readonly waits: Waits
   /** Until when, by the process's own clock, this process has told that the lane pauses. */
   readonly pausedUntilMs: Map<Lane, number>
+  /** Lanes in whose queue the limit of a pause may stand: at the start all, for a worker that died leaves its own. */
+  readonly limitedLanes: Set<Lane>
   ended: number
   active: number
   closing: boolean
@@ -61,6 +63,7 @@ export function startWorkers(options: WorkersOptions): Workers {
     options,
     waits: createWaits(),
     pausedUntilMs: new Map(),
+    limitedLanes: new Set(lanes),
     ended: 0,
     active: 0,
     closing: false,
@@ -99,6 +102,7 @@ function startLaneWorker(lane: Lane, state: WorkersState): LaneWorker {
   const work = async (bull: BullJob<JobData>, token?: string, signal?: AbortSignal) => {
     state.active += 1
     try {
+      await clearLimit(lane, state)
       return await runAttempt({ bull, jobId: jobIdOf(bull), lane, token, signal }, state)
     } finally {
       state.active -= 1
@@ -113,7 +117,6 @@ function startLaneWorker(lane: Lane, state: WorkersState): LaneWorker {
     maxStalledCount: 1000,
     drainDelay: 5,
     runRetryDelay: 2 * SECOND,
-    limiter: laneLimiter,
     settings: { backoffStrategy: (attemptsMade, _type, error) => retryDelayMs(attemptsMade, error, Math.random) },
     // A worker checks a paused lane this often, so a worker that closes waits no longer than this.
     maximumRateLimitDelay: SECOND,
@@ -123,6 +126,16 @@ function startLaneWorker(lane: Lane, state: WorkersState): LaneWorker {
     for (const id of ids) worker.cancelJob(id, 'another worker may have this job by now')
   })
   return worker
+}
+
+/** The first job that starts after a pause takes the pause's limit out of the queue. */
+async function clearLimit(lane: Lane, { limitedLanes, options }: WorkersState): Promise<void> {
+  if (!limitedLanes.delete(lane)) return
+  const isClear = await clearEndedPause(options.engine.queue(lane)).catch((error: unknown) => {
+    options.log.debug({ lane, err: String(error) }, 'queue trouble')
+    return false
+  })
+  if (!isClear) limitedLanes.add(lane)
 }
 
 /** The queue gives every job an id; only the type of a job that was not added yet lacks it. */
@@ -172,7 +185,7 @@ async function runAttempt(attempt: Attempt, state: WorkersState): Promise<JobCou
       () => undefined,
     )
     if (next.action === 'pause-lane') reportPause({ lane, error, ...next }, state)
-    return applyToQueue(next, attempt, options)
+    return applyToQueue(next, attempt, state)
   }
 }
 
@@ -248,9 +261,10 @@ function reportPause(pause: LanePause, { options, pausedUntilMs }: WorkersState)
 async function applyToQueue(
   next: FailureOutcome,
   { bull, lane, token }: Attempt,
-  { engine, leaseMs }: WorkersOptions,
+  { options: { engine, leaseMs }, limitedLanes }: WorkersState,
 ): Promise<never> {
   if (next.action === 'pause-lane') {
+    limitedLanes.add(lane)
     await whileLeased(leaseMs, () => pauseLane(engine.queue(lane), next.pauseMs))
     throw Worker.RateLimitError()
   }

@@ -2,15 +2,29 @@ import { SECOND } from '../time/units.ts'
 import type { LaneQueue } from './engine.ts'
 
 /**
- * BullMQ ignores the pause that `rateLimit` sets, on both engines, where the worker has no limiter of its own. No lane
- * ever reaches this limit.
+ * BullMQ keeps to the pause that `rateLimit` sets only where a limit of jobs a second holds as well, on both engines. No lane
+ * ever reaches this one. It stands in the queue only while a lane pauses: under a limit, Postgres starts the jobs of a lane one
+ * after another, each by a lock and a commit.
  */
-export const laneLimiter = { max: 1_000_000_000, duration: SECOND }
+const unreachableLimit = { max: 1_000_000_000, duration: SECOND }
 
 /** For how long no worker starts a job of the lane; 0 or less when it is not paused. */
-export const pauseLeftMs = (queue: LaneQueue): Promise<number> => queue.getRateLimitTtl(laneLimiter.max)
+export const pauseLeftMs = (queue: LaneQueue): Promise<number> => queue.getRateLimitTtl(unreachableLimit.max)
 
 /** Pauses the lane for every worker. A pause never ends a longer one: one short outage must not cut upstream's Retry-After. */
 export async function pauseLane(queue: LaneQueue, pauseMs: number): Promise<void> {
   if (pauseMs > (await pauseLeftMs(queue))) await queue.rateLimit(Math.max(1, Math.ceil(pauseMs)))
+  await setLimit(queue)
 }
+
+/** Takes the limit out of the queue when no pause needs it. Gives whether it is out. */
+export async function clearEndedPause(queue: LaneQueue): Promise<boolean> {
+  if ((await pauseLeftMs(queue)) > 0) return false
+  await queue.removeGlobalRateLimit()
+  // Another worker sets its pause before its limit: a pause that began before the removal is seen here, a later one sets its own.
+  if ((await pauseLeftMs(queue)) <= 0) return true
+  await setLimit(queue)
+  return false
+}
+
+const setLimit = (queue: LaneQueue) => queue.setGlobalRateLimit(unreachableLimit.max, unreachableLimit.duration)

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Lane } from '../../src/fleet/budget.ts'
-import { pauseLane, pauseLeftMs } from '../../src/queue/lane-pauses.ts'
+import { clearEndedPause, pauseLane, pauseLeftMs } from '../../src/queue/lane-pauses.ts'
 import { isReadOf } from '../support/peer.ts'
 import { json } from '../support/profile-stub.ts'
 import { scoreOf } from '../support/sample-scores.ts'
@@ -99,5 +99,22 @@ for (const engine of queueKinds) {
     await pauseLane(queue, 2000)
 
     expect(await pauseLeftMs(queue)).toBeGreaterThan(50_000)
+  })
+
+  test(`the limit of a pause leaves the queue after the pause, and no sooner (${engine})`, async ({ open, peer }) => {
+    const line = await open(engine)
+    const queue = line.pipeline.engine.queue('manual')
+    await line.addProfiles('alice')
+    peer.give('alice', 'scores', [scoreOf(10, 0.4)])
+
+    await pauseLane(queue, 1000) // by a worker that then dies
+    expect(await clearEndedPause(queue)).toBe(false)
+    expect(await queue.getGlobalRateLimit()).not.toBeNull()
+    line.work()
+    await line.tick('sync', { streams: ['scores'] })
+    await line.idle()
+
+    expect(await line.rows('select 1 from vitalsync.scores')).toHaveLength(1)
+    expect(await queue.getGlobalRateLimit()).toBeNull()
   })
 }
