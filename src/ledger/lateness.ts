@@ -79,11 +79,14 @@ export type SeenEnds = {
 
 /** Adds what a reading shows to the counts. Gives the ends of the records that changed after their day was called covered. */
 export function countLateness(counts: LatenessCounts, ends: SeenEnds, context: LatenessContext): number[] {
-  // Many records share their end: those of one day.
-  const known = new Map<number, WatchedBins | undefined>()
+  // Records that follow each other often share their end: those of one day.
+  let lastEndMs = Number.NaN
+  let last: WatchedBins | undefined
   const binsOf = (endMs: number) => {
-    if (!known.has(endMs)) known.set(endMs, watchedBins(endMs, context))
-    return known.get(endMs)
+    if (endMs === lastEndMs) return last
+    lastEndMs = endMs
+    last = watchedBins(endMs, context)
+    return last
   }
   for (const endMs of ends.seen) {
     const bins = binsOf(endMs)

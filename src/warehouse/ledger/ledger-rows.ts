@@ -24,7 +24,7 @@ export type LockedLedgerRow = LedgerState & {
   readonly falseTags: boolean
   /** When the newest stored reading was sent; null before the first. */
   readonly readAtMs: number | null
-  /** The covered part of the reading's window. */
+  /** The covered spans; none where they leave out the reading's window. */
   readonly coveredBefore: readonly Span[]
   /** The settle time that the measured lateness asks for; null before it was ever computed. */
   readonly measuredSettleMs: number | null
@@ -57,8 +57,8 @@ export async function lockLedgerRows(
     name: 'lock ledger',
     text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.doubts,
         l.tagged, ${falseTagsSql} as false_tags, ${epochMsSql('l.read_at')} as read_at, ${epochMsSql('l.touched_at')} as touched_at, l.rereads, t.settle_ms,
-        case when l.covered && i.span then ${spanPairsSql('l.covered * i.span::tstzmultirange')} end as covered,
-        case when l.digesting = '{}' then null else ${spanPairsSql('l.digesting')} end as digesting
+        case when l.covered && i.span then ${spanPairsSql('l.covered')} end as covered,
+        ${spanPairsSql('l.digesting')} as digesting
       from vitalsync.ledger l
       join (select u.profile_id, u.stream, tstzrange(u.from_at, u.to_at) as span
           from unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as u(profile_id, stream, from_at, to_at)) i

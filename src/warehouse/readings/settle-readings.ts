@@ -2,6 +2,7 @@ import { type SettleRule, suspectParts } from '../../ledger/digesting.ts'
 import { type SettledReading, settleReading } from '../../ledger/judge.ts'
 import { countLateness, type LatenessCounts, noLatenessCounts, similarDays } from '../../ledger/lateness.ts'
 import { type SettleSettings, settleMsOf } from '../../ledger/settle-time.ts'
+import { intersect } from '../../time/spans.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, profileStreamKey } from '../ledger/ledger-rows.ts'
 import type { AdmittedReading } from './prepared-reading.ts'
@@ -80,7 +81,7 @@ function countReading(
   reading: AdmittedReading,
   { row, changes, rule }: Counted,
 ): number[] {
-  const { stream, rows, sentAtMs, complete } = reading
+  const { stream, window, rows, sentAtMs, complete } = reading
   if (stream.kind === 'snapshot' || row.readAtMs === null || !complete) return []
   const counts = lateness.get(stream) ?? noLatenessCounts()
   lateness.set(stream, counts)
@@ -91,7 +92,7 @@ function countReading(
       sentAtMs,
       formerAtMs: row.readAtMs,
       settleMs: rule.settleMs,
-      covered: row.coveredBefore,
+      covered: intersect(row.coveredBefore, [window]),
       digesting: row.digesting,
     },
   )
