@@ -24,6 +24,12 @@ type RoundTrip = {
 
 const trips: readonly RoundTrip[] = [
   {
+    format: 'garmin-connect',
+    devices: /watch|scale/,
+    whole: /^(sleep_stage_in_bed|exercise_session_.*|weight)$/,
+    sums: /^(steps|resting_heart_rate|sleep_stage_.*)$/,
+  },
+  {
     format: 'garmin-fit',
     devices: /watch|scale/,
     whole: /^(steps|heart_rate|resting_heart_rate|exercise_session_.*|weight)$/,

@@ -29,6 +29,7 @@ export type PushedLog = {
   deviceId?: string
   recordingMethod: string
   aggregation?: string
+  periodicity?: string
   startDateTime: string
   endDateTime: string
   modifiedDateTime?: string

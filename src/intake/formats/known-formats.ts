@@ -1,6 +1,7 @@
 import { appleHealth } from './apple-health.ts'
 import type { HealthFormat } from './export-format.ts'
 import { fitbit } from './fitbit.ts'
+import { garminConnect } from './garmin-connect.ts'
 import { garminFit } from './garmin-fit.ts'
 import { healthConnect } from './health-connect.ts'
 import { oura } from './oura.ts'
@@ -9,11 +10,6 @@ import { withings } from './withings.ts'
 
 /** The exports that can be read, in the order in which a file is compared with them. */
 export const exportFormats: readonly HealthFormat[] = [
-  appleHealth,
-  healthConnect,
-  garminFit,
-  fitbit,
-  oura,
-  whoop,
-  withings,
+  ...[appleHealth, healthConnect, garminFit, fitbit],
+  ...[garminConnect, oura, whoop, withings],
 ]

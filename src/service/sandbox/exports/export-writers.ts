@@ -1,6 +1,7 @@
 import type { SampleLog } from '../people/sample-logs.ts'
 import { appleHealthExport } from './apple-health-file.ts'
 import { fitbitExport } from './fitbit-files.ts'
+import { garminConnectExport } from './garmin-connect-files.ts'
 import { garminFitExport } from './garmin-fit-files.ts'
 import { healthConnectExport } from './health-connect-file.ts'
 import { ouraExport } from './oura-files.ts'
@@ -16,6 +17,7 @@ export const exportWriters: Readonly<Record<string, ExportWriter>> = {
   'health-connect': healthConnectExport,
   'garmin-fit': garminFitExport,
   fitbit: fitbitExport,
+  'garmin-connect': garminConnectExport,
   oura: ouraExport,
   whoop: whoopExport,
   withings: withingsExport,

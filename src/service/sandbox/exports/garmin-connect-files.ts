@@ -1,0 +1,68 @@
+import { DAY } from '../../../time/units.ts'
+import type { SampleLog } from '../people/sample-logs.ts'
+import { nightsOf, ofType, secondsOf, type TimedLog, timedLog } from './timed-logs.ts'
+import { zipOf } from './zip-of.ts'
+
+/** The logs of a watch and a scale as the JSON files of a Garmin account's export. */
+export function garminConnectExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
+  const timed = logs.map(timedLog)
+  const watch = timed.filter(({ log }) => log.deviceType === 'watch')
+  const files = {
+    'DI-Connect-Wellness/person_sleepData': nightsOf(watch).map(nightOf),
+    'DI-Connect-Aggregator/UDSFile': daysOf(watch),
+    'DI-Connect-Fitness/person_summarizedActivities': [
+      { summarizedActivitiesExport: ofType(watch, /^exercise_session_/).map(activityOf) },
+    ],
+    'DI-Connect-Wellness/person_userBioMetrics': ofType(timed, 'weight').map(({ startMs, log }) => ({
+      metaData: { calendarDate: gmtText(startMs) },
+      weight: { weight: Math.round(log.value * 1000), sourceType: 'INDEX_SCALE', timestampGMT: gmtText(startMs) },
+    })),
+  }
+  const parts = Object.entries(files).map(([name, list]) => ({
+    name: `DI_CONNECT/${name}.json`,
+    data: Buffer.from(JSON.stringify(list)),
+  }))
+  return { name: 'garmin-connect.zip', data: zipOf(parts) }
+}
+
+/** `2026-03-29T07:45:03.0` */
+const gmtText = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, 19)}.0`
+
+function nightOf({ night, stages }: { readonly night: TimedLog; readonly stages: readonly TimedLog[] }) {
+  const sum = (stage: string) => ofType(stages, `sleep_stage_${stage}`).reduce((all, one) => all + secondsOf(one), 0)
+  return {
+    sleepStartTimestampGMT: gmtText(night.startMs),
+    sleepEndTimestampGMT: gmtText(night.endMs),
+    calendarDate: gmtText(night.endMs + night.wallShiftMs).slice(0, 10),
+    sleepWindowConfirmationType: 'ENHANCED_CONFIRMED_FINAL',
+    deepSleepSeconds: sum('deep'),
+    lightSleepSeconds: sum('light'),
+    remSleepSeconds: sum('rem'),
+    awakeSleepSeconds: sum('awake'),
+  }
+}
+
+/** The sums of each local day, in the offset in which the day begins. */
+function daysOf(watch: readonly TimedLog[]) {
+  const days = Map.groupBy(watch, ({ startMs, wallShiftMs }) => Math.floor((startMs + wallShiftMs) / DAY))
+  return [...days].map(([day, own]) => {
+    const shiftMs = own[0]?.wallShiftMs ?? 0
+    const nextShiftMs = own.at(-1)?.wallShiftMs ?? shiftMs
+    return {
+      calendarDate: gmtText(day * DAY).slice(0, 10),
+      wellnessStartTimeGmt: gmtText(day * DAY - shiftMs),
+      wellnessStartTimeLocal: gmtText(day * DAY),
+      durationInMilliseconds: DAY + shiftMs - nextShiftMs,
+      totalSteps: ofType(own, 'steps').reduce((sum, { log }) => sum + log.value, 0),
+      restingHeartRate: ofType(own, 'resting_heart_rate')[0]?.log.value ?? null,
+    }
+  })
+}
+
+const activityOf = ({ log, startMs, endMs, wallShiftMs }: TimedLog, index: number) => ({
+  activityId: 1000 + index,
+  activityType: log.dataType.replace('exercise_session_', ''),
+  beginTimestamp: startMs,
+  startTimeLocal: startMs + wallShiftMs,
+  duration: endMs - startMs,
+})

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import { garminConnect } from '../../../src/intake/formats/garmin-connect.ts'
+import { fileOf, importInto, importOne } from '../../support/health-files.ts'
+
+const options = { timeZone: 'America/Denver', formats: [garminConnect] }
+const json = (name: string, value: unknown) => fileOf(`DI_CONNECT/${name}.json`, JSON.stringify(value))
+const brief = (logs: Awaited<ReturnType<typeof importOne>>['logs']) =>
+  logs.map(({ dataType, value, startDateTime, endDateTime }) => [dataType, value, startDateTime, endDateTime.slice(11)])
+
+test('times named GMT have no offset and are UTC; stages, whose places are not told, are laid end to end', async () => {
+  const night = {
+    sleepStartTimestampGMT: '2026-07-02T05:00:00.0',
+    sleepEndTimestampGMT: '2026-07-02T06:30:00.0',
+    calendarDate: '2026-07-02',
+    deepSleepSeconds: 1800,
+    lightSleepSeconds: 3000,
+    remSleepSeconds: 0,
+    awakeSleepSeconds: 600,
+    averageRespiration: 14,
+  }
+  const { logs, reports } = await importOne(
+    json('sleepData', [night, { calendarDate: '2026-07-03', sleepStartTimestampGMT: null }]),
+    options,
+  )
+
+  expect(brief(logs)).toEqual([
+    ['sleep_stage_in_bed', 90, '2026-07-01T23:00:00-06:00', '00:30:00-06:00'],
+    ['sleep_stage_awake', 10, '2026-07-01T23:00:00-06:00', '23:10:00-06:00'],
+    ['sleep_stage_light', 50, '2026-07-01T23:10:00-06:00', '00:00:00-06:00'],
+    ['sleep_stage_deep', 30, '2026-07-02T00:00:00-06:00', '00:30:00-06:00'],
+    ['respiratory_rate', 14, '2026-07-01T23:00:00-06:00', '00:30:00-06:00'],
+  ])
+  expect(reports[0]?.leftOut).toEqual([{ reason: 'a day without a night', records: 1 }])
+})
+
+test('a day is a local day, by its start in both clocks and its length, 23 hours too; its sums are daily', async () => {
+  const day = {
+    calendarDate: '2026-03-08',
+    wellnessStartTimeGmt: '2026-03-08T07:00:00.0',
+    wellnessStartTimeLocal: '2026-03-08T00:00:00.0',
+    durationInMilliseconds: 23 * 3_600_000,
+    totalSteps: 9000,
+    restingHeartRate: 55,
+  }
+  const { logs } = await importOne(json('UDSFile', [day]), { formats: [garminConnect] })
+
+  expect(brief(logs)).toEqual([
+    ['steps', 9000, '2026-03-08T00:00:00-07:00', '22:59:59-07:00'],
+    ['resting_heart_rate', 55, '2026-03-08T00:00:00-07:00', '22:59:59-07:00'],
+  ])
+  expect(logs.map(({ periodicity, aggregation }) => [periodicity, aggregation])).toEqual([
+    ['daily', 'sum'],
+    ['daily', undefined],
+  ])
+})
+
+test('an activity is one by its own id, and its sums are no logs; a weight is in grams', async () => {
+  const activity = {
+    activityId: 7,
+    activityType: 'trail_running',
+    beginTimestamp: Date.parse('2026-07-01T12:00:00Z'),
+    startTimeLocal: Date.parse('2026-07-01T06:00:00Z'),
+    duration: 1_800_000,
+    elapsedDuration: 2_400_000,
+    calories: 4000,
+    steps: 5000,
+  }
+  const outbox = new Map<string, string>()
+  const file = (name: string, changed: object) =>
+    json(name, [{ summarizedActivitiesExport: [{ ...activity, ...changed }] }])
+  await importInto(outbox, [file('1', {})], options)
+  const weights = json('userBioMetrics', [
+    { metaData: {}, weight: { weight: 72_500, sourceType: 'INDEX_SCALE', timestampGMT: '2026-07-01T13:00:00.0' } },
+  ])
+  const { logs } = await importInto(outbox, [file('2', { elapsedDuration: 2_700_000 }), weights], options)
+
+  expect(brief(logs)).toEqual([
+    ['exercise_session_trail_running', 45, '2026-07-01T06:00:00-06:00', '06:45:00-06:00'],
+    ['weight', 72.5, '2026-07-01T07:00:00-06:00', '07:00:00-06:00'],
+  ])
+})
