@@ -13,6 +13,7 @@ execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '
   stdio: 'inherit',
 })
 for await (const file of glob('src/**/migrations/*', { cwd: root })) await cp(join(root, file), join(dist, file))
+execFileSync(process.execPath, [join(root, 'src/web/bundle-pages.ts'), dist], { cwd: root, stdio: 'inherit' })
 // Declarations keep the endings of the sources, which are not in the package.
 for await (const file of glob('**/*.d.ts', { cwd: dist })) {
   const text = await readFile(join(dist, file), 'utf8')

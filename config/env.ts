@@ -162,6 +162,13 @@ function configOf(values: ParsedValues, environment: Environment) {
     trustedProxies: Object.freeze(values.TRUSTED_PROXIES ?? []),
     serviceLimits: serviceLimitsOf(requiredValue),
     deriveThreads: values.DERIVE_THREADS,
+    dashboard: Object.freeze({
+      port: requiredValue('DASHBOARD_PORT'),
+      host: requiredValue('DASHBOARD_HOST'),
+      passwordFile: values.DASHBOARD_PASSWORD_FILE,
+      trustedHeader: values.DASHBOARD_TRUSTED_HEADER,
+      actors: Object.freeze(values.DASHBOARD_ACTORS ?? []),
+    }),
     logLevel: requiredValue('LOG_LEVEL'),
     logFormat: requiredValue('LOG_FORMAT'),
     logLevelGiven: Boolean(environment['LOG_LEVEL']?.trim()),

@@ -43,6 +43,10 @@ export const hostName = z
     error: 'must be an address or a host name without a port, such as 127.0.0.1 or 0.0.0.0',
   })
 
+export const headerName = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,63}$/i, { error: 'must be the name of a header, such as x-forwarded-user' })
+
 /** As the standard has it: names and values that are percent-encoded. */
 export const headerList = z
   .string()

@@ -4,6 +4,7 @@ import {
   cronLine,
   environmentName,
   headerList,
+  headerName,
   hostName,
   isHttpUrl,
   postgresUrl,
@@ -121,6 +122,28 @@ export const variables = {
     schema: shareText,
     about: 'share of traces that …traceidratio records',
     fallback: '1.0',
+  },
+  DASHBOARD_PORT: {
+    schema: wholeNumberText(0, 65535),
+    about: 'port of the dashboard; where it is taken up takes the next; 0: a free one',
+    fallback: '8360',
+  },
+  DASHBOARD_HOST: {
+    schema: hostName,
+    about: 'address on which the dashboard listens; beyond this machine it asks who people are',
+    fallback: '127.0.0.1',
+  },
+  DASHBOARD_PASSWORD_FILE: {
+    schema: z.string().min(1),
+    about: 'who may sign in: lines that vitalsync dashboard password makes',
+  },
+  DASHBOARD_TRUSTED_HEADER: {
+    schema: headerName,
+    about: 'header in which a proxy of TRUSTED_PROXIES names who has signed in to it',
+  },
+  DASHBOARD_ACTORS: {
+    schema: z.string().transform((text) => text.split(',').map((part) => part.trim())),
+    about: 'who of those that the proxy names may act, with commas between; the others look',
   },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),

@@ -95,6 +95,8 @@ export const jsonResultSchemas = {
   }),
   sandbox: z.strictObject({ ...sandboxAddress, controlUrl: z.string() }),
   'sandbox people': z.strictObject({ file: z.string(), timeZone: z.string(), days: count, format: z.string() }),
+  dashboard: z.strictObject({ url: z.string() }),
+  'dashboard password': z.strictObject({ line: z.string() }),
   service: z.strictObject({ url: z.string() }),
   'service keys create': z.union([
     z.strictObject({ clientId: z.string(), clientSecret: z.string() }),

@@ -3,6 +3,7 @@ import { Command, Help } from 'commander'
 import { painterFor } from '../assembly/terminal.ts'
 import { declareBackfill } from './backfill.ts'
 import { declareCompletion } from './completion.ts'
+import { declareDashboard } from './dashboard.ts'
 import { declareDoctor } from './doctor.ts'
 import { declareEvaluate } from './evaluate.ts'
 import { declareExplain } from './explain.ts'
@@ -31,6 +32,7 @@ import { declareWorker } from './worker.ts'
 /** In the order of the help. */
 const declarations: ReadonlyArray<(program: Command, cli: CliProcess) => void> = [
   declareUp,
+  declareDashboard,
   declareWorker,
   declareSchedule,
   declareMigrate,

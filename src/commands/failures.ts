@@ -1,6 +1,5 @@
-import { catalogue } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { produceRun } from '../assembly/produce-run.ts'
+import { retryRecordedFailures } from '../assembly/retry-failures.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../assembly/select-profiles.ts'
 import { formatMinute, formatNumber, formatTable, shadedCell } from '../assembly/table.ts'
 import type { Paint } from '../assembly/terminal.ts'
@@ -8,14 +7,7 @@ import { withWarehouse } from '../assembly/with-pipeline.ts'
 import type { CloseStack } from '../close-stack.ts'
 import { openQueueEngine } from '../queue/engine.ts'
 import { createEnqueuer } from '../queue/enqueue.ts'
-import { createProfiles } from '../warehouse/profiles/stored-profiles.ts'
-import {
-  createFailures,
-  type FailureFilter,
-  type RecordedFailure,
-  type RepeatableBackfill,
-} from '../warehouse/runs/stored-failures.ts'
-import { createRuns } from '../warehouse/runs/stored-runs.ts'
+import { createFailures, type FailureFilter, type RecordedFailure } from '../warehouse/runs/stored-failures.ts'
 
 export async function listFailures(
   context: CommandContext,
@@ -70,22 +62,14 @@ const NOTHING_TO_DO = 'Nothing to do: no failure fits. The list: vitalsync failu
 
 export async function retryFailures(context: CommandContext, filter: FailureFilter): Promise<number> {
   const { terminal } = context
-  const { due, enqueued } = await withWarehouse(context, async (pool, { queueUrl, tokenKeys, closeStack }) => {
+  const { due, enqueued, retried } = await withWarehouse(context, async (pool, { queueUrl, tokenKeys, closeStack }) => {
     await requireKnownProfile(pool, filter.profile)
-    const failures = createFailures({ pool })
-    const backfills = await failures.listBackfills(filter)
-    const queue = backfills.length > 0 ? await joinQueue(queueUrl, closeStack) : undefined
-    // Before the jobs are enqueued: a job skips windows that are refused until a later time.
-    const dueNow = await failures.retry(filter)
-    const pipeline = queue && {
-      queue,
-      runs: createRuns({ pool }),
-      profiles: createProfiles({ pool, catalogue, tokenKeys }),
-    }
-    if (pipeline) for (const backfill of backfills) await produceBackfillAgain({ ...context, pipeline }, backfill)
-    return { due: dueNow, enqueued: backfills.reduce((sum, one) => sum + one.failures, 0) }
+    const { config, signal } = context
+    return retryRecordedFailures(
+      { pool, tokenKeys, config, signal, joinQueue: () => joinQueue(queueUrl, closeStack) },
+      filter,
+    )
   })
-  const retried = due + enqueued
   if (terminal.json) terminal.printJson('failures retry', { retried, enqueued })
   else {
     const parts = [
@@ -103,13 +87,6 @@ async function joinQueue(queueUrl: string, closeStack: CloseStack) {
   const engine = closeStack.add(await openQueueEngine(queueUrl), 'queue')
   await engine.requireUsable()
   return createEnqueuer(engine)
-}
-
-async function produceBackfillAgain(
-  context: Parameters<typeof produceRun>[0],
-  { params, profileIds }: RepeatableBackfill,
-): Promise<void> {
-  await produceRun(context, await context.pipeline.runs.create('backfill', { ...params, profileIds }))
 }
 
 export async function discardFailures(context: CommandContext, filter: FailureFilter): Promise<number> {

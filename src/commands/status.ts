@@ -1,27 +1,15 @@
-import { pulledStreams } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { readStatus, type StatusReport } from '../assembly/read-status.ts'
 import { formatCount, formatMinute, formatNumber, formatPercent, formatTable, shadedCell } from '../assembly/table.ts'
 import type { Paint } from '../assembly/terminal.ts'
 import { troubleText } from '../assembly/trouble-text.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
-import { countLiveWorkers } from '../assembly/worker-heartbeat.ts'
-import { type BudgetLimits, type BudgetStore, lanes } from '../fleet/budget.ts'
+import { lanes } from '../fleet/budget.ts'
 import type { LaneTrouble } from '../fleet/lane-troubles.ts'
-import { measuredRateOf } from '../ledger/measured-rate.ts'
-import { openQueueEngine, type QueueEngine } from '../queue/engine.ts'
-import { createEnqueuer } from '../queue/enqueue.ts'
+import { openQueueEngine } from '../queue/engine.ts'
 import { openBudgetStore } from '../queue/open-budget-store.ts'
 import { SECOND } from '../time/units.ts'
-import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
-import { countSilentDifferences } from '../warehouse/reports/lateness-report.ts'
-import { createReports } from '../warehouse/reports/status-report.ts'
-import { createLiveWorkers } from '../warehouse/runs/live-workers.ts'
-import { createRuns } from '../warehouse/runs/stored-runs.ts'
 import { runsTable } from './runs.ts'
-
-const RUNS_SHOWN = 5
-/** Joins the fleet to read the budget, and demands no share of it. */
-const STATUS_MEMBER = 'status'
 
 /** Prints lag, freshness, last runs, backlog, failures by reason and budget. */
 export async function runStatus(context: CommandContext): Promise<number> {
@@ -35,62 +23,6 @@ export async function runStatus(context: CommandContext): Promise<number> {
   if (terminal.json) terminal.printJson('status', found)
   else terminal.print(statusLines(found, terminal.paint).join('\n'))
   return exitCodes.done
-}
-
-type StatusReport = Awaited<ReturnType<typeof readStatus>>
-type StatusSources = { pool: Pool; engine: QueueEngine; budgetStore: BudgetStore }
-
-async function readStatus({ pool, engine, budgetStore }: StatusSources, limits: BudgetLimits) {
-  const reports = createReports({ pool })
-  const names = pulledStreams.map(({ name }) => name)
-  const order = new Map<string, number>(names.map((name, index) => [name, index]))
-  const orderOf = ({ stream }: { stream: string }) => order.get(stream) ?? order.size
-  return {
-    at: new Date(),
-    profiles: await reports.countProfiles(),
-    streams: (await reports.streamReports(names)).sort((a, b) => orderOf(a) - orderOf(b)),
-    runs: await createRuns({ pool }).listNewest(RUNS_SHOWN),
-    queue: await readQueue(pool, engine),
-    failures: await reports.countFailures(),
-    outbox: await reports.countWaiting(),
-    quarantine: await reports.countQuarantined(),
-    silent: await countSilentDifferences(pool),
-    verified: withRate(await reports.countVerified()),
-    budget: await readBudget(budgetStore, limits),
-  }
-}
-
-/** The measured rate of silent differences; no rate before a window was verified. */
-function withRate<C extends { windows: number; windowsDiffering: number }>(counts: C) {
-  const rates = counts.windows > 0 ? measuredRateOf(counts.windowsDiffering, counts.windows) : undefined
-  return { ...counts, rate: null, rateFrom: null, rateUpTo: null, ...rates }
-}
-
-async function readQueue(pool: Pool, engine: QueueEngine) {
-  const queue = createEnqueuer(engine)
-  const liveWorkers = createLiveWorkers({ pool })
-  return {
-    engine: engine.kind,
-    nightly: await queue.backlog('nightly'),
-    manual: await queue.backlog('manual'),
-    backfill: await queue.backlog('backfill'),
-    workers: await countLiveWorkers({ engine, liveWorkers }),
-    troubles: mostTelling(await liveWorkers.listTroubles(await engine.queueId())),
-  }
-}
-
-/** The budget of the fleet now; before any worker has run, the limits with which the fleet will start. */
-async function readBudget(budgetStore: BudgetStore, limits: BudgetLimits) {
-  const none = { nightly: 0, manual: 0, backfill: 0 }
-  const member = { member: STATUS_MEMBER, holds: 0, demand: none, waiting: none, answersPerSecond: 0, latencyMs: 0 }
-  const { budget, nowMs } = await budgetStore.heartbeat(member)
-  await budgetStore.removeMember(STATUS_MEMBER)
-  const { requestsPerSecond, inFlight } = budget ?? limits
-  return {
-    requestsPerSecond: Number.isFinite(requestsPerSecond) ? requestsPerSecond : null,
-    inFlight,
-    pausedUntil: budget && budget.pausedUntilMs > nowMs ? new Date(budget.pausedUntilMs) : null,
-  }
 }
 
 const SETTLING_NOTE =
@@ -140,10 +72,6 @@ function queueText(queue: StatusReport['queue'], paint: Paint): string {
   })
   return `Queue (${queue.engine}, ${workers}): ${backlogs.join(', ')}`
 }
-
-/** Of the workers' troubles with one lane, the one that began first. */
-const mostTelling = (troubles: readonly LaneTrouble[]): LaneTrouble[] =>
-  lanes.flatMap((lane) => troubles.find((trouble) => trouble.lane === lane) ?? [])
 
 const laneTroubleText = (trouble: LaneTrouble, queue: StatusReport['queue'], paint: Paint): string => {
   const { waiting, active, delayed } = queue[trouble.lane]

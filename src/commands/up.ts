@@ -17,6 +17,8 @@ import { formatCount, formatDuration, formatNumber, formatTable } from '../assem
 import type { Terminal } from '../assembly/terminal.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
 import { type CloseStack, openCloseStack } from '../close-stack.ts'
+import { isPortTaken, startDashboard } from '../dashboard/start-dashboard.ts'
+import { keepPort } from '../engines/kept-port.ts'
 import { type RunningEngines, writeRunning } from '../engines/running-file.ts'
 import { Problem } from '../errors.ts'
 import { shrinkHeap } from '../service/recompute/shrink-heap.ts'
@@ -56,6 +58,7 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
     closeStack.add(monitoring.watch(pipeline, worker), 'fleet watch')
     if (local) closeStack.add(await writeRunning(config.dataFolder, runningEnginesOf(addresses)), 'addresses')
     const stopped = AbortSignal.any([signal, stop.signal])
+    if (!once) await serveDashboard(context, { pipeline, addresses }, closeStack)
     const run = await runFirstSync({ ...context, signal: stopped }, { pipeline, worker, sandbox })
     await printLoaded(pipeline, run, terminal)
     if (!terminal.json) await printAddresses({ local, sandbox }, pipeline, context)
@@ -72,6 +75,27 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
     await closeStack.close()
     if (signal.aborted) terminal.say('stopped')
   }
+}
+
+/**
+ * The address stays: the folder keeps the port. Another program may take the port between the look and the start: the next one is
+ * taken then.
+ */
+async function serveDashboard(
+  { config, terminal, log }: CommandContext,
+  { pipeline, addresses }: { pipeline: Pipeline; addresses: EngineAddresses },
+  closeStack: CloseStack,
+): Promise<void> {
+  const { host, port: firstPort } = config.dashboard
+  const { port, takenPort } = await keepPort(config.dataFolder, 'dashboard-port', firstPort)
+  if (takenPort !== undefined) terminal.say(`    Port ${takenPort} is taken: the dashboard is at ${port}`)
+  const options = { pipeline, addresses, config, log, host }
+  const dashboard = await startDashboard({ ...options, port }).catch((error: unknown) => {
+    if (!isPortTaken(error)) throw error
+    return startDashboard({ ...options, port: 0 })
+  })
+  closeStack.add(dashboard, 'dashboard')
+  terminal.say(`\nDashboard:        ${dashboard.url}\n`)
 }
 
 /** Any write may meet a full disk: the error has the code of the system or the code of Postgres. */

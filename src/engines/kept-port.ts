@@ -12,10 +12,10 @@ const PORT_MAX = 65_535
 
 /**
  * The port of the last start, which the folder keeps in the file `name`, so that saved addresses still work. The next free one
- * where another program has taken it; the first time any free port.
+ * where another program has taken it; the first time `firstPort`, or any free port.
  */
-export async function keepPort(folder: string, name: string): Promise<KeptPort> {
-  const last = await readPort(join(folder, name))
+export async function keepPort(folder: string, name: string, firstPort = 0): Promise<KeptPort> {
+  const last = (await readPort(join(folder, name))) || firstPort
   const port = await firstFreePort(last)
   await writeFile(join(folder, name), String(port))
   return { port, takenPort: last === 0 || last === port ? undefined : last }

@@ -34,6 +34,9 @@ const wrong: Record<string, string[]> = {
   OTEL_EXPORTER_OTLP_HEADERS: ['authorization', 'a=b,c', 'a=%zz'],
   OTEL_TRACES_SAMPLER: ['jaeger_remote', '0.1'],
   OTEL_TRACES_SAMPLER_ARG: ['2', 'always_on'],
+  DASHBOARD_PORT: ['http', '65536'],
+  DASHBOARD_HOST: ['127.0.0.1:8360', 'http://localhost'],
+  DASHBOARD_TRUSTED_HEADER: ['x forwarded', 'x:y'],
   LOG_LEVEL: ['verbose'],
   LOG_FORMAT: ['text'],
   NIGHTLY_CRON: ['3 o’clock', '0 3 * *'],
@@ -62,6 +65,8 @@ const anyText = [
   'UPSTREAM_CLIENT_ID',
   'UPSTREAM_CLIENT_SECRET',
   'OTEL_SERVICE_NAME',
+  'DASHBOARD_PASSWORD_FILE',
+  'DASHBOARD_ACTORS',
 ]
 
 const namesOfAll = describeConfig({}).map(({ name }) => name)

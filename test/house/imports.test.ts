@@ -8,6 +8,7 @@ import { files, importsOf, lines, offence } from './sources.ts'
  */
 const rooms: ReadonlyArray<{ name: string; rank: number; of: RegExp }> = [
   { name: 'the command line', rank: 7, of: /^src\/(commands\/|cli\/|cli\.ts|vitalsync\.mjs)/ },
+  { name: 'dashboard', rank: 6.5, of: /^src\/dashboard\// },
   { name: 'assembly', rank: 6, of: /^src\/assembly\// },
   { name: 'jobs', rank: 5, of: /^jobs\// },
   { name: 'queue', rank: 5, of: /^src\/queue\// },
@@ -20,6 +21,7 @@ const rooms: ReadonlyArray<{ name: string; rank: number; of: RegExp }> = [
   { name: 'warehouse', rank: 3, of: /^src\/warehouse\// },
   { name: 'engines', rank: 3, of: /^src\/engines\// },
   { name: 'config', rank: 2, of: /^config\// },
+  { name: 'web', rank: 2, of: /^src\/web\// },
   { name: 'monitoring', rank: 2, of: /^src\/monitoring\// },
   { name: 'postgres', rank: 2, of: /^src\/postgres\// },
   { name: 'connections', rank: 1.5, of: /^src\/connections\// },
@@ -34,7 +36,7 @@ const rooms: ReadonlyArray<{ name: string; rank: number; of: RegExp }> = [
 ]
 const roomOf = (file: string) => rooms.find(({ of }) => of.test(file))
 
-const sources = files.filter((file) => /^(src|jobs|config)\/.*\.(ts|mjs)$/.test(file))
+const sources = files.filter((file) => /^(src|jobs|config)\/.*\.(tsx?|mjs)$/.test(file))
 const imports = sources.flatMap(importsOf)
 
 test('every source file has a room', () => {
@@ -77,7 +79,8 @@ const homes: Readonly<Record<string, RegExp>> = {
   pg: /^src\/(postgres|warehouse|engines|service\/store)\/|^src\/queue\/(engine|examine-redis)\.ts$/,
   'pg-cursor': /^src\/(warehouse|service\/store)\//,
   'prom-client': /^src\/(monitoring|assembly|service)\//,
-  fastify: /^src\/service\//,
+  fastify: /^src\/(service|web|dashboard)\//,
+  esbuild: /^src\/web\//,
   commander: /^src\/cli(\/|\.ts)/,
   'node-cron': /^src\/schedule\//,
 }
@@ -86,6 +89,16 @@ test('each library that reaches out stays in its room', () => {
   const offences = imports.filter(({ file, from, typeOnly }) => {
     const home = homes[from]
     return home !== undefined && !home.test(file) && !typeOnly
+  })
+  expect(offences.map(offence)).toEqual([])
+})
+
+const browserFile = /^src\/\w+\/browser\//
+
+test('pages in the browser and the server share types only, but for the pure files', () => {
+  const offences = imports.filter(({ file, from, typeOnly }) => {
+    if (typeOnly || !/^(src|jobs|config)\//.test(from)) return false
+    return browserFile.test(file) ? !browserFile.test(from) && !pure.test(from) : browserFile.test(from)
   })
   expect(offences.map(offence)).toEqual([])
 })
@@ -109,7 +122,9 @@ test('config/env.ts alone reads the environment', () => {
 })
 
 test('relative imports name the file, and no folder has an index', () => {
-  const vague = imports.filter(({ from }) => /^(src|jobs|config|test)\//.test(from) && !/\.(ts|mjs|json)$/.test(from))
+  const vague = imports.filter(
+    ({ from }) => /^(src|jobs|config|test)\//.test(from) && !/\.(tsx?|mjs|json|css)$/.test(from),
+  )
   expect(vague.map(offence)).toEqual([])
   expect(files.filter((file) => /(^|\/)index\.(ts|js|mjs)$/.test(file))).toEqual([])
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { files } from './sources.ts'
 import { exportedNamesOf } from './syntax.ts'
 
-const program = files.filter((file) => /^(src|jobs|config)\/.*\.ts$/.test(file))
+const program = files.filter((file) => /^(src|jobs|config)\/.*\.tsx?$/.test(file))
 
 /** Maps each key to the files that have it, keys of one file left out. */
 function sharedKeys(keysOf: (file: string) => readonly string[]): Record<string, string[]> {

@@ -41,7 +41,7 @@ const retired: ReadonlyArray<{ word: RegExp; instead: string }> = [
 ]
 
 test('the words that were retired do not come back', () => {
-  const read = lines(/\.(ts|mjs|md|sql|sh)$/).filter(({ file }) => file !== 'test/house/retired-words.test.ts')
+  const read = lines(/\.(tsx?|mjs|md|sql|sh)$/).filter(({ file }) => file !== 'test/house/retired-words.test.ts')
   const back = retired.flatMap(({ word, instead }) =>
     read.filter(({ text }) => word.test(text)).map((line) => `${offence(line)} — say: ${instead}`),
   )
@@ -52,7 +52,7 @@ test('the words that were retired do not come back', () => {
 const withoutNoun = /(^|[.:;!?] )What\b|\b[Ww]hoever\b|\bof which\b/
 
 test('sentences of comments have a noun as their subject', () => {
-  const comments = lines(/^(src|jobs|config|test)\/.*\.ts$/).flatMap((line) => {
+  const comments = lines(/^(src|jobs|config|test)\/.*\.tsx?$/).flatMap((line) => {
     const [, text] = /^\s*(?:\/\*\*|\*|\/\/) ?(.*)$/.exec(line.text) ?? /\s\/\/ (.*)$/.exec(line.text) ?? []
     return text === undefined ? [] : [{ line, text }]
   })

@@ -27,6 +27,8 @@ export type WarehousePoolOptions = {
   readonly pipeline?: boolean
   /** How long one statement may take. A worker's statements are short; a report of a command may take its time. */
   readonly statementTimeoutMs?: number
+  /** Statements that change something fail. */
+  readonly readOnly?: boolean
 }
 
 /** No statement of a worker takes so long: rows go in portions. */
@@ -35,8 +37,12 @@ const WORKER_STATEMENT_TIMEOUT_MS = 20 * SECOND
 const LOCK_TIMEOUT_MS = 10 * SECOND
 
 export function openWarehousePool(options: WarehousePoolOptions): Pool {
-  const { statementTimeoutMs = WORKER_STATEMENT_TIMEOUT_MS } = options
-  const settings = { synchronous_commit: 'on', lock_timeout: `${Math.min(LOCK_TIMEOUT_MS, statementTimeoutMs)}ms` }
+  const { statementTimeoutMs = WORKER_STATEMENT_TIMEOUT_MS, readOnly = false } = options
+  const settings = {
+    synchronous_commit: 'on',
+    lock_timeout: `${Math.min(LOCK_TIMEOUT_MS, statementTimeoutMs)}ms`,
+    ...(readOnly ? { default_transaction_read_only: 'on' } : {}),
+  }
   const pool = openPostgresPool({ ...options, statementTimeoutMs, settings })
   // The pool replaces an idle connection that the server ends. Without a listener the error would end the process.
   pool.on('error', ignoreError)

@@ -24,7 +24,13 @@ export type FailureFilter = {
   readonly ids?: readonly string[] | undefined
   readonly reason?: string | undefined
   readonly profile?: string | undefined
+  /** All of one cause: `causeSql` of kind, subject, status and reason. */
+  readonly cause?: string | undefined
 }
+
+/** Names a cause of failures in a few letters, whatever upstream writes into a reason. */
+export const causeSql = (row: string) =>
+  `md5(${row}.kind || ' ' || ${row}.subject || ' ' || coalesce(${row}.status, 0) || ' ' || ${row}.reason)`
 
 /** A back-fill of some profiles that repeats what failed; `failures` says how many failures it is for. */
 export type RepeatableBackfill = { params: JobParams; profileIds: string[]; failures: number }
@@ -55,12 +61,13 @@ const allFailuresSql = `
 
 const chosenFailuresSql = `select a.* from (${allFailuresSql}) a join vitalsync.profiles p on p.id = a.profile_id
   where ($1::text[] is null or a.id = any($1)) and ($2::text is null or a.reason ilike '%' || $2 || '%')
-    and ($3::text is null or p.external_id = $3)`
+    and ($3::text is null or p.external_id = $3) and ($4::text is null or ${causeSql('a')} = $4)`
 
-const valuesOf = ({ ids, reason, profile }: FailureFilter) => [
+const valuesOf = ({ ids, reason, profile, cause }: FailureFilter) => [
   ids ?? null,
   reason?.replaceAll(/[\\%_]/g, '\\$&') ?? null,
   profile ?? null,
+  cause ?? null,
 ]
 
 const isSweptAgain = `(c.kind = 'job' and c.subject in ${jobsOfSweep} or c.kind = 'window' and upper(c.span) > p.wanted_from)`
@@ -124,7 +131,7 @@ async function listFailures(pool: Pool, filter: FailureFilter, limit: number): P
      select c.id, c.kind, p.external_id as "externalId", c.subject, lower(c.span) as "startAt", upper(c.span) as "endAt",
        c.status, c.reason, c.hint, c.attempts, c.first_at as "firstAt", c.last_at as "lastAt",
        nullif(c.next_try_at, 'infinity') as "nextTryAt"
-     from chosen c join vitalsync.profiles p on p.id = c.profile_id order by c.last_at desc, c.id limit $4`,
+     from chosen c join vitalsync.profiles p on p.id = c.profile_id order by c.last_at desc, c.id limit $5`,
     [...valuesOf(filter), limit],
   )
   return rows.map((row) => ({ ...row, hint: row.hint ?? hintFor(row) }))

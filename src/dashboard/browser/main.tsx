@@ -1,0 +1,11 @@
+import '../../web/browser/design.css'
+import './dashboard.css'
+import { render } from 'preact'
+import { openSession } from './session.ts'
+import { DashboardPage } from './shell.tsx'
+
+const root = document.querySelector('#app')
+if (root) {
+  await openSession()
+  render(<DashboardPage />, root)
+}

@@ -1,0 +1,26 @@
+import type { ComponentType } from 'preact'
+import { FailuresScreen } from './screens/failures.tsx'
+import { NowScreen } from './screens/now.tsx'
+
+/** A view of the dashboard. The path of the address chooses it; parts in braces are given to it. */
+export type Screen = {
+  readonly path: string
+  /** The word in the navigation; undefined: reached from other views. */
+  readonly label?: string
+  readonly title: string
+  readonly view: ComponentType<{ params: Readonly<Record<string, string>> }>
+}
+
+/** In the order of the navigation. */
+export const screens: readonly Screen[] = [
+  { path: '/', label: 'Now', title: 'Now', view: NowScreen },
+  { path: '/failures', label: 'Failures', title: 'Failures and retrying', view: FailuresScreen },
+]
+
+export function screenAt(path: string): { screen: Screen; params: Record<string, string> } | undefined {
+  for (const screen of screens) {
+    const match = new RegExp(`^${screen.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`).exec(path)
+    if (match) return { screen, params: { ...match.groups } }
+  }
+  return undefined
+}

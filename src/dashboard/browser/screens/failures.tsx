@@ -1,0 +1,135 @@
+import { address } from '../../../web/browser/address.ts'
+import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
+import { Action, Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
+import { shownAge, shownCount, shownInstant, shownNumber, shownText } from '../../../web/browser/shown.ts'
+import type { FailureGroupsAnswer, FailuresAnswer } from '../../routes/failure-routes.ts'
+import { nowMs } from '../live.ts'
+import { mayAct } from '../session.ts'
+
+type Group = Json<FailureGroupsAnswer>[number]
+
+/** Failures by cause: how many, since when, what to do, and the two things that can be done. */
+export function FailuresScreen() {
+  const { answer, again } = useAnswer<FailureGroupsAnswer>('failure-groups')
+  const chosen = address.value.query.get('cause')
+  return (
+    <>
+      <h1 class="head">Failures and retrying</h1>
+      <Answered answer={answer} again={again}>
+        {(groups) =>
+          groups.length === 0 ? (
+            <Panel title="By cause">
+              <Empty>No failures: nothing is being retried, and nothing was given up.</Empty>
+            </Panel>
+          ) : (
+            <Groups groups={groups} again={again} />
+          )
+        }
+      </Answered>
+      {chosen !== null && <FailuresOf cause={chosen} />}
+    </>
+  )
+}
+
+function Groups({ groups, again }: { groups: readonly Group[]; again: () => void }) {
+  const head = ['count', 'of', 'reason', 'since', 'last', 'next try', 'what to do', '']
+  return (
+    <Panel title="By cause" aside={<span class="small quiet">{shownCount(groups.length, 'cause')}</span>} flush>
+      <Table head={head} numbers={['count']} label="Failures by cause">
+        {groups.map((group) => (
+          <tr key={group.cause}>
+            <td class="number">{shownNumber(group.count)}</td>
+            <td>
+              {group.subject}
+              <span class="small quiet"> {group.kind}</span>
+            </td>
+            <td>
+              <Link to={`/failures?cause=${group.cause}`}>
+                <Text max={140}>{group.reason}</Text>
+              </Link>
+            </td>
+            <td class="time">{shownAge(group.firstAt, nowMs.value)}</td>
+            <td class="time">{shownAge(group.lastAt, nowMs.value)}</td>
+            <td class="time">{group.nextTryAt ? shownAge(group.nextTryAt, nowMs.value) : 'by hand only'}</td>
+            <td>{adviceFor(group)}</td>
+            <td class="actions">{mayAct.value && <GroupActions group={group} again={again} />}</td>
+          </tr>
+        ))}
+      </Table>
+    </Panel>
+  )
+}
+
+function adviceFor({ kind, status, nextTryAt }: Group): string {
+  if (kind === 'window' && nextTryAt === null) return 'Discarded: retry reads it again.'
+  if (kind === 'window' && (status === 400 || status === 422))
+    return 'Upstream rejects the request: show its operator the reason.'
+  if (nextTryAt === null) return 'Correct the cause, then retry.'
+  return 'It is tried again by itself; retry asks at once.'
+}
+
+function GroupActions({ group, again }: { group: Group; again: () => void }) {
+  const { cause, reason, count } = group
+  const told = shownText(reason, 60)
+  const quoted = `'${reason.slice(0, 200).replaceAll("'", `'\\''`)}'`
+  const retry = async () => {
+    const { retried } = await act<{ retried: number }>('failures/retry', { cause })
+    again()
+    return `${shownCount(retried, 'failure')} will be tried again: the next sweep takes them.`
+  }
+  const discard = async () => {
+    const { discarded } = await act<{ discarded: number }>('failures/discard', { cause })
+    again()
+    return `${shownCount(discarded, 'failure')} discarded.`
+  }
+  return (
+    <span class="row">
+      <Action label="Retry" about={told} command={`vitalsync failures retry --reason ${quoted}`} run={retry} />
+      <Action
+        label="Discard"
+        about={told}
+        tone="danger"
+        confirm={`${shownCount(count, 'failure')} with this reason will be forgotten. Windows among them stay gaps, and are not asked for again until they are retried.`}
+        command={`vitalsync failures discard --reason ${quoted}`}
+        run={discard}
+      />
+    </span>
+  )
+}
+
+function FailuresOf({ cause }: { cause: string }) {
+  const { answer, again } = useAnswer<FailuresAnswer>('failures', { cause })
+  return (
+    <Panel title="People of this cause" flush>
+      <Answered answer={answer} again={again}>
+        {(failures) =>
+          failures.length === 0 ? (
+            <Empty>None any more.</Empty>
+          ) : (
+            <Table
+              head={['person', 'of', 'from', 'to', 'tries', 'last', 'next try']}
+              numbers={['tries']}
+              label="People"
+            >
+              {failures.map((one) => (
+                <tr key={one.id}>
+                  <td>
+                    <Link to={`/people/${one.profileId}`}>
+                      <Text max={60}>{one.name}</Text>
+                    </Link>
+                  </td>
+                  <td>{one.subject}</td>
+                  <td class="time">{shownInstant(one.startAt)}</td>
+                  <td class="time">{shownInstant(one.endAt)}</td>
+                  <td class="number">{one.attempts}</td>
+                  <td class="time">{shownAge(one.lastAt, nowMs.value)}</td>
+                  <td class="time">{one.nextTryAt ? shownAge(one.nextTryAt, nowMs.value) : 'never'}</td>
+                </tr>
+              ))}
+            </Table>
+          )
+        }
+      </Answered>
+    </Panel>
+  )
+}

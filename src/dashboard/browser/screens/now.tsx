@@ -1,0 +1,260 @@
+import { Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
+import {
+  shownAge,
+  shownCount,
+  shownDecimal,
+  shownInstant,
+  shownNumber,
+  shownShare,
+  shownSpan,
+} from '../../../web/browser/shown.ts'
+import { isConnected, type LiveNow, live, nowMs } from '../live.ts'
+
+/** The state of everything, in one sentence, and what it rests on. */
+export function NowScreen() {
+  const now = live.value
+  if (!now) return <p class="loading">Looking …</p>
+  return (
+    <>
+      <h1 class="head">Now</h1>
+      <p class={`sentence ${isConnected.value ? now.sentence.tone : 'bad'}`} role="status">
+        <Text>{isConnected.value ? now.sentence.text : 'This page has lost its connection to the dashboard.'}</Text>
+        <span class="small quiet">as of {shownAge(now.at, nowMs.value)}</span>
+      </p>
+      <Figures now={now} />
+      <div class="grid two">
+        <UnderWay now={now} />
+        <Retrying now={now} />
+      </div>
+      <Streams now={now} />
+      <Engines now={now} />
+    </>
+  )
+}
+
+type WithNow = { readonly now: LiveNow }
+
+function Figures({ now }: WithNow) {
+  const { counts, quick, nightly, budget } = now
+  const profiles = counts?.value.profiles
+  const queued = (quick?.queue ?? []).reduce((sum, { waiting, active, delayed }) => sum + waiting + active + delayed, 0)
+  return (
+    <Panel title="At a glance">
+      <dl class="figures">
+        <Figure name="Last nightly" value={nightly ? shownAge(nightly.endedAt, nowMs.value) : 'none yet'}>
+          {nightly &&
+            `${nightly.state}, ${shownCount(nightly.done, 'profile')}${nightly.failed > 0 ? `, ${nightly.failed} failed` : ''}`}
+        </Figure>
+        <Figure name="Profiles" value={profiles ? shownNumber(profiles.active + profiles.new) : '…'}>
+          {profiles && `${shownNumber(profiles.due)} due now`}
+        </Figure>
+        <Figure name="Workers alive" value={quick ? shownNumber(quick.workers) : '…'}>
+          queue on {now.engine}
+        </Figure>
+        <Figure name="Jobs in the queue" value={quick ? shownNumber(queued) : '…'}>
+          {quick?.queue
+            ?.map(({ lane, waiting, active, delayed }) => `${lane} ${waiting + active + delayed}`)
+            .join(' · ')}
+        </Figure>
+        <Figure name="Requests a second" value={budget ? shownDecimal(budget.value.answersPerSecond) : '…'}>
+          {budget &&
+            `of ${shownNumber(Math.round(budget.value.requestsPerSecond ?? 0))}; at most ${budget.value.inFlight} in flight`}
+        </Figure>
+        <Figure name="Upstream" value={now.upstream ? (now.upstream.value.isReached ? 'answers' : 'silent') : '…'}>
+          {now.upstream && `in ${now.upstream.value.tookMs} ms; token ${quick?.tokenGeneration ?? 'none'}`}
+        </Figure>
+        {now.nextSlots.map(({ schedule, at }) => (
+          <Figure key={schedule} name={`Next ${schedule}`} value={at ? shownAge(at, nowMs.value) : 'not today'}>
+            {shownInstant(at)}
+          </Figure>
+        ))}
+      </dl>
+    </Panel>
+  )
+}
+
+function Figure({ name, value, children }: { name: string; value: string; children?: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        {value}
+        <span class="small">{children}</span>
+      </dd>
+    </div>
+  )
+}
+
+function UnderWay({ now }: WithNow) {
+  const running = now.runs.filter(({ state }) => state === 'running')
+  const shown = running.length > 0 ? running : now.runs.slice(0, 5)
+  return (
+    <Panel title={running.length > 0 ? 'Under way' : 'Latest runs'} aside={<Link to="/runs">All runs</Link>} flush>
+      {shown.length === 0 ? (
+        <Empty>No run yet. The next tick starts one; at once: vitalsync sync</Empty>
+      ) : (
+        <Table
+          head={['run', 'state', 'begun', 'done', 'failed', 'took']}
+          numbers={['done', 'failed', 'took']}
+          label="Runs"
+        >
+          {shown.map((run) => (
+            <tr key={run.id}>
+              <td>
+                <Link to={`/runs/${run.id}`}>
+                  {run.kind} {run.id}
+                </Link>
+              </td>
+              <td>
+                <Tag tone={runTones[run.state]}>{run.state}</Tag>
+              </td>
+              <td class="time">{shownAge(run.startedAt, nowMs.value)}</td>
+              <td class="number">
+                {shownNumber(run.done)}
+                {run.state === 'running' ? ` of ${shownNumber(run.enqueued)}` : ''}
+              </td>
+              <td class="number">{shownNumber(run.failed)}</td>
+              <td class="number">
+                {shownSpan((run.endedAt ? Date.parse(run.endedAt) : nowMs.value) - Date.parse(run.startedAt))}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </Panel>
+  )
+}
+
+const runTones: Readonly<Record<string, string>> = {
+  running: 'busy',
+  done: 'well',
+  stopped: 'odd',
+  failed: 'bad',
+}
+
+const CAUSES_SHOWN = 6
+
+function Retrying({ now }: WithNow) {
+  const failures = now.counts?.value.failures ?? []
+  const troubles = now.quick?.troubles ?? []
+  return (
+    <Panel title="Retried, and why" aside={<Link to="/failures">All failures</Link>} flush>
+      {failures.length + troubles.length === 0 ? (
+        <Empty>Nothing is being retried.</Empty>
+      ) : (
+        <Table head={['count', 'of', 'newest', 'reason']} numbers={['count']} label="Failures by cause">
+          {troubles.map((text) => (
+            <tr key={text}>
+              <td colSpan={4} class="tone-odd">
+                <Text>{text}</Text>
+              </td>
+            </tr>
+          ))}
+          {failures.slice(0, CAUSES_SHOWN).map((one) => (
+            <tr key={`${one.kind}${one.subject}${one.reason}`}>
+              <td class="number">{shownNumber(one.count)}</td>
+              <td>{one.subject}</td>
+              <td class="time">{shownAge(one.newestAt, nowMs.value)}</td>
+              <td>
+                <Text max={160}>{one.reason}</Text>
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </Panel>
+  )
+}
+
+function Streams({ now }: WithNow) {
+  const { streams } = now
+  return (
+    <Panel
+      title="Streams"
+      aside={<span class="small quiet">{streams ? `counted ${shownAge(streams.askedAt, nowMs.value)}` : ''}</span>}
+      flush
+    >
+      {!streams ? (
+        <p class="loading">Counting …</p>
+      ) : streams.value.length === 0 ? (
+        <Empty>Nobody is known yet: vitalsync profiles discover takes in all that upstream knows.</Empty>
+      ) : (
+        <Table
+          head={['stream', 'read', '', 'settled', 'newest reading', 'settled up to', 'never read']}
+          numbers={['read', 'settled', 'never read']}
+          label="Streams"
+        >
+          {streams.value.map((one) => (
+            <StreamRow key={one.stream} one={one} />
+          ))}
+        </Table>
+      )}
+    </Panel>
+  )
+}
+
+type StreamOfNow = NonNullable<LiveNow['streams']>['value'][number]
+
+function StreamRow({ one }: { one: StreamOfNow }) {
+  return (
+    <tr>
+      <td>
+        <Link to={`/coverage?stream=${one.stream}`}>{one.stream}</Link>
+      </td>
+      <td class="number">{shownShare(one.readShare)}</td>
+      <td>
+        <span class="bar well" aria-hidden="true">
+          <span style={{ width: `${one.readShare * 100}%` }} />
+        </span>
+      </td>
+      <td class="number">{shownShare(one.coveredShare)}</td>
+      <td class="time">{shownAge(one.newestReadAt, nowMs.value)}</td>
+      <td class="time">{shownSpan(one.lagSecondsMedian * 1000)} ago</td>
+      <td class="number">{shownNumber(one.neverRead)}</td>
+    </tr>
+  )
+}
+
+function Engines({ now }: WithNow) {
+  const waiting = now.counts?.value.outbox ?? []
+  const quarantined = now.counts?.value.quarantine ?? []
+  return (
+    <div class="grid">
+      <Panel title="Waiting to be pushed">
+        {waiting.length === 0 ? (
+          <p class="quiet">Nothing waits.</p>
+        ) : (
+          waiting.map((one) => (
+            <p key={one.stream}>
+              {shownNumber(one.waiting)} {one.stream}{' '}
+              <span class="quiet">since {shownAge(one.oldestAt, nowMs.value)}</span>
+            </p>
+          ))
+        )}
+      </Panel>
+      <Panel title="Quarantine" aside={<Link to="/quarantine">Open</Link>}>
+        {quarantined.length === 0 ? (
+          <p class="quiet">It is empty.</p>
+        ) : (
+          quarantined.map((one) => (
+            <p key={one.direction + one.stream}>
+              {shownNumber(one.count)} {one.stream} <span class="quiet">({one.direction})</span>
+            </p>
+          ))
+        )}
+      </Panel>
+      <Panel title="Engines">
+        <dl class="facts">
+          <dt>Warehouse</dt>
+          <dd>answered {shownAge(now.databaseAnsweredAt, nowMs.value)}</dd>
+          <dt>Queue</dt>
+          <dd>answered {shownAge(now.queueAnsweredAt, nowMs.value)}</dd>
+          <dt>Upstream</dt>
+          <dd>
+            <Text max={80}>{now.upstreamUrl}</Text>
+          </dd>
+        </dl>
+      </Panel>
+    </div>
+  )
+}

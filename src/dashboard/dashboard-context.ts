@@ -1,0 +1,29 @@
+import type { Config } from '../../config/env.ts'
+import type { EngineAddresses } from '../assembly/addresses.ts'
+import type { FleetWatch } from '../assembly/fleet-watch.ts'
+import type { Pipeline } from '../assembly/pipeline.ts'
+import type { Log } from '../log.ts'
+import type { Audit } from '../warehouse/audit/stored-audit.ts'
+import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import type { Actor } from './access.ts'
+
+/** The parts that the routes work with. */
+export type DashboardContext = {
+  readonly pipeline: Pipeline
+  /** Connections that may change nothing. */
+  readonly reading: Pool
+  readonly config: Config
+  readonly addresses: EngineAddresses
+  readonly watch: FleetWatch
+  readonly audit: Audit
+  readonly log: Log
+  /** Aborted when the dashboard closes. */
+  readonly signal: AbortSignal
+}
+
+/** Who asks, and how people and values are shown to them. */
+export type Visit = { readonly actor: Actor; readonly masked: boolean; readonly values: boolean }
+
+/** The name of a person as this visit may see it. */
+export const shownName = ({ masked }: Visit, { profileId, externalId }: { profileId: string; externalId: string }) =>
+  masked ? `person ${profileId}` : externalId

@@ -1,0 +1,64 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { UsageProblem } from '../errors.ts'
+
+const roles = ['look', 'act'] as const
+export type Role = (typeof roles)[number]
+
+/** A person who may sign in: a line `name:role:salt:hash` of the password file. */
+type Account = { readonly name: string; readonly role: Role; readonly salt: Buffer; readonly hash: Buffer }
+
+const HASH_BYTES = 32
+const SALT_BYTES = 16
+/** About 60 ms and 32 MB for each try. */
+const cost = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 }
+const derive = promisify<string, Buffer, number, typeof cost, Buffer>(scrypt)
+
+const ACCOUNTS_MAX = 1000
+const lineFormat = /^([\w.@-]{1,64}):(look|act):([0-9a-f]{32}):([0-9a-f]{64})$/
+
+/** The line of the password file for a person. */
+export async function passwordLine(name: string, role: Role, password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES)
+  const hash = await derive(password, salt, HASH_BYTES, cost)
+  const line = `${name}:${role}:${salt.toString('hex')}:${hash.toString('hex')}`
+  if (lineFormat.test(line)) return line
+  throw new UsageProblem('make a password line: the name does not fit', {
+    hint: 'Up to 64 letters, digits, and . @ - _',
+  })
+}
+
+export type Passwords = {
+  /** Takes as long for a name that is not known. */
+  roleOf(name: string, password: string): Promise<Role | undefined>
+}
+
+export async function readPasswords(file: string): Promise<Passwords> {
+  const hint = 'Each line is made by: vitalsync dashboard password NAME'
+  const text = await readFile(file, 'utf8').catch((cause: Error) => {
+    throw new UsageProblem(`read DASHBOARD_PASSWORD_FILE: ${cause.message}`, { hint, cause })
+  })
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
+  if (lines.length === 0 || lines.length > ACCOUNTS_MAX)
+    throw new UsageProblem(`read DASHBOARD_PASSWORD_FILE: it has ${lines.length} lines, not 1 to ${ACCOUNTS_MAX}`, {
+      hint,
+    })
+  const accounts = new Map(lines.map((line, index) => accountOf(line, index, hint)).map((one) => [one.name, one]))
+  const nobody: Account = { name: '', role: 'look', salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) }
+  return {
+    async roleOf(name, password) {
+      const account = accounts.get(name) ?? nobody
+      const hash = await derive(password, account.salt, HASH_BYTES, cost)
+      return timingSafeEqual(hash, account.hash) && account !== nobody ? account.role : undefined
+    },
+  }
+}
+
+function accountOf(line: string, index: number, hint: string): Account {
+  const [, name = '', role, salt = '', hash = ''] = lineFormat.exec(line.trim()) ?? []
+  const found = roles.find((one) => one === role)
+  if (found === undefined)
+    throw new UsageProblem(`read DASHBOARD_PASSWORD_FILE: line ${index + 1} is not name:role:salt:hash`, { hint })
+  return { name, role: found, salt: Buffer.from(salt, 'hex'), hash: Buffer.from(hash, 'hex') }
+}

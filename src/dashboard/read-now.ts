@@ -1,0 +1,109 @@
+import { schedulesOf } from '../../config/schedules.ts'
+import { pulledStreams } from '../../config/streams.ts'
+import { readBudgetInUse } from '../assembly/read-status.ts'
+import { troubleText } from '../assembly/trouble-text.ts'
+import { type BudgetStore, lanes } from '../fleet/budget.ts'
+import type { QuickFacts } from '../fleet/fleet-facts.ts'
+import { openBudgetStore } from '../queue/open-budget-store.ts'
+import { openNextSlots } from '../schedule/next-slots.ts'
+import { MINUTE, SECOND } from '../time/units.ts'
+import { createReports } from '../warehouse/reports/status-report.ts'
+import type { Run } from '../warehouse/runs/stored-runs.ts'
+import { openBackgroundAnswer } from './background-answer.ts'
+import type { DashboardContext } from './dashboard-context.ts'
+import { type Sentence, sentenceOf } from './sentence.ts'
+
+export type Now = Awaited<ReturnType<ReturnType<typeof openNow>['read']>> & { readonly sentence: Sentence }
+
+const RUNS_SHOWN = 14
+/** A finished nightly is looked for among so many runs: sweeps come every ten minutes. */
+const RUNS_SEARCHED = 400
+
+/**
+ * The state of the pipeline as the first screen shows it. Questions over all profiles are asked in the background, rest longer than
+ * they take, and answer with their age: a look at the screen waits for none of them.
+ */
+export function openNow(context: DashboardContext) {
+  const { pipeline, config, watch, addresses } = context
+  const { upstream } = addresses
+  const slots = openNextSlots(schedulesOf(config.schedule))
+  const budgetStore = openBudgetStore(pipeline.engine, pipeline.pool, addresses.queueUrl)
+  const asked = askInBackground(context, budgetStore)
+  const read = async () => {
+    const nowMs = pipeline.clock.now()
+    const runs = await pipeline.runs.listNewest(RUNS_SEARCHED)
+    const quick = watch.quick()
+    return {
+      at: new Date(nowMs),
+      databaseAnsweredAt: dateOf(watch.databaseAnsweredAtMs()),
+      queueAnsweredAt: dateOf(watch.queueAnsweredAtMs()),
+      engine: pipeline.engine.kind,
+      upstreamUrl: upstream.url,
+      upstream: asked.upstream.latest(),
+      budget: asked.budget.latest(),
+      streams: asked.streams.latest(),
+      counts: asked.counts.latest(),
+      nightly: runs.find(({ kind, state }) => kind === 'nightly' && state !== 'running') ?? null,
+      runs: runs.filter(isTold).slice(0, RUNS_SHOWN),
+      quick: quick ? factsShown(quick) : null,
+      nextSlots: slots.find(nowMs),
+    }
+  }
+  return {
+    read: async () => {
+      const now = await read()
+      return { ...now, sentence: sentenceOf(now) }
+    },
+    async close() {
+      await slots.close()
+      await budgetStore.close()
+    },
+  }
+}
+
+function askInBackground({ reading, addresses, config }: DashboardContext, budgetStore: BudgetStore) {
+  const reports = createReports({ pool: reading })
+  const names = pulledStreams.map(({ name }) => name)
+  return {
+    streams: openBackgroundAnswer({ maxAgeMs: 10 * SECOND, ask: () => reports.streamReports(names) }),
+    counts: openBackgroundAnswer({
+      maxAgeMs: 5 * SECOND,
+      ask: async () => ({
+        profiles: await reports.countProfiles(),
+        failures: await reports.countFailures(),
+        quarantine: await reports.countQuarantined(),
+        outbox: await reports.countWaiting(),
+      }),
+    }),
+    upstream: openBackgroundAnswer({ maxAgeMs: MINUTE / 2, ask: () => reachUpstream(addresses.upstream.url) }),
+    budget: openBackgroundAnswer({ maxAgeMs: 5 * SECOND, ask: () => readBudgetInUse(budgetStore, config.budget) }),
+  }
+}
+
+const dateOf = (atMs: number | undefined) => (atMs === undefined ? null : new Date(atMs))
+
+/** A sweep that found nothing to do says nothing. */
+const isTold = ({ kind, state, done, failed, enqueued }: Run): boolean =>
+  kind !== 'sweep' || state === 'running' || done + failed + enqueued > 0
+
+/** The longest trouble of each lane, in words. */
+function factsShown(quick: QuickFacts) {
+  const troubles = lanes.flatMap((lane) => {
+    const trouble = quick.troubles.find((one) => one.lane === lane)
+    const waiting = quick.queue?.find((one) => one.lane === lane)?.waiting ?? 0
+    return trouble ? [troubleText(trouble, `${waiting} jobs`)] : []
+  })
+  return { ...quick, troubles, lastNightlyAt: dateOf(quick.lastNightlyMs ?? undefined) }
+}
+
+const REACH_MAX_MS = 5 * SECOND
+
+/** Any answer counts: it is there. */
+async function reachUpstream(url: string) {
+  const startedAtMs = performance.now()
+  const isReached = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(REACH_MAX_MS) }).then(
+    () => true,
+    () => false,
+  )
+  return { isReached, tookMs: Math.round(performance.now() - startedAtMs) }
+}

@@ -1,0 +1,10 @@
+import type { Route } from './dashboard-routes.ts'
+import type { openNow } from './read-now.ts'
+import { failureRoutes } from './routes/failure-routes.ts'
+import { nowRoutes } from './routes/now-routes.ts'
+
+/** Every question and action of the dashboard. */
+export const dashboardRoutes = (now: ReturnType<typeof openNow>): readonly Route[] => [
+  ...nowRoutes(now),
+  ...failureRoutes,
+]

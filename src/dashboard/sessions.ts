@@ -1,0 +1,67 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import cookie from '@fastify/cookie'
+import session, { type SessionStore } from '@fastify/session'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { HOUR } from '../time/units.ts'
+import type { Actor } from './access.ts'
+
+declare module 'fastify' {
+  interface Session {
+    actor?: Actor
+    csrf?: string
+    /** People are shown by our own ids. */
+    masked?: boolean
+    /** Health values are shown. */
+    values?: boolean
+  }
+}
+
+const SESSIONS_MAX = 1000
+const SESSION_MS = 12 * HOUR
+
+/** Sessions live in memory: after a restart everybody signs in again. */
+export async function addSessions(app: FastifyInstance): Promise<void> {
+  await app.register(cookie)
+  await app.register(session, {
+    secret: randomBytes(32).toString('hex'),
+    cookieName: 'vitalsync',
+    cookie: { httpOnly: true, sameSite: 'strict', secure: 'auto', path: '/', maxAge: SESSION_MS },
+    saveUninitialized: false,
+    rolling: false,
+    store: createSessionStore(),
+  })
+}
+
+/** The token that the pages of this session send with each change. Another page cannot read it. */
+export function csrfTokenOf({ session }: FastifyRequest): string {
+  session.csrf ??= randomBytes(32).toString('base64url')
+  return session.csrf
+}
+
+/** For a route that changes something: refuses a request without the token of its session. */
+export async function requireCsrfToken(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const given = Buffer.from(String(request.headers['x-csrf-token'] ?? ''))
+  const own = Buffer.from(request.session.csrf ?? '')
+  if (own.length > 0 && own.length === given.length && timingSafeEqual(own, given)) return undefined
+  return reply.code(403).send({ error: 'The page is out of date: load it again. Nothing was done.' })
+}
+
+type StoredSession = Parameters<SessionStore['set']>[1]
+
+function createSessionStore(): SessionStore {
+  const kept = new LRUCache<string, StoredSession>({ max: SESSIONS_MAX, ttl: SESSION_MS })
+  return {
+    set(id, value, done) {
+      kept.set(id, value)
+      done()
+    },
+    get(id, done) {
+      done(null, kept.get(id) ?? null)
+    },
+    destroy(id, done) {
+      kept.delete(id)
+      done()
+    },
+  }
+}

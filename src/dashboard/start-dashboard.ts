@@ -1,0 +1,95 @@
+import fastify, { type FastifyInstance } from 'fastify'
+import type { Config } from '../../config/env.ts'
+import type { EngineAddresses } from '../assembly/addresses.ts'
+import { startFleetWatch } from '../assembly/fleet-watch.ts'
+import type { Pipeline } from '../assembly/pipeline.ts'
+import { openCloseStack } from '../close-stack.ts'
+import { UsageProblem } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { SECOND } from '../time/units.ts'
+import { createAudit } from '../warehouse/audit/stored-audit.ts'
+import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
+import { openPageBundle } from '../web/page-bundle.ts'
+import { addPageGuard } from '../web/page-guard.ts'
+import { addPageRoutes } from '../web/page-routes.ts'
+import { openAccess } from './access.ts'
+import { addDashboardRoutes, sendDashboardError } from './dashboard-routes.ts'
+import { addLiveRoute } from './live-route.ts'
+import { openNow } from './read-now.ts'
+import { dashboardRoutes } from './routes.ts'
+import { addVisits } from './visits.ts'
+
+type DashboardOptions = {
+  readonly pipeline: Pipeline
+  readonly addresses: EngineAddresses
+  readonly config: Config
+  readonly log: Log
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+}
+
+export type Dashboard = { readonly url: string; close(): Promise<void> }
+
+const READING_CONNECTIONS_MAX = 6
+/** A look that takes longer is given up: the browser says so. */
+const READING_MAX_MS = 20 * SECOND
+const BODY_BYTES_MAX = 256 * 1024
+
+/** Serves the dashboard until closed. Reads through connections that may change nothing. */
+export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+  const { pipeline, addresses, config, log, host, port } = options
+  const closeStack = openCloseStack()
+  const stop = new AbortController()
+  try {
+    const access = await openAccess(host, { ...config.dashboard, trustedProxies: config.trustedProxies })
+    const bundle = await openPageBundle(new URL('./browser/', import.meta.url))
+    const reading = openWarehousePool({
+      databaseUrl: addresses.databaseUrl,
+      connectionsMax: READING_CONNECTIONS_MAX,
+      name: 'vitalsync dashboard',
+      statementTimeoutMs: READING_MAX_MS,
+      readOnly: true,
+    })
+    closeStack.add({ close: () => reading.end() }, 'reading pool')
+    const watch = closeStack.add(startFleetWatch(pipeline, config, log), 'fleet watch')
+    const audit = createAudit(pipeline)
+    await audit.forgetOld()
+    const context = { pipeline, reading, config, addresses, watch, audit, log, signal: stop.signal }
+    const trustProxy = config.trustedProxies.length > 0 && [...config.trustedProxies]
+    const app = fastify({ logger: false, bodyLimit: BODY_BYTES_MAX, trustProxy, forceCloseConnections: true })
+    closeStack.add(app, 'dashboard')
+    closeStack.add({ close: () => stop.abort() }, 'actions')
+    addPageGuard(app, { loopbackOnly: access.isOpen })
+    app.setErrorHandler((error, request, reply) => sendDashboardError(error, { log, request, reply }))
+    const now = closeStack.add(openNow(context), 'state of the pipeline')
+    const visits = await addVisits(app, context, access)
+    addLiveRoute(app, { context, visits, now })
+    addDashboardRoutes(app, { context, visits, routes: dashboardRoutes(now) })
+    addPageRoutes(app, { bundle, title: 'vitalsync', path: '' })
+    await listen(app, host, port)
+    return { url: urlOf(app, host), close: closeStack.close }
+  } catch (error) {
+    await closeStack.close().catch(() => undefined) // the first error is the cause
+    throw error
+  }
+}
+
+async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
+  await app.listen({ host, port }).catch((cause: Error) => {
+    throw new UsageProblem(`open dashboard on ${host}, port ${port}: ${cause.message}`, {
+      hint: 'Choose another port with DASHBOARD_PORT or --port; 0 takes a free one.',
+      cause,
+    })
+  })
+}
+
+function urlOf(app: FastifyInstance, host: string): string {
+  const address = app.server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** Whether a dashboard could not be started because another program has its port. */
+export const isPortTaken = (error: unknown): boolean =>
+  error instanceof Error && error.cause instanceof Error && 'code' in error.cause && error.cause.code === 'EADDRINUSE'

@@ -1,0 +1,88 @@
+import { type Signal, signal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+
+/** A value as JSON carries it: instants are texts. */
+export type Json<T> = T extends Date
+  ? string
+  : T extends readonly (infer E)[]
+    ? Json<E>[]
+    : T extends object
+      ? { [K in keyof T]: Json<T[K]> }
+      : T
+
+/** An error that the server told: a message, and what to do. */
+export class Refusal extends Error {
+  readonly hint: string
+  readonly status: number
+
+  constructor(message: string, { hint = '', status }: { hint?: string; status: number }) {
+    super(message)
+    this.hint = hint
+    this.status = status
+  }
+}
+
+/** Sent with each change; the session tells it. */
+export const csrfToken = signal('')
+/** The session has ended, or none has begun. */
+export const isSignedOut = signal(false)
+
+async function send<T>(path: string, init: RequestInit): Promise<T> {
+  const response = await fetch(path, init).catch(() => {
+    throw new Refusal('The server does not answer.', { hint: 'Is it still running? This page tries again.', status: 0 })
+  })
+  if (response.status === 401) isSignedOut.value = true
+  const body = await response.json().catch(() => ({}))
+  if (response.ok) return body
+  throw new Refusal(body.error ?? `The server answers ${response.status}.`, {
+    hint: body.hint,
+    status: response.status,
+  })
+}
+
+/** Asks the server. */
+export function ask<T>(
+  name: string,
+  query: Readonly<Record<string, string>> = {},
+  abort?: AbortSignal,
+): Promise<Json<T>> {
+  const text = new URLSearchParams(query).toString()
+  return send(`/api/${name}${text === '' ? '' : `?${text}`}`, abort ? { signal: abort } : {})
+}
+
+/** Has the server do something. */
+export function act<T>(name: string, body: object = {}): Promise<Json<T>> {
+  return send(`/api/${name}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-csrf-token': csrfToken.value },
+    body: JSON.stringify(body),
+  })
+}
+
+export type Answer<T> =
+  | { readonly state: 'loading' }
+  | { readonly state: 'failed'; readonly error: Refusal }
+  | { readonly state: 'here'; readonly value: Json<T>; readonly askedAtMs: number }
+
+/** Asks again whenever name or query change. `again` asks anew; the former answer stays until the new one is here. */
+export function useAnswer<T>(name: string, query: Readonly<Record<string, string>> = {}) {
+  const answer: Signal<Answer<T>> = useSignal<Answer<T>>({ state: 'loading' })
+  const asked = useSignal(0)
+  const key = JSON.stringify(query)
+  useEffect(() => {
+    const stop = new AbortController()
+    ask<T>(name, JSON.parse(key), stop.signal).then(
+      (value) => {
+        if (!stop.signal.aborted) answer.value = { state: 'here', value, askedAtMs: Date.now() }
+      },
+      (error: unknown) => {
+        if (!stop.signal.aborted) answer.value = { state: 'failed', error: refusalOf(error) }
+      },
+    )
+    return () => stop.abort()
+  }, [name, key, asked.value])
+  return { answer: answer.value, again: () => void asked.value++ }
+}
+
+export const refusalOf = (error: unknown): Refusal =>
+  error instanceof Refusal ? error : new Refusal('This page has a fault.', { hint: String(error), status: 0 })

@@ -1,0 +1,231 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { address, goTo, hrefOf } from './address.ts'
+import { type Answer, type Json, type Refusal, refusalOf } from './ask.ts'
+import { shownText } from './shown.ts'
+
+type WithChildren = { readonly children?: ComponentChildren }
+
+/** A link to another view: an ordinary link, which a click follows without loading the page anew. */
+export function Link({
+  to,
+  children,
+  ...more
+}: WithChildren & { to: string; class?: string; title?: string; label?: string }) {
+  const { label, ...others } = more
+  const follow = (event: MouseEvent) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
+    event.preventDefault()
+    goTo(to)
+  }
+  const isHere = address.value.path === to
+  return (
+    <a href={hrefOf(to)} onClick={follow} aria-current={isHere ? 'page' : undefined} aria-label={label} {...others}>
+      {children}
+    </a>
+  )
+}
+
+/** A text that somebody else decides about. */
+export function Text({ children, max }: { children: string; max?: number }) {
+  return <bdi title={children.length > 120 ? shownText(children) : undefined}>{shownText(children, max)}</bdi>
+}
+
+export function Panel({
+  title,
+  aside,
+  flush = false,
+  children,
+}: WithChildren & { title: string; aside?: ComponentChildren; flush?: boolean }) {
+  return (
+    <section class="panel" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        <span class="grow" />
+        {aside}
+      </header>
+      <div class={flush ? 'body flush' : 'body'}>{children}</div>
+    </section>
+  )
+}
+
+export const Tag = ({ tone = '', children }: WithChildren & { tone?: string | undefined }) => (
+  <span class={`tag ${tone}`}>{children}</span>
+)
+
+export const Empty = ({ children }: WithChildren) => <p class="empty">{children}</p>
+
+export function Failed({ error, again }: { error: Refusal; again?: (() => void) | undefined }) {
+  return (
+    <div class="note bad" role="alert">
+      <Text>{error.message}</Text>{' '}
+      {error.hint !== '' && (
+        <span class="hint">
+          <Text>{error.hint}</Text>
+        </span>
+      )}
+      {again && (
+        <p>
+          <button type="button" onClick={again}>
+            Try again
+          </button>
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Draws an answer in each of its states. */
+export function Answered<T>({
+  answer,
+  again,
+  children,
+}: {
+  answer: Answer<T>
+  again?: () => void
+  children: (value: Json<T>) => ComponentChildren
+}) {
+  if (answer.state === 'loading')
+    return (
+      <p class="loading" role="status">
+        Loading …
+      </p>
+    )
+  if (answer.state === 'failed') return <Failed error={answer.error} again={again} />
+  return <>{children(answer.value)}</>
+}
+
+/** A table whose rows scroll sideways where they do not fit. `numbers` names the columns that are right-aligned. */
+export function Table({
+  head,
+  numbers = [],
+  label,
+  children,
+}: WithChildren & { head: readonly string[]; numbers?: readonly string[]; label: string }) {
+  return (
+    <section class="scroll" aria-label={`${label}: the rows`} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {head.map((name) =>
+              name === '' ? (
+                <td key={name} />
+              ) : (
+                <th key={name} scope="col" class={numbers.includes(name) ? 'number' : undefined}>
+                  {name}
+                </th>
+              ),
+            )}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </section>
+  )
+}
+
+/** The command line that does the same, to copy. */
+function Command({ line }: { line: string }) {
+  const copied = useSignal(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(line).catch(() => undefined)
+    copied.value = true
+  }
+  return (
+    <span class="command">
+      <code>{shownText(line)}</code>
+      <button type="button" class="plain" onClick={copy} aria-label={`Copy: ${shownText(line, 80)}`}>
+        {copied.value ? 'copied' : 'copy'}
+      </button>
+    </span>
+  )
+}
+
+type ActionProps = {
+  readonly label: string
+  /** To what it is done: buttons with one label are told apart. */
+  readonly about?: string
+  readonly command: string
+  readonly run: () => Promise<ComponentChildren>
+  /** A question that is asked before it is done. */
+  readonly confirm?: ComponentChildren
+  readonly tone?: 'primary' | 'danger' | ''
+  readonly disabled?: boolean
+}
+
+/** A button that does what a command does. It shows the command, asks where it must, and tells how it ended. */
+export function Action({ label, about, command, run, confirm, tone = '', disabled = false }: ActionProps) {
+  const isOpen = useSignal(false)
+  return (
+    <>
+      <button
+        type="button"
+        class={tone}
+        disabled={disabled}
+        title={command}
+        aria-label={about ? `${label}: ${about}` : undefined}
+        onClick={() => {
+          isOpen.value = true
+        }}
+      >
+        {label}
+      </button>
+      {isOpen.value && (
+        <ActionDialog
+          {...{ label, command, run, confirm, tone }}
+          close={() => {
+            isOpen.value = false
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+function ActionDialog({ label, command, run, confirm, tone, close }: ActionProps & { close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const { result, error, isBusy, start } = useAction(run)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} onClose={close} aria-label={label}>
+      <h2>{label}</h2>
+      {confirm && <div>{confirm}</div>}
+      <Command line={command} />
+      {error.value && <Failed error={error.value} />}
+      {result.value && (
+        <p class="note well" role="status">
+          {result.value}
+        </p>
+      )}
+      <div class="row">
+        {!result.value && (
+          <button type="button" class={tone || 'primary'} disabled={isBusy.value} onClick={start}>
+            {isBusy.value ? 'Working …' : label}
+          </button>
+        )}
+        <button type="button" onClick={() => dialog.current?.close()}>
+          {result.value ? 'Close' : 'Leave it'}
+        </button>
+      </div>
+    </dialog>
+  )
+}
+
+function useAction(run: ActionProps['run']) {
+  const result = useSignal<ComponentChildren>(undefined)
+  const error = useSignal<Refusal | undefined>(undefined)
+  const isBusy = useSignal(false)
+  const start = async () => {
+    isBusy.value = true
+    error.value = undefined
+    try {
+      result.value = (await run()) ?? 'Done.'
+    } catch (thrown) {
+      error.value = refusalOf(thrown)
+    } finally {
+      isBusy.value = false
+    }
+  }
+  return { result, error, isBusy, start }
+}

@@ -1,0 +1,49 @@
+/** How texts, numbers and instants are shown. Instants are UTC everywhere, as on the command line. */
+
+/** Upstream decides about these texts: control and direction characters become visible, and nobody needs more than this. */
+const SHOWN_LENGTH_MAX = 400
+
+export function shownText(text: string, lengthMax = SHOWN_LENGTH_MAX): string {
+  const cut = text.length > lengthMax ? `${text.slice(0, lengthMax)}…` : text
+  return cut.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (letter) => (/[\t\n]/.test(letter) ? ' ' : '\ufffd'))
+}
+
+export const shownNumber = (value: number): string => value.toLocaleString('en')
+
+export function shownDecimal(value: number, digits = 1): string {
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+}
+
+/** 100 % means all: what is missing is never rounded away. */
+export const shownShare = (share: number): string => `${(share < 1 ? Math.min(share * 100, 99.9) : 100).toFixed(1)} %`
+
+export const shownCount = (count: number, noun: string): string =>
+  `${shownNumber(count)} ${noun}${count === 1 ? '' : 's'}`
+
+/** `2026-03-01 14:05` */
+export const shownInstant = (instant: string | null): string => (instant ? instant.slice(0, 16).replace('T', ' ') : '')
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+export function shownSpan(ms: number): string {
+  const abs = Math.abs(ms)
+  if (abs < 1000) return `${Math.round(abs)} ms`
+  if (abs < MINUTE) return `${Math.round(abs / 1000)} s`
+  if (abs < HOUR)
+    return `${Math.floor(abs / MINUTE)} min${abs < 10 * MINUTE ? ` ${Math.floor((abs % MINUTE) / 1000)} s` : ''}`.replace(
+      ' 0 s',
+      '',
+    )
+  if (abs < 2 * DAY) return `${Math.floor(abs / HOUR)} h ${Math.floor((abs % HOUR) / MINUTE)} min`
+  return `${Math.floor(abs / DAY)} days`
+}
+
+/** `3 min ago`, `in 2 h`. */
+export function shownAge(instant: string | null, nowMs: number): string {
+  if (!instant) return 'never'
+  const ms = nowMs - Date.parse(instant)
+  if (Math.abs(ms) < 1500) return 'just now'
+  return ms > 0 ? `${shownSpan(ms)} ago` : `in ${shownSpan(ms)}`
+}

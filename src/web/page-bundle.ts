@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { Problem } from '../errors.ts'
+
+/** A file of a page as it is sent. The name holds a digest of the content, so that browsers may keep it for ever. */
+type PageFile = {
+  readonly name: string
+  readonly contentType: string
+  readonly plain: Buffer
+  readonly br: Buffer
+  readonly gzip: Buffer
+}
+
+export type PageBundle = {
+  readonly files: ReadonlyMap<string, PageFile>
+  /** The script with which the page begins, and its style sheet. */
+  readonly script: string
+  readonly style: string
+}
+
+type BundledText = { readonly name: string; readonly text: string; readonly isEntry: boolean }
+
+/** The file that `bundle-pages.ts` writes beside the sources, where they are packed without the bundler. */
+const BUNDLED_NAME = 'bundled.json'
+
+/**
+ * Bundles the page whose sources lie in `folder`, beginning with `main.tsx`, in memory. A packed program has no bundler: there the
+ * texts were written beside the sources when it was packed.
+ */
+export async function openPageBundle(folder: URL): Promise<PageBundle> {
+  const packed = await readFile(new URL(BUNDLED_NAME, folder), 'utf8').catch(() => undefined)
+  const texts: BundledText[] = packed === undefined ? await bundleTexts(folder) : JSON.parse(packed)
+  const files = await Promise.all(texts.map(compressed))
+  const entryOf = (ending: string) => texts.find(({ name, isEntry }) => isEntry && name.endsWith(ending))?.name ?? ''
+  return { files: new Map(files.map((file) => [file.name, file])), script: entryOf('.js'), style: entryOf('.css') }
+}
+
+export async function bundleTexts(folder: URL): Promise<BundledText[]> {
+  // A development dependency: a program that was packed brings its pages bundled.
+  const { build } = await import('esbuild').catch((cause: unknown) => {
+    throw new Problem('bundle pages: the bundler is not installed', {
+      hint: 'In a checkout run npm ci, with the development dependencies.',
+      cause,
+    })
+  })
+  const root = fileURLToPath(folder)
+  const { outputFiles } = await build({
+    entryPoints: { main: `${root}main.tsx` },
+    outdir: '/pages',
+    write: false,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2023',
+    minify: true,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    logLevel: 'silent',
+  })
+  return outputFiles.map(({ path, text }) => {
+    const name = path.replace('/pages/', '')
+    return { name, text, isEntry: /^main-/.test(name) }
+  })
+}
+
+const contentTypes: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+}
+
+const BROTLI_QUALITY = 6
+
+async function compressed({ name, text }: BundledText): Promise<PageFile> {
+  const plain = Buffer.from(text)
+  const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
+  const [br, gz] = await Promise.all([promisify(brotliCompress)(plain, { params }), promisify(gzip)(plain)])
+  return { name, contentType: contentTypes[name.split('.').at(-1) ?? ''] ?? 'text/plain', plain, br, gzip: gz }
+}

@@ -1,0 +1,58 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isLoopback } from '../text/readable-address.ts'
+
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Headers of every answer of a page: nobody frames it, adds scripts to it, or learns its addresses. */
+const pageHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy': contentSecurityPolicy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+/** The host of an authority `name:port` or `[::1]:port`, without the port. */
+function hostNameOf(authority: string): string {
+  const address = URL.parse(`http://${authority}`)
+  return address?.hostname.replace(/^\[|\]$/g, '') ?? ''
+}
+
+type PageGuard = {
+  /**
+   * The page asks for no sign-in: it answers only to names of this machine. A foreign page that let its own name point here (DNS
+   * rebinding) would otherwise read it.
+   */
+  readonly loopbackOnly: boolean
+}
+
+/** Refuses requests for a foreign name, and changes that another page sends. */
+export function addPageGuard(app: FastifyInstance, { loopbackOnly }: PageGuard): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(pageHeaders)
+    if (request.url.includes('/api/')) reply.header('cache-control', 'no-store')
+    if (loopbackOnly && !isLoopback(hostNameOf(request.headers.host ?? ''))) {
+      return reply.code(403).send({ error: 'this page answers only to localhost and 127.0.0.1' })
+    }
+    if (!isReading(request) && !comesFromItself(request)) {
+      return reply.code(403).send({ error: 'another page sent this: nothing was done' })
+    }
+  })
+}
+
+const isReading = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
+
+/** Browsers name the page that sends a change in Origin, which no page can forge. */
+function comesFromItself({ headers, host }: FastifyRequest): boolean {
+  const origin = URL.parse(headers.origin ?? '')
+  return origin !== null && origin.host === host && headers['sec-fetch-site'] !== 'cross-site'
+}

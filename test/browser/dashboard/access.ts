@@ -1,0 +1,122 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { passwordLine } from '../../../src/dashboard/passwords.ts'
+import { openPageBundle } from '../../../src/web/page-bundle.ts'
+import { type DashboardWorld, test } from './dashboard-world.ts'
+
+type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string }
+
+/** Sends a request with any headers, as no browser would. */
+function send(url: string, { method = 'GET', body = '', ...headers }: Record<string, string> = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers: { 'content-type': 'application/json', ...headers } }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
+    })
+    sent.once('error', reject)
+    sent.end(body)
+  })
+}
+
+/** The cookie and the token with which a visitor sends changes. */
+async function openSession(url: string, more: Record<string, string> = {}) {
+  const { headers, body } = await send(`${url}/api/session`, more)
+  const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  return { ...more, cookie, 'x-csrf-token': JSON.parse(body).csrf, origin: url, method: 'POST' }
+}
+
+const retry = JSON.stringify({ cause: '0'.repeat(32) })
+
+test('on loopback only names of this machine are answered', async ({ world: { url } }) => {
+  const foreign = await send(`${url}/api/now`, { host: 'attacker.example' })
+  const rebound = await send(`${url}/`, { host: `127.0.0.1.attacker.example:${new URL(url).port}` })
+
+  expect([foreign.status, rebound.status]).toEqual([403, 403])
+  expect((await send(`${url}/`, { host: 'localhost:1' })).status).toBe(200)
+})
+
+test('a change needs the page’s own origin, a session and its token', async ({ world: { url } }) => {
+  const session = await openSession(url)
+  const sendRetry = (changes: Record<string, string>) =>
+    send(`${url}/api/failures/retry`, { ...session, body: retry, ...changes }).then(({ status }) => status)
+
+  expect(await sendRetry({})).toBe(200)
+  expect(await sendRetry({ origin: 'http://attacker.example' })).toBe(403)
+  expect(await sendRetry({ origin: '' })).toBe(403)
+  expect(await sendRetry({ 'x-csrf-token': '' })).toBe(403)
+  expect(await sendRetry({ 'x-csrf-token': 'x'.repeat(43) })).toBe(403)
+  expect(await sendRetry({ cookie: '' })).toBe(403)
+})
+
+test('no page runs scripts or styles of others, and none is framed', async ({ world: { url } }) => {
+  const { headers } = await send(`${url}/failures`)
+
+  expect(headers['content-security-policy']).toContain("script-src 'self'; style-src 'self'")
+  expect(headers['content-security-policy']).toContain("frame-ancestors 'none'")
+  expect(headers['content-security-policy']).not.toContain('unsafe')
+})
+
+test('beyond loopback it does not start unless it asks who people are', async ({ world }) => {
+  await expect(world.serve({}, '0.0.0.0')).rejects.toThrow(/nobody would be asked who they are/)
+  await expect(world.serve({ DASHBOARD_TRUSTED_HEADER: 'x-user' })).rejects.toThrow(/needs TRUSTED_PROXIES/)
+})
+
+test('a visitor who only looks may not act; guesses are limited, and recorded', async ({ world }) => {
+  const { url } = await serveWithPasswords(world)
+  const visitor = await openSession(url)
+  expect((await send(`${url}/api/now`)).status).toBe(401)
+  expect((await send(`${url}/api/live`)).status).toBe(401)
+  const signIn = (name: string, password: string) =>
+    send(`${url}/api/sign-in`, { ...visitor, body: JSON.stringify({ name, password }) })
+
+  expect((await signIn('ada', 'wrong')).status).toBe(401)
+  const entered = await signIn('ada', 'correct horse battery')
+  const cookie = entered.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  expect(entered.headers['set-cookie']?.[0]).toMatch(/HttpOnly; SameSite=/)
+  expect((await send(`${url}/api/now`, { cookie })).status).toBe(200)
+  const session = { ...visitor, cookie, 'x-csrf-token': JSON.parse(entered.body).csrf }
+  expect((await send(`${url}/api/failures/retry`, { ...session, body: retry })).status).toBe(403)
+
+  const guesses = Array.from({ length: 10 }, () => signIn('nobody', 'guess'))
+  expect((await Promise.all(guesses)).map(({ status }) => status)).toContain(429)
+  expect(await world.rows(`select action from warehouse.audit where who = 'ada' order by at`)).toEqual([
+    { action: 'sign-in refused' },
+    { action: 'sign-in' },
+  ])
+})
+
+test('a proxy’s header is believed from that proxy only', async ({ world }) => {
+  const settings = { DASHBOARD_TRUSTED_HEADER: 'x-user', DASHBOARD_ACTORS: 'ada' }
+  const behind = await world.serve({ ...settings, TRUSTED_PROXIES: 'loopback' })
+  const beside = await world.serve({ ...settings, TRUSTED_PROXIES: '10.9.8.7' })
+  const actorOf = async (url: string, name: string) =>
+    JSON.parse((await send(`${url}/api/session`, { 'x-user': name })).body).actor
+
+  expect(await actorOf(behind.url, 'ada')).toEqual({ name: 'ada', role: 'act' })
+  expect(await actorOf(behind.url, 'eve')).toEqual({ name: 'eve', role: 'look' })
+  expect(await actorOf(beside.url, 'ada')).toBe(null)
+})
+
+test('the first load is at most 150 KB compressed', async () => {
+  const { files, script, style } = await openPageBundle(new URL('../../../src/dashboard/browser/', import.meta.url))
+  const loaded = [...files.values()].filter(({ name }) => [script, style].includes(name) || name.startsWith('chunk'))
+
+  expect(loaded.length).toBeGreaterThan(1)
+  expect(loaded.reduce((sum, { br }) => sum + br.length, 0)).toBeLessThan(150 * 1024)
+})
+
+async function serveWithPasswords(world: DashboardWorld): Promise<{ url: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-dashboard-'))
+  const file = join(folder, 'passwords')
+  await writeFile(file, `${await passwordLine('ada', 'look', 'correct horse battery')}\n`)
+  const served = await world.serve({ DASHBOARD_PASSWORD_FILE: file })
+  await rm(folder, { recursive: true })
+  return served
+}

@@ -1,0 +1,117 @@
+import type { Browser, BrowserContextOptions } from 'playwright-core'
+import { test as base } from 'vitest'
+import { readConfig } from '../../../config/env.ts'
+import { startDashboard } from '../../../src/dashboard/start-dashboard.ts'
+import { createLog } from '../../../src/log.ts'
+import { type Sandbox, startSandbox } from '../../../src/service/sandbox/start-sandbox.ts'
+import { template, within } from '../../support/fixtures.ts'
+import { openTestPipeline, type TestPipeline } from '../../support/test-pipeline.ts'
+import { hasBrowser, openBrowser, openPage } from '../open-browser.ts'
+import { addFaultyPeople } from './faulty-people.ts'
+
+type OpenedPage = Awaited<ReturnType<typeof openPage>>
+
+export type DashboardWorld = TestPipeline & {
+  readonly sandbox: Sandbox
+  readonly url: string
+  /** Another dashboard on the same pipeline, with other settings. */
+  serve(settings: Readonly<Record<string, string>>, host?: string): Promise<{ url: string }>
+}
+
+const PEOPLE = 3
+const DAYS = 12
+
+/** One world for all tests of a file: people of the sandbox, synced, and some with faults. */
+export const test = base.extend<{
+  $file: { browser: Browser | undefined; shared: DashboardWorld }
+  $test: { world: DashboardWorld; visit: Visit }
+}>({
+  browser: [
+    async ({}, use) => {
+      const browser = hasBrowser ? await openBrowser() : undefined
+      await use(browser)
+      await browser?.close()
+    },
+    { scope: 'file' },
+  ],
+  shared: [
+    async ({}, use) => {
+      const service = await template('service')
+      const warehouse = await template('warehouse')
+      await within(service, (serviceUrl) =>
+        within(warehouse, (warehouseUrl) => withWorld({ serviceUrl, warehouseUrl }, use)),
+      )
+    },
+    { scope: 'file' },
+  ],
+  world: async ({ shared }, use) => use(shared),
+  /** Opens a page of the dashboard, as a visitor of its own. A fault on a page fails the test. */
+  visit: [
+    async ({ browser, shared, skip }, use) => {
+      if (!browser) return skip('no browser: install chromium')
+      const opened: OpenedPage[] = []
+      await use(async (path, options = {}) => {
+        const page = await openPage(browser, options)
+        opened.push(page)
+        await page.page.goto((options.baseURL ?? shared.url) + path)
+        return page.page
+      })
+      for (const page of opened) {
+        page.expectNoErrors()
+        await page.close()
+      }
+    },
+    { scope: 'test' },
+  ],
+})
+
+type Visit = (path: string, options?: BrowserContextOptions) => Promise<OpenedPage['page']>
+
+async function withWorld(
+  { serviceUrl, warehouseUrl }: { serviceUrl: string; warehouseUrl: string },
+  use: (world: DashboardWorld) => Promise<void>,
+): Promise<void> {
+  const log = createLog({ level: 'silent' })
+  const sandbox = await startSandbox({
+    databaseUrl: serviceUrl,
+    port: 0,
+    profiles: PEOPLE,
+    days: DAYS,
+    seed: 'dash',
+    log,
+  })
+  await sandbox.derived()
+  const line = await openTestPipeline({
+    warehouseUrl,
+    queueUrl: warehouseUrl,
+    upstream: sandbox,
+    settings: { HISTORY_DAYS: String(DAYS), DASHBOARD_PORT: '0' },
+  })
+  line.work()
+  await line.addProfiles(...sandbox.people().map(({ externalId }) => externalId))
+  await line.tick('sync')
+  await line.idle()
+  await addFaultyPeople(line)
+  const { pipeline } = line
+  const addresses = {
+    databaseUrl: warehouseUrl,
+    queueUrl: warehouseUrl,
+    upstream: { url: sandbox.url, clientId: sandbox.clientId, clientSecret: sandbox.clientSecret },
+    tokenKeys: pipeline.tokenKeys,
+  }
+  const opened: Array<{ close(): Promise<void> }> = []
+  const serve: DashboardWorld['serve'] = async (settings, host = '127.0.0.1') => {
+    const own = readConfig({ ...line.settings, ...settings })
+    const dashboard = await startDashboard({ pipeline, addresses, config: own, log, host, port: 0 })
+    opened.push(dashboard)
+    return dashboard
+  }
+  try {
+    const { url: dashboardUrl } = await serve({})
+    await use({ ...line, sandbox, url: dashboardUrl, serve })
+  } finally {
+    for (const dashboard of opened) await dashboard.close()
+    await line.close()
+    await sandbox.close()
+  }
+}

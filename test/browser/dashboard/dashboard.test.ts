@@ -1,0 +1,4 @@
+/** The tests of all screens, in one file: they share one world, and one browser. */
+import './now-screen.ts'
+import './failures-screen.ts'
+import './access.ts'

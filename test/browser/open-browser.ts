@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs'
+import AxeBuilder from 'axe-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+/** Debian's. Tests in a browser are left out without it; with REQUIRE_ENGINES=chromium the run fails instead. */
+const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
+
+export const hasBrowser = existsSync(executablePath)
+if (!hasBrowser && process.env['REQUIRE_ENGINES']?.split(',').includes('chromium'))
+  throw new Error('start browser: REQUIRE_ENGINES asks for chromium, and there is none: install it')
+
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+
+/** On a busy machine a page may take so long; each wait ends as soon as its moment has come. */
+const WAIT_MAX_MS = 90_000
+
+/** A page of a fresh visitor. Its errors are collected: `expectNoErrors` tells them. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })
+  context.setDefaultTimeout(WAIT_MAX_MS)
+  const page = await context.newPage()
+  const errors: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text())
+  })
+  page.on('pageerror', (error) => errors.push(error.message))
+  return {
+    page,
+    errors,
+    expectNoErrors: () => expect(errors).toEqual([]),
+    close: () => context.close(),
+  }
+}
+
+/** The parts that a screen reader or a keyboard could not use, by axe. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  await page.evaluate(AxeBuilder.source)
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } } // added above
+    type Violation = { id: string; nodes: Array<{ html: string; failureSummary?: string }> }
+    const { violations } = await axe.run()
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id}: ${node.html} ${node.failureSummary ?? ''}`),
+    )
+  })
+}
+
+/** How many pixels the page is wider than the window. */
+export const overflowOf = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - innerWidth')
