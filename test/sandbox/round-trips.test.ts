@@ -24,6 +24,25 @@ type RoundTrip = {
 
 const trips: readonly RoundTrip[] = [
   {
+    format: 'google-fit',
+    devices: /watch|scale/,
+    whole:
+      /^(steps|sleep_stage_(awake|light|deep|rem)|heart_rate|resting_heart_rate|oxygen_saturation|exercise_session_.*|weight|body_fat)$/,
+    sums: /^none$/,
+  },
+  {
+    format: 'samsung-health',
+    devices: /watch|scale/,
+    whole: /^(steps|sleep_stage_.*|heart_rate|exercise_session_.*|weight)$/,
+    sums: /^none$/,
+  },
+  {
+    format: 'fitabase',
+    devices: /watch|scale/,
+    whole: /^(heart_rate|weight)$/,
+    sums: /^(steps|sleep_stage_awake)$/,
+  },
+  {
     format: 'garmin-connect',
     devices: /watch|scale/,
     whole: /^(sleep_stage_in_bed|exercise_session_.*|weight)$/,

@@ -55,7 +55,7 @@ type TableForm = {
 }
 
 /** The rows of a table in which no cell spans lines. Its columns stand apart by commas, semicolons or tabs. */
-const tableRows = ({ linesBefore }: TableForm): RowReader =>
+export const tableRows = ({ linesBefore }: TableForm): RowReader =>
   async function* (file) {
     let columns: readonly string[] | undefined
     let delimiter = ','

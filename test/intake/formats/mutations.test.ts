@@ -9,7 +9,7 @@ import { entriesOf, fileOf, importOne } from '../../support/health-files.ts'
 const endMs = Date.parse('2026-03-02T12:00:00Z')
 const person = samplePeople('mutations', 1)[0]
 const logs = person ? logsOf(person, { startMs: endMs - 14 * HOUR, endMs }) : []
-const ROUNDS = Number(process.env['FUZZ_ROUNDS'] ?? 60)
+const ROUNDS = Number(process.env['FUZZ_ROUNDS'] ?? 30)
 /** A mutation is found in a short file as well as in a long one. */
 const BYTES_MAX = 12_000
 

@@ -1,10 +1,13 @@
 import type { SampleLog } from '../people/sample-logs.ts'
 import { appleHealthExport } from './apple-health-file.ts'
+import { fitabaseExport } from './fitabase-files.ts'
 import { fitbitExport } from './fitbit-files.ts'
 import { garminConnectExport } from './garmin-connect-files.ts'
 import { garminFitExport } from './garmin-fit-files.ts'
+import { googleFitExport } from './google-fit-files.ts'
 import { healthConnectExport } from './health-connect-file.ts'
 import { ouraExport } from './oura-files.ts'
+import { samsungHealthExport } from './samsung-health-files.ts'
 import { whoopExport } from './whoop-files.ts'
 import { withingsExport } from './withings-files.ts'
 
@@ -21,4 +24,7 @@ export const exportWriters: Readonly<Record<string, ExportWriter>> = {
   oura: ouraExport,
   whoop: whoopExport,
   withings: withingsExport,
+  'google-fit': googleFitExport,
+  'samsung-health': samsungHealthExport,
+  fitabase: fitabaseExport,
 }

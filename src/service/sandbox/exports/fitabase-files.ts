@@ -1,0 +1,57 @@
+import { MINUTE } from '../../../time/units.ts'
+import type { SampleLog } from '../people/sample-logs.ts'
+import { nightsOf, ofType, type TimedLog, tableText, timedLog } from './timed-logs.ts'
+import { zipOf } from './zip-of.ts'
+
+const PERSON = '1503960366'
+
+/** The logs of a watch and a scale as Fitabase hands them out: local times, written the American way. */
+export function fitabaseExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
+  const timed = logs.filter(({ deviceType }) => deviceType !== 'phone').map(timedLog)
+  const files = {
+    minuteStepsNarrow: tableText(['Id', 'ActivityMinute', 'Steps'], ofType(timed, 'steps').flatMap(stepMinutes)),
+    heartrate_seconds: tableText(
+      ['Id', 'Time', 'Value'],
+      ofType(timed, 'heart_rate').map((one) => [PERSON, americanText(one.startMs, one), one.log.value]),
+    ),
+    minuteSleep: tableText(
+      ['Id', 'date', 'value', 'logId'],
+      nightsOf(timed).flatMap(({ stages }, night) => stages.flatMap((one) => sleepMinutes(one, night))),
+    ),
+    weightLogInfo: tableText(
+      ['Id', 'Date', 'WeightKg', 'WeightPounds', 'Fat', 'BMI', 'IsManualReport', 'LogId'],
+      ofType(timed, 'weight').map((one, index) => [
+        ...[PERSON, americanText(one.startMs, one), one.log.value, one.log.value * 2.2046, '', '', 'False'],
+        index,
+      ]),
+    ),
+  }
+  const parts = Object.entries(files).map(([name, data]) => ({ name: `Fitabase/${name}_merged.csv`, data }))
+  return { name: 'fitabase.zip', data: zipOf(parts) }
+}
+
+/** `4/12/2016 7:21:00 AM` on the clock of the log. */
+function americanText(atMs: number, { wallShiftMs }: TimedLog): string {
+  const at = new Date(atMs + wallShiftMs)
+  const hour = at.getUTCHours()
+  const time = `${hour % 12 === 0 ? 12 : hour % 12}:${at.toISOString().slice(14, 19)} ${hour < 12 ? 'AM' : 'PM'}`
+  return `${at.getUTCMonth() + 1}/${at.getUTCDate()}/${at.getUTCFullYear()} ${time}`
+}
+
+const minutesOfLog = ({ startMs, endMs }: TimedLog) =>
+  Array.from({ length: Math.round((endMs - startMs) / MINUTE) }, (_, index) => startMs + index * MINUTE)
+
+/** Whole steps, the earlier minutes with the rest. */
+const stepMinutes = (one: TimedLog) => {
+  const minutes = minutesOfLog(one)
+  const [whole, rest] = [Math.floor(one.log.value / minutes.length), one.log.value % minutes.length]
+  return minutes.map((atMs, index) => [PERSON, americanText(atMs, one), whole + (index < rest ? 1 : 0)])
+}
+
+const sleepMinutes = (one: TimedLog, night: number) =>
+  minutesOfLog(one).map((atMs) => [
+    PERSON,
+    americanText(atMs, one),
+    one.log.dataType === 'sleep_stage_awake' ? 3 : 1,
+    11_000 + night,
+  ])

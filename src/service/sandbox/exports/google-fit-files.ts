@@ -1,0 +1,72 @@
+import type { SampleLog } from '../people/sample-logs.ts'
+import { ofType, type TimedLog, timedLog } from './timed-logs.ts'
+import { zipOf } from './zip-of.ts'
+
+/** The merged stream of a type, the kind of its values, and the stream of the watch that it is made of. */
+const streams: Readonly<
+  Record<string, readonly [type: string, merged: string, kind: 'intVal' | 'fpVal', scale: number]>
+> = {
+  steps: ['step_count.delta', 'merge_step_deltas', 'intVal', 1],
+  heart_rate: ['heart_rate.bpm', 'merge_heart_rate_bpm', 'fpVal', 1],
+  resting_heart_rate: ['heart_rate.bpm', 'resting_heart_rate<-merge_heart_rate_bpm', 'fpVal', 1],
+  oxygen_saturation: ['oxygen_saturation', 'merged', 'fpVal', 100],
+  weight: ['weight', 'merge_weight', 'fpVal', 1],
+  body_fat: ['body.fat.percentage', 'merged', 'fpVal', 1],
+}
+const stages: Readonly<Record<string, number>> = {
+  sleep_stage_awake: 1,
+  sleep_stage_light: 4,
+  sleep_stage_deep: 5,
+  sleep_stage_rem: 6,
+}
+
+/** The logs of a watch and a scale as Takeout has them of Google Fit: merged streams, and the raw streams that they repeat. */
+export function googleFitExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
+  const timed = logs.filter(({ deviceType }) => deviceType !== 'phone').map(timedLog)
+  const measured = Object.entries(streams).flatMap(([dataType, [type, merged, kind, scale]]) => {
+    const points = ofType(timed, dataType).map((one) =>
+      pointOf(one, type, { [kind]: Number((one.log.value * scale).toFixed(4)) }),
+    )
+    return [streamFile(`derived:com.google.${type}:com.google.android.gms:${merged}`, points), rawOf(type, points)]
+  })
+  const nights = ofType(timed, /^sleep_stage_(awake|light|deep|rem)$/).map((one) =>
+    pointOf(one, 'sleep.segment', { intVal: stages[one.log.dataType] ?? 0 }),
+  )
+  const sessions = ofType(timed, /^exercise_session_/).map((one) => ({
+    name: `Takeout/Fit/All Sessions/${one.startMs}.json`,
+    data: Buffer.from(
+      JSON.stringify({
+        fitnessActivity: one.log.dataType.replace('exercise_session_', ''),
+        startTime: new Date(one.startMs).toISOString(),
+        endTime: new Date(one.endMs).toISOString(),
+        duration: `${(one.endMs - one.startMs) / 1000}s`,
+      }),
+    ),
+  }))
+  const sleep = streamFile('derived:com.google.sleep.segment:com.google.android.gms:merged', nights)
+  return { name: 'takeout-fit.zip', data: zipOf([...measured, sleep, ...sessions]) }
+}
+
+type Point = ReturnType<typeof pointOf>
+
+/** Instants in nanoseconds are longer than a number holds, and are written digit by digit. */
+const nanos = (atMs: number) => Number(`${atMs}000000`)
+
+const pointOf = ({ startMs, endMs }: TimedLog, type: string, value: Readonly<Record<string, number>>) => ({
+  fitValue: [{ value }],
+  originDataSourceId: `raw:com.google.${type}:com.example.watch:`,
+  startTimeNanos: nanos(startMs),
+  endTimeNanos: nanos(endMs),
+  dataTypeName: `com.google.${type}`,
+  modifiedTimeMillis: endMs,
+})
+
+const streamFile = (stream: string, points: readonly Point[]) => ({
+  name: `Takeout/Fit/All Data/${stream.replaceAll(/[:<]/g, '_')}.json`,
+  data: Buffer.from(JSON.stringify({ 'Data Source': stream, 'Data Points': points })),
+})
+
+const rawOf = (type: string, points: readonly Point[]) => {
+  const { name, data } = streamFile(`raw:com.google.${type}:com.example.watch:`, points)
+  return { name: name.replace('.json', `-${points.length}.json`), data }
+}

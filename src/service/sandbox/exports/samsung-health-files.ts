@@ -1,0 +1,73 @@
+import { formatOffset } from '../../../contract/instant.ts'
+import { MINUTE } from '../../../time/units.ts'
+import type { SampleLog } from '../people/sample-logs.ts'
+import { type Cells, nightsOf, ofType, type TimedLog, tableText, timedLog } from './timed-logs.ts'
+import { zipOf } from './zip-of.ts'
+
+const stages: Readonly<Record<string, number>> = {
+  sleep_stage_awake: 40_001,
+  sleep_stage_light: 40_002,
+  sleep_stage_deep: 40_003,
+  sleep_stage_rem: 40_004,
+}
+const exercises: Readonly<Record<string, number>> = {
+  exercise_session_running: 1002,
+  exercise_session_strength_training: 15_002,
+  exercise_session_cycling: 11_007,
+  exercise_session_swimming: 14_001,
+  exercise_session_yoga: 9002,
+}
+
+/** The logs of a watch and a scale as Samsung Health exports them: a line before the columns, and a comma after each row. */
+export function samsungHealthExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
+  const timed = logs.filter(({ deviceType }) => deviceType !== 'phone').map(timedLog)
+  const nights = nightsOf(timed)
+  const files = [
+    tableFile('shealth.tracker.heart_rate', 'com.samsung.health.heart_rate.', {
+      names: ['heart_rate'],
+      rows: ofType(timed, 'heart_rate').map((one) => [one, [one.log.value]]),
+    }),
+    tableFile('shealth.tracker.pedometer_step_count', 'com.samsung.health.step_count.', {
+      names: ['count'],
+      rows: ofType(timed, 'steps').map((one) => [one, [one.log.value]]),
+    }),
+    tableFile('health.weight', '', {
+      names: ['weight'],
+      rows: ofType(timed, 'weight').map((one) => [one, [one.log.value]]),
+    }),
+    tableFile('shealth.sleep', 'com.samsung.health.sleep.', {
+      names: [],
+      rows: nights.map(({ night }) => [night, []]),
+    }),
+    tableFile('health.sleep_stage', '', {
+      names: ['sleep_id', 'stage'],
+      rows: nights.flatMap(({ night, stages: own }) =>
+        own.map((one) => [one, [night.log.id, stages[one.log.dataType] ?? 0]] as const),
+      ),
+    }),
+    tableFile('shealth.exercise', 'com.samsung.health.exercise.', {
+      names: ['exercise_type'],
+      rows: ofType(timed, /^exercise_session_/).map((one) => [one, [exercises[one.log.dataType] ?? 0]]),
+    }),
+  ]
+  return { name: 'samsung-health.zip', data: zipOf(files) }
+}
+
+type Table = { readonly names: readonly string[]; readonly rows: ReadonlyArray<readonly [one: TimedLog, cells: Cells]> }
+
+function tableFile(name: string, prefix: string, { names, rows }: Table) {
+  const columns = ['start_time', 'end_time', 'time_offset', 'datauuid', ...names].map((column) => `${prefix}${column}`)
+  const cells = rows.map(([one, more]) => [
+    utcText(one.startMs),
+    utcText(one.endMs),
+    `UTC${formatOffset(one.wallShiftMs / MINUTE).replace(':', '')}`,
+    one.log.id,
+    ...more,
+    '',
+  ])
+  const head = Buffer.from(`com.samsung.${name},6000003,8\n`)
+  return { name: `samsunghealth/com.samsung.${name}.csv`, data: Buffer.concat([head, tableText(columns, cells)]) }
+}
+
+/** `2026-03-29 07:45:03.000` */
+const utcText = (atMs: number): string => new Date(atMs).toISOString().slice(0, -1).replace('T', ' ')
