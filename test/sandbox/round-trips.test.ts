@@ -24,6 +24,20 @@ type RoundTrip = {
 
 const trips: readonly RoundTrip[] = [
   {
+    format: 'open-mhealth',
+    devices: /watch|scale/,
+    whole:
+      /^(steps|heart_rate|sleep_stage_in_bed|oxygen_saturation|respiratory_rate|exercise_session_.*|weight|body_fat)$/,
+    sums: /^none$/,
+  },
+  {
+    format: 'fhir',
+    devices: /watch|scale/,
+    whole:
+      /^(steps|heart_rate|resting_heart_rate|heart_rate_variability_sdnn|oxygen_saturation|respiratory_rate|weight|body_fat)$/,
+    sums: /^none$/,
+  },
+  {
     format: 'google-fit',
     devices: /watch|scale/,
     whole:

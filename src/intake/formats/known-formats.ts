@@ -1,11 +1,13 @@
 import { appleHealth } from './apple-health.ts'
 import type { HealthFormat } from './export-format.ts'
+import { fhir } from './fhir.ts'
 import { fitabase } from './fitabase.ts'
 import { fitbit } from './fitbit.ts'
 import { garminConnect } from './garmin-connect.ts'
 import { garminFit } from './garmin-fit.ts'
 import { googleFit } from './google-fit.ts'
 import { healthConnect } from './health-connect.ts'
+import { openMhealth } from './open-mhealth.ts'
 import { oura } from './oura.ts'
 import { samsungHealth } from './samsung-health.ts'
 import { whoop } from './whoop.ts'
@@ -15,5 +17,5 @@ import { withings } from './withings.ts'
 export const exportFormats: readonly HealthFormat[] = [
   ...[appleHealth, healthConnect, garminFit, fitbit],
   ...[garminConnect, oura, whoop, withings],
-  ...[googleFit, samsungHealth, fitabase],
+  ...[googleFit, samsungHealth, fitabase, openMhealth, fhir],
 ]

@@ -36,6 +36,35 @@ export const jsonRows = (listOf: (value: unknown) => readonly unknown[] | undefi
 
 export const readJsonList = jsonRows((value) => (Array.isArray(value) ? value : undefined))
 
+/** An object a line. A line that is none gives an empty row, so that its place is told. */
+export const readJsonLines: RowReader = async function* (file) {
+  let rows: SourceRow[] = []
+  for await (const { text, end } of splitLines(await file.open(), { position: 0, line: 0 })) {
+    if (text?.trim() !== '') rows.push(lineOf(text ?? ''))
+    if (rows.length < ROWS_PER_BATCH) continue
+    yield { rows, bytesRead: end }
+    rows = []
+  }
+  yield { rows, bytesRead: file.sizeBytes }
+}
+
+function lineOf(text: string): SourceRow {
+  try {
+    return rowOf(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}
+
+/** Whether objects stand one a line: the first ends with its line, or fills all of the beginning. */
+export function hasJsonLines({ text }: FileHead): boolean {
+  const [first = '', ...others] = text
+    .replace(/^\uFEFF/, '')
+    .trimStart()
+    .split('\n')
+  return first.startsWith('{') && (others.length === 0 || first.trimEnd().endsWith('}'))
+}
+
 const noWholeList = (name: string) => new UsageProblem(`read ${name}: it is no whole list in JSON`)
 
 function parseJson(text: string, name: string): unknown {

@@ -10,9 +10,9 @@ const GLUCOSE_MG_DL_PER_MMOL_L = 18.016
 
 /** By our unit: the scale of each unit that exports write. A pair is scale and shift. */
 const conversions: Readonly<Record<string, Readonly<Record<string, number | readonly [number, number]>>>> = {
-  count: { count: 1, 'kg/m²': 1, 'kg/m^2': 1 },
+  count: { count: 1, 'kg/m²': 1, 'kg/m^2': 1, 'kg/m2': 1 },
   bpm: { bpm: 1, 'count/min': 1, 'count/s': 60, 'beats/min': 1 },
-  'breath/min': { 'breath/min': 1, 'count/min': 1, 'count/s': 60 },
+  'breath/min': { 'breath/min': 1, 'breaths/min': 1, 'count/min': 1, 'count/s': 60 },
   minute: { minute: 1, min: 1, s: 1 / 60, ms: 1 / 60_000, hr: 60, h: 60 },
   ms: { ms: 1, s: 1000 },
   kcal: {

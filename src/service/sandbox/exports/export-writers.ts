@@ -1,5 +1,6 @@
 import type { SampleLog } from '../people/sample-logs.ts'
 import { appleHealthExport } from './apple-health-file.ts'
+import { fhirExport, openMhealthExport } from './exchange-files.ts'
 import { fitabaseExport } from './fitabase-files.ts'
 import { fitbitExport } from './fitbit-files.ts'
 import { garminConnectExport } from './garmin-connect-files.ts'
@@ -27,4 +28,6 @@ export const exportWriters: Readonly<Record<string, ExportWriter>> = {
   'google-fit': googleFitExport,
   'samsung-health': samsungHealthExport,
   fitabase: fitabaseExport,
+  'open-mhealth': openMhealthExport,
+  fhir: fhirExport,
 }

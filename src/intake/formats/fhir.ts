@@ -1,0 +1,129 @@
+import { DAY, SECOND } from '../../time/units.ts'
+import { asDaily, quantityRecord } from './exchange-values.ts'
+import type { FileHead, HealthRecord, MappingRow, ReadOptions, SourceInstant } from './export-format.ts'
+import { formatOfKinds } from './file-kinds.ts'
+import type { MeasureName } from './measures.ts'
+import { hasJsonLines, jsonRows, readJsonLines, type SourceRow } from './small-files.ts'
+import { type DraftFrame, faultOf, fieldsIn, instantIn, isEmpty, listIn, textIn, wallMsIn } from './source-values.ts'
+
+/** By LOINC: the measure. A panel has no value of its own: its components have. */
+const measures: Readonly<Record<string, MeasureName>> = {
+  '8867-4': 'heart_rate',
+  '40443-4': 'resting_heart_rate',
+  '80404-7': 'heart_rate_variability_sdnn',
+  '9279-1': 'respiratory_rate',
+  '59408-5': 'oxygen_saturation',
+  '2708-6': 'oxygen_saturation',
+  '8480-6': 'blood_pressure_systolic',
+  '8462-4': 'blood_pressure_diastolic',
+  '8310-5': 'body_temperature',
+  '29463-7': 'weight',
+  '3141-9': 'weight',
+  '8302-2': 'height',
+  '39156-5': 'body_mass_index',
+  '41982-0': 'body_fat',
+  '2339-0': 'blood_glucose',
+  '15074-8': 'blood_glucose',
+  '55423-8': 'steps',
+  '41950-7': 'steps',
+}
+const LOINC = 'http://loinc.org'
+const withoutMeaning = new Set(['entered-in-error', 'cancelled', 'registered', 'unknown'])
+const COMPONENTS_MAX = 50
+
+const measureIn = (code: unknown): MeasureName | undefined =>
+  listIn(fieldsIn(code)['coding'])
+    .map(fieldsIn)
+    .flatMap((coding) => (coding['system'] === LOINC ? [measures[textIn(coding['code'])]] : []))
+    .find((measure) => measure !== undefined)
+
+type Span = { readonly start: SourceInstant; readonly end: SourceInstant }
+
+/** A moment, a period, or a date, which is a local day. */
+function spanOf(row: SourceRow, localInstant: ReadOptions['localInstant']): Span | undefined {
+  const at = instantIn(row['effectiveDateTime'] ?? row['effectiveInstant'])
+  if (at) return { start: at, end: at }
+  const period = fieldsIn(row['effectivePeriod'])
+  const [start, end] = [instantIn(period['start']), instantIn(period['end'])]
+  if (start && end) return { start, end }
+  const dayMs = /^\d{4}-\d\d-\d\d$/.test(textIn(row['effectiveDateTime']))
+    ? wallMsIn(row['effectiveDateTime'])
+    : undefined
+  return dayMs === undefined ? undefined : { start: localInstant(dayMs), end: localInstant(dayMs + DAY - SECOND) }
+}
+
+/** The person of the file: of the first observation in it. */
+const firstSubject = ({ text }: FileHead): string | undefined =>
+  /"subject"\s*:\s*\{[^{}]*?"reference"\s*:\s*"([^"]{1,200})"/.exec(text)?.[1]
+
+function recordsOf(row: SourceRow, place: string, { head, localInstant }: ReadOptions): readonly HealthRecord[] {
+  if (row['resourceType'] === undefined) return faultOf(place, 'no resource: it has no resourceType', {})
+  if (row['resourceType'] !== 'Observation') return [{ place, leftOut: 'a resource that is no Observation' }]
+  if (withoutMeaning.has(textIn(row['status']))) return [{ place, leftOut: 'an observation that does not count' }]
+  const [person, subject] = [firstSubject(head), textIn(fieldsIn(row['subject'])['reference'])]
+  if (person !== undefined && subject !== '' && subject !== person)
+    return faultOf(place, 'another person than that of the first observation', {})
+  const parts = [row, ...listIn(row['component']).slice(0, COMPONENTS_MAX).map(fieldsIn)]
+  const measured = parts.flatMap((part) => {
+    const to = measureIn(part['code'])
+    return to && !isEmpty(part['valueQuantity'])
+      ? [{ to, quantity: part['valueQuantity'], unitField: 'code' as const }]
+      : []
+  })
+  if (measured.length === 0) return [{ place, leftOut: 'an observation whose code has nothing for us' }]
+  const span = spanOf(row, localInstant)
+  if (!span) return faultOf(place, 'effectiveDateTime or effectivePeriod: is none', {})
+  return measured.flatMap((one) =>
+    quantityRecord(place, one, asDaily(frameOf(row, span), one.to === 'steps' ? 'sum' : 'avg')),
+  )
+}
+
+function frameOf(row: SourceRow, span: Span): DraftFrame {
+  const id = textIn(row['id'])
+  const modified = instantIn(fieldsIn(row['meta'])['lastUpdated'] ?? row['issued'])
+  return {
+    source: textIn(fieldsIn(row['device'])['display']) || 'FHIR',
+    deviceType: 'unknown',
+    recordingMethod: 'unknown',
+    ...span,
+    ...(id === '' ? {} : { ownId: id }),
+    ...(modified ? { modifiedMs: modified.atMs } : {}),
+  }
+}
+
+const isResource = ({ text }: FileHead): boolean => /"resourceType"\s*:\s*"(Bundle|Observation)"/.test(text)
+const isBundle = ({ text }: FileHead): boolean => /"resourceType"\s*:\s*"Bundle"/.test(text)
+
+function resourcesIn(value: unknown): readonly unknown[] | undefined {
+  const fields = fieldsIn(value)
+  if (fields['resourceType'] === 'Observation') return [fields]
+  return Array.isArray(fields['entry']) ? fields['entry'].map((entry) => fieldsIn(entry)['resource']) : undefined
+}
+
+const mapping: readonly MappingRow[] = [
+  ...Object.entries(measures).map(([code, to]) => ({
+    from: `LOINC ${code}`,
+    to,
+    ...(to === 'steps' ? { note: 'of a day they are told as daily' } : {}),
+  })),
+  { from: 'an observation that is cancelled or entered in error', note: 'it does not count' },
+  { from: 'observations of another subject than the first', note: 'an import is of one person: they are rejected' },
+  { from: 'sleep and exercise', note: 'their codes tell durations, not when' },
+  { from: 'any other code or resource', note: 'nothing is derived from it' },
+]
+
+/** FHIR R4: observations by LOINC and UCUM. */
+export const fhir = formatOfKinds(
+  {
+    name: 'fhir',
+    title: 'FHIR R4 Observation',
+    vendor: 'fhir',
+    files: 'a bundle, one observation, or NDJSON with one a line',
+    checked: 'files of our own writer only',
+    mapping,
+  },
+  [
+    { recognises: (head) => isResource(head) && !isBundle(head) && hasJsonLines(head), rows: readJsonLines, recordsOf },
+    { recognises: isResource, rows: jsonRows(resourcesIn), recordsOf },
+  ],
+)

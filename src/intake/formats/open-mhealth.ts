@@ -1,0 +1,169 @@
+import { HOUR, MINUTE, SECOND } from '../../time/units.ts'
+import { asDaily, quantityRecord } from './exchange-values.ts'
+import type { FileHead, HealthRecord, MappingRow, SourceInstant } from './export-format.ts'
+import { formatOfKinds } from './file-kinds.ts'
+import type { MeasureName } from './measures.ts'
+import { hasJsonLines, jsonRows, readJsonLines, type SourceRow } from './small-files.ts'
+import {
+  type DraftFrame,
+  faultOf,
+  fieldsIn,
+  instantIn,
+  lastingRecord,
+  later,
+  numberIn,
+  sessionName,
+  textIn,
+} from './source-values.ts'
+
+/** By the name of a schema: the fields of its body, and the measures that they are. */
+const schemas: Readonly<Record<string, readonly (readonly [field: string, to: MeasureName])[]>> = {
+  'step-count': [['step_count', 'steps']],
+  'heart-rate': [['heart_rate', 'heart_rate']],
+  'body-weight': [['body_weight', 'weight']],
+  'body-height': [['body_height', 'height']],
+  'body-mass-index': [['body_mass_index', 'body_mass_index']],
+  'body-fat-percentage': [['body_fat_percentage', 'body_fat']],
+  'body-temperature': [['body_temperature', 'body_temperature']],
+  'blood-glucose': [['blood_glucose', 'blood_glucose']],
+  'oxygen-saturation': [['oxygen_saturation', 'oxygen_saturation']],
+  'respiratory-rate': [['respiratory_rate', 'respiratory_rate']],
+  'blood-pressure': [
+    ['systolic_blood_pressure', 'blood_pressure_systolic'],
+    ['diastolic_blood_pressure', 'blood_pressure_diastolic'],
+  ],
+}
+
+/** Variability is a measure of its own for each algorithm. */
+const variabilities: ReadonlyMap<string, MeasureName> = new Map([
+  ['rmssd', 'heart_rate_variability_rmssd'],
+  ['sdnn', 'heart_rate_variability_sdnn'],
+])
+
+const durations: Readonly<Record<string, number>> = {
+  ms: 1,
+  sec: SECOND,
+  s: SECOND,
+  min: MINUTE,
+  h: HOUR,
+  d: 24 * HOUR,
+}
+
+type Span = { readonly start: SourceInstant; readonly end: SourceInstant }
+
+/** A moment, or an interval by two of its start, its end and its length. */
+function timeFrameIn(body: SourceRow): Span | undefined {
+  const frame = fieldsIn(body['effective_time_frame'])
+  const at = instantIn(frame['date_time'])
+  if (at) return { start: at, end: at }
+  const interval = fieldsIn(frame['time_interval'])
+  const [start, end] = [instantIn(interval['start_date_time']), instantIn(interval['end_date_time'])]
+  const { value, unit } = fieldsIn(interval['duration'])
+  const lengthMs = numberIn(value) * (durations[textIn(unit)] ?? Number.NaN)
+  if (start && end) return { start, end }
+  if (Number.isNaN(lengthMs)) return undefined
+  if (start) return { start, end: later(start, lengthMs) }
+  return end && { start: later(end, -lengthMs), end }
+}
+
+/** The header is one of Open mHealth, or of IEEE 1752.1, which has other names for the same. */
+function frameOf(header: SourceRow, span: Span): DraftFrame {
+  const provenance = fieldsIn(header['acquisition_provenance'])
+  const modality = textIn(provenance['modality']) || textIn(header['modality'])
+  const created = instantIn(header['creation_date_time'] ?? header['source_creation_date_time'])
+  const id = textIn(header['id']) || textIn(header['uuid'])
+  return {
+    source: textIn(provenance['source_name']) || 'Open mHealth',
+    deviceType: 'unknown',
+    recordingMethod: modality === 'self-reported' ? 'manual_entry' : 'automatically_recorded',
+    ...span,
+    ...(id === '' ? {} : { ownId: id }),
+    ...(created ? { modifiedMs: created.atMs } : {}),
+  }
+}
+
+function recordsOf(point: SourceRow, place: string): readonly HealthRecord[] {
+  const [header, body] = [fieldsIn(point['header']), fieldsIn(point['body'])]
+  const schema = textIn(fieldsIn(header['schema_id'])['name'])
+  if (schema === '') return faultOf(place, 'no data point: it has no header with a schema', {})
+  const isKnown =
+    Object.hasOwn(schemas, schema) || /^(sleep-episode|physical-activity|heart-rate-variability)$/.test(schema)
+  if (!isKnown) return [{ place, leftOut: `a data point of ${schema.slice(0, 60)}` }]
+  const span = timeFrameIn(body)
+  if (!span) return faultOf(place, 'effective_time_frame: is no moment and no interval', {})
+  const frame = frameOf(header, span)
+  if (schema === 'sleep-episode') return [lastingRecord(place, 'sleep_stage_in_bed', frame)]
+  if (schema === 'physical-activity')
+    return [
+      lastingRecord(place, sessionName(textIn(body['activity_name'])), {
+        ...frame,
+        recordingMethod: 'actively_recorded',
+      }),
+    ]
+  if (schema === 'heart-rate-variability') return variabilityOf(body, place, frame)
+  return measurementsOf(schema, body, { place, frame })
+}
+
+function variabilityOf(body: SourceRow, place: string, frame: DraftFrame): readonly HealthRecord[] {
+  const to = variabilities.get(textIn(body['algorithm']).toLowerCase())
+  if (!to) return [{ place, leftOut: 'a variability whose algorithm is neither RMSSD nor SDNN' }]
+  return quantityRecord(place, { to, quantity: body['heart_rate_variability'], unitField: 'unit' }, frame)
+}
+
+function measurementsOf(
+  schema: string,
+  body: SourceRow,
+  { place, frame }: { readonly place: string; readonly frame: DraftFrame },
+): readonly HealthRecord[] {
+  const statistic = textIn(body['descriptive_statistic'])
+  const isCount = schema === 'step-count'
+  if (statistic !== '' && (statistic !== 'average' || isCount))
+    return [{ place, leftOut: 'a statistic of other data points' }]
+  const whole = isCount ? asDaily(frame, 'sum') : statistic === 'average' ? asDaily(frame, 'avg') : frame
+  return (schemas[schema] ?? []).flatMap(([field, to]) =>
+    quantityRecord(place, { to, quantity: body[field], unitField: 'unit' }, whole),
+  )
+}
+
+const isDataPoint = ({ text }: FileHead): boolean =>
+  /"schema_id"\s*:/.test(text) && /"namespace"\s*:\s*"(omh|ieee)"/.test(text)
+
+/** One point, a list of them, or a list within an answer. */
+function pointsIn(value: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return value
+  const fields = fieldsIn(value)
+  if (Array.isArray(fields['body'])) return fields['body']
+  return fields['header'] === undefined ? undefined : [fields]
+}
+
+const mapping: readonly MappingRow[] = [
+  ...Object.entries(schemas).flatMap(([schema, fields]) =>
+    fields.map(([field, to]) => ({
+      from: `${schema}, ${field}`,
+      to,
+      ...(schema === 'step-count' ? { note: 'of a day it is told as daily' } : {}),
+    })),
+  ),
+  ...[...variabilities].map(([algorithm, to]) => ({ from: `heart-rate-variability, ${algorithm.toUpperCase()}`, to })),
+  { from: 'sleep-episode', to: 'sleep_stage_in_bed', units: 'from start to end' },
+  { from: 'physical-activity', to: 'exercise_session_<activity>', units: 'from start to end' },
+  { from: 'minimum, maximum, median and the like', note: 'statistics of other data points' },
+  { from: 'sleep-duration, calories-burned', note: 'sums; whether rest is a part is not told' },
+  { from: 'a part of the day, a date without a time', note: 'is rejected: it is no interval' },
+]
+
+/** Data points of Open mHealth and of IEEE 1752.1. */
+export const openMhealth = formatOfKinds(
+  {
+    name: 'open-mhealth',
+    title: 'Open mHealth and IEEE 1752.1',
+    vendor: 'open-mhealth',
+    files: 'data points as JSON: one, a list, or one a line',
+    checked: 'the published test data of openmhealth/schemas, and files of our own writer',
+    mapping,
+  },
+  [
+    { recognises: (head) => isDataPoint(head) && hasJsonLines(head), rows: readJsonLines, recordsOf },
+    { recognises: isDataPoint, rows: jsonRows(pointsIn), recordsOf },
+  ],
+)

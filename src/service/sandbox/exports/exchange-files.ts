@@ -1,0 +1,87 @@
+import type { SampleLog } from '../people/sample-logs.ts'
+import { offsetText, ofType, type TimedLog, timedLog } from './timed-logs.ts'
+import { zipOf } from './zip-of.ts'
+
+/** The schema of a measure, the field of its body, the unit, and what a value of ours is multiplied by. */
+const schemas: Readonly<Record<string, readonly [schema: string, field: string, unit: string, scale: number]>> = {
+  steps: ['step-count', 'step_count', 'steps', 1],
+  heart_rate: ['heart-rate', 'heart_rate', 'beats/min', 1],
+  weight: ['body-weight', 'body_weight', 'kg', 1],
+  body_fat: ['body-fat-percentage', 'body_fat_percentage', '%', 1],
+  oxygen_saturation: ['oxygen-saturation', 'oxygen_saturation', '%', 100],
+  respiratory_rate: ['respiratory-rate', 'respiratory_rate', 'breaths/min', 1],
+}
+
+/** LOINC, UCUM, and what a value of ours is multiplied by. */
+const codes: Readonly<Record<string, readonly [code: string, unit: string, scale: number]>> = {
+  steps: ['55423-8', '1', 1],
+  heart_rate: ['8867-4', '/min', 1],
+  resting_heart_rate: ['40443-4', '/min', 1],
+  heart_rate_variability_sdnn: ['80404-7', 'ms', 1],
+  weight: ['29463-7', 'kg', 1],
+  body_fat: ['41982-0', '%', 1],
+  oxygen_saturation: ['59408-5', '%', 100],
+  respiratory_rate: ['9279-1', '/min', 1],
+}
+
+const withoutPhone = (logs: readonly SampleLog[]) =>
+  logs.filter(({ deviceType }) => deviceType !== 'phone').map(timedLog)
+const scaled = (value: number, scale: number) => Number((value * scale).toFixed(4))
+
+/** The logs of a watch and a scale as data points of Open mHealth, one a line. */
+export function openMhealthExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
+  const points = withoutPhone(logs).flatMap((one) => {
+    const { dataType, value } = one.log
+    const [schema, field, unit, scale] = schemas[dataType] ?? []
+    const frame = { effective_time_frame: omhFrame(one) }
+    if (schema !== undefined && field !== undefined && unit !== undefined && scale !== undefined)
+      return [pointOf(one, schema, { [field]: { value: scaled(value, scale), unit }, ...frame })]
+    if (dataType === 'sleep_stage_in_bed') return [pointOf(one, 'sleep-episode', frame)]
+    if (!dataType.startsWith('exercise_session_')) return []
+    return [pointOf(one, 'physical-activity', { activity_name: dataType.replace('exercise_session_', ''), ...frame })]
+  })
+  return linesOf('open-mhealth', points)
+}
+
+const omhFrame = (one: TimedLog) =>
+  one.startMs === one.endMs
+    ? { date_time: offsetText(one.startMs, one) }
+    : { time_interval: { start_date_time: offsetText(one.startMs, one), end_date_time: offsetText(one.endMs, one) } }
+
+const pointOf = ({ log }: TimedLog, name: string, body: object) => ({
+  header: {
+    id: log.id,
+    creation_date_time: log.endDateTime,
+    schema_id: { namespace: 'omh', name, version: '2.0' },
+    acquisition_provenance: { source_name: log.source, modality: 'sensed' },
+  },
+  body,
+})
+
+/** The logs of a watch and a scale as observations of FHIR, one a line. */
+export function fhirExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
+  const timed = withoutPhone(logs)
+  const observations = Object.entries(codes).flatMap(([dataType, [code, unit, scale]]) =>
+    ofType(timed, dataType).map((one) => ({
+      resourceType: 'Observation',
+      id: one.log.id,
+      status: 'final',
+      code: { coding: [{ system: 'http://loinc.org', code }] },
+      subject: { reference: 'Patient/sample' },
+      device: { display: one.log.source },
+      ...fhirTime(one),
+      valueQuantity: { value: scaled(one.log.value, scale), unit, system: 'http://unitsofmeasure.org', code: unit },
+    })),
+  )
+  return linesOf('fhir', observations)
+}
+
+const fhirTime = (one: TimedLog) =>
+  one.startMs === one.endMs
+    ? { effectiveDateTime: offsetText(one.startMs, one) }
+    : { effectivePeriod: { start: offsetText(one.startMs, one), end: offsetText(one.endMs, one) } }
+
+function linesOf(name: string, objects: readonly object[]) {
+  const data = Buffer.from(`${objects.map((one) => JSON.stringify(one)).join('\n')}\n`)
+  return { name: `${name}.zip`, data: zipOf([{ name: `${name}.ndjson`, data }]) }
+}
