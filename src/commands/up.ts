@@ -61,8 +61,9 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
     if (!once) await serveDashboard(context, { pipeline, addresses }, closeStack)
     const run = await runFirstSync({ ...context, signal: stopped }, { pipeline, worker, sandbox })
     await printLoaded(pipeline, run, terminal)
-    if (!terminal.json) await printAddresses({ local, sandbox }, pipeline, context)
-    if (monitoring.url) terminal.say(`Metrics:          ${monitoring.url}/metrics`)
+    if (!terminal.json && !once) await printAddresses({ local, sandbox }, pipeline, context)
+    if (!terminal.json && once) printHowToGoOn(context, local !== undefined)
+    if (monitoring.url && !once) terminal.say(`Metrics:          ${monitoring.url}/metrics`)
     shrinkHeap()
     if (!once) await stayUntilStopped({ ...context, signal: stopped }, pipeline, closeStack)
     if (stop.signal.aborted) throw stop.signal.reason
@@ -169,6 +170,13 @@ async function printAddresses(
 ): Promise<void> {
   if (local) terminal.print(`\nLook at it:       ${local.psqlLine}`)
   if (sandbox) terminal.print((await inviteToSandbox({ pool, sandbox, folder: config.dataFolder })).join('\n'))
+}
+
+/** After the only sync no address answers any more. */
+function printHowToGoOn({ terminal, config }: CommandContext, isLocal: boolean): void {
+  if (isLocal) terminal.print(`\nEverything stops now; the data stays in ${config.dataFolder}.`)
+  terminal.print('Look at it:       vitalsync sql "select * from warehouse.scores limit 5"')
+  terminal.print('Start it again:   vitalsync up')
 }
 
 async function stayUntilStopped(context: CommandContext, pipeline: Pipeline, closeStack: CloseStack): Promise<void> {

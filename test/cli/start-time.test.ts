@@ -1,16 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
+import { ticksOfChildren } from '../support/processor-time.ts'
 import { entry } from '../support/run-program.ts'
-
-/** The processor time, in ticks, of the children that this process has waited for. */
-function ticksOfChildren(): number {
-  const text = readFileSync('/proc/self/stat', 'utf8')
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  return Number(fields[13]) + Number(fields[14])
-}
 
 const folder = mkdtempSync(join(tmpdir(), 'vitalsync-start-'))
 

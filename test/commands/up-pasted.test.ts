@@ -6,7 +6,8 @@ import { expect } from 'vitest'
 import { runProgram, startCommand } from '../support/run-program.ts'
 import { isReady, nothingLeft, test, timeout } from './up-world.ts'
 
-const portIn = (text: string) => Number(text.match(/^Profile Service: {2}http:\/\/127\.0\.0\.1:(\d+)\/docs$/m)?.[1])
+const portIn = (text: string) =>
+  Number(text.match(/Profile Service is running, .* at http:\/\/127\.0\.0\.1:(\d+)$/m)?.[1])
 
 /** The memory of a process and all that it started, each shared page counted once; the processes of one tree. */
 async function residentMb(pid: number): Promise<number> {
@@ -32,7 +33,7 @@ test('what a start prints works when pasted, commands for the service join what 
   const file = join(folder, 'sandbox-credentials.json')
   const vitalsync = (...words: string[]) => runProgram(words, { cwd: home, env: { VITALSYNC_DATA: folder } })
   const created = await vitalsync('service', 'keys', 'create', '--account', 'acme', '--json')
-  const answer = await fetch(`http://127.0.0.1:${portIn(program.stdout())}/api/v1/oauth/account/token`, {
+  const answer = await fetch(`http://127.0.0.1:${portIn(program.stderr())}/api/v1/oauth/account/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: created.stdout,
@@ -53,8 +54,8 @@ test('what a start prints works when pasted, commands for the service join what 
   await expect.poll(() => residentMb(program.pid), { interval: 500 }).toBeLessThan(480)
   program.kill('SIGTERM')
   await program.ended
-  const first = portIn(program.stdout())
-  const second = portIn((await up().ended).stdout)
+  const first = portIn(program.stderr())
+  const second = portIn((await up().ended).stderr)
   const holder = createServer().listen(first, '127.0.0.1')
   await once(holder, 'listening')
   const third = await up().ended
@@ -62,9 +63,9 @@ test('what a start prints works when pasted, commands for the service join what 
 
   expect([first > 0, second]).toEqual([true, first])
   expect(third.code).toBe(0)
-  expect(portIn(third.stdout)).not.toBe(first)
+  expect(portIn(third.stderr)).not.toBe(first)
   expect(third.stderr).toContain(
-    `Port ${first} of the last start is taken: the Profile Service is at ${portIn(third.stdout)} now`,
+    `Port ${first} of the last start is taken: the Profile Service is at ${portIn(third.stderr)} now`,
   )
   await nothingLeft(folder)
 })
