@@ -1,7 +1,7 @@
 import { NotThere, Rejected, RetryLater, Unanswered } from '../errors.ts'
 import { addCounts, type JobCounts, noCounts } from '../transfer/order.ts'
 import type { PlannedProfile } from '../transfer/planned-profile.ts'
-import type { DueWindow, Reading } from '../transfer/reading.ts'
+import type { DueWindow } from '../transfer/reading.ts'
 import type { StoreResult } from '../warehouse/readings/store-group.ts'
 import type { JobContext } from './job.ts'
 
@@ -80,9 +80,9 @@ type PulledWindow = { readonly counts: JobCounts; readonly isDoubted: boolean }
 
 async function pullWindow(profile: PlannedProfile, due: DueWindow, context: PullContext): Promise<PulledWindow> {
   try {
-    const { reading, stored, requests } = await readAndStore(profile, due, context)
+    const { isUnchanged, stored, requests } = await readAndStore(profile, due, context)
     const { outcome, read, written, invalid } = stored
-    const unchanged = reading.unchanged ? 1 : 0
+    const unchanged = isUnchanged ? 1 : 0
     const counts = { ...noCounts, requests, unchanged, rowsRead: read, rowsWritten: written, refused: invalid }
     return { counts, isDoubted: outcome === 'doubted' }
   } catch (error) {
@@ -97,16 +97,20 @@ async function pullWindow(profile: PlannedProfile, due: DueWindow, context: Pull
   }
 }
 
-type ReadAndStored = { readonly reading: Reading; readonly stored: StoreResult; readonly requests: number }
+type ReadAndStored = { readonly isUnchanged: boolean; readonly stored: StoreResult; readonly requests: number }
 
-/** When stored records have changed since the window was planned, the answer that they are unchanged says nothing. */
+/**
+ * When stored records have changed since the window was planned, the answer that they are unchanged says nothing. The reading is
+ * not used once it is handed over: its parsed records would live until the commit, and cost the garbage collector the most.
+ */
 async function readAndStore(profile: PlannedProfile, due: DueWindow, context: PullContext): Promise<ReadAndStored> {
   const { profileId, externalId } = profile
   const { upstream, writer, lane, signal } = context
   const { window, heldTag } = due
   const reading = await upstream.read(due.stream, { profileId, externalId, window, heldTag }, { lane, signal })
+  const isUnchanged = reading.unchanged
   const stored = await writer.store({ profileId, ...due, ...reading })
-  if (stored.outcome !== 'outdated') return { reading, stored, requests: 1 }
+  if (stored.outcome !== 'outdated') return { isUnchanged, stored, requests: 1 }
   const whole = await readAndStore(profile, { ...due, heldTag: undefined }, context)
   return { ...whole, requests: whole.requests + 1 }
 }
