@@ -37,8 +37,7 @@ function spanBody(span: ReadableSpan): object {
 /** A link tells another span by its ids, and nothing else. */
 const linkBody = ({ context: { traceId, spanId } }: ReadableSpan['links'][number]) => ({ traceId, spanId })
 
-const nanoseconds = ([seconds, rest]: readonly [number, number]): string =>
-  String(BigInt(seconds) * 1_000_000_000n + BigInt(rest))
+const nanoseconds = ([seconds, rest]: readonly [number, number]): string => `${seconds}${String(rest).padStart(9, '0')}`
 
 const attributesBody = (attributes: Attributes) =>
   Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value: valueBody(value) }]))

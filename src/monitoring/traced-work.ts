@@ -1,6 +1,5 @@
 import {
   type Attributes,
-  propagation,
   ROOT_CONTEXT,
   type Span,
   type SpanContext,
@@ -61,11 +60,12 @@ async function endAfter<T>(span: Span, work: () => Promise<T>): Promise<T> {
 
 const noHeaders: readonly string[] = []
 
-/** The header `traceparent` by which the other side goes on with the trace; none where the span is not recorded. */
-export function traceHeaders(span: Span, active: Parameters<typeof trace.setSpan>[0]): readonly string[] {
+/**
+ * The header `traceparent` by which the other side goes on with the trace; none where the span is not recorded. Written here, for the
+ * propagator takes a context and a carrier for each request.
+ */
+export function traceHeaders(span: Span): readonly string[] {
   if (!span.isRecording()) return noHeaders
-  const carrier: Record<string, string> = {}
-  propagation.inject(trace.setSpan(active, span), carrier)
-  const { traceparent } = carrier
-  return traceparent === undefined ? noHeaders : ['traceparent', traceparent]
+  const { traceId, spanId } = span.spanContext()
+  return ['traceparent', `00-${traceId}-${spanId}-01`]
 }

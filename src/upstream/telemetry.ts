@@ -1,4 +1,4 @@
-import { type Attributes, context, metrics, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { type Attributes, metrics, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Operation } from '../contract/operations.ts'
 import type { Lane } from '../fleet/budget.ts'
 import { traceHeaders } from '../monitoring/traced-work.ts'
@@ -36,7 +36,7 @@ export function createTelemetry(): Telemetry {
   return {
     start: (operation) =>
       tracer.startSpan(operation.name, { kind: SpanKind.CLIENT, attributes: spanAttributesOf(operation) }),
-    headers: (span) => traceHeaders(span, context.active()),
+    headers: traceHeaders,
     end(span, { operation, result, attempt, latencyMs }) {
       const shared = attributes({ operation, result, attempt })
       requests.add(1, shared)
