@@ -14,7 +14,7 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import type { Log } from '../log.ts'
 import { SECOND } from '../time/units.ts'
-import { metricsBody, spansBody } from './otlp-body.ts'
+import { metricsText, spansText } from './otlp-body.ts'
 import type { OtlpExport, OtlpProcess, OtlpSettings } from './otlp-settings.ts'
 
 const TIMEOUT_MS = 10 * SECOND
@@ -39,7 +39,7 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
   const { send, abort } = createSender(settings, log)
   const exporter: SpanExporter = {
     export: (spans, done) =>
-      void send('traces', spansBody(spans, resource)).then((isSent) =>
+      void send('traces', spansText(spans, resource)).then((isSent) =>
         done({ code: isSent ? ExportResultCode.SUCCESS : ExportResultCode.FAILED }),
       ),
     shutdown: async () => undefined,
@@ -58,7 +58,7 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
   return {
     exportMetrics(registry) {
       const tell = async () =>
-        send('metrics', metricsBody(await registry.getMetricsAsJSON(), resource, { startedAtMs, nowMs: Date.now() }))
+        send('metrics', metricsText(await registry.getMetricsAsJSON(), resource, { startedAtMs, nowMs: Date.now() }))
       const timer = setInterval(() => void tell(), METRICS_EVERY_MS)
       exporting.push({
         close() {
@@ -95,7 +95,7 @@ function createSender({ endpoint, headers }: OtlpSettings, log: Log) {
   const underWay = new Set<AbortController>()
   let isAborted = false
   let wasSent = true
-  const post = async (signal: Signal, body: object): Promise<boolean> => {
+  const post = async (signal: Signal, body: string): Promise<boolean> => {
     if (isAborted) return false
     const attempt = new AbortController()
     const late = setTimeout(() => attempt.abort(), TIMEOUT_MS)
@@ -104,7 +104,7 @@ function createSender({ endpoint, headers }: OtlpSettings, log: Log) {
       const answer = await fetch(`${address}/v1/${signal}`, {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
+        body,
         signal: attempt.signal,
         redirect: 'error',
       })
@@ -118,7 +118,7 @@ function createSender({ endpoint, headers }: OtlpSettings, log: Log) {
     }
   }
   return {
-    async send(signal: Signal, body: object): Promise<boolean> {
+    async send(signal: Signal, body: string): Promise<boolean> {
       const isSent = await post(signal, body)
       if (!isSent && wasSent)
         log.warn({ signal }, 'the collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take what it is sent')

@@ -72,6 +72,33 @@ test('a collector that goes away and comes back gets the spans of then', async (
   expect(second.metrics.get('test')).toEqual(new Set(['asked_total']))
 })
 
+test('names and attributes of every kind arrive as they were', async ({ onTestFinished }) => {
+  const collector = await startCollector()
+  onTestFinished(collector.close)
+  const { otlp } = startSending(collector.url)
+  const odd = 'a "quoted"\n\\ \u2028 name, ü and \ud83d\ude00'
+
+  await withSpan(
+    odd,
+    { [odd]: odd, flag: true, whole: 3, part: 0.5, huge: 1e21, none: Number.NaN, list: ['a', 'b'] },
+    async () => withSpan('inner', {}, async () => undefined),
+  )
+  await otlp.close()
+
+  const [inner, outer] = collector.spans
+  expect(outer?.name).toBe(odd)
+  expect(inner).toMatchObject({ traceId: outer?.traceId, parentSpanId: outer?.spanId, attributes: [] })
+  expect(Object.fromEntries((outer?.attributes ?? []).map(({ key, value }) => [key, value]))).toEqual({
+    [odd]: { stringValue: odd },
+    flag: { boolValue: true },
+    whole: { intValue: '3' },
+    part: { doubleValue: 0.5 },
+    huge: { doubleValue: 1e21 },
+    none: { doubleValue: 'NaN' },
+    list: { arrayValue: { values: [{ stringValue: 'a' }, { stringValue: 'b' }] } },
+  })
+})
+
 const callerTrace = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', isRemote: true }
 const within = (traceFlags: number, work: () => Promise<void>) =>
   context.with(trace.setSpanContext(context.active(), { ...callerTrace, traceFlags }), work)
