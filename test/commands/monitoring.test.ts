@@ -71,12 +71,14 @@ test(
   'a port that is taken is a fault of usage',
   async () => {
     const { url, program } = await startServing('schedule')
-    const second = world.start(['schedule'], { METRICS_PORT: new URL(url).port })
+    // A collector that is away must not keep a process that cannot start from ending.
+    const taken = { METRICS_PORT: new URL(url).port, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
 
-    expect(await second.ended).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('Choose another METRICS_PORT'),
-    })
+    for (const words of [['schedule'], ['worker'], ['service', '--port', '0']])
+      expect(await world.start(words, taken).ended, words[0]).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('Choose another METRICS_PORT'),
+      })
     program.kill('SIGTERM')
     await program.ended
   },
