@@ -1,4 +1,4 @@
-import { parseOffset } from '../../contract/instant.ts'
+import { parseOffset, twoDigits } from '../../contract/instant.ts'
 import { MINUTE } from '../../time/units.ts'
 import { createDeviceParser } from './apple-device.ts'
 import { appleMapping, exerciseName, quantityMeasure, sleepMeasure, sleepType } from './apple-types.ts'
@@ -150,7 +150,9 @@ type Found = Pick<LogDraft, 'dataType'> & Partial<Pick<LogDraft, 'value' | 'prop
 
 function draftOf(element: OpenElement, deviceOf: DeviceOf, { dataType, value, properties }: Found): SourceOutcome {
   const { startDate, endDate, creationDate, sourceName, device } = element.attributes
-  const [start, end] = [parseAppleInstant(startDate), parseAppleInstant(endDate)]
+  // Most records are of a moment, and written in it: its text is parsed once.
+  const start = parseAppleInstant(startDate)
+  const end = endDate === startDate ? start : parseAppleInstant(endDate)
   if (!start || !end) return faultOf('startDate or endDate: is no date-time with an offset', element)
   const source = sourceName?.replace(/\s+/g, ' ').trim() || 'unknown'
   return {
@@ -162,21 +164,20 @@ function draftOf(element: OpenElement, deviceOf: DeviceOf, { dataType, value, pr
       source,
       ...deviceOf(device, source),
       recordingMethod: element.metadata.get('HKWasUserEntered') === '1' ? 'manual_entry' : 'automatically_recorded',
-      modifiedMs: parseAppleInstant(creationDate)?.atMs,
+      modifiedMs: (creationDate === endDate ? end : parseAppleInstant(creationDate))?.atMs,
       properties: properties && Object.keys(properties).length > 0 ? properties : undefined,
     },
   }
 }
 
-const appleInstant = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d) ([+-]\d{4})$/
+const appleInstant = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}$/
 
 /** `2026-03-29 07:45:03 +0200` */
 function parseAppleInstant(text: string | undefined): SourceInstant | undefined {
-  const match = text === undefined ? null : appleInstant.exec(text)
-  if (!match) return undefined
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number)
-  const offsetMinutes = parseOffset(match[7])
-  const localMs = Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minute, second)
-  if (offsetMinutes === undefined || new Date(localMs).getUTCDate() !== day || (hour ?? 0) > 23) return undefined
+  if (text === undefined || !appleInstant.test(text)) return undefined
+  const [year, day, hour] = [twoDigits(text, 0) * 100 + twoDigits(text, 2), twoDigits(text, 8), twoDigits(text, 11)]
+  const offsetMinutes = parseOffset(text.slice(20))
+  const localMs = Date.UTC(year, twoDigits(text, 5) - 1, day, hour, twoDigits(text, 14), twoDigits(text, 17))
+  if (offsetMinutes === undefined || new Date(localMs).getUTCDate() !== day || hour > 23) return undefined
   return { atMs: localMs - offsetMinutes * MINUTE, offsetMinutes }
 }
