@@ -26,6 +26,11 @@ const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () 
     quick: false,
     load: () => import('./derive-threads.ts'),
   },
+  imports: {
+    about: 'health exports beside the bare decoders of their files',
+    quick: true,
+    load: () => import('./imports.ts'),
+  },
   client: { about: 'the client alone, beside bare undici', quick: true, load: () => import('./client.ts') },
 }
 
