@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readRunning } from '../../src/engines/running-file.ts'
 import { DAY } from '../../src/time/units.ts'
+import { stepsByDay } from '../support/apple-day-steps.ts'
+import { entriesOf } from '../support/health-files.ts'
 import { noTerminal, runAtTerminal } from '../support/in-terminal.ts'
 import { type Program, type ProgramEnd, processesNaming, startCommand } from '../support/run-program.ts'
 import { type CommandWorld, openCommandWorld } from './command-world.ts'
@@ -123,6 +125,58 @@ for (const line of working) {
 function expectWell({ code, stdout, stderr }: ProgramEnd): void {
   expect([code, stderr]).toEqual([0, expect.not.stringMatching(/→|\n {4}at /)])
   expect(stdout.trim()).not.toBe('')
+}
+
+describe('bring your own data', () => {
+  const lines = commandsIn(sectionOf('Bring your own data').split('```')[1] ?? '')
+  const exported = (more: string) =>
+    run(`npx vitalsync sandbox people --as apple-health --output ${home} ${more}`).then(expectWell)
+  const withExport = (line = '') => line.replace('export.zip', join(home, 'export.zip'))
+
+  test('start, import, wait, look: the four lines, one after the other', { timeout }, async () => {
+    const [start, imported, synced = '', shown = ''] = lines
+    await exported('--days 3')
+
+    expect([start, lines.length]).toEqual(['npm start', 4])
+    expectWell(await run(withExport(imported)))
+    await expect
+      .poll(async () => ((await run(synced)).code === 0 ? (await run(shown)).stdout : ''), { timeout, interval: 1000 })
+      .toMatch(/activity|sleep/)
+  })
+
+  test('the steps of each day in the warehouse are those of the file, across a change of clocks', {
+    timeout,
+  }, async () => {
+    const changeMs = lastChangeOfClocks(Date.now() - 4 * DAY)
+    const dayText = (atMs: number) => new Date(atMs).toISOString().slice(0, 10)
+    await exported(`--days 6 --until ${dayText(changeMs + 3 * DAY)}`)
+    const zip = await readFile(join(home, 'export.zip'))
+    const expected = stepsByDay(String(entriesOf(zip)[0]?.data), LONDON)
+    expectWell(await run(`npx vitalsync profiles add clocks --from ${dayText(changeMs - 5 * DAY)}`))
+    const imported = withExport(lines[1]).replace('--profile me --add-profiles', '--profile clocks')
+    expectWell(await run(imported.replace(/Europe\/\w+/, LONDON)))
+    const stored = async () => {
+      await run('npx vitalsync sync --profile clocks --stream biomarkers')
+      const { rows } = await ask(
+        "select local_date::text as day, value::float as steps from warehouse.biomarkers_now where external_id = 'clocks' and type = 'steps' and periodicity = 'daily'",
+      )
+      return Object.fromEntries(rows.map(({ day, steps }) => [day, steps]))
+    }
+
+    expect(Object.keys(expected)).toContain(dayText(changeMs))
+    await expect.poll(stored, { timeout, interval: 1000 }).toEqual(expected)
+  })
+})
+
+const LONDON = 'Europe/London'
+
+/** Noon of the last day before an instant on which clocks in London were changed. */
+function lastChangeOfClocks(beforeMs: number): number {
+  const hourAt = (atMs: number) =>
+    new Intl.DateTimeFormat('en-GB', { timeZone: LONDON, hour: '2-digit', hourCycle: 'h23' }).format(atMs)
+  let noonMs = Math.floor(beforeMs / DAY) * DAY + DAY / 2
+  for (let days = 0; days < 366 && hourAt(noonMs) === hourAt(noonMs - DAY); days += 1) noonMs -= DAY
+  return noonMs
 }
 
 test('run for real: each line, in its order, on engines of one’s own', { timeout }, async () => {

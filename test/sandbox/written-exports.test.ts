@@ -6,6 +6,7 @@ import type { SampleLog } from '../../src/service/sandbox/people/sample-logs.ts'
 import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
 import { dayText } from '../../src/time/local-days.ts'
 import { DAY, MINUTE } from '../../src/time/units.ts'
+import { stepsByDay } from '../support/apple-day-steps.ts'
 import { factsOfLogs } from '../support/facts-of-logs.ts'
 import { entriesOf, fileOf, importInto, importOne } from '../support/health-files.ts'
 
@@ -53,17 +54,9 @@ describe('apple-health', () => {
     const derived = factsOfLogs(logs).flatMap(({ day, movement }) =>
       movement?.steps ? [[dayText(day), movement.steps] as const] : [],
     )
-    const dayIn = new Intl.DateTimeFormat('en-CA', { timeZone: london })
-    const added = new Map<string, number>()
-    for (const [line] of xml.matchAll(/<Record type="HKQuantityTypeIdentifierStepCount"[^\n]*/g)) {
-      const [, date = '', time = ''] = line.match(/startDate="(\S+) (\S+) \+0100"/) ?? []
-      const day = dayIn.format(Date.parse(`${date}T${time}+01:00`))
-      added.set(day, (added.get(day) ?? 0) + Number(line.match(/value="(\d+)"/)?.[1]))
-    }
-
     expect(derived.length).toBeGreaterThan(12)
     expect(derived.map(([day]) => day)).toContain('2026-03-29')
-    expect(Object.fromEntries(derived)).toEqual(Object.fromEntries(added))
+    expect(Object.fromEntries(derived)).toEqual(stepsByDay(xml, london))
   })
 })
 
