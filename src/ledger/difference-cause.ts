@@ -12,6 +12,8 @@ export type RecordDifference =
       readonly isInHistory: boolean
       /** When upstream made the record, by its own word. */
       readonly madeAtMs: number | undefined
+      /** A reading that had to hold the record was sent at this instant or later: it held what upstream had made before. */
+      readonly readSinceMs: number
     }
   | {
       readonly kind: 'differing'
@@ -21,8 +23,6 @@ export type RecordDifference =
   | { readonly kind: 'missing-upstream' }
 
 export type DifferenceContext = {
-  /** A reading of the window was sent at this instant or later: it held what upstream had made before. */
-  readonly readSinceMs: number
   /** Upstream's tag says that nothing changed since the window was last read. */
   readonly unchangedUpstream: boolean
 }
@@ -44,6 +44,6 @@ export function differenceCauseOf(difference: RecordDifference, context: Differe
   if (difference.kind === 'missing-upstream') return 'changed-upstream'
   if (difference.kind === 'differing') return difference.isDamaged ? 'lost-here' : 'changed-upstream'
   if (difference.isMarkedGone) return 'changed-upstream'
-  const wasThere = difference.madeAtMs !== undefined && difference.madeAtMs <= context.readSinceMs
+  const wasThere = difference.madeAtMs !== undefined && difference.madeAtMs <= difference.readSinceMs
   return difference.isInHistory || wasThere ? 'lost-here' : 'late-upstream'
 }

@@ -142,11 +142,11 @@ async function askUnchanged(covered: CoveredWindow, { pool, upstream, options }:
 
 function toVerified(
   outcome: VerifiedWindow['outcome'],
-  { differences, readSinceMs, ...counts }: WindowComparison,
+  { differences, ...counts }: WindowComparison,
   { requests, unchangedUpstream = false }: { requests: number; unchangedUpstream?: boolean },
 ): VerifiedWindow {
   const causes: Record<DifferenceCause, number> = { 'lost-here': 0, 'changed-upstream': 0, 'late-upstream': 0 }
-  for (const difference of differences) causes[differenceCauseOf(difference, { readSinceMs, unchangedUpstream })] += 1
+  for (const difference of differences) causes[differenceCauseOf(difference, { unchangedUpstream })] += 1
   return { outcome, requests, ...counts, counts: countDifferences(differences), causes, mended: false, written: 0 }
 }
 

@@ -6,15 +6,27 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import { expect } from 'vitest'
+import { pulledStreams } from '../../config/streams.ts'
 import { produceRun } from '../../src/assembly/produce-run.ts'
 import { createSentinelRun } from '../../src/assembly/start-sentinel.ts'
-import { HOUR } from '../../src/time/units.ts'
+import type { Span } from '../../src/time/spans.ts'
+import { DAY, HOUR } from '../../src/time/units.ts'
 import { isReadOf } from '../support/peer.ts'
 import { daysAgo, daysAgoMs, scoreOf } from '../support/sample-scores.ts'
 import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
 
-/** Scores of days that lie in four windows of a request's length, whatever the day of the test. */
-const [lostDay, changedDay, lateDay, soundDay] = [340, 250, 160, 70] as const
+const scores = pulledStreams[0]
+/** The first day of one of the windows that the requests for scores have, some so many days ago, whatever the day of the test. */
+function borderNear(days: number): number {
+  return days + (daysAgoMs(days) % scores.windowMs) / DAY
+}
+/** Scores of days in the midst of four windows. */
+const [lostDay, changedDay, lateDay, soundDay] = [
+  borderNear(330) - 10,
+  borderNear(240) - 10,
+  borderNear(150) - 10,
+  borderNear(60) - 10,
+]
 const settings = { HISTORY_DAYS: '400' }
 /** Far more than there are: the sentinel reads every covered window. */
 const EVERYTHING = 1000
@@ -127,6 +139,31 @@ for (const engine of queueKinds) {
     ])
   })
 }
+
+test('a record that is lost at the border of two windows is lost-here, whichever window shows it', async ({
+  open,
+  peer,
+}) => {
+  const line = await open('postgres', settings)
+  await line.addProfiles('ada')
+  const border = borderNear(240)
+  peer.give('ada', 'scores', [scoreOf(border, 0.1, made(-1)), scoreOf(border, 0.2, { ...made(-1), type: 'activity' })])
+  line.work()
+  await night(line)
+  await line.rows(`delete from vitalsync.scores where type = 'sleep'`)
+  const [{ id = '' } = {}] = await line.rows('select id::text as id from vitalsync.profiles')
+  const borderMs = daysAgoMs(border)
+  const verify = async (window: Span) => {
+    const covered = { profileId: String(id), externalId: 'ada', stream: scores, window, generation: 0 }
+    const options = { lane: 'manual', signal: AbortSignal.timeout(60_000) } as const
+    const { causes } = await line.pipeline.context.verification.verify(covered, { options, mend: false })
+    return causes
+  }
+
+  const expected = { 'lost-here': 1, 'changed-upstream': 0, 'late-upstream': 0 }
+  expect(await verify({ startMs: borderMs - scores.windowMs, endMs: borderMs })).toEqual(expected)
+  expect(await verify({ startMs: borderMs, endMs: borderMs + scores.windowMs })).toEqual(expected)
+})
 
 test('a sentinel reads at the lowest priority, as many windows as its share, and none when it is turned off', async ({
   open,

@@ -1,11 +1,12 @@
-import type { DifferenceContext, RecordDifference } from '../../ledger/difference-cause.ts'
+import type { RecordDifference } from '../../ledger/difference-cause.ts'
+import type { Span } from '../../time/spans.ts'
 import type { SourceRecord } from '../../transfer/reading.ts'
 import { keyColumns, type PulledStream } from '../../transfer/stream.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
 import { digestOf } from '../postgres/text-digest.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
-import { type RecordRow, toRecordRows } from '../readings/record-rows.ts'
+import { type RecordRow, recordPeriod, toRecordRows } from '../readings/record-rows.ts'
 import type { CoveredWindow } from './covered-windows.ts'
 
 /** Upstream's records of a window, compared with the stored records. */
@@ -14,7 +15,6 @@ export type WindowComparison = {
   readonly records: number
   readonly unreadable: number
   readonly differences: readonly RecordDifference[]
-  readonly readSinceMs: DifferenceContext['readSinceMs']
 }
 
 type DifferenceRow =
@@ -33,21 +33,33 @@ export async function compareWithStored(
   const values = [profileId, ...inputParameters(stream, input.rows), ...bounds]
   const { rows } = await pool.query<DifferenceRow>(comparisonStatement(stream), values)
   const counts = { records: input.rows.length, unreadable: input.invalid.length }
-  if (rows.length === 0) return { ...counts, differences: [], readSinceMs: window.endMs }
-  return {
-    ...counts,
-    differences: rows.map((row) => toDifference(stream, input.rows, row)),
-    readSinceMs: Math.max(window.endMs, await newestReadingOf(pool, { profileId, stream }, bounds)),
-  }
+  if (rows.length === 0) return { ...counts, differences: [] }
+  const read = await newestReadingsOf(pool, { profileId, stream }, bounds)
+  const readSinceMs = (row: RecordRow | undefined) =>
+    Math.max(window.endMs, ...sidesOf(row, window).map((side) => read[side] ?? Number.NEGATIVE_INFINITY))
+  return { ...counts, differences: rows.map((row) => toDifference(row, { stream, rows: input.rows, readSinceMs })) }
 }
 
-function toDifference(stream: PulledStream, rows: readonly RecordRow[], row: DifferenceRow): RecordDifference {
+type Read = {
+  readonly stream: PulledStream
+  readonly rows: readonly RecordRow[]
+  readSinceMs(row: RecordRow | undefined): number
+}
+
+function toDifference(row: DifferenceRow, { stream, rows, readSinceMs }: Read): RecordDifference {
   if (row.kind === 'missing-upstream') return { kind: row.kind }
   if (row.kind === 'differing') {
     return { kind: row.kind, isDamaged: String(digestOf(row.body).readBigInt64BE(0)) !== row.digest }
   }
   const { kind, isMarkedGone, isInHistory } = row
-  return { kind, isMarkedGone, isInHistory, madeAtMs: madeAtMsOf(stream, rows[row.n - 1]) }
+  const missing = rows[row.n - 1]
+  return {
+    kind,
+    isMarkedGone,
+    isInHistory,
+    madeAtMs: madeAtMsOf(stream, missing),
+    readSinceMs: readSinceMs(missing),
+  }
 }
 
 /** When upstream made a record, in streams whose records say so. */
@@ -59,21 +71,38 @@ function madeAtMsOf(stream: PulledStream, row: RecordRow | undefined): number | 
 
 const MADE_AT_COLUMN = 'created_at'
 
+/** Where a record lies in a window: the neighbouring window's readings hold a record at a border as well. */
+type Side = 'inside' | 'atStart' | 'atEnd'
+
+function sidesOf(row: RecordRow | undefined, window: Span): Side[] {
+  if (row === undefined) return ['inside']
+  const { startMs, endMs } = recordPeriod(row)
+  const [atStart, atEnd] = [startMs < window.startMs, endMs >= window.endMs]
+  return ['inside', ...(atStart ? ['atStart' as const] : []), ...(atEnd ? ['atEnd' as const] : [])]
+}
+
 /**
- * An instant at which the window was read, or before: the newest reading that brought one of its records. A reading that
- * found nothing new leaves no trace in the records, so the window may have been read later than that.
+ * Instants at which the window was read, or before: the newest readings that brought a record inside, at the start and at the
+ * end of the window. A reading that found nothing new leaves no trace in the records, so the window may have been read later.
  */
-async function newestReadingOf(
+async function newestReadingsOf(
   pool: Pool,
   { profileId, stream }: Pick<CoveredWindow, 'profileId' | 'stream'>,
   bounds: readonly Date[],
-): Promise<number> {
-  const { rows } = await pool.query<{ ms: number | null }>(
-    `select ${epochMsSql('max(t.read_at)')} as ms from vitalsync.${stream.table} t
-     where t.profile_id = $1 and ${isInsideSql(stream, 2)}`,
-    [profileId, ...bounds],
-  )
-  return rows[0]?.ms ?? Number.NEGATIVE_INFINITY
+): Promise<Record<Side, number | null>> {
+  const { rows } = await pool.query<Record<Side, number | null>>(newestReadingsSql(stream), [profileId, ...bounds])
+  return rows[0] ?? { inside: null, atStart: null, atEnd: null }
+}
+
+function newestReadingsSql(stream: PulledStream): string {
+  const newest = (filter: string) => epochMsSql(`max(t.read_at) ${filter}`)
+  const from = `from vitalsync.${stream.table} t where t.profile_id = $1`
+  if (!stream.startColumn) return `select ${newest('')} as inside, null as "atStart", null as "atEnd" ${from}`
+  const { startAt, endAt, start, end } = periodSql(stream, 2)
+  return `select ${newest(`filter (where ${isInsideSql(stream, 2)})`)} as inside,
+      ${newest(`filter (where ${start} < ${startAt} and ${end} < ${endAt})`)} as "atStart",
+      ${newest(`filter (where ${start} >= ${startAt} and ${end} >= ${endAt})`)} as "atEnd"
+    ${from} and ${start} <= ${endAt} and ${end} >= ${startAt}`
 }
 
 /** The keys and the digests of the records, as binary arrays. */
@@ -122,10 +151,19 @@ function comparisonStatement(stream: PulledStream): string {
  * Stricter than \`mustHaveHeld\`, which counts a record that ends just where the window ends: a difference that is none would
  * look like a broken promise, and the neighbouring window holds that record too.
  */
-function isInsideSql({ startColumn, endColumn }: PulledStream, firstBound: number): string {
-  if (!startColumn) return 'true'
-  const [startAt, endAt] = [`$${firstBound}::timestamptz`, `$${firstBound + 1}::timestamptz`]
-  const start = `t.${startColumn}`
-  const end = endColumn ? `coalesce(t.${endColumn}, ${start})` : start
+function isInsideSql(stream: PulledStream, firstBound: number): string {
+  if (!stream.startColumn) return 'true'
+  const { startAt, endAt, start, end } = periodSql(stream, firstBound)
   return `${start} >= ${startAt} and ${start} < ${endAt} and ${end} < ${endAt}`
+}
+
+/** The bounds of the window, and the period of a stored record. */
+function periodSql({ startColumn, endColumn }: PulledStream, firstBound: number) {
+  const start = `t.${startColumn}`
+  return {
+    startAt: `$${firstBound}::timestamptz`,
+    endAt: `$${firstBound + 1}::timestamptz`,
+    start,
+    end: endColumn ? `coalesce(t.${endColumn}, ${start})` : start,
+  }
 }
