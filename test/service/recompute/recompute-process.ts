@@ -4,7 +4,8 @@ import { createServicePool } from '../../../src/service/store/service-pool.ts'
 import { quiet } from './recompute-world.ts'
 
 const [databaseUrl = '', at = '', threads = '1'] = process.argv.slice(2)
-const pool = createServicePool({ databaseUrl, log: quiet, connectionsMax: 2, statementTimeoutMs: 60_000 })
+// A test that locks a profile waits meanwhile for other profiles to be derived, and the machine may be busy.
+const pool = createServicePool({ databaseUrl, log: quiet, connectionsMax: 2, statementTimeoutMs: 290_000 })
 const recompute = await startRecompute({
   pool,
   databaseUrl,
