@@ -1,10 +1,13 @@
+import type { DashboardContext } from './dashboard-context.ts'
 import type { Route } from './dashboard-routes.ts'
 import type { openNow } from './read-now.ts'
+import { coverageRoutes } from './routes/coverage-routes.ts'
 import { failureRoutes } from './routes/failure-routes.ts'
 import { nowRoutes } from './routes/now-routes.ts'
 
 /** Every question and action of the dashboard. */
-export const dashboardRoutes = (now: ReturnType<typeof openNow>): readonly Route[] => [
+export const dashboardRoutes = (context: DashboardContext, now: ReturnType<typeof openNow>): readonly Route[] => [
   ...nowRoutes(now),
   ...failureRoutes,
+  ...coverageRoutes(context),
 ]

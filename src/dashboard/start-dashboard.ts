@@ -65,7 +65,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     const now = closeStack.add(openNow(context), 'state of the pipeline')
     const visits = await addVisits(app, context, access)
     addLiveRoute(app, { context, visits, now })
-    addDashboardRoutes(app, { context, visits, routes: dashboardRoutes(now) })
+    addDashboardRoutes(app, { context, visits, routes: dashboardRoutes(context, now) })
     addPageRoutes(app, { bundle, title: 'vitalsync', path: '' })
     await listen(app, host, port)
     return { url: urlOf(app, host), close: closeStack.close }

@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import { CoverageScreen } from './screens/coverage.tsx'
 import { FailuresScreen } from './screens/failures.tsx'
 import { NowScreen } from './screens/now.tsx'
 
@@ -14,6 +15,7 @@ export type Screen = {
 /** In the order of the navigation. */
 export const screens: readonly Screen[] = [
   { path: '/', label: 'Now', title: 'Now', view: NowScreen },
+  { path: '/coverage', label: 'Coverage', title: 'Coverage', view: CoverageScreen },
   { path: '/failures', label: 'Failures', title: 'Failures and retrying', view: FailuresScreen },
 ]
 

@@ -24,3 +24,13 @@ export function goTo(path: string, { replace = false } = {}): void {
   address.value = readAddress()
   if (!replace) scrollTo(0, 0)
 }
+/** Changes some parameters of the view's address, in place. An empty value takes the parameter away. */
+export function changeQuery(changes: Readonly<Record<string, string>>): void {
+  const query = new URLSearchParams(location.search)
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === '') query.delete(name)
+    else query.set(name, value)
+  }
+  const text = query.toString()
+  goTo(address.value.path + (text === '' ? '' : `?${text}`), { replace: true })
+}

@@ -1,4 +1,5 @@
 /** The tests of all screens, in one file: they share one world, and one browser. */
 import './now-screen.ts'
+import './coverage-screen.ts'
 import './failures-screen.ts'
 import './access.ts'

@@ -1,0 +1,218 @@
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { changeQuery, goTo } from '../../web/browser/address.ts'
+import { dayPlus } from '../../web/browser/shown.ts'
+import { type Area, cellAt, drawMap, geometryOf, ROW_PX } from './map-canvas.ts'
+import type { openMapRows } from './map-rows.ts'
+
+type CanvasProps = {
+  readonly rows: ReturnType<typeof openMapRows>
+  readonly days: number
+  readonly lastDay: string
+  readonly area: Signal<Area | undefined>
+}
+
+type Cell = { readonly row: number; readonly day: number }
+
+const stateLetters: Readonly<Record<string, string>> = {
+  d: 'data',
+  e: 'empty',
+  u: 'unsettled',
+  n: 'never_read',
+  r: 'refused',
+  q: 'quarantined',
+}
+
+/** The map itself: a canvas that stays in view of a scroller as tall as all rows. */
+export function CoverageCanvas({ rows, days, lastDay, area }: CanvasProps) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const cursor = useSignal<Cell | undefined>(undefined)
+  const isKeyboard = useSignal(false)
+  const total = rows.summary.value?.total ?? 0
+  const view = () => ({
+    geometry: geometryOf(canvas.current?.clientWidth ?? 0, days),
+    topPx: scroller.current?.scrollTop ?? 0,
+    total,
+  })
+  const draw = () => {
+    const { current } = canvas
+    if (!current) return
+    const { topPx, ...rest } = view()
+    rows.need(Math.floor(topPx / ROW_PX), Math.floor((topPx + current.clientHeight) / ROW_PX))
+    const shownCursor = isKeyboard.value ? cursor.value : undefined
+    drawMap(current, {
+      topPx,
+      ...rest,
+      rowAt: rows.rowAt,
+      area: area.value,
+      cursor: shownCursor,
+      colours: coloursOf(current),
+    })
+  }
+  useDrawing(draw, scroller)
+  const dayAt = (day: number) => dayPlus(lastDay, day - days + 1)
+  const open = ({ row, day }: Cell) => {
+    const person = rows.rowAt(row)?.profileId
+    if (person) changeQuery({ person, date: dayAt(day) })
+  }
+  const pointer = usePointer({ view, canvas, rows, area, cursor, isKeyboard, open })
+  const onKeyDown = (event: KeyboardEvent) => {
+    const next = moved(cursor.value, event.key, { total, days })
+    if (event.key === 'Enter' && cursor.value) open(cursor.value)
+    if (event.key === 'Escape') area.value = undefined
+    if (!next) return
+    event.preventDefault()
+    isKeyboard.value = true
+    area.value =
+      event.shiftKey && cursor.value ? grown(area.value ?? areaOf(cursor.value, cursor.value), next) : undefined
+    cursor.value = next
+    keepInView(scroller.current, next.row)
+  }
+  const told = cursor.value && isKeyboard.value ? toldCell(rows.rowAt(cursor.value.row), cursor.value, dayAt) : ''
+  return (
+    <div ref={scroller} class="map" style={{ height: `${Math.min(total * ROW_PX + 4, 560)}px` }}>
+      <div style={{ height: `${total * ROW_PX}px` }}>
+        <canvas
+          ref={canvas}
+          tabIndex={0}
+          role="application"
+          aria-label="Coverage map: arrows move, Enter tells the reason"
+          onKeyDown={onKeyDown}
+          {...pointer}
+        />
+      </div>
+      <p class="unseen" role="status">
+        {told}
+      </p>
+    </div>
+  )
+}
+
+function useDrawing(draw: () => void, scroller: { current: HTMLDivElement | null }): void {
+  useEffect(() => {
+    let isAsked = false
+    const later = () => {
+      if (isAsked) return
+      isAsked = true
+      requestAnimationFrame(() => {
+        isAsked = false
+        draw()
+      })
+    }
+    later()
+    const { current } = scroller
+    current?.addEventListener('scroll', later, { passive: true })
+    addEventListener('resize', later)
+    const looks = new MutationObserver(later)
+    looks.observe(document.documentElement, { attributes: true })
+    const sizes = new ResizeObserver(later)
+    if (current) sizes.observe(current)
+    return () => {
+      current?.removeEventListener('scroll', later)
+      removeEventListener('resize', later)
+      looks.disconnect()
+      sizes.disconnect()
+    }
+  })
+}
+
+type PointerParts = {
+  readonly view: () => Parameters<typeof cellAt>[0]
+  readonly canvas: { current: HTMLCanvasElement | null }
+  readonly rows: CanvasProps['rows']
+  readonly area: CanvasProps['area']
+  readonly cursor: Signal<Cell | undefined>
+  readonly isKeyboard: Signal<boolean>
+  readonly open: (cell: Cell) => void
+}
+
+function usePointer({ view, canvas, rows, area, cursor, isKeyboard, open }: PointerParts) {
+  const start = useRef<Cell | undefined>(undefined)
+  const under = (event: PointerEvent) => {
+    const box = canvas.current?.getBoundingClientRect()
+    return cellAt(view(), event.clientX - (box?.left ?? 0), event.clientY - (box?.top ?? 0))
+  }
+  return {
+    onPointerDown(event: PointerEvent) {
+      start.current = under(event)
+      area.value = undefined
+      isKeyboard.value = false
+    },
+    onPointerMove(event: PointerEvent) {
+      const cell = start.current && event.buttons === 1 ? under(event) : undefined
+      if (!cell || !start.current) return
+      const isSame = cell.row === start.current.row && cell.day === start.current.day
+      area.value = isSame ? undefined : areaOf(start.current, cell)
+    },
+    onPointerUp(event: PointerEvent) {
+      const cell = under(event)
+      start.current = undefined
+      if (!cell || area.value) return
+      cursor.value = cell
+      const profileId = rows.rowAt(cell.row)?.profileId
+      if (cell.isName && profileId) goTo(`/people/${profileId}`)
+      else open(cell)
+    },
+  }
+}
+
+const areaOf = (a: Cell, b: Cell): Area => ({
+  rowFrom: Math.min(a.row, b.row),
+  rowTo: Math.max(a.row, b.row),
+  dayFrom: Math.min(a.day, b.day),
+  dayTo: Math.max(a.day, b.day),
+})
+
+const grown = (area: Area, { row, day }: Cell): Area => ({
+  rowFrom: Math.min(area.rowFrom, row),
+  rowTo: Math.max(area.rowTo, row),
+  dayFrom: Math.min(area.dayFrom, day),
+  dayTo: Math.max(area.dayTo, day),
+})
+
+const steps: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  PageUp: [-25, 0],
+  PageDown: [25, 0],
+}
+
+function moved(
+  cell: Cell | undefined,
+  key: string,
+  { total, days }: { total: number; days: number },
+): Cell | undefined {
+  const step = steps[key]
+  if (!step) return undefined
+  const { row, day } = cell ?? { row: 0, day: days - 1 }
+  if (!cell) return { row, day }
+  const within = (value: number, max: number) => Math.max(0, Math.min(max, value))
+  return { row: within(row + step[0], total - 1), day: within(day + step[1], days - 1) }
+}
+
+function keepInView(scroller: HTMLElement | null, row: number): void {
+  if (!scroller) return
+  const [top, bottom] = [row * ROW_PX, (row + 1) * ROW_PX]
+  if (top < scroller.scrollTop) scroller.scrollTop = top
+  else if (bottom > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = bottom - scroller.clientHeight
+}
+
+const toldCell = (row: { name: string; cells: string } | undefined, { day }: Cell, dayAt: (day: number) => string) =>
+  row ? `${row.name}, ${dayAt(day)}: ${stateLetters[row.cells[day] ?? '']?.replace('_', ' ') ?? 'not wanted'}` : ''
+
+/** The colours of the design system, which know light and dark: read from elements, for a canvas knows no variables. */
+function coloursOf(canvas: HTMLElement): Record<string, string> {
+  const probe = document.createElement('i')
+  canvas.parentElement?.append(probe)
+  const read = (variable: string) => {
+    probe.style.color = `var(${variable})`
+    return getComputedStyle(probe).color
+  }
+  const days = Object.entries(stateLetters).map(([letter, state]) => [letter, read(`--day-${state}`)])
+  const others = ['ink', 'quiet', 'focus'].map((name) => [name, read(`--${name}`)])
+  probe.remove()
+  return Object.fromEntries([...days, ...others])
+}

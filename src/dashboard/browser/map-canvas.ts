@@ -1,0 +1,119 @@
+/** Draws the coverage map: only the rows that are in view, on one canvas. */
+
+export type MapGeometry = {
+  readonly nameWidth: number
+  readonly cellWidth: number
+  readonly days: number
+}
+
+export type ShownRow = { readonly name: string; readonly cells: string }
+
+/** An area of cells, both ends included. */
+export type Area = {
+  readonly rowFrom: number
+  readonly rowTo: number
+  readonly dayFrom: number
+  readonly dayTo: number
+}
+
+export type Drawing = {
+  readonly geometry: MapGeometry
+  readonly topPx: number
+  readonly rowAt: (index: number) => ShownRow | undefined
+  readonly total: number
+  readonly area: Area | undefined
+  readonly cursor: { readonly row: number; readonly day: number } | undefined
+  readonly colours: Readonly<Record<string, string>>
+}
+
+export const ROW_PX = 18
+
+export function geometryOf(widthPx: number, days: number): MapGeometry {
+  const nameWidth = Math.min(200, Math.max(90, Math.floor(widthPx * 0.18)))
+  return { nameWidth, cellWidth: Math.max(1, (widthPx - nameWidth - 8) / days), days }
+}
+
+export function drawMap(canvas: HTMLCanvasElement, drawing: Drawing): void {
+  const { clientWidth: width, clientHeight: height } = canvas
+  const scale = devicePixelRatio
+  if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
+    canvas.width = Math.round(width * scale)
+    canvas.height = Math.round(height * scale)
+  }
+  const context = canvas.getContext('2d')
+  if (!context) return
+  context.setTransform(scale, 0, 0, scale, 0, 0)
+  context.clearRect(0, 0, width, height)
+  context.font = '12px system-ui, sans-serif'
+  context.textBaseline = 'middle'
+  const first = Math.floor(drawing.topPx / ROW_PX)
+  const last = Math.min(drawing.total - 1, Math.floor((drawing.topPx + height) / ROW_PX))
+  for (let index = first; index <= last; index += 1) drawRow(context, drawing, index)
+  drawMarks(context, drawing)
+}
+
+function drawRow(context: CanvasRenderingContext2D, drawing: Drawing, index: number): void {
+  const { geometry, topPx, rowAt, colours } = drawing
+  const { nameWidth, cellWidth, days } = geometry
+  const y = index * ROW_PX - topPx
+  const row = rowAt(index)
+  context.fillStyle = colours[row ? 'ink' : 'quiet'] ?? ''
+  context.fillText(fitted(context, row?.name ?? '…', nameWidth - 12), 4, y + ROW_PX / 2)
+  if (!row) return
+  const gap = cellWidth > 5 ? 1 : 0
+  // Neighbours of one state are one rectangle where no gap is between them: a year of 40 rows is a few hundred of them.
+  for (let day = 0; day < days; ) {
+    const letter = row.cells[day] ?? '.'
+    let end = day + 1
+    while (gap === 0 && end < days && (row.cells[end] ?? '.') === letter) end += 1
+    const colour = colours[letter]
+    if (colour) {
+      context.fillStyle = colour
+      context.fillRect(nameWidth + day * cellWidth, y + 1, (end - day) * cellWidth - gap, ROW_PX - 2)
+    }
+    day = end
+  }
+}
+
+/** Widths are measured once for each name and width: measuring is what scrolling would wait for. */
+const fittedNames = new Map<string, string>()
+const FITTED_KEPT_MAX = 5000
+
+function fitted(context: CanvasRenderingContext2D, name: string, width: number): string {
+  const key = `${width} ${name}`
+  const known = fittedNames.get(key)
+  if (known !== undefined) return known
+  let text = name
+  while (text.length > 1 && context.measureText(text).width > width)
+    text = `${text.slice(0, Math.min(-2, -text.length / 10))}…`
+  if (fittedNames.size > FITTED_KEPT_MAX) fittedNames.clear()
+  fittedNames.set(key, text)
+  return text
+}
+
+function drawMarks(context: CanvasRenderingContext2D, { geometry, topPx, area, cursor, colours }: Drawing): void {
+  const { nameWidth, cellWidth } = geometry
+  context.strokeStyle = colours['focus'] ?? ''
+  context.lineWidth = 2
+  const outline = ({ rowFrom, rowTo, dayFrom, dayTo }: Area) =>
+    context.strokeRect(
+      nameWidth + dayFrom * cellWidth - 1,
+      rowFrom * ROW_PX - topPx,
+      (dayTo - dayFrom + 1) * cellWidth + 1,
+      (rowTo - rowFrom + 1) * ROW_PX,
+    )
+  if (area) outline(area)
+  else if (cursor) outline({ rowFrom: cursor.row, rowTo: cursor.row, dayFrom: cursor.day, dayTo: cursor.day })
+}
+
+/** The cell under a point of the canvas. */
+export function cellAt(
+  { geometry, topPx, total }: Pick<Drawing, 'geometry' | 'topPx' | 'total'>,
+  x: number,
+  y: number,
+) {
+  const row = Math.floor((y + topPx) / ROW_PX)
+  const day = Math.floor((x - geometry.nameWidth) / geometry.cellWidth)
+  if (row < 0 || row >= total || day >= geometry.days) return undefined
+  return { row, day: Math.max(0, day), isName: x < geometry.nameWidth }
+}

@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { pulledStreams } from '../../../config/streams.ts'
+import { evidenceLines, whatToDo } from '../../assembly/day-report-text.ts'
+import { makePlan } from '../../assembly/make-plan.ts'
+import { produceRun } from '../../assembly/produce-run.ts'
+import { DAY } from '../../time/units.ts'
+import { createCoverageMap, troubleKinds } from '../../warehouse/reports/coverage-map.ts'
+import { readDayReports } from '../../warehouse/reports/day-report.ts'
+import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
+import { defineAct, defineRead } from '../dashboard-routes.ts'
+
+const streamNames = pulledStreams.map(({ name }) => name)
+const stream = z.enum(streamNames as [string, ...string[]]) // config/streams.ts has some
+const day = z.iso.date()
+const ownId = z.string().regex(/^\d{1,18}$/)
+const ROWS_AT_ONCE_MAX = 200
+const DAYS_MAX = 400
+const MARKED_MAX = 1000
+
+const rowsQuery = z.object({
+  stream,
+  sort: z.enum(['worst', 'added']).default('worst'),
+  only: z.enum(troubleKinds).optional(),
+  search: z.string().max(100).default(''),
+  from: z.coerce.number().int().min(0),
+  count: z.coerce.number().int().min(1).max(ROWS_AT_ONCE_MAX),
+  lastDay: day,
+  days: z.coerce.number().int().min(1).max(DAYS_MAX),
+})
+
+const marked = z.strictObject({
+  stream,
+  profileIds: z.array(ownId).min(1).max(MARKED_MAX),
+  fromDay: day,
+  toDay: day,
+  again: z.boolean(),
+})
+
+export type MapAnswer = {
+  total: number
+  counts: Record<(typeof troubleKinds)[number], number>
+  rows: Array<{ profileId: string; name: string; cells: string }>
+}
+export type WhyAnswer = Awaited<ReturnType<typeof readWhy>>
+export type PlanAnswer = Awaited<ReturnType<typeof makePlan>>
+
+async function readWhy(
+  { reading }: DashboardContext,
+  { profileId, date, ...one }: { profileId: string; date: string; stream?: string | undefined },
+  visit: Visit,
+) {
+  const streams = one.stream === undefined ? streamNames : [one.stream]
+  const reports = await readDayReports(reading, { profileId, localDate: date, streams })
+  return reports.map((report) => {
+    const externalId = shownName(visit, { profileId, externalId: report.externalId })
+    const shown = { ...report, externalId }
+    return { ...shown, evidence: evidenceLines(shown), todo: whatToDo(shown) }
+  })
+}
+
+const spanOf = ({ fromDay, toDay }: z.output<typeof marked>) => ({
+  from: new Date(`${fromDay}T00:00:00Z`),
+  to: new Date(Date.parse(`${toDay}T00:00:00Z`) + DAY),
+})
+
+/** A back-fill goes on when the dashboard stops: a scheduler takes it over. */
+async function startBackfill({ pipeline, config, signal }: DashboardContext, body: z.output<typeof marked>) {
+  const { from, to } = spanOf(body)
+  const run = await pipeline.runs.create('backfill', {
+    from: from.getTime(),
+    to: to.getTime(),
+    streams: [body.stream],
+    profileIds: body.profileIds,
+    ...(body.again ? { again: true } : {}),
+  })
+  const enqueued = await produceRun({ pipeline, config, signal }, run)
+  return { runId: run.id, enqueued }
+}
+
+export const coverageRoutes = ({ reading }: Pick<DashboardContext, 'reading'>) => {
+  const map = createCoverageMap({ pool: reading })
+  return [
+    defineRead({
+      name: 'coverage',
+      query: rowsQuery,
+      async answer(_context, { from, count, lastDay, days, ...selection }, visit): Promise<MapAnswer> {
+        const found = await map.read({ only: undefined, ...selection }, { from, count, lastDay, days })
+        const rows = found.rows.map(({ externalId, ...row }) => ({
+          ...row,
+          name: shownName(visit, { ...row, externalId }),
+        }))
+        return { ...found, rows }
+      },
+    }),
+    defineRead({
+      name: 'why',
+      query: z.object({ profileId: ownId, date: day, stream: stream.optional() }),
+      answer: readWhy,
+    }),
+    defineRead({
+      name: 'coverage/plan',
+      query: marked.extend({
+        profileIds: z
+          .string()
+          .transform((text) => text.split(','))
+          .pipe(marked.shape.profileIds),
+        again: z.stringbool(),
+      }),
+      answer: ({ reading: pool, config, signal }, query) =>
+        makePlan(pool, { config, signal }, { ...query, ...spanOf(query), streams: [query.stream] }),
+    }),
+    defineAct({
+      name: 'coverage/backfill',
+      body: marked,
+      recorded: ({ profileIds, ...what }) => ({ what: { ...what, profiles: profileIds.length } }),
+      act: startBackfill,
+    }),
+  ]
+}

@@ -1,0 +1,96 @@
+import { LRUCache } from 'lru-cache'
+import { MINUTE } from '../../time/units.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
+
+/** `refused` and `quarantined`: people with such a day; `never_read`: people of whom the stream was never read. */
+export const troubleKinds = ['refused', 'quarantined', 'never_read'] as const
+export type TroubleKind = (typeof troubleKinds)[number]
+
+export type MapSelection = {
+  readonly stream: string
+  /** `worst`: the people with the most trouble first. `added`: in the order in which they came. */
+  readonly sort: 'worst' | 'added'
+  readonly only: TroubleKind | undefined
+  /** Letters with which an externalId begins, or one of our own ids. */
+  readonly search: string
+}
+
+export type MapRow = {
+  readonly profileId: string
+  readonly externalId: string
+  /** A letter a day, as `dayLetters`; a dot where the day is not wanted. */
+  readonly cells: string
+}
+
+type MapOrder = { readonly ids: readonly string[]; readonly counts: Readonly<Record<TroubleKind, number>> }
+
+export const dayLetters = {
+  data: 'd',
+  empty: 'e',
+  unsettled: 'u',
+  never_read: 'n',
+  refused: 'r',
+  quarantined: 'q',
+  erased_upstream: 'x',
+} as const
+
+const ORDERS_KEPT_MAX = 16
+const ORDER_KEPT_MS = MINUTE / 2
+
+export type CoverageMap = {
+  /** The order of all people and their rows from `from` on. The order is kept for half a minute, so that scrolling does not move. */
+  read(
+    selection: MapSelection,
+    page: { readonly from: number; readonly count: number; readonly lastDay: string; readonly days: number },
+  ): Promise<{ total: number; counts: MapOrder['counts']; rows: MapRow[] }>
+}
+
+export function createCoverageMap({ pool }: { pool: Pool }): CoverageMap {
+  const orders = new LRUCache<string, Promise<MapOrder>>({ max: ORDERS_KEPT_MAX, ttl: ORDER_KEPT_MS })
+  const orderOf = (selection: MapSelection): Promise<MapOrder> => {
+    const key = JSON.stringify(selection)
+    const kept = orders.get(key)
+    if (kept) return kept
+    const asked = readOrder(pool, selection)
+    orders.set(key, asked)
+    asked.catch(() => orders.delete(key))
+    return asked
+  }
+  return {
+    async read(selection, { from, count, lastDay, days }) {
+      const { ids, counts } = await orderOf(selection)
+      const shown = ids.slice(from, from + count)
+      const { rows } = await pool.query<MapRow>(rowsQuery, [shown, selection.stream, lastDay, days])
+      return { total: ids.length, counts, rows }
+    },
+  }
+}
+
+async function readOrder(pool: Pool, { stream, sort, only, search }: MapSelection): Promise<MapOrder> {
+  const { rows } = await pool.query<{ id: string; refused: boolean; quarantined: boolean; never_read: boolean }>(
+    `select p.id::text, f.n is not null as refused, q.n is not null as quarantined, l.read_at is null as never_read
+     from vitalsync.profiles p join vitalsync.ledger l on l.profile_id = p.id and l.stream = $1
+     left join (select profile_id, count(*) as n from vitalsync.refusals where stream = $1 group by 1) f on f.profile_id = p.id
+     left join (select profile_id, count(*) as n from vitalsync.quarantine where stream = $1 and direction = 'pull' group by 1) q
+       on q.profile_id = p.id
+     where p.state <> 'gone' and ($2 = '' or p.external_id like $3 or p.id::text = $2)
+     order by case when $4 then coalesce(f.n, 0) + coalesce(q.n, 0) else 0 end desc,
+       case when $4 then l.read_at end nulls first, p.id`,
+    [stream, search, `${search.replaceAll(/[\\%_]/g, '\\$&')}%`, sort === 'worst'],
+  )
+  const countOf = (kind: TroubleKind) => rows.filter((row) => row[kind]).length
+  return {
+    ids: rows.filter((row) => only === undefined || row[only]).map(({ id }) => id),
+    counts: { refused: countOf('refused'), quarantined: countOf('quarantined'), never_read: countOf('never_read') },
+  }
+}
+
+const letterCases = Object.entries(dayLetters).map(([state, letter]) => `when '${state}' then '${letter}'`)
+
+const rowsQuery = `
+  select p.id::text as "profileId", p.external_id as "externalId", (
+    select string_agg(coalesce(case d.state ${letterCases.join(' ')} end, '.'), '' order by c.day)
+    from (select $3::date - n as day from generate_series(0, $4::int - 1) n) c
+    left join warehouse.days d on d.external_id = p.external_id and d.stream = $2 and d.local_date = c.day
+      and d.local_date between $3::date - $4::int + 1 and $3::date) as cells
+  from unnest($1::int8[]) with ordinality as o(id, n) join vitalsync.profiles p using (id) order by o.n`
