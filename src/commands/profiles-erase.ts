@@ -1,13 +1,10 @@
 import { createInterface } from 'node:readline/promises'
-import { setTimeout as wait } from 'node:timers/promises'
-import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { unknownIdProblem } from '../assembly/select-profiles.ts'
-import { formatDuration, formatNumber, formatTable } from '../assembly/table.ts'
+import { eraseAndProve } from '../assembly/erase-and-prove.ts'
+import { formatNumber, formatTable } from '../assembly/table.ts'
 import type { Terminal } from '../assembly/terminal.ts'
-import { type OpenPipeline, withPipeline } from '../assembly/with-pipeline.ts'
-import { NotThere, RetryLater, UsageProblem } from '../errors.ts'
-import { createProfileReport } from '../warehouse/reports/profile-report.ts'
+import { withPipeline } from '../assembly/with-pipeline.ts'
+import { UsageProblem } from '../errors.ts'
 
 type EraseOptions = { readonly externalId: string; readonly yes: boolean }
 
@@ -43,48 +40,4 @@ async function confirm(terminal: Terminal): Promise<void> {
   const answer = await question.question('Erase this person upstream and here, for good? Type yes: ')
   question.close()
   if (answer.trim() !== 'yes') throw new UsageProblem('erase profile: not confirmed', { hint: 'Nothing was done.' })
-}
-
-async function eraseAndProve({ pipeline, signal }: OpenPipeline, externalId: string, terminal: Terminal) {
-  const profileId = (await pipeline.profiles.findId(externalId))?.profileId
-  if (profileId === undefined) throw unknownIdProblem('profile', 'vitalsync profiles list')
-  const queueJobs = await pipeline.context.forgetJobs(profileId)
-  let removed: ReadonlyArray<{ table: string; rows: number }> = []
-  const profiles = {
-    ...pipeline.profiles,
-    erase: async (id: string) => {
-      removed = await pipeline.profiles.erase(id)
-      return removed
-    },
-  }
-  const request = { lane: 'manual', signal } as const
-  const context = { ...pipeline.context, ...request, profiles, lastAttempt: true }
-  await retryLater(() => eraseProfile.run({ profileId }, context), { terminal, signal })
-  const upstream = await pipeline.upstream.profile(externalId, request).then(
-    () => 'still there' as const,
-    (error: unknown) => {
-      if (error instanceof NotThere) return 'gone' as const
-      throw error
-    },
-  )
-  const tombstone = await pipeline.profiles.isErased(externalId)
-  const left = (await createProfileReport(pipeline).countRows(profileId)).filter(({ rows }) => rows > 0)
-  const complete = upstream === 'gone' && tombstone && left.length === 0
-  return { removed, queueJobs, upstream, tombstone, left, complete }
-}
-
-/** Waits as long as the error asks, and says so. */
-async function retryLater<T>(
-  work: () => Promise<T>,
-  { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
-): Promise<T> {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof RetryLater)) throw error
-      terminal.say(`${error.message}: going on in ${formatDuration(error.waitMs)}`)
-      await wait(error.waitMs, undefined, { signal })
-    }
-  }
 }

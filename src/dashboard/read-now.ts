@@ -35,6 +35,7 @@ export function openNow(context: DashboardContext) {
     const quick = watch.quick()
     return {
       at: new Date(nowMs),
+      streamNames: pulledStreams.map(({ name }) => name),
       databaseAnsweredAt: dateOf(watch.databaseAnsweredAtMs()),
       queueAnsweredAt: dateOf(watch.queueAnsweredAtMs()),
       engine: pipeline.engine.kind,

@@ -4,10 +4,12 @@ import type { openNow } from './read-now.ts'
 import { coverageRoutes } from './routes/coverage-routes.ts'
 import { failureRoutes } from './routes/failure-routes.ts'
 import { nowRoutes } from './routes/now-routes.ts'
+import { personRoutes } from './routes/person-routes.ts'
 
 /** Every question and action of the dashboard. */
 export const dashboardRoutes = (context: DashboardContext, now: ReturnType<typeof openNow>): readonly Route[] => [
   ...nowRoutes(now),
   ...failureRoutes,
   ...coverageRoutes(context),
+  ...personRoutes,
 ]

@@ -29,7 +29,8 @@ test('no function is longer than 70 lines, and of a hundred functions one may be
   const long = functions.filter(({ length }) => length > functionLinesMax)
   expect(long.map((line) => `${offence(line)} (${line.length} lines)`)).toEqual([])
 
-  const longest = functions.toSorted((a, b) => b.length - a.length)
+  // The tags of a view take lines of their own: of views only the first limit counts.
+  const longest = functions.filter(({ file }) => !file.endsWith('.tsx')).toSorted((a, b) => b.length - a.length)
   const allowed = Math.floor(functions.length / 100)
   const tooMany = longest.slice(allowed).filter(({ length }) => length > functionLinesUsual)
   expect(tooMany.map((line) => `${offence(line)} (${line.length} lines)`)).toEqual([])

@@ -6,7 +6,7 @@ export type MapGeometry = {
   readonly days: number
 }
 
-export type ShownRow = { readonly name: string; readonly cells: string }
+type ShownRow = { readonly name: string; readonly cells: string }
 
 /** An area of cells, both ends included. */
 export type Area = {

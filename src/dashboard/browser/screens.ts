@@ -2,6 +2,8 @@ import type { ComponentType } from 'preact'
 import { CoverageScreen } from './screens/coverage.tsx'
 import { FailuresScreen } from './screens/failures.tsx'
 import { NowScreen } from './screens/now.tsx'
+import { PeopleScreen } from './screens/people.tsx'
+import { PersonScreen } from './screens/person.tsx'
 
 /** A view of the dashboard. The path of the address chooses it; parts in braces are given to it. */
 export type Screen = {
@@ -16,6 +18,8 @@ export type Screen = {
 export const screens: readonly Screen[] = [
   { path: '/', label: 'Now', title: 'Now', view: NowScreen },
   { path: '/coverage', label: 'Coverage', title: 'Coverage', view: CoverageScreen },
+  { path: '/people', label: 'People', title: 'People', view: PeopleScreen },
+  { path: '/people/{id}', title: 'Person', view: PersonScreen },
   { path: '/failures', label: 'Failures', title: 'Failures and retrying', view: FailuresScreen },
 ]
 

@@ -4,9 +4,9 @@ import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /** `refused` and `quarantined`: people with such a day; `never_read`: people of whom the stream was never read. */
 export const troubleKinds = ['refused', 'quarantined', 'never_read'] as const
-export type TroubleKind = (typeof troubleKinds)[number]
+type TroubleKind = (typeof troubleKinds)[number]
 
-export type MapSelection = {
+type MapSelection = {
   readonly stream: string
   /** `worst`: the people with the most trouble first. `added`: in the order in which they came. */
   readonly sort: 'worst' | 'added'
@@ -15,7 +15,7 @@ export type MapSelection = {
   readonly search: string
 }
 
-export type MapRow = {
+type MapRow = {
   readonly profileId: string
   readonly externalId: string
   /** A letter a day, as `dayLetters`; a dot where the day is not wanted. */
@@ -24,7 +24,7 @@ export type MapRow = {
 
 type MapOrder = { readonly ids: readonly string[]; readonly counts: Readonly<Record<TroubleKind, number>> }
 
-export const dayLetters = {
+const dayLetters = {
   data: 'd',
   empty: 'e',
   unsettled: 'u',

@@ -19,7 +19,8 @@ export function Link({
     event.preventDefault()
     goTo(to)
   }
-  const isHere = address.value.path === to
+  const { path } = address.value
+  const isHere = path === to || (to !== '/' && path.startsWith(`${to}/`))
   return (
     <a href={hrefOf(to)} onClick={follow} aria-current={isHere ? 'page' : undefined} aria-label={label} {...others}>
       {children}
@@ -148,6 +149,8 @@ type ActionProps = {
   readonly about?: string
   readonly command: string
   readonly run: () => Promise<ComponentChildren>
+  /** Called when it is done and its end was read: the page may have changed, this button among it. */
+  readonly after?: () => void
   /** A question that is asked before it is done. */
   readonly confirm?: ComponentChildren
   readonly tone?: 'primary' | 'danger' | ''
@@ -155,7 +158,8 @@ type ActionProps = {
 }
 
 /** A button that does what a command does. It shows the command, asks where it must, and tells how it ended. */
-export function Action({ label, about, command, run, confirm, tone = '', disabled = false }: ActionProps) {
+export function Action({ disabled = false, ...props }: ActionProps) {
+  const { label, about, command, tone = '' } = props
   const isOpen = useSignal(false)
   return (
     <>
@@ -173,7 +177,7 @@ export function Action({ label, about, command, run, confirm, tone = '', disable
       </button>
       {isOpen.value && (
         <ActionDialog
-          {...{ label, command, run, confirm, tone }}
+          {...props}
           close={() => {
             isOpen.value = false
           }}
@@ -183,12 +187,16 @@ export function Action({ label, about, command, run, confirm, tone = '', disable
   )
 }
 
-function ActionDialog({ label, command, run, confirm, tone, close }: ActionProps & { close: () => void }) {
+function ActionDialog({ label, command, confirm, tone = '', after, run, close }: ActionProps & { close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const { result, error, isBusy, start } = useAction(run)
   useEffect(() => dialog.current?.showModal(), [])
+  const end = () => {
+    close()
+    if (result.value) after?.()
+  }
   return (
-    <dialog ref={dialog} onClose={close} aria-label={label}>
+    <dialog ref={dialog} onClose={end} aria-label={label}>
       <h2>{label}</h2>
       {confirm && <div>{confirm}</div>}
       <Command line={command} />

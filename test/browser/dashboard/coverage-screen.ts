@@ -1,12 +1,6 @@
 import { expect } from 'vitest'
-import { pulledStreams } from '../../../config/streams.ts'
-import { streamNames } from '../../../src/dashboard/browser/stream-names.ts'
 import { findBarriers, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
-
-test('the page knows the streams', () => {
-  expect([...streamNames].toSorted()).toEqual(pulledStreams.map(({ name }) => name).toSorted())
-})
 
 test('the worst come first; a cell tells why, by keyboard too; a marked area is read again at a told cost', async ({
   visit,

@@ -4,6 +4,7 @@ import { readConfig } from '../../../config/env.ts'
 import { startDashboard } from '../../../src/dashboard/start-dashboard.ts'
 import { createLog } from '../../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../../src/service/sandbox/start-sandbox.ts'
+import { createReader, READER_ROLE } from '../../../src/warehouse/postgres/reader-role.ts'
 import { template, within } from '../../support/fixtures.ts'
 import { openTestPipeline, type TestPipeline } from '../../support/test-pipeline.ts'
 import { hasBrowser, openBrowser, openPage } from '../open-browser.ts'
@@ -92,6 +93,7 @@ async function withWorld(
   await line.tick('sync')
   await line.idle()
   await addFaultyPeople(line)
+  await createReader(line.pipeline.pool, READER_ROLE)
   const { pipeline } = line
   const addresses = {
     databaseUrl: warehouseUrl,

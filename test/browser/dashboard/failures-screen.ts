@@ -21,6 +21,7 @@ test('failures are grouped by cause; a group is retried, and discarded after a q
   ).toEqual([{ n: 1 }])
   await dialog.getByRole('button', { name: 'Discard', exact: true }).click()
   await dialog.getByText('1 failure discarded').waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).click()
   await row.waitFor({ state: 'detached' })
   expect(
     await world.rows("select who, role, action from warehouse.audit where action like 'failures%' order by at"),

@@ -7,10 +7,10 @@ import { dayPlus, shownCount, shownNumber, shownSpan } from '../../../web/browse
 import type { PlanAnswer } from '../../routes/coverage-routes.ts'
 import { CoverageCanvas } from '../coverage-canvas.tsx'
 import { DayAnswer } from '../day-answer.tsx'
+import { live } from '../live.ts'
 import type { Area } from '../map-canvas.ts'
 import { openMapRows } from '../map-rows.ts'
 import { mayAct } from '../session.ts'
-import { streamNames } from '../stream-names.ts'
 
 const zooms = ['7', '28', '90', '365']
 const states = [
@@ -24,8 +24,12 @@ const states = [
 
 /** People and days: what is there, and what is not. */
 export function CoverageScreen() {
+  const stream = address.value.query.get('stream') ?? live.value?.streamNames[0]
+  return stream === undefined ? <p class="loading">Looking …</p> : <CoverageOf stream={stream} />
+}
+
+function CoverageOf({ stream }: { stream: string }) {
   const query = address.value.query
-  const stream = query.get('stream') ?? 'scores'
   const days = Number(query.get('days') ?? 90)
   const lastDay = query.get('lastDay') ?? new Date().toISOString().slice(0, 10)
   const asked = {
@@ -96,7 +100,7 @@ function Controls({ stream, days, counts }: { stream: string; days: number; coun
       <label>
         Stream
         <select value={stream} onChange={(event) => changeQuery({ stream: event.currentTarget.value, person: '' })}>
-          {streamNames.map((name) => (
+          {(live.value?.streamNames ?? [stream]).map((name) => (
             <option key={name}>{name}</option>
           ))}
         </select>

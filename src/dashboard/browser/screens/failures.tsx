@@ -74,17 +74,21 @@ function GroupActions({ group, again }: { group: Group; again: () => void }) {
   const quoted = `'${reason.slice(0, 200).replaceAll("'", `'\\''`)}'`
   const retry = async () => {
     const { retried } = await act<{ retried: number }>('failures/retry', { cause })
-    again()
     return `${shownCount(retried, 'failure')} will be tried again: the next sweep takes them.`
   }
   const discard = async () => {
     const { discarded } = await act<{ discarded: number }>('failures/discard', { cause })
-    again()
     return `${shownCount(discarded, 'failure')} discarded.`
   }
   return (
     <span class="row">
-      <Action label="Retry" about={told} command={`vitalsync failures retry --reason ${quoted}`} run={retry} />
+      <Action
+        label="Retry"
+        about={told}
+        command={`vitalsync failures retry --reason ${quoted}`}
+        run={retry}
+        after={again}
+      />
       <Action
         label="Discard"
         about={told}
@@ -92,6 +96,7 @@ function GroupActions({ group, again }: { group: Group; again: () => void }) {
         confirm={`${shownCount(count, 'failure')} with this reason will be forgotten. Windows among them stay gaps, and are not asked for again until they are retried.`}
         command={`vitalsync failures discard --reason ${quoted}`}
         run={discard}
+        after={again}
       />
     </span>
   )

@@ -1,0 +1,239 @@
+import { useSignal } from '@preact/signals'
+import { type Json, useAnswer } from '../../web/browser/ask.ts'
+import { DayChart, NightRaster, Spark, Waterfall } from '../../web/browser/charts.tsx'
+import { Answered, Empty, Panel, Table, Text } from '../../web/browser/parts.tsx'
+import { shownDecimal, shownInstant, shownNumber } from '../../web/browser/shown.ts'
+import type { ExplanationAnswer, ValuesAnswer } from '../routes/person-routes.ts'
+
+type Values = Json<ValuesAnswer>
+const scoreNames = ['wellbeing', 'activity', 'sleep', 'readiness', 'mental_wellbeing'] as const
+type ScoreName = (typeof scoreNames)[number]
+
+export function PersonValuesPanels({ profileId }: { profileId: string }) {
+  const { answer, again } = useAnswer<ValuesAnswer>('person/values', { profileId })
+  return (
+    <Answered answer={answer} again={again}>
+      {(values) =>
+        values.days.length === 0 ? (
+          <Panel title="Health values">
+            <Empty>Nothing in the last sixty days.</Empty>
+          </Panel>
+        ) : (
+          <div class="grid two">
+            <Scores values={values} />
+            <Why profileId={profileId} values={values} />
+            <Measured values={values} title="Steps" of="steps" kind="bar" />
+            <Measured values={values} title="Resting heart rate" of="restingHeart" kind="line" />
+            <Measured values={values} title="Minutes asleep" of="sleepMinutes" kind="bar" />
+            <Nights values={values} />
+            <Trends values={values} />
+            <Comparisons values={values} />
+            <Changes values={values} />
+          </div>
+        )
+      }
+    </Answered>
+  )
+}
+
+type WithValues = { readonly values: Values }
+
+function Scores({ values }: WithValues) {
+  const days = values.days.map(({ day }) => day)
+  const series = scoreNames.map((name) => ({
+    name: name.replace('_', ' '),
+    values: values.days.map((one) => one[name]),
+  }))
+  return (
+    <Panel title="Scores">
+      <DayChart days={days} series={series} label={`Scores of ${days.length} days`} height={190} />
+    </Panel>
+  )
+}
+
+type Measure = 'steps' | 'restingHeart' | 'sleepMinutes'
+
+function Measured({ values, title, of, kind }: WithValues & { title: string; of: Measure; kind: 'line' | 'bar' }) {
+  const days = values.days.map(({ day }) => day)
+  const measured = values.days.map((one) => one[of])
+  const baseline = baselineOf(measured)
+  return (
+    <Panel
+      title={title}
+      aside={
+        <span class="small quiet">
+          {baseline && `usually ${shownNumber(Math.round(baseline.from))} to ${shownNumber(Math.round(baseline.to))}`}
+        </span>
+      }
+    >
+      <DayChart
+        days={days}
+        series={[{ name: title, values: measured }]}
+        label={`${title}, ${days.length} days`}
+        kind={kind}
+        fromZero={kind === 'bar'}
+        baseline={baseline}
+      />
+    </Panel>
+  )
+}
+
+const BASELINE_DAYS_MIN = 7
+
+/** The middle half of the person's own days. */
+function baselineOf(values: ReadonlyArray<number | null>): { from: number; to: number } | undefined {
+  const known = values.filter((value) => value !== null).toSorted((a, b) => a - b)
+  if (known.length < BASELINE_DAYS_MIN) return undefined
+  const at = (share: number) => known[Math.round((known.length - 1) * share)] ?? 0
+  return { from: at(0.25), to: at(0.75) }
+}
+
+const HOUR_MS = 3_600_000
+
+function Nights({ values }: WithValues) {
+  const nights = values.nights.map(({ day, start, end }) => {
+    const clock = Number(start.slice(11, 13)) + Number(start.slice(14, 16)) / 60
+    const from = clock >= 18 ? clock - 18 : clock + 6
+    return { day, from, to: from + (Date.parse(end) - Date.parse(start)) / HOUR_MS }
+  })
+  return (
+    <Panel title="Nights" aside={<span class="small quiet">newest first, by the person’s clock</span>}>
+      {nights.length === 0 ? <p class="quiet">No nights in 28 days.</p> : <NightRaster nights={nights} />}
+    </Panel>
+  )
+}
+
+const trendWords: Readonly<Record<string, string>> = { increasing: 'rises', decreasing: 'falls', stable: 'stays' }
+
+function Trends({ values: { trends } }: WithValues) {
+  return (
+    <Panel title="Trends">
+      {trends.length === 0 && <p class="quiet">None yet: they need four whole weeks.</p>}
+      <ul class="sentences">
+        {trends.map(({ name, state, unit, values: points }) => (
+          <li key={name}>
+            <Spark values={points} /> <Text max={60}>{name.replaceAll('_', ' ')}</Text> {trendWords[state] ?? state}:{' '}
+            {shownMeasured(points[0] ?? 0)} to {shownMeasured(points.at(-1) ?? 0)}{' '}
+            {unit !== 'index' && <Text max={20}>{unit}</Text>} in four weeks
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+/** Small values need the digits that large ones do not. */
+const shownMeasured = (value: number): string =>
+  shownDecimal(value, Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0)
+
+function Comparisons({ values: { comparisons } }: WithValues) {
+  return (
+    <Panel title="Comparisons">
+      {comparisons.length === 0 && <p class="quiet">None yet.</p>}
+      <ul class="sentences">
+        {comparisons.map(({ name, value, unit, data }) => (
+          <li key={name}>
+            <Text max={60}>{name.replaceAll('_', ' ')}</Text>: {shownMeasured(value)}{' '}
+            {unit !== 'index' && <Text max={20}>{unit}</Text>}
+            <span class="quiet">
+              {data.map((one) => ` · ${one.state.replace('_', ' ')} beside ${one.type} ${shownMeasured(one.value)}`)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+function Changes({ values }: WithValues) {
+  const shown = (value: number | null) => (value === null ? 'none' : shownDecimal(value, 3))
+  return (
+    <Panel title="Scores that were revised" flush>
+      {values.changes.length === 0 ? (
+        <Empty>No score has changed after it was first read.</Empty>
+      ) : (
+        <Table head={['score', 'day', 'before', 'after', 'found']} numbers={['before', 'after']} label="Revised scores">
+          {values.changes.map(({ type, day, before, after, changedAt }) => (
+            <tr key={`${type}${day}${changedAt}`}>
+              <td>{type.replace('_', ' ')}</td>
+              <td class="time">{day}</td>
+              <td class="number">{shown(before)}</td>
+              <td class="number">{shown(after)}</td>
+              <td class="time">{shownInstant(changedAt)}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </Panel>
+  )
+}
+
+function Why({ profileId, values }: WithValues & { profileId: string }) {
+  const score = useSignal<ScoreName>('sleep')
+  const newest = values.days.findLast((one) => one[score.value] !== null)?.day ?? values.days.at(-1)?.day ?? ''
+  const date = useSignal('')
+  return (
+    <Panel
+      title="Why this score"
+      aside={
+        <span class="row">
+          <select
+            aria-label="Score"
+            value={score.value}
+            onChange={(event) => {
+              score.value = scoreNames.find((one) => one === event.currentTarget.value) ?? 'sleep'
+            }}
+          >
+            {scoreNames.map((name) => (
+              <option key={name} value={name}>
+                {name.replace('_', ' ')}
+              </option>
+            ))}
+          </select>
+          <input
+            type="date"
+            aria-label="Day"
+            value={date.value || newest}
+            onChange={(event) => {
+              date.value = event.currentTarget.value
+            }}
+          />
+        </span>
+      }
+    >
+      <Explained profileId={profileId} score={score.value} date={date.value || newest} />
+    </Panel>
+  )
+}
+
+function Explained({ profileId, score, date }: { profileId: string; score: string; date: string }) {
+  const { answer } = useAnswer<ExplanationAnswer>('person/explanation', { profileId, score, date })
+  return (
+    <Answered answer={answer}>
+      {({ value, factors, missing, coverage, reason }) => (
+        <div class="stack">
+          <p>
+            {value === null
+              ? `No score, because ${reason}`
+              : `${score.replace('_', ' ')} ${shownDecimal(value, 2)}, from ${Math.round(coverage * 100)} % of its weight`}
+          </p>
+          {factors.length > 0 && (
+            <Waterfall
+              label={`Parts of ${score}`}
+              parts={factors.map(({ name, contribution, value: measured, unit, goal }) => ({
+                name: name.replaceAll('_', ' '),
+                amount: contribution,
+                note: `${shownDecimal(contribution, 2)} · ${shownDecimal(Number(measured))} of ${shownDecimal(Number(goal))} ${unit}`,
+              }))}
+            />
+          )}
+          {missing.length > 0 && (
+            <p class="small quiet">
+              Missing: {missing.map((one) => `${one.name.replaceAll('_', ' ')} (${one.reason})`).join(', ')}
+            </p>
+          )}
+        </div>
+      )}
+    </Answered>
+  )
+}

@@ -1,0 +1,49 @@
+import { address, changeQuery } from '../../../web/browser/address.ts'
+import { useAnswer } from '../../../web/browser/ask.ts'
+import { Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
+import type { PeopleAnswer } from '../../routes/person-routes.ts'
+
+/** Finds a person by the beginning of the name, or by our own id. */
+export function PeopleScreen() {
+  const search = address.value.query.get('search') ?? ''
+  const { answer, again } = useAnswer<PeopleAnswer>('people', { search })
+  return (
+    <>
+      <h1 class="head">People</h1>
+      <label>
+        Search
+        <input
+          type="search"
+          value={search}
+          placeholder="name begins with, or our id"
+          onInput={(event) => changeQuery({ search: event.currentTarget.value })}
+        />
+      </label>
+      <Panel title={search === '' ? 'The first by name' : 'Found'} flush>
+        <Answered answer={answer} again={again}>
+          {(people) =>
+            people.length === 0 ? (
+              <Empty>Nobody is called so. Names are compared letter by letter, from their beginning.</Empty>
+            ) : (
+              <Table head={['person', 'our id', 'state']} label="People">
+                {people.map(({ profileId, name, state }) => (
+                  <tr key={profileId}>
+                    <td>
+                      <Link to={`/people/${profileId}`}>
+                        <Text max={100}>{name}</Text>
+                      </Link>
+                    </td>
+                    <td>{profileId}</td>
+                    <td>
+                      <Tag>{state}</Tag>
+                    </td>
+                  </tr>
+                ))}
+              </Table>
+            )
+          }
+        </Answered>
+      </Panel>
+    </>
+  )
+}

@@ -1,0 +1,182 @@
+import { address, changeQuery, goTo } from '../../../web/browser/address.ts'
+import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
+import { Action, Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
+import { shownAge, shownCount, shownInstant, shownNumber } from '../../../web/browser/shown.ts'
+import type { PersonAnswer } from '../../routes/person-routes.ts'
+import { DayAnswer } from '../day-answer.tsx'
+import { nowMs } from '../live.ts'
+import { PersonValuesPanels } from '../person-values.tsx'
+import { mayAct, session } from '../session.ts'
+
+type Person = Json<PersonAnswer>
+
+/** One person: what is there, what is missing, what waits; and health values for those who have switched them on. */
+export function PersonScreen({ params }: { params: Readonly<Record<string, string>> }) {
+  const { id = '' } = params
+  const { answer, again } = useAnswer<PersonAnswer>('person', { profileId: id })
+  const date = address.value.query.get('date')
+  return (
+    <Answered answer={answer} again={again}>
+      {(person) => (
+        <>
+          <div class="head">
+            <h1>
+              <Text max={60}>{person.name}</Text>
+            </h1>
+            <span class="quiet">our id {id}</span>
+            <Tag tone={person.state === 'gone' ? 'odd' : ''}>{person.state}</Tag>
+            <span class="grow" />
+            {mayAct.value && <Erase id={id} person={person} />}
+          </div>
+          <Facts person={person} />
+          <Days person={person} />
+          {date && <DayAnswer profileId={id} date={date} />}
+          {session.value.values ? (
+            <PersonValuesPanels profileId={id} />
+          ) : (
+            <Panel title="Health values">
+              <p class="quiet">They are switched off. Switch on “Health values”: each look is recorded.</p>
+            </Panel>
+          )}
+          <div class="grid two">
+            <Gaps person={person} />
+            <Streams person={person} />
+          </div>
+        </>
+      )}
+    </Answered>
+  )
+}
+
+type WithPerson = { readonly person: Person }
+
+function Facts({ person }: WithPerson) {
+  const { failures = 0, refused = 0, quarantined = 0, waiting = 0 } = person
+  const facts = [
+    ['Wanted from', shownInstant(person.wantedFrom ?? null).slice(0, 10)],
+    ['Last finished', shownAge(person.finishedAt ?? null, nowMs.value)],
+    ['Due', shownAge(person.dueAt ?? null, nowMs.value)],
+    ['Waiting to be pushed', shownNumber(waiting)],
+    ['Failures', shownNumber(failures)],
+    ['Windows refused', shownNumber(refused)],
+    ['In quarantine', shownNumber(quarantined)],
+  ] as const
+  return (
+    <Panel title="At a glance">
+      <dl class="figures">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  )
+}
+
+function Days({ person }: WithPerson) {
+  return (
+    <Panel title="The last sixty days" aside={<span class="small quiet">a day tells why</span>}>
+      {person.days.length === 0 && <Empty>No day is wanted yet.</Empty>}
+      <div class="strips">
+        {person.days.map(({ stream, days }) => (
+          <div key={stream} class="strip">
+            <span class="quiet">{stream}</span>
+            <span class="cells">
+              {days.map(({ day, state }) => (
+                <button
+                  key={day}
+                  type="button"
+                  class={`cell day-${state}`}
+                  title={`${day}: ${state.replace('_', ' ')}`}
+                  aria-label={`${stream} ${day}: ${state.replace('_', ' ')}`}
+                  tabIndex={day === days.at(-1)?.day ? 0 : -1}
+                  onClick={() => changeQuery({ date: day })}
+                  onKeyDown={stepOnArrow}
+                />
+              ))}
+            </span>
+          </div>
+        ))}
+      </div>
+    </Panel>
+  )
+}
+
+/** A row of days is one stop of the keyboard; the arrows go from day to day. */
+function stepOnArrow(event: KeyboardEvent): void {
+  const { currentTarget } = event
+  if (!(currentTarget instanceof HTMLElement)) return
+  const next = event.key === 'ArrowLeft' ? currentTarget.previousElementSibling : currentTarget.nextElementSibling
+  if (/^Arrow(Left|Right)$/.test(event.key) && next instanceof HTMLElement) next.focus()
+}
+
+function Gaps({ person }: WithPerson) {
+  const { gaps, gapsCount } = person
+  return (
+    <Panel title="Gaps" aside={<span class="small quiet">{shownCount(gapsCount, 'gap')}</span>} flush>
+      {gaps.length === 0 ? (
+        <Empty>No gaps: everything that is wanted was read and has settled.</Empty>
+      ) : (
+        <Table head={['stream', 'from', 'to', 'reason']} label="Gaps">
+          {gaps.map((gap) => (
+            <tr key={`${gap.stream} ${gap.startMs}`}>
+              <td>{gap.stream}</td>
+              <td class="time">{shownInstant(gap.fromAt)}</td>
+              <td class="time">{shownInstant(gap.toAt)}</td>
+              <td>
+                {gap.reason} {gap.detail && <Text max={120}>{gap.detail}</Text>}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </Panel>
+  )
+}
+
+function Streams({ person }: WithPerson) {
+  return (
+    <Panel title="Streams" flush>
+      <Table head={['stream', 'checkpoint', 'last read']} label="Streams of the person">
+        {(person.streams ?? []).map(({ stream, checkpoint, readAt }) => (
+          <tr key={stream}>
+            <td>
+              <Link to={`/coverage?stream=${stream}`}>{stream}</Link>
+            </td>
+            <td class="time">{shownInstant(checkpoint) || 'none'}</td>
+            <td class="time">{shownAge(readAt, nowMs.value)}</td>
+          </tr>
+        ))}
+      </Table>
+    </Panel>
+  )
+}
+
+function Erase({ id, person }: WithPerson & { id: string }) {
+  const rows = person.stored.reduce((sum, one) => sum + one.rows, 0)
+  const erase = async () => {
+    const proof = await act<{ complete: boolean; rows: number; upstream: string }>('person/erase', { profileId: id })
+    return proof.complete
+      ? `Erased: ${shownNumber(proof.rows)} rows are gone here, and upstream says: ${proof.upstream}.`
+      : 'Erased in part: run the command again.'
+  }
+  return (
+    <Action
+      label="Erase"
+      tone="danger"
+      command="vitalsync profiles erase <externalId>"
+      confirm={
+        <>
+          <p>
+            This person goes for good, upstream and here: {shownNumber(rows)} rows in {person.stored.length} tables.
+          </p>
+          <p class="small quiet">{person.stored.map((one) => `${one.table} ${shownNumber(one.rows)}`).join(' · ')}</p>
+        </>
+      }
+      run={erase}
+      after={() => goTo('/people')}
+    />
+  )
+}

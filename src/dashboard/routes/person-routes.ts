@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { pulledStreams } from '../../../config/streams.ts'
+import { eraseAndProve } from '../../assembly/erase-and-prove.ts'
+import { fetchExplanation } from '../../assembly/fetch-explanation.ts'
+import { scoreTypes } from '../../contract/score.ts'
+import { UsageProblem } from '../../errors.ts'
+import { findGaps } from '../../ledger/coverage-gaps.ts'
+import { readKnownCoverage } from '../../warehouse/reports/coverage-report.ts'
+import { readPersonDays, searchPeople } from '../../warehouse/reports/find-people.ts'
+import { type PersonValues, readPersonValues } from '../../warehouse/reports/person-values.ts'
+import { createProfileReport } from '../../warehouse/reports/profile-report.ts'
+import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
+import { defineAct, defineRead } from '../dashboard-routes.ts'
+
+const ownId = z.string().regex(/^\d{1,18}$/)
+const person = z.strictObject({ profileId: ownId })
+const GAPS_SHOWN = 50
+const DAYS_SHOWN = 60
+
+export type PeopleAnswer = Array<{ profileId: string; name: string; state: string }>
+export type PersonAnswer = Awaited<ReturnType<typeof readPerson>>
+export type ValuesAnswer = PersonValues
+export type ExplanationAnswer = Awaited<ReturnType<typeof fetchExplanation>>
+
+async function externalIdOf({ reading }: DashboardContext, profileId: string): Promise<string> {
+  const [found] = await searchPeople(reading, { profileId })
+  if (found) return found.externalId
+  throw new UsageProblem('show person: nobody has this id', { hint: 'An erased person is gone for good.' })
+}
+
+/** All that is known of a person but health values. */
+async function readPerson(context: DashboardContext, { profileId }: z.output<typeof person>, visit: Visit) {
+  const { reading } = context
+  const externalId = await externalIdOf(context, profileId)
+  const report = createProfileReport({ pool: reading })
+  const [profile, known, days, stored] = await Promise.all([
+    report.show(externalId),
+    readKnownCoverage({ pool: reading, streams: pulledStreams }, { afterId: '0', limit: 1, ids: [profileId] }),
+    readPersonDays(reading, { profileId, days: DAYS_SHOWN }),
+    report.countRows(profileId),
+  ])
+  const gaps = known.flatMap((one) =>
+    findGaps(one).map((gap) => ({
+      stream: one.stream,
+      ...gap,
+      fromAt: new Date(gap.startMs),
+      toAt: new Date(gap.endMs),
+    })),
+  )
+  return {
+    ...profile,
+    externalId: undefined,
+    name: shownName(visit, { profileId, externalId }),
+    days,
+    gaps: gaps.slice(0, GAPS_SHOWN),
+    gapsCount: gaps.length,
+    stored: stored.filter(({ rows }) => rows > 0),
+  }
+}
+
+/** Health values are shown only after they were switched on, and each look is recorded. */
+async function recordLook(
+  { audit }: DashboardContext,
+  { actor, values }: Visit,
+  { profileId, action }: { profileId: string; action: string },
+) {
+  if (!values)
+    throw new UsageProblem('Health values are switched off.', { hint: 'Switch them on: each look is recorded.' })
+  await audit.record({ who: actor.name, role: actor.role, action, profileId })
+}
+
+export const personRoutes = [
+  defineRead({
+    name: 'people',
+    query: z.object({ search: z.string().max(100) }),
+    async answer({ reading }, { search }, visit): Promise<PeopleAnswer> {
+      const found = await searchPeople(reading, { search })
+      return found.map(({ externalId, ...one }) => ({ ...one, name: shownName(visit, { ...one, externalId }) }))
+    },
+  }),
+  defineRead({ name: 'person', query: person, answer: readPerson }),
+  defineRead({
+    name: 'person/values',
+    query: person,
+    async answer(context, { profileId }, visit): Promise<PersonValues> {
+      await recordLook(context, visit, { profileId, action: 'look at values' })
+      return readPersonValues(context.reading, await externalIdOf(context, profileId), DAYS_SHOWN)
+    },
+  }),
+  defineRead({
+    name: 'person/explanation',
+    query: person.extend({ date: z.iso.date(), score: z.enum(scoreTypes) }),
+    async answer(context, { profileId, date, score }, visit) {
+      await recordLook(context, visit, { profileId, action: 'look at explanation' })
+      const externalId = await externalIdOf(context, profileId)
+      return fetchExplanation({ ...context.addresses.upstream, externalId, date, score })
+    },
+  }),
+  defineAct({
+    name: 'person/erase',
+    body: person,
+    recorded: ({ profileId }) => ({ profileId }),
+    async act(context, { profileId }) {
+      const { pipeline, signal } = context
+      const externalId = await externalIdOf(context, profileId)
+      const proof = await eraseAndProve({ pipeline, signal }, externalId, { say: () => undefined })
+      return {
+        complete: proof.complete,
+        rows: proof.removed.reduce((sum, { rows }) => sum + rows, 0),
+        upstream: proof.upstream,
+      }
+    },
+  }),
+]

@@ -1,0 +1,39 @@
+import type { Pool } from '../postgres/warehouse-pool.ts'
+
+type FoundPerson = { readonly profileId: string; readonly externalId: string; readonly state: string }
+
+const FOUND_MAX = 20
+
+/** People whose externalId begins so, or the one with our own id. */
+export async function searchPeople(
+  pool: Pool,
+  { search = '', profileId }: { readonly search?: string; readonly profileId?: string },
+): Promise<FoundPerson[]> {
+  const ownId = profileId ?? (/^\d{1,18}$/.test(search) ? search : null)
+  const prefix = profileId === undefined ? `${search.replaceAll(/[\\%_]/g, '\\$&')}%` : null
+  // The names are compared letter by letter, so that the index of the names serves the prefix.
+  const { rows } = await pool.query<FoundPerson>(
+    `select id::text as "profileId", external_id as "externalId", state from vitalsync.profiles
+     where id = $1::int8 or external_id like $2 order by (id = $1::int8) desc nulls last, external_id limit ${FOUND_MAX}`,
+    [ownId, prefix],
+  )
+  return rows
+}
+
+export type PersonDays = { readonly stream: string; readonly days: Array<{ day: string; state: string }> }
+
+/** The states of a person's last days, per stream. */
+export async function readPersonDays(
+  pool: Pool,
+  { profileId, days }: { readonly profileId: string; readonly days: number },
+): Promise<PersonDays[]> {
+  const { rows } = await pool.query<PersonDays>(
+    `select d.stream, json_agg(json_build_object('day', d.local_date::text, 'state', d.state) order by d.local_date) as days
+     from warehouse.days d
+     where d.external_id = (select external_id from vitalsync.profiles where id = $1)
+       and d.local_date > current_date - $2::int and d.local_date <= current_date
+     group by d.stream order by d.stream`,
+    [profileId, days],
+  )
+  return rows
+}

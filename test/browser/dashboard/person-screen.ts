@@ -1,0 +1,48 @@
+import { expect } from 'vitest'
+import { findBarriers, overflowOf } from '../open-browser.ts'
+import { test } from './dashboard-world.ts'
+import { oddNames } from './faulty-people.ts'
+
+test('a person is found by name; health values are shown after a switch, and each look is recorded', async ({
+  visit,
+  world,
+}) => {
+  const [one] = world.sandbox.people()
+  const page = await visit('/people')
+  await page.getByRole('searchbox').fill(one?.externalId ?? '')
+  await page.getByRole('link', { name: one?.externalId ?? '' }).click()
+  await page.getByText('They are switched off.').waitFor()
+  expect(await world.rows(`select from warehouse.audit where external_id = $1`, [one?.externalId])).toEqual([])
+
+  await page.getByRole('checkbox', { name: 'Health values' }).check()
+  await page.getByRole('img', { name: /^Scores of \d+ days/ }).waitFor()
+  await page.getByRole('img', { name: 'Parts of sleep' }).waitFor()
+  expect(await findBarriers(page)).toEqual([])
+  const looks = await world.rows(`select action from warehouse.audit where external_id = $1 order by at`, [
+    one?.externalId,
+  ])
+  expect(looks).toEqual([{ action: 'look at values' }, { action: 'look at explanation' }])
+
+  await page
+    .getByRole('button', { name: /\d: data$/ })
+    .last()
+    .click()
+  await page.getByRole('heading', { name: /^Why \d{4}/ }).waitFor()
+})
+
+test('a person is erased only after a question that says what goes', async ({ visit, world }) => {
+  const page = await visit('/people', { viewport: { width: 360, height: 800 }, colorScheme: 'dark' })
+  await page.getByRole('link', { name: oddNames.long }).click()
+  await page.getByRole('button', { name: 'Erase', exact: true }).waitFor()
+  expect(await overflowOf(page)).toBe(0)
+  await page.getByRole('button', { name: 'Erase', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText(/This person goes for good, upstream and here: \d+ rows/).waitFor()
+  expect(await world.rows('select 1 from vitalsync.profiles where external_id = $1', [oddNames.long])).toHaveLength(1)
+  await dialog.getByRole('button', { name: 'Erase', exact: true }).click()
+  await dialog.getByText(/^Erased: \d+ rows are gone here/).waitFor()
+  expect(await world.rows('select 1 from vitalsync.profiles where external_id = $1', [oddNames.long])).toEqual([])
+  expect(await world.rows(`select who, external_id from warehouse.audit where action = 'person/erase'`)).toEqual([
+    { who: 'local', external_id: null },
+  ])
+})
