@@ -24,6 +24,12 @@ type RoundTrip = {
 
 const trips: readonly RoundTrip[] = [
   {
+    format: 'polar',
+    devices: /watch/,
+    whole: /^(sleep_stage_.*|heart_rate|exercise_session_.*)$/,
+    sums: /^steps$/,
+  },
+  {
     format: 'open-mhealth',
     devices: /watch|scale/,
     whole:

@@ -9,6 +9,7 @@ import { googleFit } from './google-fit.ts'
 import { healthConnect } from './health-connect.ts'
 import { openMhealth } from './open-mhealth.ts'
 import { oura } from './oura.ts'
+import { polar } from './polar.ts'
 import { samsungHealth } from './samsung-health.ts'
 import { whoop } from './whoop.ts'
 import { withings } from './withings.ts'
@@ -17,5 +18,5 @@ import { withings } from './withings.ts'
 export const exportFormats: readonly HealthFormat[] = [
   ...[appleHealth, healthConnect, garminFit, fitbit],
   ...[garminConnect, oura, whoop, withings],
-  ...[googleFit, samsungHealth, fitabase, openMhealth, fhir],
+  ...[googleFit, polar, samsungHealth, fitabase, openMhealth, fhir],
 ]

@@ -8,6 +8,7 @@ import { garminFitExport } from './garmin-fit-files.ts'
 import { googleFitExport } from './google-fit-files.ts'
 import { healthConnectExport } from './health-connect-file.ts'
 import { ouraExport } from './oura-files.ts'
+import { polarExport } from './polar-files.ts'
 import { samsungHealthExport } from './samsung-health-files.ts'
 import { whoopExport } from './whoop-files.ts'
 import { withingsExport } from './withings-files.ts'
@@ -26,6 +27,7 @@ export const exportWriters: Readonly<Record<string, ExportWriter>> = {
   whoop: whoopExport,
   withings: withingsExport,
   'google-fit': googleFitExport,
+  polar: polarExport,
   'samsung-health': samsungHealthExport,
   fitabase: fitabaseExport,
   'open-mhealth': openMhealthExport,

@@ -1,0 +1,78 @@
+import { DAY, MINUTE } from '../../../time/units.ts'
+import type { SampleLog } from '../people/sample-logs.ts'
+import { nightsOf, offsetText, ofType, type TimedLog, timedLog, wallText } from './timed-logs.ts'
+import { zipOf } from './zip-of.ts'
+
+const states: Readonly<Record<string, string>> = {
+  sleep_stage_awake: 'WAKE',
+  sleep_stage_rem: 'REM',
+  sleep_stage_light: 'NONREM2',
+  sleep_stage_deep: 'NONREM3',
+}
+
+/** The logs of a person's watch as the JSON files of a Polar account's export. */
+export function polarExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
+  const timed = logs.filter(({ deviceType }) => deviceType === 'watch').map(timedLog)
+  const beats = byDay(ofType(timed, 'heart_rate')).map(([date, own]) => ({
+    date,
+    deviceId: 'sample',
+    samples: own.map(beatOf),
+  }))
+  const files = [
+    ...byDay(ofType(timed, 'steps')).map(([date, own]) => ({
+      name: `activity-${date}`,
+      value: { exportVersion: '1.3', date, samples: { mets: [], steps: own.flatMap(stepMinutes) } },
+    })),
+    { name: '247ohr_1', value: { deviceDays: beats } },
+    { name: 'sleep_result_1', value: nightsOf(timed).map(nightOf) },
+    ...ofType(timed, /^exercise_session_/).map((one) => ({
+      name: `training-session_${one.startMs}`,
+      value: sessionOf(one),
+    })),
+  ]
+  const parts = files.map(({ name, value }) => ({ name: `${name}.json`, data: Buffer.from(JSON.stringify(value)) }))
+  return { name: 'polar.zip', data: zipOf(parts) }
+}
+
+const byDay = (timed: readonly TimedLog[]) => [...Map.groupBy(timed, (one) => wallText(one.startMs, one).slice(0, 10))]
+
+const beatOf = ({ log, startMs, wallShiftMs }: TimedLog) => ({
+  heartRate: log.value,
+  secondsFromDayStart: ((startMs + wallShiftMs) % DAY) / 1000,
+})
+
+/** Whole steps, the earlier minutes with the rest. */
+function stepMinutes(one: TimedLog) {
+  const minutes = (one.endMs - one.startMs) / MINUTE
+  return Array.from({ length: minutes }, (_, index) => ({
+    localTime: wallText(one.startMs + index * MINUTE, one).slice(11, 19),
+    value: Math.floor(one.log.value / minutes) + (index < one.log.value % minutes ? 1 : 0),
+  }))
+}
+
+const nightOf = ({ night, stages }: { readonly night: TimedLog; readonly stages: readonly TimedLog[] }) => ({
+  night: wallText(night.endMs, night).slice(0, 10),
+  evaluation: { sleepType: 'SLEEP_PLUS_STAGES' },
+  sleepResult: {
+    hypnogram: {
+      sleepStart: offsetText(night.startMs, night),
+      sleepEnd: offsetText(night.endMs, night),
+      sleepStateChanges: [
+        ...stages.map(({ log, startMs }) => ({
+          offsetFromStart: `PT${(startMs - night.startMs) / 1000}S`,
+          state: states[log.dataType],
+        })),
+        { offsetFromStart: `PT${(night.endMs - night.startMs) / 1000}S`, state: 'WAKE' },
+      ],
+    },
+  },
+})
+
+const sessionOf = (one: TimedLog) => ({
+  identifier: { id: one.log.id },
+  startTime: wallText(one.startMs, one),
+  stopTime: wallText(one.endMs, one),
+  timezoneOffsetMinutes: one.wallShiftMs / MINUTE,
+  durationMillis: String(one.endMs - one.startMs),
+  exercises: [{ sport: one.log.dataType.replace('exercise_session_', '').toUpperCase() }],
+})
