@@ -29,7 +29,7 @@ export const appleHealth: HealthFormat = {
   title: 'Apple Health',
   vendor: 'apple',
   files: 'export.zip, or the export.xml in it, by any name',
-  checked: 'files of our own writer only',
+  checked: 'published files (tdda/applehealthdata, dogsheep/healthkit-to-sqlite), and files of our own writer',
   mapping: appleMapping,
   detects: ({ text }) => /<!DOCTYPE\s+HealthData\b|<HealthData\b/.test(text),
   read: readAppleHealth,

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { UsageProblem } from '../../../errors.ts'
 import { MINUTE } from '../../../time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
 import { nightsOf, ofType, type TimedLog, timedLog } from './timed-logs.ts'
@@ -45,7 +46,9 @@ type Insert = (table: string, fields: Readonly<Record<string, string | number | 
 
 /** The logs of a person as Health Connect exports them: a database in a zip. */
 export async function healthConnectExport(logs: readonly SampleLog[]): Promise<{ name: string; data: Buffer }> {
-  const { DatabaseSync } = await import('node:sqlite')
+  const { DatabaseSync } = await import('node:sqlite').catch((cause: unknown) => {
+    throw new UsageProblem('write people as health-connect: a database needs Node 22.13 or newer', { cause })
+  })
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-people-'))
   try {
     const path = join(folder, 'health_connect_export.db')
