@@ -4,7 +4,17 @@ import type { FileHead, HealthRecord, MappingRow, ReadOptions, SourceInstant } f
 import { formatOfKinds } from './file-kinds.ts'
 import type { MeasureName } from './measures.ts'
 import { hasJsonLines, jsonRows, readJsonLines, type SourceRow } from './small-files.ts'
-import { type DraftFrame, faultOf, fieldsIn, instantIn, isEmpty, listIn, textIn, wallMsIn } from './source-values.ts'
+import {
+  type DraftFrame,
+  dayBetween,
+  faultOf,
+  fieldsIn,
+  instantIn,
+  isEmpty,
+  listIn,
+  textIn,
+  wallMsIn,
+} from './source-values.ts'
 
 /** By LOINC: the measure. A panel has no value of its own: its components have. */
 const measures: Readonly<Record<string, MeasureName>> = {
@@ -49,7 +59,7 @@ function spanOf(row: SourceRow, localInstant: ReadOptions['localInstant']): Span
   const dayMs = /^\d{4}-\d\d-\d\d$/.test(textIn(row['effectiveDateTime']))
     ? wallMsIn(row['effectiveDateTime'])
     : undefined
-  return dayMs === undefined ? undefined : { start: localInstant(dayMs), end: localInstant(dayMs + DAY - SECOND) }
+  return dayMs === undefined ? undefined : dayBetween(localInstant(dayMs), localInstant(dayMs + DAY - SECOND))
 }
 
 /** The person of the file: of the first observation in it. */

@@ -1,10 +1,10 @@
-import { MINUTE, SECOND } from '../../time/units.ts'
+import { DAY, MINUTE, SECOND } from '../../time/units.ts'
 import type { HealthRecord } from './export-format.ts'
 import { type FileKind, formatOfKinds } from './file-kinds.ts'
 import { fitbitMapping } from './fitbit-mapping.ts'
 import { fitbitDevice, sleepRecords } from './fitbit-sleep.ts'
 import { readJsonList, readTableRows, type SourceRow } from './small-files.ts'
-import { faultOf, fieldsIn, instantIn, numberIn, utc, wallMsIn } from './source-values.ts'
+import { dayBetween, faultOf, fieldsIn, instantIn, numberIn, utc, wallMsIn } from './source-values.ts'
 
 const isList = /^\s*\[\s*\{/
 const shortDate = /^(\d\d)\/(\d\d)\/(\d\d) (\d\d):(\d\d):(\d\d)$/
@@ -66,7 +66,7 @@ const restingByDay: FileKind = {
     const bpm = numberIn(value)
     if (dayMs === undefined || Number.isNaN(bpm)) return faultOf(place, 'a day without date or number', row)
     if (bpm === 0) return [{ place, leftOut: 'a day without a resting heart rate' }]
-    const span = { start: localInstant(dayMs), end: localInstant(dayMs + 24 * 60 * MINUTE - SECOND) }
+    const span = dayBetween(localInstant(dayMs), localInstant(dayMs + DAY - SECOND))
     return [{ place, draft: { dataType: 'resting_heart_rate', value: bpm, ...span, ...fitbitDevice } }]
   },
 }

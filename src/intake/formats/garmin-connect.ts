@@ -4,6 +4,7 @@ import { formatOfKinds } from './file-kinds.ts'
 import { jsonRows, readJsonList, type SourceRow } from './small-files.ts'
 import {
   type DraftFrame,
+  dayBetween,
   faultOf,
   fieldsIn,
   instantAt,
@@ -66,7 +67,11 @@ function dayOf(row: SourceRow, place: string): readonly HealthRecord[] {
   const start = instantAt(localMs, offsetMinutes)
   if (!start || !(lengthMs > 0))
     return faultOf(place, 'a day without its start in both clocks, or without a length', row)
-  const frame: DraftFrame = { ...watch, start, end: later(start, lengthMs - SECOND), periodicity: 'daily' }
+  const frame: DraftFrame = {
+    ...watch,
+    ...dayBetween(start, later(start, lengthMs - SECOND)),
+    periodicity: 'daily',
+  }
   return [
     ...recordsOfColumns(sumColumns, { row, place, frame: { ...frame, aggregation: 'sum' } }),
     ...recordsOfColumns([resting], { row, place, frame }),

@@ -5,6 +5,7 @@ import type { MeasureName } from './measures.ts'
 import { columnsIn, jsonRows, readTableRows, type SourceRow } from './small-files.ts'
 import {
   type DraftFrame,
+  dayBetween,
   faultOf,
   fieldsIn,
   instantIn,
@@ -132,7 +133,7 @@ function saturationOf(row: SourceRow, place: string, { localInstant }: ReadOptio
   const { average } = nestedIn(row['spo2_percentage'])
   if (dayMs === undefined) return faultOf(place, 'a day without a date', row)
   if (isEmpty(average) || average === 0) return [{ place, leftOut: 'a day without saturation' }]
-  const at = { start: localInstant(dayMs), end: localInstant(dayMs + DAY - SECOND) }
+  const at = dayBetween(localInstant(dayMs), localInstant(dayMs + DAY - SECOND))
   const frame: DraftFrame = { ...ring, ...at, periodicity: 'daily', aggregation: 'avg' }
   return [measuredRecord(place, { to: 'oxygen_saturation', unit: 'percent', value: numberIn(average) }, frame)]
 }

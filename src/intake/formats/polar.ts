@@ -5,6 +5,7 @@ import type { MeasureName } from './measures.ts'
 import { jsonRows, readJsonList, type SourceRow } from './small-files.ts'
 import {
   type DraftFrame,
+  dayBetween,
   faultOf,
   fieldsIn,
   instantAt,
@@ -126,7 +127,7 @@ function recoveryOf(row: SourceRow, place: string, { localInstant }: ReadOptions
   if (dayMs === undefined) return faultOf(place, 'a night without a date', {})
   if (isEmpty(row['meanNightlyRecoveryRmssd'])) return [{ place, leftOut: 'a night without variability' }]
   const value = numberIn(row['meanNightlyRecoveryRmssd'])
-  const span = { start: localInstant(dayMs), end: localInstant(dayMs + DAY - SECOND) }
+  const span = dayBetween(localInstant(dayMs), localInstant(dayMs + DAY - SECOND))
   const frame: DraftFrame = { ...watch, ...span, periodicity: 'daily', aggregation: 'avg' }
   return [measuredRecord(place, { to: 'heart_rate_variability_rmssd', unit: 'ms', value }, frame)]
 }

@@ -1,5 +1,5 @@
 import { parseInstant, parseOffset } from '../../contract/instant.ts'
-import { MINUTE } from '../../time/units.ts'
+import { DAY, MINUTE, SECOND } from '../../time/units.ts'
 import type { HealthRecord, LogDraft, SourceInstant } from './export-format.ts'
 import { type MeasureName, measureOf, type SessionName } from './measures.ts'
 import type { SourceRow } from './small-files.ts'
@@ -30,6 +30,15 @@ export const utc = (atMs: number): SourceInstant => ({ atMs, offsetMinutes: 0 })
 export const later = ({ atMs, offsetMinutes }: SourceInstant, byMs: number): SourceInstant => ({
   atMs: atMs + byMs,
   offsetMinutes,
+})
+
+/**
+ * A local day: to its last second, but no longer than any other day. On the day of 25 hours it ends an hour early, for a log
+ * that is longer than a day counts nowhere.
+ */
+export const dayBetween = (start: SourceInstant, end: SourceInstant): { start: SourceInstant; end: SourceInstant } => ({
+  start,
+  end: end.atMs - start.atMs > DAY ? later(start, DAY - SECOND) : end,
 })
 
 const withOffset = /Z|[+-]\d\d:?\d\d$/

@@ -138,9 +138,13 @@ test('a resting heart rate belongs to its local day, and 0 is none', async () =>
     value: { date: dateTime.slice(0, 8), value, error: 6 },
   })
   const file = json('resting_heart_rate-2026-03-01.json', [day('03/01/26 00:00:00', 57.5), day('03/02/26 00:00:00', 0)])
-  const { logs } = await importOne(file, berlin)
+  const longest = json('resting_heart_rate-2026-10-25.json', [day('10/25/26 00:00:00', 57.5)])
+  const [{ logs }, second] = [await importOne(file, berlin), await importOne(longest, berlin)]
 
   expect(told(logs)).toEqual([['resting_heart_rate', 57.5, '2026-03-01T00:00:00+01:00', '2026-03-01T23:59:59+01:00']])
+  expect(told(second.logs).map((one) => one.slice(2))).toEqual([
+    ['2026-10-25T00:00:00+02:00', '2026-10-25T22:59:59+01:00'],
+  ])
 })
 
 test('the same minute in the older and in the newer file is one log', async () => {

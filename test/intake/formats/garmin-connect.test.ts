@@ -33,22 +33,26 @@ test('times named GMT have no offset and are UTC; stages, whose places are not t
   expect(reports[0]?.leftOut).toEqual([{ reason: 'a day without a night', records: 1 }])
 })
 
-test('a day is a local day, by its start in both clocks and its length, 23 hours too; its sums are daily', async () => {
-  const day = {
-    calendarDate: '2026-03-08',
-    wellnessStartTimeGmt: '2026-03-08T07:00:00.0',
-    wellnessStartTimeLocal: '2026-03-08T00:00:00.0',
-    durationInMilliseconds: 23 * 3_600_000,
+test('a day is a local day, by its start in both clocks and its length, of 23 or 25 hours too; its sums are daily', async () => {
+  const dayOf = (date: string, gmtHour: string, hours: number) => ({
+    calendarDate: date,
+    wellnessStartTimeGmt: `${date}T${gmtHour}:00:00.0`,
+    wellnessStartTimeLocal: `${date}T00:00:00.0`,
+    durationInMilliseconds: hours * 3_600_000,
     totalSteps: 9000,
     restingHeartRate: 55,
-  }
-  const { logs } = await importOne(json('UDSFile', [day]), { formats: [garminConnect] })
+  })
+  const days = [dayOf('2026-03-08', '07', 23), dayOf('2026-11-01', '06', 25)]
+  const { logs, rejects } = await importOne(json('UDSFile', days), options)
 
+  expect(rejects).toEqual([])
   expect(brief(logs)).toEqual([
-    ['steps', 9000, '2026-03-08T00:00:00-07:00', '22:59:59-07:00'],
-    ['resting_heart_rate', 55, '2026-03-08T00:00:00-07:00', '22:59:59-07:00'],
+    ['steps', 9000, '2026-03-08T00:00:00-07:00', '23:59:59-06:00'],
+    ['resting_heart_rate', 55, '2026-03-08T00:00:00-07:00', '23:59:59-06:00'],
+    ['steps', 9000, '2026-11-01T00:00:00-06:00', '22:59:59-07:00'],
+    ['resting_heart_rate', 55, '2026-11-01T00:00:00-06:00', '22:59:59-07:00'],
   ])
-  expect(logs.map(({ periodicity, aggregation }) => [periodicity, aggregation])).toEqual([
+  expect(logs.slice(0, 2).map(({ periodicity, aggregation }) => [periodicity, aggregation])).toEqual([
     ['daily', 'sum'],
     ['daily', undefined],
   ])
