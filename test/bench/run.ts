@@ -12,6 +12,11 @@ const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () 
     quick: true,
     load: () => import('./reread-tags.ts'),
   },
+  monitoring: {
+    about: 'a cold pull with metrics and traces, and with nobody looking',
+    quick: true,
+    load: () => import('./monitoring.ts'),
+  },
   push: { about: 'a million waiting data logs', quick: true, load: () => import('./push.ts') },
   enqueue: { about: 'planning and enqueueing a million profiles', quick: true, load: () => import('./enqueue.ts') },
   latency: { about: 'an upstream that takes 50 or 250 ms', quick: true, load: () => import('./latency.ts') },
