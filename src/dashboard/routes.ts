@@ -5,6 +5,9 @@ import { coverageRoutes } from './routes/coverage-routes.ts'
 import { failureRoutes } from './routes/failure-routes.ts'
 import { nowRoutes } from './routes/now-routes.ts'
 import { personRoutes } from './routes/person-routes.ts'
+import { quarantineRoutes } from './routes/quarantine-routes.ts'
+import { questionRoutes } from './routes/question-routes.ts'
+import { runRoutes } from './routes/run-routes.ts'
 
 /** Every question and action of the dashboard. */
 export const dashboardRoutes = (context: DashboardContext, now: ReturnType<typeof openNow>): readonly Route[] => [
@@ -12,4 +15,7 @@ export const dashboardRoutes = (context: DashboardContext, now: ReturnType<typeo
   ...failureRoutes,
   ...coverageRoutes(context),
   ...personRoutes,
+  ...runRoutes,
+  ...questionRoutes,
+  ...quarantineRoutes,
 ]

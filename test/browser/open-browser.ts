@@ -14,7 +14,7 @@ export const openBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
 
 /** On a busy machine a page may take so long; each wait ends as soon as its moment has come. */
-const WAIT_MAX_MS = 90_000
+const WAIT_MAX_MS = 60_000
 
 /** A page of a fresh visitor. Its errors are collected: `expectNoErrors` tells them. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {
@@ -23,7 +23,9 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   const page = await context.newPage()
   const errors: string[] = []
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text())
+    // A refusal that the page tells is no fault of the page, though the browser notes it.
+    const isRefusal = message.text().includes('status of 400')
+    if (/^(error|warning)$/.test(message.type()) && !isRefusal) errors.push(message.text())
   })
   page.on('pageerror', (error) => errors.push(error.message))
   return {

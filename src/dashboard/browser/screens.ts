@@ -4,6 +4,9 @@ import { FailuresScreen } from './screens/failures.tsx'
 import { NowScreen } from './screens/now.tsx'
 import { PeopleScreen } from './screens/people.tsx'
 import { PersonScreen } from './screens/person.tsx'
+import { QuarantineScreen } from './screens/quarantine.tsx'
+import { QuestionsScreen } from './screens/questions.tsx'
+import { RunsScreen } from './screens/runs.tsx'
 
 /** A view of the dashboard. The path of the address chooses it; parts in braces are given to it. */
 export type Screen = {
@@ -21,6 +24,10 @@ export const screens: readonly Screen[] = [
   { path: '/people', label: 'People', title: 'People', view: PeopleScreen },
   { path: '/people/{id}', title: 'Person', view: PersonScreen },
   { path: '/failures', label: 'Failures', title: 'Failures and retrying', view: FailuresScreen },
+  { path: '/runs', label: 'Runs', title: 'Runs', view: RunsScreen },
+  { path: '/runs/{id}', title: 'Run', view: RunsScreen },
+  { path: '/questions', label: 'Questions', title: 'Questions', view: QuestionsScreen },
+  { path: '/quarantine', label: 'Quarantine', title: 'Quarantine', view: QuarantineScreen },
 ]
 
 export function screenAt(path: string): { screen: Screen; params: Record<string, string> } | undefined {

@@ -35,12 +35,13 @@ export function Text({ children, max }: { children: string; max?: number }) {
 
 export function Panel({
   title,
+  label = title,
   aside,
   flush = false,
   children,
-}: WithChildren & { title: string; aside?: ComponentChildren; flush?: boolean }) {
+}: WithChildren & { title: string; label?: string; aside?: ComponentChildren; flush?: boolean }) {
   return (
-    <section class="panel" aria-label={title}>
+    <section class="panel" aria-label={label}>
       <header>
         <h2>{title}</h2>
         <span class="grow" />
@@ -127,7 +128,7 @@ export function Table({
 }
 
 /** The command line that does the same, to copy. */
-function Command({ line }: { line: string }) {
+export function Command({ line }: { line: string }) {
   const copied = useSignal(false)
   const copy = async () => {
     await navigator.clipboard.writeText(line).catch(() => undefined)

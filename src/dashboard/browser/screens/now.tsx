@@ -9,6 +9,7 @@ import {
   shownSpan,
 } from '../../../web/browser/shown.ts'
 import { isConnected, type LiveNow, live, nowMs } from '../live.ts'
+import { runTones } from '../run-tones.ts'
 
 /** The state of everything, in one sentence, and what it rests on. */
 export function NowScreen() {
@@ -123,13 +124,6 @@ function UnderWay({ now }: WithNow) {
       )}
     </Panel>
   )
-}
-
-const runTones: Readonly<Record<string, string>> = {
-  running: 'busy',
-  done: 'well',
-  stopped: 'odd',
-  failed: 'bad',
 }
 
 const CAUSES_SHOWN = 6

@@ -1,0 +1,148 @@
+import { useSignal } from '@preact/signals'
+import { ask, type Json, type Refusal, refusalOf, useAnswer } from '../../../web/browser/ask.ts'
+import { DayChart } from '../../../web/browser/charts.tsx'
+import { Answered, Command, Empty, Failed, Panel, Table, Text } from '../../../web/browser/parts.tsx'
+import { shownCount, shownSpan } from '../../../web/browser/shown.ts'
+import type { QuestionAnswer, SavedQuestionsAnswer } from '../../routes/question-routes.ts'
+
+type Answer = Json<QuestionAnswer>
+
+/** Questions in SQL, as the reader role: saved ones, and one's own. */
+export function QuestionsScreen() {
+  const { answer, again } = useAnswer<SavedQuestionsAnswer>('questions')
+  const sql = useSignal('select * from warehouse.days order by local_date desc limit 20')
+  const found = useSignal<Answer | undefined>(undefined)
+  const error = useSignal<Refusal | undefined>(undefined)
+  const isBusy = useSignal(false)
+  const run = async () => {
+    isBusy.value = true
+    error.value = undefined
+    await ask<QuestionAnswer>('question', { sql: sql.value }).then(
+      (told) => {
+        found.value = told
+      },
+      (thrown: unknown) => {
+        error.value = refusalOf(thrown)
+      },
+    )
+    isBusy.value = false
+  }
+  const choose = (chosen: string) => {
+    sql.value = chosen
+    void run()
+  }
+  return (
+    <>
+      <h1 class="head">Questions</h1>
+      <div class="questions">
+        <Panel title="Saved">
+          <Answered answer={answer} again={again}>
+            {(saved) => (
+              <ul class="saved">
+                {saved.map((one) => (
+                  <li key={one.title}>
+                    <button type="button" class="plain" onClick={() => choose(one.sql)}>
+                      {one.title}
+                    </button>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </Answered>
+        </Panel>
+        <Panel title="Question" aside={<span class="small quiet">read only · 1,000 rows · 20 seconds</span>}>
+          <div class="stack">
+            <textarea
+              aria-label="SQL"
+              rows={9}
+              spellcheck={false}
+              value={sql.value}
+              onInput={(event) => {
+                sql.value = event.currentTarget.value
+              }}
+              onKeyDown={(event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && void run()}
+            />
+            <div class="row">
+              <button type="button" class="primary" disabled={isBusy.value} onClick={() => void run()}>
+                {isBusy.value ? 'Asking …' : 'Ask'}
+              </button>
+              <Command line={`vitalsync sql "${sql.value.replaceAll(/\s+/g, ' ').replaceAll('"', '\\"')}"`} />
+            </div>
+            {error.value && <Failed error={error.value} />}
+          </div>
+        </Panel>
+      </div>
+      {found.value && <Found found={found.value} />}
+    </>
+  )
+}
+
+function Found({ found }: { found: Answer }) {
+  const { columns, rows, isCut, tookMs } = found
+  return (
+    <Panel
+      title={`${shownCount(rows.length, 'row')}${isCut ? ', and more' : ''}`}
+      aside={
+        <span class="row">
+          <span class="small quiet">in {shownSpan(tookMs)}</span>
+          <button type="button" onClick={() => save(found)} disabled={rows.length === 0}>
+            CSV
+          </button>
+        </span>
+      }
+      flush
+    >
+      {rows.length === 0 ? <Empty>No rows.</Empty> : <Chart found={found} />}
+      {rows.length > 0 && (
+        <Table head={columns} label="Answer">
+          {rows.map((row, index) => (
+            <tr key={`${index} ${String(row[0])}`}>
+              {row.map((cell, column) => (
+                <td key={columns[column]} class={typeof cell === 'number' ? 'number' : undefined}>
+                  <Text max={200}>{cellText(cell)}</Text>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </Table>
+      )}
+    </Panel>
+  )
+}
+
+const CHART_ROWS_MAX = 400
+
+/** Numbers by day are drawn as well. */
+function Chart({ found: { columns, rows } }: { found: Answer }) {
+  const dayAt = columns.findIndex((_, column) => rows.every((row) => /^\d{4}-\d{2}-\d{2}/.test(String(row[column]))))
+  const numberAt = columns.findIndex((_, column) => rows.some((row) => typeof row[column] === 'number'))
+  const ordered = rows.toSorted((a, b) => String(a[dayAt]).localeCompare(String(b[dayAt])))
+  const days = ordered.map((row) => String(row[dayAt]))
+  if (dayAt < 0 || numberAt < 0 || rows.length > CHART_ROWS_MAX || new Set(days).size < days.length) return null
+  const values = ordered.map((row) => (typeof row[numberAt] === 'number' ? row[numberAt] : null))
+  const name = columns[numberAt] ?? ''
+  return (
+    <div class="chart">
+      <DayChart days={days} series={[{ name, values }]} label={`${name} by day`} />
+    </div>
+  )
+}
+
+const cellText = (cell: unknown): string =>
+  cell === null || cell === undefined ? '' : typeof cell === 'object' ? JSON.stringify(cell) : String(cell)
+
+/** A cell that a spreadsheet would run as a formula is marked as text. */
+const csvCell = (cell: unknown): string => {
+  const text = cellText(cell)
+  const safe = typeof cell === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+function save({ columns, rows }: Answer): void {
+  const text = [columns, ...rows].map((row) => row.map(csvCell).join(',')).join('\r\n')
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
+  link.download = 'answer.csv'
+  link.click()
+  URL.revokeObjectURL(link.href)
+}

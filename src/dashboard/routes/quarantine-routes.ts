@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { pulledStreams } from '../../../config/streams.ts'
+import { UsageProblem } from '../../errors.ts'
+import { createQuarantine } from '../../warehouse/quarantine/stored-quarantine.ts'
+import { searchPeople } from '../../warehouse/reports/find-people.ts'
+import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
+import { defineAct, defineRead } from '../dashboard-routes.ts'
+
+const LISTED_MAX = 500
+const ownId = z.string().regex(/^\d{1,18}$/)
+
+export type QuarantineAnswer = Awaited<ReturnType<typeof listRecords>>
+export type QuarantinedAnswer = Awaited<ReturnType<typeof showRecord>>
+
+async function listRecords({ reading }: DashboardContext, _query: object, { masked }: Visit) {
+  const found = await createQuarantine({ pool: reading, streams: pulledStreams }).list({}, LISTED_MAX)
+  return found.map(({ externalId, ...one }) => ({ ...one, name: masked ? `a person, record ${one.id}` : externalId }))
+}
+
+/** The body is health data: it is shown only after values were switched on, and the look is recorded. */
+async function showRecord({ reading, audit }: DashboardContext, { id }: { id: string }, visit: Visit) {
+  if (!visit.values)
+    throw new UsageProblem('The record holds health values.', {
+      hint: 'Switch “Health values” on: each look is recorded.',
+    })
+  const found = await createQuarantine({ pool: reading, streams: pulledStreams }).show(id)
+  if (!found) throw new UsageProblem('The record is not in quarantine any more.')
+  const { externalId, ...record } = found
+  const people = await searchPeople(reading, { search: externalId })
+  const profileId = people.find((one) => one.externalId === externalId)?.profileId ?? ''
+  const { name: who, role } = visit.actor
+  await audit.record({
+    who,
+    role,
+    action: 'look at quarantined record',
+    profileId: profileId || undefined,
+    what: { id },
+  })
+  return { ...record, profileId, name: shownName(visit, { profileId, externalId }) }
+}
+
+export const quarantineRoutes = [
+  defineRead({ name: 'quarantine', query: z.object({}), answer: listRecords }),
+  defineRead({ name: 'quarantine/record', query: z.object({ id: ownId }), answer: showRecord }),
+  defineAct({
+    name: 'quarantine/replay',
+    body: z.strictObject({ ids: z.array(ownId).max(LISTED_MAX).optional() }),
+    recorded: ({ ids }) => ({ what: ids ? { ids: ids.slice(0, 100) } : { all: true } }),
+    act: ({ pipeline }, { ids }) => createQuarantine({ pool: pipeline.pool, streams: pulledStreams }).replay({ ids }),
+  }),
+]

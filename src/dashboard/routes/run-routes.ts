@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import { produceRun } from '../../assembly/produce-run.ts'
+import { UsageProblem } from '../../errors.ts'
+import { createFailures } from '../../warehouse/runs/stored-failures.ts'
+import type { Run } from '../../warehouse/runs/stored-runs.ts'
+import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
+import { defineAct, defineRead } from '../dashboard-routes.ts'
+
+const RUNS_SHOWN = 200
+const FAILURES_LOOKED_AT = 2000
+const chosen = z.strictObject({ runId: z.string().regex(/^\d{1,18}$/) })
+
+export type RunsAnswer = Array<Omit<Run, 'params'>>
+export type RunAnswer = Awaited<ReturnType<typeof showRun>>
+
+async function runOf({ pipeline }: DashboardContext, runId: string): Promise<Run> {
+  const run = await pipeline.runs.get(runId)
+  if (run) return run
+  throw new UsageProblem('show run: no run has this id', { hint: 'Runs are kept for RUNS_KEPT_DAYS.' })
+}
+
+async function showRun(context: DashboardContext, { runId }: z.output<typeof chosen>, visit: Visit) {
+  const { pipeline, reading } = context
+  const { params, ...run } = await runOf(context, runId)
+  const left = run.state === 'running' ? await pipeline.runs.workLeft({ ...run, params }) : null
+  const endMs = run.endedAt?.getTime() ?? Number.POSITIVE_INFINITY
+  const failures = await createFailures({ pool: reading }).list({}, FAILURES_LOOKED_AT)
+  const during = failures.filter(({ lastAt }) => lastAt >= run.startedAt && lastAt.getTime() <= endMs)
+  const people = Array.isArray(params['profileIds']) ? params['profileIds'].length : null
+  return {
+    ...run,
+    people,
+    left,
+    failures: during.slice(0, 100).map(({ id, externalId, subject, reason, lastAt }) => {
+      const profileId = id.split(':')[1] ?? ''
+      return { id, subject, reason, lastAt, profileId, name: shownName(visit, { profileId, externalId }) }
+    }),
+  }
+}
+
+/** A new run of the same kind and settings: what the former one has covered is not read again. */
+async function goOn({ pipeline, config, signal, ...context }: DashboardContext, { runId }: z.output<typeof chosen>) {
+  const { kind, params } = await runOf({ pipeline, config, signal, ...context }, runId)
+  const run = await pipeline.runs.create(kind === 'backfill' ? 'backfill' : 'sync', kind === 'backfill' ? params : {})
+  const enqueued = await produceRun({ pipeline, config, signal }, run)
+  return { runId: run.id, enqueued }
+}
+
+export const runRoutes = [
+  defineRead({
+    name: 'runs',
+    query: z.object({}),
+    async answer({ pipeline }): Promise<RunsAnswer> {
+      const found = await pipeline.runs.listNewest(RUNS_SHOWN)
+      return found.map(({ params, ...run }) => run)
+    },
+  }),
+  defineRead({ name: 'run', query: chosen, answer: showRun }),
+  defineAct({
+    name: 'run/stop',
+    body: chosen,
+    recorded: ({ runId }) => ({ what: { runId } }),
+    act: async ({ pipeline }, { runId }) => pipeline.runs.end(runId, 'stopped'),
+  }),
+  defineAct({ name: 'run/go-on', body: chosen, recorded: ({ runId }) => ({ what: { runId } }), act: goOn }),
+]

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'vitest'
+import { savedQuestions } from '../../../src/dashboard/saved-questions.ts'
+import { findBarriers, overflowOf } from '../open-browser.ts'
+import { test } from './dashboard-world.ts'
+import { hostile } from './faulty-people.ts'
+
+test('runs are listed; one tells its people, and goes on', async ({ visit, world }) => {
+  const page = await visit('/runs')
+  await page
+    .getByRole('link', { name: /^sync \d+$/ })
+    .first()
+    .click()
+  await page.getByText('People done').waitFor()
+  expect(await findBarriers(page)).toEqual([])
+  await page.getByRole('button', { name: 'Go on', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Go on', exact: true }).click()
+  await dialog.getByText(/Run \d+ goes on with it/).waitFor()
+  await world.idle()
+})
+
+test('a running run is stopped after a question', async ({ visit, world }) => {
+  const run = await world.pipeline.runs.create('backfill', {})
+  const page = await visit(`/runs/${run.id}`, { viewport: { width: 360, height: 800 }, colorScheme: 'dark' })
+  await page.getByRole('button', { name: 'Stop', exact: true }).click()
+  expect(await overflowOf(page)).toBe(0)
+  await page.getByRole('dialog').getByRole('button', { name: 'Stop', exact: true }).click()
+  await page.getByText('Stopped: jobs that have begun end').waitFor()
+  expect((await world.pipeline.runs.get(run.id))?.state).toBe('stopped')
+})
+
+test('a question is answered as the reader role, once values are switched on; it may change nothing', async ({
+  visit,
+  world,
+}) => {
+  const page = await visit('/questions')
+  await page.getByRole('button', { name: 'Ask', exact: true }).click()
+  await page.getByText('Answers may hold health values.').waitFor()
+  await page.getByRole('checkbox', { name: 'Health values' }).check()
+  await page.getByRole('button', { name: /How complete is each stream/ }).click()
+  await page.getByRole('columnheader', { name: 'share_settled' }).waitFor()
+  expect(await findBarriers(page)).toEqual([])
+  for (const [sql, refusal] of [
+    ['delete from vitalsync.runs', /cannot execute DELETE|permission denied/],
+    ['select * from vitalsync.tokens', /permission denied/],
+  ] as const) {
+    await page.getByRole('textbox', { name: 'SQL' }).fill(sql)
+    await page.getByRole('button', { name: 'Ask', exact: true }).click()
+    await page.getByRole('alert').getByText(refusal).waitFor()
+  }
+  expect(await world.rows(`select from warehouse.audit where action = 'ask question'`)).toHaveLength(3)
+})
+
+test('the saved questions are those of the documents', () => {
+  const page = readFileSync('docs/questions.md', 'utf8')
+  const told = [...page.matchAll(/^## (.+)\n\n```sql\n([\s\S]*?)\n```/gm)].map(([, title, sql]) => ({ title, sql }))
+  expect(savedQuestions).toEqual(told)
+})
+
+test('a quarantined record is shown whole only with values on, never runs, and is replayed', async ({
+  visit,
+  world,
+}) => {
+  const page = await visit('/quarantine', { viewport: { width: 360, height: 800 } })
+  await page.getByText(hostile.script).first().waitFor()
+  expect(await overflowOf(page)).toBe(0)
+  expect(await findBarriers(page)).toEqual([])
+  await page.getByRole('link', { name: /^\d+$/ }).first().click()
+  await page.getByText('The record holds health values.').waitFor()
+  await page.getByRole('checkbox', { name: 'Health values' }).check()
+  await page.reload()
+  await page.getByText('"type": "sleep"').waitFor()
+  await page.getByRole('button', { name: /^Replay this one/ }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Replay this one', exact: true }).click()
+  await page.getByText(/for 1 record upstream is asked again/).waitFor()
+  expect(await page.title()).toBe('Quarantine · vitalsync')
+  expect(await world.rows('select from warehouse.quarantine')).toHaveLength(2)
+})
