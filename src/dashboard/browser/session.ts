@@ -30,7 +30,16 @@ export async function signOut(): Promise<void> {
   await openSession()
 }
 
-/** Names masked, health values shown: the server remembers both, and records the second. */
-export async function changeSession(changes: { masked?: boolean; values?: boolean }): Promise<void> {
-  session.value = { ...session.value, ...(await act<Session>('session', changes)) }
+type Switches = { readonly masked?: boolean; readonly values?: boolean }
+
+const switching = signal<Switches>({})
+/** The switches as they were pressed, also before the server has confirmed it. */
+export const switches = computed(() => ({ ...session.value, ...switching.value }))
+
+/** Names masked, health values shown: the server remembers both, and records the second. Views follow when it has. */
+export async function changeSession(changes: Switches): Promise<void> {
+  switching.value = { ...switching.value, ...changes }
+  const told = await act<Session>('session', changes).catch(() => undefined) // the switch goes back
+  switching.value = {}
+  if (told) session.value = { ...session.value, ...told }
 }

@@ -7,7 +7,7 @@ import { shownAge } from '../../web/browser/shown.ts'
 import { ThemeSwitch } from '../../web/browser/theme-switch.tsx'
 import { isConnected, live, nowMs, useLive } from './live.ts'
 import { screenAt, screens } from './screens.ts'
-import { changeSession, session, signIn, signOut } from './session.ts'
+import { changeSession, signIn, signOut, switches } from './session.ts'
 
 export function DashboardPage() {
   return isSignedOut.value ? <SignIn /> : <Shell />
@@ -46,7 +46,7 @@ function Shell() {
 }
 
 function Foot() {
-  const { actor, masked, values } = session.value
+  const { actor, masked, values } = switches.value
   const told = live.value
   return (
     <div class="foot">
