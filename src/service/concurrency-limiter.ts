@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { SECOND } from '../time/units.ts'
 
 type Guest = {
   /** Guests of one group wait for one another; groups take turns. */
@@ -15,31 +16,35 @@ export type ConcurrencyLimiter = {
 
 type Waiting = Guest & { admit(leave: (() => void) | undefined): void }
 
+type LimiterOptions = {
+  readonly concurrentMax: number
+  /** How many permits one group has at most: a group of long guests leaves the rest for others. */
+  readonly groupMax?: number
+  /** How many it has at most while another group has guests, or had one a moment ago. */
+  readonly groupMaxBesideOthers?: number
+  /** Milliseconds of a clock that only goes forward. */
+  now?(): number
+}
+
+/** A group counts as present for so long after its last guest came. */
+const PRESENT_MS = 2 * SECOND
+
 /**
  * A semaphore, fair between groups (round robin) and first in, first out within a group. Each guest begins in its own turn
  * of the event loop: a thousand uploads that arrive at once are started one by one, and a read that arrives among them
- * waits for one start at most, and finds a free connection to the database. One group has at most `groupMax` of the permits, so
- * that a group of long guests leaves one for the others.
+ * waits for one start at most, and finds a free connection to the database.
  */
-export function createConcurrencyLimiter(concurrentMax: number, groupMax = concurrentMax): ConcurrencyLimiter {
-  let running = 0
+export function createConcurrencyLimiter(options: LimiterOptions): ConcurrencyLimiter {
+  const permits = createPermits(options)
   const groups = new Map<string, Waiting[]>()
-  const runningOf = new Map<string, number>()
-  const change = (group: string, by: 1 | -1) => {
-    running += by
-    const own = (runningOf.get(group) ?? 0) + by
-    if (own > 0) runningOf.set(group, own)
-    else runningOf.delete(group)
-  }
-  const mayRun = (group: string) => running < concurrentMax && (runningOf.get(group) ?? 0) < groupMax
 
   const permit = (group: string) => {
-    change(group, 1)
+    permits.change(group, 1)
     let given = true
     return () => {
       if (!given) return
       given = false
-      change(group, -1)
+      permits.change(group, -1)
       passOn()
     }
   }
@@ -54,7 +59,7 @@ export function createConcurrencyLimiter(concurrentMax: number, groupMax = concu
 
   const takeNext = (): Waiting | undefined => {
     for (const [group, own] of groups) {
-      if (!mayRun(group)) continue
+      if (!permits.mayGive(group)) continue
       groups.delete(group)
       const next = own.shift()
       if (own.length > 0) groups.set(group, own) // at the end: the other groups come first
@@ -65,7 +70,8 @@ export function createConcurrencyLimiter(concurrentMax: number, groupMax = concu
 
   const enter = async (guest: Guest) => {
     let leave: (() => void) | undefined
-    if (mayRun(guest.group)) {
+    permits.came(guest.group)
+    if (permits.mayGive(guest.group)) {
       leave = permit(guest.group)
     } else {
       leave = await new Promise<(() => void) | undefined>((admit) => {
@@ -87,6 +93,42 @@ export function createConcurrencyLimiter(concurrentMax: number, groupMax = concu
       } finally {
         leave?.()
       }
+    },
+  }
+}
+
+/** Counts the permits that are given, in all and by group. */
+function createPermits(options: LimiterOptions) {
+  const { concurrentMax, groupMax = concurrentMax, groupMaxBesideOthers = groupMax } = options
+  const { came, isAlone } = createPresence(options.now ?? (() => performance.now()))
+  const givenTo = new Map<string, number>()
+  let given = 0
+  return {
+    came,
+    mayGive: (group: string): boolean =>
+      given < concurrentMax && (givenTo.get(group) ?? 0) < (isAlone(group) ? groupMax : groupMaxBesideOthers),
+    change(group: string, by: 1 | -1): void {
+      given += by
+      const own = (givenTo.get(group) ?? 0) + by
+      if (own > 0) givenTo.set(group, own)
+      else givenTo.delete(group)
+    },
+  }
+}
+
+/** Which groups had a guest of late. Only the two newest matter: a group asks whether there is any other. */
+function createPresence(now: () => number) {
+  type Arrival = { readonly group: string; readonly atMs: number }
+  let newest: Arrival | undefined
+  let newestOfOthers: Arrival | undefined
+  return {
+    came(group: string): void {
+      if (newest?.group !== group) newestOfOthers = newest
+      newest = { group, atMs: now() }
+    },
+    isAlone(group: string): boolean {
+      const other = newest?.group === group ? newestOfOthers : newest
+      return other === undefined || now() - other.atMs > PRESENT_MS
     },
   }
 }

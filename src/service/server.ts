@@ -55,10 +55,13 @@ const defaultLimits = {
 const defaultHost = '127.0.0.1'
 const connectionsMax = 10
 const statementTimeoutMs = 20 * SECOND
-/** Less than half of the connections to the database: reads have the others. */
-const concurrentUploadsMax = 4
+/**
+ * Uploads of less than half of the connections to the database: reads have the others. An account whose uploads would fill the
+ * database's processors gives way as soon as another account uploads.
+ */
+const concurrentUploads = { concurrentMax: 4, groupMax: 3, groupMaxBesideOthers: 1 }
 /** A search looks at all profiles of its account. One account has one at once, and all uploads but one. */
-const concurrentSearchesMax = 2
+const concurrentSearches = { concurrentMax: 2, groupMax: 1 }
 /** How long requests in flight may take to end when the service stops. */
 const drainMs = 10 * SECOND
 const tokenCleanupEveryMs = HOUR
@@ -103,8 +106,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     tokenCache: opened.add(await openTokenCache({ pool, databaseUrl, log }), 'token cache'),
     profileSearch: createProfileSearch(pool),
     derived: createDerivedReader(pool, limits.answerCacheBytesMax),
-    bodies: createRequestBodies(createConcurrencyLimiter(concurrentUploadsMax, concurrentUploadsMax - 1), limits),
-    searchLimiter: createConcurrencyLimiter(concurrentSearchesMax, 1),
+    bodies: createRequestBodies(createConcurrencyLimiter(concurrentUploads), limits),
+    searchLimiter: createConcurrencyLimiter(concurrentSearches),
     refusals: createRefusalPacing({ ...limits, clock, onLimit: (whom) => logSecurity(log, 'refusals paced', whom) }),
     clock,
     log,

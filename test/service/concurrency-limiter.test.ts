@@ -3,7 +3,7 @@ import { createConcurrencyLimiter } from '../../src/service/concurrency-limiter.
 
 describe('turns', () => {
   test('begin in the order they were asked for, so many at once at most', async () => {
-    const turns = createConcurrencyLimiter(2)
+    const turns = createConcurrencyLimiter({ concurrentMax: 2 })
     const begun: number[] = []
     let [underWay, most] = [0, 0]
     const work = (place: number) => async () => {
@@ -21,7 +21,7 @@ describe('turns', () => {
     expect(most).toBe(2)
   })
   test('are handed on by those that fail', async () => {
-    const turns = createConcurrencyLimiter(1)
+    const turns = createConcurrencyLimiter({ concurrentMax: 1 })
     const fail = () => turns.run('one', async () => Promise.reject(new Error('no')))
 
     await expect(fail()).rejects.toThrow('no')
@@ -29,7 +29,7 @@ describe('turns', () => {
     expect(await turns.run('one', async () => 'yes')).toBe('yes')
   })
   test('let others in between two of them', async () => {
-    const turns = createConcurrencyLimiter(3)
+    const turns = createConcurrencyLimiter({ concurrentMax: 3 })
     const seen: string[] = []
     const all = Promise.all(['a', 'b', 'c', 'd'].map((name) => turns.run('one', async () => void seen.push(name))))
     seen.push('what came after')
@@ -38,7 +38,7 @@ describe('turns', () => {
     expect(seen[0]).toBe('what came after')
   })
   test('go from group to group, so that a crowd of one does not delay the others', async () => {
-    const turns = createConcurrencyLimiter(1)
+    const turns = createConcurrencyLimiter({ concurrentMax: 1 })
     const seen: string[] = []
     const guests = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1']
     await Promise.all(guests.map((name) => turns.run(name.slice(0, 1), async () => void seen.push(name))))
@@ -46,7 +46,7 @@ describe('turns', () => {
     expect(seen).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
   })
   test('leave one permit to other groups where a group may have fewer', async () => {
-    const turns = createConcurrencyLimiter(3, 2)
+    const turns = createConcurrencyLimiter({ concurrentMax: 3, groupMax: 2 })
     const held = [await turns.enter({ group: 'a' }), await turns.enter({ group: 'a' })]
     const begun: string[] = []
     const waiting = ['a3', 'a4'].map((name) => turns.run('a', async () => void begun.push(name)))
@@ -61,8 +61,38 @@ describe('turns', () => {
     // Every permit came back.
     expect(await Promise.all(['b', 'b', 'c'].map((group) => turns.enter({ group })))).toHaveLength(3)
   })
+  test('are fewer for a group while another is there, and as many as before when it is gone', async () => {
+    let nowMs = 0
+    const turns = createConcurrencyLimiter({ concurrentMax: 4, groupMax: 3, groupMaxBesideOthers: 1, now: () => nowMs })
+    const begun: string[] = []
+    const flood = (name: string, until: Promise<void>) =>
+      turns.run('flood', async () => {
+        begun.push(name)
+        await until
+      })
+    const first = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
+    const all = first.map(({ promise }, place) => flood(`f${place}`, promise))
+    await turns.run('other', async () => void begun.push('o'))
+    expect(begun).toEqual(['f0', 'f1', 'f2', 'o'])
+
+    // Two of three end, and nobody follows: one at a time is what the flood has beside another.
+    first[0]?.resolve()
+    first[1]?.resolve()
+    await Promise.all([all[0], all[1]])
+    expect(begun).toHaveLength(4)
+
+    nowMs = 2001
+    first[2]?.resolve()
+    first[3]?.resolve()
+    await Promise.all(all)
+    const later = Array.from({ length: 3 }, () => Promise.withResolvers<void>())
+    const again = later.map(({ promise }, place) => flood(`g${place}`, promise))
+    await expect.poll(() => begun.slice(5)).toEqual(['g0', 'g1', 'g2'])
+    for (const { resolve } of later) resolve()
+    await Promise.all(again)
+  })
   test('skip who is gone', async () => {
-    const turns = createConcurrencyLimiter(1)
+    const turns = createConcurrencyLimiter({ concurrentMax: 1 })
     const leave = await turns.enter({ group: 'a' })
     const waiting = [true, false].map((gone) => turns.enter({ group: 'a', isGone: () => gone }))
     leave?.()
