@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { passwordLine, type Role } from '../dashboard/passwords.ts'
+import { passwordLine, type Role, requireSignInName } from '../dashboard/passwords.ts'
 import { UsageProblem } from '../errors.ts'
 
 type PasswordOptions = { readonly name: string; readonly role: Role }
@@ -11,6 +11,7 @@ const PASSWORD_LENGTH_MAX = 1000
 /** Reads a password from standard input, and prints the line of DASHBOARD_PASSWORD_FILE for it. */
 export async function runDashboardPassword(context: CommandContext, { name, role }: PasswordOptions): Promise<number> {
   const { terminal } = context
+  requireSignInName(name)
   if (process.stdin.isTTY) terminal.say(`Password of ${name}, at least ${PASSWORD_LENGTH_MIN} characters, then Enter:`)
   const password = await readFirstLine()
   if (password.length < PASSWORD_LENGTH_MIN || password.length > PASSWORD_LENGTH_MAX)

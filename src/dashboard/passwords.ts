@@ -16,17 +16,22 @@ const cost = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 }
 const derive = promisify<string, Buffer, number, typeof cost, Buffer>(scrypt)
 
 const ACCOUNTS_MAX = 1000
+const nameFormat = /^[\w.@-]{1,64}$/
 const lineFormat = /^([\w.@-]{1,64}):(look|act):([0-9a-f]{32}):([0-9a-f]{64})$/
+
+/** Refuses a name that has no place in the password file. */
+export function requireSignInName(name: string): void {
+  if (nameFormat.test(name)) return
+  throw new UsageProblem(`make a password line: no name is "${name}"`, {
+    hint: 'A name has up to 64 letters, digits, and . @ - _',
+  })
+}
 
 /** The line of the password file for a person. */
 export async function passwordLine(name: string, role: Role, password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
   const hash = await derive(password, salt, HASH_BYTES, cost)
-  const line = `${name}:${role}:${salt.toString('hex')}:${hash.toString('hex')}`
-  if (lineFormat.test(line)) return line
-  throw new UsageProblem('make a password line: the name does not fit', {
-    hint: 'Up to 64 letters, digits, and . @ - _',
-  })
+  return `${name}:${role}:${salt.toString('hex')}:${hash.toString('hex')}`
 }
 
 export type Passwords = {

@@ -96,6 +96,14 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
       words: ['sandbox', 'people', '--days', '1', '--output', '/no/such/folder'],
       says: /no\/such\/folder/,
     },
+    'dashboard --host': {
+      words: ['dashboard', '--host', 'no such host', '--port', '0'],
+      says: /DASHBOARD_PASSWORD_FILE/,
+    },
+    'dashboard password <name>': {
+      words: ['dashboard', 'password', 'no such name'],
+      says: /no name is "no such name"/,
+    },
     'service --host': { words: ['service', '--host', 'no such host'], says: /no such host/ },
     'failures show <id>': { words: ['failures', 'show', 'nothing'], says: /has this id/ },
     'failures retry <id>': { words: ['failures', 'retry', 'nothing'], says: /no failure has this id/ },
