@@ -4,6 +4,8 @@ import { SECOND } from '../time/units.ts'
 type Guest = {
   /** Guests of one group wait for one another; groups take turns. */
   group: string
+  /** A guest that is soon done: beside other groups it counts as if its group were alone, and waits for no heavy one of its group. */
+  isLight?: boolean
   /** Whether nobody waits for the answer any more: such a guest is skipped. */
   isGone?: () => boolean
 }
@@ -59,9 +61,10 @@ export function createConcurrencyLimiter(options: LimiterOptions): ConcurrencyLi
 
   const takeNext = (): Waiting | undefined => {
     for (const [group, own] of groups) {
-      if (!permits.mayGive(group)) continue
+      const place = own.findIndex(permits.mayGive)
+      if (place < 0) continue
       groups.delete(group)
-      const next = own.shift()
+      const [next] = own.splice(place, 1)
       if (own.length > 0) groups.set(group, own) // at the end: the other groups come first
       if (next) return next
     }
@@ -71,7 +74,7 @@ export function createConcurrencyLimiter(options: LimiterOptions): ConcurrencyLi
   const enter = async (guest: Guest) => {
     let leave: (() => void) | undefined
     permits.came(guest.group)
-    if (permits.mayGive(guest.group)) {
+    if (permits.mayGive(guest)) {
       leave = permit(guest.group)
     } else {
       leave = await new Promise<(() => void) | undefined>((admit) => {
@@ -105,8 +108,10 @@ function createPermits(options: LimiterOptions) {
   let given = 0
   return {
     came,
-    mayGive: (group: string): boolean =>
-      given < concurrentMax && (givenTo.get(group) ?? 0) < (isAlone(group) ? groupMax : groupMaxBesideOthers),
+    mayGive({ group, isLight }: Guest): boolean {
+      const most = isLight || isAlone(group) ? groupMax : groupMaxBesideOthers
+      return given < concurrentMax && (givenTo.get(group) ?? 0) < most
+    },
     change(group: string, by: 1 | -1): void {
       given += by
       const own = (givenTo.get(group) ?? 0) + by

@@ -10,6 +10,8 @@ export type BodyLimits = { heldBytesMax: number; heldBytesPerAccountMax: number 
 
 /** JSON is packed twenty times as densely at most; only a bomb reaches a thousand times. */
 const densityMax = 100
+/** Such a body is parsed and stored within milliseconds. */
+const lightBytes = 16 * 1024
 /** Up to here density does not matter. */
 const freeBytes = 64 * 1024
 
@@ -47,7 +49,8 @@ export function createRequestBodies(limiter: ConcurrencyLimiter, limits: BodyLim
       const { config } = request.routeOptions
       const body = bodies.get(request)
       if (config.limitsConcurrency && body) {
-        body.leave = await limiter.enter({ group: accountOf(request), isGone: () => body.isClosed })
+        const isLight = bytes.length <= lightBytes
+        body.leave = await limiter.enter({ group: accountOf(request), isLight, isGone: () => body.isClosed })
         if (body.isClosed) body.leave?.()
         if (body.isClosed || !body.leave) throw unavailable('the caller has left')
       }

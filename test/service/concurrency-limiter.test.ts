@@ -91,6 +91,28 @@ describe('turns', () => {
     for (const { resolve } of later) resolve()
     await Promise.all(again)
   })
+  test('of a light guest wait for no heavy one of its group, and take no more than the group may have', async () => {
+    const turns = createConcurrencyLimiter({ concurrentMax: 4, groupMax: 3, groupMaxBesideOthers: 1 })
+    const other = await turns.enter({ group: 'other' })
+    const begun: string[] = []
+    const held = Promise.withResolvers<void>()
+    const guest = (name: string, isLight: boolean) =>
+      turns.enter({ group: 'mine', isLight }).then(async (leave) => {
+        begun.push(name)
+        await held.promise
+        leave?.()
+      })
+    const all = [guest('h1', false), guest('h2', false), guest('l1', true), guest('l2', true), guest('l3', true)]
+    await expect.poll(() => begun).toEqual(['h1', 'l1', 'l2'])
+
+    other?.()
+    await turns.run('other', async () => void begun.push('o'))
+    expect(begun).toEqual(['h1', 'l1', 'l2', 'o'])
+
+    held.resolve()
+    await Promise.all(all)
+    expect(begun.toSorted()).toEqual(['h1', 'h2', 'l1', 'l2', 'l3', 'o'])
+  })
   test('skip who is gone', async () => {
     const turns = createConcurrencyLimiter({ concurrentMax: 1 })
     const leave = await turns.enter({ group: 'a' })

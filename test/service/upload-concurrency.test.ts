@@ -11,7 +11,7 @@ test('however many uploads are stuck, a read is answered', async ({ world, insid
   await holder.query('select from service.profiles for update')
   let stored = 0
   const uploads = people.map(async ({ auth }) => {
-    const body = Array.from({ length: 90 }, () => stepsLog())
+    const body = Array.from({ length: 20 }, () => stepsLog())
     const answer = await call(world, '/api/v1/profile/data/log', { method: 'POST', auth, body })
     stored += 1
     return answer.status
