@@ -11,7 +11,7 @@ export type AccessSettings = {
   readonly passwordFile: string | undefined
   /** The header in which a proxy names who has signed in to it. */
   readonly trustedHeader: string | undefined
-  /** Of those whom the proxy names, these may act. */
+  /** The people that may act, among the people that the proxy names. */
   readonly actors: readonly string[]
   /** Only these may set the header. */
   readonly trustedProxies: readonly string[]

@@ -32,8 +32,8 @@ type LimiterOptions = {
 const PRESENT_MS = 2 * SECOND
 
 /**
- * A semaphore, fair between groups (round robin) and first in, first out within a group. Each guest begins in its own turn
- * of the event loop: a thousand uploads that arrive at once are started one by one, and a read that arrives among them
+ * A semaphore, fair between groups (round robin) and first in, first out within a group, but that a light guest may pass heavy
+ * ones of its group. Each guest begins in its own turn of the event loop: a thousand uploads that arrive at once are started one by one, and a read that arrives among them
  * waits for one start at most, and finds a free connection to the database.
  */
 export function createConcurrencyLimiter(options: LimiterOptions): ConcurrencyLimiter {
@@ -51,7 +51,7 @@ export function createConcurrencyLimiter(options: LimiterOptions): ConcurrencyLi
     }
   }
 
-  /** A guest that leaves passes its permit to the next one, so nobody who comes later can overtake. */
+  /** A guest that leaves passes its permit to the next one, so no group that comes later can overtake. */
   const passOn = () => {
     for (let next = takeNext(); next; next = takeNext()) {
       if (!next.isGone?.()) return next.admit(permit(next.group))
