@@ -10,8 +10,30 @@ export const hasBrowser = existsSync(executablePath)
 if (!hasBrowser && process.env['REQUIRE_ENGINES']?.split(',').includes('chromium'))
   throw new Error('start browser: REQUIRE_ENGINES asks for chromium, and there is none: install it')
 
+/**
+ * Under a shifted clock (npm run any-day) the browser keeps the real one, for libfaketime makes its threads spin, and its
+ * pages are told the shifted time.
+ */
 export const openBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu'],
+    env: { ...process.env, LD_PRELOAD: '', NODE_OPTIONS: '' },
+  })
+
+/** The seconds of FAKETIME (`+34560000s`), which libfaketime adds to the clock of this process. */
+const shiftMs = Number.parseInt(process.env['FAKETIME'] ?? '0', 10) * 1000
+
+/** Runs in each page before its own scripts: its dates are those of a clock that is ahead by so much. */
+function shiftDates(aheadMs: number): void {
+  const RealDate = Date
+  globalThis.Date = new Proxy(RealDate, {
+    apply: () => new RealDate(RealDate.now() + aheadMs).toString(),
+    construct: (_, words: [number]) =>
+      words.length > 0 ? new RealDate(...words) : new RealDate(RealDate.now() + aheadMs),
+    get: (target, name) => (name === 'now' ? () => RealDate.now() + aheadMs : Reflect.get(target, name)),
+  })
+}
 
 /** On a busy machine a page may take so long; each wait ends as soon as its moment has come. */
 const WAIT_MAX_MS = 60_000
@@ -20,6 +42,7 @@ const WAIT_MAX_MS = 60_000
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })
   context.setDefaultTimeout(WAIT_MAX_MS)
+  if (shiftMs) await context.addInitScript(shiftDates, shiftMs)
   const page = await context.newPage()
   const errors: string[] = []
   page.on('console', (message) => {
