@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { passwordLine, type Role, requireSignInName } from '../dashboard/passwords.ts'
 import { UsageProblem } from '../errors.ts'
+import { passwordLine, type Role, requireSignInName } from '../web/passwords.ts'
 
 type PasswordOptions = { readonly name: string; readonly role: Role }
 

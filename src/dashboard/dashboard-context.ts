@@ -5,7 +5,7 @@ import type { Pipeline } from '../assembly/pipeline.ts'
 import type { Log } from '../log.ts'
 import type { Audit } from '../warehouse/audit/stored-audit.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
-import type { Actor } from './access.ts'
+import type { Actor } from '../web/access.ts'
 
 /** The parts that the routes work with. */
 export type DashboardContext = {

@@ -1,4 +1,4 @@
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { Config } from '../../config/env.ts'
 import type { EngineAddresses } from '../assembly/addresses.ts'
 import { startFleetWatch } from '../assembly/fleet-watch.ts'
@@ -9,12 +9,12 @@ import type { Log } from '../log.ts'
 import { SECOND } from '../time/units.ts'
 import { createAudit } from '../warehouse/audit/stored-audit.ts'
 import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
+import { openAccess } from '../web/access.ts'
+import { addLiveRoute } from '../web/live-route.ts'
 import { openPageBundle } from '../web/page-bundle.ts'
 import { addPageGuard } from '../web/page-guard.ts'
+import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
 import { addPageRoutes } from '../web/page-routes.ts'
-import { openAccess } from './access.ts'
-import { addDashboardRoutes, sendDashboardError } from './dashboard-routes.ts'
-import { addLiveRoute } from './live-route.ts'
 import { openNow } from './read-now.ts'
 import { dashboardRoutes } from './routes.ts'
 import { addVisits } from './visits.ts'
@@ -42,7 +42,12 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const closeStack = openCloseStack()
   const stop = new AbortController()
   try {
-    const access = await openAccess(host, { ...config.dashboard, trustedProxies: config.trustedProxies })
+    const access = await openAccess(host, {
+      page: 'dashboard',
+      prefix: 'DASHBOARD',
+      ...config.dashboard,
+      trustedProxies: config.trustedProxies,
+    })
     const bundle = await openPageBundle(new URL('./browser/', import.meta.url))
     const reading = openWarehousePool({
       databaseUrl: addresses.databaseUrl,
@@ -61,12 +66,15 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     closeStack.add(app, 'dashboard')
     closeStack.add({ close: () => stop.abort() }, 'actions')
     addPageGuard(app, { loopbackOnly: access.isOpen })
-    app.setErrorHandler((error, request, reply) => sendDashboardError(error, { log, request, reply }))
+    app.setErrorHandler((error, request, reply) => sendPageError(error, { log, request, reply, page: 'dashboard' }))
     const now = closeStack.add(openNow(context), 'state of the pipeline')
     const visits = await addVisits(app, context, access)
-    addLiveRoute(app, { context, visits, now })
-    addDashboardRoutes(app, { context, visits, routes: dashboardRoutes(context, now) })
-    addPageRoutes(app, { bundle, title: 'vitalsync', path: '' })
+    const mayListen = (request: FastifyRequest) => visits.of(request) !== undefined
+    addLiveRoute(app, { path: '', signal: stop.signal, mayListen, read: () => now.read() })
+    const routes = dashboardRoutes(context, now)
+    const record = audit.record
+    addPageQuestions(app, { path: '', context, routes, visitOf: visits.of, record })
+    addPageRoutes(app, { bundle: async () => bundle, title: 'vitalsync', path: '' })
     await listen(app, host, port)
     return { url: urlOf(app, host), close: closeStack.close }
   } catch (error) {

@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PageBundle } from './page-bundle.ts'
 
 type PageRoutes = {
-  readonly bundle: PageBundle
+  /** Bundled at the first request, or before it. */
+  bundle(): Promise<PageBundle>
   readonly title: string
   /** The path under which the page and its addresses lie, without a slash at the end: '' or '/console'. */
   readonly path: string
@@ -13,9 +14,9 @@ type PageRoutes = {
  * same for everybody and holds no data.
  */
 export function addPageRoutes(app: FastifyInstance, { bundle, title, path }: PageRoutes): void {
-  const html = pageHtml({ bundle, title, path })
-  app.get(`${path}/files/:name`, (request: FastifyRequest<{ Params: { name: string } }>, reply) => {
-    const file = bundle.files.get(request.params.name)
+  app.get(`${path}/files/:name`, async (request: FastifyRequest<{ Params: { name: string } }>, reply) => {
+    const { files } = await bundle()
+    const file = files.get(request.params.name)
     if (!file) return reply.code(404).send({ error: 'there is no such file' })
     const accepted = String(request.headers['accept-encoding'] ?? '')
     const coding = /\bbr\b/.test(accepted) ? 'br' : /\bgzip\b/.test(accepted) ? 'gzip' : undefined
@@ -28,12 +29,17 @@ export function addPageRoutes(app: FastifyInstance, { bundle, title, path }: Pag
       })
       .send(file[coding ?? 'plain'])
   })
-  const sendPage = (_request: FastifyRequest, reply: FastifyReply) =>
-    reply.headers({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' }).send(html)
+  const sendPage = async (_request: FastifyRequest, reply: FastifyReply) => {
+    const html = pageHtml(await bundle(), { title, path })
+    return reply.headers({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' }).send(html)
+  }
   for (const address of [path === '' ? '/' : path, `${path}/*`]) app.get(address, sendPage)
 }
 
-const pageHtml = ({ bundle, title, path }: PageRoutes): string => `<!doctype html>
+const pageHtml = (
+  { script, style }: PageBundle,
+  { title, path }: Omit<PageRoutes, 'bundle'>,
+): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -42,8 +48,8 @@ const pageHtml = ({ bundle, title, path }: PageRoutes): string => `<!doctype htm
 <meta name="base-path" content="${path}">
 <title>${title}</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${path}/files/${bundle.style}">
-<script type="module" src="${path}/files/${bundle.script}"></script>
+<link rel="stylesheet" href="${path}/files/${style}">
+<script type="module" src="${path}/files/${script}"></script>
 </head>
 <body><div id="app"></div><noscript>This page needs JavaScript.</noscript></body>
 </html>

@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals'
-import { act, ask, csrfToken, isSignedOut } from '../../web/browser/ask.ts'
-import type { Actor } from '../access.ts'
+import type { Actor } from '../../web/access.ts'
+import { act } from '../../web/browser/ask.ts'
+import { createPageSession } from '../../web/browser/page-session.ts'
 
 type Session = {
   readonly actor: Actor | null
@@ -9,26 +10,11 @@ type Session = {
   readonly csrf?: string
 }
 
-export const session = signal<Session>({ actor: null, masked: false, values: false })
-export const mayAct = computed(() => session.value.actor?.role === 'act')
-
-export async function openSession(): Promise<void> {
-  const found = await ask<Session>('session').catch(() => undefined)
-  if (!found) return
-  session.value = found
-  csrfToken.value = found.csrf ?? ''
-  isSignedOut.value = found.actor === null
-}
-
-export async function signIn(name: string, password: string): Promise<void> {
-  await act('sign-in', { name, password })
-  await openSession()
-}
-
-export async function signOut(): Promise<void> {
-  await act('sign-out')
-  await openSession()
-}
+export const { session, mayAct, openSession, signIn, signOut } = createPageSession<Session>({
+  actor: null,
+  masked: false,
+  values: false,
+})
 
 type Switches = { readonly masked?: boolean; readonly values?: boolean }
 

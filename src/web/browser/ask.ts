@@ -1,5 +1,6 @@
 import { type Signal, signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { hrefOf } from './address.ts'
 
 /** A value as JSON carries it: instants are texts. */
 export type Json<T> = T extends Date
@@ -47,12 +48,12 @@ export function ask<T>(
   abort?: AbortSignal,
 ): Promise<Json<T>> {
   const text = new URLSearchParams(query).toString()
-  return send(`/api/${name}${text === '' ? '' : `?${text}`}`, abort ? { signal: abort } : {})
+  return send(hrefOf(`/api/${name}${text === '' ? '' : `?${text}`}`), abort ? { signal: abort } : {})
 }
 
 /** Has the server do something. */
 export function act<T>(name: string, body: object = {}): Promise<Json<T>> {
-  return send(`/api/${name}`, {
+  return send(hrefOf(`/api/${name}`), {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-csrf-token': csrfToken.value },
     body: JSON.stringify(body),

@@ -3,8 +3,8 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { passwordLine } from '../../../src/dashboard/passwords.ts'
 import { openPageBundle } from '../../../src/web/page-bundle.ts'
+import { passwordLine } from '../../../src/web/passwords.ts'
 import { type DashboardWorld, test } from './dashboard-world.ts'
 
 type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string }

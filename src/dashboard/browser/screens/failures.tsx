@@ -1,9 +1,9 @@
 import { address } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
+import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownInstant, shownNumber, shownText } from '../../../web/browser/shown.ts'
 import type { FailureGroupsAnswer, FailuresAnswer } from '../../routes/failure-routes.ts'
-import { nowMs } from '../live.ts'
 import { mayAct } from '../session.ts'
 
 type Group = Json<FailureGroupsAnswer>[number]

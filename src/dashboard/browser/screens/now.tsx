@@ -1,3 +1,4 @@
+import { isConnected, nowMs } from '../../../web/browser/live-state.ts'
 import { Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import {
   shownAge,
@@ -8,7 +9,7 @@ import {
   shownShare,
   shownSpan,
 } from '../../../web/browser/shown.ts'
-import { isConnected, type LiveNow, live, nowMs } from '../live.ts'
+import { type LiveNow, live } from '../live.ts'
 import { runTones } from '../run-tones.ts'
 
 /** The state of everything, in one sentence, and what it rests on. */

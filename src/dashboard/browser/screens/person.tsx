@@ -1,10 +1,10 @@
 import { address, changeQuery, goTo } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
+import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownInstant, shownNumber } from '../../../web/browser/shown.ts'
 import type { PersonAnswer } from '../../routes/person-routes.ts'
 import { DayAnswer } from '../day-answer.tsx'
-import { nowMs } from '../live.ts'
 import { PersonValuesPanels } from '../person-values.tsx'
 import { mayAct, session } from '../session.ts'
 

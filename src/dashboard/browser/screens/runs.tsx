@@ -1,8 +1,8 @@
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
+import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownDecimal, shownInstant, shownNumber, shownSpan } from '../../../web/browser/shown.ts'
 import type { RunAnswer, RunsAnswer } from '../../routes/run-routes.ts'
-import { nowMs } from '../live.ts'
 import { runTones } from '../run-tones.ts'
 import { mayAct } from '../session.ts'
 

@@ -39,17 +39,18 @@ export type Passwords = {
   roleOf(name: string, password: string): Promise<Role | undefined>
 }
 
-export async function readPasswords(file: string): Promise<Passwords> {
+/** `setting` is the variable that names the file, for messages. */
+export async function readPasswords(file: string, setting: string): Promise<Passwords> {
   const hint = 'Each line is made by: vitalsync dashboard password NAME'
   const text = await readFile(file, 'utf8').catch((cause: Error) => {
-    throw new UsageProblem(`read DASHBOARD_PASSWORD_FILE: ${cause.message}`, { hint, cause })
+    throw new UsageProblem(`read ${setting}: ${cause.message}`, { hint, cause })
   })
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
   if (lines.length === 0 || lines.length > ACCOUNTS_MAX)
-    throw new UsageProblem(`read DASHBOARD_PASSWORD_FILE: it has ${lines.length} lines, not 1 to ${ACCOUNTS_MAX}`, {
-      hint,
-    })
-  const accounts = new Map(lines.map((line, index) => accountOf(line, index, hint)).map((one) => [one.name, one]))
+    throw new UsageProblem(`read ${setting}: it has ${lines.length} lines, not 1 to ${ACCOUNTS_MAX}`, { hint })
+  const accounts = new Map(
+    lines.map((line, index) => accountOf(line, { setting, number: index + 1, hint })).map((one) => [one.name, one]),
+  )
   const nobody: Account = { name: '', role: 'look', salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) }
   return {
     async roleOf(name, password) {
@@ -60,10 +61,12 @@ export async function readPasswords(file: string): Promise<Passwords> {
   }
 }
 
-function accountOf(line: string, index: number, hint: string): Account {
+type Place = { readonly setting: string; readonly number: number; readonly hint: string }
+
+function accountOf(line: string, { setting, number, hint }: Place): Account {
   const [, name = '', role, salt = '', hash = ''] = lineFormat.exec(line.trim()) ?? []
   const found = roles.find((one) => one === role)
   if (found === undefined)
-    throw new UsageProblem(`read DASHBOARD_PASSWORD_FILE: line ${index + 1} is not name:role:salt:hash`, { hint })
+    throw new UsageProblem(`read ${setting}: line ${number} is not name:role:salt:hash`, { hint })
   return { name, role: found, salt: Buffer.from(salt, 'hex'), hash: Buffer.from(hash, 'hex') }
 }

@@ -10,23 +10,25 @@ declare module 'fastify' {
   interface Session {
     actor?: Actor
     csrf?: string
-    /** People are shown by our own ids. */
-    masked?: boolean
-    /** Health values are shown. */
-    values?: boolean
   }
 }
 
 const SESSIONS_MAX = 1000
 const SESSION_MS = 12 * HOUR
 
+type SessionCookie = {
+  /** Browsers keep cookies by host and not by port: each page of this machine has its own name. */
+  readonly cookieName: string
+  readonly path: string
+}
+
 /** Sessions live in memory: after a restart everybody signs in again. */
-export async function addSessions(app: FastifyInstance): Promise<void> {
+export async function addSessions(app: FastifyInstance, { cookieName, path }: SessionCookie): Promise<void> {
   await app.register(cookie)
   await app.register(session, {
     secret: randomBytes(32).toString('hex'),
-    cookieName: 'vitalsync',
-    cookie: { httpOnly: true, sameSite: 'strict', secure: 'auto', path: '/', maxAge: SESSION_MS },
+    cookieName,
+    cookie: { httpOnly: true, sameSite: 'strict', secure: 'auto', path, maxAge: SESSION_MS },
     saveUninitialized: false,
     rolling: false,
     store: createSessionStore(),

@@ -8,6 +8,9 @@ import { type Passwords, type Role, readPasswords } from './passwords.ts'
 export type Actor = { readonly name: string; readonly role: Role }
 
 export type AccessSettings = {
+  /** The page, in words, and the beginning of the names of its settings: for messages. */
+  readonly page: string
+  readonly prefix: 'DASHBOARD' | 'CONSOLE'
   readonly passwordFile: string | undefined
   /** The header in which a proxy names who has signed in to it. */
   readonly trustedHeader: string | undefined
@@ -27,16 +30,17 @@ export type Access = {
 
 /** Beyond loopback nobody is let in without a password or a proxy that has asked for one. */
 export async function openAccess(host: string, settings: AccessSettings): Promise<Access> {
-  const { passwordFile, trustedHeader, trustedProxies } = settings
+  const { page, prefix, passwordFile, trustedHeader, trustedProxies } = settings
   if (trustedHeader !== undefined && trustedProxies.length === 0)
-    throw new UsageProblem('open dashboard: DASHBOARD_TRUSTED_HEADER needs TRUSTED_PROXIES', {
+    throw new UsageProblem(`open ${page}: ${prefix}_TRUSTED_HEADER needs TRUSTED_PROXIES`, {
       hint: 'Name the proxy that sets the header, for instance TRUSTED_PROXIES=loopback: from others it is not believed.',
     })
   if (!isLoopback(host) && passwordFile === undefined && trustedHeader === undefined)
-    throw new UsageProblem(`open dashboard on ${host}: it shows health data, and nobody would be asked who they are`, {
-      hint: 'Set DASHBOARD_PASSWORD_FILE, or DASHBOARD_TRUSTED_HEADER behind a proxy that signs people in; or stay on 127.0.0.1.',
+    throw new UsageProblem(`open ${page} on ${host}: it shows health data, and nobody would be asked who they are`, {
+      hint: `Set ${prefix}_PASSWORD_FILE, or ${prefix}_TRUSTED_HEADER behind a proxy that signs people in; or stay on 127.0.0.1.`,
     })
-  const passwords = passwordFile === undefined ? undefined : await readPasswords(passwordFile)
+  const passwords =
+    passwordFile === undefined ? undefined : await readPasswords(passwordFile, `${prefix}_PASSWORD_FILE`)
   const isOpen = passwords === undefined && trustedHeader === undefined
   const named = trustedHeader === undefined ? undefined : proxyNaming({ ...settings, trustedHeader })
   return {

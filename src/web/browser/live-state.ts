@@ -1,0 +1,40 @@
+import { type Signal, signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { hrefOf } from './address.ts'
+import { ask, type Json } from './ask.ts'
+
+export const isConnected = signal(true)
+/** This browser's clock, each second: ages grow while nothing is told. */
+export const nowMs = signal(Date.now())
+
+/** A state that the server tells again and again; `first` is the question that has the same answer. */
+export function createLiveState<T>(first: string) {
+  const live: Signal<Json<T> | undefined> = signal<Json<T> | undefined>(undefined)
+  /** Follows the state while it is used. */
+  const useLive = () => {
+    useEffect(() => {
+      void ask<T>(first).then(
+        (told) => {
+          live.value ??= told
+        },
+        () => undefined,
+      )
+      const source = new EventSource(hrefOf('/api/live'))
+      source.onmessage = ({ data }) => {
+        live.value = JSON.parse(data)
+        isConnected.value = true
+      }
+      source.onerror = () => {
+        isConnected.value = false
+      }
+      const clock = setInterval(() => {
+        nowMs.value = Date.now()
+      }, 1000)
+      return () => {
+        source.close()
+        clearInterval(clock)
+      }
+    }, [])
+  }
+  return { live, useLive }
+}

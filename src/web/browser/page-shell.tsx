@@ -1,0 +1,104 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren, ComponentType } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { Actor } from '../access.ts'
+import { address } from './address.ts'
+import { type Refusal, refusalOf } from './ask.ts'
+import { Empty, Failed, Link } from './parts.tsx'
+
+/** A view of a page. The path of the address chooses it; parts in braces are given to it. */
+export type Screen = {
+  readonly path: string
+  /** The word in the navigation; undefined: reached from other views. */
+  readonly label?: string
+  readonly title: string
+  readonly view: ComponentType<{ params: Readonly<Record<string, string>> }>
+}
+
+function screenAt(
+  screens: readonly Screen[],
+  path: string,
+): { screen: Screen; params: Record<string, string> } | undefined {
+  for (const screen of screens) {
+    const match = new RegExp(`^${screen.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`).exec(path)
+    if (match) return { screen, params: { ...match.groups } }
+  }
+  return undefined
+}
+
+type ShellProps = { brand: string; screens: readonly Screen[]; foot: ComponentChildren }
+
+/** Navigation beside the view of the address. */
+export function PageShell({ brand, screens, foot }: ShellProps) {
+  const found = screenAt(screens, address.value.path)
+  useEffect(() => {
+    document.title = `${found?.screen.title ?? 'Not found'} · ${brand}`
+  }, [found?.screen])
+  const View = found?.screen.view
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        To the content
+      </a>
+      <aside class="side">
+        <div class="brand">{brand}</div>
+        <nav aria-label="Views">
+          {screens.map(({ path, label }) =>
+            label ? (
+              <Link key={path} to={path}>
+                {label}
+              </Link>
+            ) : null,
+          )}
+        </nav>
+        {foot}
+      </aside>
+      <main class="main" id="main" tabIndex={-1}>
+        {View ? <View key={address.value.path} params={found.params} /> : <Empty>There is no such view.</Empty>}
+      </main>
+    </div>
+  )
+}
+
+export const SignedInAs = ({ actor, signOut }: { actor: Actor | null; signOut: () => Promise<void> }) =>
+  actor && actor.name !== 'local' ? (
+    <span>
+      {actor.name} ({actor.role}s){' '}
+      <button type="button" class="plain" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </span>
+  ) : null
+
+type SignInProps = { brand: string; signIn: (name: string, password: string) => Promise<void> }
+
+export function SignInForm({ brand, signIn }: SignInProps) {
+  const error = useSignal<Refusal | undefined>(undefined)
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget as HTMLFormElement)
+    error.value = undefined
+    await signIn(String(form.get('name')), String(form.get('password'))).catch((thrown: unknown) => {
+      error.value = refusalOf(thrown)
+    })
+  }
+  return (
+    <main class="sign-in">
+      <h1>{brand}</h1>
+      <form class="stack" onSubmit={submit}>
+        <label class="block">
+          Name
+          <input name="name" autocomplete="username" required />
+        </label>
+        <label class="block">
+          Password
+          <input name="password" type="password" autocomplete="current-password" required />
+        </label>
+        {error.value && <Failed error={error.value} />}
+        <button type="submit" class="primary">
+          Sign in
+        </button>
+      </form>
+    </main>
+  )
+}
