@@ -1,4 +1,4 @@
-import { access, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CloseStack } from '../close-stack.ts'
 import { lockHolderOf } from '../engines/folder-lock.ts'
@@ -32,7 +32,7 @@ export async function startEngines(
   const needsLocal = !config.databaseUrl || !config.upstream
   if (needsLocal) terminal.progress('  starting Postgres …')
   const local = needsLocal
-    ? closeStack.add(await startLocalEngines(config.dataFolder, terminal.say), 'Postgres')
+    ? closeStack.add(await startLocalEngines(config.dataFolder, { slow: terminal.say }), 'Postgres')
     : undefined
   if (local) terminal.say(`  ${tick} Postgres is running`)
   if (local?.moved) {
@@ -91,14 +91,9 @@ export async function joinWarehouse(
 /** A command that only looks must not make a database in silence. */
 async function joinLocal({ config, terminal }: CommandContext, closeStack: CloseStack): Promise<LocalEngines> {
   const { dataFolder } = config
-  const isThere = await access(dataFolder).then(
-    () => true,
-    () => false,
-  )
-  if (!isThere) {
+  const making = () =>
     terminal.say(`DATABASE_URL is not set, and there is no data yet: making a Postgres in ${dataFolder} …`)
-  }
-  return closeStack.add(await joinLocalEngines(dataFolder, terminal.say), 'Postgres')
+  return closeStack.add(await joinLocalEngines(dataFolder, { slow: terminal.say, making }), 'Postgres')
 }
 
 /** The embedded warehouse is migrated here; a given warehouse is migrated only by `vitalsync migrate`. */

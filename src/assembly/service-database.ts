@@ -43,7 +43,7 @@ async function joinServiceDatabase({ config, terminal }: CommandContext, closeSt
   const folders = [config.dataFolder, sandboxFolderOf(config)]
   const folder = (await firstWhere(folders, isRunning)) ?? (await firstWhere(folders, hasRun))
   if (folder === undefined) return requireServiceDatabase(config)
-  return closeStack.add(await joinLocalEngines(folder, terminal.say), 'Postgres').serviceUrl
+  return closeStack.add(await joinLocalEngines(folder, { slow: terminal.say }), 'Postgres').serviceUrl
 }
 
 const isRunning = async (folder: string) => (await lockHolderOf(folder)) !== undefined

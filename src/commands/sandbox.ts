@@ -60,7 +60,7 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
 }
 
 async function startOwnPostgres({ config, terminal }: CommandContext, closeStack: CloseStack): Promise<string> {
-  const engines = await startLocalEngines(sandboxFolderOf(config), terminal.say)
+  const engines = await startLocalEngines(sandboxFolderOf(config), { slow: terminal.say })
   return closeStack.add(engines, 'Postgres').serviceUrl
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -31,13 +32,14 @@ const parseSecrets = (text: string): EngineSecrets => secretsSchema.parse(JSON.p
 const roles = { worker: 'vitalsync', service: 'profile_service', reader: 'vitalsync_reader' } as const
 const databases = { vitalsync: roles.worker, vitalsync_queue: roles.worker, profile_service: roles.service } as const
 
-/** Called every few seconds while the start takes long. */
-type TellSlowStart = (text: string) => void
+type StartRemarks = {
+  /** Called every few seconds while the start takes long. */
+  readonly slow: (text: string) => void
+  /** Called by the one process that makes the data, before it does. */
+  readonly making?: () => void
+}
 
-export async function startLocalEngines(
-  folder: string,
-  tellSlow: TellSlowStart = () => undefined,
-): Promise<LocalEngines> {
+export async function startLocalEngines(folder: string, remarks?: StartRemarks): Promise<LocalEngines> {
   await mkdir(folder, { recursive: true, mode: 0o755 }).catch((cause: NodeJS.ErrnoException) => {
     throw new UsageProblem(`make data folder ${folder}: ${cause.message}`, {
       hint: 'Choose a folder this user may write to with VITALSYNC_DATA.',
@@ -45,7 +47,8 @@ export async function startLocalEngines(
     })
   })
   const unlock = await lockFolder(folder)
-  const stopTelling = tellWhileSlow(tellSlow)
+  if (!existsSync(secretsFileOf(folder))) remarks?.making?.()
+  const stopTelling = tellWhileSlow(remarks?.slow)
   try {
     const postgres = await startPostgres({ folder })
     try {
@@ -77,7 +80,7 @@ export async function startLocalEngines(
 const TELL_SLOW_EVERY_MS = 5000
 
 /** After a kill Postgres first recovers its data, and a busy machine makes a fresh cluster slowly: neither is an error. */
-function tellWhileSlow(tell: TellSlowStart): () => void {
+function tellWhileSlow(tell: StartRemarks['slow'] = () => undefined): () => void {
   const startedAtMs = performance.now()
   const timer = setInterval(() => {
     const seconds = Math.round((performance.now() - startedAtMs) / 1000)
@@ -86,6 +89,7 @@ function tellWhileSlow(tell: TellSlowStart): () => void {
   return () => clearInterval(timer)
 }
 
+const secretsFileOf = (folder: string) => join(folder, 'secrets.json')
 const passFileOf = (folder: string) => join(folder, 'pgpass')
 
 function connectionsOf({ folder, secrets, port }: { folder: string; secrets: EngineSecrets; port: number }) {
@@ -112,9 +116,9 @@ const JOIN_POLL_EVERY_MS = 100
  * For a command that ends soon: joins the engines that another process runs in the folder, or starts them. The process that
  * started the engines stops them, after the commands that joined have closed their connections.
  */
-export async function joinLocalEngines(folder: string, tellSlow?: TellSlowStart): Promise<LocalEngines> {
+export async function joinLocalEngines(folder: string, remarks?: StartRemarks): Promise<LocalEngines> {
   for (const deadlineAt = Date.now() + JOIN_TIMEOUT_MS; ; await wait(JOIN_POLL_EVERY_MS)) {
-    const joined = (await lockHolderOf(folder)) ? await joinRunning(folder) : await startUnlessStarted(folder, tellSlow)
+    const joined = (await lockHolderOf(folder)) ? await joinRunning(folder) : await startUnlessStarted(folder, remarks)
     if (joined) return joined
     if (Date.now() < deadlineAt) continue
     throw new EngineUnreachable(`join the engines in ${folder}: their Postgres does not answer`, {
@@ -123,9 +127,9 @@ export async function joinLocalEngines(folder: string, tellSlow?: TellSlowStart)
   }
 }
 
-async function startUnlessStarted(folder: string, tellSlow?: TellSlowStart): Promise<LocalEngines | undefined> {
+async function startUnlessStarted(folder: string, remarks?: StartRemarks): Promise<LocalEngines | undefined> {
   try {
-    const engines = await startLocalEngines(folder, tellSlow)
+    const engines = await startLocalEngines(folder, remarks)
     return {
       ...engines,
       async close() {
@@ -141,7 +145,7 @@ async function startUnlessStarted(folder: string, tellSlow?: TellSlowStart): Pro
 
 async function joinRunning(folder: string): Promise<LocalEngines | undefined> {
   const port = Number(await readFile(join(folder, 'postgres-port'), 'utf8').catch(() => ''))
-  const secretsText = await readFile(join(folder, 'secrets.json'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const secretsText = await readFile(secretsFileOf(folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw new UsageProblem(`read the secrets of ${folder}: ${error.message}`, {
       hint: 'Run as the user the folder belongs to, or choose another one with VITALSYNC_DATA.',
@@ -177,7 +181,7 @@ async function waitForJoined(databaseUrl: string): Promise<void> {
 }
 
 async function readOrMakeSecrets(folder: string): Promise<EngineSecrets> {
-  const file = join(folder, 'secrets.json')
+  const file = secretsFileOf(folder)
   const secret = () => randomBytes(24).toString('base64url')
   const fresh: EngineSecrets = {
     worker: secret(),
