@@ -13,12 +13,17 @@ const words = process.argv.slice(2)
 
 // `up` and `sandbox` run everything in one process, often on a small machine: their young generation is kept small. A worker
 // or a service of one's own takes what it needs. (`--optimize-for-size` saves 100 MB more, for two thirds more processor time.)
-const isTryOut = words[0] === 'up' || words[0] === 'sandbox'
-const smallHeap = ['--max-semi-space-size=2']
-const flags = isTryOut ? smallHeap : []
+// `import` promises 300 MB for a file of any size: 8 MB of young generation instead of 64, and an old one that is cleaned when it
+// has doubled, save 200 MB, for a tenth more processor time.
+const smallHeaps = {
+  up: ['--max-semi-space-size=2'],
+  sandbox: ['--max-semi-space-size=2'],
+  import: ['--max-semi-space-size=8', '--heap-growing-percent=100'],
+}
+const flags = smallHeaps[words[0]] ?? []
 
 if (major >= 24) {
-  if (isTryOut && !process.execArgv.includes(smallHeap[0])) becomeSmall()
+  if (flags.length > 0 && !process.execArgv.includes(flags[0])) becomeSmall()
   // Kept beside the packages, where nobody else can write; where this user cannot either, nothing is cached.
   nodeModule.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/vitalsync', import.meta.url)))
   // In a checkout Node runs the sources; the published package holds them compiled, for Node compiles nothing in node_modules.
