@@ -99,32 +99,70 @@ async function readHead(file: ExportFile): Promise<FileHead> {
   return { name: file.name, bytes, text: bytes.toString('utf8') }
 }
 
-/** Stores items in batches, and skips the first ones where an earlier import stored them. */
+/**
+ * Stores items in batches, and skips the first ones where an earlier import stored them. Of several items of one name in one
+ * file, as of two beats in one second, the first counts, so that the same file again finds what it left; one that its source changed
+ * later counts before it. A later file changes what an earlier one told.
+ */
 function createNumberedOutbox({ begin, store, stored }: HealthIntake) {
+  let named = createRecentNames()
   let number = 0
+  let copies = 0
   let progress = begin
-  let batch: Array<Omit<OutboxItem, 'profileId'>> = []
+  let batch = new Map<string, NamedItem>()
   return {
     progress: () => progress,
-    isFull: () => batch.length >= ITEMS_PER_BATCH,
-    put(item: Omit<OutboxItem, 'profileId'>, { counts }: FileTally) {
+    beginFile() {
+      named = createRecentNames()
+    },
+    isFull: () => batch.size >= ITEMS_PER_BATCH,
+    put({ item, modifiedMs }: NamedItem, { counts }: FileTally) {
       number += 1
       counts.logs += 1
+      const isFirst = named.isNewest(item.itemKey, modifiedMs)
       if (number <= begin.items) counts.before += 1
-      else batch.push(item)
+      else {
+        if (!isFirst || batch.has(item.itemKey)) {
+          counts.duplicate += 1
+          copies += 1
+        }
+        if (isFirst) batch.set(item.itemKey, { item, modifiedMs })
+      }
     },
     async flush({ counts }: FileTally) {
-      if (batch.length === 0) return
-      const { accepted, duplicate } = await store(batch)
+      if (batch.size === 0 && copies === 0) return
+      const { accepted, duplicate } =
+        batch.size === 0 ? nothing : await store([...batch.values()].map(({ item }) => item))
       counts.accepted += accepted
       counts.duplicate += duplicate
-      batch = []
+      batch = new Map()
       progress = {
         items: number,
         accepted: progress.accepted + accepted,
-        duplicate: progress.duplicate + duplicate,
+        duplicate: progress.duplicate + duplicate + copies,
       }
+      copies = 0
       await stored(progress)
+    },
+  }
+}
+
+type NamedItem = { readonly item: Omit<OutboxItem, 'profileId'>; readonly modifiedMs: number | undefined }
+
+const nothing: AcceptedCounts = { accepted: 0, duplicate: 0 }
+
+const RECENT_NAMES_MAX = 20_000
+
+/** The names of the last items, and when their source changed them last: copies of a record stand near it. */
+function createRecentNames() {
+  const changedMs = new Map<string, number>()
+  return {
+    isNewest(name: string, modifiedMs = Number.NEGATIVE_INFINITY): boolean {
+      const known = changedMs.get(name)
+      if (known !== undefined && modifiedMs <= known) return false
+      changedMs.set(name, modifiedMs)
+      if (changedMs.size > RECENT_NAMES_MAX) for (const oldest of changedMs.keys()) return changedMs.delete(oldest)
+      return true
     },
   }
 }
@@ -140,6 +178,7 @@ type FileImport = {
 async function importFile(intake: HealthIntake, opened: FileImport) {
   const { file, outbox, format, bytesBefore } = opened
   const tally = createFileTally(file.name, format.name)
+  outbox.beginFile()
   const intoOutbox = createRecordReader(intake, opened, tally)
   for await (const { records, bytesRead } of readWhole(opened, intake.itemOptions.timeZone)) {
     for (const record of records) {
@@ -167,7 +206,7 @@ function createRecordReader(intake: HealthIntake, { file, format, outbox }: File
   const put = (draft: LogDraft) => {
     const { item, localDay } = items.itemOf(draft)
     tally.day(localDay)
-    outbox.put(item, tally)
+    outbox.put({ item, modifiedMs: draft.modifiedMs }, tally)
   }
   const reject = (record: HealthRecord, reason: string) => {
     const text = 'fault' in record ? record.text : JSON.stringify(record)

@@ -120,6 +120,17 @@ describe('what is told twice counts once', () => {
     expect(reports[0]).toMatchObject({ read: 5, mapped: 5, accepted: 2, duplicate: 3 })
   })
 
+  test('of two values of one moment the first counts, so that the same file again adds nothing', async () => {
+    const outbox = new Map<string, string>()
+    const file = exportOf(...['60', '61', '60'].map((value) => quantity('HeartRate', 'count/min', value)))
+    const first = await importInto(outbox, [file])
+    const again = await importInto(outbox, [file])
+
+    expect(first.logs.map(({ value }) => value)).toEqual([60])
+    expect(first.progress).toMatchObject({ accepted: 1, duplicate: 2, items: 3 })
+    expect(again.progress).toMatchObject({ accepted: 0, duplicate: 3 })
+  })
+
   test('a newer export that contains the older one adds only what is new, and what it changed wins', async () => {
     const outbox = new Map<string, string>()
     const first = quantity('BodyMass', 'kg', '70')
