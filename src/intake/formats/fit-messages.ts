@@ -1,7 +1,15 @@
 import { UsageProblem } from '../../errors.ts'
 
-/** A message: its number, and its fields by theirs. A field that is not set is absent; of a list the first value counts. */
-export type FitMessage = { readonly number: number; readonly fields: ReadonlyMap<number, number>; readonly end: number }
+/**
+ * A message: its number, and its fields by theirs. A field that is not set is absent; of a list the first value counts. `part` counts
+ * the files that follow one another in one: each has a device and a clock of its own.
+ */
+export type FitMessage = {
+  readonly part: number
+  readonly number: number
+  readonly fields: ReadonlyMap<number, number>
+  readonly end: number
+}
 
 type Field = { readonly number: number; readonly size: number; readonly type: number }
 type Definition = {
@@ -78,17 +86,17 @@ export const isFit = (bytes: Buffer): boolean =>
  */
 export function* readFitMessages(bytes: Buffer, name: string): Generator<FitMessage> {
   let start = 0
-  while (start < bytes.length) {
+  for (let part = 0; start < bytes.length; part += 1) {
     if (!isFit(bytes.subarray(start))) throw new UsageProblem(`read ${name}: it is no whole FIT file`)
     const headerSize = bytes.readUInt8(start)
     const end = start + headerSize + bytes.readUInt32LE(start + 4)
-    yield* messagesIn(bytes.subarray(0, end), start + headerSize)
+    yield* messagesIn(bytes.subarray(0, end), start + headerSize, part)
     if (end > bytes.length) throw new UsageProblem(`read ${name}: it ends in the middle`)
     start = end + 2
   }
 }
 
-function* messagesIn(bytes: Buffer, begin: number): Generator<FitMessage> {
+function* messagesIn(bytes: Buffer, begin: number, part: number): Generator<FitMessage> {
   const definitions = new Map<number, Definition>()
   let lastTimestamp = 0
   let at = begin
@@ -109,7 +117,7 @@ function* messagesIn(bytes: Buffer, begin: number): Generator<FitMessage> {
     if (isShort) fields.set(TIMESTAMP, lastTimestamp + (((header & 0x1f) - lastTimestamp) & 0x1f))
     lastTimestamp = fields.get(TIMESTAMP) ?? lastTimestamp
     at = next
-    yield { number: definition.number, fields, end: at }
+    yield { part, number: definition.number, fields, end: at }
   }
 }
 

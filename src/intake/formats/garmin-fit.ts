@@ -75,23 +75,26 @@ const OFFSET_MAX_MS = 14 * HOUR
 const WEIGHT_FILE = 9
 
 /** The words of a file about itself: the device, and how far its clock was ahead of UTC, which only a local time beside another tells. */
-function aboutFile(bytes: Buffer, name: string) {
-  let device: Fields = new Map()
-  let offsetMinutes = 0
+type AboutFile = { device: Fields; offsetMinutes: number }
+
+function aboutFiles(bytes: Buffer, name: string): readonly AboutFile[] {
+  const files: AboutFile[] = []
   try {
-    for (const { number, fields } of readFitMessages(bytes, name)) {
-      if (number === MESSAGE.fileId && device.size === 0) device = fields
+    for (const { part, number, fields } of readFitMessages(bytes, name)) {
+      const file = files[part] ?? { device: new Map(), offsetMinutes: 0 }
+      files[part] = file
+      if (number === MESSAGE.fileId && file.device.size === 0) file.device = fields
       const local = fields.get(number === MESSAGE.activity ? 5 : 0)
       const timestamp = fields.get(TIMESTAMP)
       if (number !== MESSAGE.activity && number !== MESSAGE.monitoringInfo) continue
       if (local === undefined || timestamp === undefined) continue
       const ahead = Math.round(((local - timestamp) * SECOND) / (15 * MINUTE)) * 15
-      if (Math.abs(ahead * MINUTE) <= OFFSET_MAX_MS) offsetMinutes = ahead
+      if (Math.abs(ahead * MINUTE) <= OFFSET_MAX_MS) file.offsetMinutes = ahead
     }
   } catch {
     // The second reading tells where the file breaks.
   }
-  return { device, offsetMinutes }
+  return files
 }
 
 const GARMIN = 1
@@ -111,8 +114,9 @@ const BATCH_RECORDS = 1000
 
 async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
   const bytes = await wholeFile(file)
-  const { device, offsetMinutes } = aboutFile(bytes, file.name)
-  const recordsOf = createMessageReader(originOf(device), offsetMinutes)
+  const readers = aboutFiles(bytes, file.name).map(({ device, offsetMinutes }) =>
+    createMessageReader(originOf(device), offsetMinutes),
+  )
   let records: HealthRecord[] = []
   let bytesRead = 0
   let number = 0
@@ -120,7 +124,7 @@ async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
     for (const message of readFitMessages(bytes, file.name)) {
       number += 1
       bytesRead = message.end
-      for (const record of recordsOf(message, `message ${number}`)) records.push(record)
+      for (const record of readers[message.part]?.(message, `message ${number}`) ?? []) records.push(record)
       if (records.length < BATCH_RECORDS) continue
       yield { records, bytesRead }
       records = []
@@ -195,7 +199,7 @@ export const garminFit: HealthFormat = {
   title: 'Garmin FIT',
   vendor: 'garmin',
   files: 'FIT files of activities, monitoring and scales, or a zip or folder of them',
-  checked: 'published files of nine devices (dtcooper/python-fitparse), and files of our own writer',
+  checked: 'published files of many devices (above), and files of our own writer',
   mapping,
   detects: ({ bytes }) => isFit(bytes),
   read: readGarminFit,

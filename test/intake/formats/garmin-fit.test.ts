@@ -188,3 +188,21 @@ test('a file that ends in the middle gives what it has, and a time without a clo
     'a message reaches beyond the end of the file',
   ])
 })
+
+test('of files that follow one another in one, each has its own clock and device', async () => {
+  const watchAhead = (hours: number, serial: number, minutes: number) =>
+    fitFile([
+      { form: forms.fileId, values: [4, serial] },
+      { form: forms.record, values: [at(minutes), 60 + serial] },
+      { form: forms.activity, values: [at(minutes), at(minutes) + hours * 3600] },
+    ])
+  const { logs } = await importOne(
+    fileOf('all.fit', Buffer.concat([watchAhead(2, 1, 0), watchAhead(1, 2, 180)])),
+    options,
+  )
+
+  expect(logs.map(({ value, startDateTime, source }) => [value, startDateTime, source])).toEqual([
+    [61, '2026-07-02T00:00:00+02:00', 'Garmin'],
+    [62, '2026-07-02T02:00:00+01:00', 'FIT'],
+  ])
+})
