@@ -61,6 +61,7 @@ function nightOf(row: SourceRow, place: string): readonly HealthRecord[] {
   const [start, end] = [instantIn(row['bedtime_start']), instantIn(row['bedtime_end'])]
   if (!start || !end) return faultOf(place, 'a night without bedtime_start or bedtime_end', row)
   if (row['type'] === 'deleted') return [{ place, leftOut: 'a night that was deleted' }]
+  if (row['type'] === 'rest') return [{ place, leftOut: 'a sleep that the person said was none' }]
   const frame: DraftFrame = { ...ring, start, end }
   const id = textIn(row['id'])
   const inBed = lastingRecord(place, 'sleep_stage_in_bed', id === '' ? frame : { ...frame, ownId: id })
@@ -207,6 +208,7 @@ const mapping: readonly MappingRow[] = [
   { from: 'daily_spo2, average', to: 'oxygen_saturation', units: 'percent', note: 'of a local day; 0 is none' },
   { from: 'workout', to: 'exercise_session_<activity>', units: 'from start to end' },
   { from: 'vo2_max', to: 'vo2_max', units: 'mL/kg/min' },
+  { from: 'sleep of type deleted or rest', note: 'the person said that it was none' },
   { from: 'sleep, heart_rate', note: 'heartrate has the same night' },
   { from: 'sleep, average_hrv and the durations', note: 'means and sums of the lists beside them' },
   { from: 'scores, readiness, resilience, tags', note: 'no measurements' },

@@ -67,7 +67,11 @@ test('a day of activity runs from four to four; a nap has no resting heart rate;
           equivalent_walking_distance: 1,
         },
       ],
-      sleep: [{ ...night, type: 'late_nap', hrv: null, sleep_phase_5_min: null, average_breath: null }],
+      sleep: [
+        { ...night, type: 'late_nap', hrv: null, sleep_phase_5_min: null, average_breath: null },
+        { ...night, id: 'f', type: 'deleted' },
+        { ...night, id: 'g', type: 'rest' },
+      ],
       daily_spo2: [
         { id: 'b', day: '2026-03-02', spo2_percentage: { average: 97.5 } },
         { id: 'c', day: '2026-03-03', spo2_percentage: { average: 0 } },
@@ -86,6 +90,8 @@ test('a day of activity runs from four to four; a nap has no resting heart rate;
   ])
   expect(logs[0]).toMatchObject({ periodicity: 'daily', aggregation: 'sum' })
   expect(reports[0]?.leftOut).toEqual([
+    { reason: 'a night that was deleted', records: 1 },
+    { reason: 'a sleep that the person said was none', records: 1 },
     { reason: 'a day without saturation', records: 1 },
     { reason: 'a document with nothing for us', records: 1 },
   ])
