@@ -29,7 +29,8 @@ export const appleHealth: HealthFormat = {
   title: 'Apple Health',
   vendor: 'apple',
   files: 'export.zip, or the export.xml in it, by any name',
-  checked: 'published files (tdda/applehealthdata, dogsheep/healthkit-to-sqlite), and files of our own writer',
+  checked:
+    'published files (tdda/applehealthdata, MIT; dogsheep/healthkit-to-sqlite, Apache-2.0), and files of our own writer',
   mapping: appleMapping,
   detects: ({ text }) => /<!DOCTYPE\s+HealthData\b|<HealthData\b/.test(text),
   read: readAppleHealth,

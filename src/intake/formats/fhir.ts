@@ -129,7 +129,7 @@ export const fhir = formatOfKinds(
     title: 'FHIR R4 Observation',
     vendor: 'fhir',
     files: 'a bundle, one observation, or NDJSON with one a line',
-    checked: 'files of our own writer only',
+    checked: 'published test cases (above), and files of our own writer',
     mapping,
   },
   [

