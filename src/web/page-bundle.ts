@@ -38,10 +38,10 @@ export async function openPageBundle(folder: URL): Promise<PageBundle> {
 }
 
 export async function bundleTexts(folder: URL): Promise<BundledText[]> {
-  // A development dependency: a program that was packed brings its pages bundled.
+  // A packed program brings its pages bundled, and may have been installed without the bundler.
   const { build } = await import('esbuild').catch((cause: unknown) => {
     throw new Problem('bundle pages: the bundler is not installed', {
-      hint: 'In a checkout run npm ci, with the development dependencies.',
+      hint: 'In a checkout run npm ci.',
       cause,
     })
   })
