@@ -27,6 +27,13 @@ export function slotsBetween(timetable: ZonedCron, sinceMs: number, untilMs: num
   return slots
 }
 
+/** The first slot after `sinceMs` and before `untilMs`. */
+export function firstSlotAfter(timetable: ZonedCron, sinceMs: number, untilMs: number): Date | undefined {
+  const fromMs = Math.floor(sinceMs / MINUTE) * MINUTE + MINUTE
+  for (let atMs = fromMs; atMs < untilMs; atMs += MINUTE) if (isSlot(timetable, atMs)) return new Date(atMs)
+  return undefined
+}
+
 /** The newest slot after `sinceMs` and at or before `nowMs`. Cron lines have whole minutes, so each minute is tested. */
 export function newestSlotSince(timetable: ZonedCron, sinceMs: number, nowMs: number): Date | undefined {
   for (let atMs = Math.floor(nowMs / MINUTE) * MINUTE; atMs > sinceMs; atMs -= MINUTE) {
