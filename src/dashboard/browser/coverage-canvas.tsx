@@ -29,6 +29,7 @@ export function CoverageCanvas({ rows, days, lastDay, area }: CanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const cursor = useSignal<Cell | undefined>(undefined)
   const isKeyboard = useSignal(false)
+  const colours = useRef<Record<string, string> | undefined>(undefined)
   const total = rows.summary.value?.total ?? 0
   const view = () => ({
     geometry: geometryOf(canvas.current?.clientWidth ?? 0, days),
@@ -40,6 +41,7 @@ export function CoverageCanvas({ rows, days, lastDay, area }: CanvasProps) {
     if (!current) return
     const { topPx, ...rest } = view()
     rows.need(Math.floor(topPx / ROW_PX), Math.floor((topPx + current.clientHeight) / ROW_PX))
+    colours.current ??= coloursOf(current)
     const shownCursor = isKeyboard.value ? cursor.value : undefined
     drawMap(current, {
       topPx,
@@ -47,10 +49,10 @@ export function CoverageCanvas({ rows, days, lastDay, area }: CanvasProps) {
       rowAt: rows.rowAt,
       area: area.value,
       cursor: shownCursor,
-      colours: coloursOf(current),
+      colours: colours.current,
     })
   }
-  useDrawing(draw, scroller)
+  useDrawing(draw, scroller, colours)
   const dayAt = (day: number) => dayPlus(lastDay, day - days + 1)
   const open = ({ row, day }: Cell) => {
     const person = rows.rowAt(row)?.profileId
@@ -89,7 +91,12 @@ export function CoverageCanvas({ rows, days, lastDay, area }: CanvasProps) {
   )
 }
 
-function useDrawing(draw: () => void, scroller: { current: HTMLDivElement | null }): void {
+/** Draws once a frame at most. Colours are read anew when the look changes: reading them takes longer than drawing. */
+function useDrawing(
+  draw: () => void,
+  scroller: { current: HTMLDivElement | null },
+  colours: { current: Record<string, string> | undefined },
+): void {
   useEffect(() => {
     let isAsked = false
     const later = () => {
@@ -104,14 +111,21 @@ function useDrawing(draw: () => void, scroller: { current: HTMLDivElement | null
     const { current } = scroller
     current?.addEventListener('scroll', later, { passive: true })
     addEventListener('resize', later)
-    const looks = new MutationObserver(later)
+    const recolour = () => {
+      colours.current = undefined
+      later()
+    }
+    const looks = new MutationObserver(recolour)
     looks.observe(document.documentElement, { attributes: true })
+    const darkness = matchMedia('(prefers-color-scheme: dark)')
+    darkness.addEventListener('change', recolour)
     const sizes = new ResizeObserver(later)
     if (current) sizes.observe(current)
     return () => {
       current?.removeEventListener('scroll', later)
       removeEventListener('resize', later)
       looks.disconnect()
+      darkness.removeEventListener('change', recolour)
       sizes.disconnect()
     }
   })

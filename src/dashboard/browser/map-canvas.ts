@@ -49,6 +49,7 @@ export function drawMap(canvas: HTMLCanvasElement, drawing: Drawing): void {
   const first = Math.floor(drawing.topPx / ROW_PX)
   const last = Math.min(drawing.total - 1, Math.floor((drawing.topPx + height) / ROW_PX))
   for (let index = first; index <= last; index += 1) drawRow(context, drawing, index)
+  drawGaps(context, drawing.geometry, height)
   drawMarks(context, drawing)
 }
 
@@ -60,19 +61,28 @@ function drawRow(context: CanvasRenderingContext2D, drawing: Drawing, index: num
   context.fillStyle = colours[row ? 'ink' : 'quiet'] ?? ''
   context.fillText(fitted(context, row?.name ?? '…', nameWidth - 12), 4, y + ROW_PX / 2)
   if (!row) return
-  const gap = cellWidth > 5 ? 1 : 0
-  // Neighbours of one state are one rectangle where no gap is between them: a year of 40 rows is a few hundred of them.
+  // Neighbours of one state are one rectangle: a screen of cells is a few hundred of them.
   for (let day = 0; day < days; ) {
     const letter = row.cells[day] ?? '.'
     let end = day + 1
-    while (gap === 0 && end < days && (row.cells[end] ?? '.') === letter) end += 1
+    while (end < days && (row.cells[end] ?? '.') === letter) end += 1
     const colour = colours[letter]
     if (colour) {
       context.fillStyle = colour
-      context.fillRect(nameWidth + day * cellWidth, y + 1, (end - day) * cellWidth - gap, ROW_PX - 2)
+      context.fillRect(nameWidth + day * cellWidth, y + 1, (end - day) * cellWidth, ROW_PX - 2)
     }
     day = end
   }
+}
+
+/** Cells that are wide enough are told apart by a line between the days. */
+function drawGaps(
+  context: CanvasRenderingContext2D,
+  { nameWidth, cellWidth, days }: MapGeometry,
+  height: number,
+): void {
+  if (cellWidth <= 5) return
+  for (let day = 1; day <= days; day += 1) context.clearRect(nameWidth + day * cellWidth - 1, 0, 1, height)
 }
 
 /** Widths are measured once for each name and width: measuring is what scrolling would wait for. */
