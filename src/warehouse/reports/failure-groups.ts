@@ -33,7 +33,11 @@ const groupsQuery = `
     min(p.due_at) filter (where f.job in ('sync-profile', 'register-profile') and p.due_at <> 'infinity') as "nextTryAt"
   from vitalsync.failures f join vitalsync.profiles p on p.id = f.profile_id group by 2, 3
   union all
-  select 'window', stream, reason, status, count(*)::int, count(distinct profile_id)::int, sum(attempts)::int,
-    min(first_at), max(last_at), min(next_try_at) filter (where next_try_at <> 'infinity')
-  from vitalsync.refusals group by 2, 3, 4
+  select 'window', stream, reason, status, sum(count)::int, count(*)::int, sum(attempts)::int,
+    min(first_at), max(last_at), min(next_try_at)
+  from (
+    select stream, reason, status, profile_id, count(*) as count, sum(attempts) as attempts, min(first_at) as first_at,
+      max(last_at) as last_at, min(next_try_at) filter (where next_try_at <> 'infinity') as next_try_at
+    from vitalsync.refusals group by 1, 2, 3, 4) by_profile
+  group by 2, 3, 4
   ) g order by count desc, kind, subject, reason limit ${GROUPS_MAX}`

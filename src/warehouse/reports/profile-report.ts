@@ -91,12 +91,16 @@ async function countRows(pool: Pool, profileId: string): Promise<Array<{ table: 
        join information_schema.tables t using (table_schema, table_name)
      where table_schema = 'vitalsync' and column_name = 'profile_id' and table_type = 'BASE TABLE' order by 1`,
   )
-  const columns = tables.rows.map((table) => ({ ...table, column: 'profile_id' }))
-  const counts = []
-  for (const { name, quoted, column } of [...columns, { name: 'profiles', quoted: 'profiles', column: 'id' }]) {
-    const text = `select count(*)::int as count from vitalsync.${quoted} where ${column} = $1`
-    const { rows } = await pool.query<{ count: number }>(text, [profileId])
-    counts.push({ table: name, rows: rows[0]?.count ?? 0 })
-  }
-  return counts
+  const counted = [
+    ...tables.rows.map((table) => ({ ...table, column: 'profile_id' })),
+    { name: 'profiles', quoted: 'profiles', column: 'id' },
+  ].map(({ name, quoted, column }) => ({
+    name,
+    sql: `(select count(*)::int from vitalsync.${quoted} where ${column} = $1)`,
+  }))
+  const { rows } = await pool.query<{ counts: number[] }>(
+    `select array[${counted.map(({ sql }) => sql).join(', ')}] as counts`,
+    [profileId],
+  )
+  return counted.map(({ name }, index) => ({ table: name, rows: rows[0]?.counts[index] ?? 0 }))
 }
