@@ -12,6 +12,9 @@ export type Measure = {
   readonly holds: boolean | null
 }
 
+/** The word of the process that opens pages in a browser. */
+export type ScreensMessage = { readonly said?: string; readonly measures?: readonly Measure[] }
+
 export type RoundOptions = { readonly quick: boolean; readonly say: (line: string) => void }
 
 /** One file of this folder, one command: `npm run bench -- NAME`. */

@@ -36,6 +36,11 @@ const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () 
     quick: true,
     load: () => import('./imports.ts'),
   },
+  dashboard: {
+    about: 'the dashboard beside a ledger of 100,000 people',
+    quick: false,
+    load: () => import('./dashboard.ts'),
+  },
   client: { about: 'the client alone, beside bare undici', quick: true, load: () => import('./client.ts') },
 }
 

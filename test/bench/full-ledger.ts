@@ -1,0 +1,97 @@
+import pg from 'pg'
+import { pulledStreams } from '../../config/streams.ts'
+import { migrateWarehouse } from '../../src/assembly/migrate-warehouse.ts'
+import { createReader, READER_ROLE } from '../../src/warehouse/postgres/reader-role.ts'
+import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
+import { cannedBody, pulledNames } from './canned.ts'
+import { streamOf } from './tables.ts'
+
+const DAY = 86_400_000
+export const ledgerDays = 90
+/** Of so many people one has records: the ledger is what the map is drawn from, and a person's page needs values. */
+const recordsOfEach = 100
+const CANNED_DAYS = 30
+
+/**
+ * A warehouse as years of work leave it: each person's eight streams were read up to now, one in twenty has a hole, one in fifty was
+ * refused, one in a hundred has records in quarantine, and one in two hundred was never read.
+ */
+export async function fillLedger(databaseUrl: string, people: number): Promise<void> {
+  await migrateWarehouse(databaseUrl, () => undefined)
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'bench', statementTimeoutMs: 600_000 })
+  await createReader(pool, READER_ROLE)
+  await pool.end()
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  await client.query("set timezone = 'UTC'")
+  for (const statement of statementsOf()) await client.query(statement.text, statement.values(people))
+  for (const name of pulledNames)
+    for (let part = 0; part < ledgerDays / CANNED_DAYS; part++) await fillRecords(client, name, part)
+  await client.query('vacuum analyze')
+  await client.end()
+}
+
+type Statement = { readonly text: string; values(people: number): unknown[] }
+
+/** People, ledger, refused windows, quarantined records, runs: in the shapes that a worker leaves. */
+function statementsOf(): Statement[] {
+  const streams = pulledStreams.map(({ name }) => name)
+  const from = (sql: string) => `(date_trunc('day', now()) - ${sql} * interval '1 day')`
+  return [
+    {
+      text: `insert into vitalsync.profiles (external_id, wanted_from, state, due_at, finished_at)
+        select 'person-' || lpad(n::text, 6, '0'), ${from('$2::int')}, 'active', now() + interval '1 day', now()
+        from generate_series(1, $1::int) n`,
+      values: (people) => [people, ledgerDays],
+    },
+    {
+      text: `insert into vitalsync.ledger (profile_id, stream, covered, read_at)
+        select p.id, s.stream,
+          case when p.id % 200 = 7 then '{}'
+            when p.id % 20 = 3 then tstzmultirange(tstzrange(p.wanted_from, ${from('40')}), tstzrange(${from('30')}, ${from('3')}))
+            else tstzmultirange(tstzrange(p.wanted_from, ${from('3')})) end,
+          case when p.id % 200 <> 7 then now() - (p.id % 3600) * interval '1 second' end
+        from vitalsync.profiles p, unnest($1::text[]) s(stream) order by p.id`,
+      values: () => [streams],
+    },
+    {
+      text: `insert into vitalsync.refusals (profile_id, stream, span, status, reason, first_at, last_at, next_try_at)
+        select p.id, s.stream, tstzrange(${from('(20 + d)')}, ${from('(19 + d)')}), 422, 'startDateTime does not fit', now(), now(), now() + interval '1 hour'
+        from vitalsync.profiles p, unnest($1::text[]) s(stream), generate_series(0, (p.id / 50 % 9)::int) d where p.id % 50 = 1`,
+      values: () => [streams],
+    },
+    {
+      text: `insert into vitalsync.quarantine (profile_id, stream, direction, digest, path, reason, body, local_date, first_seen_at, last_seen_at)
+        select p.id, s.stream, 'pull', sha256((p.id || s.stream)::bytea), 'value', 'expected number', '{"value":"high"}', current_date - 25, now(), now()
+        from vitalsync.profiles p, unnest($1::text[]) s(stream) where p.id % 100 = 2`,
+      values: () => [streams.filter((name) => name === 'scores' || name === 'biomarkers')],
+    },
+    {
+      text: `insert into vitalsync.failures (profile_id, job, reason, attempts, first_at, last_at)
+        select id, 'sync-profile', 'upstream answers 503', 3, now(), now() from vitalsync.profiles where id % 500 = 4`,
+      values: () => [],
+    },
+    {
+      text: `insert into vitalsync.runs (kind, state, started_at, ended_at, enqueued, enqueued_all, done, failed, requests, rows_read, rows_written)
+        select case when n % 144 = 0 then 'nightly' else 'sweep' end, 'done', t, t + interval '4 minutes', 700, true, 690, 10, 5600, 168000, 9000
+        from generate_series(1, 4320) n, lateral (select now() - (4320 - n) * interval '10 minutes' as t) x`,
+      values: () => [],
+    },
+  ]
+}
+
+async function fillRecords(client: pg.Client, name: (typeof pulledNames)[number], part: number): Promise<void> {
+  const { table, columns } = streamOf(name)
+  const fromMs = Math.floor(Date.now() / DAY) * DAY - ((part + 1) * CANNED_DAYS - 1) * DAY
+  const casts = { text: 'text', instant: 'timestamptz', number: 'float8', boolean: 'bool' } as const
+  const values = columns.map(({ type, from }) => `(r ->> '${from[0]}')::${casts[type]}`)
+  const start = `(r ->> '${columns.find(({ key, type }) => key && type === 'instant')?.from[0]}')`
+  await client.query(
+    `insert into vitalsync.${table} (profile_id, ${columns.map((column) => column.name)}, local_date, body, digest, read_at, first_seen_at, changed_at)
+     select p.id, ${values}, left(${start}, 10)::date, r::text, 0, now(), now(), now()
+     from vitalsync.profiles p, jsonb_array_elements($1::jsonb) r where p.id % ${recordsOfEach} = 1 order by p.id`,
+    [cannedBody(name, { fromMs, changed: false })],
+  )
+  if (name === 'biomarkers')
+    await client.query('update vitalsync.biomarkers set counts_for = local_date where counts_for is null')
+}
