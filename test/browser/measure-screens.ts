@@ -31,7 +31,9 @@ async function measureScreens(url: string, people: number): Promise<Measure[]> {
       await timeInPage(page, '/failures', 'table')
       return timeInPage(page, '/', '.sentence')
     }),
-    await timed('coverage map by its address', 1000, (round) => timeToPaint(page, map(`days=${90 + round}&search=p`))),
+    await timed('coverage map by its address', 1000, (round) =>
+      timeToPaint(page, map(`days=90&search=${'person-'.slice(0, round + 1)}`)),
+    ),
   ]
   for (const days of [90, 365]) {
     await timeToPaint(page, map(`days=${days}`))

@@ -5,7 +5,7 @@ import { MINUTE } from '../../src/time/units.ts'
 test('the next slot of each schedule is told, also after it has passed and after the clock was set back', async () => {
   const slots = openNextSlots([
     { name: 'nightly', cron: '30 2 * * *', timeZone: 'UTC', makeUpMs: 0 },
-    { name: 'leap', cron: '0 0 29 2 *', timeZone: 'UTC', makeUpMs: 0 },
+    { name: 'sweep', cron: '0 0 29 2 *', timeZone: 'UTC', makeUpMs: 0 },
   ])
   const nextAt = (now: string) => slots.find(Date.parse(now)).map(({ at }) => at?.toISOString() ?? null)
 
