@@ -26,10 +26,16 @@ function screenAt(
   return undefined
 }
 
-type ShellProps = { brand: string; screens: readonly Screen[]; foot: ComponentChildren }
+type ShellProps = {
+  readonly brand: string
+  readonly screens: readonly Screen[]
+  readonly foot: ComponentChildren
+  /** Links to pages that are not views of this one. */
+  readonly links?: ComponentChildren
+}
 
 /** Navigation beside the view of the address. */
-export function PageShell({ brand, screens, foot }: ShellProps) {
+export function PageShell({ brand, screens, foot, links }: ShellProps) {
   const found = screenAt(screens, address.value.path)
   useEffect(() => {
     document.title = `${found?.screen.title ?? 'Not found'} · ${brand}`
@@ -50,6 +56,7 @@ export function PageShell({ brand, screens, foot }: ShellProps) {
               </Link>
             ) : null,
           )}
+          {links}
         </nav>
         {foot}
       </aside>

@@ -1,36 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { type IncomingHttpHeaders, request } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'vitest'
 import { openPageBundle } from '../../../src/web/page-bundle.ts'
-import { passwordLine } from '../../../src/web/passwords.ts'
-import { type DashboardWorld, test } from './dashboard-world.ts'
-
-type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string }
-
-/** Sends a request with any headers, as no browser would. */
-function send(url: string, { method = 'GET', body = '', ...headers }: Record<string, string> = {}): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers: { 'content-type': 'application/json', ...headers } }, (response) => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('data', (chunk) => {
-        text += chunk
-      })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
-    })
-    sent.once('error', reject)
-    sent.end(body)
-  })
-}
-
-/** The cookie and the token with which a visitor sends changes. */
-async function openSession(url: string, more: Record<string, string> = {}) {
-  const { headers, body } = await send(`${url}/api/session`, more)
-  const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? ''
-  return { ...more, cookie, 'x-csrf-token': JSON.parse(body).csrf, origin: url, method: 'POST' }
-}
+import { test } from './dashboard-world.ts'
+import { openSession, send, serveWithPasswords } from './visitor.ts'
 
 const retry = JSON.stringify({ cause: '0'.repeat(32) })
 
@@ -111,12 +82,3 @@ test('the first load is at most 150 KB compressed', async () => {
   expect(loaded.length).toBeGreaterThan(1)
   expect(loaded.reduce((sum, { br }) => sum + br.length, 0)).toBeLessThan(150 * 1024)
 })
-
-async function serveWithPasswords(world: DashboardWorld): Promise<{ url: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-dashboard-'))
-  const file = join(folder, 'passwords')
-  await writeFile(file, `${await passwordLine('ada', 'look', 'correct horse battery')}\n`)
-  const served = await world.serve({ DASHBOARD_PASSWORD_FILE: file })
-  await rm(folder, { recursive: true })
-  return served
-}

@@ -37,7 +37,9 @@ test('a question is answered as the reader role, once values are switched on; it
   const page = await visit('/questions')
   await page.getByRole('button', { name: 'Ask', exact: true }).click()
   await page.getByText('Answers may hold health values.').waitFor()
+  const switched = page.waitForResponse(/\/api\/session$/)
   await page.getByRole('checkbox', { name: 'Health values' }).check()
+  await switched
   await page.getByRole('button', { name: /How complete is each stream/ }).click()
   await page.getByRole('columnheader', { name: 'share_settled' }).waitFor()
   expect(await findBarriers(page)).toEqual([])
