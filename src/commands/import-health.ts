@@ -12,8 +12,9 @@ import type { CloseStack } from '../close-stack.ts'
 import { UsageProblem } from '../errors.ts'
 import { type ExportFiles, openExportFiles } from '../intake/export-files.ts'
 import type { FileReport } from '../intake/file-report.ts'
-import { exportFormats } from '../intake/formats/known-formats.ts'
+import { exportFormats, READERS_VERSION } from '../intake/formats/known-formats.ts'
 import { type HealthProgress, importHealthFiles } from '../intake/import-health-files.ts'
+import { removeLeftCopies } from '../intake/private-copies.ts'
 import { openRejectsFile } from '../intake/rejects-file.ts'
 import { createProfileResolver } from '../intake/resolve-profiles.ts'
 import type { HeartRateDetail } from '../intake/thinned-heart-rate.ts'
@@ -42,7 +43,7 @@ type HealthImportOptions = {
 
 /** The options that say which logs a file comes to: with others the same file is another import. */
 const readAsOf = ({ profile, format, timeZone, from, to, heartRate }: HealthImportOptions) =>
-  JSON.stringify([profile, format, timeZone, from, to, heartRate])
+  JSON.stringify([READERS_VERSION, profile, format, timeZone, from, to, heartRate])
 
 /** Under this name the progress of imports of health exports is kept, beside that of files by stream. */
 const IMPORT_KIND = 'health-export'
@@ -53,13 +54,15 @@ export async function runHealthImport(context: CommandContext, options: HealthIm
   const externalId = requireProfile(options)
   const formats = formatsOf(options.format)
   const rejectsPath = options.rejects ?? `${resolve(options.path)}.rejects.ndjson`
+  await removeLeftCopies()
   const result = await withWarehouse(context, async (pool, { closeStack, tokenKeys }) => {
     const exported = closeStack.add(await openExportFiles(options.path), options.path)
     const profileId = await resolveProfile(context, { pool, tokenKeys, externalId, options })
     const progress = await openProgress({ pool, exported, options })
     if (progress.begin.items > 0) terminal.say(`carrying on after ${progress.begin.items} logs`)
     const rejects = closeStack.add(openRejectsFile(rejectsPath, 0), 'rejects')
-    const add = await openStore({ pool, closeStack, context, dryRun: options.dryRun })
+    const { dryRun } = options
+    const add = await openStore({ pool, closeStack, context, dryRun, onlyMissing: progress.isRepeated })
     const done = await importHealthFiles({
       files: exported.files,
       formats,
@@ -129,18 +132,22 @@ const NOBODY = '0'
 
 type Importing = { readonly pool: Pool; readonly exported: ExportFiles; readonly options: HealthImportOptions }
 
-/** A dry run keeps no progress and uses none. */
+/** A dry run keeps no progress and uses none; an import of what was imported to its end needs none. */
 async function openProgress({ pool, exported, options }: Importing) {
   const imports = createImports({ pool })
   const identity = createHash('sha256').update(exported.identity).update(readAsOf(options)).digest()
   const key = { stream: IMPORT_KIND, identity }
   const former = options.again || options.dryRun ? undefined : await imports.findUnfinished(key)
+  // No record in these very files is newer than what an import of them stored, or a newer export since.
+  const isRepeated = !options.again && (await imports.isFinished(key))
   const begin: HealthProgress = former
     ? { items: former.position, accepted: former.accepted, duplicate: former.duplicate }
     : { items: 0, accepted: 0, duplicate: 0 }
-  if (options.dryRun) return { begin, save: async () => undefined, finish: async () => undefined }
+  if (options.dryRun || isRepeated)
+    return { begin, isRepeated, save: async () => undefined, finish: async () => undefined }
   return {
     begin,
+    isRepeated,
     save: ({ items, accepted, duplicate }: HealthProgress) =>
       imports.save(key, {
         position: items,
@@ -161,12 +168,14 @@ type StoreParts = {
   readonly closeStack: CloseStack
   readonly context: CommandContext
   readonly dryRun: boolean
+  readonly onlyMissing: boolean
 }
 
-async function openStore({ pool, closeStack, context, dryRun }: StoreParts) {
-  if (dryRun) return closeStack.add(await openRehearsal({ pool }), 'rehearsal').add
+async function openStore({ pool, closeStack, context, dryRun, onlyMissing }: StoreParts) {
+  if (dryRun) return closeStack.add(await openRehearsal({ pool, onlyMissing }), 'rehearsal').add
   const firstReadingMs = context.config.settle.intervalsMs[0] ?? 0
-  return createOutbox({ pool, catalogue, firstReadingMs }).add
+  const outbox = createOutbox({ pool, catalogue, firstReadingMs })
+  return onlyMissing ? outbox.addMissing : outbox.add
 }
 
 /** Progress by bytes, unpacked, with the time left. */

@@ -180,7 +180,7 @@ async function importFile(intake: HealthIntake, opened: FileImport) {
   const tally = createFileTally(file.name, format.name)
   outbox.beginFile()
   const intoOutbox = createRecordReader(intake, opened, tally)
-  for await (const { records, bytesRead } of readWhole(opened, intake.itemOptions.timeZone)) {
+  for await (const { records, bytesRead } of readWhole(opened, intake)) {
     for (const record of records) {
       intoOutbox.take(record)
       if (outbox.isFull()) await outbox.flush(tally)
@@ -235,17 +235,32 @@ function createRecordReader(intake: HealthIntake, { file, format, outbox }: File
   }
 }
 
-/** A file that breaks in the middle costs only its rest: the break is a record that could not be read. */
-async function* readWhole({ file, format, head }: FileImport, timeZone?: string): AsyncGenerator<RecordBatch> {
+/**
+ * A file that breaks in the middle costs only its rest: the break is a record that could not be read. When `signal` is aborted
+ * the file ends at the next chunk, also where a reader takes it as a whole.
+ */
+async function* readWhole(
+  { file, format, head }: FileImport,
+  { itemOptions: { timeZone }, signal }: HealthIntake,
+): AsyncGenerator<RecordBatch> {
   let bytesRead = 0
+  const stopping = { ...file, open: async () => chunksUntil(signal, await file.open()) }
   try {
-    for await (const batch of format.read(file, { head, localInstant: localClock(timeZone) })) {
+    for await (const batch of format.read(stopping, { head, localInstant: localClock(timeZone) })) {
       bytesRead = batch.bytesRead
       yield batch
     }
   } catch (error) {
+    if (signal.aborted) return
     const fault = error instanceof Error ? error.message : 'the file cannot be read'
     yield { records: [{ place: 'the rest of the file', fault, text: '' }], bytesRead }
+  }
+}
+
+async function* chunksUntil(signal: AbortSignal, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    signal.throwIfAborted()
+    yield chunk
   }
 }
 

@@ -1,8 +1,6 @@
-import { mkdtemp, open, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { UsageProblem } from '../../errors.ts'
+import { copyPrivately } from '../private-copies.ts'
 import type { ExportFile, FileHead } from './export-format.ts'
 import type { SourceRow } from './small-files.ts'
 
@@ -26,18 +24,14 @@ export const isSqlite = ({ bytes }: FileHead): boolean =>
 
 /**
  * Opens a database that stands in a file or in a zip. SQLite reads only files, so it is copied into a private folder, which is
- * removed as soon as the copy is open: where the system allows that, nothing stays behind after a crash. The database may
- * be hostile: only plain columns of plain tables are read, for views, virtual tables and computed columns run code of it.
+ * removed as soon as the copy is open, where the system allows that. The database may be hostile: only plain columns of plain tables are read, for views, virtual tables and computed columns run code of it.
  */
 export async function openSqliteTables(file: ExportFile): Promise<SqliteTables> {
   const { DatabaseSync } = await import('node:sqlite').catch((cause: unknown) => {
     throw new UsageProblem(`read ${file.name}: a database needs Node 22.13 or newer`, { cause })
   })
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-import-'))
-  const remove = () => rm(folder, { recursive: true, force: true })
+  const { path, remove } = await copyPrivately(file, DATABASE_BYTES_MAX)
   try {
-    const path = join(folder, 'copy.db')
-    await copyTo(path, file)
     // Immutable: a database in WAL mode is read without files beside it.
     const database = new DatabaseSync(new URL(`${pathToFileURL(path)}?immutable=1`), { readOnly: true })
     database.exec(
@@ -56,20 +50,6 @@ export async function openSqliteTables(file: ExportFile): Promise<SqliteTables> 
   } catch (error) {
     await remove()
     throw error
-  }
-}
-
-async function copyTo(path: string, file: ExportFile): Promise<void> {
-  const handle = await open(path, 'wx', 0o600)
-  try {
-    let length = 0
-    for await (const chunk of await file.open()) {
-      length += chunk.length
-      if (length > DATABASE_BYTES_MAX) throw new UsageProblem(`read ${file.name}: it is larger than 4 GiB`)
-      await handle.write(chunk)
-    }
-  } finally {
-    await handle.close()
   }
 }
 
