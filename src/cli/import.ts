@@ -41,7 +41,7 @@ export function declareImport(program: Command, cli: CliProcess): void {
     .option('--rejects <file>', 'file for what was rejected; FILE.rejects.ndjson when absent')
     .option('--add-profiles', 'add profiles that are not known here', false)
     .option('--replace', 'demographics replace all stored fields, instead of only the named fields', false)
-    .option('--again', 'read from the beginning, even where an earlier import was stopped', false)
+    .option('--again', 'read from the beginning, even where an earlier import was stopped or came to its end', false)
     .addOption(jsonOption('print the counts as JSON'))
     .addHelpText(
       'after',

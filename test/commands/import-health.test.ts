@@ -101,6 +101,25 @@ test('a folder may hold several exports; its links are not followed', { timeout 
   expect(await query(waiting)).toEqual([{ n: 12 }])
 })
 
+test('the same folder again adds nothing, though its files tell one record in two forms; --again takes it anew', {
+  timeout,
+}, async ({ folder, start, query }) => {
+  const exports = join(folder, 'exports')
+  await mkdir(exports)
+  await writeFile(join(exports, 'a.xml'), exportOf(10))
+  await writeFile(join(exports, 'b.xml'), exportOf(0, beatAt(3, 99)))
+  const words = [exports, '--profile', 'ada', '--json']
+  const imported = async (...more: string[]) => printed((await start(...words, ...more).ended).stdout)
+  const values = () => query(`select body like '%"value":99,%' as corrected from vitalsync.parcels where waiting > 0`)
+
+  expect(await imported()).toMatchObject({ accepted: 11, duplicate: 0 })
+  expect(await imported()).toMatchObject({ accepted: 0, duplicate: 11 })
+  expect(await imported('--dry-run')).toMatchObject({ accepted: 0, duplicate: 11 })
+  expect(await imported('--again')).toMatchObject({ accepted: 2, duplicate: 9 })
+  expect(await query(waiting)).toEqual([{ n: 10 }])
+  expect(await values()).toContainEqual({ corrected: true })
+})
+
 /** A zip whose one entry has these bytes at these offsets of its record in the list of entries. */
 function tamperedZip(name: string, change: (record: Buffer) => void, data = exportOf(1)): Buffer {
   const zip = zipOf([{ name, data }])

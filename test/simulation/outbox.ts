@@ -56,6 +56,7 @@ export function createOutbox({ ask, of, touch }: Parts): Outbox {
     markKnown: () => ask('mark known', () => undefined),
     lastSnapshot: () => ask('look up snapshot', () => undefined),
     add: () => ask('add', () => ({ accepted: 0, duplicate: 0 })),
+    addMissing: () => ask('add', () => ({ accepted: 0, duplicate: 0 })),
   }
 }
 

@@ -20,3 +20,6 @@ export const exportFormats: readonly HealthFormat[] = [
   ...[garminConnect, oura, whoop, withings],
   ...[googleFit, polar, samsungHealth, fitabase, openMhealth, fhir],
 ]
+
+/** Raise it where a reader makes other logs of a file than before: the file is then another import, and replaces what it told. */
+export const READERS_VERSION = 2

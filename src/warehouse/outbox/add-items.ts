@@ -11,8 +11,15 @@ type ItemToAdd = { readonly item: OutboxItem; readonly digest: string; readonly 
 /** An item that came in an earlier call; it need not wait any more. `same`: it came in the same form. */
 type FormerItem = { readonly same: boolean; readonly parcelId: string | null; readonly place: number }
 
-/** `mergingStreams`: the names of the streams whose updates name the fields that they change. */
-type AddOptions = { readonly pool: Pool; readonly mergingStreams: ReadonlySet<string> }
+/**
+ * `mergingStreams`: the names of the streams whose updates name the fields that they change. `onlyMissing`: an item that came in an
+ * earlier call stays in the form that it has.
+ */
+type AddOptions = {
+  readonly pool: Pool
+  readonly mergingStreams: ReadonlySet<string>
+  readonly onlyMissing: boolean
+}
 
 export async function addItems(options: AddOptions, items: readonly OutboxItem[]): Promise<AcceptedCounts> {
   if (items.length === 0) return { accepted: 0, duplicate: 0 }
@@ -25,7 +32,7 @@ export async function addItems(options: AddOptions, items: readonly OutboxItem[]
 
 async function addInTransaction(
   tx: Tx,
-  { mergingStreams }: AddOptions,
+  { mergingStreams, onlyMissing }: AddOptions,
   items: readonly OutboxItem[],
 ): Promise<readonly ItemToAdd[]> {
   const profileIds = await lockProfiles(tx, items)
@@ -33,8 +40,8 @@ async function addInTransaction(
   const updates = known.filter(({ stream }) => mergingStreams.has(stream))
   const entries = latestForms(known, mergingStreams, await waitingUpdates(tx, updates))
   const formers = await findFormerItems(tx, entries)
-  const added = entries.filter((_, index) => formers.get(index)?.same !== true)
-  await takeItemsOut(tx, formerPlaces([...formers.values()]))
+  const added = entries.filter((_, index) => (onlyMissing ? !formers.has(index) : formers.get(index)?.same !== true))
+  if (!onlyMissing) await takeItemsOut(tx, formerPlaces([...formers.values()]))
   const placed = await packParcels(tx, added)
   const cameBefore = new Set([...formers.keys()].map((index) => entries[index]?.item))
   const { insert = [], upsert = [] } = Object.groupBy(placed, ({ item }) =>

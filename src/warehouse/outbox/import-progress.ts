@@ -19,6 +19,8 @@ type ImportedFile = { readonly stream: string; readonly identity: Buffer }
 export type Imports = {
   /** The progress of an import of this file that was stopped before the file's end. */
   findUnfinished(file: ImportedFile): Promise<ImportProgress | undefined>
+  /** Whether an import of this file came to its end, and none was begun since. */
+  isFinished(file: ImportedFile): Promise<boolean>
   save(file: ImportedFile, progress: ImportProgress): Promise<void>
   finish(file: ImportedFile): Promise<void>
 }
@@ -28,6 +30,13 @@ export function createImports({ pool }: { pool: Pool }): Imports {
     async findUnfinished({ stream, identity }) {
       const { rows } = await pool.query<ImportProgress>(unfinishedQuery, [stream, identity])
       return rows[0]
+    },
+    async isFinished({ stream, identity }) {
+      const { rowCount } = await pool.query(
+        'select 1 from vitalsync.imports where kind = $1 and identity = $2 and finished_at is not null',
+        [stream, identity],
+      )
+      return rowCount === 1
     },
     async save({ stream, identity }, { position, line, tail, rejectsBytes, read, accepted, duplicate, rejected }) {
       const counts = [read, accepted, duplicate, rejected]

@@ -13,6 +13,8 @@ export type Outbox = {
    * counts as a duplicate and changes nothing. An item that waits in another form is replaced.
    */
   add(items: readonly OutboxItem[]): Promise<AcceptedCounts>
+  /** Adds items where none is newer than the stored ones: an item that came before, in any form, is a duplicate. */
+  addMissing(items: readonly OutboxItem[]): Promise<AcceptedCounts>
   /** The oldest waiting parcels, by endDateTime, and whether more parcels wait. */
   readWaiting(profileId: string, stream: string): Promise<WaitingParcels>
   /**
@@ -45,7 +47,8 @@ export function createOutbox(options: { pool: Pool; catalogue: Catalogue; firstR
     run: (queries: readonly WaitingQuery[]) => readWaiting(pool, queries),
   })
   return {
-    add: (items) => addItems({ pool, mergingStreams }, items),
+    add: (items) => addItems({ pool, mergingStreams, onlyMissing: false }, items),
+    addMissing: (items) => addItems({ pool, mergingStreams, onlyMissing: true }, items),
     readWaiting: (profileId, stream) => read({ profileId, stream }),
     markSent: (push, runId) => mark({ ...push, uncovers: true, runId }),
     markKnown: (push) => mark({ ...push, uncovers: false, runId: undefined }),

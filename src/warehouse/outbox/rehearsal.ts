@@ -4,13 +4,15 @@ import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 import { itemDigest } from './stored-parcels.ts'
 
 type Rehearsal = {
-  /** Counts what `Outbox.add` would count, and stores nothing. */
+  /** Counts what `Outbox.add`, or with `onlyMissing` what `Outbox.addMissing` would count, and stores nothing. */
   add(items: readonly OutboxItem[]): Promise<AcceptedCounts>
   close(): Promise<void>
 }
 
+type RehearsalOptions = { readonly pool: Pool; readonly onlyMissing: boolean }
+
 /** Items that were added here are remembered in a temporary table, so memory stays flat however many there are. */
-export async function openRehearsal({ pool }: { pool: Pool }): Promise<Rehearsal> {
+export async function openRehearsal({ pool, onlyMissing }: RehearsalOptions): Promise<Rehearsal> {
   const tx: Tx = await pool.connect()
   // A connection that dies emits an error, which would end the process without a listener; the next statement tells it.
   tx.on('error', () => undefined)
@@ -27,6 +29,7 @@ export async function openRehearsal({ pool }: { pool: Pool }): Promise<Rehearsal
         binaryColumn('text', entries, ({ stream }) => stream),
         binaryColumn('text', entries, ({ itemKey }) => itemKey),
         binaryColumn('bytea', entries, ({ body, mode }) => itemDigest(body, mode)),
+        onlyMissing,
       ])
       const accepted = rows[0]?.accepted ?? 0
       return { accepted, duplicate: items.length - accepted }
@@ -47,7 +50,8 @@ const addQuery = `
       and r.item_key = i.item_key offset 0) r on true
     left join lateral (select digest from vitalsync.items m where m.profile_id = i.profile_id and m.stream = i.stream
       and m.item_key = i.item_key offset 0) m on true
-    where coalesce(r.digest, m.digest) is distinct from i.digest
+    where case when $5 then coalesce(r.digest, m.digest) is null
+      else coalesce(r.digest, m.digest) is distinct from i.digest end
   ), remembered as (
     insert into rehearsed_items select * from changed
     on conflict (profile_id, stream, item_key) do update set digest = excluded.digest

@@ -59,6 +59,22 @@ test('what waits comes oldest end first, and what comes again in the same form c
   expect(texts.map((text) => JSON.parse(text).id)).toEqual(['earliest', 'early', 'middle', 'late'])
 })
 
+test('what is added where it is missing leaves an item that came before in the form that it has', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { outbox } = warehouse
+  await outbox.add([log(ada, 'a', 2, { value: 7 }), log(ada, 'b', 3)])
+
+  expect(await outbox.addMissing([log(ada, 'a', 2), log(ada, 'b', 3), log(ada, 'c', 4)])).toEqual({
+    accepted: 1,
+    duplicate: 2,
+  })
+  expect(await textsOf({ warehouse, profileId: ada })).toEqual(
+    [log(ada, 'a', 2, { value: 7 }), log(ada, 'b', 3), log(ada, 'c', 4)].map(({ body }) => body),
+  )
+})
+
 test('an item that was replaced while its former text was on its way still waits', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { outbox } = warehouse
