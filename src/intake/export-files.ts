@@ -32,9 +32,9 @@ export async function openExportFiles(path: string): Promise<ExportFiles> {
   const paths = found.isDirectory() ? await pathsIn(path, path, unopened) : [path]
   const identity = createHash('sha256')
   const files: ExportFile[] = []
-  const open: Array<{ close(): void }> = []
+  const open: Array<{ close(): Promise<void> }> = []
   const close = async () => {
-    for (const zip of open) zip.close()
+    for (const zip of open) await zip.close()
   }
   try {
     for (const one of paths.toSorted()) {

@@ -142,13 +142,13 @@ const mapping: readonly MappingRow[] = [
   { from: 'scores and plans', note: 'no measurements' },
 ]
 
-/** The JSON files of a Garmin account's export. Its FIT files stand in zips of their own beside them. */
+/** The JSON files of a Garmin account's export. Its FIT files stand in zips of their own in it. */
 export const garminConnect = formatOfKinds(
   {
     name: 'garmin-connect',
     title: 'Garmin Connect',
     vendor: 'garmin',
-    files: 'the zip of an account’s export; the zips of FIT files in it are given one by one',
+    files: 'the zip of an account’s export, with the zips of FIT files in it',
     checked: 'files of our own writer; its fields against programs that others published',
     mapping,
   },

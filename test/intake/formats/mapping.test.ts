@@ -16,12 +16,13 @@ generated from the code; a test compares the two.
 - **Days.** A record belongs to the local day of the offset that the source wrote, or of \`--time-zone Area/City\` where given.
 - **Again.** A log's id is the source's own, or made of the person, the vendor, the measure, the source, the device, the start and the
   end, without the value. The same file, or a newer export that contains it, adds nothing; what a newer export changed replaces.
+  The very same files again change nothing that an earlier or a newer import told; \`--again\` takes them as new.
 - **Stopped.** After Ctrl-C or a crash the same command reads from the beginning and stores from where it stopped.
 - **Report.** For each file: records read, mapped, left out and rejected by reason, duplicates, first and last day, devices. Rejected
   records are in \`FILE.rejects.ndjson\` with place and reason. \`--dry-run\` reports the same, duplicates too, and stores nothing.
 - **Thinning.** \`--heart-rate 1m\` or \`5m\` averages the heart rate of each device. Imported once raw and once averaged, both are kept.
-- **Limits.** Entries of a zip are streamed, and only a database is copied, while it is read. A zip with a path that leads out of it, a link, an encrypted entry, or
-  one that unpacks to more than 200 times its size is refused; a zip within a zip is not read.
+- **Limits.** Entries of a zip are streamed; only a database, and a zip in a zip of Garmin, is copied, while it is opened. A zip with a path that leads out of it, a link, an encrypted entry, or
+  one that unpacks to more than 200 times its size is refused. Of zips within a zip those of Garmin's uploads are read (\`UploadedFiles_…zip\`), one level deep, within the same limits.
 
 Why it is so: [decisions/import-formats.md](decisions/import-formats.md).
 
