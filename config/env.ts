@@ -169,6 +169,7 @@ function configOf(values: ParsedValues, environment: Environment) {
       trustedHeader: values.DASHBOARD_TRUSTED_HEADER,
       actors: Object.freeze(values.DASHBOARD_ACTORS ?? []),
     }),
+    consolePasswordFile: values.CONSOLE_PASSWORD_FILE,
     logLevel: requiredValue('LOG_LEVEL'),
     logFormat: requiredValue('LOG_FORMAT'),
     logLevelGiven: Boolean(environment['LOG_LEVEL']?.trim()),

@@ -145,6 +145,10 @@ export const variables = {
     schema: z.string().transform((text) => text.split(',').map((part) => part.trim())),
     about: 'who of those that the proxy names may act, with commas between; the others look',
   },
+  CONSOLE_PASSWORD_FILE: {
+    schema: z.string().min(1),
+    about: 'who may sign in to the console of the service: lines that vitalsync dashboard password makes',
+  },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     about: 'how much is logged',

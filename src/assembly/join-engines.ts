@@ -115,6 +115,7 @@ async function startLocalSandbox(options: LocalSandboxOptions, closeStack: Close
     days: sandboxDefaults.days,
     seed: sandboxDefaults.seed,
     log,
+    console: { passwordFile: config.consolePasswordFile, trustedProxies: config.trustedProxies },
   })
   return closeStack.add(await started, 'Profile Service')
 }

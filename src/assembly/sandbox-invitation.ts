@@ -17,6 +17,7 @@ export async function inviteToSandbox({ pool, sandbox, folder }: InvitationOptio
   const file = await writeCredentials(folder, sandbox)
   const lines = [
     `Profile Service:  ${sandbox.url}/docs`,
+    `Its console:      ${sandbox.consoleUrl}`,
     `clientId:         ${sandbox.clientId}`,
     `clientSecret:     in ${file}`,
   ]

@@ -45,7 +45,8 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
       terminal.progress(`storing people: ${formatNumber(people)} of ${formatNumber(total)}, ${formatNumber(logs)} logs`)
     }
     const settings = { databaseUrl, port, host, profiles, days, seed, log, faults, signal, onProgress }
-    const started = startSandbox({ ...settings, otlp })
+    const console = { passwordFile: config.consolePasswordFile, trustedProxies: config.trustedProxies }
+    const started = startSandbox({ ...settings, otlp, console })
     const sandbox = closeStack.add(await started, 'sandbox')
     terminal.progressEnd()
     if (terminal.json) terminal.printJson('sandbox', credentialsOf(sandbox))
@@ -75,6 +76,7 @@ function credentialsOf({ url, clientId, clientSecret, appId, appSecret, controlU
 function readyText(sandbox: Sandbox, config: Config, { profiles, seed, faults }: SandboxOptions): string {
   const lines = {
     'Profile Service (sandbox)': sandbox.url,
+    console: sandbox.consoleUrl,
     reference: `${sandbox.url}/docs`,
     control: sandbox.controlUrl,
     clientId: sandbox.clientId,

@@ -4,6 +4,7 @@ import { requireServiceDatabase } from '../assembly/service-database.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
 import { openCloseStack } from '../close-stack.ts'
 import { openOtlp } from '../monitoring/open-otlp.ts'
+import { consoleExtension, consolePath } from '../service/console/console-extension.ts'
 import { deriveExtension } from '../service/recompute/extension.ts'
 import { startService } from '../service/server.ts'
 import { migrateService } from '../service/store/migrate-service.ts'
@@ -23,7 +24,10 @@ export async function runService(context: CommandContext, options: ServiceOption
   if (options.migrate) await migrateService(databaseUrl)
   const { host, port = config.port } = options
   const { metricsPort, metricsHost, trustedProxies, serviceLimits: limits } = config
-  const extensions = [deriveExtension({ threads: config.deriveThreads ?? coresLessOne() })]
+  const extensions = [
+    deriveExtension({ threads: config.deriveThreads ?? coresLessOne() }),
+    consoleExtension({ passwordFile: config.consolePasswordFile, trustedProxies }),
+  ]
   const closeStack = openCloseStack()
   try {
     const otlp = await openOtlp(config.otlp, { name: 'vitalsync-service', log })
@@ -32,7 +36,10 @@ export async function runService(context: CommandContext, options: ServiceOption
     const starting = startService({ databaseUrl, port, host, ...watched, trustedProxies, log, limits, extensions })
     const service = closeStack.add(await starting, 'service')
     if (terminal.json) terminal.printJson('service', { url: service.url })
-    else terminal.print(`Profile Service  ${service.url}\nreference        ${service.url}/docs\nCtrl-C stops it.`)
+    else
+      terminal.print(
+        `Profile Service  ${service.url}\nreference        ${service.url}/docs\nconsole          ${service.url}${consolePath}\nCtrl-C stops it.`,
+      )
     await untilAborted(signal)
   } finally {
     await closeStack.close()

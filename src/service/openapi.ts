@@ -33,7 +33,7 @@ export type OpenApi = {
 
 /** The reference's entry of a route: of the 28 operations, and of the routes of extensions. */
 export type DescribedRoute = Operation &
-  Pick<RouteDefinition, 'summary' | 'query' | 'body' | 'bodyRequired' | 'answers' | 'headers'>
+  Pick<RouteDefinition, 'summary' | 'query' | 'body' | 'bodyRequired' | 'answers' | 'headers' | 'words'>
 
 export const describedRoute = ({ operation, ...route }: RouteDefinition): DescribedRoute => ({
   ...route,

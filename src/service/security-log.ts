@@ -8,6 +8,7 @@ export type SecurityEvent =
   | 'key revoked'
   | 'tokens revoked'
   | 'profiles erased'
+  | 'console action'
 
 /** Ids of our own only, and where the caller is: no secret, no externalId, no value. */
 type SecurityDetails = {
@@ -16,6 +17,10 @@ type SecurityDetails = {
   keyId?: string
   profileIds?: readonly string[]
   requestId?: string
+  /** The name with which somebody signed in to the console. */
+  who?: string
+  role?: string
+  action?: string
   count?: number
 }
 

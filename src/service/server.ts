@@ -126,7 +126,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const registry = registerMetrics(app, context)
     options.otlp?.exportMetrics(registry)
     for (const extend of options.extensions ?? []) {
-      const extension = await extend({ ...context, app, databaseUrl })
+      const extension = await extend({ ...context, app, databaseUrl, host, routes })
       routes.push(...(extension?.routes ?? []))
       opened.add({ close: async () => extension?.close?.() }, 'extension')
     }

@@ -7,5 +7,12 @@ import type { DescribedRoute } from './openapi.ts'
  * stand in the reference beside the 28.
  */
 export type ServiceExtension = (
-  context: ServiceContext & { app: ServiceApp; databaseUrl: string },
+  context: ServiceContext & {
+    app: ServiceApp
+    databaseUrl: string
+    /** The address on which the service will listen. */
+    host: string
+    /** The described routes; extensions that follow add theirs. */
+    routes: readonly DescribedRoute[]
+  },
 ) => Promise<{ close?(): Promise<void>; routes?: readonly DescribedRoute[] } | undefined>

@@ -9,7 +9,7 @@ import { bundleTexts } from './page-bundle.ts'
  */
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const target = resolve(process.argv[2] ?? root)
-const pages = ['src/dashboard/browser/']
+const pages = ['src/dashboard/browser/', 'src/service/console/browser/']
 
 for (const page of pages) {
   const texts = await bundleTexts(pathToFileURL(join(root, page, '/')))

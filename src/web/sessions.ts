@@ -28,7 +28,8 @@ export async function addSessions(app: FastifyInstance, { cookieName, path }: Se
   await app.register(session, {
     secret: randomBytes(32).toString('hex'),
     cookieName,
-    cookie: { httpOnly: true, sameSite: 'strict', secure: 'auto', path, maxAge: SESSION_MS },
+    // Without an end of its own: browsers count it by the Date of the server, and the clock of a sandbox may be moved.
+    cookie: { httpOnly: true, sameSite: 'strict', secure: 'auto', path },
     saveUninitialized: false,
     rolling: false,
     store: createSessionStore(),

@@ -48,7 +48,8 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   page.on('console', (message) => {
     // A refusal that the page tells is no fault of the page, though the browser notes it.
     const isRefusal = message.text().includes('status of 400')
-    if (/^(error|warning)$/.test(message.type()) && !isRefusal) errors.push(message.text())
+    if (/^(error|warning)$/.test(message.type()) && !isRefusal)
+      errors.push(`${message.text()} ${message.location().url}`)
   })
   page.on('pageerror', (error) => errors.push(error.message))
   return {

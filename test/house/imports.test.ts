@@ -93,7 +93,7 @@ test('each library that reaches out stays in its room', () => {
   expect(offences.map(offence)).toEqual([])
 })
 
-const browserFile = /^src\/\w+\/browser\//
+const browserFile = /^src\/(\w+\/)+browser\//
 
 test('pages in the browser and the server share types only, but for the pure files', () => {
   const offences = imports.filter(({ file, from, typeOnly }) => {

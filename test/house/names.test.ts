@@ -25,6 +25,7 @@ test('an exported name means one thing, at most ten have a reason to mean two', 
 /** Base names that stand in two rooms, each with the reason. A verb's file in commands/ and in cli/ is one of the house's rules. */
 const baseNamesInTwoRooms: Readonly<Record<string, string>> = {
   'backfill.ts': 'the producer, and the command that starts it: one word for both',
+  'main.tsx': 'each page begins with it',
   'sync.ts': 'the producer, and the command that starts it: one word for both',
 }
 

@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto'
 import type { OpenApi, OpenApiOperation } from '../openapi.ts'
 import { callerWords, curlOf, type Example } from './examples.ts'
 import { type Field, fieldsOf, noteOf, type Schema, shapeWords, typeWords } from './plain-types.ts'
+import { type ReferenceEntry, type ReferenceSection, sectionsOf } from './sections.ts'
 import { style } from './style.ts'
-import { tasks } from './tasks.ts'
 
-type Entry = { readonly path: string; readonly method: string; readonly operation: OpenApiOperation }
-type Section = { readonly title: string; readonly about: string; readonly entries: readonly Entry[] }
 type Examples = Readonly<Record<string, Example>>
 
 /** The reference as one HTML page that loads no other file: operations by task, plain types, and an example of each. */
@@ -23,35 +21,7 @@ ${sections.map((section) => sectionHtml(section, examples)).join('')}${errorsHtm
 /** The page may use its own style and nothing else. */
 export const referencePagePolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
-/** Routes of extensions belong to no task of the interface and come last. */
-function sectionsOf(document: OpenApi): Section[] {
-  const entries = new Map(
-    Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]): [string, Entry] => [
-        operation.operationId,
-        { path, method: method.toUpperCase(), operation },
-      ]),
-    ),
-  )
-  const sections = tasks.map(({ title, about, operations }) => ({
-    title,
-    about,
-    entries: operations.flatMap((name) => {
-      const entry = entries.get(name)
-      entries.delete(name)
-      return entry ? [entry] : []
-    }),
-  }))
-  if (entries.size === 0) return sections
-  const rest = {
-    title: 'Beyond the interface',
-    about: 'Routes that this service adds.',
-    entries: [...entries.values()],
-  }
-  return [...sections, rest]
-}
-
-const contentsOf = (sections: readonly Section[]) =>
+const contentsOf = (sections: readonly ReferenceSection[]) =>
   sections
     .map(({ title, entries }) => {
       const links = entries.map(
@@ -71,7 +41,7 @@ for the address of this service: they were recorded from made-up people, and lon
 clientSecret of a key: <code>vitalsync service keys create</code></td></tr>
 <tr><td>profile</td><td><code>Authorization: profile PROFILE_TOKEN</code></td><td><a href="#register">register</a> or <a href="#profileToken">profileToken</a>;
 renewed by <a href="#refreshToken">refreshToken</a>, which spends its refresh token</td></tr>
-<tr><td>app</td><td><code>AppId: …</code> and <code>AppSecret: …</code></td><td>an app key: <code>vitalsync service keys create --kind app</code></td></tr></table>
+<tr><td>app</td><td><code>AppId: …</code> and <code>AppSecret: …</code></td><td>an app key: <code>vitalsync service keys create --app</code></td></tr></table>
 <p>An account reaches its own profiles only, a profile token its own profile only. Revoking a key ends every token that descends from it.</p>
 <h2 id="conventions">Conventions</h2>
 <ul><li>Bodies are JSON in UTF-8, up to 1 MiB, plain or gzip. Names are case-sensitive, and unknown ones are left alone.</li>
@@ -80,14 +50,14 @@ renewed by <a href="#refreshToken">refreshToken</a>, which spends its refresh to
 <li>Derived answers carry an <code>ETag</code>: with <code>If-None-Match</code> an answer that has not changed is a 304 without a body.</li>
 <li>429 and 503 carry <code>Retry-After</code> in seconds.</li></ul>`
 
-function sectionHtml({ title, about, entries }: Section, examples: Examples): string {
+function sectionHtml({ title, about, entries }: ReferenceSection, examples: Examples): string {
   const name = title.toLowerCase().replaceAll(' ', '-')
   return `<h2 id="${name}">${escaped(title)}</h2><p>${escaped(about)}</p>${entries
     .map((entry) => operationHtml(entry, examples[entry.operation.operationId]))
     .join('')}`
 }
 
-function operationHtml({ path, method, operation }: Entry, example: Example | undefined): string {
+function operationHtml({ path, method, operation }: ReferenceEntry, example: Example | undefined): string {
   const { operationId, summary } = operation
   return `<section id="${operationId}"><h3><code><b>${method}</b> ${escaped(path)}</code></h3>
 <p>${escaped(summary)}. <span class="caller">${escaped(callerWords(operation))}</span></p>${parametersHtml(operation)}${bodyHtml(operation)}

@@ -7,6 +7,7 @@ import { badRequest, RequestError, unknownProfile } from '../request-error.ts'
 import { parsePart } from '../route.ts'
 import { faultCatalogue, faultNames, isFaultName } from './faults/fault-catalogue.ts'
 import { faultRuleSchema } from './faults/fault-rules.ts'
+import { personKinds } from './people/sample-person.ts'
 import type { SandboxControl } from './sandbox-control.ts'
 
 export const controlPath = '/__control'
@@ -34,6 +35,7 @@ const delaySchema = z.object({
   delayMs: z.number().min(0).max(HOUR),
   profiles: z.array(z.string()).min(1).max(10_000).optional(),
 })
+const peopleSchema = z.object({ kind: z.enum(personKinds), count: z.int().min(1).max(100).default(1) })
 const revokeSchema = z.object({ externalId: z.string().optional() })
 
 export const controlRouteTexts: Readonly<Record<string, string>> = {
@@ -48,6 +50,7 @@ export const controlRouteTexts: Readonly<Record<string, string>> = {
   'GET /journal': 'counts of requests; with ?last=N the newest N requests too',
   'DELETE /journal': 'clears the journal',
   'GET /people': 'the sample profiles',
+  'POST /people': '{"kind"}, {"kind", "count"}: makes further people of a kind',
   'GET /ledger/:externalId': 'every record that the service serves of a profile now, by stream',
   'GET /derivation': 'how long the derivation is delayed, for all profiles and for single profiles',
   'PUT /derivation': '{"delayMs"}: derives each profile so long after its logs came; with {"profiles"} those alone',
@@ -144,6 +147,10 @@ function addDelayRoutes(app: FastifyInstance, { derivationDelay }: SandboxContro
 
 function addDataRoutes(app: FastifyInstance, control: SandboxControl): void {
   app.get(pathOf('/people'), async () => control.people())
+  app.post(pathOf('/people'), async (request) => {
+    const { kind, count } = parsePart(peopleSchema, request.body, 'body')
+    return { made: await control.makePeople(kind, count) }
+  })
   app.get<{ Params: { externalId: string } }>(pathOf('/ledger/:externalId'), async (request) => {
     const ledger = await control.ledger(request.params.externalId)
     if (!ledger) throw unknownProfile()

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { Problem } from '../../errors.ts'
-import { MINUTE } from '../../time/units.ts'
+import { DAY, MINUTE } from '../../time/units.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Recompute } from '../recompute/start-recompute.ts'
 import { revokeTokens } from '../store/issued-tokens.ts'
@@ -11,7 +11,9 @@ import { findProfileId } from '../store/service-profiles.ts'
 import type { DerivationDelay } from './derivation-delay.ts'
 import type { FaultSelector } from './faults/fault-selector.ts'
 import type { Journal } from './journal.ts'
+import { makePeople } from './make-people.ts'
 import type { MovableClock } from './movable-clock.ts'
+import type { PersonKind } from './people/day-plans.ts'
 import type { SamplePerson } from './people/sample-person.ts'
 import { storeDeviceLogs } from './seeding.ts'
 import type { ServedRecords } from './served-records.ts'
@@ -31,13 +33,15 @@ export type SandboxControl = {
   derived(onLeft?: (days: number) => void): Promise<void>
   /** Moves the clock forward, and stores the logs that the sample people's devices write meanwhile. */
   live(byMs: number): Promise<{ logs: number }>
+  /** Adds people of a kind, with as many days of data as the others, and returns their externalIds. */
+  makePeople(kind: PersonKind, count: number): Promise<string[]>
   /** Revokes the tokens that were issued so far, of the whole account or of one profile. Returns how many. */
   revokeTokens(externalId: string | undefined): Promise<number>
 }
 
 type SandboxControlOptions = Pick<SandboxControl, 'clock' | 'faults' | 'journal' | 'derivationDelay' | 'ledger'> & {
   context: Pick<ServiceContext, 'pool' | 'tokenCache'>
-  seeded: { accountId: string; people: readonly SamplePerson[]; livedUntilMs: number }
+  seeded: { accountId: string; seed: string; days: number; people: readonly SamplePerson[]; livedUntilMs: number }
   recompute: Pick<Recompute, 'idle'> | undefined
   closing: AbortSignal
 }
@@ -50,7 +54,9 @@ const reportEveryMs = 250
 export function createSandboxControl(options: SandboxControlOptions): SandboxControl {
   const { clock, faults, journal, derivationDelay, ledger, context, seeded, recompute, closing } = options
   const { pool, tokenCache } = context
-  const { accountId, people } = seeded
+  const { accountId, seed } = seeded
+  const people = [...seeded.people]
+  const inTurn = createTurns()
   let livedUntilMs = seeded.livedUntilMs
   const profileIdOf = (externalId: string) => findProfileId(pool, { accountId, externalId })
   const externalIds = new LRUCache<string, string>({ max: externalIdsMax })
@@ -67,19 +73,27 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
     },
     people: () => people.map(({ externalId, kind }) => ({ externalId, kind })),
     derived: (onLeft) => waitUntilDerived({ pool, recompute, closing, onLeft }),
-    live: async (byMs) => {
-      clock.advance(byMs)
-      const span = { startMs: livedUntilMs, endMs: clock.nowMs() }
-      livedUntilMs = span.endMs
-      let logs = 0
-      for (const person of people) {
-        const profileId = await profileIdOf(person.externalId)
-        if (profileId === undefined) continue
-        const stored = await storeDeviceLogs(pool, { person, profileId, span })
-        logs += stored
-      }
-      return { logs }
-    },
+    live: (byMs) =>
+      inTurn(async () => {
+        clock.advance(byMs)
+        const span = { startMs: livedUntilMs, endMs: clock.nowMs() }
+        livedUntilMs = span.endMs
+        let logs = 0
+        for (const person of people) {
+          const profileId = await profileIdOf(person.externalId)
+          if (profileId === undefined) continue
+          const stored = await storeDeviceLogs(pool, { person, profileId, span })
+          logs += stored
+        }
+        return { logs }
+      }),
+    makePeople: (kind, count) =>
+      inTurn(async () => {
+        const span = { startMs: livedUntilMs - seeded.days * DAY, endMs: livedUntilMs }
+        const made = await makePeople(pool, { accountId, seed, kind, count, span, signal: closing })
+        people.push(...made)
+        return made.map(({ externalId }) => externalId)
+      }),
     revokeTokens: async (externalId) => {
       const nowAt = new Date(clock.nowMs())
       const profileId = externalId === undefined ? undefined : await profileIdOf(externalId)
@@ -88,6 +102,16 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
       tokenCache.clear()
       return revoked
     },
+  }
+}
+
+/** Runs one after another: people who are made while the others live would miss what the devices write meanwhile. */
+function createTurns() {
+  let last: Promise<unknown> = Promise.resolve()
+  return <T>(run: () => Promise<T>): Promise<T> => {
+    const turn = last.then(run)
+    last = turn.catch(() => undefined) // whose turn it was hears of it
+    return turn
   }
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Log } from '../../log.ts'
 import type { OtlpExport } from '../../monitoring/otlp-settings.ts'
 import { DAY } from '../../time/units.ts'
+import { type ConsoleOptions, consoleExtension, consolePath } from '../console/console-extension.ts'
 import { explainExtension } from '../recompute/extension.ts'
 import { startRecompute } from '../recompute/start-recompute.ts'
 import { startService } from '../server.ts'
@@ -39,6 +40,8 @@ export type SandboxOptions = {
   derives?: boolean
   /** The machine's time, from which the sandbox's clock starts. A test passes a fixed time. */
   machine?: () => number
+  /** Who may see the console at /console; absent: everybody on this machine, nobody else. */
+  console?: Omit<ConsoleOptions, 'sandbox'>
   /** Requests become spans, and the metrics are sent. */
   otlp?: Pick<OtlpExport, 'exportMetrics'> | undefined
 }
@@ -49,6 +52,7 @@ export type Sandbox = SandboxCredentials &
     'clock' | 'faults' | 'journal' | 'derivationDelay' | 'derived' | 'ledger' | 'live' | 'people'
   > & {
     url: string
+    consoleUrl: string
     controlUrl: string
     close(): Promise<void>
   }
@@ -67,8 +71,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const faults = createFaultSelector({ seed, rules: options.faults ?? [] })
   const journal = createJournal()
   const closing = new AbortController()
-  const opened = Promise.withResolvers<SandboxControl>()
-  const extension = sandboxExtension(options, { clock, faults, journal, closing: closing.signal }, opened.resolve)
+  const opened: { control?: SandboxControl } = {}
+  const extension = sandboxExtension(options, { clock, faults, journal, closing: closing.signal }, (control) => {
+    opened.control = control
+  })
+  const sandbox = () => ({ control: openedControl(opened), credentials: credentialsOf(seed) })
   const service = await startService({
     databaseUrl,
     port,
@@ -76,9 +83,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     log,
     otlp: options.otlp,
     clock: clock.nowMs,
-    extensions: [extension],
+    extensions: [extension, consoleExtension({ ...options.console, sandbox })],
   })
-  const { derivationDelay, derived, ledger, live, people } = await opened.promise
+  const { derivationDelay, derived, ledger, live, people } = openedControl(opened)
   const close = async () => {
     closing.abort()
     await service.close()
@@ -87,6 +94,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   return {
     ...credentialsOf(seed),
     url,
+    consoleUrl: url + consolePath,
     controlUrl: url + controlPath,
     clock,
     faults,
@@ -98,6 +106,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     people,
     close,
   }
+}
+
+/** The control of a service whose extensions have opened, in their order. */
+function openedControl({ control }: { control?: SandboxControl }): SandboxControl {
+  if (control) return control
+  throw new Error('open sandbox: its service has started without it')
 }
 
 type SandboxParts = Pick<SandboxControl, 'clock' | 'faults' | 'journal'> & { closing: AbortSignal }
@@ -125,7 +139,7 @@ function sandboxExtension(
       : undefined
     const internalSecret = randomBytes(16).toString('hex')
     const ledger = createServedRecordsReader({ app, internalSecret, ...credentialsOf(seed) })
-    const seeded = { accountId, people, livedUntilMs: span.endMs }
+    const seeded = { accountId, seed, days: options.days, people, livedUntilMs: span.endMs }
     const control = createSandboxControl({ ...parts, derivationDelay, context, ledger, seeded, recompute })
     const described = await explainExtension(context)
     addFaultInjection(app, { faults, journal, clock, internalSecret, externalIdOf: control.externalIdOf })

@@ -61,7 +61,7 @@ export function PageShell({ brand, screens, foot, links }: ShellProps) {
         {foot}
       </aside>
       <main class="main" id="main" tabIndex={-1}>
-        {View ? <View key={address.value.path} params={found.params} /> : <Empty>There is no such view.</Empty>}
+        {View ? <View key={address.value.path} params={found.params} /> : <NoView />}
       </main>
     </div>
   )
@@ -76,6 +76,13 @@ export const SignedInAs = ({ actor, signOut }: { actor: Actor | null; signOut: (
       </button>
     </span>
   ) : null
+
+const NoView = () => (
+  <>
+    <h1 class="head">Not found</h1>
+    <Empty>There is no such view.</Empty>
+  </>
+)
 
 type SignInProps = { brand: string; signIn: (name: string, password: string) => Promise<void> }
 

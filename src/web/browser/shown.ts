@@ -50,3 +50,12 @@ export function shownAge(instant: string | null, nowMs: number): string {
 /** Of a day that the browser adds to or takes from a date. */
 export const dayPlus = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY).toISOString().slice(0, 10)
+
+/** A text of several lines as somebody else wrote it: line breaks stay, and other control and direction characters become visible. */
+export function shownLines(text: string, lengthMax: number): string {
+  const cut =
+    text.length > lengthMax
+      ? `${text.slice(0, lengthMax)}\n… ${shownNumber(text.length - lengthMax)} more characters`
+      : text
+  return cut.replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\ufffd')
+}

@@ -33,7 +33,7 @@ export type LogDetail = 'rich' | 'light' | 'sparse'
 export const richPeopleMax = 24
 export const lightPeopleMax = 64
 
-const kinds = Object.keys(dayPlanners) as PersonKind[] // the keys of a literal are its kinds
+export const personKinds = Object.keys(dayPlanners) as [PersonKind, ...PersonKind[]] // the keys of a literal are its kinds
 
 const homeZones = {
   'office-worker': ['Europe/London', 'America/New_York', 'Europe/Paris', 'Australia/Sydney'],
@@ -59,8 +59,8 @@ const instruments: Record<PersonKind, readonly Instrument[]> = {
 
 /** The kinds repeat in order; from the ninth person on they come with other bodies, homes and habits. */
 export function createSamplePerson(seed: string, number: number): SamplePerson {
-  const kind = kinds[number % kinds.length] ?? 'office-worker'
-  const turn = Math.floor(number / kinds.length)
+  const kind = personKinds[number % personKinds.length] ?? 'office-worker'
+  const turn = Math.floor(number / personKinds.length)
   const own = `${seed}/${kind}/${turn + 1}`
   const random = createSeededRandom(own)
   const sex = random.chance(0.5) ? 'Male' : 'Female'

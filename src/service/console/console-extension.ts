@@ -1,0 +1,125 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isLoopback } from '../../text/readable-address.ts'
+import { type Access, openAccess } from '../../web/access.ts'
+import { addLiveRoute } from '../../web/live-route.ts'
+import { openPageBundle, type PageBundle } from '../../web/page-bundle.ts'
+import { addPageGuard } from '../../web/page-guard.ts'
+import { addPageQuestions, sendPageError } from '../../web/page-questions.ts'
+import { addPageRoutes } from '../../web/page-routes.ts'
+import { addSessions, csrfTokenOf } from '../../web/sessions.ts'
+import { addSignIn } from '../../web/sign-in.ts'
+import { logSecurity } from '../security-log.ts'
+import type { ServiceExtension } from '../service-extension.ts'
+import type { ConsoleContext, ConsoleRecord, ConsoleSandbox, ConsoleVisit } from './console-context.ts'
+import { consoleRoutes } from './console-routes.ts'
+import { readSandboxState } from './routes/sandbox-routes.ts'
+
+export type ConsoleOptions = {
+  /** The people that may sign in: lines that `vitalsync dashboard password` makes. */
+  readonly passwordFile?: string | undefined
+  /** Proxies in front: behind one, a caller from anywhere looks like one of this machine. */
+  readonly trustedProxies?: readonly string[]
+  /** The sandbox that the console shows and moves. */
+  sandbox?(): ConsoleSandbox
+}
+
+export const consolePath = '/console'
+const TELL_EVERY_MS = 1000
+
+/**
+ * The console: keys, a query builder, the reference, a demo app, and in a sandbox its people, clock and faults. Open without a
+ * password only where the service listens on this machine alone; elsewhere it asks for one, and without a password file it says how
+ * to make one. The page is bundled when it is first asked for: a service that nobody looks at starts without it.
+ */
+export const consoleExtension =
+  ({ passwordFile, trustedProxies = [], sandbox }: ConsoleOptions): ServiceExtension =>
+  async ({ app, host, routes, ...service }) => {
+    const isAsking = passwordFile !== undefined
+    const mayBeOpen = isLoopback(host) && trustedProxies.length === 0
+    if (!isAsking && !mayBeOpen) {
+      addClosedConsole(app)
+      return undefined
+    }
+    const settings = { trustedHeader: undefined, actors: [], trustedProxies: [] }
+    const access = await openAccess(host, { page: 'console', prefix: 'CONSOLE', passwordFile, ...settings })
+    const { pool, tokenCache, profileSearch, clock, log } = service
+    const context = { pool, tokenCache, profileSearch, clock, log, routes, sandbox: sandbox?.() }
+    await app.register(async (page) => addConsole(page, context, access))
+    return undefined
+  }
+
+const closedText = `The console asks for a password where others can reach this service, and none is set.
+Make one:  vitalsync dashboard password NAME --role act >> console-passwords
+and start the service with  CONSOLE_PASSWORD_FILE=console-passwords
+`
+
+function addClosedConsole(app: FastifyInstance): void {
+  for (const address of [consolePath, `${consolePath}/*`])
+    app.get(address, { config: { operation: 'console' } }, async (_request, reply) =>
+      reply.code(403).header('content-type', 'text/plain; charset=utf-8').send(closedText),
+    )
+}
+
+async function addConsole(app: FastifyInstance, context: ConsoleContext, access: Access): Promise<void> {
+  const { log } = context
+  app.addHook('onRoute', (route) => {
+    route.config = { ...route.config, operation: 'console' }
+  })
+  addPageGuard(app, { loopbackOnly: access.isOpen })
+  if (access.isOpen)
+    app.addHook(
+      'onRequest',
+      async (request, reply) => refuseForwarded(request) && reply.code(403).send(refusedForwarded),
+    )
+  app.setErrorHandler((error, request, reply) => sendPageError(error, { log, request, reply, page: 'service' }))
+  await addSessions(app, { cookieName: 'vitalsync-console', path: consolePath })
+  const visitOf = (request: FastifyRequest): ConsoleVisit | undefined => {
+    const { actor = access.actorOf(request) } = request.session
+    return actor && { actor }
+  }
+  const record = async (entry: { who: string; role: string; action: string } & ConsoleRecord) =>
+    logSecurity(log, 'console action', entry)
+  addSignIn(app, { path: consolePath, passwords: access.passwords, record })
+  app.get(`${consolePath}/api/session`, async (request) => ({
+    actor: visitOf(request)?.actor ?? null,
+    csrf: csrfTokenOf(request),
+    isSandbox: context.sandbox !== undefined,
+    credentials: (visitOf(request)?.actor.role === 'act' && context.sandbox?.credentials) || null,
+  }))
+  addLiveSandbox(app, context, (request) => visitOf(request) !== undefined)
+  addPageQuestions(app, { path: consolePath, context, routes: consoleRoutes(context), visitOf, record })
+  addPageRoutes(app, { bundle: bundleOnce(), title: 'vitalsync console', path: consolePath })
+}
+
+function addLiveSandbox(
+  app: FastifyInstance,
+  context: ConsoleContext,
+  mayListen: (request: FastifyRequest) => boolean,
+) {
+  const { sandbox } = context
+  if (!sandbox) return
+  const stop = new AbortController()
+  app.addHook('preClose', async () => stop.abort())
+  const read = () => readSandboxState(context, sandbox)
+  addLiveRoute(app, { path: consolePath, signal: stop.signal, mayListen, read, tellEveryMs: TELL_EVERY_MS })
+}
+
+/** A proxy on this machine makes strangers look like this machine; most name themselves. */
+const refuseForwarded = ({ headers }: FastifyRequest): boolean =>
+  ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'].some((name) => headers[name] !== undefined)
+
+const refusedForwarded = {
+  error: 'a proxy sent this, and the console asks for no password: set CONSOLE_PASSWORD_FILE',
+}
+
+/** A bundle that failed is forgotten: the next request tries again. */
+function bundleOnce(): () => Promise<PageBundle> {
+  let bundling: Promise<PageBundle> | undefined
+  return () => {
+    bundling ??= openPageBundle(new URL('./browser/', import.meta.url)).catch((error: unknown) => {
+      bundling = undefined
+      throw error
+    })
+    return bundling
+  }
+}

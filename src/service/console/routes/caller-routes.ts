@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { tokenLifetimeSecondsMax } from '../../../contract/authentication.ts'
+import { UsageProblem } from '../../../errors.ts'
+import { findApiKey } from '../../store/api-keys.ts'
+import { issueAccountToken } from '../../store/issued-tokens.ts'
+import { type ConsoleContext, type ConsoleVisit, consoleAct, consoleRead } from '../console-context.ts'
+
+const chosenKey = z.strictObject({ keyId: z.string().min(1).max(100) })
+const peopleQuery = z.strictObject({ keyId: z.string().min(1).max(100), search: z.string().max(100).default('') })
+
+const PEOPLE_SHOWN = 20
+
+async function accountOfKey({ pool }: ConsoleContext, keyId: string): Promise<string> {
+  const found =
+    (await findApiKey(pool, { kind: 'client', publicId: keyId })) ??
+    (await findApiKey(pool, { kind: 'app', publicId: keyId }))
+  if (found) return found.accountId
+  throw new UsageProblem('use key: there is no such key, or it was revoked', { hint: 'Choose another one.' })
+}
+
+export type PeopleFound = Awaited<ReturnType<typeof findPeople>>
+
+/** Names of people are shown only to those who may act: they could make a key and ask. */
+async function findPeople(
+  context: ConsoleContext,
+  { keyId, search }: z.output<typeof peopleQuery>,
+  visit: ConsoleVisit,
+) {
+  if (visit.actor.role !== 'act') throw new UsageProblem('find people: you may look, and not act')
+  const accountId = await accountOfKey(context, keyId)
+  const { profileSearch } = context
+  const found = await profileSearch.find({ accountId, searchParameter: search, page: 1, pageSize: PEOPLE_SHOWN })
+  return { people: found.items.map(({ externalId }) => externalId), count: found.totalCount }
+}
+
+export type TokenAnswer = Awaited<ReturnType<typeof issueToken>>
+
+/** The token that the key's owner would get for its secret, which exists nowhere else. It ends with the key. */
+async function issueToken(context: ConsoleContext, { keyId }: z.output<typeof chosenKey>) {
+  const { pool, clock } = context
+  const accountId = await accountOfKey(context, keyId)
+  const token = { accountId, keyId, nowMs: clock(), lifetimeSeconds: tokenLifetimeSecondsMax }
+  return { accountToken: await issueAccountToken(pool, token) }
+}
+
+export const callerRoutes = [
+  consoleRead({ name: 'people', query: peopleQuery, answer: findPeople }),
+  consoleAct({
+    name: 'token',
+    body: chosenKey,
+    recorded: ({ keyId }) => ({ keyId }),
+    act: (context, body) => issueToken(context, body),
+  }),
+]

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { HOUR } from '../../../time/units.ts'
+import { faultCatalogue, faultNames } from '../../sandbox/faults/fault-catalogue.ts'
+import { faultRuleSchema } from '../../sandbox/faults/fault-rules.ts'
+import { personKinds } from '../../sandbox/people/sample-person.ts'
+import { countDirtyDays } from '../../store/sample-profiles.ts'
+import { type ConsoleContext, type ConsoleSandbox, consoleAct, consoleRead } from '../console-context.ts'
+
+const JOURNAL_SHOWN = 80
+const PEOPLE_SHOWN = 10_000
+const HOURS_MAX = 24 * 60
+const nothing = z.strictObject({})
+
+export type SandboxState = Awaited<ReturnType<typeof readSandboxState>>
+
+/** Everything that changes while one looks: the clock, the rules, the newest requests, the days still to be derived. */
+export async function readSandboxState({ pool }: Pick<ConsoleContext, 'pool'>, { control }: ConsoleSandbox) {
+  const { clock, faults, journal } = control
+  const { requests, tokenCalls } = journal.read()
+  return {
+    at: new Date(clock.nowMs()),
+    aheadMs: Math.round(clock.aheadMs()),
+    daysToDerive: await countDirtyDays(pool),
+    people: control.people().length,
+    faults: faults.list(),
+    requests,
+    tokenCalls,
+    newest: journal.last(JOURNAL_SHOWN).toReversed(),
+  }
+}
+
+export type CastAnswer = Awaited<ReturnType<typeof readCast>>
+
+const readCast = async ({ control }: ConsoleSandbox) => ({
+  kinds: personKinds,
+  people: control.people().slice(0, PEOPLE_SHOWN),
+  faults: faultNames.map((name) => ({ name, ...faultCatalogue[name] })),
+})
+
+/** Of the sandbox only. Each does what a control route does. */
+export const sandboxRoutes = (sandbox: ConsoleSandbox) => {
+  const { control } = sandbox
+  return [
+    consoleRead({ name: 'sandbox', query: nothing, answer: (context) => readSandboxState(context, sandbox) }),
+    consoleRead({ name: 'cast', query: nothing, answer: () => readCast(sandbox) }),
+    consoleAct({
+      name: 'people/make',
+      body: z.strictObject({ kind: z.enum(personKinds), count: z.int().min(1).max(10) }),
+      act: async (_context, { kind, count }) => ({ made: await control.makePeople(kind, count) }),
+    }),
+    consoleAct({
+      name: 'clock/live',
+      body: z.strictObject({ hours: z.number().min(0).max(HOURS_MAX) }),
+      act: (_context, { hours }) => control.live(hours * HOUR),
+    }),
+    consoleAct({
+      name: 'clock/move',
+      body: z.strictObject({ hours: z.number().min(-HOURS_MAX).max(HOURS_MAX) }),
+      act: async (_context, { hours }) => control.clock.advance(hours * HOUR),
+    }),
+    consoleAct({ name: 'clock/reset', body: nothing, act: async () => control.clock.reset() }),
+    consoleAct({
+      name: 'faults/add',
+      body: faultRuleSchema,
+      act: async (_context, rule) => control.faults.add(rule),
+    }),
+    consoleAct({
+      name: 'faults/remove',
+      body: z.strictObject({ name: z.string() }),
+      act: async (_context, { name }) => {
+        const found = faultNames.find((one) => one === name)
+        if (found) control.faults.remove(found)
+      },
+    }),
+    consoleAct({ name: 'faults/clear', body: nothing, act: async () => control.faults.set([]) }),
+    consoleAct({ name: 'journal/clear', body: nothing, act: async () => control.journal.clear() }),
+  ]
+}

@@ -1,0 +1,122 @@
+import { request } from 'node:http'
+import { expect } from 'vitest'
+import { openPageBundle } from '../../../src/web/page-bundle.ts'
+import { lineFor, test } from './console-world.ts'
+
+type Answer = { status: number; headers: Record<string, unknown>; body: string }
+
+/** Sends a request with any headers, as no browser would. */
+function send(url: string, { method = 'GET', body = '', ...headers }: Record<string, string> = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers: { 'content-type': 'application/json', ...headers } }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (piece) => {
+        text += piece
+      })
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
+    })
+    sent.once('error', reject)
+    sent.end(body)
+  })
+}
+
+async function openSession(url: string) {
+  const { headers, body } = await send(`${url}/console/api/session`)
+  const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
+  return { cookie, 'x-csrf-token': JSON.parse(body).csrf, origin: url, method: 'POST' }
+}
+
+const newKey = JSON.stringify({ account: 'nobody', kind: 'client', label: '' })
+
+test('an open console answers only to names of this machine, and to no proxy', async ({ world: { sandbox } }) => {
+  const statusFor = async (headers: Record<string, string>) =>
+    (await send(`${sandbox.url}/console/api/keys`, headers)).status
+
+  expect(await statusFor({})).toBe(200)
+  expect(await statusFor({ host: 'localhost:1' })).toBe(200)
+  expect(await statusFor({ host: 'attacker.example' })).toBe(403)
+  expect(await statusFor({ 'x-forwarded-for': '203.0.113.7' })).toBe(403)
+})
+
+test('a change needs the page’s own origin, a session and its token', async ({ world: { sandbox } }) => {
+  const session = await openSession(sandbox.url)
+  const make = async (changes: Record<string, string>) =>
+    (await send(`${sandbox.url}/console/api/faults/clear`, { ...session, body: '{}', ...changes })).status
+
+  expect(await make({})).toBe(200)
+  expect(await make({ origin: 'http://attacker.example' })).toBe(403)
+  expect(await make({ origin: '' })).toBe(403)
+  expect(await make({ 'x-csrf-token': 'x'.repeat(43) })).toBe(403)
+  expect(await make({ cookie: '' })).toBe(403)
+})
+
+test('its page runs nothing of others, and the rest of the service keeps its own rules', async ({
+  world: { sandbox },
+}) => {
+  const page = await send(`${sandbox.url}/console/keys`)
+  expect(page.headers['content-security-policy']).toContain("script-src 'self'; style-src 'self'")
+  expect(page.headers['content-security-policy']).not.toContain('unsafe')
+  expect(page.headers['set-cookie']).toBeUndefined()
+
+  const health = await send(`${sandbox.url}/health`, { host: 'service.example' })
+  expect(health.status).toBe(200)
+  expect(health.headers['content-security-policy']).toBe("default-src 'none'; frame-ancestors 'none'")
+})
+
+test('where others reach the service, a console without a password is closed', async ({ world }) => {
+  const { url } = await world.serve('0.0.0.0')
+  const here = url.replace('0.0.0.0', '127.0.0.1')
+  for (const path of ['/console', '/console/api/session', '/console/api/keys']) {
+    const { status, body } = await send(here + path)
+    expect([path, status]).toEqual([path, 403])
+    expect(body).toContain('CONSOLE_PASSWORD_FILE')
+  }
+  expect((await send(`${here}/health`)).status).toBe(200)
+})
+
+test('with passwords it asks; who looks makes no key and gets no token; guesses are limited and recorded', async ({
+  world,
+}) => {
+  const { url, logged } = await world.serve('127.0.0.1', [await lineFor('lena', 'look'), await lineFor('ada', 'act')])
+  expect((await send(`${url}/console/api/keys`)).status).toBe(401)
+  const signIn = (visitor: Record<string, string>, name: string, password: string) =>
+    send(`${url}/console/api/sign-in`, { ...visitor, body: JSON.stringify({ name, password }) })
+  const enter = async (name: string) => {
+    const visitor = await openSession(url)
+    const { headers, body } = await signIn(visitor, name, 'correct horse battery')
+    const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
+    return { ...visitor, cookie, 'x-csrf-token': JSON.parse(body).csrf }
+  }
+
+  const lena = await enter('lena')
+  const keys = await send(`${url}/console/api/keys`, { cookie: lena.cookie })
+  expect(keys.status).toBe(200)
+  const keyId = JSON.parse(keys.body)[0].publicId
+  expect((await send(`${url}/console/api/keys/make`, { ...lena, body: newKey })).status).toBe(403)
+  expect((await send(`${url}/console/api/token`, { ...lena, body: JSON.stringify({ keyId }) })).status).toBe(403)
+  expect((await send(`${url}/console/api/people?keyId=${keyId}`, { cookie: lena.cookie })).status).toBe(400)
+
+  const ada = await enter('ada')
+  expect((await send(`${url}/console/api/keys/make`, { ...ada, body: newKey })).status).toBe(200)
+  const visitor = await openSession(url)
+  expect((await signIn(visitor, 'ada', 'wrong')).status).toBe(401)
+  const guesses = await Promise.all(Array.from({ length: 10 }, () => signIn(visitor, 'nobody', 'guess')))
+  expect(guesses.map(({ status }) => status)).toContain(429)
+
+  const told = logged.map((line) => JSON.parse(line)).filter(({ security }) => security === 'console action')
+  expect(told.slice(0, 4)).toMatchObject([
+    { who: 'lena', role: 'look', action: 'sign-in' },
+    { who: 'ada', role: 'act', action: 'sign-in' },
+    { who: 'ada', role: 'act', action: 'keys/make' },
+    { who: 'ada', action: 'sign-in refused' },
+  ])
+  expect(logged.join()).not.toMatch(/battery|guess|wrong/)
+})
+
+test('the first load is at most 150 KB compressed', async () => {
+  const { files } = await openPageBundle(new URL('../../../src/service/console/browser/', import.meta.url))
+  const sizes = [...files.values()].map(({ br }) => br.length)
+  expect(sizes.length).toBeGreaterThan(1)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(150 * 1024)
+})
