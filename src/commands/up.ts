@@ -172,11 +172,14 @@ async function printAddresses(
   if (sandbox) terminal.print((await inviteToSandbox({ pool, sandbox, folder: config.dataFolder })).join('\n'))
 }
 
+/** A shell does not find the program of a checkout, which runs its sources, under its own name. */
+const program = import.meta.filename.endsWith('.ts') ? 'npx vitalsync' : 'vitalsync'
+
 /** After the only sync no address answers any more. */
 function printHowToGoOn({ terminal, config }: CommandContext, isLocal: boolean): void {
   if (isLocal) terminal.print(`\nEverything stops now; the data stays in ${config.dataFolder}.`)
-  terminal.print('Look at it:       vitalsync sql "select * from warehouse.scores limit 5"')
-  terminal.print('Start it again:   vitalsync up')
+  terminal.print(`Look at it:       ${program} sql "select * from warehouse.scores limit 5"`)
+  terminal.print(`Start it again:   ${program} up`)
 }
 
 async function stayUntilStopped(context: CommandContext, pipeline: Pipeline, closeStack: CloseStack): Promise<void> {

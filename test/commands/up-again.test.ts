@@ -25,7 +25,7 @@ test('a first start loads the sample people, and a second finds everything still
   // Its addresses end with it: it says how to look all the same.
   expect(first.stdout).not.toMatch(/psql|curl|http:/)
   expect(first.stdout).toContain(`the data stays in ${folder}`)
-  expect(first.stdout).toContain('vitalsync sql')
+  expect(first.stdout).toContain('npx vitalsync sql')
   if (!process.env['FAKETIME']) expect(ticks).toBeLessThan(firstStartTicksMax)
   expect(logged(first.stderr)).toEqual([])
   await nothingLeft(folder)
