@@ -38,6 +38,21 @@ function lived(person: number): DataLogInput[] {
   ])
 }
 
+/** Reads as long as it is wanted: how many reads, their median, and the delay of the event loop meanwhile, its 99th percentile. */
+async function timesOf(read: (turn: number) => Promise<unknown>, isWanted: (turn: number) => boolean) {
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  const times: number[] = []
+  for (let turn = 0; isWanted(turn); turn += 1) {
+    const startedAt = performance.now()
+    await read(turn)
+    times.push(performance.now() - startedAt)
+  }
+  delay.disable()
+  const medianMs = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
+  return { reads: times.length, medianMs, delayMs: delay.percentile(99) / 1e6 }
+}
+
 test('a crowd that uploads a month at once loses no day and delays no read', async ({ serviceUrl }) => {
   await withRecompute(serviceUrl, at, async (world) => {
     const { pool, databaseUrl, clock } = world
@@ -45,30 +60,25 @@ test('a crowd that uploads a month at once loses no day and delays no read', asy
     const people = await Promise.all(
       Array.from({ length: crowd }, async (_, person) => ({ person, profileId: await createProfile(pool) })),
     )
-    const delay = monitorEventLoopDelay({ resolution: 5 })
-    delay.enable()
+    const reader = createDerivedReader(pool, 0)
+    const read = (turn: number) =>
+      reader.read({ profile: { profileId: people[turn % crowd]?.profileId ?? '' }, kind: 'score', filter: {} })
 
     await Promise.all(people.map(({ person, profileId }) => upload(world, profileId, lived(person))))
     let done = false
     const deriving = ticking.idle().then(() => {
       done = true
     })
-    const reader = createDerivedReader(pool, 0)
-    const waits: number[] = []
-    for (let turn = 0; !done; turn += 1) {
-      const startedAt = performance.now()
-      const profileId = people[turn % crowd]?.profileId ?? ''
-      await reader.read({ profile: { profileId }, kind: 'score', filter: {} })
-      waits.push(performance.now() - startedAt)
-    }
+    const meanwhile = await timesOf(read, () => !done)
     await deriving
-    delay.disable()
+    // A busy machine makes everything slow: the same reads when nothing is derived say how slow.
+    const afterwards = await timesOf(read, (turn) => turn < 10 * crowd)
     await ticking.close()
 
-    expect(waits.length).toBeGreaterThan(crowd)
-    expect(waits.toSorted((a, b) => a - b)[Math.floor(waits.length / 2)]).toBeLessThan(100)
+    expect(meanwhile.reads).toBeGreaterThan(crowd)
+    expect(meanwhile.medianMs).toBeLessThan(Math.max(100, 5 * afterwards.medianMs))
     // Deriving runs in its own thread: it never blocks this thread for long.
-    expect(delay.percentile(99) / 1e6).toBeLessThan(250)
+    expect(meanwhile.delayMs).toBeLessThan(Math.max(250, 5 * afterwards.delayMs))
     for (const { person, profileId } of people) {
       const said = await servedRecords(world, profileId)
       expect(said.size).toBeGreaterThan(400)
