@@ -153,6 +153,24 @@ describe('the ledger', () => {
   })
 })
 
+describe('further people', () => {
+  test('are made of a kind, with the days of the others, and are not made twice', async ({ world, serviceUrl }) => {
+    const before = await countLogs(serviceUrl)
+    const made = json(await world.control('POST', '/people', { kind: 'runner', count: 2 }))
+    expect(made).toEqual({ made: ['SampleProfile-runner-2', 'SampleProfile-runner-3'] })
+    expect(json(await world.control('POST', '/people', { kind: 'runner' }))).toEqual({
+      made: ['SampleProfile-runner-4'],
+    })
+    expect(await countLogs(serviceUrl)).toBeGreaterThan(before + 3 * 400)
+    expect(json(await world.control('GET', '/people'))).toContainEqual({
+      externalId: 'SampleProfile-runner-4',
+      kind: 'runner',
+    })
+    expect((await world.control('POST', '/people', { kind: 'robot' })).status).toBe(400)
+    expect((await world.control('POST', '/people', { kind: 'runner', count: 101 })).status).toBe(400)
+  })
+})
+
 describe('live', () => {
   test('stores the logs that the devices write in the hours, once', async ({ world, serviceUrl }) => {
     const before = await countLogs(serviceUrl)

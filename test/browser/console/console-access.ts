@@ -114,6 +114,20 @@ test('with passwords it asks; who looks makes no key and gets no token; guesses 
   expect(logged.join()).not.toMatch(/battery|guess|wrong/)
 })
 
+test('a service that is no sandbox asks who is there, and shows who looks what they may', async ({ visit, world }) => {
+  const { url } = await world.serve('127.0.0.1', [await lineFor('lena', 'look')])
+  const page = await visit('/keys', { baseURL: url })
+  await page.getByLabel('Name').fill('lena')
+  await page.getByLabel('Password').fill('correct horse battery')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'API keys' }).waitFor()
+  await page.getByText('lena (looks)').waitFor()
+  expect(await page.getByRole('button', { name: 'Make key' }).count()).toBe(0)
+  expect(await page.getByRole('link', { name: 'Faults' }).count()).toBe(0)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Password').waitFor()
+})
+
 test('the first load is at most 150 KB compressed', async () => {
   const { files } = await openPageBundle(new URL('../../../src/service/console/browser/', import.meta.url))
   const sizes = [...files.values()].map(({ br }) => br.length)

@@ -20,7 +20,7 @@ const steps: readonly Step[] = [
   {
     to: '/people',
     name: 'Make sample people',
-    about: 'Eight kinds of lives, with sixty days of data each. Move their clock.',
+    about: 'Eight kinds of lives, each with its devices and data. Move their clock.',
     ofSandbox: true,
   },
   {

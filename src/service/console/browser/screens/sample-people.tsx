@@ -37,7 +37,7 @@ export function SamplePeopleScreen() {
           <>
             <Panel
               title="Make people"
-              aside={<span class="small quiet">sixty days of data each, derived in the background</span>}
+              aside={<span class="small quiet">as many days of data as the others, derived in the background</span>}
             >
               <ul class="kinds">
                 {kinds.map((kind) => (
