@@ -22,12 +22,20 @@ const READ_BYTES = 256 * 1024
 const IDENTITY_BYTES = 64 * 1024
 
 export async function openExportFiles(path: string): Promise<ExportFiles> {
+  if (path === '-')
+    throw new UsageProblem('read -: a health export is not read from standard input', {
+      hint: 'It is read more than once: store it in a file first.',
+    })
   const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
     throw new UsageProblem(`read ${path}: ${cause.code === 'ENOENT' ? 'there is no such file' : cause.message}`, {
       hint: 'Give a file or a folder that this user may read.',
       cause,
     })
   })
+  if (!found.isDirectory() && !found.isFile())
+    throw new UsageProblem(`read ${path}: it is no ordinary file`, {
+      hint: 'An export is read more than once, a pipe cannot be: store it in a file first.',
+    })
   const unopened: Array<{ file: string; reason: string }> = []
   const paths = found.isDirectory() ? await pathsIn(path, path, unopened) : [path]
   const identity = createHash('sha256')
@@ -38,9 +46,19 @@ export async function openExportFiles(path: string): Promise<ExportFiles> {
   }
   try {
     for (const one of paths.toSorted()) {
-      const { size } = await stat(one)
-      const head = await identifyFile(identity, one, size)
       const name = one === path ? basename(one) : relative(path, one)
+      const { size } = await stat(one)
+      const head = await identifyFile(identity, one, size).catch((cause: NodeJS.ErrnoException) => {
+        if (one !== path) return undefined
+        throw new UsageProblem(`read ${path}: ${cause.message}`, {
+          hint: 'Give a file that this user may read.',
+          cause,
+        })
+      })
+      if (head === undefined) {
+        unopened.push({ file: name, reason: 'a file that this user may not read' })
+        continue
+      }
       if (!isZip(head)) {
         files.push({ name, sizeBytes: size, open: async () => createReadStream(one, { highWaterMark: READ_BYTES }) })
         continue
@@ -80,7 +98,12 @@ async function pathsIn(folder: string, root: string, unopened: Array<{ file: str
   const paths: string[] = []
   const walk = async (place: string, depth: number): Promise<void> => {
     if (depth > DEPTH_MAX) throw new UsageProblem(`read ${root}: its folders are nested deeper than ${DEPTH_MAX}`)
-    for (const name of await readdir(place)) {
+    const names = await readdir(place).catch((cause: Error) => {
+      if (place === root) throw new UsageProblem(`read ${root}: ${cause.message}`, { cause })
+      unopened.push({ file: relative(root, place), reason: 'a folder that this user may not read' })
+      return []
+    })
+    for (const name of names) {
       const path = join(place, name)
       const found = await lstat(path)
       if (found.isDirectory()) await walk(path, depth + 1)

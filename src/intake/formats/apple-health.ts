@@ -5,6 +5,7 @@ import { appleMapping, exerciseName, quantityMeasure, sleepMeasure, sleepType } 
 import type { ExportFile, HealthFormat, HealthRecord, LogDraft, RecordBatch, SourceInstant } from './export-format.ts'
 import { type MeasureName, measureOf } from './measures.ts'
 import { conversionTo } from './source-units.ts'
+import { wallClockMs } from './wall-clock.ts'
 import { createXmlElements } from './xml-elements.ts'
 
 type Attributes = Readonly<Record<string, string>>
@@ -176,9 +177,15 @@ const appleInstant = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}$/
 /** `2026-03-29 07:45:03 +0200` */
 function parseAppleInstant(text: string | undefined): SourceInstant | undefined {
   if (text === undefined || !appleInstant.test(text)) return undefined
-  const [year, day, hour] = [twoDigits(text, 0) * 100 + twoDigits(text, 2), twoDigits(text, 8), twoDigits(text, 11)]
   const offsetMinutes = parseOffset(text.slice(20))
-  const localMs = Date.UTC(year, twoDigits(text, 5) - 1, day, hour, twoDigits(text, 14), twoDigits(text, 17))
-  if (offsetMinutes === undefined || new Date(localMs).getUTCDate() !== day || hour > 23) return undefined
+  const localMs = wallClockMs({
+    year: twoDigits(text, 0) * 100 + twoDigits(text, 2),
+    month: twoDigits(text, 5),
+    day: twoDigits(text, 8),
+    hour: twoDigits(text, 11),
+    minute: twoDigits(text, 14),
+    second: twoDigits(text, 17),
+  })
+  if (offsetMinutes === undefined || localMs === undefined) return undefined
   return { atMs: localMs - offsetMinutes * MINUTE, offsetMinutes }
 }

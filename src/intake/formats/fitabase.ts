@@ -14,6 +14,7 @@ import {
   recordsOfColumns,
   textIn,
 } from './source-values.ts'
+import { wallClockMs } from './wall-clock.ts'
 
 const american = /^(\d{1,2})\/(\d{1,2})\/(\d{4}) (\d{1,2}):(\d\d):(\d\d) (AM|PM)$/
 
@@ -22,9 +23,9 @@ function americanMs(value: unknown): number | undefined {
   const match = american.exec(textIn(value).trim())
   if (!match) return undefined
   const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number)
-  if (hour < 1 || hour > 12 || month < 1 || month > 12) return undefined
+  if (hour < 1 || hour > 12) return undefined
   // Twelve is the first hour of its half of the day.
-  return Date.UTC(year, month - 1, day, (hour % 12) + (match[7] === 'PM' ? 12 : 0), minute, second)
+  return wallClockMs({ year, month, day, hour: (hour % 12) + (match[7] === 'PM' ? 12 : 0), minute, second })
 }
 
 /** The person of the first row. A file of a study holds many people, and an import is of one. */

@@ -5,6 +5,7 @@ import { fitbitMapping } from './fitbit-mapping.ts'
 import { fitbitDevice, sleepRecords } from './fitbit-sleep.ts'
 import { readJsonList, readTableRows, type SourceRow } from './small-files.ts'
 import { dayBetween, faultOf, fieldsIn, instantIn, numberIn, utc, wallMsIn } from './source-values.ts'
+import { wallClockMs } from './wall-clock.ts'
 
 const isList = /^\s*\[\s*\{/
 const shortDate = /^(\d\d)\/(\d\d)\/(\d\d) (\d\d):(\d\d):(\d\d)$/
@@ -14,7 +15,7 @@ function shortDateMs(text: unknown): number | undefined {
   const match = typeof text === 'string' ? shortDate.exec(text) : null
   if (!match) return undefined
   const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = match.slice(1).map(Number)
-  return Date.UTC(2000 + year, month - 1, day, hour, minute, second)
+  return wallClockMs({ year: 2000 + year, month, day, hour, minute, second })
 }
 
 type Told = {

@@ -215,6 +215,17 @@ describe('sleep and workouts', () => {
   })
 })
 
+test('a date-time that there is not is rejected, and the first years are not taken for those after 1900', async () => {
+  const dates = ['0026-03-02 09:00:00 +0200', '2026-13-02 09:00:00 +0200', '2026-02-29 09:00:00 +0200']
+  const times = ['2026-03-02 24:00:00 +0200', '2026-03-02 09:60:00 +0200', '2024-02-29 23:59:59 +0200']
+  const { logs, rejects } = await importOne(
+    exportOf(...[...dates, ...times].map((at) => quantity('HeartRate', 'count/min', '60', { at }))),
+  )
+
+  expect(logs.map(({ startDateTime }) => startDateTime)).toEqual(['2024-02-29T23:59:59+02:00'])
+  expect(rejects.map(({ place }) => place)).toEqual([1, 2, 3, 4, 5].map((number) => `record ${number}`))
+})
+
 describe('what no person can have', () => {
   test('is rejected with place and reason, and without the value in the reason', async () => {
     const { logs, reports, rejects } = await importOne(

@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process'
+import { chown, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test as base, expect } from 'vitest'
+import { openExportFiles } from '../../src/intake/export-files.ts'
+import { importInto } from '../support/health-files.ts'
+
+const test = base.extend<{ folder: string }>({
+  folder: async ({}, use) => {
+    const folder = await mkdtemp(join(tmpdir(), 'vitalsync-files-'))
+    await use(folder)
+    await rm(folder, { recursive: true })
+  },
+})
+
+const beatAt = (minute: number) => {
+  const at = `2026-03-02 ${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}:00 +0000`
+  return `<Record type="HKQuantityTypeIdentifierHeartRate" sourceName="Watch" unit="count/min" startDate="${at}" endDate="${at}" value="60"/>`
+}
+const beats = `<HealthData>${Array.from({ length: 1400 }, (_, minute) => beatAt(minute)).join('\n')}</HealthData>`
+
+test('a pipe, standard input and a device are refused at once, with what to do', async ({ folder }) => {
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  for (const [path, says] of [
+    [pipe, /no ordinary file/],
+    ['/dev/null', /no ordinary file/],
+    ['-', /not read from standard input/],
+  ] as const)
+    await expect(openExportFiles(path)).rejects.toThrow(says)
+})
+
+test('a file that shrinks while it is read gives what is left of it, and says so', async ({ folder }) => {
+  const path = join(folder, 'export.xml')
+  await writeFile(path, beats)
+  const exported = await openExportFiles(path)
+  await truncate(path, beats.length / 2)
+  const { logs, rejects } = await importInto(new Map(), exported.files)
+
+  expect(logs.length).toBeGreaterThan(600)
+  expect(rejects.map(({ reason }) => reason)).toEqual(['read export.xml: it ends in the middle'])
+})
+
+test('a file that grows while it is read, and one that is gone, end no import', async ({ folder }) => {
+  await writeFile(join(folder, 'a.xml'), beats.slice(0, beats.length / 2))
+  await writeFile(join(folder, 'b.xml'), beats)
+  const exported = await openExportFiles(folder)
+  await writeFile(join(folder, 'a.xml'), beats)
+  await rm(join(folder, 'b.xml'))
+  const { logs, reports, unknown } = await importInto(new Map(), exported.files)
+
+  expect([logs.length, reports.length, unknown.get('.xml')]).toEqual([1400, 1, 1])
+})
+
+test.runIf(process.getuid?.() === 0)(
+  'a file without the right to read it is told, and costs its folder nothing',
+  async ({ folder }) => {
+    const nobody = 65_534
+    await chown(folder, nobody, nobody)
+    await mkdir(join(folder, 'secret'), { mode: 0o700 })
+    await writeFile(join(folder, 'a.xml'), beats)
+    await writeFile(join(folder, 'b.xml'), beats, { mode: 0o600 })
+    process.seteuid?.(nobody)
+    try {
+      const { files, unopened } = await openExportFiles(folder)
+
+      expect(files.map(({ name }) => name)).toEqual(['a.xml'])
+      expect(unopened).toEqual([
+        { file: 'secret', reason: 'a folder that this user may not read' },
+        { file: 'b.xml', reason: 'a file that this user may not read' },
+      ])
+      await expect(openExportFiles(join(folder, 'b.xml'))).rejects.toThrow(/EACCES/)
+      await expect(openExportFiles(join(folder, 'secret'))).rejects.toThrow(/EACCES/)
+    } finally {
+      process.seteuid?.(0)
+    }
+  },
+)
