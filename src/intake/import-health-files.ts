@@ -252,10 +252,17 @@ async function* readWhole(
     }
   } catch (error) {
     if (signal.aborted) return
+    if (isOfMachine(error)) throw error
     const fault = error instanceof Error ? error.message : 'the file cannot be read'
     yield { records: [{ place: 'the rest of the file', fault, text: '' }], bytesRead }
   }
 }
+
+const faultsOfMachine: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'ENFILE'])
+
+/** A full disk, or too many open files: the export is whole, and the import is to be tried again. */
+const isOfMachine = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && faultsOfMachine.has(error.code)
 
 async function* chunksUntil(signal: AbortSignal, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {

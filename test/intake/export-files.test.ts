@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
 import { openExportFiles } from '../../src/intake/export-files.ts'
-import { importInto } from '../support/health-files.ts'
+import { fileOf, importInto } from '../support/health-files.ts'
 
 const test = base.extend<{ folder: string }>({
   folder: async ({}, use) => {
@@ -40,6 +40,18 @@ test('a file that shrinks while it is read gives what is left of it, and says so
 
   expect(logs.length).toBeGreaterThan(600)
   expect(rejects.map(({ reason }) => reason)).toEqual(['read export.xml: it ends in the middle'])
+})
+
+test('a full disk ends the import: it is no fault of the file', async () => {
+  const whole = fileOf('export.xml', beats)
+  let opened = 0
+  const open = async () => {
+    opened += 1
+    if (opened > 1) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+    return whole.open()
+  }
+
+  await expect(importInto(new Map(), [{ ...whole, open }])).rejects.toThrow('no space left')
 })
 
 test('a file that grows while it is read, and one that is gone, end no import', async ({ folder }) => {

@@ -17,6 +17,8 @@ generated from the code; a test compares the two.
 - **Again.** A log's id is the source's own, or made of the person, the vendor, the measure, the source, the device, the start and the
   end, without the value. The same file, or a newer export that contains it, adds nothing; what a newer export changed replaces.
   The very same files again change nothing that an earlier or a newer import told; \`--again\` takes them as new.
+- **Large.** An Apple Health export of 3 GB, 6.5 million records, took at most 241 MB of memory, and was whole after a kill in its middle
+  ([performance.md](performance.md#large-files-in-flat-memory)).
 - **Stopped.** After Ctrl-C or a crash the same command reads from the beginning and stores from where it stopped.
 - **Report.** For each file: records read, mapped, left out and rejected by reason, duplicates, first and last day, devices. Rejected
   records are in \`FILE.rejects.ndjson\` with place and reason. \`--dry-run\` reports the same, duplicates too, and stores nothing.
