@@ -4,7 +4,7 @@ import { act, type Json, useAnswer } from '../../../../web/browser/ask.ts'
 import { Action, Answered, Empty, Panel, Table, Text } from '../../../../web/browser/parts.tsx'
 import { shownCount, shownInstant, shownNumber, shownSpan } from '../../../../web/browser/shown.ts'
 import type { CastAnswer } from '../../routes/sandbox-routes.ts'
-import { chosenKeyId, chosenPerson } from '../callers.ts'
+import { chosenKeyId, chosenPerson, forgetTokens } from '../callers.ts'
 import { consoleSession, controlUrl, mayChange } from '../console-session.ts'
 import { into } from '../inputs-bound.ts'
 import { liveSandbox } from '../live-sandbox.ts'
@@ -162,6 +162,7 @@ function ClockPanel() {
   const told = liveSandbox.value
   const live = async (hours: number) => {
     const { logs } = await act<{ logs: number }>('clock/live', { hours })
+    forgetTokens() // their day may be over
     return `The people recorded ${shownCount(logs, 'log')} meanwhile.`
   }
   const move = async () => {
