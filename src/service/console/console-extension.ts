@@ -28,14 +28,15 @@ const TELL_EVERY_MS = 1000
 
 /**
  * The console: keys, a query builder, the reference, a demo app, and in a sandbox its people, clock and faults. Open without a
- * password only where the service listens on this machine alone; elsewhere it asks for one, and without a password file it says how
- * to make one. The page is bundled when it is first asked for: a service that nobody looks at starts without it.
+ * password only for a sandbox that listens on this machine alone. A service with people of its own asks for one on loopback too: a
+ * proxy on this machine that adds no header makes everybody look like this machine. Without a password file it says how to make
+ * one. The page is bundled when it is first asked for: a service that nobody looks at starts without it.
  */
 export const consoleExtension =
   ({ passwordFile, trustedProxies = [], sandbox }: ConsoleOptions): ServiceExtension =>
   async ({ app, host, routes, ...service }) => {
     const isAsking = passwordFile !== undefined
-    const mayBeOpen = isLoopback(host) && trustedProxies.length === 0
+    const mayBeOpen = sandbox !== undefined && isLoopback(host) && trustedProxies.length === 0
     if (!isAsking && !mayBeOpen) {
       addClosedConsole(app)
       return undefined
@@ -48,7 +49,7 @@ export const consoleExtension =
     return undefined
   }
 
-const closedText = `The console asks for a password where others can reach this service, and none is set.
+const closedText = `The console makes keys and speaks for every account, so it asks for a password, and none is set.
 Make one:  vitalsync dashboard password NAME --role act >> console-passwords
 and start the service with  CONSOLE_PASSWORD_FILE=console-passwords
 `

@@ -64,16 +64,17 @@ test('its page runs nothing of others, and the rest of the service keeps its own
   expect(health.headers['content-security-policy']).toBe("default-src 'none'; frame-ancestors 'none'")
 })
 
-test('where others reach the service, a console without a password is closed', async ({ world }) => {
-  const { url } = await world.serve('0.0.0.0')
-  const here = url.replace('0.0.0.0', '127.0.0.1')
-  for (const path of ['/console', '/console/api/session', '/console/api/keys']) {
-    const { status, body } = await send(here + path)
-    expect([path, status]).toEqual([path, 403])
-    expect(body).toContain('CONSOLE_PASSWORD_FILE')
-  }
-  expect((await send(`${here}/health`)).status).toBe(200)
-})
+for (const host of ['0.0.0.0', '127.0.0.1'])
+  test(`without a password the console of a service that is no sandbox is closed on ${host}`, async ({ world }) => {
+    const { url } = await world.serve(host)
+    const here = url.replace('0.0.0.0', '127.0.0.1')
+    for (const path of ['/console', '/console/api/session', '/console/api/keys']) {
+      const { status, body } = await send(here + path)
+      expect([path, status]).toEqual([path, 403])
+      expect(body).toContain('CONSOLE_PASSWORD_FILE')
+    }
+    expect((await send(`${here}/health`)).status).toBe(200)
+  })
 
 test('with passwords it asks; who looks makes no key and gets no token; guesses are limited and recorded', async ({
   world,
