@@ -15,6 +15,7 @@ import type {
   RecordBatch,
 } from './formats/export-format.ts'
 import { createHealthItems, type HealthItemOptions } from './health-items.ts'
+import { isOfMachine } from './machine-faults.ts'
 import { createThinnedHeartRate, type HeartRateDetail } from './thinned-heart-rate.ts'
 
 type HealthReject = {
@@ -257,12 +258,6 @@ async function* readWhole(
     yield { records: [{ place: 'the rest of the file', fault, text: '' }], bytesRead }
   }
 }
-
-const faultsOfMachine: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'ENFILE'])
-
-/** A full disk, or too many open files: the export is whole, and the import is to be tried again. */
-const isOfMachine = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && faultsOfMachine.has(error.code)
 
 async function* chunksUntil(signal: AbortSignal, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {

@@ -1,6 +1,7 @@
 import { type Entry, openPromise } from 'yauzl'
 import { UsageProblem } from '../errors.ts'
 import type { ExportFile } from './formats/export-format.ts'
+import { isOfMachine } from './machine-faults.ts'
 import { copyPrivately } from './private-copies.ts'
 
 /** A zip of more entries, or that unpacks to more, is no export: the largest known are a few GB in some thousand files. */
@@ -60,7 +61,10 @@ async function openNestedZip(file: ExportFile, { path, totals }: NestedZip): Pro
   const name = `${path}: ${file.name}`
   totals.nestedZips += 1
   if (totals.nestedZips > NESTED_ZIPS_MAX) refuse(path, `it has more than ${NESTED_ZIPS_MAX} zips in it`)
-  const copy = await copyPrivately(file, NESTED_BYTES_MAX)
+  const copy = await copyPrivately(file, NESTED_BYTES_MAX).catch((cause: Error) => {
+    if (cause instanceof UsageProblem || isOfMachine(cause)) throw cause
+    return refuse(name, `it is broken: ${cause.message}`)
+  })
   try {
     const zip = await openOneZip({ path: copy.path, name, totals })
     // The copy is open: where the system allows that, it goes now, and stays behind after no crash.

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect, vi } from 'vitest'
+import { UsageProblem } from '../../src/errors.ts'
 import { openExportFiles } from '../../src/intake/export-files.ts'
 import { exportFormats } from '../../src/intake/formats/known-formats.ts'
 import { exportWriters } from '../../src/service/sandbox/exports/export-writers.ts'
@@ -9,6 +10,7 @@ import { zipOf } from '../../src/service/sandbox/exports/zip-of.ts'
 import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
 import { DAY } from '../../src/time/units.ts'
 import { importInto } from '../support/health-files.ts'
+import { createSeries, mutated } from '../support/mutated-files.ts'
 
 /** Copies lie in `temporary`, which is this test's own. */
 const test = base.extend<{ folder: string; temporary: string }>({
@@ -31,6 +33,12 @@ const fitZip = async () => {
   const [person] = samplePeople('zips', 1)
   const logs = person ? logsOf(person, { startMs: endMs - 2 * DAY, endMs }) : []
   return (await exportWriters['garmin-fit']?.(logs, 60))?.data ?? Buffer.alloc(0)
+}
+/** An account's export with damage in the packed bytes of its inner zip. */
+const withBrokenInner = async () => {
+  const zip = zipOf([{ name: UPLOADS, data: await fitZip() }])
+  zip.fill(0xff, 30 + UPLOADS.length + 10, 30 + UPLOADS.length + 40)
+  return zip
 }
 const zeros = (megabytes: number) => ({ name: 'day.fit', data: Buffer.alloc(megabytes * 1024 * 1024) })
 
@@ -69,11 +77,12 @@ test('the limits hold over both levels, and another zip in a zip is left as a fi
     [[named(1, zeros(60)), named(2, zeros(60)), named(3, zeros(60))], tooMuch],
     [[named(1, { name: '../day.fit', data: Buffer.alloc(10) })], /invalid relative path/],
     [[{ name: 'UploadedFiles_0-_Part1.zip', data: Buffer.from('PK\u0003\u0004 and no more') }], /no whole zip/],
+    [[], /it is broken/],
     [Array.from({ length: 201 }, (_, index) => named(index)), /more than 200 zips in it/],
   ]
   for (const [index, [parts, says]] of refused.entries()) {
     const path = join(folder, `${index}.zip`)
-    await writeFile(path, zipOf(parts))
+    await writeFile(path, parts.length === 0 ? await withBrokenInner() : zipOf(parts))
     await expect(openExportFiles(path)).rejects.toThrow(says)
   }
   const third = named(1, named(2, zeros(1)), { name: 'inner.zip', data: zipOf([]) })
@@ -85,5 +94,26 @@ test('the limits hold over both levels, and another zip in a zip is left as a fi
     'UploadedFiles_0-_Part1.zip/inner.zip',
   ])
   await exported.close()
+  expect(await readdir(temporary)).toEqual([])
+})
+
+test('mutated zips crash nothing, hang nothing, and each is read or refused', { timeout: 30 * 60_000 }, async ({
+  folder,
+  temporary,
+}) => {
+  const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 40)
+  const account = zipOf([{ name: UPLOADS, data: await fitZip() }])
+  const path = join(folder, 'account.zip')
+  const next = createSeries(11)
+  for (let round = 0; round < rounds; round += 1) {
+    await writeFile(path, mutated(account, next))
+    const exported = await openExportFiles(path).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(UsageProblem)
+    })
+    if (!exported) continue
+    await importInto(new Map(), exported.files, { timeZone: 'Europe/London', formats: exportFormats })
+    await exported.close()
+  }
+
   expect(await readdir(temporary)).toEqual([])
 })

@@ -5,27 +5,12 @@ import { exportWriters } from '../../../src/service/sandbox/exports/export-write
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { HOUR } from '../../../src/time/units.ts'
 import { entriesOf, fileOf, importOne } from '../../support/health-files.ts'
+import { createSeries, mutated } from '../../support/mutated-files.ts'
 
 const endMs = Date.parse('2026-03-02T12:00:00Z')
 const person = samplePeople('mutations', 1)[0]
 const logs = person ? logsOf(person, { startMs: endMs - 8 * HOUR, endMs }) : []
 const ROUNDS = Number(process.env['FUZZ_ROUNDS'] ?? 30)
-
-/** Numbers that look random, from the same seed the same. */
-function createSeries(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return Math.floor((state / 2_147_483_648) * below)
-  }
-}
-
-function mutated(data: Buffer, next: (below: number) => number): Buffer {
-  const bytes = Buffer.from(data)
-  for (let change = 0; change <= next(6); change += 1)
-    bytes[next(bytes.length)] = next(2) === 0 ? next(256) : 32 + next(95)
-  return next(4) === 0 ? bytes.subarray(0, next(bytes.length)) : bytes
-}
 
 test.each(Object.keys(exportWriters))(
   'mutated files of %s crash nothing, hang nothing, and each gives a report',
