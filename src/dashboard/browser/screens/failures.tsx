@@ -4,6 +4,7 @@ import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownInstant, shownNumber, shownText } from '../../../web/browser/shown.ts'
 import type { FailureGroupsAnswer, FailuresAnswer } from '../../routes/failure-routes.ts'
+import { PersonLink } from '../person-link.tsx'
 import { mayAct } from '../session.ts'
 
 type Group = Json<FailureGroupsAnswer>[number]
@@ -119,9 +120,7 @@ function FailuresOf({ cause }: { cause: string }) {
               {failures.map((one) => (
                 <tr key={one.id}>
                   <td>
-                    <Link to={`/people/${one.profileId}`}>
-                      <Text max={60}>{one.name}</Text>
-                    </Link>
+                    <PersonLink profileId={one.profileId} name={one.name} />
                   </td>
                   <td>{one.subject}</td>
                   <td class="time">{shownInstant(one.startAt)}</td>

@@ -1,5 +1,5 @@
 import { isConnected, nowMs } from '../../../web/browser/live-state.ts'
-import { Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
+import { Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import {
   shownAge,
   shownCount,
@@ -10,7 +10,7 @@ import {
   shownSpan,
 } from '../../../web/browser/shown.ts'
 import { type LiveNow, live } from '../live.ts'
-import { runTones } from '../run-tones.ts'
+import { RunLink } from '../run-link.tsx'
 
 /** The state of everything, in one sentence, and what it rests on. */
 export function NowScreen() {
@@ -95,20 +95,11 @@ function UnderWay({ now }: WithNow) {
       {shown.length === 0 ? (
         <Empty>No run yet. The next tick starts one; at once: vitalsync sync</Empty>
       ) : (
-        <Table
-          head={['run', 'state', 'begun', 'done', 'failed', 'took']}
-          numbers={['done', 'failed', 'took']}
-          label="Runs"
-        >
+        <Table head={['run', 'begun', 'done', 'failed', 'took']} numbers={['done', 'failed', 'took']} label="Runs">
           {shown.map((run) => (
             <tr key={run.id}>
               <td>
-                <Link to={`/runs/${run.id}`}>
-                  {run.kind} {run.id}
-                </Link>
-              </td>
-              <td>
-                <Tag tone={runTones[run.state]}>{run.state}</Tag>
+                <RunLink run={run} />
               </td>
               <td class="time">{shownAge(run.startedAt, nowMs.value)}</td>
               <td class="number">
