@@ -1,10 +1,11 @@
 import { z } from 'zod'
-import { pulledStreams } from '../../../config/streams.ts'
+import { pulledStreams, pushedStreams } from '../../../config/streams.ts'
 import { UsageProblem } from '../../errors.ts'
 import { createQuarantine } from '../../warehouse/quarantine/stored-quarantine.ts'
 import { searchPeople } from '../../warehouse/reports/find-people.ts'
 import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
 import { defineAct, defineRead } from '../dashboard-routes.ts'
+import { type FittingValue, fittingValues } from '../fitting-values.ts'
 
 const LISTED_MAX = 500
 const ownId = z.string().regex(/^\d{1,18}$/)
@@ -36,7 +37,16 @@ async function showRecord({ reading, audit }: DashboardContext, { id }: { id: st
     profileId: profileId || undefined,
     what: { id },
   })
-  return { ...record, profileId, name: shownName(visit, { profileId, externalId }) }
+  return { ...record, profileId, name: shownName(visit, { profileId, externalId }), fitting: fittingOf(record) }
+}
+
+/** At the place of the fault; of the whole record where the schema knows no such place. */
+function fittingOf({ stream, direction, path }: { stream: string; direction: string; path: string }): FittingValue[] {
+  const streams = direction === 'push' ? pushedStreams : pulledStreams
+  const schema = streams.find(({ name }) => name === stream)?.schema
+  if (!schema) return []
+  const there = fittingValues(schema, path)
+  return there.length > 0 ? there : fittingValues(schema, '')
 }
 
 export const quarantineRoutes = [

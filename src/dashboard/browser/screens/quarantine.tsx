@@ -4,6 +4,7 @@ import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount } from '../../../web/browser/shown.ts'
 import type { QuarantineAnswer, QuarantinedAnswer } from '../../routes/quarantine-routes.ts'
+import { PersonLink } from '../person-link.tsx'
 import { mayAct } from '../session.ts'
 
 type Records = Json<QuarantineAnswer>
@@ -113,7 +114,11 @@ function Replay({ label, records, again, command, all = false }: ReplayProps) {
 }
 
 function Whole({ id, again }: { id: string; again: () => void }) {
-  const { answer } = useAnswer<QuarantinedAnswer>('quarantine/record', { id })
+  const { answer, again: askAgain } = useAnswer<QuarantinedAnswer>('quarantine/record', { id })
+  const after = () => {
+    askAgain()
+    again()
+  }
   return (
     <Panel title={`Record ${id}`}>
       <Answered answer={answer}>
@@ -123,32 +128,13 @@ function Whole({ id, again }: { id: string; again: () => void }) {
               <Text max={20_000}>{laidOut(record.body)}</Text>
             </pre>
             <div class="stack">
-              <dl class="facts">
-                <dt>Person</dt>
-                <dd>
-                  <Link to={`/people/${record.profileId}`}>
-                    <Text max={60}>{record.name}</Text>
-                  </Link>
-                </dd>
-                <dt>Where</dt>
-                <dd>
-                  <code>{record.path || 'the whole record'}</code>
-                </dd>
-                <dt>Why</dt>
-                <dd>
-                  <Text>{record.reason}</Text>
-                </dd>
-                <dt>What would fit</dt>
-                <dd>
-                  A value at this place that is not refused for the reason above: the shape of {record.stream} is in the
-                  service’s reference.
-                </dd>
-              </dl>
+              <Fault record={record} />
+              <Fitting record={record} />
               {mayAct.value && (
                 <Replay
                   label="Replay this one"
                   records={[record]}
-                  again={again}
+                  again={after}
                   command={`vitalsync quarantine replay ${id}`}
                 />
               )}
@@ -158,6 +144,68 @@ function Whole({ id, again }: { id: string; again: () => void }) {
       </Answered>
     </Panel>
   )
+}
+
+type WithRecord = { readonly record: Json<QuarantinedAnswer> }
+
+function Fault({ record }: WithRecord) {
+  return (
+    <dl class="facts">
+      <dt>Person</dt>
+      <dd>
+        <PersonLink profileId={record.profileId} name={record.name} />
+      </dd>
+      <dt>Where</dt>
+      <dd>
+        <code>{record.path || 'the whole record'}</code>
+      </dd>
+      <dt>Why</dt>
+      <dd>
+        <Text>{record.reason}</Text>
+      </dd>
+      <dt>It came</dt>
+      <dd>
+        {record.times === 1 ? 'once' : `${record.times} times`}, first {shownAge(record.firstSeenAt, nowMs.value)}
+      </dd>
+    </dl>
+  )
+}
+
+/** Each field of the place beside the value that is there. */
+function Fitting({ record: { fitting, body, path, stream } }: WithRecord) {
+  const fields = valuesAt(body, fitting.length === 1 ? path.split('.').slice(0, -1) : path.split('.'))
+  if (fitting.length === 0) return <p class="quiet">Nothing is known of the shape of {stream}.</p>
+  return (
+    <Table head={['field', 'what would fit', 'what is there']} label="What would fit">
+      {fitting.map(({ name, required, text }) => (
+        <tr key={name}>
+          <td>
+            <code>{name}</code>
+            {required && <span class="small quiet"> required</span>}
+          </td>
+          <td>
+            <Text max={160}>{text}</Text>
+          </td>
+          <td>
+            {name in fields ? <Text max={80}>{JSON.stringify(fields[name])}</Text> : <span class="quiet">nothing</span>}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+/** The fields of the object at a path; of the whole record where there is none. */
+function valuesAt(body: string, path: readonly string[]): Record<string, unknown> {
+  const isFields = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+  try {
+    const whole: unknown = JSON.parse(body)
+    let found = whole
+    for (const word of path) if (isFields(found) && isFields(found[word])) found = found[word]
+    return isFields(found) ? found : {}
+  } catch {
+    return {} // the body is not JSON
+  }
 }
 
 /** One property a line, where it is JSON. */
