@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { type Json, useAnswer } from '../../web/browser/ask.ts'
-import { DayChart, NightRaster, Spark, Waterfall } from '../../web/browser/charts.tsx'
+import { DayChart, MarkScale, NightRaster, Spark, StackChart, Waterfall } from '../../web/browser/charts.tsx'
 import { Answered, Empty, Panel, Table, Text } from '../../web/browser/parts.tsx'
 import { shownDecimal, shownInstant, shownNumber } from '../../web/browser/shown.ts'
 import type { ExplanationAnswer, ValuesAnswer } from '../routes/person-routes.ts'
@@ -26,6 +26,7 @@ export function PersonValuesPanels({ profileId }: { profileId: string }) {
             <Measured values={values} title="Resting heart rate" of="restingHeart" kind="line" />
             <Measured values={values} title="Minutes asleep" of="sleepMinutes" kind="bar" />
             <Nights values={values} />
+            <SleepStages values={values} />
             <Trends values={values} />
             <Comparisons values={values} />
             <Changes values={values} />
@@ -103,6 +104,28 @@ function Nights({ values }: WithValues) {
   )
 }
 
+/** A bar for each night, the deepest sleep at its foot. */
+function SleepStages({ values: { nights } }: WithValues) {
+  const oldestFirst = nights.toReversed()
+  const staged = oldestFirst.filter(({ deep, light, rem }) => deep !== null || light !== null || rem !== null)
+  return (
+    <Panel title="Stages of sleep" aside={<span class="small quiet">minutes of each night</span>}>
+      {staged.length === 0 ? (
+        <p class="quiet">The person’s devices tell no stages.</p>
+      ) : (
+        <StackChart
+          days={oldestFirst.map(({ day }) => day)}
+          series={(['deep', 'light', 'rem', 'awake'] as const).map((name) => ({
+            name,
+            values: oldestFirst.map((night) => night[name]),
+          }))}
+          label={`Stages of sleep of ${staged.length} nights`}
+        />
+      )}
+    </Panel>
+  )
+}
+
 const trendWords: Readonly<Record<string, string>> = { increasing: 'rises', decreasing: 'falls', stable: 'stays' }
 
 function Trends({ values: { trends } }: WithValues) {
@@ -133,6 +156,7 @@ function Comparisons({ values: { comparisons } }: WithValues) {
       <ul class="sentences">
         {comparisons.map(({ name, value, unit, data }) => (
           <li key={name}>
+            <MarkScale value={value} references={data.map((one) => one.value)} />{' '}
             <Text max={60}>{name.replaceAll('_', ' ')}</Text>: {shownMeasured(value)}{' '}
             {unit !== 'index' && <Text max={20}>{unit}</Text>}
             <span class="quiet">

@@ -1,16 +1,20 @@
 import { z } from 'zod'
 import { produceRun } from '../../assembly/produce-run.ts'
 import { UsageProblem } from '../../errors.ts'
+import { countDeriving, readFormerRuns, readUsualSpans } from '../../warehouse/reports/run-report.ts'
 import { createFailures } from '../../warehouse/runs/stored-failures.ts'
 import type { Run } from '../../warehouse/runs/stored-runs.ts'
 import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
 import { defineAct, defineRead } from '../dashboard-routes.ts'
 
 const RUNS_SHOWN = 200
+/** Runs of one kind are looked for among so many: a month of sweeps. */
+const RUNS_SEARCHED = 5000
 const FAILURES_LOOKED_AT = 2000
 const chosen = z.strictObject({ runId: z.string().regex(/^\d{1,18}$/) })
 
-export type RunsAnswer = Array<Omit<Run, 'params'>>
+/** `usualMs`: how long the runs of its kind before it took. */
+export type RunsAnswer = Array<Omit<Run, 'params'> & { usualMs: number | null }>
 export type RunAnswer = Awaited<ReturnType<typeof showRun>>
 
 async function runOf({ pipeline }: DashboardContext, runId: string): Promise<Run> {
@@ -31,6 +35,8 @@ async function showRun(context: DashboardContext, { runId }: z.output<typeof cho
     ...run,
     people,
     left,
+    deriving: run.state === 'running' ? await countDeriving(reading, runId) : 0,
+    former: await readFormerRuns(reading, run),
     failures: during.slice(0, 100).map(({ id, externalId, subject, reason, lastAt }) => {
       const profileId = id.split(':')[1] ?? ''
       return { id, subject, reason, lastAt, profileId, name: shownName(visit, { profileId, externalId }) }
@@ -49,10 +55,15 @@ async function goOn({ pipeline, config, signal, ...context }: DashboardContext, 
 export const runRoutes = [
   defineRead({
     name: 'runs',
-    query: z.object({}),
-    async answer({ pipeline }): Promise<RunsAnswer> {
-      const found = await pipeline.runs.listNewest(RUNS_SHOWN)
-      return found.map(({ params, ...run }) => run)
+    query: z.object({ kind: z.string().max(20).optional() }),
+    async answer({ pipeline, reading }, { kind }): Promise<RunsAnswer> {
+      const found = await pipeline.runs.listNewest(kind === undefined ? RUNS_SHOWN : RUNS_SEARCHED)
+      const shown = found.filter((run) => kind === undefined || run.kind === kind).slice(0, RUNS_SHOWN)
+      const usual = await readUsualSpans(
+        reading,
+        shown.map(({ id }) => id),
+      )
+      return shown.map(({ params, ...run }) => ({ ...run, usualMs: usual.get(run.id) ?? null }))
     },
   }),
   defineRead({ name: 'run', query: chosen, answer: showRun }),

@@ -40,7 +40,10 @@ export function PersonScreen({ params }: { params: Readonly<Record<string, strin
           )}
           <div class="grid two">
             <Gaps person={person} />
-            <Streams person={person} />
+            <div class="stack">
+              <Streams person={person} />
+              <Devices person={person} />
+            </div>
           </div>
         </>
       )}
@@ -150,6 +153,33 @@ function Streams({ person }: WithPerson) {
           </tr>
         ))}
       </Table>
+    </Panel>
+  )
+}
+
+function Devices({ person: { devices } }: WithPerson) {
+  return (
+    <Panel title="Devices" flush>
+      {devices.length === 0 ? (
+        <Empty>Upstream has told of none.</Empty>
+      ) : (
+        <Table head={['device', 'system', 'time zone', 'last read']} label="Devices of the person">
+          {devices.map(({ type, model, system, systemVersion, timeZone, readAt }) => (
+            <tr key={`${type} ${model}`}>
+              <td>
+                <Text max={60}>{[type, model].filter(Boolean).join(' ') || 'unnamed'}</Text>
+              </td>
+              <td>
+                <Text max={60}>{[system, systemVersion].filter(Boolean).join(' ')}</Text>
+              </td>
+              <td>
+                <Text max={40}>{timeZone ?? ''}</Text>
+              </td>
+              <td class="time">{shownAge(readAt, nowMs.value)}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
     </Panel>
   )
 }

@@ -1,24 +1,40 @@
+import { address, changeQuery } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
-import { Action, Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
+import { Action, Answered, Empty, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownDecimal, shownInstant, shownNumber, shownSpan } from '../../../web/browser/shown.ts'
 import type { RunAnswer, RunsAnswer } from '../../routes/run-routes.ts'
-import { runTones } from '../run-tones.ts'
+import { PersonLink } from '../person-link.tsx'
+import { BesideFormer, besideUsual } from '../run-comparison.tsx'
+import { RunLink } from '../run-link.tsx'
+import { RunStages } from '../run-stages.tsx'
+import { RunTimeline } from '../run-timeline.tsx'
 import { mayAct } from '../session.ts'
 
 type Run = Json<RunsAnswer>[number]
 const tookMsOf = ({ startedAt, endedAt }: Pick<Run, 'startedAt' | 'endedAt'>) =>
   (endedAt ? Date.parse(endedAt) : nowMs.value) - Date.parse(startedAt)
 
-const COMPARED_RUNS = 14
+const kinds = ['', 'nightly', 'sweep', 'sync', 'backfill', 'sentinel'] as const
 
 /** Slots and commands on a line of time, each beside the fourteen of its kind before it. */
 export function RunsScreen({ params: { id } }: { params: Readonly<Record<string, string>> }) {
-  const { answer, again } = useAnswer<RunsAnswer>('runs')
+  const kind = address.value.query.get('kind') ?? ''
+  const { answer, again } = useAnswer<RunsAnswer>('runs', kind === '' ? {} : { kind })
   return (
     <>
       <h1 class="head">Runs</h1>
       {id && <RunOf key={id} runId={id} againAll={again} />}
+      <label>
+        Kind
+        <select value={kind} onChange={(event) => changeQuery({ kind: event.currentTarget.value })}>
+          {kinds.map((one) => (
+            <option key={one} value={one}>
+              {one || 'all'}
+            </option>
+          ))}
+        </select>
+      </label>
       <Answered answer={answer} again={again}>
         {(runs) =>
           runs.length === 0 ? (
@@ -26,7 +42,12 @@ export function RunsScreen({ params: { id } }: { params: Readonly<Record<string,
               <Empty>No run yet. The next tick starts one; at once: vitalsync sync</Empty>
             </Panel>
           ) : (
-            <Runs runs={runs} />
+            <>
+              <Panel title="Slots and commands" aside={<span class="small quiet">UTC; a bar leads to its run</span>}>
+                <RunTimeline runs={runs} nowMs={nowMs.value} />
+              </Panel>
+              <Runs runs={runs} />
+            </>
           )
         }
       </Answered>
@@ -35,41 +56,18 @@ export function RunsScreen({ params: { id } }: { params: Readonly<Record<string,
 }
 
 function Runs({ runs }: { runs: readonly Run[] }) {
-  const longest = Math.max(1, ...runs.map(tookMsOf))
-  const head = [
-    'run',
-    'state',
-    'begun',
-    'took',
-    '',
-    'beside the last 14',
-    'people',
-    'failed',
-    'refused',
-    'requests',
-    'rows',
-  ]
+  const head = ['run', 'begun', 'took', 'beside the last 14', 'people', 'failed', 'refused', 'requests', 'rows']
   return (
     <Panel title="Latest" flush>
       <Table head={head} numbers={['took', 'people', 'failed', 'refused', 'requests', 'rows']} label="Runs">
-        {runs.map((run, index) => (
+        {runs.map((run) => (
           <tr key={run.id}>
             <td>
-              <Link to={`/runs/${run.id}`}>
-                {run.kind} {run.id}
-              </Link>
-            </td>
-            <td>
-              <Tag tone={runTones[run.state]}>{run.state}</Tag>
+              <RunLink run={run} />
             </td>
             <td class="time">{shownInstant(run.startedAt)}</td>
             <td class="number">{shownSpan(tookMsOf(run))}</td>
-            <td>
-              <span class="bar" aria-hidden="true">
-                <span style={{ width: `${Math.max(1, (tookMsOf(run) / longest) * 100)}%` }} />
-              </span>
-            </td>
-            <td>{besideFormer(run, runs.slice(index + 1))}</td>
+            <td>{run.usualMs !== null && run.done > 0 && besideUsual(tookMsOf(run), run.usualMs)}</td>
             <td class="number">{shownNumber(run.done)}</td>
             <td class={`number ${run.failed > 0 ? 'tone-bad' : ''}`}>{shownNumber(run.failed)}</td>
             <td class={`number ${run.refused > 0 ? 'tone-odd' : ''}`}>{shownNumber(run.refused)}</td>
@@ -80,16 +78,6 @@ function Runs({ runs }: { runs: readonly Run[] }) {
       </Table>
     </Panel>
   )
-}
-
-/** How long a run took, beside the median of the fourteen of its kind before it. */
-function besideFormer(run: Run, older: readonly Run[]): string {
-  const former = older.filter(({ kind, state }) => kind === run.kind && state === 'done').slice(0, COMPARED_RUNS)
-  if (former.length < 3) return ''
-  const median = former.map(tookMsOf).toSorted((a, b) => a - b)[Math.floor(former.length / 2)] ?? 0
-  const ratio = tookMsOf(run) / Math.max(1, median)
-  if (ratio > 1.5) return `${shownDecimal(ratio)} × as long`
-  return ratio < 0.67 ? `${shownDecimal(ratio)} × as long` : 'as usual'
 }
 
 function RunOf({ runId, againAll }: { runId: string; againAll: () => void }) {
@@ -111,6 +99,8 @@ function RunOf({ runId, againAll }: { runId: string; againAll: () => void }) {
                 </div>
               ))}
             </dl>
+            {run.state === 'running' && <RunStages run={run} tookMs={tookMsOf(run)} />}
+            <BesideFormer run={run} tookMs={tookMsOf(run)} />
             <Failing run={run} />
           </div>
         </Panel>
@@ -177,9 +167,7 @@ function Failing({ run: { failures } }: { run: OneRun }) {
       {failures.map((one) => (
         <tr key={one.id}>
           <td>
-            <Link to={`/people/${one.profileId}`}>
-              <Text max={60}>{one.name}</Text>
-            </Link>
+            <PersonLink profileId={one.profileId} name={one.name} />
           </td>
           <td>{one.subject}</td>
           <td class="time">{shownInstant(one.lastAt)}</td>
