@@ -33,11 +33,12 @@ async function readPerson(context: DashboardContext, { profileId }: z.output<typ
   const { reading } = context
   const externalId = await externalIdOf(context, profileId)
   const report = createProfileReport({ pool: reading })
-  const [profile, known, days, stored] = await Promise.all([
+  const [profile, known, days, stored, devices] = await Promise.all([
     report.show(externalId),
     readKnownCoverage({ pool: reading, streams: pulledStreams }, { afterId: '0', limit: 1, ids: [profileId] }),
     readPersonDays(reading, { profileId, days: DAYS_SHOWN }),
     report.countRows(profileId),
+    report.listDevices(profileId),
   ])
   const gaps = known.flatMap((one) =>
     findGaps(one).map((gap) => ({
@@ -52,6 +53,7 @@ async function readPerson(context: DashboardContext, { profileId }: z.output<typ
     externalId: undefined,
     name: shownName(visit, { profileId, externalId }),
     days,
+    devices,
     gaps: gaps.slice(0, GAPS_SHOWN),
     gapsCount: gaps.length,
     stored: stored.filter(({ rows }) => rows > 0),

@@ -13,7 +13,16 @@ type PersonDay = {
   readonly sleepMinutes: number | null
 }
 /** Minutes after 18:00 of the evening, by the person's own clock. */
-type Night = { readonly day: string; readonly start: string; readonly end: string }
+type Night = {
+  readonly day: string
+  readonly start: string
+  readonly end: string
+  /** Minutes; null where the person's device tells no stages. */
+  readonly deep: number | null
+  readonly light: number | null
+  readonly rem: number | null
+  readonly awake: number | null
+}
 type Trend = {
   readonly name: string
   readonly state: string
@@ -79,13 +88,19 @@ const daysQuery = `
     heart_rate_resting as "restingHeart", sleep_duration as "sleepMinutes"
   from warehouse.person_days where external_id = $1 and local_date > current_date - $2::int order by local_date`
 
+const stages = ['deep', 'light', 'rem', 'awake'] as const
+const stageColumns = stages.map(
+  (stage) => `max(value_number) filter (where type = 'sleep_${stage}_duration')::float8 as ${stage}`,
+)
+
 const nightsQuery = `
   select local_date::text as day, max(value) filter (where type = 'sleep_start_time') as start,
-    max(value) filter (where type = 'sleep_end_time') as "end"
+    max(value) filter (where type = 'sleep_end_time') as "end", ${stageColumns}
   from warehouse.biomarkers_now
-  where external_id = $1 and type in ('sleep_start_time', 'sleep_end_time') and periodicity = 'daily'
-    and start_date_time > now() - interval '30 days'
-  group by local_date having count(distinct type) = 2 order by local_date desc limit 28`
+  where external_id = $1 and periodicity = 'daily' and start_date_time > now() - interval '30 days'
+    and type in ('sleep_start_time', 'sleep_end_time', ${stages.map((stage) => `'sleep_${stage}_duration'`)})
+  group by local_date having count(distinct type) filter (where type in ('sleep_start_time', 'sleep_end_time')) = 2
+  order by local_date desc limit 28`
 
 const trendsQuery = `
   select * from (

@@ -23,10 +23,21 @@ export type ProfileReport = {
     page: { afterId: string; limit: number },
   ): Promise<(ListedProfile & OwnId)[]>
   show(externalId: string): Promise<(ListedProfile & OwnId & { streams: ListedProfileStream[] }) | undefined>
+  /** The devices of which upstream has told, the newest first. */
+  listDevices(profileId: string): Promise<ListedDevice[]>
   /** The ids in the warehouse by the names upstream. Unknown names are missing. */
   idsOf(externalIds: readonly string[]): Promise<Map<string, string>>
   /** Every table with a column for profiles, and the count of rows of this profile: 0 everywhere after an erasure. */
   countRows(profileId: string): Promise<Array<{ table: string; rows: number }>>
+}
+
+type ListedDevice = {
+  type: string | null
+  model: string | null
+  system: string | null
+  systemVersion: string | null
+  timeZone: string | null
+  readAt: Date
 }
 
 type OwnId = { profileId: string }
@@ -48,6 +59,15 @@ export function createProfileReport({ pool }: { pool: Pool }): ProfileReport {
         [externalIds],
       )
       return new Map(rows.map((row) => [row.external_id, row.id]))
+    },
+    async listDevices(profileId) {
+      const { rows } = await pool.query<ListedDevice>(
+        `select device_type as type, device_model as model, system, system_version as "systemVersion",
+           time_zone as "timeZone", read_at as "readAt"
+         from vitalsync.device_information where profile_id = $1 and gone_at is null order by read_at desc limit 20`,
+        [profileId],
+      )
+      return rows
     },
     countRows: (profileId) => countRows(pool, profileId),
   }

@@ -71,16 +71,7 @@ export function DayChart({ days, series, label, kind = 'line', fromZero = true, 
           ),
         )}
       </svg>
-      {series.length > 1 && (
-        <figcaption class="legend">
-          {series.map(({ name }, index) => (
-            <span key={name}>
-              <i class="swatch" style={{ background: colourOf(index) }} />
-              {name}
-            </span>
-          ))}
-        </figcaption>
-      )}
+      {series.length > 1 && <Legend series={series} />}
     </figure>
   )
 }
@@ -124,6 +115,73 @@ function Bars({ values, x, y, zero, width }: Drawn & { zero: number; width: numb
         ),
       )}
     </>
+  )
+}
+
+/** Bars of parts that lie upon one another. */
+export function StackChart({
+  days,
+  series,
+  label,
+  height = 150,
+}: Pick<ChartProps, 'days' | 'series' | 'label' | 'height'>) {
+  const sums = days.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))
+  const scale = (height - BOTTOM) / Math.max(1, ...sums)
+  const step = (WIDTH - LEFT) / Math.max(1, days.length)
+  return (
+    <figure>
+      <svg viewBox={`0 0 ${WIDTH} ${height + 4}`} role="img" aria-label={label} width="100%">
+        {days.map((day, index) => {
+          let top = height - BOTTOM + 4
+          return (
+            <g key={day}>
+              {index % Math.ceil(days.length / 6) === 0 && (
+                <text x={LEFT + (index + 0.5) * step} y={height + 2} text-anchor="middle">
+                  {day.slice(5)}
+                </text>
+              )}
+              {series.map(({ name, values }, place) => {
+                const part = (values[index] ?? 0) * scale
+                top -= part
+                const x = LEFT + (index + 0.15) * step
+                return <rect key={name} x={x} y={top} width={step * 0.7} height={part} fill={colourOf(place)} />
+              })}
+            </g>
+          )
+        })}
+        <text x={LEFT - 6} y="12" text-anchor="end">
+          {Math.round(Math.max(...sums))}
+        </text>
+      </svg>
+      <Legend series={series} />
+    </figure>
+  )
+}
+
+const Legend = ({ series }: Pick<ChartProps, 'series'>) => (
+  <figcaption class="legend">
+    {series.map(({ name }, index) => (
+      <span key={name}>
+        <i class="swatch" style={{ background: colourOf(index) }} />
+        {name}
+      </span>
+    ))}
+  </figcaption>
+)
+
+/** A value, as a dot, among those that it is compared with, as lines. */
+export function MarkScale({ value, references }: { value: number; references: readonly number[] }) {
+  const all = [value, ...references]
+  const [min, max] = [Math.min(...all), Math.max(...all)]
+  const x = (one: number) => 6 + ((one - min) / (max - min || 1)) * 68
+  return (
+    <svg width="80" height="18" aria-hidden="true">
+      <line class="axis" x1="2" x2="78" y1="9" y2="9" />
+      {references.map((one, index) => (
+        <line key={index} x1={x(one)} x2={x(one)} y1="3" y2="15" stroke="var(--quiet)" stroke-width="2" />
+      ))}
+      <circle cx={x(value)} cy="9" r="4" fill="var(--series-1)" />
+    </svg>
   )
 }
 

@@ -17,6 +17,8 @@ test('a person is found by name; health values are shown after a switch, and eac
   await page.getByRole('checkbox', { name: 'Health values' }).check()
   await page.getByRole('img', { name: /^Scores of \d+ days/ }).waitFor()
   await page.getByRole('img', { name: 'Parts of sleep' }).waitFor()
+  await page.getByRole('img', { name: /^Stages of sleep of \d+ nights/ }).waitFor()
+  await page.getByRole('region', { name: /^Devices of the person/ }).waitFor()
   expect(await findBarriers(page)).toEqual([])
   const looks = await world.rows(`select action from warehouse.audit where external_id = $1 order by at`, [
     one?.externalId,
