@@ -27,8 +27,8 @@ export function RunTimeline({ runs, nowMs }: { runs: readonly TimedRun[]; nowMs:
   const height = kinds.length * ROW + 20
   const label = `${runs.length} runs of ${shownSpan(nowMs - fromMs)}`
   return (
-    <div>
-      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="group" aria-label={label} width="100%" class="timeline">
+    <nav aria-label={label}>
+      <svg viewBox={`0 0 ${WIDTH} ${height}`} width="100%" class="timeline">
         {Array.from({ length: TICKS }, (_, index) => fromMs + ((nowMs - fromMs) * index) / (TICKS - 1)).map(
           (ms, index) => (
             <g key={ms}>
@@ -73,7 +73,7 @@ export function RunTimeline({ runs, nowMs }: { runs: readonly TimedRun[]; nowMs:
           )
         })}
       </svg>
-    </div>
+    </nav>
   )
 }
 

@@ -21,7 +21,7 @@ test('a slow run says by how much, and beside the fourteen before it why; who fa
     person?.['id'],
   ])
   const page = await visit('/runs?kind=nightly')
-  await page.getByRole('group', { name: /^\d+ runs of/ }).waitFor()
+  await page.getByRole('navigation', { name: /^\d+ runs of/ }).waitFor()
   await page
     .getByRole('row', { name: new RegExp(`^nightly ${slow?.['id']} `) })
     .getByText('4.0 × as usual')
