@@ -29,6 +29,7 @@ export function RunTimeline({ runs, nowMs }: { runs: readonly TimedRun[]; nowMs:
   return (
     <nav aria-label={label}>
       <svg viewBox={`0 0 ${WIDTH} ${height}`} width="100%" class="timeline">
+        <title>{label}</title>
         {Array.from({ length: TICKS }, (_, index) => fromMs + ((nowMs - fromMs) * index) / (TICKS - 1)).map(
           (ms, index) => (
             <g key={ms}>
