@@ -10,6 +10,8 @@ type CanvasProps = {
   readonly days: number
   readonly lastDay: string
   readonly area: Signal<Area | undefined>
+  /** A row that is to come into view, at the top. */
+  readonly topRow: Signal<number | undefined>
 }
 
 type Cell = { readonly row: number; readonly day: number }
@@ -24,7 +26,7 @@ const stateLetters: Readonly<Record<string, string>> = {
 }
 
 /** The map itself: a canvas that stays in view of a scroller as tall as all rows. */
-export function CoverageCanvas({ rows, days, lastDay, area }: CanvasProps) {
+export function CoverageCanvas({ rows, days, lastDay, area, topRow }: CanvasProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const cursor = useSignal<Cell | undefined>(undefined)
@@ -53,6 +55,11 @@ export function CoverageCanvas({ rows, days, lastDay, area }: CanvasProps) {
     })
   }
   useDrawing(draw, scroller, colours)
+  useEffect(() => {
+    if (topRow.value === undefined || !scroller.current) return
+    scroller.current.scrollTop = topRow.value * ROW_PX
+    topRow.value = undefined
+  }, [topRow.value])
   const dayAt = (day: number) => dayPlus(lastDay, day - days + 1)
   const open = ({ row, day }: Cell) => {
     const person = rows.rowAt(row)?.profileId

@@ -38,7 +38,7 @@ const marked = z.strictObject({
 
 export type MapAnswer = {
   total: number
-  counts: Record<(typeof troubleKinds)[number], number>
+  counts: Record<(typeof troubleKinds)[number] | 'troubled' | 'unread', number>
   rows: Array<{ profileId: string; name: string; cells: string }>
 }
 export type WhyAnswer = Awaited<ReturnType<typeof readWhy>>

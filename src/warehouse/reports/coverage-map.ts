@@ -22,7 +22,9 @@ type MapRow = {
   readonly cells: string
 }
 
-type MapOrder = { readonly ids: readonly string[]; readonly counts: Readonly<Record<TroubleKind, number>> }
+/** `troubled`: people with a refused or quarantined day. `unread`: people without one, of whom the stream was never read. */
+type MapCounts = Readonly<Record<TroubleKind | 'troubled' | 'unread', number>>
+type MapOrder = { readonly ids: readonly string[]; readonly counts: MapCounts }
 
 const dayLetters = {
   data: 'd',
@@ -74,7 +76,8 @@ async function readOrder(pool: Pool, { stream, sort, only, search }: MapSelectio
     sort === 'worst',
     only ?? null,
   ])
-  const { ids = null, ...counts } = rows[0] ?? { refused: 0, quarantined: 0, never_read: 0 }
+  const none = { ids: null, refused: 0, quarantined: 0, never_read: 0, troubled: 0, unread: 0 }
+  const { ids, ...counts } = rows[0] ?? none
   return { ids: ids?.split(',') ?? [], counts }
 }
 
@@ -88,7 +91,8 @@ const orderQuery = `
     group by 1
   )
   select count(*) filter (where refused > 0)::int as refused, count(*) filter (where quarantined > 0)::int as quarantined,
-    count(*) filter (where never_read)::int as never_read,
+    count(*) filter (where never_read)::int as never_read, count(*) filter (where refused + quarantined > 0)::int as troubled,
+    count(*) filter (where never_read and coalesce(refused + quarantined, 0) = 0)::int as unread,
     string_agg(id::text, ',') filter (where case $5 when 'refused' then refused > 0 when 'quarantined' then quarantined > 0
       when 'never_read' then never_read else true end) as ids
   from (

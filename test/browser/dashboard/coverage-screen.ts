@@ -27,6 +27,7 @@ test('the worst come first; a cell tells why, by keyboard too; a marked area is 
   await page.getByRole('button', { name: 'Read it again', exact: true }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Read it again', exact: true }).click()
   await page.getByText(/Back-fill \d+ has begun/).waitFor()
+  await page.getByRole('dialog').getByRole('link', { name: 'how it goes' }).waitFor()
   const [run] = await world.rows(`select kind, params from vitalsync.runs order by id desc limit 1`)
   expect(run).toMatchObject({ kind: 'backfill', params: { streams: ['scores'], again: true } })
   await world.idle()
@@ -40,4 +41,20 @@ test('the map fits 360 pixels, has no barriers, and answers a search for nobody'
   await page.getByRole('searchbox').fill('nobody is called so')
   await page.getByRole('searchbox').blur()
   await page.getByText('Nobody fits.').waitFor()
+})
+
+test('the streams tell where trouble is, the worst are in groups, and a year is a click from a day', async ({
+  visit,
+}) => {
+  const page = await visit('/coverage?stream=biomarkers')
+  const row = page.getByRole('region', { name: /^Streams/ }).getByRole('row', { name: /^scores/ })
+  await row.getByRole('cell', { name: '3', exact: true }).first().waitFor()
+  await row.getByRole('button', { name: 'scores' }).click()
+  await page.getByRole('button', { name: 'refused or quarantined 1' }).waitFor()
+  await page.getByRole('button', { name: /^longest not read \d/ }).click()
+  for (const zoom of ['year', 'day']) await page.getByRole('button', { name: zoom, exact: true }).click()
+  await page.getByLabel('up to').fill('2026-01-31')
+  await page.getByLabel('up to').press('Enter')
+  await expect.poll(() => new URL(page.url()).search).toContain('days=1')
+  await expect.poll(() => new URL(page.url()).search).toContain('lastDay=2026-01-31')
 })

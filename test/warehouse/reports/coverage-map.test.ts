@@ -41,7 +41,10 @@ test('people with the most trouble come first, then those never read, then those
 
   const worst = await read()
   expect(worst.rows).toEqual(['mixed', 'two refused', 'one refused', 'unread', 'old', 'fresh'])
-  expect(worst).toMatchObject({ total: 6, counts: { refused: 3, quarantined: 1, never_read: 1 } })
+  expect(worst).toMatchObject({
+    total: 6,
+    counts: { refused: 3, quarantined: 1, never_read: 1, troubled: 3, unread: 1 },
+  })
   expect((await read({ sort: 'added' })).rows).toEqual(names.filter((name) => name !== 'gone'))
   expect((await read({ only: 'refused' })).rows).toEqual(['mixed', 'two refused', 'one refused'])
   expect((await read({ only: 'never_read' })).rows).toEqual(['unread'])

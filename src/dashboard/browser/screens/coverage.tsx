@@ -1,9 +1,9 @@
-import { useComputed, useSignal } from '@preact/signals'
+import { type Signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { act, ask } from '../../../web/browser/ask.ts'
-import { Action, Empty, Failed, Panel } from '../../../web/browser/parts.tsx'
-import { dayPlus, shownCount, shownNumber, shownSpan } from '../../../web/browser/shown.ts'
+import { Action, Empty, Failed, Link, Panel, Table } from '../../../web/browser/parts.tsx'
+import { dayPlus, shownCount, shownNumber, shownShare, shownSpan } from '../../../web/browser/shown.ts'
 import type { PlanAnswer } from '../../routes/coverage-routes.ts'
 import { CoverageCanvas } from '../coverage-canvas.tsx'
 import { DayAnswer } from '../day-answer.tsx'
@@ -12,7 +12,7 @@ import type { Area } from '../map-canvas.ts'
 import { openMapRows } from '../map-rows.ts'
 import { mayAct } from '../session.ts'
 
-const zooms = ['7', '28', '90', '365']
+const zooms = ['1', '7', '28', '90', '365']
 const states = [
   ['d', 'data', 'data'],
   ['e', 'empty', 'read and empty'],
@@ -47,20 +47,23 @@ function CoverageOf({ stream }: { stream: string }) {
     return rows.close
   }, [rows])
   const area = useSignal<Area | undefined>(undefined)
+  const topRow = useSignal<number | undefined>(undefined)
   const total = useComputed(() => rows.summary.value?.total)
   const error = rows.error.value
   const [profileId, date] = [query.get('person'), query.get('date')]
   return (
     <>
       <h1 class="head">Coverage</h1>
-      <Controls stream={stream} days={days} counts={rows.summary.value?.counts} />
+      <Streams chosen={stream} />
+      <Controls stream={stream} days={days} lastDay={lastDay} counts={rows.summary.value?.counts} />
+      {rows.summary.value && asked.sort === 'worst' && <Groups summary={rows.summary.value} topRow={topRow} />}
       <Panel title={`${stream}: people by days`} aside={<Legend />} flush>
         {error ? (
           <Failed error={error} again={() => location.reload()} />
         ) : rows.summary.value?.total === 0 ? (
           <Empty>Nobody fits. Names are compared letter by letter, from their beginning.</Empty>
         ) : (
-          <CoverageCanvas rows={rows} days={days} lastDay={lastDay} area={area} />
+          <CoverageCanvas rows={rows} days={days} lastDay={lastDay} area={area} topRow={topRow} />
         )}
       </Panel>
       <p class="small quiet">
@@ -84,9 +87,86 @@ const Legend = () => (
   </span>
 )
 
+/** The streams with what is wrong in each: the one to look at first. */
+function Streams({ chosen }: { chosen: string }) {
+  const { streams, counts } = live.value ?? {}
+  if (!streams || !counts) return null
+  const sumOf = (list: ReadonlyArray<{ count: number }>) => list.reduce((sum, { count }) => sum + count, 0)
+  return (
+    <Panel title="By stream" flush>
+      <Table
+        head={['stream', 'read', 'windows refused', 'records in quarantine', 'people never read']}
+        numbers={['read', 'windows refused', 'records in quarantine', 'people never read']}
+        label="Streams"
+      >
+        {streams.value.map(({ stream, readShare, neverRead }) => {
+          const refused = sumOf(counts.value.failures.filter((one) => one.kind === 'window' && one.subject === stream))
+          const quarantined = sumOf(
+            counts.value.quarantine.filter((one) => one.direction === 'pull' && one.stream === stream),
+          )
+          const isOdd = (count: number) => `number ${count > 0 ? 'tone-odd' : ''}`
+          return (
+            <tr key={stream}>
+              <td>
+                <button
+                  type="button"
+                  class="plain"
+                  aria-pressed={stream === chosen}
+                  onClick={() => changeQuery({ stream, person: '' })}
+                >
+                  {stream}
+                </button>
+              </td>
+              <td class="number">{shownShare(readShare)}</td>
+              <td class={isOdd(refused)}>{shownNumber(refused)}</td>
+              <td class={isOdd(quarantined)}>{shownNumber(quarantined)}</td>
+              <td class="number">{shownNumber(neverRead)}</td>
+            </tr>
+          )
+        })}
+      </Table>
+    </Panel>
+  )
+}
+
+type GroupsProps = {
+  summary: { total: number; counts: { troubled: number; unread: number } }
+  topRow: Signal<number | undefined>
+}
+
+/** The worst first are three groups: a click brings the begin of one into view. Chosen people are of one group. */
+function Groups({ summary: { total, counts }, topRow }: GroupsProps) {
+  if (address.value.query.get('only')) return null
+  const { troubled, unread } = counts
+  const groups = [
+    { name: 'refused or quarantined', from: 0, count: troubled },
+    { name: 'never read', from: troubled, count: unread },
+    { name: 'longest not read', from: troubled + unread, count: total - troubled - unread },
+  ]
+  return (
+    <div class="row">
+      <span class="quiet">Go to</span>
+      {groups.map(({ name, from, count }) => (
+        <button
+          key={name}
+          type="button"
+          disabled={count === 0}
+          onClick={() => {
+            topRow.value = from
+          }}
+        >
+          {name} {shownNumber(count)}
+        </button>
+      ))}
+    </div>
+  )
+}
+
 type Counts = { readonly refused: number; readonly quarantined: number; readonly never_read: number }
 
-function Controls({ stream, days, counts }: { stream: string; days: number; counts: Counts | undefined }) {
+type ControlsProps = { stream: string; days: number; lastDay: string; counts: Counts | undefined }
+
+function Controls({ stream, days, lastDay, counts }: ControlsProps) {
   const query = address.value.query
   const only = query.get('only') ?? ''
   const kinds = [
@@ -113,10 +193,14 @@ function Controls({ stream, days, counts }: { stream: string; days: number; coun
             aria-pressed={Number(zoom) === days}
             onClick={() => changeQuery({ days: zoom })}
           >
-            {zoom} days
+            {zoom === '365' ? 'year' : zoom === '1' ? 'day' : `${zoom} days`}
           </button>
         ))}
       </span>
+      <label>
+        up to
+        <input type="date" value={lastDay} onChange={(event) => changeQuery({ lastDay: event.currentTarget.value })} />
+      </label>
       <span class="segments">
         {kinds.map(([kind, label]) => (
           <button key={kind} type="button" aria-pressed={kind === only} onClick={() => changeQuery({ only: kind })}>
@@ -180,7 +264,11 @@ function Marked({ area, stream, days, lastDay, rowAt }: MarkedProps) {
   const start = async () => {
     const body = { stream, fromDay, toDay, again: true, profileIds }
     const { runId } = await act<{ runId: string }>('coverage/backfill', body)
-    return `Back-fill ${runId} has begun: see Runs.`
+    return (
+      <>
+        Back-fill {runId} has begun: <Link to={`/runs/${runId}`}>how it goes</Link>
+      </>
+    )
   }
   return (
     <Panel title="Marked">
