@@ -41,6 +41,11 @@ const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () 
     quick: false,
     load: () => import('./dashboard.ts'),
   },
+  'beside-dashboard': {
+    about: 'a cold pull beside an open dashboard, and with nobody looking',
+    quick: false,
+    load: () => import('./beside-dashboard.ts'),
+  },
   client: { about: 'the client alone, beside bare undici', quick: true, load: () => import('./client.ts') },
 }
 
