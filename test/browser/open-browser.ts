@@ -47,7 +47,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   const errors: string[] = []
   page.on('console', (message) => {
     // A refusal that the page tells is no fault of the page, though the browser notes it.
-    const isRefusal = message.text().includes('status of 400')
+    const isRefusal = /status of (400|401|429)/.test(message.text())
     if (/^(error|warning)$/.test(message.type()) && !isRefusal)
       errors.push(`${message.text()} ${message.location().url}`)
   })

@@ -1,0 +1,85 @@
+import { expect } from 'vitest'
+import { findBarriers, overflowOf } from '../open-browser.ts'
+import { test } from './dashboard-world.ts'
+import { serveWithPasswords } from './visitor.ts'
+
+test('a visitor signs in, looks and cannot act; a session that has ended asks again', async ({ visit, world }) => {
+  const { url } = await serveWithPasswords(world)
+  const page = await visit('/failures', { baseURL: url, viewport: { width: 360, height: 800 }, colorScheme: 'dark' })
+  await page.getByLabel('Name').waitFor()
+  expect(await overflowOf(page)).toBe(0)
+  expect(await findBarriers(page)).toEqual([])
+  await page.getByLabel('Name').fill('ada')
+  await page.getByLabel('Password').fill('wrong')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').getByText('Name or password is wrong.').waitFor()
+  await page.getByLabel('Password').fill('correct horse battery')
+  await page.keyboard.press('Enter')
+  await page.getByText('ada (looks)').waitFor()
+  await page.getByRole('table').waitFor()
+  expect(await page.getByRole('button', { name: /^(Retry|Discard)/ }).count()).toBe(0)
+
+  await page.context().clearCookies()
+  await page.getByRole('link', { name: 'Runs', exact: true }).click()
+  await page.getByLabel('Password').waitFor()
+})
+
+test('guesses are limited in the page as well, and the page says so', async ({ visit, world }) => {
+  const { url } = await serveWithPasswords(world)
+  const page = await visit('/', { baseURL: url })
+  await page.getByLabel('Name').fill('ada')
+  for (let guess = 0; guess < 11; guess += 1) {
+    await page.getByLabel('Password').fill(`guess ${guess}`)
+    const answered = page.waitForResponse(/\/api\/sign-in$/)
+    await page.keyboard.press('Enter')
+    expect((await answered).status()).toBe(guess < 10 ? 401 : 429)
+  }
+  await page
+    .getByRole('alert')
+    .getByText(/Rate limit/)
+    .waitFor()
+})
+
+test('whom a trusted proxy names needs no password, and acts if the settings say so', async ({ visit, world }) => {
+  const settings = { DASHBOARD_TRUSTED_HEADER: 'x-user', DASHBOARD_ACTORS: 'eve', TRUSTED_PROXIES: 'loopback' }
+  const { url: baseURL } = await world.serve(settings)
+  const actor = await visit('/failures', { baseURL, extraHTTPHeaders: { 'x-user': 'eve' } })
+  await actor.getByText('eve (acts)').waitFor()
+  await actor
+    .getByRole('button', { name: /^Retry/ })
+    .first()
+    .waitFor()
+  const visitor = await visit('/failures', { baseURL, extraHTTPHeaders: { 'x-user': 'ida' } })
+  await visitor.getByText('ida (looks)').waitFor()
+  await visitor.getByRole('table').waitFor()
+  expect(await visitor.getByRole('button', { name: /^Retry/ }).count()).toBe(0)
+})
+
+test('with the keyboard alone a view is reached, a question is opened, and left', async ({ visit }) => {
+  const page = await visit('/')
+  await page.locator('.sentence').waitFor()
+  const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '')
+  const tabTo = async (text: RegExp) => {
+    for (let presses = 0; presses < 80; presses += 1) {
+      await page.keyboard.press('Tab')
+      if (text.test(await focused())) return
+    }
+    throw new Error(`tab to ${text}: nothing of this name takes the focus`)
+  }
+  await page.keyboard.press('Tab')
+  expect(await focused()).toBe('To the content')
+  await tabTo(/^Failures$/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Failures and retrying' }).waitFor()
+  await page
+    .getByRole('button', { name: /^Discard/ })
+    .first()
+    .waitFor()
+  await tabTo(/^Discard$/)
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText(/will be forgotten/).waitFor()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  expect(await focused()).toBe('Discard')
+})

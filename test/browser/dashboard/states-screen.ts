@@ -1,0 +1,81 @@
+import pg from 'pg'
+import { expect } from 'vitest'
+import { readConfig } from '../../../config/env.ts'
+import { startDashboard } from '../../../src/dashboard/start-dashboard.ts'
+import { createLog } from '../../../src/log.ts'
+import { template, within } from '../../support/fixtures.ts'
+import { openTestPipeline } from '../../support/test-pipeline.ts'
+import { findBarriers, openPage, overflowOf } from '../open-browser.ts'
+import { type DashboardWorld, test } from './dashboard-world.ts'
+
+/** A dashboard on a warehouse that knows nobody. */
+async function withFreshDashboard(
+  { sandbox }: DashboardWorld,
+  use: (url: string, databaseUrl: string) => Promise<void>,
+) {
+  await within(await template('warehouse'), async (databaseUrl) => {
+    const upstream = { url: sandbox.url, clientId: sandbox.clientId, clientSecret: sandbox.clientSecret }
+    const line = await openTestPipeline({ warehouseUrl: databaseUrl, queueUrl: databaseUrl, upstream })
+    const { pipeline } = line
+    const addresses = { databaseUrl, queueUrl: databaseUrl, upstream, tokenKeys: pipeline.tokenKeys }
+    const log = createLog({ level: 'silent' })
+    const dashboard = await startDashboard({
+      pipeline,
+      addresses,
+      config: readConfig(line.settings),
+      log,
+      host: '127.0.0.1',
+      port: 0,
+    })
+    await use(dashboard.url, databaseUrl).finally(async () => {
+      await dashboard.close().catch(() => undefined) // its database may be away
+      await line.close().catch(() => undefined)
+    })
+  })
+}
+
+const emptyViews = [
+  ['/coverage', 'Nobody fits.'],
+  ['/people', 'Nobody is called so.'],
+  ['/failures', 'No failures:'],
+  ['/runs', 'No run yet.'],
+  ['/quarantine', 'It is empty:'],
+  ['/', 'Nobody is known yet:'],
+] as const
+
+test('a fresh warehouse says in each view that there is nothing and what to do; one that is away is told, and tried again', async ({
+  browser,
+  world,
+  skip,
+}) => {
+  if (!browser) return skip('no browser: install chromium')
+  await withFreshDashboard(world, async (url, databaseUrl) => {
+    const opened = await openPage(browser, { viewport: { width: 360, height: 800 } })
+    const { page } = opened
+    for (const [path, text] of emptyViews) {
+      await page.goto(url + path)
+      await page.getByText(text).waitFor()
+      expect({ path, overflow: await overflowOf(page) }).toEqual({ path, overflow: 0 })
+      expect(await findBarriers(page)).toEqual([])
+    }
+    opened.expectNoErrors()
+    const name = new URL(databaseUrl).pathname.slice(1)
+    await allowConnections(databaseUrl, name, false)
+    await page.getByRole('link', { name: 'Failures', exact: true }).click()
+    await page.getByRole('alert').getByText('This could not be answered.').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await allowConnections(databaseUrl, name, true)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('No failures:').waitFor()
+    await opened.close()
+  })
+})
+
+/** A database that nobody may connect to is away, for all that its clients see. */
+async function allowConnections(databaseUrl: string, name: string, allowed: boolean): Promise<void> {
+  const admin = new pg.Client({ connectionString: databaseUrl.replace(`/${name}`, '/postgres') })
+  await admin.connect()
+  await admin.query(`alter database ${name} with allow_connections ${allowed}`)
+  if (!allowed) await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
+  await admin.end()
+}
