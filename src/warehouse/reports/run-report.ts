@@ -12,7 +12,7 @@ export type FormerRun = {
 }
 
 /** A nightly and the two weeks before it. */
-export const COMPARED_RUNS = 14
+const COMPARED_RUNS = 14
 const COMPARED_RUNS_MIN = 3
 
 const tookMs = `(extract(epoch from ended_at - started_at) * 1000)::float8`
