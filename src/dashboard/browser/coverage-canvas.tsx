@@ -55,11 +55,7 @@ export function CoverageCanvas({ rows, days, lastDay, area, topRow }: CanvasProp
     })
   }
   useDrawing(draw, scroller, colours)
-  useEffect(() => {
-    if (topRow.value === undefined || !scroller.current) return
-    scroller.current.scrollTop = topRow.value * ROW_PX
-    topRow.value = undefined
-  }, [topRow.value])
+  useTopRow(topRow, scroller)
   const dayAt = (day: number) => dayPlus(lastDay, day - days + 1)
   const open = ({ row, day }: Cell) => {
     const person = rows.rowAt(row)?.profileId
@@ -96,6 +92,15 @@ export function CoverageCanvas({ rows, days, lastDay, area, topRow }: CanvasProp
       </p>
     </div>
   )
+}
+
+/** Brings the row that was asked for into view, once. */
+function useTopRow(topRow: CanvasProps['topRow'], scroller: { current: HTMLDivElement | null }): void {
+  useEffect(() => {
+    if (topRow.value === undefined || !scroller.current) return
+    scroller.current.scrollTop = topRow.value * ROW_PX
+    topRow.value = undefined
+  }, [topRow.value])
 }
 
 /** Draws once a frame at most. Colours are read anew when the look changes: reading them takes longer than drawing. */
