@@ -113,6 +113,9 @@ function Replay({ label, records, again, command, all = false }: ReplayProps) {
   return <Action label={label} about={records[0]?.id ?? ''} command={command} run={replay} after={after} />
 }
 
+const LINES_MAX = 400
+const LINE_LENGTH_MAX = 2000
+
 function Whole({ id, again }: { id: string; again: () => void }) {
   const { answer, again: askAgain } = useAnswer<QuarantinedAnswer>('quarantine/record', { id })
   const after = () => {
@@ -125,7 +128,14 @@ function Whole({ id, again }: { id: string; again: () => void }) {
         {(record) => (
           <div class="grid two">
             <pre class="record" tabIndex={0}>
-              <Text max={20_000}>{laidOut(record.body)}</Text>
+              {laidOut(record.body)
+                .split('\n')
+                .slice(0, LINES_MAX)
+                .map((line, index) => (
+                  <div key={index}>
+                    <Text max={LINE_LENGTH_MAX}>{line}</Text>
+                  </div>
+                ))}
             </pre>
             <div class="stack">
               <Fault record={record} />
