@@ -162,7 +162,8 @@ export type FleetView = { readonly members: readonly MemberState[]; readonly inF
 
 /**
  * How many requests `member` may have in flight: lane by lane in order of urgency, within a lane by max-min fair share.
- * Permits that no member wants are spread evenly, so that an idle process can begin at once.
+ * Permits that are left go evenly to the members that ask for any. A member that asks for none holds none: a process that
+ * begins would have to wait until the idle ones, a dashboard say, had given theirs back.
  */
 export function fairShareOf(member: string, { members, inFlight }: FleetView): number {
   let left = inFlight
@@ -175,11 +176,19 @@ export function fairShareOf(member: string, { members, inFlight }: FleetView): n
     left -= demands.reduce((sum, demand) => sum + Math.min(demand, share), 0)
     if (left <= 0) break
   }
-  const order = members.map((other) => other.member).sort()
+  const order = members
+    .filter((other) => wantsPermits(other))
+    .map((other) => other.member)
+    .sort()
   const rank = order.indexOf(member)
-  const spare = Math.max(0, left) / Math.max(1, order.length)
+  if (rank < 0) return 0
+  const spare = Math.max(0, left) / order.length
   // When there are fewer spare permits than members, the first members by name get them.
   return Math.floor(permits) + Math.floor(spare) + (rank < Math.round((spare % 1) * order.length) ? 1 : 0)
+}
+
+export function wantsPermits({ demand }: Pick<MemberState, 'demand'>): boolean {
+  return lanes.some((lane) => demand[lane] > 0)
 }
 
 /** The permits of the budget that the other members do not hold. */

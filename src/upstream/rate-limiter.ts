@@ -13,6 +13,7 @@ import {
   type MemberState,
   permitsLeftByOthers,
   type RequestOutcome,
+  wantsPermits,
 } from '../fleet/budget.ts'
 import type { Sleep } from '../time/sleep.ts'
 import { SECOND } from '../time/units.ts'
@@ -82,6 +83,7 @@ class FleetRateLimiter implements RateLimiter {
   private members: readonly MemberState[] = []
   private heartbeatLoop: Promise<void> = Promise.resolve()
   private idleSleep: AbortController | undefined
+  private askedForNone = false
 
   constructor(parts: RateLimiterParts) {
     this.parts = parts
@@ -206,6 +208,8 @@ class FleetRateLimiter implements RateLimiter {
       this.rejectLongWaiters()
       if (this.waiters.size > 0) this.admitWaiters()
       const idle = this.waiters.size === 0 && this.inFlight === 0
+      // Requests came while the heartbeat was under way: it asked for no permits, and got none.
+      if (!idle && this.askedForNone) continue
       this.idleSleep = idle ? new AbortController() : undefined
       const waking = this.idleSleep === undefined ? signal : AbortSignal.any([signal, this.idleSleep.signal])
       await this.parts.sleep(idle ? IDLE_HEARTBEAT_MS : HEARTBEAT_MS, waking).catch(() => undefined)
@@ -217,6 +221,7 @@ class FleetRateLimiter implements RateLimiter {
     const { member } = this.parts
     const waiting = this.waiters.countByLane()
     const measured = { member, waiting, ...this.load.take(waiting) }
+    this.askedForNone = !wantsPermits(measured)
     const seen = await this.announce({ ...measured, holds: this.announcedPermits })
     const share = Math.min(fairShareOf(member, seen), permitsLeftByOthers(member, seen))
     const grows = share > this.announcedPermits

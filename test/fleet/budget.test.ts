@@ -16,8 +16,13 @@ describe('the share of a member', () => {
   const sharesOf = (members: MemberState[], inFlight: number) =>
     members.map(({ member }) => fairShareOf(member, { members, inFlight }))
 
-  test('an idle fleet shares the permits evenly, and no permit is lost', () => {
-    expect(sharesOf([memberState('a', {}), memberState('b', {}), memberState('c', {})], 10)).toEqual([4, 3, 3])
+  test('permits that nobody needs go evenly to those that ask for any, and no permit is lost', () => {
+    const asking = ['a', 'b', 'c'].map((member) => memberState(member, { manual: 1 }))
+    expect(sharesOf([...asking, memberState('d', {})], 10)).toEqual([4, 3, 3, 0])
+  })
+
+  test('an idle member holds no permit', () => {
+    expect(sharesOf([memberState('a', {}), memberState('b', {})], 10)).toEqual([0, 0])
   })
 
   test('a member alone gets all permits', () => {

@@ -82,8 +82,33 @@ function storeSuite(name: string, storeTest: StoreTest): void {
     })
 
     storeTest('keeps two processes together within the requests in flight', twoProcessesStayWithinTheBudget)
+    storeTest('gives a process that begins all permits, though an idle one says nothing', idleProcessHoldsNothing)
     storeTest('lets one process slow down the others', oneProcessSlowsDownTheOther)
   })
+}
+
+async function idleProcessHoldsNothing(open: OpenStore): Promise<void> {
+  const budget: BudgetLimits = { requestsPerSecond: unbounded, inFlight: 8 }
+  const paused = new AbortController()
+  const afterOneHeartbeat = () => new Promise<void>((ends) => paused.signal.addEventListener('abort', () => ends()))
+  const silent = openRateLimiter({
+    store: open(),
+    limits: budget,
+    member: 'silent',
+    clock: Date.now,
+    sleep: afterOneHeartbeat,
+  })
+  onTestFinished(async () => {
+    const closed = silent.close()
+    paused.abort()
+    await closed
+  })
+  await expect.poll(() => silent.state().memberCount).toBe(1)
+
+  const begins = limiterOn(open(), budget)
+  await Promise.all(Array.from({ length: 8 }, () => begins.acquire('nightly', undefined)))
+
+  expect(begins.state()).toMatchObject({ inFlight: 8, memberCount: 2 })
 }
 
 async function twoProcessesStayWithinTheBudget(open: OpenStore): Promise<void> {
