@@ -8,10 +8,14 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, 'dist')
 
 await rm(dist, { recursive: true, force: true })
-execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'config/tsconfig.package.json'], {
-  cwd: root,
-  stdio: 'inherit',
-})
+execFileSync(
+  process.execPath,
+  [join(root, 'node_modules/typescript-compiler/bin/tsc'), '-p', 'config/tsconfig.package.json'],
+  {
+    cwd: root,
+    stdio: 'inherit',
+  },
+)
 for await (const file of glob('src/**/migrations/*', { cwd: root })) await cp(join(root, file), join(dist, file))
 execFileSync(process.execPath, [join(root, 'src/web/bundle-pages.ts'), dist], { cwd: root, stdio: 'inherit' })
 // Declarations keep the endings of the sources, which are not in the package.

@@ -1,46 +1,41 @@
-import type { Attributes, AttributeValue } from '@opentelemetry/api'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import type { Attributes, AttributeValue, Link } from '@opentelemetry/api'
 import type { Registry } from 'prom-client'
+import type { EndedSpan } from './span-recorder.ts'
 
 /** Bodies of OTLP over HTTP in JSON, as its specification has them: numbers of 64 bits are texts, ids are hexadecimal. */
 
-type Resource = Readonly<Record<string, string>>
+export type Resource = Readonly<Record<string, string>>
 type RegistryMetric = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number]
 type RegistryValue = { value: number; metricName?: string; labels: Readonly<Record<string, unknown>> }
 
 const CUMULATIVE = 2
 
 /**
- * The spans as the text of a body. Written piece by piece: objects that JSON is made of would cost a busy worker more than the spans
- * themselves.
+ * A span as the text of a body. Written piece by piece: objects that JSON is made of would cost a busy worker more than the span
+ * itself.
  */
-export function spansText(spans: readonly ReadableSpan[], resource: Resource): string {
-  const byScope = Map.groupBy(spans, ({ instrumentationScope }) => instrumentationScope.name)
-  const scopes = [...byScope].map(
-    ([name, group]) => `{"scope":{"name":${JSON.stringify(name)}},"spans":[${group.map(spanText).join(',')}]}`,
-  )
-  return `{"resourceSpans":[{"resource":{"attributes":${attributesText(resource)}},"scopeSpans":[${scopes.join(',')}]}]}`
-}
-
-function spanText(span: ReadableSpan): string {
-  const { traceId, spanId } = span.spanContext()
-  const parentSpanId = span.parentSpanContext?.spanId
+export function spanText(span: EndedSpan): string {
+  const { own, parentSpanId, kind, status, startMs, endMs } = span
   const parent = parentSpanId === undefined ? '' : `,"parentSpanId":"${parentSpanId}"`
   const links = span.links.length === 0 ? '' : `,"links":[${span.links.map(linkText).join(',')}]`
-  const times = `"startTimeUnixNano":"${nanoseconds(span.startTime)}","endTimeUnixNano":"${nanoseconds(span.endTime)}"`
+  const times = `"startTimeUnixNano":"${nanoseconds(startMs)}","endTimeUnixNano":"${nanoseconds(endMs)}"`
   // The interface counts kinds from 0, the protocol from 1. The text of a status may quote what a foreign error quotes: only its code is told.
-  const rest = `"kind":${span.kind + 1},${times},"status":{"code":${span.status.code}}`
+  const rest = `"kind":${kind + 1},${times},"status":{"code":${status}}`
   const name = JSON.stringify(span.name)
-  return `{"traceId":"${traceId}","spanId":"${spanId}"${parent},"name":${name},${rest},"attributes":${attributesText(span.attributes)}${links}}`
+  return `{"traceId":"${own.traceId}","spanId":"${own.spanId}"${parent},"name":${name},${rest},"attributes":${attributesText(span.attributes)}${links}}`
 }
 
 /** A link tells another span by its ids, and nothing else. */
-const linkText = ({ context: { traceId, spanId } }: ReadableSpan['links'][number]) =>
-  `{"traceId":"${traceId}","spanId":"${spanId}"}`
+const linkText = ({ context: { traceId, spanId } }: Link) => `{"traceId":"${traceId}","spanId":"${spanId}"}`
 
-const nanoseconds = ([seconds, rest]: readonly [number, number]): string => `${seconds}${String(rest).padStart(9, '0')}`
+const NANOSECONDS_PER_MS = 1e6
 
-function attributesText(attributes: Attributes): string {
+function nanoseconds(ms: number): string {
+  const whole = Math.floor(ms)
+  return `${whole}${String(Math.floor((ms - whole) * NANOSECONDS_PER_MS)).padStart(6, '0')}`
+}
+
+export function attributesText(attributes: Attributes): string {
   let text = ''
   for (const key in attributes) {
     const value = attributes[key]

@@ -1,30 +1,19 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { hostname } from 'node:os'
-import { type Context, context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api'
-import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
-import {
-  AlwaysOffSampler,
-  AlwaysOnSampler,
-  BasicTracerProvider,
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  type Sampler,
-  type SpanExporter,
-  TraceIdRatioBasedSampler,
-} from '@opentelemetry/sdk-trace-base'
+import { context, propagation, trace } from '@opentelemetry/api'
 import type { Log } from '../log.ts'
 import { SECOND } from '../time/units.ts'
-import { metricsText, spansText } from './otlp-body.ts'
+import { attributesText, metricsText, spanText } from './otlp-body.ts'
 import type { OtlpExport, OtlpProcess, OtlpSettings } from './otlp-settings.ts'
+import { SpanOutbox } from './span-outbox.ts'
+import { createTracerProvider } from './span-recorder.ts'
+import { createContextCarrier, createPropagator } from './trace-context.ts'
+import { createSampler } from './trace-sampler.ts'
 
 const TIMEOUT_MS = 10 * SECOND
 const SPANS_EVERY_MS = SECOND
 const METRICS_EVERY_MS = 30 * SECOND
 /** How long a process that stops waits for a collector. */
 const CLOSE_MAX_MS = 2 * SECOND
-/** Spans that wait to be sent; more are dropped. */
-const SPANS_MAX = 8192
-const SPANS_PER_REQUEST = 512
 
 /**
  * Makes this process's spans real and sends them, with its metrics, by OTLP over HTTP. A body that cannot be sent is dropped: no work
@@ -37,23 +26,19 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
     'service.instance.id': `${hostname()}.${process.pid}`,
   }
   const { send, abort } = createSender(settings, log)
-  const exporter: SpanExporter = {
-    export: (spans, done) =>
-      void send('traces', spansText(spans, resource)).then((isSent) =>
-        done({ code: isSent ? ExportResultCode.SUCCESS : ExportResultCode.FAILED }),
-      ),
-    shutdown: async () => undefined,
-  }
-  const processor = new BatchSpanProcessor(exporter, {
-    maxQueueSize: SPANS_MAX,
-    maxExportBatchSize: SPANS_PER_REQUEST,
-    scheduledDelayMillis: SPANS_EVERY_MS,
-    exportTimeoutMillis: TIMEOUT_MS,
+  const outbox = new SpanOutbox({
+    resource: attributesText(resource),
+    send: (body) => send('traces', body),
+    everyMs: SPANS_EVERY_MS,
   })
-  const provider = new BasicTracerProvider({ spanProcessors: [processor], sampler: createSampler(settings) })
-  trace.setGlobalTracerProvider(provider)
+  trace.setGlobalTracerProvider(
+    createTracerProvider({
+      isSampled: createSampler(settings),
+      take: (span) => outbox.add(span.scope, spanText(span)),
+    }),
+  )
   context.setGlobalContextManager(createContextCarrier())
-  propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+  propagation.setGlobalPropagator(createPropagator())
   const exporting: Array<{ close(): Promise<unknown> }> = []
   return {
     exportMetrics(registry) {
@@ -69,22 +54,13 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
     },
     async close() {
       const late = setTimeout(abort, CLOSE_MAX_MS)
-      await Promise.all([provider.shutdown().catch(() => undefined), ...exporting.map((one) => one.close())])
+      await Promise.all([outbox.flush(), ...exporting.map((one) => one.close())])
       clearTimeout(late)
       trace.disable()
       context.disable()
       propagation.disable()
     },
   }
-}
-
-function createSampler({ sampler, tracesShare }: OtlpSettings): Sampler {
-  const root = sampler.endsWith('always_on')
-    ? new AlwaysOnSampler()
-    : sampler.endsWith('always_off')
-      ? new AlwaysOffSampler()
-      : new TraceIdRatioBasedSampler(tracesShare)
-  return sampler.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root
 }
 
 type Signal = 'traces' | 'metrics'
@@ -95,7 +71,7 @@ function createSender({ endpoint, headers }: OtlpSettings, log: Log) {
   const underWay = new Set<AbortController>()
   let isAborted = false
   let wasSent = true
-  const post = async (signal: Signal, body: string): Promise<boolean> => {
+  const post = async (signal: Signal, body: string | Buffer<ArrayBuffer>): Promise<boolean> => {
     if (isAborted) return false
     const attempt = new AbortController()
     const late = setTimeout(() => attempt.abort(), TIMEOUT_MS)
@@ -118,7 +94,7 @@ function createSender({ endpoint, headers }: OtlpSettings, log: Log) {
     }
   }
   return {
-    async send(signal: Signal, body: string): Promise<boolean> {
+    async send(signal: Signal, body: string | Buffer<ArrayBuffer>): Promise<boolean> {
       const isSent = await post(signal, body)
       if (!isSent && wasSent)
         log.warn({ signal }, 'the collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take what it is sent')
@@ -130,25 +106,4 @@ function createSender({ endpoint, headers }: OtlpSettings, log: Log) {
       for (const attempt of underWay) attempt.abort()
     },
   }
-}
-
-type ContextCarrier = Parameters<typeof context.setGlobalContextManager>[0]
-
-/** Carries the active span through promises and timers. */
-function createContextCarrier(): ContextCarrier {
-  const storage = new AsyncLocalStorage<Context>()
-  const carrier: ContextCarrier = {
-    active: () => storage.getStore() ?? ROOT_CONTEXT,
-    with: (active, work, thisArg, ...words) => storage.run(active, () => work.call(thisArg, ...words)),
-    bind: (bound, target) =>
-      typeof target === 'function'
-        ? (AsyncLocalStorage.bind(() => storage.run(bound, target as () => unknown)) as typeof target)
-        : target,
-    enable: () => carrier,
-    disable: () => {
-      storage.disable()
-      return carrier
-    },
-  }
-  return carrier
 }

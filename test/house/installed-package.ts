@@ -71,7 +71,7 @@ try {
   await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'sample', private: true, type: 'module' }))
   run('npm', ['install', '--no-audit', '--no-fund', join(world, filename)], project)
   await writeFile(join(project, 'sample.ts'), sample)
-  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const compiler = join(root, 'node_modules/typescript-compiler/bin/tsc')
   const flags = [
     '--strict',
     '--target',

@@ -13,6 +13,19 @@ test('each export of the package is compiled from a source, and nothing of the t
   expect(manifest.files).toEqual(['src/vitalsync.mjs', 'dist', 'docs', 'config/example.env', 'CHANGELOG.md'])
 })
 
+test('whoever only runs the program installs no compiler, linter or test runner', () => {
+  const lock: { packages: Record<string, { dev?: boolean }> } = JSON.parse(
+    readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'),
+  )
+  const tools = Object.entries(lock.packages).filter(([path]) =>
+    /\/(@typescript|@biomejs|@rolldown|@oxc-parser|vitest)\b/.test(path),
+  )
+  const installed = tools.filter(([, { dev }]) => !dev)
+
+  expect(tools.length).toBeGreaterThan(20)
+  expect(installed.map(([path]) => path)).toEqual([])
+})
+
 test('beside its code the program reads only files that the build copies', () => {
   const read = lines(/^(src|jobs)\/.*\.ts$/).flatMap(({ file, text }) =>
     [...text.matchAll(/new URL\((['`][^'`]+['`]), import\.meta\.url\)/g)].map(([, path]) => `${file}: ${path}`),
