@@ -17,6 +17,7 @@ import type {
 import { createHealthItems, type HealthItemOptions } from './health-items.ts'
 import { isOfMachine } from './machine-faults.ts'
 import { createThinnedHeartRate, type HeartRateDetail } from './thinned-heart-rate.ts'
+import { asUtf8 } from './utf8-text.ts'
 
 type HealthReject = {
   readonly file: string
@@ -64,7 +65,7 @@ export async function importHealthFiles(intake: HealthIntake): Promise<HealthRes
   const unknown = new Map<string, number>()
   const outbox = createNumberedOutbox(intake)
   let bytesBefore = 0
-  for (const file of intake.files) {
+  for (const file of intake.files.map(asUtf8)) {
     if (intake.signal.aborted) break
     const head = await readHead(file)
     const format = isZip(head.bytes) ? undefined : intake.formats.find((one) => one.detects(head))

@@ -11,6 +11,8 @@ export type RowReader = (file: ExportFile) => AsyncIterable<RowBatch>
 /** A file in JSON is parsed as a whole; exports write a file for each day or month, of some MB. */
 const WHOLE_BYTES_MAX = 64 * 1024 * 1024
 const ROWS_PER_BATCH = 1000
+/** A cell of a table goes on through so many lines at most. */
+const CELL_LINES_MAX = 50
 
 /** All bytes of a file that is read as a whole. */
 export async function wholeFile(file: ExportFile): Promise<Buffer> {
@@ -83,25 +85,38 @@ type TableForm = {
   readonly linesBefore: number
 }
 
-/** The rows of a table in which no cell spans lines. Its columns stand apart by commas, semicolons or tabs. */
+/** The rows of a table. Its columns stand apart by commas, semicolons or tabs; a cell in quotes may go on in the next lines. */
 export const tableRows = ({ linesBefore }: TableForm): RowReader =>
   async function* (file) {
     let columns: readonly string[] | undefined
     let delimiter = ','
+    let held: string[] = []
     let rows: SourceRow[] = []
+    const addRow = (text: string | undefined) => {
+      const cells = cellsOf(text, delimiter)
+      if (text !== '') rows.push(Object.fromEntries((columns ?? []).map((name, index) => [name, cells[index]])))
+    }
     for await (const { line, text, end } of splitLines(await file.open(), { position: 0, line: 0 })) {
       if (line <= linesBefore) continue
       if (!columns) {
         delimiter = delimiterIn(text ?? '')
         columns = cellsOf(text, delimiter).map((cell) => cell.trim())
-      } else if (text !== '') {
-        const cells = cellsOf(text, delimiter)
-        rows.push(Object.fromEntries(columns.map((name, index) => [name, cells[index]])))
+        continue
       }
+      const row = held.length > 0 ? [...held, text].join('\n') : text
+      if (row !== undefined && endsInQuotes(row, delimiter) && held.length < CELL_LINES_MAX) {
+        held.push(text ?? '')
+        continue
+      }
+      // A quote that nothing closes belongs to no cell: each of the lines is a row then.
+      if (row !== undefined && endsInQuotes(row, delimiter)) for (const one of [...held, text]) addRow(one)
+      else addRow(row)
+      held = []
       if (rows.length < ROWS_PER_BATCH) continue
       yield { rows, bytesRead: end }
       rows = []
     }
+    for (const one of held) addRow(one)
     yield { rows, bytesRead: file.sizeBytes }
   }
 
@@ -117,6 +132,28 @@ function delimiterIn(line: string): string {
 export function columnsIn({ text }: FileHead, line = 0): ReadonlySet<string> {
   const named = text.replace(/^\uFEFF/, '').split(/\r?\n/)[line] ?? ''
   return new Set(cellsOf(named, delimiterIn(named)).map((cell) => cell.trim()))
+}
+
+/** Whether the last cell begins with a quote that is not closed. */
+function endsInQuotes(text: string, delimiter: string): boolean {
+  if (!text.includes('"')) return false
+  let at = 0
+  for (;;) {
+    if (text[at] === '"') {
+      const closed = closingQuote(text, at + 1)
+      if (closed === undefined) return true
+      at = closed
+    }
+    const next = text.indexOf(delimiter, at)
+    if (next === -1) return false
+    at = next + delimiter.length
+  }
+}
+
+/** The place of the quote that ends a cell; two quotes are one within it. */
+function closingQuote(text: string, from: number): number | undefined {
+  for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 2)) if (text[at + 1] !== '"') return at
+  return undefined
 }
 
 function cellsOf(text: string | undefined, delimiter: string): readonly string[] {
