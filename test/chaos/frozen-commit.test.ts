@@ -8,6 +8,8 @@ import { startWorkerProcess } from './workers.ts'
  * connection freezes right after the last of each list.
  */
 const steps = [['PGCOPY'], ['write ledger'], ['write ledger', '\u000bcommit']]
+/** As long as the frozen worker's: how soon its job is taken over is not what is measured here. */
+const NEIGHBOUR_LEASE_MS = 2000
 const freeWithin = { timeout: 30_000, interval: 200 }
 
 for (const step of steps) {
@@ -28,7 +30,7 @@ for (const step of steps) {
     await line.tick('sync', { streams: ['scores'] })
     await frozen
     worker.pause()
-    line.work()
+    line.work(NEIGHBOUR_LEASE_MS)
 
     const locked = `select 1 from vitalsync.ledger where profile_id = ${profileId} and stream = 'scores' for update nowait`
     const isFree = () =>
