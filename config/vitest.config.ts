@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import SlowFilesFirst from './slow-files-first.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 
@@ -11,10 +12,11 @@ export default defineConfig({
     globalSetup: ['test/support/test-engines.ts'],
     reporters: ['default', `${root}/test/support/skipped-reporter.ts`],
     pool: 'forks',
+    sequence: { sequencer: SlowFilesFirst },
     // For the programs that tests start: most of the time that Node takes to load one is compilation.
     env: { NODE_COMPILE_CACHE: `${root}/node_modules/.cache/vitalsync` },
-    // Tests wait for a third of their time: for a lease, a deadline, an outage. A third worker uses the cores meanwhile.
-    maxWorkers: 3,
+    // Tests wait for much of their time: for a lease, a deadline, an outage. Further workers use the cores meanwhile.
+    maxWorkers: 4,
     // Against a test that hangs, not a measure of speed: on a busy machine a process may stand still for many seconds.
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -41,8 +41,14 @@ beforeAll(async () => {
     mode: 0o755,
   })
   await writeFile(join(home, 'people.csv'), 'externalId\nmary\n')
-  // A home folder of its own: npm writes its cache there, not into the checkout.
-  env = { VITALSYNC_DATA: join(home, 'data'), HOME: home, PATH: `${join(home, 'bin')}:${process.env['PATH']}` }
+  env = {
+    VITALSYNC_DATA: join(home, 'data'),
+    // npm writes its cache there, not into the checkout.
+    HOME: home,
+    PATH: `${join(home, 'bin')}:${process.env['PATH']}`,
+    // By itself half a minute passes until days are read again that upstream calls pending after a push.
+    REREAD_SECONDS: '1',
+  }
   const [line = ''] = commandsIn(sectionOf('Try it'))
   // Fewer people than the eight it has by itself: the walk is about the commands.
   up = startCommand(`exec ${line} -- --profiles 2`, { cwd: root, env })

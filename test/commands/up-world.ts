@@ -27,7 +27,7 @@ export const test = base.extend<{ home: string; folder: string; up: Start }>({
     const started: Program[] = []
     await use((words = ['--once'], { env = {}, ...options } = {}) => {
       const all = { VITALSYNC_DATA: folder, ...env }
-      const program = startProgram(['up', '--profiles', '2', ...words], { cwd: home, env: all, ...options })
+      const program = startProgram(['up', '--profiles', '1', ...words], { cwd: home, env: all, ...options })
       started.push(program)
       return program
     })

@@ -77,16 +77,21 @@ test('every variable has its wrong values in this test', () => {
 })
 
 for (const [name, values] of Object.entries(wrong)) {
+  const namesIt = new RegExp(`\\b${name} (must|is|Invalid)`)
+
   test(`${name} wrong: exit code 2, and one message that names it`, async ({ folder }) => {
-    for (const value of values) {
-      const ended = await runProgram(['migrate'], { cwd: folder, env: { [name]: value } })
-      expect({ value, code: ended.code }).toEqual({ value, code: 2 })
-      expect(ended.stderr).toMatch(/^vitalsync: read configuration: /)
-      expect(ended.stderr).toMatch(new RegExp(`\\b${name} (must|is|Invalid)`))
-      expect(ended.stderr).toContain('config/example.env')
-      expect(ended.stderr).not.toMatch(/^ +at /m)
-      expect(ended.stdout).toBe('')
-    }
+    const [value = ''] = values
+    const ended = await runProgram(['migrate'], { cwd: folder, env: { [name]: value } })
+    expect({ value, code: ended.code }).toEqual({ value, code: 2 })
+    expect(ended.stderr).toMatch(/^vitalsync: read configuration: /)
+    expect(ended.stderr).toMatch(namesIt)
+    expect(ended.stderr).toContain('config/example.env')
+    expect(ended.stderr).not.toMatch(/^ +at /m)
+    expect(ended.stdout).toBe('')
+  })
+
+  test.for(values)(`${name}=%s is refused`, (value) => {
+    expect(() => readConfig({ [name]: value })).toThrow(namesIt)
   })
 }
 

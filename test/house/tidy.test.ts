@@ -1,5 +1,6 @@
 import { basename, dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
+import { slowFiles } from '../../config/slow-files-first.ts'
 import { files, lines, linesOf, offence } from './sources.ts'
 import { functionsOf } from './syntax.ts'
 
@@ -110,6 +111,10 @@ test('no stream is named outside the catalogue, config/streams.ts', () => {
   const names = /(^|[^.\w])'(data-logs|tags|demographics|device-information)'(?!\s*:)/
   const named = lines(/^(src|jobs)\/(?!service\/).*\.ts$/).filter(({ text }) => names.test(text))
   expect(named.map(offence)).toEqual([])
+})
+
+test('each file that begins first is there', () => {
+  expect(slowFiles.filter((file) => !files.includes(file))).toEqual([])
 })
 
 test('nothing is left for later in the sources', () => {
