@@ -161,30 +161,42 @@ function increaseBudget(budget: FleetBudget, limits: BudgetLimits): BudgetLimits
 export type FleetView = { readonly members: readonly MemberState[]; readonly inFlight: number }
 
 /**
- * How many requests `member` may have in flight: lane by lane in order of urgency, within a lane by max-min fair share.
+ * How many requests `member` may have in flight: lane by lane in order of urgency, within a lane by max-min fair share. The shares are
+ * whole and together the budget: where there are fewer permits than members, the first by name get one.
  * Permits that are left go evenly to the members that ask for any. A member that asks for none holds none: a process that
  * begins would have to wait until the idle ones, a dashboard say, had given theirs back.
  */
 export function fairShareOf(member: string, { members, inFlight }: FleetView): number {
+  const asking = members.filter(wantsPermits).toSorted((a, b) => (a.member < b.member ? -1 : 1))
+  const mine = asking.findIndex((other) => other.member === member)
+  if (mine < 0) return 0
   let left = inFlight
   let permits = 0
   for (const lane of lanes) {
-    const demands = members.map(({ demand }) => demand[lane]).sort((a, b) => a - b)
-    const mine = members.find((other) => other.member === member)?.demand[lane] ?? 0
-    const share = maxMinFairShare(demands, left)
-    permits += Math.min(mine, share)
-    left -= demands.reduce((sum, demand) => sum + Math.min(demand, share), 0)
-    if (left <= 0) break
+    const shares = fairShares(
+      asking.map(({ demand }) => demand[lane]),
+      left,
+    )
+    permits += shares[mine] ?? 0
+    left -= shares.reduce((sum, share) => sum + share, 0)
   }
-  const order = members
-    .filter((other) => wantsPermits(other))
-    .map((other) => other.member)
-    .sort()
-  const rank = order.indexOf(member)
-  if (rank < 0) return 0
-  const spare = Math.max(0, left) / order.length
-  // When there are fewer spare permits than members, the first members by name get them.
-  return Math.floor(permits) + Math.floor(spare) + (rank < Math.round((spare % 1) * order.length) ? 1 : 0)
+  return permits + Math.floor(left / asking.length) + (mine < left % asking.length ? 1 : 0)
+}
+
+/** The whole permits of each demand: the largest share at which all fit, and one more for the first while any are left. */
+function fairShares(demands: readonly number[], available: number): readonly number[] {
+  const share = Math.floor(
+    maxMinFairShare(
+      demands.toSorted((a, b) => a - b),
+      available,
+    ),
+  )
+  let rest = available - demands.reduce((sum, demand) => sum + Math.min(demand, share), 0)
+  return demands.map((demand) => {
+    if (demand <= share || rest <= 0) return Math.min(demand, share)
+    rest -= 1
+    return share + 1
+  })
 }
 
 export function wantsPermits({ demand }: Pick<MemberState, 'demand'>): boolean {

@@ -6,8 +6,10 @@ import {
   fairShareOf,
   initialBudget,
   laneRateLimit,
+  lanes,
   type MemberState,
 } from '../../src/fleet/budget.ts'
+import { createSeededRandom } from '../../src/service/sandbox/people/seeded-random.ts'
 import { memberState, noWaiters } from '../support/member-state.ts'
 
 const unbounded = Number.POSITIVE_INFINITY
@@ -46,13 +48,26 @@ describe('the share of a member', () => {
     ).toEqual([10, 20, 20])
   })
 
-  test('the shares together never exceed the budget', () => {
-    const members = Array.from({ length: 7 }, (_, index) =>
-      memberState(String(index), { nightly: index, backfill: 13 * index }),
-    )
-    for (const inFlight of [1, 2, 5, 50, 500]) {
-      const sum = sharesOf(members, inFlight).reduce((total, each) => total + each, 0)
-      expect(sum).toBeLessThanOrEqual(inFlight)
+  test('where there are fewer permits than members, none is lost and nobody gets two', () => {
+    const members = ['a', 'b', 'c', 'd', 'e', 'f'].map((member) => memberState(member, { nightly: 10 }))
+    expect(sharesOf(members, 4)).toEqual([1, 1, 1, 1, 0, 0])
+    expect(sharesOf(members.slice(0, 4), 10)).toEqual([3, 3, 2, 2])
+  })
+
+  test('the shares together are the budget, whatever is asked for', () => {
+    for (let seed = 1; seed <= 500; seed += 1) {
+      const random = createSeededRandom('budget', seed)
+      const upTo = (most: number) => random.integer(0, most)
+      const members = Array.from({ length: 1 + upTo(9) }, (_, index) =>
+        memberState(String(index), { nightly: upTo(3) * upTo(30), manual: upTo(2), backfill: upTo(1) * upTo(100) }),
+      )
+      const inFlight = 1 + upTo(80)
+      const shares = sharesOf(members, inFlight)
+      const asked = members.some(({ demand }) => lanes.some((lane) => demand[lane] > 0))
+      expect({ seed, sum: shares.reduce((total, each) => total + each, 0) }).toEqual({
+        seed,
+        sum: asked ? inFlight : 0,
+      })
     }
   })
 })

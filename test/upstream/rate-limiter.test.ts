@@ -83,6 +83,7 @@ function storeSuite(name: string, storeTest: StoreTest): void {
 
     storeTest('keeps two processes together within the requests in flight', twoProcessesStayWithinTheBudget)
     storeTest('gives a process that begins all permits, though an idle one says nothing', idleProcessHoldsNothing)
+    storeTest('lets more processes than there are requests in flight all get through', moreProcessesThanPermits)
     storeTest('lets one process slow down the others', oneProcessSlowsDownTheOther)
   })
 }
@@ -109,6 +110,20 @@ async function idleProcessHoldsNothing(open: OpenStore): Promise<void> {
   await Promise.all(Array.from({ length: 8 }, () => begins.acquire('nightly', undefined)))
 
   expect(begins.state()).toMatchObject({ inFlight: 8, memberCount: 2 })
+}
+
+async function moreProcessesThanPermits(open: OpenStore): Promise<void> {
+  const limiters = Array.from({ length: 5 }, () => limiterOn(open(), { requestsPerSecond: unbounded, inFlight: 3 }))
+  await expect.poll(() => limiters.map((limiter) => limiter.state().memberCount)).toEqual([5, 5, 5, 5, 5])
+  const requestTenTimes = async (limiter: RateLimiter) => {
+    for (let request = 0; request < 10; request += 1) {
+      await limiter.acquire('nightly', undefined)
+      await new Promise((turned) => setImmediate(turned))
+      limiter.release('nightly', fine)
+    }
+  }
+  const all = limiters.flatMap((limiter) => [requestTenTimes(limiter), requestTenTimes(limiter)])
+  expect(await Promise.all(all)).toHaveLength(10)
 }
 
 async function twoProcessesStayWithinTheBudget(open: OpenStore): Promise<void> {
