@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import type { Actor } from '../access.ts'
 import { address } from './address.ts'
 import { type Refusal, refusalOf } from './ask.ts'
-import { Empty, Failed, Link } from './parts.tsx'
+import { Empty, Failed, Link, OpenDialog } from './parts.tsx'
 
 /** A view of a page. The path of the address chooses it; parts in braces are given to it. */
 export type Screen = {
@@ -63,6 +63,7 @@ export function PageShell({ brand, screens, foot, links }: ShellProps) {
       <main class="main" id="main" tabIndex={-1}>
         {View ? <View key={address.value.path} params={found.params} /> : <NoView />}
       </main>
+      <OpenDialog />
     </div>
   )
 }

@@ -1,6 +1,6 @@
-import { useSignal } from '@preact/signals'
+import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { address, goTo, hrefOf } from './address.ts'
 import { type Answer, type Json, type Refusal, refusalOf } from './ask.ts'
 import { shownText } from './shown.ts'
@@ -158,33 +158,44 @@ type ActionProps = {
   readonly disabled?: boolean
 }
 
+/** The open dialog and whose it is. It belongs to the page: what an action changes may take its button from the page. */
+const openDialog = signal<{ id: string; view: string; action: ActionProps } | undefined>(undefined)
+
+/** The place of the open dialog in a page. Another view closes it. */
+export function OpenDialog() {
+  const open = openDialog.value
+  const isHere = open?.view === address.value.path
+  const close = () => {
+    openDialog.value = undefined
+  }
+  useEffect(() => {
+    if (!isHere) close()
+  }, [isHere])
+  return open && isHere && <ActionDialog key={open.id} {...open.action} close={close} />
+}
+
 /** A button that does what a command does. It shows the command, asks where it must, and tells how it ended. */
-export function Action({ disabled = false, ...props }: ActionProps) {
-  const { label, about, command, tone = '' } = props
-  const isOpen = useSignal(false)
+export function Action({ disabled = false, ...action }: ActionProps) {
+  const { label, about, command, tone = '' } = action
+  const id = useId()
+  // What is typed into the dialog changes the command that it shows.
+  useEffect(() => {
+    const open = openDialog.peek()
+    if (open?.id === id) openDialog.value = { ...open, action }
+  })
   return (
-    <>
-      <button
-        type="button"
-        class={tone}
-        disabled={disabled}
-        title={command}
-        aria-label={about ? `${label}: ${about}` : undefined}
-        onClick={() => {
-          isOpen.value = true
-        }}
-      >
-        {label}
-      </button>
-      {isOpen.value && (
-        <ActionDialog
-          {...props}
-          close={() => {
-            isOpen.value = false
-          }}
-        />
-      )}
-    </>
+    <button
+      type="button"
+      class={tone}
+      disabled={disabled}
+      title={command}
+      aria-label={about ? `${label}: ${about}` : undefined}
+      onClick={() => {
+        openDialog.value = { id, view: address.value.path, action }
+      }}
+    >
+      {label}
+    </button>
   )
 }
 
