@@ -79,9 +79,8 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
     halted: () => halted,
     async close() {
       watchdog.close()
-      await heartbeat.close()
-      await sealing.close()
-      await workers.close(config.drainSeconds * SECOND)
+      // No job begins from here on, however long the database takes to hear that this worker leaves.
+      await Promise.all([workers.close(config.drainSeconds * SECOND), heartbeat.close(), sealing.close()])
     },
   }
 }

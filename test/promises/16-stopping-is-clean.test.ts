@@ -24,6 +24,33 @@ for (const engine of queueKinds) {
     expect(await line.pipeline.queue.backlog('manual')).toMatchObject({ waiting: 1, active: 0 })
   })
 
+  test(`nothing more is begun while the database is slow to hear that the worker leaves (${engine})`, async ({
+    open,
+    peer,
+  }) => {
+    const line = await open(engine, { CONCURRENCY: '1', DRAIN_SECONDS: '20' })
+    await line.addProfiles('ada', 'bob')
+    for (const name of ['ada', 'bob']) peer.give(name, 'scores', [scoreOf(10, 0.4)])
+    const held = peer.hold(isReadOf('scores'))
+    const working = line.work()
+    await line.tick('sync', { streams: ['scores'] })
+    await held.reached
+    const locking = await line.pipeline.pool.connect()
+    await locking.query('begin')
+    await locking.query('lock table vitalsync.workers in access exclusive mode')
+
+    const closing = working.close()
+    held.release()
+    await expect.poll(() => line.pipeline.queue.backlog('manual')).toMatchObject({ waiting: 1, active: 0 })
+    expect(await line.rows('select 1 from vitalsync.scores')).toHaveLength(1)
+    await locking.query('rollback')
+    locking.release()
+    await closing
+
+    expect(await line.pipeline.queue.backlog('manual')).toMatchObject({ waiting: 1, active: 0 })
+    expect(await line.rows('select 1 from vitalsync.workers')).toEqual([])
+  })
+
   test(`what takes longer than the grace is given back, whole and with all its attempts (${engine})`, async ({
     open,
     peer,

@@ -178,7 +178,7 @@ export function OpenDialog() {
 export function Action({ disabled = false, ...action }: ActionProps) {
   const { label, about, command, tone = '' } = action
   const id = useId()
-  // What is typed into the dialog changes the command that it shows.
+  // Words that are typed into the dialog change the command that it shows.
   useEffect(() => {
     const open = openDialog.peek()
     if (open?.id === id) openDialog.value = { ...open, action }
