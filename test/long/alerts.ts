@@ -124,7 +124,8 @@ try {
   await fleet.kill('schedule')
   await fleet.kill('worker')
   for (const statement of agedBy27Hours) await warehouse.query(statement)
-  await warehouse.query('delete from vitalsync.scores')
+  // Scores may still be waiting to be read again after the refusals; comparisons were read all the time.
+  for (const stream of ['scores', 'comparisons']) await warehouse.query(`delete from vitalsync.${stream}`)
   sites.worker = await fleet.start('worker')
   await scrape(sites)
   await fires('NightlyLate')
