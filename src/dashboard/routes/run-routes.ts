@@ -8,8 +8,6 @@ import { type DashboardContext, shownName, type Visit } from '../dashboard-conte
 import { defineAct, defineRead } from '../dashboard-routes.ts'
 
 const RUNS_SHOWN = 200
-/** Runs of one kind are looked for among so many: a month of sweeps. */
-const RUNS_SEARCHED = 5000
 const FAILURES_LOOKED_AT = 2000
 const chosen = z.strictObject({ runId: z.string().regex(/^\d{1,18}$/) })
 
@@ -57,8 +55,7 @@ export const runRoutes = [
     name: 'runs',
     query: z.object({ kind: z.string().max(20).optional() }),
     async answer({ pipeline, reading }, { kind }): Promise<RunsAnswer> {
-      const found = await pipeline.runs.listNewest(kind === undefined ? RUNS_SHOWN : RUNS_SEARCHED)
-      const shown = found.filter((run) => kind === undefined || run.kind === kind).slice(0, RUNS_SHOWN)
+      const shown = await pipeline.runs.listNewest(RUNS_SHOWN, kind)
       const usual = await readUsualSpans(
         reading,
         shown.map(({ id }) => id),

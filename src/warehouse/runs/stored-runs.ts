@@ -38,7 +38,7 @@ export type Runs = {
   claimSlot(schedule: string, slotAt: Date, params?: RunParams): Promise<Run | undefined>
   lastSlot(schedule: string): Promise<Date | undefined>
   get(runId: string): Promise<Run | undefined>
-  listNewest(limit: number): Promise<Run[]>
+  listNewest(limit: number, kind?: string): Promise<Run[]>
   /** How many requests a profile took in the newest run of this kind that is done. */
   requestsPerProfile(kind: string): Promise<number | undefined>
   /** Requests a second in the latest runs that were long enough to say; undefined when there is none. */
@@ -78,7 +78,8 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
       const [run] = await selectRuns(pool, 'where id = $1', runId)
       return run
     },
-    listNewest: (limit) => selectRuns(pool, 'order by id desc limit $1', limit),
+    listNewest: (limit, kind) =>
+      selectRuns(pool, 'where $2::text is null or kind = $2 order by id desc limit $1', limit, kind ?? null),
     requestsPerProfile: (kind) => requestsPerProfile(pool, kind),
     measuredRequestRate: () => measuredRequestRate(pool),
     listUnproduced: (idleMs) => selectRuns(pool, `where not enqueued_all and ${isIdle} order by id`, idleMs),
@@ -98,8 +99,8 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
 
 const isIdle = `state = 'running' and touched_at < clock_timestamp() - $1 * interval '1 millisecond'`
 
-async function selectRuns(pool: Pool, clauses: string, value: string | number): Promise<Run[]> {
-  const { rows } = await pool.query<Run>(`select ${runColumns} from vitalsync.runs ${clauses}`, [value])
+async function selectRuns(pool: Pool, clauses: string, ...values: Array<string | number | null>): Promise<Run[]> {
+  const { rows } = await pool.query<Run>(`select ${runColumns} from vitalsync.runs ${clauses}`, values)
   return rows
 }
 
