@@ -1,6 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Sandbox } from '../service/sandbox/start-sandbox.ts'
+import { shellQuoted } from '../text/shell-quoted.ts'
 import { DAY } from '../time/units.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 
@@ -53,4 +54,4 @@ function curlLine({ sandbox, file, scores }: { sandbox: Sandbox; file: string; s
   return `curl -s -H "authorization: account $(${token})" '${scores}'`
 }
 
-const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)
+const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : shellQuoted(path))

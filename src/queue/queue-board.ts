@@ -21,7 +21,7 @@ export type BoardRoute = {
   readonly method: 'GET' | 'PUT' | 'POST' | 'PATCH'
   readonly path: string
   readonly isRead: boolean
-  /** Of those that change something: jobs are retried, promoted and cleaned away, and nothing else. */
+  /** Jobs are retried, promoted and cleaned away; no other change is made here. */
   readonly isAllowed: boolean
   /** `mayAct`: else each change is refused by the board as well. */
   answer(request: BoardRequest, mayAct: boolean): Promise<{ status: number; body: unknown }>

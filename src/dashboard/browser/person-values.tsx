@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { HOUR } from '../../time/units.ts'
 import { type Json, useAnswer } from '../../web/browser/ask.ts'
 import { DayChart, MarkScale, NightRaster, Spark, StackChart, Waterfall } from '../../web/browser/charts.tsx'
 import { Answered, Empty, Panel, Table, Text } from '../../web/browser/parts.tsx'
@@ -89,13 +90,11 @@ function baselineOf(values: ReadonlyArray<number | null>): { from: number; to: n
   return { from: at(0.25), to: at(0.75) }
 }
 
-const HOUR_MS = 3_600_000
-
 function Nights({ values }: WithValues) {
   const nights = values.nights.map(({ day, start, end }) => {
     const clock = Number(start.slice(11, 13)) + Number(start.slice(14, 16)) / 60
     const from = clock >= 18 ? clock - 18 : clock + 6
-    return { day, from, to: from + (Date.parse(end) - Date.parse(start)) / HOUR_MS }
+    return { day, from, to: from + (Date.parse(end) - Date.parse(start)) / HOUR }
   })
   return (
     <Panel title="Nights" aside={<span class="small quiet">newest first, by the person’s clock</span>}>

@@ -3,10 +3,13 @@ import { Table } from '../../web/browser/parts.tsx'
 import { shownDecimal, shownNumber, shownSpan } from '../../web/browser/shown.ts'
 import type { RunAnswer } from '../routes/run-routes.ts'
 
+/** Beyond these multiples of what is usual a value is told as odd. */
+const [ODD_BELOW, ODD_ABOVE] = [0.67, 1.5]
+
 /** How long something took beside what is usual. */
 export function besideUsual(value: number, usual: number): string {
   const ratio = value / Math.max(1, usual)
-  return ratio > 1.5 || ratio < 0.67 ? `${shownDecimal(ratio)} × as usual` : 'as usual'
+  return ratio > ODD_ABOVE || ratio < ODD_BELOW ? `${shownDecimal(ratio)} × as usual` : 'as usual'
 }
 
 type Compared = Pick<Json<RunAnswer>['former'][number], 'tookMs' | 'people' | 'requests' | 'rowsRead' | 'rowsWritten'>
@@ -42,7 +45,7 @@ export function BesideFormer({ run, tookMs }: { run: Json<RunAnswer>; tookMs: nu
       >
         {measures.map(([name, measure, shown]) => {
           const [value, usual] = [measure(own), medianOf(former.map(measure))]
-          const isOdd = run.state !== 'running' && (value > 1.5 * usual || value < 0.67 * usual)
+          const isOdd = run.state !== 'running' && (value > ODD_ABOVE * usual || value < ODD_BELOW * usual)
           return (
             <tr key={name}>
               <td>{name}</td>

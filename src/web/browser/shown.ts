@@ -1,3 +1,5 @@
+import { DAY, HOUR, MINUTE } from '../../time/units.ts'
+
 /** How texts, numbers and instants are shown. Instants are UTC everywhere, as on the command line. */
 
 /** Upstream decides about these texts: control and direction characters become visible, and nobody needs more than this. */
@@ -22,10 +24,6 @@ export const shownCount = (count: number, noun: string): string =>
 
 /** `2026-03-01 14:05` */
 export const shownInstant = (instant: string | null): string => (instant ? instant.slice(0, 16).replace('T', ' ') : '')
-
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
 
 export function shownSpan(ms: number): string {
   const abs = Math.abs(ms)

@@ -1,3 +1,4 @@
+import { shellQuoted } from '../../../text/shell-quoted.ts'
 import { address } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
@@ -72,7 +73,7 @@ function adviceFor({ kind, status, nextTryAt }: Group): string {
 function GroupActions({ group, again }: { group: Group; again: () => void }) {
   const { cause, reason, count } = group
   const told = shownText(reason, 60)
-  const quoted = `'${reason.slice(0, 200).replaceAll("'", `'\\''`)}'`
+  const quoted = shellQuoted(reason.slice(0, 200))
   const retry = async () => {
     const { retried } = await act<{ retried: number }>('failures/retry', { cause })
     return `${shownCount(retried, 'failure')} will be tried again: the next sweep takes them.`

@@ -1,3 +1,4 @@
+import { shellQuoted } from '../../../text/shell-quoted.ts'
 import { type ComposedRequest, isSecret, type ShownOperation } from './compose.ts'
 
 /** Who asks, as a program would: ids in clear, secrets by the variable that holds them, unless they are no secret. */
@@ -13,7 +14,6 @@ export type CodeCaller = {
 
 type Asked = { readonly operation: ShownOperation; readonly request: ComposedRequest; readonly caller: CodeCaller }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 const secretNames: Readonly<Record<string, string>> = {
   clientSecret: 'CLIENT_SECRET',
   refreshToken: 'REFRESH_TOKEN',
@@ -31,22 +31,22 @@ const isVariable = (part: string): boolean => /^\$[A-Z_]+$/.test(part)
 
 /** The same for a POSIX shell with curl. */
 export function asCurl({ operation, request, caller }: Asked): string {
-  const headers = Object.entries(request.headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
+  const headers = Object.entries(request.headers).map(([name, value]) => `-H ${shellQuoted(`${name}: ${value}`)}`)
   const credentials = curlCredentials(operation, caller)
   const body = request.body
     ? [
         `-d ${withoutSecrets(request.body)
-          .map((part) => (isVariable(part) ? `"${part}"` : quoted(part)))
+          .map((part) => (isVariable(part) ? `"${part}"` : shellQuoted(part)))
           .join('')}`,
       ]
     : []
   const words = [
-    `curl -sS -i${request.method === 'GET' ? '' : ` -X ${request.method}`} "$SERVICE"${quoted(request.path)}`,
+    `curl -sS -i${request.method === 'GET' ? '' : ` -X ${request.method}`} "$SERVICE"${shellQuoted(request.path)}`,
     ...credentials.headers,
     ...headers,
     ...body,
   ]
-  return [`SERVICE=${quoted(caller.service)}`, ...credentials.lines, words.join(' \\\n  ')].join('\n')
+  return [`SERVICE=${shellQuoted(caller.service)}`, ...credentials.lines, words.join(' \\\n  ')].join('\n')
 }
 
 const tokenLine = (name: string, field: string, request: string): string =>
@@ -54,11 +54,11 @@ const tokenLine = (name: string, field: string, request: string): string =>
 
 function curlCredentials({ caller: kind, name }: ShownOperation, caller: CodeCaller) {
   const secretLine = (variable: string, secret: string | undefined) =>
-    secret === undefined ? [] : [`${variable}=${quoted(secret)}`]
+    secret === undefined ? [] : [`${variable}=${shellQuoted(secret)}`]
   if (kind === 'app')
     return {
       lines: secretLine('APP_SECRET', caller.appSecret),
-      headers: [`-H ${quoted(`AppId: ${caller.appId}`)}`, '-H "AppSecret: $APP_SECRET"'],
+      headers: [`-H ${shellQuoted(`AppId: ${caller.appId}`)}`, '-H "AppSecret: $APP_SECRET"'],
     }
   const secret = secretLine('CLIENT_SECRET', caller.clientSecret)
   if (kind === 'anyone') return { lines: name === 'accountToken' ? secret : [], headers: [] }
@@ -66,11 +66,11 @@ function curlCredentials({ caller: kind, name }: ShownOperation, caller: CodeCal
   const account = tokenLine(
     'ACCOUNT_TOKEN',
     'accountToken',
-    `curl -sS "$SERVICE/api/v1/oauth/account/token" ${json} \\\n  -d ${quoted(`{"clientId":${JSON.stringify(caller.clientId)},"clientSecret":"`)}"$CLIENT_SECRET"'"}'`,
+    `curl -sS "$SERVICE/api/v1/oauth/account/token" ${json} \\\n  -d ${shellQuoted(`{"clientId":${JSON.stringify(caller.clientId)},"clientSecret":"`)}"$CLIENT_SECRET"'"}'`,
   )
   if (kind === 'account')
     return { lines: [...secret, account], headers: ['-H "Authorization: account $ACCOUNT_TOKEN"'] }
-  const asked = `curl -sS "$SERVICE/api/v1/oauth/profile/token" -H "Authorization: account $ACCOUNT_TOKEN" ${json} \\\n  -d ${quoted(JSON.stringify({ externalId: caller.person }))}`
+  const asked = `curl -sS "$SERVICE/api/v1/oauth/profile/token" -H "Authorization: account $ACCOUNT_TOKEN" ${json} \\\n  -d ${shellQuoted(JSON.stringify({ externalId: caller.person }))}`
   const tokens =
     name === 'refreshToken'
       ? [

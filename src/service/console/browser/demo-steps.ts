@@ -1,4 +1,6 @@
 import { computed, signal } from '@preact/signals'
+import { shellQuoted } from '../../../text/shell-quoted.ts'
+import { DAY } from '../../../time/units.ts'
 import { chosenAppKey } from './callers.ts'
 import { serviceUrl } from './console-session.ts'
 import { serviceNowMs } from './live-sandbox.ts'
@@ -50,7 +52,6 @@ const POLL_MS = 1000
 const POLLS_MAX = 90
 const LOGS_PER_UPLOAD = 500
 const DAYS_ASKED = 16
-const DAY = 24 * 3_600_000
 
 export function startAgain(): void {
   demo.value = before
@@ -82,10 +83,7 @@ function curlOfDemo({ method, path, headers, body }: Sent): string {
         ? '-H "AppId: $APP_ID"'
         : '-H "AppSecret: $APP_SECRET"',
   )
-  const json =
-    body === undefined
-      ? []
-      : [`-H 'content-type: application/json' -d '${JSON.stringify(body).replaceAll("'", `'\\''`)}'`]
+  const json = body === undefined ? [] : [`-H 'content-type: application/json' -d ${shellQuoted(JSON.stringify(body))}`]
   return [`curl -X ${method} '${serviceUrl}${path}'`, ...named, ...json].join(' ')
 }
 

@@ -1,3 +1,5 @@
+import { DAY, HOUR, MINUTE } from '../../../time/units.ts'
+
 /** A log as an app uploads it. */
 export type MadeUpLog = {
   readonly id: string
@@ -12,9 +14,6 @@ export type MadeUpLog = {
   readonly endDateTime: string
 }
 
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
 const hoursOfSteps = [8, 9, 12, 13, 15, 17, 18, 20]
 
 type Fact = Pick<MadeUpLog, 'logType' | 'dataType' | 'value' | 'unit'>

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
-import { Panel, Table, Tag } from '../../../web/browser/parts.tsx'
+import { Panel } from '../../../web/browser/parts.tsx'
 import { type Filled, isSecret, type Parameter, type ShownOperation } from './compose.ts'
+import { FieldsTable } from './fields-table.tsx'
 
 type InputsProps = {
   readonly operation: ShownOperation
@@ -124,26 +125,10 @@ export function BodyInputs({ operation, filled, fill }: InputsProps) {
           }}
         >
           <summary>Its fields</summary>
-          {isShown.value && <BodyFields fields={body.fields} />}
+          {isShown.value && <FieldsTable fields={body.fields} label="Fields of the body" />}
         </details>
       )}
     </Panel>
-  )
-}
-
-function BodyFields({ fields }: { fields: NonNullable<ShownOperation['body']>['fields'] }) {
-  return (
-    <Table head={['name', 'type', 'note']} label="Fields of the body">
-      {fields.map(({ path, type, required, note }) => (
-        <tr key={path}>
-          <td class="mono">{path}</td>
-          <td>{type}</td>
-          <td>
-            {required && <Tag>required</Tag>} {note}
-          </td>
-        </tr>
-      ))}
-    </Table>
   )
 }
 

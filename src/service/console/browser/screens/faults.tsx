@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { shellQuoted } from '../../../../text/shell-quoted.ts'
 import { act, type Json, useAnswer } from '../../../../web/browser/ask.ts'
 import { Action, Answered, Empty, Panel, Table, Tag, Text } from '../../../../web/browser/parts.tsx'
 import { shownCount, shownShare } from '../../../../web/browser/shown.ts'
@@ -128,12 +129,12 @@ function SwitchOn({ fault: { name, settings } }: { fault: Fault }) {
     await act('faults/add', rule)
     return 'It is on: the next requests meet it.'
   }
-  const body = JSON.stringify(rule).replaceAll("'", `'\\''`)
+  const body = shellQuoted(JSON.stringify(rule))
   return (
     <Action
       label="Switch on"
       about={name}
-      command={`curl -X POST ${controlUrl}/faults -H 'content-type: application/json' -d '${body}'`}
+      command={`curl -X POST ${controlUrl}/faults -H 'content-type: application/json' -d ${body}`}
       confirm={
         <div class="inputs">
           <label class="block">

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { DAY } from '../../../../time/units.ts'
 import { address, changeQuery, goTo } from '../../../../web/browser/address.ts'
 import { refusalOf } from '../../../../web/browser/ask.ts'
 import { Action, Answered, Empty, Failed } from '../../../../web/browser/parts.tsx'
@@ -13,7 +14,6 @@ import { operationOf, useReference } from '../reference-state.ts'
 import { authorize, codeCallerOf, type SentRequest, sendRequest } from '../send-request.ts'
 import { RequestAsCode, SentAnswer } from '../sent-answer.tsx'
 
-const DAY = 24 * 3_600_000
 const FIRST = 'scoresOf'
 const DAYS_ASKED = 3
 

@@ -1,6 +1,7 @@
 import { Answered, Empty, Link, Panel, Table, Tag } from '../../../../web/browser/parts.tsx'
 import { CodeBlock } from '../code-block.tsx'
 import type { Parameter, ShownOperation } from '../compose.ts'
+import { FieldsTable } from '../fields-table.tsx'
 import { operationOf, toneOfStatus, useReference } from '../reference-state.ts'
 
 /** All operations, by the task for which one needs them. */
@@ -101,7 +102,7 @@ function Shapes({ operation: { parameters, body, answers } }: { operation: Shown
     <div class="stack">
       {parameters.length > 0 && (
         <Panel title="Parameters" flush>
-          <Fields
+          <FieldsTable
             label="Parameters"
             fields={parameters.map((one) => ({ ...one, path: one.name, note: noteOfParameter(one) }))}
           />
@@ -110,7 +111,7 @@ function Shapes({ operation: { parameters, body, answers } }: { operation: Shown
       {body && (
         <Panel title={body.required ? 'Body' : 'Body, which may be absent'} flush>
           <p class="about">{body.shape}</p>
-          {body.fields.length > 0 && <Fields label="Body" fields={body.fields} />}
+          {body.fields.length > 0 && <FieldsTable label="Body" fields={body.fields} />}
         </Panel>
       )}
       {answers.map(({ status, about, shape, fields }) => (
@@ -122,7 +123,7 @@ function Shapes({ operation: { parameters, body, answers } }: { operation: Shown
           flush
         >
           {shape !== '' && <p class="about">{shape}</p>}
-          {fields.length > 0 && <Fields label={`Answer ${status}`} fields={fields} />}
+          {fields.length > 0 && <FieldsTable label={`Answer ${status}`} fields={fields} />}
         </Panel>
       ))}
     </div>
@@ -149,23 +150,5 @@ function Refusals({ operation: { errors }, errorAnswer }: { operation: ShownOper
         <CodeBlock text={errorAnswer} label="A refusal" />
       </div>
     </Panel>
-  )
-}
-
-type Field = { readonly path: string; readonly type: string; readonly required: boolean; readonly note: string }
-
-function Fields({ fields, label }: { fields: readonly Field[]; label: string }) {
-  return (
-    <Table head={['name', 'type', 'note']} label={label}>
-      {fields.map(({ path, type, required, note }) => (
-        <tr key={path}>
-          <td class="mono">{path}</td>
-          <td>{type}</td>
-          <td>
-            {required && <Tag>required</Tag>} {note}
-          </td>
-        </tr>
-      ))}
-    </Table>
   )
 }
