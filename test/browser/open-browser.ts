@@ -6,7 +6,7 @@ import { expect } from 'vitest'
 /** Debian's. Tests in a browser are left out without it; with REQUIRE_ENGINES=chromium the run fails instead. */
 const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
 
-export const hasBrowser = existsSync(executablePath)
+const hasBrowser = existsSync(executablePath)
 if (!hasBrowser && process.env['REQUIRE_ENGINES']?.split(',').includes('chromium'))
   throw new Error('start browser: REQUIRE_ENGINES asks for chromium, and there is none: install it')
 
@@ -14,7 +14,7 @@ if (!hasBrowser && process.env['REQUIRE_ENGINES']?.split(',').includes('chromium
  * Under a shifted clock (npm run any-day) the browser keeps the real one, for libfaketime makes its threads spin, and its
  * pages are told the shifted time.
  */
-export const openBrowser = (): Promise<Browser> =>
+const openBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath,
     args: ['--no-sandbox', '--disable-gpu'],
@@ -57,6 +57,41 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
     errors,
     expectNoErrors: () => expect(errors).toEqual([]),
     close: () => context.close(),
+  }
+}
+
+/** A browser while `use` runs; none where there is none. */
+export async function withBrowser(use: (browser: Browser | undefined) => Promise<void>): Promise<void> {
+  const browser = hasBrowser ? await openBrowser() : undefined
+  await use(browser)
+  await browser?.close()
+}
+
+export type Visit = (path: string, options?: BrowserContextOptions) => Promise<Page>
+
+type Visits = {
+  readonly browser: Browser | undefined
+  readonly url: string
+  readonly path?: string
+  readonly skip: (why: string) => never
+}
+
+/** Opens pages of an address, each as a visitor of its own. A fault on a page fails the test. */
+export async function withVisits(
+  { browser, url, path: base = '', skip }: Visits,
+  use: (visit: Visit) => Promise<void>,
+): Promise<void> {
+  if (!browser) return skip('no browser: install chromium')
+  const opened: Array<Awaited<ReturnType<typeof openPage>>> = []
+  await use(async (path, options = {}) => {
+    const page = await openPage(browser, options)
+    opened.push(page)
+    await page.page.goto((options.baseURL ?? url) + base + path)
+    return page.page
+  })
+  for (const page of opened) {
+    page.expectNoErrors()
+    await page.close()
   }
 }
 

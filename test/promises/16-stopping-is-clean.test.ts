@@ -1,20 +1,28 @@
 import { expect } from 'vitest'
-import { isReadOf } from '../support/peer.ts'
+import { isReadOf, type Peer } from '../support/peer.ts'
 import { scoreOf } from '../support/sample-scores.ts'
-import { queueKinds, test } from '../support/test-pipeline.ts'
+import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
+
+/** A worker of one job at a time has begun the first of two: upstream holds its answer back. */
+async function holdFirstOfTwo(line: TestPipeline, peer: Peer) {
+  await line.addProfiles('ada', 'bob')
+  for (const name of ['ada', 'bob']) peer.give(name, 'scores', [scoreOf(10, 0.4)])
+  const held = peer.hold(isReadOf('scores'))
+  const working = line.work()
+  await line.tick('sync', { streams: ['scores'] })
+  await held.reached
+  return { line, held, working }
+}
 
 for (const engine of queueKinds) {
   test(`a worker that is told to stop finishes what it has begun, and begins nothing more (${engine})`, async ({
     open,
     peer,
   }) => {
-    const line = await open(engine, { CONCURRENCY: '1', DRAIN_SECONDS: '20' })
-    await line.addProfiles('ada', 'bob')
-    for (const name of ['ada', 'bob']) peer.give(name, 'scores', [scoreOf(10, 0.4)])
-    const held = peer.hold(isReadOf('scores'))
-    const working = line.work()
-    await line.tick('sync', { streams: ['scores'] })
-    await held.reached
+    const { line, held, working } = await holdFirstOfTwo(
+      await open(engine, { CONCURRENCY: '1', DRAIN_SECONDS: '20' }),
+      peer,
+    )
 
     const closing = working.close()
     held.release()
@@ -28,13 +36,10 @@ for (const engine of queueKinds) {
     open,
     peer,
   }) => {
-    const line = await open(engine, { CONCURRENCY: '1', DRAIN_SECONDS: '20' })
-    await line.addProfiles('ada', 'bob')
-    for (const name of ['ada', 'bob']) peer.give(name, 'scores', [scoreOf(10, 0.4)])
-    const held = peer.hold(isReadOf('scores'))
-    const working = line.work()
-    await line.tick('sync', { streams: ['scores'] })
-    await held.reached
+    const { line, held, working } = await holdFirstOfTwo(
+      await open(engine, { CONCURRENCY: '1', DRAIN_SECONDS: '20' }),
+      peer,
+    )
     const locking = await line.pipeline.pool.connect()
     await locking.query('begin')
     await locking.query('lock table vitalsync.workers in access exclusive mode')

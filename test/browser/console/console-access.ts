@@ -1,31 +1,7 @@
-import { request } from 'node:http'
 import { expect } from 'vitest'
 import { openPageBundle } from '../../../src/web/page-bundle.ts'
+import { openSession, send } from '../send.ts'
 import { lineFor, test } from './console-world.ts'
-
-type Answer = { status: number; headers: Record<string, unknown>; body: string }
-
-/** Sends a request with any headers, as no browser would. */
-function send(url: string, { method = 'GET', body = '', ...headers }: Record<string, string> = {}): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers: { 'content-type': 'application/json', ...headers } }, (response) => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('data', (piece) => {
-        text += piece
-      })
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
-    })
-    sent.once('error', reject)
-    sent.end(body)
-  })
-}
-
-async function openSession(url: string) {
-  const { headers, body } = await send(`${url}/console/api/session`)
-  const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
-  return { cookie, 'x-csrf-token': JSON.parse(body).csrf, origin: url, method: 'POST' }
-}
 
 const newKey = JSON.stringify({ account: 'nobody', kind: 'client', label: '' })
 
@@ -40,7 +16,7 @@ test('an open console answers only to names of this machine, and to no proxy', a
 })
 
 test('a change needs the page’s own origin, a session and its token', async ({ world: { sandbox } }) => {
-  const session = await openSession(sandbox.url)
+  const session = await openSession(`${sandbox.url}/console`)
   const make = async (changes: Record<string, string>) =>
     (await send(`${sandbox.url}/console/api/faults/clear`, { ...session, body: '{}', ...changes })).status
 
@@ -84,7 +60,7 @@ test('with passwords it asks; who looks makes no key and gets no token; guesses 
   const signIn = (visitor: Record<string, string>, name: string, password: string) =>
     send(`${url}/console/api/sign-in`, { ...visitor, body: JSON.stringify({ name, password }) })
   const enter = async (name: string) => {
-    const visitor = await openSession(url)
+    const visitor = await openSession(`${url}/console`)
     const { headers, body } = await signIn(visitor, name, 'correct horse battery')
     const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
     return { ...visitor, cookie, 'x-csrf-token': JSON.parse(body).csrf }
@@ -100,7 +76,7 @@ test('with passwords it asks; who looks makes no key and gets no token; guesses 
 
   const ada = await enter('ada')
   expect((await send(`${url}/console/api/keys/make`, { ...ada, body: newKey })).status).toBe(200)
-  const visitor = await openSession(url)
+  const visitor = await openSession(`${url}/console`)
   expect((await signIn(visitor, 'ada', 'wrong')).status).toBe(401)
   const guesses = await Promise.all(Array.from({ length: 10 }, () => signIn(visitor, 'nobody', 'guess')))
   expect(guesses.map(({ status }) => status)).toContain(429)

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { test as base } from 'vitest'
 import { createLog } from '../../../src/log.ts'
 import { consoleExtension } from '../../../src/service/console/console-extension.ts'
@@ -9,7 +9,7 @@ import { type Sandbox, startSandbox } from '../../../src/service/sandbox/start-s
 import { startService } from '../../../src/service/server.ts'
 import { passwordLine } from '../../../src/web/passwords.ts'
 import { template, within } from '../../support/fixtures.ts'
-import { hasBrowser, openBrowser, openPage } from '../open-browser.ts'
+import { type Visit, withBrowser, withVisits } from '../open-browser.ts'
 
 export type ConsoleWorld = {
   readonly sandbox: Sandbox
@@ -19,8 +19,6 @@ export type ConsoleWorld = {
   serve(host: string, passwords?: readonly string[]): Promise<{ url: string; logged: string[] }>
 }
 
-type Visit = (path: string, options?: BrowserContextOptions) => Promise<Page>
-
 const PEOPLE = 2
 const DAYS = 5
 
@@ -29,35 +27,15 @@ export const test = base.extend<{
   $file: { browser: Browser | undefined; shared: ConsoleWorld }
   $test: { world: ConsoleWorld; visit: Visit }
 }>({
-  browser: [
-    async ({}, use) => {
-      const browser = hasBrowser ? await openBrowser() : undefined
-      await use(browser)
-      await browser?.close()
-    },
-    { scope: 'file' },
-  ],
+  browser: [async ({}, use) => withBrowser(use), { scope: 'file' }],
   shared: [
     async ({}, use) => within(await template('service'), (databaseUrl) => withWorld(databaseUrl, use)),
     { scope: 'file' },
   ],
   world: async ({ shared }, use) => use(shared),
-  /** Opens a page of the sandbox's console, as a visitor of its own. A fault on a page fails the test. */
   visit: [
-    async ({ browser, shared, skip }, use) => {
-      if (!browser) return skip('no browser: install chromium')
-      const opened: Array<Awaited<ReturnType<typeof openPage>>> = []
-      await use(async (path, options = {}) => {
-        const page = await openPage(browser, options)
-        opened.push(page)
-        await page.page.goto(`${options.baseURL ?? shared.sandbox.url}/console${path}`)
-        return page.page
-      })
-      for (const page of opened) {
-        page.expectNoErrors()
-        await page.close()
-      }
-    },
+    async ({ browser, shared, skip }, use) =>
+      withVisits({ browser, skip, url: shared.sandbox.url, path: '/console' }, use),
     { scope: 'test' },
   ],
 })

@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
 import { openPageBundle } from '../../../src/web/page-bundle.ts'
+import { openSession, send } from '../send.ts'
 import { test } from './dashboard-world.ts'
-import { openSession, send, serveWithPasswords } from './visitor.ts'
+import { serveWithPasswords } from './visitor.ts'
 
 const retry = JSON.stringify({ cause: '0'.repeat(32) })
 

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { test as base } from 'vitest'
 import { readConfig } from '../../../config/env.ts'
 import { startDashboard } from '../../../src/dashboard/start-dashboard.ts'
@@ -7,10 +7,8 @@ import { type Sandbox, startSandbox } from '../../../src/service/sandbox/start-s
 import { createReader, READER_ROLE } from '../../../src/warehouse/postgres/reader-role.ts'
 import { template, within } from '../../support/fixtures.ts'
 import { openTestPipeline, type TestPipeline } from '../../support/test-pipeline.ts'
-import { hasBrowser, openBrowser, openPage } from '../open-browser.ts'
+import { type Visit, withBrowser, withVisits } from '../open-browser.ts'
 import { addFaultyPeople } from './faulty-people.ts'
-
-type OpenedPage = Awaited<ReturnType<typeof openPage>>
 
 export type DashboardWorld = TestPipeline & {
   readonly sandbox: Sandbox
@@ -27,14 +25,7 @@ export const test = base.extend<{
   $file: { browser: Browser | undefined; shared: DashboardWorld }
   $test: { world: DashboardWorld; visit: Visit }
 }>({
-  browser: [
-    async ({}, use) => {
-      const browser = hasBrowser ? await openBrowser() : undefined
-      await use(browser)
-      await browser?.close()
-    },
-    { scope: 'file' },
-  ],
+  browser: [async ({}, use) => withBrowser(use), { scope: 'file' }],
   shared: [
     async ({}, use) => {
       const service = await template('service')
@@ -46,27 +37,11 @@ export const test = base.extend<{
     { scope: 'file' },
   ],
   world: async ({ shared }, use) => use(shared),
-  /** Opens a page of the dashboard, as a visitor of its own. A fault on a page fails the test. */
   visit: [
-    async ({ browser, shared, skip }, use) => {
-      if (!browser) return skip('no browser: install chromium')
-      const opened: OpenedPage[] = []
-      await use(async (path, options = {}) => {
-        const page = await openPage(browser, options)
-        opened.push(page)
-        await page.page.goto((options.baseURL ?? shared.url) + path)
-        return page.page
-      })
-      for (const page of opened) {
-        page.expectNoErrors()
-        await page.close()
-      }
-    },
+    async ({ browser, shared, skip }, use) => withVisits({ browser, skip, url: shared.url }, use),
     { scope: 'test' },
   ],
 })
-
-type Visit = (path: string, options?: BrowserContextOptions) => Promise<OpenedPage['page']>
 
 async function withWorld(
   { serviceUrl, warehouseUrl }: { serviceUrl: string; warehouseUrl: string },

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
+import { openSession, send } from '../send.ts'
 import { test } from './dashboard-world.ts'
-import { openSession, send, serveWithPasswords } from './visitor.ts'
+import { serveWithPasswords } from './visitor.ts'
 
 test('Bull Board shows the lanes by the dashboard’s rules, and no payload names a person', async ({ visit, world }) => {
   await world.pipeline.engine

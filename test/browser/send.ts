@@ -1,0 +1,29 @@
+import { type IncomingHttpHeaders, request } from 'node:http'
+
+type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string }
+
+/** Sends a request with any headers, as no browser would. */
+export function send(
+  url: string,
+  { method = 'GET', body = '', ...headers }: Record<string, string> = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers: { 'content-type': 'application/json', ...headers } }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
+    })
+    sent.once('error', reject)
+    sent.end(body)
+  })
+}
+
+/** The cookie and the token with which a visitor of the page at this address sends changes. */
+export async function openSession(page: string) {
+  const { headers, body } = await send(`${page}/api/session`)
+  const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  return { cookie, 'x-csrf-token': JSON.parse(body).csrf, origin: new URL(page).origin, method: 'POST' }
+}
