@@ -1,0 +1,51 @@
+/**
+ * The division of the profiles into buckets by a hash of their id. It is the hash and the division of Citus, so that a bucket is
+ * a shard of the warehouse and a part of the queue at once. Pure.
+ */
+
+export type ProfileBuckets = {
+  readonly count: number
+  of(profileId: string): number
+  /** The items of each bucket together, each in their former order. */
+  split<T>(items: readonly T[], profileIdOf: (item: T) => string): T[][]
+}
+
+/** As in Citus: the range of a 32-bit hash is cut evenly, and the last bucket takes what is left over. */
+export function createProfileBuckets(count: number): ProfileBuckets {
+  const width = Math.floor(2 ** 32 / count)
+  const of = (profileId: string) =>
+    count === 1 ? 0 : Math.min(Math.floor((hashBigint(profileId) + 2 ** 31) / width), count - 1)
+  return {
+    count,
+    of,
+    split: (items, profileIdOf) =>
+      count === 1 || items.length <= 1
+        ? [[...items]]
+        : [...Map.groupBy(items, (item) => of(profileIdOf(item))).values()],
+  }
+}
+
+/** The `hashint8` of Postgres: a signed 32-bit hash of a bigint. */
+export function hashBigint(text: string): number {
+  const value = BigInt(text)
+  const high = Number(BigInt.asIntN(32, value >> 32n))
+  const folded = Number(BigInt.asIntN(32, value)) ^ (value < 0n ? ~high : high)
+  return hash32(folded)
+}
+
+const rotated = (word: number, bits: number) => (word << bits) | (word >>> (32 - bits))
+
+/** The last rounds of Bob Jenkins' lookup3, as Postgres hashes one 32-bit word. */
+function hash32(word: number): number {
+  const start = (0x9e3779b9 + 4 + 3923095) | 0
+  let a = (start + word) | 0
+  let b = start
+  let c = start
+  c = ((c ^ b) - rotated(b, 14)) | 0
+  a = ((a ^ c) - rotated(c, 11)) | 0
+  b = ((b ^ a) - rotated(a, 25)) | 0
+  c = ((c ^ b) - rotated(b, 16)) | 0
+  a = ((a ^ c) - rotated(c, 4)) | 0
+  b = ((b ^ a) - rotated(a, 14)) | 0
+  return ((c ^ b) - rotated(b, 24)) | 0
+}
