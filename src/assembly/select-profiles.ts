@@ -62,6 +62,6 @@ const nobodyText =
 
 /** For a command about everybody: without it "nothing missing" of nobody would look like an answer. */
 export async function tellIfNobody(pool: Pool, terminal: Pick<Terminal, 'say'>): Promise<void> {
-  const { rows } = await pool.query<{ found: boolean }>('select exists (select from vitalsync.profiles) as found')
+  const { rows } = await pool.query<{ found: boolean }>('select exists (select from vitalsync.names) as found')
   if (!rows[0]?.found) terminal.say(nobodyText)
 }

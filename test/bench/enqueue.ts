@@ -3,6 +3,7 @@ import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { migrateWarehouse } from '../../src/assembly/migrate-warehouse.ts'
 import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
+import { insertPeople, peopleNames } from '../support/insert-people.ts'
 import { startEngines } from './engines.ts'
 import { type Measure, median, type RoundOptions, rounded } from './measure.ts'
 import { openSubject } from './subject.ts'
@@ -79,11 +80,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
 async function fill(databaseUrl: string, profiles: number): Promise<void> {
   await migrateWarehouse(databaseUrl, () => undefined)
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'bench' })
-  await pool.query(
-    `insert into vitalsync.profiles (external_id, wanted_from, state)
-     select 'person-' || n, now() - interval '30 days', 'active' from generate_series(1, $1::int) n`,
-    [profiles],
-  )
+  await insertPeople(pool, peopleNames(profiles), { wanted_from: `now() - interval '30 days'`, state: `'active'` })
   await pool.query('vacuum analyze')
   await pool.end()
 }

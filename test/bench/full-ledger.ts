@@ -3,6 +3,7 @@ import { pulledStreams } from '../../config/streams.ts'
 import { migrateWarehouse } from '../../src/assembly/migrate-warehouse.ts'
 import { createReader, READER_ROLE } from '../../src/warehouse/postgres/reader-role.ts'
 import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
+import { insertPeople, peopleNames } from '../support/insert-people.ts'
 import { cannedBody, pulledNames } from './canned.ts'
 import { streamOf } from './tables.ts'
 
@@ -24,39 +25,40 @@ export async function fillLedger(databaseUrl: string, people: number): Promise<v
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   await client.query("set timezone = 'UTC'")
-  for (const statement of statementsOf()) await client.query(statement.text, statement.values(people))
+  await insertPeople(client, peopleNames(people, 'person-', 6), {
+    wanted_from: daysAgo(ledgerDays),
+    state: `'active'`,
+    due_at: `now() + interval '1 day'`,
+    finished_at: 'now()',
+  })
+  for (const statement of statementsOf()) await client.query(statement.text, statement.values())
   for (const name of pulledNames)
     for (let part = 0; part < ledgerDays / CANNED_DAYS; part++) await fillRecords(client, name, part)
   await client.query('vacuum analyze')
   await client.end()
 }
 
-type Statement = { readonly text: string; values(people: number): unknown[] }
+const daysAgo = (sql: string | number) => `(date_trunc('day', now()) - ${sql} * interval '1 day')`
+
+type Statement = { readonly text: string; values(): unknown[] }
 
 /** People, ledger, refused windows, quarantined records, runs: in the shapes that a worker leaves. */
 function statementsOf(): Statement[] {
   const streams = pulledStreams.map(({ name }) => name)
-  const from = (sql: string) => `(date_trunc('day', now()) - ${sql} * interval '1 day')`
   return [
-    {
-      text: `insert into vitalsync.profiles (external_id, wanted_from, state, due_at, finished_at)
-        select 'person-' || lpad(n::text, 6, '0'), ${from('$2::int')}, 'active', now() + interval '1 day', now()
-        from generate_series(1, $1::int) n`,
-      values: (people) => [people, ledgerDays],
-    },
     {
       text: `insert into vitalsync.ledger (profile_id, stream, covered, read_at)
         select p.id, s.stream,
           case when p.id % 200 = 7 then '{}'
-            when p.id % 20 = 3 then tstzmultirange(tstzrange(p.wanted_from, ${from('40')}), tstzrange(${from('30')}, ${from('3')}))
-            else tstzmultirange(tstzrange(p.wanted_from, ${from('3')})) end,
+            when p.id % 20 = 3 then tstzmultirange(tstzrange(p.wanted_from, ${daysAgo('40')}), tstzrange(${daysAgo('30')}, ${daysAgo('3')}))
+            else tstzmultirange(tstzrange(p.wanted_from, ${daysAgo('3')})) end,
           case when p.id % 200 <> 7 then now() - (p.id % 3600) * interval '1 second' end
         from vitalsync.profiles p, unnest($1::text[]) s(stream) order by p.id`,
       values: () => [streams],
     },
     {
       text: `insert into vitalsync.refusals (profile_id, stream, span, status, reason, first_at, last_at, next_try_at)
-        select p.id, s.stream, tstzrange(${from('(20 + d)')}, ${from('(19 + d)')}), 422, 'startDateTime does not fit', now(), now(), now() + interval '1 hour'
+        select p.id, s.stream, tstzrange(${daysAgo('(20 + d)')}, ${daysAgo('(19 + d)')}), 422, 'startDateTime does not fit', now(), now(), now() + interval '1 hour'
         from vitalsync.profiles p, unnest($1::text[]) s(stream), generate_series(0, (p.id / 50 % 9)::int) d where p.id % 50 = 1`,
       values: () => [streams],
     },

@@ -6,23 +6,21 @@ import { expect } from 'vitest'
 import { catalogue } from '../../config/streams.ts'
 import { writeLake } from '../../src/export/write-lake.ts'
 import { test as base } from '../support/fixtures.ts'
+import { insertPeople, peopleNames } from '../support/insert-people.ts'
 import { type Program, type ProgramEnd, startProgram } from '../support/run-program.ts'
 import { openTestPool } from '../support/test-pool.ts'
 
 const people = 60
 const days = 100
 /** Scores from 2 January to 11 April 2026, changed long ago, and two people's demographics. */
-const fill = `with born as (
-    insert into vitalsync.profiles (external_id, wanted_from)
-    select 'person-' || lpad(n::text, 3, '0'), now() from generate_series(1, ${people}) n returning id
-  ), told as (
+const fill = `with told as (
     insert into vitalsync.demographics (profile_id, body, digest, read_at, first_seen_at, changed_at)
-    select id, '{"gender":"other"}', 1, now(), '2026-05-01', '2026-05-01' from born order by id limit 2
+    select id, '{"gender":"other"}', 1, now(), '2026-05-01', '2026-05-01' from vitalsync.profiles order by id limit 2
   )
   insert into vitalsync.scores (profile_id, score_date_time, type, value, state, body, digest, read_at, first_seen_at, changed_at)
   select id, '2026-01-01T23:30:00Z'::timestamptz + d * interval '1 day', 'sleep', d / 100.0, 'good', '{}', d, now(),
     '2026-05-01', '2026-05-01'
-  from born, generate_series(1, ${days}) d`
+  from vitalsync.profiles, generate_series(1, ${days}) d`
 
 const test = base.extend<{
   folder: string
@@ -37,6 +35,7 @@ const test = base.extend<{
   },
   query: async ({ warehouseUrl }, use) => {
     const pool = openTestPool(warehouseUrl, 1)
+    await insertPeople(pool, peopleNames(people, 'person-', 3))
     await pool.query(fill)
     await use(async (text) => (await pool.query(text)).rows)
     await pool.end()

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base } from '../support/fixtures.ts'
+import { insertPeople } from '../support/insert-people.ts'
 import { type Program, startProgram } from '../support/run-program.ts'
 import { openTestPool } from '../support/test-pool.ts'
 
@@ -32,9 +33,7 @@ export const importTest = (people: readonly string[]) =>
     },
     query: async ({ warehouseUrl }, use) => {
       const pool = openTestPool(warehouseUrl, 1)
-      await pool.query(`insert into vitalsync.profiles (external_id, wanted_from) select unnest($1::text[]), now()`, [
-        people,
-      ])
+      await insertPeople(pool, people)
       await use(async (text) => (await pool.query(text)).rows)
       await pool.end()
     },

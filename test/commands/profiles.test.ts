@@ -19,6 +19,13 @@ beforeAll(async () => {
 afterAll(() => world.close(), timeout)
 const checked: Checked = (name, ...words) => checkedIn(world, name, ...words)
 
+async function forget(...names: string[]): Promise<void> {
+  for (const table of ['profiles', 'names'])
+    await world.query(
+      `delete from vitalsync.${table} where external_id in (${names.map((name) => `'${name}'`).join(', ')})`,
+    )
+}
+
 test('people are added, imported, listed and shown', { timeout }, async () => {
   const file = join(world.folder, 'people.csv')
   await writeFile(file, 'externalId,cohort\nmary,a\nmary,a\n"",b\n')
@@ -26,7 +33,7 @@ test('people are added, imported, listed and shown', { timeout }, async () => {
   const [imported] = await checked('profiles import', file)
   const listed = await checked('profiles list', '--state', 'new')
   const [shown] = await checked('profiles show', 'mary')
-  await world.query(`delete from vitalsync.profiles where external_id in ('mary', 'paul')`)
+  await forget('mary', 'paul')
 
   expect(added).toMatchObject({ read: 2, added: 2, known: 0 })
   expect(imported).toMatchObject({ read: 3, added: 0, known: 2, rejected: 1 })
@@ -56,7 +63,7 @@ test('NDJSON of people is taken in, from a file or a pipe; what does not fit is 
     input: '{"externalId":"nora"}\n"pia"',
   })
   const listed = await checked('profiles list', '--state', 'new')
-  await world.query(`delete from vitalsync.profiles where external_id in ('nora', 'otto', 'pia')`)
+  await forget('nora', 'otto', 'pia')
 
   expect(imported).toMatchObject({ read: 5, added: 2, known: 0, rejected: 3 })
   expect(odd).toMatchObject([

@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { healthImportResult } from '../../src/assembly/import-result.ts'
 import { migrateWarehouse } from '../../src/assembly/migrate-warehouse.ts'
 import { startPostgres } from '../../src/engines/embedded-postgres.ts'
+import { insertPeople } from '../support/insert-people.ts'
 import { type Program, startProgram } from '../support/run-program.ts'
 import { openTestPool } from '../support/test-pool.ts'
 import { writeLargeZip } from './large-zip.ts'
@@ -33,7 +34,7 @@ let wrong = false
 
 try {
   await migrateWarehouse(env.DATABASE_URL, () => undefined)
-  await pool.query(`insert into vitalsync.profiles (external_id, wanted_from) values ('ada', now())`)
+  await insertPeople(pool, ['ada'])
   const file = join(folder, 'export.zip')
   const counts = { records: 0, distinct: 0 }
   const xmlSize = await writeLargeZip(file, 'apple_health_export/export.xml', texts(counts))

@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { migrateWarehouse } from '../../src/assembly/migrate-warehouse.ts'
 import { startPostgres } from '../../src/engines/embedded-postgres.ts'
+import { insertPeople, peopleNames } from '../support/insert-people.ts'
 import { startProgram } from '../support/run-program.ts'
 import { openTestPool } from '../support/test-pool.ts'
 
@@ -38,10 +39,7 @@ let wrong = false
 
 try {
   await migrateWarehouse(databaseUrl, () => undefined)
-  await pool.query(
-    `insert into vitalsync.profiles (external_id, wanted_from) select 'person-' || n, now() from generate_series(1, $1::int) n`,
-    [PEOPLE],
-  )
+  await insertPeople(pool, peopleNames(PEOPLE))
   const file = join(folder, 'logs.ndjson')
   const lines = await writeLogs(file)
   const imported = await watched('import', ['import', 'data-logs', file, '--json'])

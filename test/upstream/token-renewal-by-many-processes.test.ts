@@ -7,6 +7,7 @@ import { expect, onTestFinished } from 'vitest'
 import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { createPostgresTokenStore } from '../../src/warehouse/tokens/token-store.ts'
 import { test } from '../support/fixtures.ts'
+import { insertPeople } from '../support/insert-people.ts'
 import { json, type ProfileStub, startProfileStub } from '../support/profile-stub.ts'
 import { demographics, scores } from '../support/stream-by-name.ts'
 import { ada, nightlyCall, openTestUpstream } from '../support/test-upstream.ts'
@@ -116,7 +117,7 @@ test('tokens lie sealed, and open only in their own row with their own key', asy
     await pool.end()
   })
   stub.profiles.add('ada').add('bob')
-  await pool.query(`insert into vitalsync.profiles (external_id, wanted_from) values ('ada', now()), ('bob', now())`)
+  await insertPeople(pool, ['ada', 'bob'])
   await upstream.read(demographics, ada, nightlyCall)
   await upstream.read(demographics, { profileId: '2', externalId: 'bob' }, nightlyCall)
   const { rows } = await pool.query<{ account: string }>('select account from vitalsync.tokens limit 1')
@@ -166,10 +167,10 @@ test('the token of an erased profile does not come back', async ({ warehouseUrl 
     await pool.end()
   })
   stub.profiles.add('ada')
-  await pool.query(`insert into vitalsync.profiles (external_id, wanted_from) values ('ada', now())`)
+  await insertPeople(pool, ['ada'])
   stub.before = async ({ path }) => {
     // In the middle of the token call the profile is erased here.
-    if (path.endsWith('oauth/profile/token')) await pool.query('delete from vitalsync.profiles')
+    if (path.endsWith('oauth/profile/token')) await pool.query('delete from vitalsync.names')
     return path.endsWith('nothing') ? json(204, {}) : undefined
   }
 

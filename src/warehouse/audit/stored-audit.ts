@@ -22,7 +22,7 @@ export function createAudit({ pool }: { pool: Pool }): Audit {
     async record({ who, role, action, profileId, what = {} }) {
       await pool.query(
         `insert into vitalsync.audit (who, role, action, profile_id, what)
-         select $1, $2, $3, (select id from vitalsync.profiles where id = $4::int8), $5`,
+         select $1, $2, $3, (select id from vitalsync.names where id = $4::int8), $5`,
         [who, role, action, profileId ?? null, what],
       )
     },

@@ -29,10 +29,11 @@ export async function eraseProfileRows(
   { streamTables, keyring }: { streamTables: readonly string[]; keyring: Keyring },
 ): Promise<readonly RemovedRows[]> {
   const found = await tx.query<{ external_id: string }>(
-    'select external_id from vitalsync.profiles where id = $1 for update',
+    'select external_id from vitalsync.names where id = $1 for update',
     [profileId],
   )
   if (!found.rows[0]) return []
+  await tx.query('select from vitalsync.profiles where id = $1 for update', [profileId])
   const digest = tombstoneDigest(await readOrMakeTombstoneKey(tx, keyring), found.rows[0].external_id)
   await tx.query(`insert into vitalsync.tombstones values ($1, clock_timestamp()) on conflict do nothing`, [digest])
   const removed = [{ table: 'orders', rows: await deleteOrders(tx, profileId) }]
@@ -40,8 +41,11 @@ export async function eraseProfileRows(
     const { rowCount } = await tx.query(`delete from vitalsync.${table} where profile_id = $1`, [profileId])
     removed.push({ table, rows: rowCount ?? 0 })
   }
-  const { rowCount } = await tx.query('delete from vitalsync.profiles where id = $1', [profileId])
-  return [...removed, { table: 'profiles', rows: rowCount ?? 0 }]
+  for (const table of ['profiles', 'names']) {
+    const { rowCount } = await tx.query(`delete from vitalsync.${table} where id = $1`, [profileId])
+    removed.push({ table, rows: rowCount ?? 0 })
+  }
+  return removed
 }
 
 /** The names of erased profiles among these. */

@@ -79,7 +79,7 @@ async function readPage(pool: Pool, condition: string, values: unknown[]): Promi
 
 async function findId(pool: Pool, externalId: string): Promise<{ profileId: string } | undefined> {
   const { rows } = await pool.query<{ profileId: string }>(
-    'select id as "profileId" from vitalsync.profiles where external_id = $1',
+    'select id as "profileId" from vitalsync.names where external_id = $1',
     [externalId],
   )
   return rows[0]
@@ -87,7 +87,7 @@ async function findId(pool: Pool, externalId: string): Promise<{ profileId: stri
 
 async function beginRegistration(pool: Pool, profileId: string, leaseMs: number): Promise<boolean> {
   const { rowCount } = await pool.query(
-    `update vitalsync.profiles set registering_until = clock_timestamp() + $2 * interval '1 millisecond'
+    `update vitalsync.profiles set registering_until = statement_timestamp() + $2 * interval '1 millisecond'
      where id = $1 and state <> 'gone'`,
     [profileId, leaseMs],
   )
@@ -124,20 +124,25 @@ async function addProfiles(
   const names = [...new Set(externalIds)]
   return transaction(pool, async (tx) => {
     const inserted = await tx.query<{ id: string; external_id: string }>(
-      `insert into vitalsync.profiles (external_id, wanted_from, state)
-       select x, $2, $3 from unnest($1::text[]) x order by x on conflict (external_id) do nothing returning id, external_id`,
-      [names, wantedFrom, state],
+      `insert into vitalsync.names (external_id) select x from unnest($1::text[]) x order by x
+       on conflict (external_id) do nothing returning id, external_id`,
+      [names],
     )
     // Read after the insertion, which waits for an erasure of the same name: before it, that tombstone is not visible yet.
     const erased = await erasedAmong(tx, names, keyring)
     const undone = inserted.rows.filter((row) => erased.has(row.external_id)).map((row) => row.id)
-    if (undone.length > 0) await tx.query('delete from vitalsync.profiles where id = any($1)', [undone])
+    if (undone.length > 0) await tx.query('delete from vitalsync.names where id = any($1)', [undone])
+    const added = inserted.rows.filter((row) => !erased.has(row.external_id))
+    await tx.query(
+      `insert into vitalsync.profiles (id, external_id, wanted_from, state)
+       select i, x, $3, $4 from unnest($1::int8[], $2::text[]) as n(i, x)`,
+      [added.map((row) => row.id), added.map((row) => row.external_id), wantedFrom, state],
+    )
     await tx.query(
       `insert into vitalsync.ledger (profile_id, stream)
-       select i, s from unnest($1::int8[]) i, unnest($2::text[]) s where i <> all($3::int8[])`,
-      [inserted.rows.map((row) => row.id), ledgerStreams, undone],
+       select i, s from unnest($1::int8[]) i, unnest($2::text[]) s`,
+      [added.map((row) => row.id), ledgerStreams],
     )
-    const added = inserted.rows.length - undone.length
-    return { added, known: names.length - added - erased.size, erased: erased.size }
+    return { added: added.length, known: names.length - added.length - erased.size, erased: erased.size }
   })
 }

@@ -12,12 +12,20 @@ export async function searchPeople(
   const ownId = profileId ?? (/^\d{1,18}$/.test(search) ? search : null)
   const prefix = profileId === undefined ? `${search.replaceAll(/[\\%_]/g, '\\$&')}%` : null
   // The names are compared letter by letter, so that the index of the names serves the prefix.
-  const { rows } = await pool.query<FoundPerson>(
-    `select id::text as "profileId", external_id as "externalId", state from vitalsync.profiles
+  const found = await pool.query<Omit<FoundPerson, 'state'>>(
+    `select id::text as "profileId", external_id as "externalId" from vitalsync.names
      where id = $1::int8 or external_id like $2 order by (id = $1::int8) desc nulls last, external_id limit ${FOUND_MAX}`,
     [ownId, prefix],
   )
-  return rows
+  const { rows } = await pool.query<{ id: string; state: string }>(
+    'select id::text, state from vitalsync.profiles where id = any($1::int8[])',
+    [found.rows.map((row) => row.profileId)],
+  )
+  const states = new Map(rows.map(({ id, state }) => [id, state]))
+  return found.rows.flatMap((row) => {
+    const state = states.get(row.profileId)
+    return state === undefined ? [] : [{ ...row, state }] // erased between the two statements
+  })
 }
 
 export type PersonDays = { readonly stream: string; readonly days: Array<{ day: string; state: string }> }

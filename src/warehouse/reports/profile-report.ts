@@ -55,7 +55,7 @@ export function createProfileReport({ pool }: { pool: Pool }): ProfileReport {
     show: (externalId) => showProfile(pool, externalId),
     async idsOf(externalIds) {
       const { rows } = await pool.query<{ external_id: string; id: string }>(
-        'select external_id, id from vitalsync.profiles where external_id = any($1::text[])',
+        'select external_id, id from vitalsync.names where external_id = any($1::text[])',
         [externalIds],
       )
       return new Map(rows.map((row) => [row.external_id, row.id]))
@@ -90,9 +90,10 @@ async function showProfile(
   pool: Pool,
   externalId: string,
 ): Promise<(ListedProfile & OwnId & { streams: ListedProfileStream[] }) | undefined> {
+  const named = await pool.query<{ id: string }>('select id from vitalsync.names where external_id = $1', [externalId])
   const found = await pool.query<ListedProfile & OwnId>(
-    `select ${profileColumns} from vitalsync.profiles p where p.external_id = $1`,
-    [externalId],
+    `select ${profileColumns} from vitalsync.profiles p where p.id = $1`,
+    [named.rows[0]?.id],
   )
   const [profile] = found.rows
   if (!profile) return undefined
@@ -114,6 +115,7 @@ async function countRows(pool: Pool, profileId: string): Promise<Array<{ table: 
   const counted = [
     ...tables.rows.map((table) => ({ ...table, column: 'profile_id' })),
     { name: 'profiles', quoted: 'profiles', column: 'id' },
+    { name: 'names', quoted: 'names', column: 'id' },
   ].map(({ name, quoted, column }) => ({
     name,
     sql: `(select count(*)::int from vitalsync.${quoted} where ${column} = $1)`,

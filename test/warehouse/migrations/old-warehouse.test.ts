@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect } from 'vitest'
+import { catalogue } from '../../../config/streams.ts'
 import { migrateWarehouse, migrationsFolder } from '../../../src/assembly/migrate-warehouse.ts'
 import { applyMigrations } from '../../../src/engines/apply-migrations.ts'
 import { READER_ROLE } from '../../../src/warehouse/postgres/reader-role.ts'
+import { openWarehousePool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
+import { createProfiles } from '../../../src/warehouse/profiles/stored-profiles.ts'
 import { test } from '../../support/fixtures.ts'
 import { connect } from '../../support/test-warehouse.ts'
 
@@ -64,6 +67,31 @@ test('a warehouse of an older version has the days of its records after migratin
   await migrateWarehouse(database, () => undefined)
   await client.query(`set role ${READER_ROLE}`)
   expect(await answers()).toEqual(before)
+})
+
+test('people of an older version keep their ids and names, and the ids of the erased are not given again', async ({
+  database,
+  onTestFinished,
+}) => {
+  await applyMigrations({ databaseUrl: database, folder: await formerMigrations(), schema: 'vitalsync' })
+  const client = await connect(database)
+  onTestFinished(() => client.end())
+  await client.query(`insert into vitalsync.profiles (external_id, wanted_from) select x, now() from unnest(array['ada', 'bob', 'eve']) x;
+    delete from vitalsync.profiles where external_id in ('ada', 'eve')`)
+  await client.query(`insert into vitalsync.tokens (account, profile_id) values ('a', 2)`)
+  await migrateWarehouse(database, () => undefined)
+  const pool = openWarehousePool({ databaseUrl: database, connectionsMax: 1, name: 'test' })
+  onTestFinished(() => pool.end())
+  const profiles = createProfiles({ pool, catalogue, tokenKeys: [Buffer.alloc(32, 7)] })
+
+  const added = await profiles.add(['bob', 'zoe'], { wantedFrom: new Date(), state: 'active' })
+
+  expect(added).toEqual({ added: 1, known: 1, erased: 0 })
+  expect(await profiles.findId('bob')).toEqual({ profileId: '2' })
+  expect(Number((await profiles.findId('zoe'))?.profileId)).toBeGreaterThan(3)
+  await profiles.erase('2')
+  const left = await client.query('select from vitalsync.tokens')
+  expect(left.rows).toEqual([])
 })
 
 test('without anybody every view is empty', async ({ warehouseUrl, onTestFinished }) => {

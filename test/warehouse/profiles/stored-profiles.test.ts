@@ -16,6 +16,9 @@ test('people are taken in once, in any number of ways', async ({ warehouse }) =>
     'select count(distinct stream)::int as streams, count(distinct profile_id)::int as people from vitalsync.ledger',
   )
   expect([streams, people]).toEqual([9, 4])
+  expect(await rows('select id, external_id from vitalsync.profiles order by id')).toEqual(
+    await rows('select id, external_id from vitalsync.names order by id'),
+  )
 })
 
 test('pages by id neither skip nor repeat anybody', async ({ warehouse }) => {
@@ -99,7 +102,7 @@ test('an import that meets an erasure under way does not bring the person back',
 }) => {
   const { profiles, rows } = warehouse
   const [ada = ''] = await warehouse.addProfiles('ada')
-  await rows('create table vitalsync.held_up (profile_id bigint references vitalsync.profiles on delete cascade)')
+  await rows('create table vitalsync.held_up (profile_id bigint references vitalsync.names on delete cascade)')
   const other = await connect(warehouseUrl)
   // Holds up the erasure at its very last step, when the person's row is gone but nobody can see that yet.
   await other.query('begin; lock vitalsync.held_up in access exclusive mode')

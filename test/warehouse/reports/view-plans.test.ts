@@ -1,15 +1,13 @@
 import { expect } from 'vitest'
+import { insertPeople, peopleNames } from '../../support/insert-people.ts'
 import { test, type Warehouse } from '../../support/test-warehouse.ts'
 
 const PEOPLE = 400
 const DAYS = 90
 
 /** Scores and daily biomarkers of many people, by one statement each. */
-async function fill({ rows }: Warehouse, people = PEOPLE): Promise<void> {
-  await rows(
-    `insert into vitalsync.profiles (external_id, wanted_from, state)
-     select 'person-' || i, now() - interval '${DAYS} days', 'active' from generate_series(1, ${people}) i`,
-  )
+async function fill({ pool, rows }: Warehouse, people = PEOPLE): Promise<void> {
+  await insertPeople(pool, peopleNames(people), { wanted_from: `now() - interval '${DAYS} days'`, state: `'active'` })
   await rows(
     `insert into vitalsync.ledger (profile_id, stream, covered, read_at)
      select p.id, s.stream, tstzmultirange(tstzrange(p.wanted_from, now() - interval '80 hours')), now()

@@ -7,6 +7,7 @@ import { createProfiles } from '../../../src/warehouse/profiles/stored-profiles.
 import { sealAnew } from '../../../src/warehouse/seals/seal-anew.ts'
 import { createPostgresTokenStore } from '../../../src/warehouse/tokens/token-store.ts'
 import { test as base } from '../../support/fixtures.ts'
+import { insertPeople, peopleNames } from '../../support/insert-people.ts'
 
 const test = base.extend<{ pool: Pool }>({
   pool: async ({ warehouseUrl }, use) => {
@@ -36,11 +37,7 @@ const secretsOf = async (pool: Pool, keys: readonly Buffer[], numbers: readonly 
   return Promise.all(numbers.map(async (number) => (await store.read(nameOf(number))).token?.secret))
 }
 
-const addPeople = (pool: Pool, count: number) =>
-  pool.query(
-    `insert into vitalsync.profiles (external_id, wanted_from) select 'person ' || n, now() from generate_series(1, $1::int) n`,
-    [count],
-  )
+const addPeople = (pool: Pool, count: number) => insertPeople(pool, peopleNames(count))
 
 test('keys change while tokens are renewed, and no token is lost or renewed for it', async ({ pool }) => {
   const count = 450 // three portions

@@ -6,6 +6,7 @@ import { createInMemoryTokenStore } from '../../../src/upstream/in-memory-token-
 import { openWarehousePool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { createPostgresTokenStore } from '../../../src/warehouse/tokens/token-store.ts'
 import { test } from '../../support/fixtures.ts'
+import { insertPeople } from '../../support/insert-people.ts'
 
 type World = { store: TokenStore /** Lets every lease and every breaker expire. */; timePasses(): Promise<void> }
 
@@ -44,7 +45,7 @@ const suites: Array<[string, (title: string, body: (world: World) => Promise<voi
     (title, body) => {
       test(title, async ({ warehouseUrl }) => {
         const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'token-store' })
-        await pool.query(`insert into vitalsync.profiles (external_id, wanted_from) values ('ada', now())`)
+        await insertPeople(pool, ['ada'])
         const timePasses = async () => {
           await pool.query(`update vitalsync.tokens set lease_until = lease_until - interval '2 hours',
             broken_until = broken_until - interval '2 hours'`)

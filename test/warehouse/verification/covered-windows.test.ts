@@ -8,6 +8,7 @@ import {
   listDrawnWindows,
   sampleCoveredWindows,
 } from '../../../src/warehouse/verification/covered-windows.ts'
+import { insertPeople, peopleNames } from '../../support/insert-people.ts'
 import { streamByName } from '../../support/stream-by-name.ts'
 import { marchMs, test, type Warehouse } from '../../support/test-warehouse.ts'
 
@@ -128,8 +129,7 @@ test('a draw names its profiles in pages, and of each the same windows as the sa
 
 test('a draw reaches the profiles of every statement', async ({ warehouse }) => {
   const [first = ''] = await warehouse.addProfiles('first')
-  await warehouse.rows(`insert into vitalsync.profiles (external_id, wanted_from)
-    select 'between ' || n, now() from generate_series(1, 20001) n`)
+  await insertPeople(warehouse.pool, peopleNames(20_001, 'between '))
   const [last = ''] = await warehouse.addProfiles('last')
   for (const id of [first, last]) await cover(warehouse, id, 'scores', [days(0, 100)])
   const source = { pool: warehouse.pool, streams: [scores] }
