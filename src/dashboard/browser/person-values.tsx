@@ -1,10 +1,12 @@
 import { useSignal } from '@preact/signals'
 import { HOUR } from '../../time/units.ts'
 import { type Json, useAnswer } from '../../web/browser/ask.ts'
-import { DayChart, MarkScale, NightRaster, Spark, StackChart, Waterfall } from '../../web/browser/charts.tsx'
+import { DayChart, StackChart } from '../../web/browser/charts.tsx'
 import { Answered, Empty, Panel, Table, Text } from '../../web/browser/parts.tsx'
 import { shownDecimal, shownInstant, shownNumber } from '../../web/browser/shown.ts'
+import { MarkScale, NightRaster, Spark, Waterfall } from '../../web/browser/small-charts.tsx'
 import type { ExplanationAnswer, ValuesAnswer } from '../routes/person-routes.ts'
+import { besideGoal, shownChange, shownMeasured } from './measured.ts'
 
 type Values = Json<ValuesAnswer>
 const scoreNames = ['wellbeing', 'activity', 'sleep', 'readiness', 'mental_wellbeing'] as const
@@ -26,8 +28,8 @@ export function PersonValuesPanels({ profileId }: { profileId: string }) {
             <Measured values={values} title="Steps" of="steps" kind="bar" />
             <Measured values={values} title="Resting heart rate" of="restingHeart" kind="line" />
             <Measured values={values} title="Minutes asleep" of="sleepMinutes" kind="bar" />
-            <Nights values={values} />
             <SleepStages values={values} />
+            <Nights values={values} />
             <Trends values={values} />
             <Comparisons values={values} />
             <Changes values={values} />
@@ -48,7 +50,7 @@ function Scores({ values }: WithValues) {
   }))
   return (
     <Panel title="Scores">
-      <DayChart days={days} series={series} label={`Scores of ${days.length} days`} height={190} />
+      <DayChart days={days} series={series} label={`Scores of ${days.length} days`} height={220} fromZero={false} />
     </Panel>
   )
 }
@@ -125,7 +127,7 @@ function SleepStages({ values: { nights } }: WithValues) {
   )
 }
 
-const trendWords: Readonly<Record<string, string>> = { increasing: 'rises', decreasing: 'falls', stable: 'stays' }
+const trendWords: Readonly<Record<string, string>> = { increasing: 'rising', decreasing: 'falling' }
 
 function Trends({ values: { trends } }: WithValues) {
   return (
@@ -134,9 +136,9 @@ function Trends({ values: { trends } }: WithValues) {
       <ul class="sentences">
         {trends.map(({ name, state, unit, values: points }) => (
           <li key={name}>
-            <Spark values={points} /> <Text max={60}>{name.replaceAll('_', ' ')}</Text> {trendWords[state] ?? state}:{' '}
-            {shownMeasured(points[0] ?? 0)} to {shownMeasured(points.at(-1) ?? 0)}{' '}
-            {unit !== 'index' && <Text max={20}>{unit}</Text>} in four weeks
+            <Spark values={points} /> <Text max={60}>{name.replaceAll('_', ' ')}</Text>
+            {`: ${trendWords[state] ?? state}, `}
+            <Text max={80}>{shownChange(points[0] ?? 0, points.at(-1) ?? 0, unit)}</Text> in four weeks
           </li>
         ))}
       </ul>
@@ -144,22 +146,19 @@ function Trends({ values: { trends } }: WithValues) {
   )
 }
 
-/** Small values need the digits that large ones do not. */
-const shownMeasured = (value: number): string =>
-  shownDecimal(value, Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0)
-
 function Comparisons({ values: { comparisons } }: WithValues) {
   return (
-    <Panel title="Comparisons">
+    <Panel title="Comparisons" aside={<span class="small quiet">middle: the baseline; edge: 50 % off</span>}>
       {comparisons.length === 0 && <p class="quiet">None yet.</p>}
       <ul class="sentences">
         {comparisons.map(({ name, value, unit, data }) => (
           <li key={name}>
             <MarkScale value={value} references={data.map((one) => one.value)} />{' '}
-            <Text max={60}>{name.replaceAll('_', ' ')}</Text>: {shownMeasured(value)}{' '}
-            {unit !== 'index' && <Text max={20}>{unit}</Text>}
+            <Text max={60}>{name.replaceAll('_', ' ')}</Text>: <Text max={80}>{shownMeasured(value, unit)}</Text>
             <span class="quiet">
-              {data.map((one) => ` · ${one.state.replace('_', ' ')} beside ${one.type} ${shownMeasured(one.value)}`)}
+              {data.map(
+                (one) => ` · ${one.state.replace('_', ' ')} beside ${one.type} ${shownMeasured(one.value, 'index')}`,
+              )}
             </span>
           </li>
         ))}
@@ -243,10 +242,10 @@ function Explained({ profileId, score, date }: { profileId: string; score: strin
           {factors.length > 0 && (
             <Waterfall
               label={`Parts of ${score}`}
-              parts={factors.map(({ name, contribution, value: measured, unit, goal }) => ({
+              parts={factors.map(({ name, contribution, ...measured }) => ({
                 name: name.replaceAll('_', ' '),
                 amount: contribution,
-                note: `${shownDecimal(contribution, 2)} · ${shownDecimal(Number(measured))} of ${shownDecimal(Number(goal))} ${unit}`,
+                note: `${shownDecimal(contribution, 2)} · ${besideGoal(measured)}`,
               }))}
             />
           )}

@@ -1,4 +1,5 @@
 import type { Json } from '../../web/browser/ask.ts'
+import { FittedSvg } from '../../web/browser/fitted-svg.tsx'
 import { Table } from '../../web/browser/parts.tsx'
 import { shownDecimal, shownNumber, shownSpan } from '../../web/browser/shown.ts'
 import type { RunAnswer } from '../routes/run-routes.ts'
@@ -9,7 +10,7 @@ const [ODD_BELOW, ODD_ABOVE] = [0.67, 1.5]
 /** How long something took beside what is usual. */
 export function besideUsual(value: number, usual: number): string {
   const ratio = value / Math.max(1, usual)
-  return ratio > ODD_ABOVE || ratio < ODD_BELOW ? `${shownDecimal(ratio)} × as usual` : 'as usual'
+  return ratio > ODD_ABOVE || ratio < ODD_BELOW ? `${shownDecimal(ratio)} × the usual` : 'as usual'
 }
 
 type Compared = Pick<Json<RunAnswer>['former'][number], 'tookMs' | 'people' | 'requests' | 'rowsRead' | 'rowsWritten'>
@@ -64,34 +65,47 @@ export function BesideFormer({ run, tookMs }: { run: Json<RunAnswer>; tookMs: nu
 const medianOf = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
-const [WIDTH, HEIGHT] = [320, 96]
+const [HEIGHT, TOP, BOTTOM] = [132, 18, 18]
 
 /** How long each took, the oldest first; this run is the last. */
 function FormerSpans({ spans }: { spans: readonly number[] }) {
   const longest = Math.max(1, ...spans)
-  const step = WIDTH / spans.length
+  const foot = HEIGHT - BOTTOM
   return (
-    <svg
-      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-      role="img"
-      aria-label={`How long the last ${spans.length} took`}
-      width="100%"
-    >
-      {spans.map((span, index) => {
-        const height = Math.max(1, (span / longest) * (HEIGHT - 8))
-        const fill = index === spans.length - 1 ? 'var(--series-2)' : 'var(--series-1)'
+    <FittedSvg height={HEIGHT} label={`How long the last ${spans.length} took`}>
+      {(width) => {
+        const step = width / spans.length
         return (
-          <rect
-            key={index}
-            x={index * step + 1}
-            y={HEIGHT - height}
-            width={step - 3}
-            height={height}
-            rx="2"
-            fill={fill}
-          />
+          <>
+            <text x="0" y="11">
+              the longest took {shownSpan(longest)}
+            </text>
+            {spans.map((span, index) => {
+              const height = Math.max(1, (span / longest) * (foot - TOP))
+              const fill = index === spans.length - 1 ? 'var(--series-2)' : 'var(--series-1)'
+              return (
+                <rect
+                  key={index}
+                  x={index * step + 1}
+                  y={foot - height}
+                  width={step - 3}
+                  height={height}
+                  rx="2"
+                  fill={fill}
+                >
+                  <title>{shownSpan(span)}</title>
+                </rect>
+              )
+            })}
+            <text x="0" y={HEIGHT - 4}>
+              oldest
+            </text>
+            <text x={width} y={HEIGHT - 4} text-anchor="end">
+              this run
+            </text>
+          </>
         )
-      })}
-    </svg>
+      }}
+    </FittedSvg>
   )
 }

@@ -1,4 +1,5 @@
 import { goTo, hrefOf } from '../../web/browser/address.ts'
+import { FittedSvg } from '../../web/browser/fitted-svg.tsx'
 import { shownSpan } from '../../web/browser/shown.ts'
 
 type TimedRun = {
@@ -9,8 +10,9 @@ type TimedRun = {
   readonly endedAt: string | null
 }
 
-const [WIDTH, LEFT, ROW] = [1000, 74, 20]
-const TICKS = 5
+const [LEFT, ROW] = [74, 20]
+/** A date with its time, and the room beside it. */
+const TICK_WIDTH = 110
 
 const colours: Readonly<Record<string, string>> = {
   running: 'var(--accent)',
@@ -23,58 +25,68 @@ const colours: Readonly<Record<string, string>> = {
 export function RunTimeline({ runs, nowMs }: { runs: readonly TimedRun[]; nowMs: number }) {
   const kinds = [...new Set(runs.map(({ kind }) => kind))].toSorted()
   const fromMs = Math.min(...runs.map(({ startedAt }) => Date.parse(startedAt)))
-  const x = (ms: number) => LEFT + ((ms - fromMs) / Math.max(1, nowMs - fromMs)) * (WIDTH - LEFT - 4)
   const height = kinds.length * ROW + 20
   const label = `${runs.length} runs of ${shownSpan(nowMs - fromMs)}`
   return (
     <nav aria-label={label}>
-      <svg viewBox={`0 0 ${WIDTH} ${height}`} width="100%" class="timeline">
-        <title>{label}</title>
-        {Array.from({ length: TICKS }, (_, index) => fromMs + ((nowMs - fromMs) * index) / (TICKS - 1)).map(
-          (ms, index) => (
-            <g key={ms}>
-              <line class="axis" x1={x(ms)} x2={x(ms)} y1="0" y2={height - 18} />
-              <text
-                x={x(ms)}
-                y={height - 4}
-                text-anchor={index === 0 ? 'start' : index === TICKS - 1 ? 'end' : 'middle'}
-              >
-                {new Date(ms).toISOString().slice(5, 16).replace('T', ' ')}
-              </text>
-            </g>
-          ),
-        )}
-        {kinds.map((kind, index) => (
-          <text key={kind} x="0" y={index * ROW + 14}>
-            {kind}
-          </text>
-        ))}
-        {runs.map((run) => {
-          const [startMs, endMs] = [Date.parse(run.startedAt), run.endedAt ? Date.parse(run.endedAt) : nowMs]
-          const told = `${run.kind} ${run.id}, ${run.state}, ${shownSpan(endMs - startMs)}`
+      <FittedSvg height={height} class="timeline" role="group" label="Runs on a line of time">
+        {(width) => {
+          const x = (ms: number) => LEFT + ((ms - fromMs) / Math.max(1, nowMs - fromMs)) * (width - LEFT - 4)
           return (
-            <a
-              key={run.id}
-              aria-label={told}
-              href={hrefOf(`/runs/${run.id}`)}
-              tabIndex={-1}
-              onClick={(event) => follow(event, run.id)}
-            >
-              <rect
-                x={x(startMs)}
-                y={kinds.indexOf(run.kind) * ROW + 3}
-                width={Math.max(3, x(endMs) - x(startMs))}
-                height={ROW - 6}
-                rx="2"
-                fill={colours[run.state]}
-              >
-                <title>{told}</title>
-              </rect>
-            </a>
+            <>
+              <Ticks
+                fromMs={fromMs}
+                toMs={nowMs}
+                x={x}
+                height={height}
+                count={Math.floor((width - LEFT) / TICK_WIDTH)}
+              />
+              {kinds.map((kind, index) => (
+                <text key={kind} x="0" y={index * ROW + 14}>
+                  {kind}
+                </text>
+              ))}
+              {runs.map((run) => (
+                <RunBar key={run.id} run={run} nowMs={nowMs} x={x} y={kinds.indexOf(run.kind) * ROW + 3} />
+              ))}
+            </>
           )
-        })}
-      </svg>
+        }}
+      </FittedSvg>
     </nav>
+  )
+}
+
+type Placed = { readonly x: (ms: number) => number }
+
+function Ticks({ fromMs, toMs, x, height, count }: Placed & Record<'fromMs' | 'toMs' | 'height' | 'count', number>) {
+  const last = Math.max(1, Math.min(5, count) - 1)
+  return Array.from({ length: last + 1 }, (_, index) => fromMs + ((toMs - fromMs) * index) / last).map((ms, index) => (
+    <g key={index}>
+      <line class="axis" x1={x(ms)} x2={x(ms)} y1="0" y2={height - 18} />
+      <text x={x(ms)} y={height - 4} text-anchor={index === 0 ? 'start' : index === last ? 'end' : 'middle'}>
+        {new Date(ms).toISOString().slice(5, 16).replace('T', ' ')}
+      </text>
+    </g>
+  ))
+}
+
+function RunBar({ run, nowMs, x, y }: Placed & { run: TimedRun; nowMs: number; y: number }) {
+  const [startMs, endMs] = [Date.parse(run.startedAt), run.endedAt ? Date.parse(run.endedAt) : nowMs]
+  const told = `${run.kind} ${run.id}, ${run.state}, ${shownSpan(endMs - startMs)}`
+  return (
+    <a aria-label={told} href={hrefOf(`/runs/${run.id}`)} tabIndex={-1} onClick={(event) => follow(event, run.id)}>
+      <rect
+        x={x(startMs)}
+        y={y}
+        width={Math.max(3, x(endMs) - x(startMs))}
+        height={ROW - 6}
+        rx="2"
+        fill={colours[run.state]}
+      >
+        <title>{told}</title>
+      </rect>
+    </a>
   )
 }
 

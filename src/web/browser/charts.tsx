@@ -1,10 +1,12 @@
+import { datesApart } from './dates-apart.ts'
+import { FittedSvg } from './fitted-svg.tsx'
+
 /** Small charts as SVG, in the colours of the design system. Each has a text that says the same. */
 
 type Series = { readonly name: string; readonly values: ReadonlyArray<number | null> }
 
-const WIDTH = 640
-const LEFT = 46
-const BOTTOM = 18
+/** Room for the numbers and dates beside a chart. */
+const [TOP, LEFT, BOTTOM] = [8, 46, 24]
 
 /** Bounds that end in round numbers, and the round numbers between them. */
 function ticksOf(values: readonly number[], fromZero: boolean): number[] {
@@ -34,45 +36,72 @@ export function DayChart({ days, series, label, kind = 'line', fromZero = true, 
   if (all.length === 0) return <p class="quiet">No values in these days.</p>
   const ticks = ticksOf([...all, ...(baseline ? [baseline.from, baseline.to] : [])], fromZero)
   const [low = 0, high = 1] = [ticks[0], ticks.at(-1)]
-  const x = (index: number) => LEFT + ((index + 0.5) * (WIDTH - LEFT)) / days.length
-  const y = (value: number) => (height - BOTTOM) * (1 - (value - low) / (high - low || 1)) + 4
+  const y = (value: number) => TOP + (height - TOP - BOTTOM) * (1 - (value - low) / (high - low || 1))
   return (
     <figure>
-      <svg viewBox={`0 0 ${WIDTH} ${height + 4}`} role="img" aria-label={label} width="100%">
-        {baseline && (
-          <rect
-            class="baseline"
-            x={LEFT}
-            width={WIDTH - LEFT}
-            y={y(baseline.to)}
-            height={Math.max(1, y(baseline.from) - y(baseline.to))}
-          />
-        )}
-        {ticks.map((tick) => (
-          <g key={tick}>
-            <line class="axis" x1={LEFT} x2={WIDTH} y1={y(tick)} y2={y(tick)} />
-            <text x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
-              {Number(tick.toPrecision(6)).toLocaleString('en')}
-            </text>
-          </g>
-        ))}
-        {days.map((day, index) =>
-          index % Math.ceil(days.length / 6) === 0 ? (
-            <text key={day} x={x(index)} y={height} text-anchor="middle">
-              {day.slice(5)}
-            </text>
-          ) : null,
-        )}
-        {series.map(({ name, values }, index) =>
-          kind === 'line' ? (
-            <Line key={name} values={values} x={x} y={y} colour={colourOf(index)} />
-          ) : (
-            <Bars key={name} values={values} x={x} y={y} zero={y(low)} width={((WIDTH - LEFT) / days.length) * 0.7} />
-          ),
-        )}
-      </svg>
+      <FittedSvg height={height} label={label}>
+        {(width) => {
+          const step = (width - LEFT) / days.length
+          const x = (index: number) => LEFT + (index + 0.5) * step
+          return (
+            <>
+              {baseline && <Band baseline={baseline} y={y} width={width} />}
+              {ticks.map((tick) => (
+                <g key={tick}>
+                  <line class="axis" x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
+                  <text x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
+                    {Number(tick.toPrecision(6)).toLocaleString('en')}
+                  </text>
+                </g>
+              ))}
+              <Dates days={days} x={x} y={height - 4} width={width} />
+              {series.map(({ name, values }, index) =>
+                kind === 'line' ? (
+                  <Line key={name} values={values} x={x} y={y} colour={colourOf(index)} />
+                ) : (
+                  <Bars key={name} values={values} x={x} y={y} zero={y(low)} width={step * 0.7} />
+                ),
+              )}
+            </>
+          )
+        }}
+      </FittedSvg>
       {series.length > 1 && <Legend series={series} />}
     </figure>
+  )
+}
+
+type BandProps = Required<Pick<ChartProps, 'baseline'>> & { y: (value: number) => number; width: number }
+
+const Band = ({ baseline, y, width }: BandProps) =>
+  baseline && (
+    <rect
+      class="baseline"
+      x={LEFT}
+      width={width - LEFT}
+      y={y(baseline.to)}
+      height={Math.max(1, y(baseline.from) - y(baseline.to))}
+    />
+  )
+
+/** Half of a date's width: none is cut at the edge. */
+const HALF_DATE = 17
+
+type DatesProps = {
+  days: readonly string[]
+  x: (index: number) => number
+  y: number
+  width: number
+}
+
+function Dates({ days, x, y, width }: DatesProps) {
+  const apart = datesApart(days.length, width - LEFT)
+  return days.map((day, index) =>
+    index % apart === Math.floor(apart / 2) && x(index) + HALF_DATE <= width ? (
+      <text key={day} x={x(index)} y={y} text-anchor="middle">
+        {day.slice(5)}
+      </text>
+    ) : null,
   )
 }
 
@@ -126,35 +155,55 @@ export function StackChart({
   height = 150,
 }: Pick<ChartProps, 'days' | 'series' | 'label' | 'height'>) {
   const sums = days.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))
-  const scale = (height - BOTTOM) / Math.max(1, ...sums)
-  const step = (WIDTH - LEFT) / Math.max(1, days.length)
+  const ticks = ticksOf(sums, true)
+  const foot = height - BOTTOM
+  const scale = (foot - TOP) / (ticks.at(-1) || 1)
   return (
     <figure>
-      <svg viewBox={`0 0 ${WIDTH} ${height + 4}`} role="img" aria-label={label} width="100%">
-        {days.map((day, index) => {
-          let top = height - BOTTOM + 4
+      <FittedSvg height={height} label={label}>
+        {(width) => {
+          const step = (width - LEFT) / Math.max(1, days.length)
           return (
-            <g key={day}>
-              {index % Math.ceil(days.length / 6) === 0 && (
-                <text x={LEFT + (index + 0.5) * step} y={height + 2} text-anchor="middle">
-                  {day.slice(5)}
-                </text>
-              )}
-              {series.map(({ name, values }, place) => {
-                const part = (values[index] ?? 0) * scale
-                top -= part
-                const x = LEFT + (index + 0.15) * step
-                return <rect key={name} x={x} y={top} width={step * 0.7} height={part} fill={colourOf(place)} />
-              })}
-            </g>
+            <>
+              {ticks.map((tick) => (
+                <g key={tick}>
+                  <line class="axis" x1={LEFT} x2={width} y1={foot - tick * scale} y2={foot - tick * scale} />
+                  <text x={LEFT - 6} y={foot - tick * scale + 4} text-anchor="end">
+                    {tick.toLocaleString('en')}
+                  </text>
+                </g>
+              ))}
+              {days.map((day, index) => (
+                <Stack
+                  key={day}
+                  series={series}
+                  index={index}
+                  x={LEFT + (index + 0.15) * step}
+                  {...{ step, foot, scale }}
+                />
+              ))}
+              <Dates days={days} x={(index) => LEFT + (index + 0.5) * step} y={height - 4} width={width} />
+            </>
           )
-        })}
-        <text x={LEFT - 6} y="12" text-anchor="end">
-          {Math.round(Math.max(...sums))}
-        </text>
-      </svg>
+        }}
+      </FittedSvg>
       <Legend series={series} />
     </figure>
+  )
+}
+
+type StackProps = Pick<ChartProps, 'series'> & { index: number; x: number; step: number; foot: number; scale: number }
+
+function Stack({ series, index, x, step, foot, scale }: StackProps) {
+  let top = foot
+  return (
+    <>
+      {series.map(({ name, values }, place) => {
+        const part = (values[index] ?? 0) * scale
+        top -= part
+        return <rect key={name} x={x} y={top} width={step * 0.7} height={part} fill={colourOf(place)} />
+      })}
+    </>
   )
 }
 
@@ -168,125 +217,3 @@ const Legend = ({ series }: Pick<ChartProps, 'series'>) => (
     ))}
   </figcaption>
 )
-
-/** A value, as a dot, among those that it is compared with, as lines. */
-export function MarkScale({ value, references }: { value: number; references: readonly number[] }) {
-  const all = [value, ...references]
-  const [min, max] = [Math.min(...all), Math.max(...all)]
-  const x = (one: number) => 6 + ((one - min) / (max - min || 1)) * 68
-  return (
-    <svg width="80" height="18" aria-hidden="true">
-      <line class="axis" x1="2" x2="78" y1="9" y2="9" />
-      {references.map((one, index) => (
-        <line key={index} x1={x(one)} x2={x(one)} y1="3" y2="15" stroke="var(--quiet)" stroke-width="2" />
-      ))}
-      <circle cx={x(value)} cy="9" r="4" fill="var(--series-1)" />
-    </svg>
-  )
-}
-
-/** A few values in a line of text. */
-export function Spark({ values }: { values: readonly number[] }) {
-  const [min, max] = [Math.min(...values), Math.max(...values)]
-  const points = values.map((value, index) => {
-    const x = 2 + (index * 56) / Math.max(1, values.length - 1)
-    return `${x.toFixed(1)},${(16 - ((value - min) / (max - min || 1)) * 13).toFixed(1)}`
-  })
-  return (
-    <svg width="60" height="18" aria-hidden="true">
-      <polyline
-        points={points.join(' ')}
-        fill="none"
-        stroke="var(--series-1)"
-        stroke-width="1.5"
-        stroke-linejoin="round"
-      />
-    </svg>
-  )
-}
-
-const NIGHT_HOURS = 20
-
-/** Nights below one another, from 18:00 to 14:00: regular sleep is a straight band. */
-export function NightRaster({ nights }: { nights: ReadonlyArray<{ day: string; from: number; to: number }> }) {
-  const row = 9
-  const x = (hours: number) => 44 + (Math.max(0, Math.min(NIGHT_HOURS, hours)) * (WIDTH - 66)) / NIGHT_HOURS
-  const height = nights.length * row + 22
-  return (
-    <svg
-      viewBox={`0 0 ${WIDTH} ${height}`}
-      role="img"
-      width="100%"
-      aria-label={`${nights.length} nights, from 18:00 to 14:00 by the person's clock`}
-    >
-      {[0, 4, 8, 12, 16, 20].map((hour) => (
-        <g key={hour}>
-          <line class="axis" x1={x(hour)} x2={x(hour)} y1="0" y2={height - 16} />
-          <text x={x(hour)} y={height - 3} text-anchor="middle">
-            {String((18 + hour) % 24).padStart(2, '0')}:00
-          </text>
-        </g>
-      ))}
-      {nights.map(({ day, from, to }, index) => (
-        <g key={day}>
-          {index % 7 === 0 && (
-            <text x="0" y={index * row + 9}>
-              {day.slice(5)}
-            </text>
-          )}
-          <rect
-            x={x(from)}
-            y={index * row + 2}
-            width={Math.max(1, x(to) - x(from))}
-            height={row - 2}
-            rx="2"
-            fill="var(--series-4)"
-          />
-        </g>
-      ))}
-    </svg>
-  )
-}
-
-/** Parts that add up to a whole, one below the other. */
-export function Waterfall({
-  parts,
-  label,
-}: {
-  parts: ReadonlyArray<{ name: string; amount: number; note: string }>
-  label: string
-}) {
-  const row = 24
-  const whole = Math.max(
-    1e-9,
-    parts.reduce((sum, { amount }) => sum + amount, 0),
-  )
-  const scale = (WIDTH - 330) / Math.max(1, whole)
-  let before = 0
-  return (
-    <svg viewBox={`0 0 ${WIDTH} ${parts.length * row + 4}`} role="img" aria-label={label} width="100%">
-      {parts.map(({ name, amount, note }, index) => {
-        const from = before
-        before += amount
-        return (
-          <g key={name}>
-            <text x="0" y={index * row + 16}>
-              {name}
-            </text>
-            <rect
-              x={150 + from * scale}
-              y={index * row + 5}
-              width={Math.max(1, amount * scale)}
-              height={row - 9}
-              rx="2"
-              fill="var(--series-3)"
-            />
-            <text x={156 + (from + amount) * scale} y={index * row + 16}>
-              {note}
-            </text>
-          </g>
-        )
-      })}
-    </svg>
-  )
-}

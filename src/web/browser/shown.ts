@@ -22,6 +22,9 @@ export const shownShare = (share: number): string => `${(share < 1 ? Math.min(sh
 export const shownCount = (count: number, noun: string): string =>
   `${shownNumber(count)} ${noun}${count === 1 ? '' : 's'}`
 
+/** `1 person`, `2 people` */
+export const shownPeople = (count: number): string => `${shownNumber(count)} ${count === 1 ? 'person' : 'people'}`
+
 /** `2026-03-01 14:05` */
 export const shownInstant = (instant: string | null): string => (instant ? instant.slice(0, 16).replace('T', ' ') : '')
 
@@ -29,13 +32,18 @@ export function shownSpan(ms: number): string {
   const abs = Math.abs(ms)
   if (abs < 1000) return `${Math.round(abs)} ms`
   if (abs < MINUTE) return `${Math.round(abs / 1000)} s`
-  if (abs < HOUR)
-    return `${Math.floor(abs / MINUTE)} min${abs < 10 * MINUTE ? ` ${Math.floor((abs % MINUTE) / 1000)} s` : ''}`.replace(
-      ' 0 s',
-      '',
-    )
-  if (abs < 2 * DAY) return `${Math.floor(abs / HOUR)} h ${Math.floor((abs % HOUR) / MINUTE)} min`
+  if (abs < 10 * MINUTE) return inUnits(abs, [MINUTE, 'min'], [1000, 's'])
+  if (abs < HOUR) return `${Math.floor(abs / MINUTE)} min`
+  if (abs < 2 * DAY) return inUnits(abs, [HOUR, 'h'], [MINUTE, 'min'])
   return `${Math.floor(abs / DAY)} days`
+}
+
+type Unit = readonly [ms: number, name: string]
+
+/** `2 h 5 min`, and `2 h` rather than `2 h 0 min`. */
+function inUnits(ms: number, large: Unit, small: Unit): string {
+  const rest = Math.floor((ms % large[0]) / small[0])
+  return `${Math.floor(ms / large[0])} ${large[1]}${rest > 0 ? ` ${rest} ${small[1]}` : ''}`
 }
 
 /** `3 min ago`, `in 2 h`. */

@@ -25,7 +25,7 @@ test('a slow run says by how much, and beside the fourteen before it why; who fa
   await page.getByRole('navigation', { name: /^\d+ runs of/ }).waitFor()
   await page
     .getByRole('row', { name: new RegExp(`^nightly ${slow?.['id']} `) })
-    .getByText('4.0 × as usual')
+    .getByText('4.0 × the usual')
     .waitFor()
   expect(await findBarriers(page)).toEqual([])
   await page.getByRole('link', { name: `nightly ${slow?.['id']}`, exact: true }).click()
