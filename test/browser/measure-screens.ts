@@ -82,7 +82,7 @@ function addPageClock(): void {
   const isDrawn = () => {
     const canvas = document.querySelector('canvas')
     const context = canvas?.width ? canvas.getContext('2d') : undefined
-    const newest = context?.getImageData(Math.floor((canvas?.width ?? 0) * 0.9), 0, 40, 60)
+    const newest = context?.getImageData(Math.floor((canvas?.width ?? 0) * 0.9), 24, 40, 60)
     return newest?.data.some((value) => value > 0)
   }
   const pageClock = {

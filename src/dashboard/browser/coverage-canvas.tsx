@@ -2,7 +2,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { changeQuery, goTo } from '../../web/browser/address.ts'
 import { dayPlus } from '../../web/browser/shown.ts'
-import { type Area, cellAt, drawMap, geometryOf, ROW_PX } from './map-canvas.ts'
+import { type Area, AXIS_PX, cellAt, drawMap, geometryOf, ROW_PX } from './map-canvas.ts'
 import type { openMapRows } from './map-rows.ts'
 
 type CanvasProps = {
@@ -49,6 +49,7 @@ export function CoverageCanvas({ rows, days, lastDay, area, topRow }: CanvasProp
       topPx,
       ...rest,
       rowAt: rows.rowAt,
+      lastDay,
       area: area.value,
       cursor: shownCursor,
       colours: colours.current,
@@ -74,25 +75,32 @@ export function CoverageCanvas({ rows, days, lastDay, area, topRow }: CanvasProp
     cursor.value = next
     keepInView(scroller.current, next.row)
   }
-  const told = cursor.value && isKeyboard.value ? toldCell(rows.rowAt(cursor.value.row), cursor.value, dayAt) : ''
+  const told = cursor.value ? toldCell(rows.rowAt(cursor.value.row), cursor.value, dayAt) : ''
   return (
-    <div ref={scroller} class="map" style={{ height: `${Math.min(total * ROW_PX + 4, 560)}px` }}>
-      <div style={{ height: `${total * ROW_PX}px` }}>
-        <canvas
-          ref={canvas}
-          tabIndex={0}
-          role="application"
-          aria-label="Coverage map: arrows move, Enter tells the reason"
-          onKeyDown={onKeyDown}
-          {...pointer}
-        />
+    <>
+      <div ref={scroller} class="map" style={{ height: `${Math.min(total * ROW_PX + AXIS_PX + 4, 560)}px` }}>
+        <div style={{ height: `${total * ROW_PX + AXIS_PX}px` }}>
+          <canvas
+            ref={canvas}
+            tabIndex={0}
+            role="application"
+            aria-label="Coverage map: arrows move, Enter tells the reason"
+            onKeyDown={onKeyDown}
+            {...pointer}
+          />
+        </div>
       </div>
-      <p class="unseen" role="status">
-        {told}
-      </p>
-    </div>
+      <ToldCell told={told} isKeyboard={isKeyboard.value} />
+    </>
   )
 }
+
+/** A pointer that moves is no news to a screen reader. */
+const ToldCell = ({ told, isKeyboard }: { told: string; isKeyboard: boolean }) => (
+  <p class="told small" {...(isKeyboard ? { role: 'status' } : {})}>
+    {told || <span class="quiet">Point at a day, or move there with the arrows: it is told here.</span>}
+  </p>
+)
 
 /** Brings the row that was asked for into view, once. */
 function useTopRow(topRow: CanvasProps['topRow'], scroller: { current: HTMLDivElement | null }): void {
@@ -159,15 +167,26 @@ function usePointer({ view, canvas, rows, area, cursor, isKeyboard, open }: Poin
     const box = canvas.current?.getBoundingClientRect()
     return cellAt(view(), event.clientX - (box?.left ?? 0), event.clientY - (box?.top ?? 0))
   }
+  /** Tells the cell under the pointer; what the keyboard has chosen stays while the pointer rests. */
+  const pointAt = (cell: ReturnType<typeof cellAt>, { movementX, movementY }: PointerEvent) => {
+    if (isKeyboard.value && movementX === 0 && movementY === 0) return
+    isKeyboard.value = false
+    const next = cell?.isName ? undefined : cell
+    if (next?.row !== cursor.value?.row || next?.day !== cursor.value?.day) cursor.value = next
+  }
   return {
+    onPointerLeave() {
+      if (!isKeyboard.value) cursor.value = undefined
+    },
     onPointerDown(event: PointerEvent) {
       start.current = under(event)
       area.value = undefined
       isKeyboard.value = false
     },
     onPointerMove(event: PointerEvent) {
-      const cell = start.current && event.buttons === 1 ? under(event) : undefined
-      if (!cell || !start.current) return
+      const cell = under(event)
+      if (!start.current || event.buttons !== 1) return pointAt(cell, event)
+      if (!cell) return
       const isSame = cell.row === start.current.row && cell.day === start.current.day
       area.value = isSame ? undefined : areaOf(start.current, cell)
     },
@@ -221,7 +240,7 @@ function moved(
 
 function keepInView(scroller: HTMLElement | null, row: number): void {
   if (!scroller) return
-  const [top, bottom] = [row * ROW_PX, (row + 1) * ROW_PX]
+  const [top, bottom] = [row * ROW_PX, (row + 1) * ROW_PX + AXIS_PX]
   if (top < scroller.scrollTop) scroller.scrollTop = top
   else if (bottom > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = bottom - scroller.clientHeight
 }

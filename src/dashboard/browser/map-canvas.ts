@@ -1,3 +1,5 @@
+import { dayPlus } from '../../web/browser/shown.ts'
+
 /** Draws the coverage map: only the rows that are in view, on one canvas. */
 
 export type MapGeometry = {
@@ -21,12 +23,15 @@ export type Drawing = {
   readonly topPx: number
   readonly rowAt: (index: number) => ShownRow | undefined
   readonly total: number
+  readonly lastDay: string
   readonly area: Area | undefined
   readonly cursor: { readonly row: number; readonly day: number } | undefined
   readonly colours: Readonly<Record<string, string>>
 }
 
 export const ROW_PX = 18
+/** The dates above the rows stay in view. */
+export const AXIS_PX = 20
 
 export function geometryOf(widthPx: number, days: number): MapGeometry {
   const nameWidth = Math.min(200, Math.max(90, Math.floor(widthPx * 0.18)))
@@ -51,12 +56,13 @@ export function drawMap(canvas: HTMLCanvasElement, drawing: Drawing): void {
   for (let index = first; index <= last; index += 1) drawRow(context, drawing, index)
   drawGaps(context, drawing.geometry, height)
   drawMarks(context, drawing)
+  drawDates(context, drawing, width)
 }
 
 function drawRow(context: CanvasRenderingContext2D, drawing: Drawing, index: number): void {
   const { geometry, topPx, rowAt, colours } = drawing
   const { nameWidth, cellWidth, days } = geometry
-  const y = index * ROW_PX - topPx
+  const y = AXIS_PX + index * ROW_PX - topPx
   const row = rowAt(index)
   context.fillStyle = colours[row ? 'ink' : 'quiet'] ?? ''
   context.fillText(fitted(context, row?.name ?? '…', nameWidth - 12), 4, y + ROW_PX / 2)
@@ -85,6 +91,23 @@ function drawGaps(
   for (let day = 1; day <= days; day += 1) context.clearRect(nameWidth + day * cellWidth - 1, 0, 1, height)
 }
 
+/** As many dates as do not touch, each at the left edge of its day. */
+function drawDates(context: CanvasRenderingContext2D, { geometry, lastDay, colours }: Drawing, width: number): void {
+  const { nameWidth, cellWidth, days } = geometry
+  context.clearRect(0, 0, width, AXIS_PX)
+  context.fillStyle = colours['quiet'] ?? ''
+  const form = days > 120 ? ([0, 7] as const) : ([5, 10] as const)
+  const apart = Math.max(1, Math.ceil(DATE_PX / cellWidth))
+  for (let day = 0; day < days; day += apart) {
+    const x = nameWidth + day * cellWidth
+    if (x + DATE_PX - 8 > width) break
+    context.fillRect(x, AXIS_PX - 4, 1, 4)
+    context.fillText(dayPlus(lastDay, day - days + 1).slice(...form), x, AXIS_PX / 2 - 2)
+  }
+}
+
+const DATE_PX = 56
+
 /** Widths are measured once for each name and width: measuring is what scrolling would wait for. */
 const fittedNames = new Map<string, string>()
 const FITTED_KEPT_MAX = 5000
@@ -93,9 +116,13 @@ function fitted(context: CanvasRenderingContext2D, name: string, width: number):
   const key = `${width} ${name}`
   const known = fittedNames.get(key)
   if (known !== undefined) return known
+  // Names often begin alike, and differ at their end: the middle goes.
   let text = name
-  while (text.length > 1 && context.measureText(text).width > width)
-    text = `${text.slice(0, Math.min(-2, -text.length / 10))}…`
+  for (let kept = name.length; kept > 2 && context.measureText(text).width > width; ) {
+    kept -= Math.ceil(kept / 10)
+    const tail = Math.floor(kept / 2)
+    text = `${name.slice(0, kept - tail)}…${name.slice(name.length - tail)}`
+  }
   if (fittedNames.size > FITTED_KEPT_MAX) fittedNames.clear()
   fittedNames.set(key, text)
   return text
@@ -108,7 +135,7 @@ function drawMarks(context: CanvasRenderingContext2D, { geometry, topPx, area, c
   const outline = ({ rowFrom, rowTo, dayFrom, dayTo }: Area) =>
     context.strokeRect(
       nameWidth + dayFrom * cellWidth - 1,
-      rowFrom * ROW_PX - topPx,
+      AXIS_PX + rowFrom * ROW_PX - topPx,
       (dayTo - dayFrom + 1) * cellWidth + 1,
       (rowTo - rowFrom + 1) * ROW_PX,
     )
@@ -122,8 +149,8 @@ export function cellAt(
   x: number,
   y: number,
 ) {
-  const row = Math.floor((y + topPx) / ROW_PX)
+  const row = Math.floor((y - AXIS_PX + topPx) / ROW_PX)
   const day = Math.floor((x - geometry.nameWidth) / geometry.cellWidth)
-  if (row < 0 || row >= total || day >= geometry.days) return undefined
+  if (y < AXIS_PX || row < 0 || row >= total || day >= geometry.days) return undefined
   return { row, day: Math.max(0, day), isName: x < geometry.nameWidth }
 }

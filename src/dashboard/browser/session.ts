@@ -1,6 +1,6 @@
-import { computed, signal } from '@preact/signals'
+import { batch, computed, signal } from '@preact/signals'
 import type { Actor } from '../../web/access.ts'
-import { act } from '../../web/browser/ask.ts'
+import { act, visitChanges } from '../../web/browser/ask.ts'
 import { createPageSession } from '../../web/browser/page-session.ts'
 
 type Session = {
@@ -26,6 +26,10 @@ export const switches = computed(() => ({ ...session.value, ...switching.value }
 export async function changeSession(changes: Switches): Promise<void> {
   switching.value = { ...switching.value, ...changes }
   const told = await act<Session>('session', changes).catch(() => undefined) // the switch goes back
-  switching.value = {}
-  if (told) session.value = { ...session.value, ...told }
+  batch(() => {
+    switching.value = {}
+    if (!told) return
+    session.value = { ...session.value, ...told }
+    visitChanges.value += 1
+  })
 }

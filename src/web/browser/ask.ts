@@ -25,6 +25,8 @@ export class Refusal extends Error {
 
 /** Sent with each change; the session tells it. */
 export const csrfToken = signal('')
+/** Grows when the visit's answers may have changed: names are masked, values are shown. The page asks anew. */
+export const visitChanges = signal(0)
 /** The session has ended, or none has begun. */
 export const isSignedOut = signal(false)
 
@@ -81,7 +83,7 @@ export function useAnswer<T>(name: string, query: Readonly<Record<string, string
       },
     )
     return () => stop.abort()
-  }, [name, key, asked.value])
+  }, [name, key, asked.value, visitChanges.value])
   return { answer: answer.value, again: () => void asked.value++ }
 }
 

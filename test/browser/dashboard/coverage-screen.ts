@@ -35,7 +35,10 @@ test('the worst come first; a cell tells why, by keyboard too; a marked area is 
 
 test('the map fits 360 pixels, has no barriers, and answers a search for nobody', async ({ visit }) => {
   const page = await visit('/coverage?days=7', { viewport: { width: 360, height: 800 }, colorScheme: 'dark' })
+  const map = page.getByLabel(/^Coverage map/)
   await page.getByRole('button', { name: 'Refused 1' }).waitFor()
+  await map.hover({ position: { x: 200, y: 30 } })
+  await page.getByText(/, \d{4}-\d{2}-\d{2}: /).waitFor()
   expect(await overflowOf(page)).toBe(0)
   expect(await findBarriers(page)).toEqual([])
   await page.getByRole('searchbox').fill('nobody is called so')

@@ -1,16 +1,16 @@
 import { type Signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { address, changeQuery } from '../../../web/browser/address.ts'
-import { act, ask } from '../../../web/browser/ask.ts'
-import { Action, Empty, Failed, Link, Panel, Table } from '../../../web/browser/parts.tsx'
-import { dayPlus, shownCount, shownNumber, shownShare, shownSpan } from '../../../web/browser/shown.ts'
-import type { PlanAnswer } from '../../routes/coverage-routes.ts'
+import { visitChanges } from '../../../web/browser/ask.ts'
+import { Failed, Panel, Table } from '../../../web/browser/parts.tsx'
+import { shownNumber, shownPeople, shownShare } from '../../../web/browser/shown.ts'
 import { CoverageCanvas } from '../coverage-canvas.tsx'
 import { DayAnswer } from '../day-answer.tsx'
 import { live } from '../live.ts'
 import type { Area } from '../map-canvas.ts'
 import { openMapRows } from '../map-rows.ts'
-import { mayAct } from '../session.ts'
+import { MarkedArea } from '../marked-area.tsx'
+import { NobodyShown } from '../nobody-shown.tsx'
 
 const zooms = ['1', '7', '28', '90', '365']
 const states = [
@@ -38,10 +38,10 @@ function CoverageOf({ stream }: { stream: string }) {
     lastDay,
     sort: query.get('sort') ?? 'worst',
     search: query.get('search') ?? '',
-    ...(query.get('only') ? { only: query.get('only') ?? '' } : {}),
+    only: query.get('only') ?? undefined,
   }
   const key = JSON.stringify(asked)
-  const rows = useMemo(() => openMapRows(JSON.parse(key)), [key])
+  const rows = useMemo(() => openMapRows(JSON.parse(key)), [key, visitChanges.value])
   useEffect(() => {
     rows.need(0, 0)
     return rows.close
@@ -61,16 +61,18 @@ function CoverageOf({ stream }: { stream: string }) {
         {error ? (
           <Failed error={error} again={() => location.reload()} />
         ) : rows.summary.value?.total === 0 ? (
-          <Empty>Nobody fits. Names are compared letter by letter, from their beginning.</Empty>
+          <NobodyShown isAsked={asked.search !== '' || asked.only !== undefined} />
         ) : (
           <CoverageCanvas rows={rows} days={days} lastDay={lastDay} area={area} topRow={topRow} />
         )}
       </Panel>
-      <p class="small quiet">
-        {total.value !== undefined && shownCount(total.value, 'person').replace('persons', 'people')} · click a cell for
-        the reason, drag to mark an area; with the keyboard: arrows, Enter, Shift and arrows
-      </p>
-      {area.value && <Marked area={area.value} stream={stream} days={days} lastDay={lastDay} rowAt={rows.rowAt} />}
+      {total.value !== 0 && (
+        <p class="small quiet">
+          {total.value !== undefined && `${shownPeople(total.value)} · `}click a cell for the reason, drag to mark an
+          area; with the keyboard: arrows, Enter, Shift and arrows
+        </p>
+      )}
+      {area.value && <MarkedArea area={area.value} stream={stream} days={days} lastDay={lastDay} rowAt={rows.rowAt} />}
       {profileId && date && <DayAnswer profileId={profileId} date={date} stream={stream} />}
     </>
   )
@@ -84,13 +86,17 @@ const Legend = () => (
         {label}
       </span>
     ))}
+    <span>
+      <i class="swatch day-none" />
+      not wanted
+    </span>
   </span>
 )
 
 /** The streams with what is wrong in each: the one to look at first. */
 function Streams({ chosen }: { chosen: string }) {
   const { streams, counts } = live.value ?? {}
-  if (!streams || !counts) return null
+  if (!streams || !counts || streams.value.length === 0) return null
   const sumOf = (list: ReadonlyArray<{ count: number }>) => list.reduce((sum, { count }) => sum + count, 0)
   return (
     <Panel title="By stream" flush>
@@ -228,64 +234,5 @@ function Controls({ stream, days, lastDay, counts }: ControlsProps) {
         />
       </label>
     </div>
-  )
-}
-
-const MARKED_MAX = 1000
-
-type MarkedProps = {
-  readonly area: Area
-  readonly stream: string
-  readonly days: number
-  readonly lastDay: string
-  readonly rowAt: (index: number) => { readonly profileId: string } | undefined
-}
-
-/** A back-fill of the marked area: its cost first, then the start. */
-function Marked({ area, stream, days, lastDay, rowAt }: MarkedProps) {
-  const fromDay = dayPlus(lastDay, area.dayFrom - days + 1)
-  const toDay = dayPlus(lastDay, area.dayTo - days + 1)
-  const count = Math.min(MARKED_MAX, area.rowTo - area.rowFrom + 1)
-  const profileIds = Array.from({ length: count }, (_, index) => rowAt(area.rowFrom + index)?.profileId ?? []).flat()
-  const key = JSON.stringify({ stream, fromDay, toDay, again: 'true', profileIds: profileIds.join() })
-  const cost = useSignal('counting …')
-  useEffect(() => {
-    const stop = new AbortController()
-    cost.value = 'counting …'
-    ask<PlanAnswer>('coverage/plan', JSON.parse(key), stop.signal)
-      .then((plan) => {
-        cost.value = `${shownCount(plan.windows, 'request')}, about ${shownSpan(plan.expectedSeconds * 1000)}`
-      })
-      .catch((error: Error) => {
-        if (!stop.signal.aborted) cost.value = error.message
-      })
-    return () => stop.abort()
-  }, [key])
-  const start = async () => {
-    const body = { stream, fromDay, toDay, again: true, profileIds }
-    const { runId } = await act<{ runId: string }>('coverage/backfill', body)
-    return (
-      <>
-        Back-fill {runId} has begun: <Link to={`/runs/${runId}`}>how it goes</Link>
-      </>
-    )
-  }
-  return (
-    <Panel title="Marked">
-      <div class="row">
-        <span>
-          {shownNumber(profileIds.length)} people, {fromDay} to {toDay}: <strong>{cost.value}</strong>
-        </span>
-        {mayAct.value && (
-          <Action
-            label="Read it again"
-            tone="primary"
-            command={`vitalsync backfill --again --from ${fromDay} --to ${toDay}T23:59:59Z --stream ${stream} --profile …`}
-            confirm={`${shownNumber(profileIds.length)} people, ${fromDay} to ${toDay}, ${stream}: ${cost.value}.`}
-            run={start}
-          />
-        )}
-      </div>
-    </Panel>
   )
 }

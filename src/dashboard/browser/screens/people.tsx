@@ -1,7 +1,8 @@
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { useAnswer } from '../../../web/browser/ask.ts'
-import { Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
+import { Answered, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import type { PeopleAnswer } from '../../routes/person-routes.ts'
+import { NobodyShown } from '../nobody-shown.tsx'
 
 /** Finds a person by the beginning of the name, or by our own id. */
 export function PeopleScreen() {
@@ -19,11 +20,15 @@ export function PeopleScreen() {
           onInput={(event) => changeQuery({ search: event.currentTarget.value })}
         />
       </label>
-      <Panel title={search === '' ? 'The first by name' : 'Found'} flush>
+      <Panel
+        title={search === '' ? 'The first by name' : 'Found'}
+        aside={<span class="small quiet">at most twenty: a longer beginning finds the others</span>}
+        flush
+      >
         <Answered answer={answer} again={again}>
           {(people) =>
             people.length === 0 ? (
-              <Empty>Nobody is called so. Names are compared letter by letter, from their beginning.</Empty>
+              <NobodyShown isAsked={search !== ''} />
             ) : (
               <Table head={['person', 'our id', 'state']} label="People">
                 {people.map(({ profileId, name, state }) => (

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { shellQuoted } from '../../../../text/shell-quoted.ts'
+import { shellWord } from '../../../../text/shell-quoted.ts'
 import { act, type Json, useAnswer } from '../../../../web/browser/ask.ts'
 import { Action, Answered, Command, Empty, Panel, Table, Tag, Text } from '../../../../web/browser/parts.tsx'
 import { shownCount, shownInstant, shownText } from '../../../../web/browser/shown.ts'
@@ -10,8 +10,6 @@ import { into } from '../inputs-bound.ts'
 
 type Key = Json<KeysAnswer>[number]
 type Made = { readonly publicId: string; readonly secret: string }
-
-const shellWord = (text: string): string => (/^[\w.@-]+$/.test(text) ? text : shellQuoted(text))
 
 /** The keys of all accounts: made, shown once, revoked. */
 export function KeysScreen() {
