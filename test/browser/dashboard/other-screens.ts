@@ -42,6 +42,9 @@ test('a question is answered as the reader role, once values are switched on; it
   await switched
   await page.getByRole('button', { name: /How complete is each stream/ }).click()
   await page.getByRole('columnheader', { name: 'share_settled' }).waitFor()
+  expect(new URL(page.url()).search).toBe('?saved=how-complete-is-each-stream')
+  await page.reload()
+  await page.getByRole('columnheader', { name: 'share_settled' }).waitFor()
   expect(await findBarriers(page)).toEqual([])
   for (const [sql, refusal] of [
     ['delete from vitalsync.runs', /cannot execute DELETE|permission denied/],
@@ -51,7 +54,7 @@ test('a question is answered as the reader role, once values are switched on; it
     await page.getByRole('button', { name: 'Ask', exact: true }).click()
     await page.getByRole('alert').getByText(refusal).waitFor()
   }
-  expect(await world.rows(`select from warehouse.audit where action = 'ask question'`)).toHaveLength(3)
+  expect(await world.rows(`select from warehouse.audit where action = 'ask question'`)).toHaveLength(4)
 })
 
 test('the saved questions are those of the documents', () => {
@@ -71,7 +74,6 @@ test('a quarantined record is shown whole only with values on, never runs, and i
   await page.getByRole('link', { name: /^\d+$/ }).first().click()
   await page.getByText('The record holds health values.').waitFor()
   await page.getByRole('checkbox', { name: 'Health values' }).check()
-  await page.reload()
   await page.getByText('"type": "sleep"').waitFor()
   const fitting = page.getByRole('region', { name: /^What would fit/ })
   await fitting.getByRole('row', { name: /^value a number or null "<script>/ }).waitFor()

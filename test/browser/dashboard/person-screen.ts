@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { findBarriers, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
@@ -19,6 +20,12 @@ test('a person is found by name; health values are shown after a switch, and eac
   await page.getByRole('img', { name: 'Parts of sleep' }).waitFor()
   await page.getByRole('img', { name: /^Stages of sleep of \d+ nights/ }).waitFor()
   await page.getByRole('region', { name: /^Devices of the person/ }).waitFor()
+  await page.getByText('sleep duration').first().waitFor()
+  await page
+    .getByText(/minutes, goal \d+$/)
+    .first()
+    .waitFor()
+  expect(await page.getByRole('link', { name: 'data-logs' }).count()).toBe(0)
   expect(await findBarriers(page)).toEqual([])
   const looks = await world.rows(`select action from warehouse.audit where external_id = $1 order by at`, [
     one?.externalId,
@@ -32,6 +39,40 @@ test('a person is found by name; health values are shown after a switch, and eac
   await page.getByRole('heading', { name: /^Why \d{4}/ }).waitFor()
 })
 
+/** How many pixels of the screen one of each drawing takes: less than one makes its texts unreadable. */
+const drawingScales = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<SVGSVGElement>('.fitted svg')].map(
+      (drawing) => drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width,
+    ),
+  )
+
+test('the texts of charts keep their size on a telephone, and the newest day is in view', async ({ visit, world }) => {
+  const [one] = world.sandbox.people()
+  const [found] = await world.rows('select id from vitalsync.profiles where external_id = $1', [one?.externalId])
+  const page = await visit(`/people/${found?.['id']}`, { viewport: { width: 360, height: 800 } })
+  await page.getByRole('checkbox', { name: 'Health values' }).check()
+  await page.getByRole('img', { name: 'Parts of sleep' }).waitFor()
+  const scales = await drawingScales(page)
+  expect(scales.length).toBeGreaterThan(4)
+  expect(scales.filter((scale) => Math.abs(scale - 1) > 0.01)).toEqual([])
+  const newest = await page.locator('.strip .cell:last-child').first().boundingBox()
+  expect(newest && newest.x + newest.width).toBeLessThanOrEqual(360)
+  expect(await overflowOf(page)).toBe(0)
+})
+
+test('names are masked where they stand, at once, and shown again', async ({ visit, world }) => {
+  const [one] = world.sandbox.people()
+  const name = one?.externalId ?? ''
+  const page = await visit(`/people?search=${name}`)
+  await page.getByRole('link', { name }).waitFor()
+  await page.getByRole('checkbox', { name: 'Mask names' }).check()
+  await page.getByRole('link', { name: /^person \d+$/ }).waitFor()
+  expect(await page.getByRole('link', { name }).count()).toBe(0)
+  await page.getByRole('checkbox', { name: 'Mask names' }).uncheck()
+  await page.getByRole('link', { name }).waitFor()
+})
+
 test('a person is erased only after a question that says what goes', async ({ visit, world }) => {
   const page = await visit('/people', { viewport: { width: 360, height: 800 }, colorScheme: 'dark' })
   await page.getByRole('link', { name: oddNames.long }).click()
@@ -39,7 +80,8 @@ test('a person is erased only after a question that says what goes', async ({ vi
   expect(await overflowOf(page)).toBe(0)
   await page.getByRole('button', { name: 'Erase', exact: true }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByText(/This person goes for good, upstream and here: \d+ rows/).waitFor()
+  await dialog.getByText(/This person goes for good, upstream and here: \d+ rows?/).waitFor()
+  await dialog.getByText(`vitalsync profiles erase ${oddNames.long}`).waitFor()
   expect(await world.rows('select 1 from vitalsync.profiles where external_id = $1', [oddNames.long])).toHaveLength(1)
   await dialog.getByRole('button', { name: 'Erase', exact: true }).click()
   await dialog.getByText(/^Erased: \d+ rows are gone here/).waitFor()

@@ -1,3 +1,4 @@
+import { shellWord } from '../../../text/shell-quoted.ts'
 import { address, changeQuery, goTo } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
@@ -5,6 +6,7 @@ import { Action, Answered, Empty, Link, Panel, Table, Tag, Text } from '../../..
 import { shownAge, shownCount, shownInstant, shownNumber } from '../../../web/browser/shown.ts'
 import type { PersonAnswer } from '../../routes/person-routes.ts'
 import { DayAnswer } from '../day-answer.tsx'
+import { live } from '../live.ts'
 import { PersonValuesPanels } from '../person-values.tsx'
 import { mayAct, session } from '../session.ts'
 
@@ -128,7 +130,7 @@ function Gaps({ person }: WithPerson) {
               <td>{gap.stream}</td>
               <td class="time">{shownInstant(gap.fromAt)}</td>
               <td class="time">{shownInstant(gap.toAt)}</td>
-              <td>
+              <td class="wide">
                 {gap.reason} {gap.detail && <Text max={120}>{gap.detail}</Text>}
               </td>
             </tr>
@@ -139,17 +141,18 @@ function Gaps({ person }: WithPerson) {
   )
 }
 
+/** Some streams are only pushed: they have no coverage. */
+const isRead = (stream: string): boolean => live.value?.streamNames.some((name) => name === stream) ?? false
+
 function Streams({ person }: WithPerson) {
   return (
     <Panel title="Streams" flush>
       <Table head={['stream', 'checkpoint', 'last read']} label="Streams of the person">
         {(person.streams ?? []).map(({ stream, checkpoint, readAt }) => (
           <tr key={stream}>
-            <td>
-              <Link to={`/coverage?stream=${stream}`}>{stream}</Link>
-            </td>
-            <td class="time">{shownInstant(checkpoint) || 'none'}</td>
-            <td class="time">{shownAge(readAt, nowMs.value)}</td>
+            <td>{isRead(stream) ? <Link to={`/coverage?stream=${stream}`}>{stream}</Link> : stream}</td>
+            <td class="time">{isRead(stream) ? shownInstant(checkpoint) || 'none' : 'only pushed'}</td>
+            <td class="time">{isRead(stream) ? shownAge(readAt, nowMs.value) : ''}</td>
           </tr>
         ))}
       </Table>
@@ -196,11 +199,12 @@ function Erase({ id, person }: WithPerson & { id: string }) {
     <Action
       label="Erase"
       tone="danger"
-      command="vitalsync profiles erase <externalId>"
+      command={`vitalsync profiles erase ${session.value.masked ? '<externalId>' : shellWord(person.name)}`}
       confirm={
         <>
           <p>
-            This person goes for good, upstream and here: {shownNumber(rows)} rows in {person.stored.length} tables.
+            This person goes for good, upstream and here: {shownCount(rows, 'row')} in{' '}
+            {shownCount(person.stored.length, 'table')}.
           </p>
           <p class="small quiet">{person.stored.map((one) => `${one.table} ${shownNumber(one.rows)}`).join(' · ')}</p>
         </>

@@ -1,15 +1,22 @@
 import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { shellQuoted } from '../../../text/shell-quoted.ts'
+import { address, changeQuery } from '../../../web/browser/address.ts'
 import { ask, type Json, type Refusal, refusalOf, useAnswer } from '../../../web/browser/ask.ts'
 import { DayChart } from '../../../web/browser/charts.tsx'
 import { Answered, Command, Empty, Failed, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownCount, shownSpan } from '../../../web/browser/shown.ts'
 import type { QuestionAnswer, SavedQuestionsAnswer } from '../../routes/question-routes.ts'
+import { session } from '../session.ts'
 
 type Answer = Json<QuestionAnswer>
+type Saved = Json<SavedQuestionsAnswer>[number]
 
-/** Questions in SQL, as the reader role: saved ones, and one's own. */
-export function QuestionsScreen() {
-  const { answer, again } = useAnswer<SavedQuestionsAnswer>('questions')
+/** `how-complete-is-each-stream` */
+const addressOf = (title: string): string => (title.toLowerCase().match(/[a-z]+/g) ?? []).join('-')
+
+/** A question, its answer, and what came between. */
+function useQuestion() {
   const sql = useSignal('select * from warehouse.days order by local_date desc limit 20')
   const found = useSignal<Answer | undefined>(undefined)
   const error = useSignal<Refusal | undefined>(undefined)
@@ -27,10 +34,24 @@ export function QuestionsScreen() {
     )
     isBusy.value = false
   }
-  const choose = (chosen: string) => {
+  return { sql, found, error, isBusy, run }
+}
+
+/** Questions in SQL, as the reader role: saved ones, and one's own. */
+export function QuestionsScreen() {
+  const { answer, again } = useAnswer<SavedQuestionsAnswer>('questions')
+  const asked = address.value.query.get('saved')
+  const { sql, found, error, isBusy, run } = useQuestion()
+  const choose = ({ title, sql: chosen }: Saved) => {
     sql.value = chosen
+    changeQuery({ saved: addressOf(title) })
     void run()
   }
+  // One's own question stays out of the address: it may name a person.
+  useEffect(() => {
+    const shared = answer.state === 'here' && answer.value.find(({ title }) => addressOf(title) === asked)
+    if (shared) choose(shared)
+  }, [answer.state])
   return (
     <>
       <h1 class="head">Questions</h1>
@@ -41,7 +62,12 @@ export function QuestionsScreen() {
               <ul class="saved">
                 {saved.map((one) => (
                   <li key={one.title}>
-                    <button type="button" class="plain" onClick={() => choose(one.sql)}>
+                    <button
+                      type="button"
+                      class="plain"
+                      aria-pressed={addressOf(one.title) === asked}
+                      onClick={() => choose(one)}
+                    >
                       {one.title}
                     </button>
                   </li>
@@ -59,6 +85,7 @@ export function QuestionsScreen() {
               value={sql.value}
               onInput={(event) => {
                 sql.value = event.currentTarget.value
+                if (asked !== null) changeQuery({ saved: '' })
               }}
               onKeyDown={(event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && void run()}
             />
@@ -66,13 +93,13 @@ export function QuestionsScreen() {
               <button type="button" class="primary" disabled={isBusy.value} onClick={() => void run()}>
                 {isBusy.value ? 'Asking …' : 'Ask'}
               </button>
-              <Command line={`vitalsync sql "${sql.value.replaceAll(/\s+/g, ' ').replaceAll('"', '\\"')}"`} />
+              <Command line={`vitalsync sql ${shellQuoted(sql.value.trim())}`} />
             </div>
             {error.value && <Failed error={error.value} />}
           </div>
         </Panel>
       </div>
-      {found.value && <Found found={found.value} />}
+      {found.value && session.value.values && !session.value.masked && <Found found={found.value} />}
     </>
   )
 }
