@@ -14,7 +14,7 @@ export async function listQuarantine(
     await requireKnownProfile(pool, filter.profile)
     return createQuarantine({ pool, streams: pulledStreams }).list(filter, limit)
   })
-  if (terminal.json) for (const one of found) terminal.printJson('quarantine list', one)
+  if (terminal.json) for (const { profileId: _, ...one } of found) terminal.printJson('quarantine list', one)
   else if (found.length === 0) terminal.print('Quarantine is empty.')
   else {
     const rows = found.map((one) => [
@@ -37,7 +37,8 @@ export async function showQuarantined(context: CommandContext, { id }: { id: str
   const { terminal } = context
   const found = await withWarehouse(context, (pool) => createQuarantine({ pool, streams: pulledStreams }).show(id))
   if (!found) throw unknownIdProblem('quarantined record', 'vitalsync quarantine list')
-  if (terminal.json) terminal.printJson('quarantine show', found)
+  const { profileId: _, ...told } = found
+  if (terminal.json) terminal.printJson('quarantine show', told)
   else {
     terminal.print(
       [

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { pulledStreams, pushedStreams } from '../../../config/streams.ts'
 import { UsageProblem } from '../../errors.ts'
 import { createQuarantine } from '../../warehouse/quarantine/stored-quarantine.ts'
-import { searchPeople } from '../../warehouse/reports/find-people.ts'
 import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
 import { defineAct, defineRead } from '../dashboard-routes.ts'
 import { type FittingValue, fittingValues } from '../fitting-values.ts'
@@ -13,9 +12,9 @@ const ownId = z.string().regex(/^\d{1,18}$/)
 export type QuarantineAnswer = Awaited<ReturnType<typeof listRecords>>
 export type QuarantinedAnswer = Awaited<ReturnType<typeof showRecord>>
 
-async function listRecords({ reading }: DashboardContext, _query: object, { masked }: Visit) {
+async function listRecords({ reading }: DashboardContext, _query: object, visit: Visit) {
   const found = await createQuarantine({ pool: reading, streams: pulledStreams }).list({}, LISTED_MAX)
-  return found.map(({ externalId, ...one }) => ({ ...one, name: masked ? `a person, record ${one.id}` : externalId }))
+  return found.map(({ externalId, ...one }) => ({ ...one, name: shownName(visit, { ...one, externalId }) }))
 }
 
 /** The body is health data: it is shown only after values were switched on, and the look is recorded. */
@@ -27,17 +26,16 @@ async function showRecord({ reading, audit }: DashboardContext, { id }: { id: st
   const found = await createQuarantine({ pool: reading, streams: pulledStreams }).show(id)
   if (!found) throw new UsageProblem('The record is not in quarantine any more.')
   const { externalId, ...record } = found
-  const people = await searchPeople(reading, { search: externalId })
-  const profileId = people.find((one) => one.externalId === externalId)?.profileId ?? ''
+  const { profileId } = record
   const { name: who, role } = visit.actor
   await audit.record({
     who,
     role,
     action: 'look at quarantined record',
-    profileId: profileId || undefined,
+    profileId,
     what: { id },
   })
-  return { ...record, profileId, name: shownName(visit, { profileId, externalId }), fitting: fittingOf(record) }
+  return { ...record, name: shownName(visit, { profileId, externalId }), fitting: fittingOf(record) }
 }
 
 /** At the place of the fault; of the whole record where the schema knows no such place. */

@@ -81,22 +81,27 @@ function Group({ records, again }: { records: Records; again: () => void }) {
         numbers={['times']}
         label={`Records of ${title} ${first.id}`}
       >
-        {records.slice(0, 20).map((one) => (
+        {records.slice(0, GROUP_SHOWN).map((one) => (
           <tr key={one.id}>
             <td>
               <Link to={`/quarantine?id=${one.id}`}>{one.id}</Link>
             </td>
             <td>
-              <Text max={60}>{one.name}</Text>
+              <PersonLink profileId={one.profileId} name={one.name} />
             </td>
             <td class="number">{one.times}</td>
             <td class="time">{shownAge(one.lastSeenAt, nowMs.value)}</td>
           </tr>
         ))}
       </Table>
+      {records.length > GROUP_SHOWN && (
+        <p class="reason quiet">{shownCount(records.length - GROUP_SHOWN, 'further record')} with the same reason.</p>
+      )}
     </Panel>
   )
 }
+
+const GROUP_SHOWN = 20
 
 type ReplayProps = { label: string; records: Records; again: () => void; command: string; all?: boolean }
 
