@@ -88,7 +88,7 @@ function boundsOf(shape: Shape): string[] {
     ...(told(exclusiveMinimum) ? [`above ${exclusiveMinimum}`] : []),
     ...(told(maximum) ? [`at most ${maximum}`] : []),
     ...(told(exclusiveMaximum) ? [`below ${exclusiveMaximum}`] : []),
-    ...(told(minLength) ? [`of ${minLength} letters or more`] : []),
+    ...(told(minLength) ? [`of ${minLength} ${minLength === 1 ? 'letter' : 'letters'} or more`] : []),
     ...(told(maxLength) ? [`of up to ${maxLength} letters`] : []),
     ...(told(minItems) ? [`of ${minItems} or more`] : []),
     ...(told(maxItems) ? [`of up to ${maxItems}`] : []),

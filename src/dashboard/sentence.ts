@@ -11,6 +11,7 @@ type Facts = {
   readonly upstream: { readonly value: { readonly isReached: boolean } } | null
   readonly counts: {
     readonly value: {
+      readonly profiles: { readonly new: number; readonly active: number; readonly gone: number }
       readonly failures: ReadonlyArray<{ readonly count: number }>
       readonly quarantine: ReadonlyArray<{ readonly count: number }>
     }
@@ -58,6 +59,9 @@ function restSentence({ counts }: Facts): Sentence {
     ...(quarantined > 0 ? [`${numbered(quarantined, 'record')} in quarantine`] : []),
   ]
   if (parts.length > 0) return { tone: 'odd', text: `All else is well; ${parts.join(' and ')}.` }
+  const { active = 0, new: added = 0, gone = 0 } = counts?.value.profiles ?? {}
+  if (!counts) return { tone: 'unknown', text: 'Counting …' }
+  if (active + added + gone === 0) return { tone: 'unknown', text: 'Nobody is known yet, so nothing is read.' }
   return { tone: 'well', text: 'All is well: everything that is due was read.' }
 }
 

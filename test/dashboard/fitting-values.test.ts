@@ -15,10 +15,10 @@ test('the values that fit are told with type, choice and bounds, at the place of
     { name: 'share', required: false, text: 'a number, at least 0, at most 1, or null' },
   ])
   expect(fittingValues(schema, 'parts.3.name')).toEqual([
-    { name: 'name', required: true, text: 'text, of 1 letters or more, of up to 9 letters' },
+    { name: 'name', required: true, text: 'text, of 1 letter or more, of up to 9 letters' },
   ])
   expect(fittingValues(schema, 'parts.3')).toEqual([
-    { name: 'name', required: true, text: 'text, of 1 letters or more, of up to 9 letters' },
+    { name: 'name', required: true, text: 'text, of 1 letter or more, of up to 9 letters' },
     { name: 'at', required: true, text: 'a whole number' },
   ])
   expect(fittingValues(schema, '').map(({ name, required }) => [name, required])).toEqual([

@@ -30,7 +30,11 @@ function Foot() {
       </label>
       <ThemeSwitch />
       <span role="status">
-        {isConnected.value ? (told ? `as of ${shownAge(told.at, nowMs.value)}` : 'connecting …') : 'connection lost'}
+        {isConnected.value
+          ? told
+            ? `as of ${shownAge(told.at, nowMs.value)} · times are UTC`
+            : 'connecting …'
+          : 'connection lost'}
       </span>
       <SignedInAs actor={actor} signOut={signOut} />
     </div>

@@ -35,12 +35,12 @@ async function withFreshDashboard(
 }
 
 const emptyViews = [
-  ['/coverage', 'Nobody fits.'],
-  ['/people', 'Nobody is called so.'],
+  ['/coverage', 'Nobody is known yet:'],
+  ['/people', 'Nobody is known yet:'],
   ['/failures', 'No failures:'],
   ['/runs', 'No run yet.'],
   ['/quarantine', 'It is empty:'],
-  ['/', 'Nobody is known yet:'],
+  ['/', 'Nobody is known yet, so nothing is read.'],
 ] as const
 
 test('a fresh warehouse says in each view that there is nothing and what to do; one that is away is told, and tried again', async ({

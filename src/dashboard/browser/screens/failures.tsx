@@ -41,11 +41,11 @@ function Groups({ groups, again }: { groups: readonly Group[]; again: () => void
         {groups.map((group) => (
           <tr key={group.cause}>
             <td class="number">{shownNumber(group.count)}</td>
-            <td>
+            <td class="time">
               {group.subject}
               <span class="small quiet"> {group.kind}</span>
             </td>
-            <td>
+            <td class="wide">
               <Link to={`/failures?cause=${group.cause}`}>
                 <Text max={140}>{group.reason}</Text>
               </Link>
@@ -53,7 +53,7 @@ function Groups({ groups, again }: { groups: readonly Group[]; again: () => void
             <td class="time">{shownAge(group.firstAt, nowMs.value)}</td>
             <td class="time">{shownAge(group.lastAt, nowMs.value)}</td>
             <td class="time">{group.nextTryAt ? shownAge(group.nextTryAt, nowMs.value) : 'by hand only'}</td>
-            <td>{adviceFor(group)}</td>
+            <td class="wide">{adviceFor(group)}</td>
             <td class="actions">{mayAct.value && <GroupActions group={group} again={again} />}</td>
           </tr>
         ))}

@@ -55,7 +55,9 @@ function Figures({ now }: WithNow) {
         </Figure>
         <Figure name="Jobs in the queue" value={quick ? shownNumber(queued) : '…'}>
           {quick?.queue
-            ?.map(({ lane, waiting, active, delayed }) => `${lane} ${waiting + active + delayed}`)
+            ?.flatMap(({ lane, waiting, active, delayed }) =>
+              waiting + active + delayed > 0 ? `${lane} ${shownNumber(waiting + active + delayed)}` : [],
+            )
             .join(' · ')}
         </Figure>
         <Figure name="Requests a second" value={budget ? shownDecimal(budget.value.answersPerSecond) : '…'}>
@@ -139,9 +141,9 @@ function Retrying({ now }: WithNow) {
           {failures.slice(0, CAUSES_SHOWN).map((one) => (
             <tr key={`${one.kind}${one.subject}${one.reason}`}>
               <td class="number">{shownNumber(one.count)}</td>
-              <td>{one.subject}</td>
+              <td class="time">{one.subject}</td>
               <td class="time">{shownAge(one.newestAt, nowMs.value)}</td>
-              <td>
+              <td class="wide">
                 <Text max={160}>{one.reason}</Text>
               </td>
             </tr>

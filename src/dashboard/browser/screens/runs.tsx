@@ -2,7 +2,7 @@ import { address, changeQuery } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Panel, Table, Text } from '../../../web/browser/parts.tsx'
-import { shownAge, shownDecimal, shownInstant, shownNumber, shownSpan } from '../../../web/browser/shown.ts'
+import { shownAge, shownCount, shownDecimal, shownInstant, shownNumber, shownSpan } from '../../../web/browser/shown.ts'
 import type { RunAnswer, RunsAnswer } from '../../routes/run-routes.ts'
 import { PersonLink } from '../person-link.tsx'
 import { BesideFormer, besideUsual } from '../run-comparison.tsx'
@@ -160,7 +160,9 @@ function RunActions({ run, after }: { run: OneRun; after: () => void }) {
   )
 }
 
-function Failing({ run: { failures } }: { run: OneRun }) {
+function Failing({ run: { failures, failed } }: { run: OneRun }) {
+  if (failures.length === 0 && failed > 0)
+    return <p class="quiet">{shownCount(failed, 'job')} failed: each was done later, or was discarded.</p>
   if (failures.length === 0) return <p class="quiet">Nobody failed in this time.</p>
   return (
     <Table head={['person', 'of', 'at', 'reason']} label="People who failed in this time">
@@ -171,7 +173,7 @@ function Failing({ run: { failures } }: { run: OneRun }) {
           </td>
           <td>{one.subject}</td>
           <td class="time">{shownInstant(one.lastAt)}</td>
-          <td>
+          <td class="wide">
             <Text max={160}>{one.reason}</Text>
           </td>
         </tr>

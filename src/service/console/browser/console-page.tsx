@@ -30,7 +30,7 @@ function Foot() {
       <ThemeSwitch />
       {isSandbox.value && (
         <span role="status">
-          {!isConnected.value ? 'connection lost' : told ? `sandbox at ${shownInstant(told.at)}` : 'connecting …'}
+          {!isConnected.value ? 'connection lost' : told ? `sandbox at ${shownInstant(told.at)} UTC` : 'connecting …'}
         </span>
       )}
       <SignedInAs actor={consoleSession.value.actor} signOut={leaveConsole} />
