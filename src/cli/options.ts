@@ -34,6 +34,12 @@ export function parsePositive(text: string): number {
   return Number(text)
 }
 
+/** A number by which a list names what it holds: longer than a number can be. */
+export function parseListNumber(text: string): string {
+  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('It must be a number of the list.')
+  return text
+}
+
 export function parsePort(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
     throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')

@@ -1,9 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import {
   type CliProcess,
   choiceOption,
   examples,
   jsonOption,
+  parseListNumber,
   parsePositive,
   pushedStreamNames,
   requireIdsOrFilter,
@@ -77,9 +78,4 @@ function declareReplay(quarantine: Command, cli: CliProcess): void {
       const { replayQuarantine } = await import('../commands/quarantine.ts')
       cli.exit(await replayQuarantine(cli.context({ json }), filter))
     })
-}
-
-function parseListNumber(text: string): string {
-  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('It must be a number of the list.')
-  return text
 }

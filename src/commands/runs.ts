@@ -1,7 +1,9 @@
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
+import { unknownIdProblem } from '../assembly/select-profiles.ts'
 import { formatDuration, formatMinute, formatTable, shadedCell } from '../assembly/table.ts'
 import type { Paint } from '../assembly/terminal.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
+import { UsageProblem } from '../errors.ts'
 import { createRuns, type Run } from '../warehouse/runs/stored-runs.ts'
 
 /** Prints the last runs, newest first. */
@@ -10,6 +12,20 @@ export async function runRuns(context: CommandContext, { limit }: { limit: numbe
   const found = await withWarehouse(context, (pool) => createRuns({ pool }).listNewest(limit))
   if (terminal.json) for (const run of found) terminal.printJson('runs', run)
   else terminal.print(found.length === 0 ? 'No run yet.' : runsTable(found, terminal.paint))
+  return exitCodes.done
+}
+
+/** Ends a run that is under way, whichever process began it. */
+export async function stopRun(context: CommandContext, { runId }: { runId: string }): Promise<number> {
+  await withWarehouse(context, async (pool) => {
+    const runs = createRuns({ pool })
+    const run = await runs.get(runId)
+    if (!run) throw unknownIdProblem('run', 'vitalsync runs')
+    if (run.state !== 'running')
+      throw new UsageProblem(`stop run: run ${runId} is ${run.state}`, { hint: 'Those under way: vitalsync runs.' })
+    await runs.end(runId, 'stopped')
+  })
+  context.terminal.print(`Stopped run ${runId}.`)
   return exitCodes.done
 }
 

@@ -75,6 +75,7 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
       words: ['evaluate', 'figures.csv', '--account', 'nobody'],
       says: /the tables of the Profile Service by vitalsync service/,
     },
+    'runs stop <run>': { words: ['runs', 'stop', '999999'], says: /no run has this id/ },
     'failures list --profile': { words: ['failures', 'list', '--profile', nobody], says: unknown },
     'failures retry --profile': { words: ['failures', 'retry', '--profile', nobody], says: unknown },
     'failures discard --profile': { words: ['failures', 'discard', '--profile', nobody], says: unknown },

@@ -20,7 +20,8 @@ export function commandsOf(command: Command, before = ''): Listed[] {
   return command.commands.flatMap((child) => {
     const name = `${before}${child.name()}`
     const own =
-      child.commands.length === 0 || ['service', 'explain', 'import', 'sandbox', 'dashboard'].includes(child.name())
+      child.commands.length === 0 ||
+      ['service', 'explain', 'import', 'runs', 'sandbox', 'dashboard'].includes(child.name())
         ? [{ name, command: child }]
         : []
     return [...own, ...commandsOf(child, `${name} `)]

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jsonResultSchemas } from '../../src/assembly/json-results.ts'
 import { paramsText } from '../../src/transfer/order.ts'
@@ -63,6 +64,21 @@ test('status, runs and gaps tell how things stand', { timeout }, async () => {
     /^No gaps: everything that is wanted was read; \d+ young spans? will settle in time: --all\.$/m,
   )
   expect(new Set(gaps.map(({ reason }) => reason))).toEqual(new Set(['unsettled']))
+})
+
+test('a run that is under way is stopped by its number, once', { timeout }, async () => {
+  const client = new pg.Client({ connectionString: world.databaseUrl })
+  await client.connect()
+  const { rows } = await client.query(`insert into vitalsync.runs (kind) values ('backfill') returning id`)
+  const stopped = await world.run('runs', 'stop', rows[0].id)
+  const again = await world.run('runs', 'stop', rows[0].id)
+  const kept = await client.query('select state, ended_at from vitalsync.runs where id = $1', [rows[0].id])
+  await client.query('delete from vitalsync.runs where id = $1', [rows[0].id])
+  await client.end()
+
+  expect([stopped.code, stopped.stdout]).toEqual([0, `Stopped run ${rows[0].id}.\n`])
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('is stopped')])
+  expect(kept.rows).toEqual([{ state: 'stopped', ended_at: expect.any(Date) }])
 })
 
 test('verify finds no silent difference, finds one that was made by hand, and mends it when told', {

@@ -21,6 +21,23 @@ async function runOf({ pipeline }: DashboardContext, runId: string): Promise<Run
   throw new UsageProblem('show run: no run has this id', { hint: 'Runs are kept for RUNS_KEPT_DAYS.' })
 }
 
+/** The command that goes on with a run: it does not read again what is covered. */
+function commandOf(kind: string, params: Run['params']): string {
+  if (kind !== 'backfill') return 'vitalsync sync'
+  const told = (name: 'from' | 'to') =>
+    typeof params[name] === 'number'
+      ? ` --${name} ${shortInstant(params[name])}`
+      : name === 'from'
+        ? ' --from <date>'
+        : ''
+  const streams = Array.isArray(params['streams']) ? params['streams'].map((stream) => ` --stream ${stream}`) : []
+  const people = Array.isArray(params['profileIds']) ? ' --profiles-from <file>' : ''
+  return `vitalsync backfill${params['again'] ? ' --again' : ''}${told('from')}${told('to')}${streams.join('')}${people}`
+}
+
+/** A date alone where it is a midnight. */
+const shortInstant = (ms: number): string => new Date(ms).toISOString().replace(/T00:00:00\.000Z$/, '')
+
 async function showRun(context: DashboardContext, { runId }: z.output<typeof chosen>, visit: Visit) {
   const { pipeline, reading } = context
   const { params, ...run } = await runOf(context, runId)
@@ -34,6 +51,7 @@ async function showRun(context: DashboardContext, { runId }: z.output<typeof cho
     people,
     left,
     deriving: run.state === 'running' ? await countDeriving(reading, runId) : 0,
+    command: commandOf(run.kind, params),
     former: await readFormerRuns(reading, run),
     failures: during.slice(0, 100).map(({ id, externalId, subject, reason, lastAt }) => {
       const profileId = id.split(':')[1] ?? ''

@@ -25,6 +25,7 @@ test('a running run is stopped after a question', async ({ visit, world }) => {
   const page = await visit(`/runs/${run.id}`, { viewport: { width: 360, height: 800 }, colorScheme: 'dark' })
   await page.getByRole('button', { name: 'Stop', exact: true }).click()
   expect(await overflowOf(page)).toBe(0)
+  await page.getByRole('dialog').getByText(`vitalsync runs stop ${run.id}`).waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Stop', exact: true }).click()
   await page.getByText('Stopped: jobs that have begun end').waitFor()
   expect((await world.pipeline.runs.get(run.id))?.state).toBe('stopped')

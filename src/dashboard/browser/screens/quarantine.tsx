@@ -67,7 +67,7 @@ function Group({ records, again }: { records: Records; again: () => void }) {
             label="Replay group"
             records={records}
             again={again}
-            command={`vitalsync quarantine replay ${ids.slice(0, 20).join(' ')}${ids.length > 20 ? ' …' : ''}`}
+            command={`vitalsync quarantine replay ${ids.join(' ')}`}
           />
         )
       }

@@ -145,18 +145,13 @@ function RunActions({ run, after }: { run: OneRun; after: () => void }) {
     <Action
       label="Stop"
       tone="danger"
-      command="Ctrl-C in the command that began it"
+      command={`vitalsync runs stop ${run.id}`}
       confirm="Jobs that wait are given up. What was read stays."
       run={stop}
       after={after}
     />
   ) : (
-    <Action
-      label="Go on"
-      command={run.kind === 'backfill' ? 'vitalsync backfill --from …' : 'vitalsync sync'}
-      run={goOn}
-      after={after}
-    />
+    <Action label="Go on" command={run.command} run={goOn} after={after} />
   )
 }
 
