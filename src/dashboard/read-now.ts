@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { schedulesOf } from '../../config/schedules.ts'
 import { pulledStreams } from '../../config/streams.ts'
 import { readBudgetInUse } from '../assembly/read-status.ts'
@@ -29,9 +30,10 @@ export function openNow(context: DashboardContext) {
   const slots = openNextSlots(schedulesOf(config.schedule))
   const budgetStore = openBudgetStore(pipeline.engine, pipeline.pool, addresses.queueUrl)
   const asked = askInBackground(context, budgetStore)
+  const readRuns = keepingLast(() => pipeline.runs.listNewest(RUNS_SEARCHED), [])
   const read = async () => {
+    const runs = await readRuns()
     const nowMs = pipeline.clock.now()
-    const runs = await pipeline.runs.listNewest(RUNS_SEARCHED)
     const quick = watch.quick()
     return {
       at: new Date(nowMs),
@@ -78,6 +80,23 @@ function askInBackground({ reading, addresses, config }: DashboardContext, budge
     }),
     upstream: openBackgroundAnswer({ maxAgeMs: MINUTE / 2, ask: () => reachUpstream(addresses.upstream.url) }),
     budget: openBackgroundAnswer({ maxAgeMs: 5 * SECOND, ask: () => readBudgetInUse(budgetStore, config.budget) }),
+  }
+}
+
+const ANSWER_MAX_MS = 2 * SECOND
+
+/** The last answer, where a warehouse that is away gives none in time: the screen is there to say so. */
+function keepingLast<T>(ask: () => Promise<T>, before: T): () => Promise<T> {
+  let last = before
+  return async () => {
+    const answered = ask().then(
+      (answer) => {
+        last = answer
+      },
+      () => undefined,
+    )
+    await Promise.race([answered, setTimeout(ANSWER_MAX_MS, undefined, { ref: false })])
+    return last
   }
 }
 

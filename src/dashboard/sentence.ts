@@ -26,7 +26,7 @@ type Facts = {
   } | null
 }
 
-const SILENT_MS = MINUTE
+const SILENT_MS = MINUTE / 2
 
 /** One sentence for the whole pipeline: the first thing that matters. */
 export function sentenceOf(facts: Facts): Sentence {
@@ -37,7 +37,10 @@ export function sentenceOf(facts: Facts): Sentence {
   if (quick.halted) return { tone: 'bad', text: `Upstream refuses our account: ${quick.halted}` }
   const underWay = quick.runs.filter(({ left }) => left > 0)
   if (quick.workers === 0 && (underWay.length > 0 || quick.due > 0))
-    return { tone: 'bad', text: `No worker is alive, and ${numbered(quick.due, 'profile')} wait.` }
+    return {
+      tone: 'bad',
+      text: `No worker is alive, and ${numbered(quick.due, 'profile')} ${quick.due === 1 ? 'waits' : 'wait'}.`,
+    }
   if (upstream?.value.isReached === false) return { tone: 'bad', text: 'Upstream does not answer.' }
   const [trouble] = quick.troubles
   if (trouble) return { tone: 'odd', text: `${trouble[0]?.toUpperCase()}${trouble.slice(1)}.` }

@@ -4,6 +4,8 @@ import { hrefOf } from './address.ts'
 import { ask, type Json } from './ask.ts'
 
 export const isConnected = signal(true)
+/** When the server last told its state, by the browser's clock. */
+export const heardAtMs = signal(Date.now())
 /** This browser's clock, each second: ages grow while nothing is told. */
 export const nowMs = signal(Date.now())
 
@@ -22,6 +24,7 @@ export function createLiveState<T>(first: string) {
       const source = new EventSource(hrefOf('/api/live'))
       source.onmessage = ({ data }) => {
         live.value = JSON.parse(data)
+        heardAtMs.value = Date.now()
         isConnected.value = true
       }
       source.onerror = () => {

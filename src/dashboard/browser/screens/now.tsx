@@ -1,4 +1,4 @@
-import { isConnected, nowMs } from '../../../web/browser/live-state.ts'
+import { heardAtMs, isConnected, nowMs } from '../../../web/browser/live-state.ts'
 import { Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import {
   shownAge,
@@ -16,11 +16,12 @@ import { RunLink } from '../run-link.tsx'
 export function NowScreen() {
   const now = live.value
   if (!now) return <p class="loading">Looking …</p>
+  const lost = lostSentence()
   return (
     <>
       <h1 class="head">Now</h1>
-      <p class={`sentence ${isConnected.value ? now.sentence.tone : 'bad'}`} role="status">
-        <Text>{isConnected.value ? now.sentence.text : 'This page has lost its connection to the dashboard.'}</Text>
+      <p class={`sentence ${lost ? 'bad' : now.sentence.tone}`} role="status">
+        <Text>{lost || now.sentence.text}</Text>
         <span class="small quiet">as of {shownAge(now.at, nowMs.value)}</span>
       </p>
       <Figures now={now} />
@@ -32,6 +33,15 @@ export function NowScreen() {
       <Engines now={now} />
     </>
   )
+}
+
+/** The dashboard tells its state every two seconds. */
+const SILENT_MS = 20_000
+
+/** Why the state may not be true any more; empty: it is. */
+function lostSentence(): string {
+  if (!isConnected.value) return 'This page has lost its connection to the dashboard.'
+  return nowMs.value - heardAtMs.value > SILENT_MS ? 'The dashboard has stopped telling how things are.' : ''
 }
 
 type WithNow = { readonly now: LiveNow }
@@ -65,7 +75,8 @@ function Figures({ now }: WithNow) {
             `of ${shownNumber(Math.round(budget.value.requestsPerSecond ?? 0))}; at most ${budget.value.inFlight} in flight`}
         </Figure>
         <Figure name="Upstream" value={now.upstream ? (now.upstream.value.isReached ? 'answers' : 'silent') : '…'}>
-          {now.upstream && `in ${now.upstream.value.tookMs} ms; token ${quick?.tokenGeneration ?? 'none'}`}
+          {now.upstream?.value.isReached &&
+            `in ${now.upstream.value.tookMs} ms; token ${quick?.tokenGeneration ?? 'none'}`}
         </Figure>
         {now.nextSlots.map(({ schedule, at }) => (
           <Figure key={schedule} name={`Next ${schedule}`} value={at ? shownAge(at, nowMs.value) : 'not today'}>
