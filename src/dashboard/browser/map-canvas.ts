@@ -96,17 +96,16 @@ function drawDates(context: CanvasRenderingContext2D, { geometry, lastDay, colou
   const { nameWidth, cellWidth, days } = geometry
   context.clearRect(0, 0, width, AXIS_PX)
   context.fillStyle = colours['quiet'] ?? ''
-  const form = days > 120 ? ([0, 7] as const) : ([5, 10] as const)
-  const apart = Math.max(1, Math.ceil(DATE_PX / cellWidth))
+  const isLong = days > 120 // of a year, the years are told
+  const dateWidth = isLong ? 80 : 56
+  const apart = Math.max(1, Math.ceil(dateWidth / cellWidth))
   for (let day = 0; day < days; day += apart) {
     const x = nameWidth + day * cellWidth
-    if (x + DATE_PX - 8 > width) break
+    if (x + dateWidth - 8 > width) break
     context.fillRect(x, AXIS_PX - 4, 1, 4)
-    context.fillText(dayPlus(lastDay, day - days + 1).slice(...form), x, AXIS_PX / 2 - 2)
+    context.fillText(dayPlus(lastDay, day - days + 1).slice(isLong ? 0 : 5), x, AXIS_PX / 2 - 2)
   }
 }
-
-const DATE_PX = 56
 
 /** Widths are measured once for each name and width: measuring is what scrolling would wait for. */
 const fittedNames = new Map<string, string>()

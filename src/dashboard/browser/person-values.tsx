@@ -229,9 +229,9 @@ function Why({ profileId, values }: WithValues & { profileId: string }) {
 }
 
 function Explained({ profileId, score, date }: { profileId: string; score: string; date: string }) {
-  const { answer } = useAnswer<ExplanationAnswer>('person/explanation', { profileId, score, date })
+  const { answer, again } = useAnswer<ExplanationAnswer>('person/explanation', { profileId, score, date })
   return (
-    <Answered answer={answer}>
+    <Answered answer={answer} again={again}>
       {({ value, factors, missing, coverage, reason }) => (
         <div class="stack">
           <p>

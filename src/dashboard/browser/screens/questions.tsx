@@ -51,7 +51,7 @@ export function QuestionsScreen() {
   useEffect(() => {
     const shared = answer.state === 'here' && answer.value.find(({ title }) => addressOf(title) === asked)
     if (shared) choose(shared)
-  }, [answer.state])
+  }, [answer.state, session.value.values, session.value.masked])
   return (
     <>
       <h1 class="head">Questions</h1>
