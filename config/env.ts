@@ -192,6 +192,7 @@ function configOf(values: ParsedValues, environment: Environment) {
       spacingMs: requiredValue('SECOND_READING_SECONDS') * 1000,
     }),
     backlogMax: requiredValue('BACKLOG_MAX'),
+    warehouseShards: requiredValue('WAREHOUSE_SHARDS'),
     budget: Object.freeze({
       requestsPerSecond: requiredValue('BUDGET_PER_SECOND'),
       inFlight: requiredValue('BUDGET_IN_FLIGHT'),

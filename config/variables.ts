@@ -196,6 +196,11 @@ export const variables = {
     about: 'waiting jobs above which producers pause',
     fallback: '10000',
   },
+  WAREHOUSE_SHARDS: {
+    schema: wholeNumberText(1, 1024),
+    about: 'buckets of profiles that are read and written apart; as many as a distributed warehouse has shards',
+    fallback: '1',
+  },
   BUDGET_PER_SECOND: {
     schema: wholeNumberText(1, 1_000_000),
     about: 'requests a second of the whole fleet',

@@ -10,6 +10,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/test-engines.ts'],
+    setupFiles: ['test/support/check-statements.ts'],
     reporters: ['default', `${root}/test/support/skipped-reporter.ts`],
     pool: 'forks',
     sequence: { sequencer: SlowFilesFirst },

@@ -83,6 +83,7 @@ export async function joinWarehouse(
     connectionsMax: 4,
     name: 'vitalsync command',
     statementTimeoutMs: 10 * MINUTE,
+    bucketCount: config.warehouseShards,
   })
   closeStack.add({ close: () => pool.end() }, 'pool')
   return { pool, queueUrl, tokenKeys: tokenKeysOf(config, local) ?? [] }
@@ -98,7 +99,8 @@ async function joinLocal({ config, terminal }: CommandContext, closeStack: Close
 
 /** The embedded warehouse is migrated here; a given warehouse is migrated only by `vitalsync migrate`. */
 async function ensureMigrated({ config, terminal }: CommandContext, databaseUrl: string): Promise<void> {
-  if (!config.databaseUrl) return void (await migrateWarehouse(databaseUrl, terminal.say))
+  if (!config.databaseUrl)
+    return void (await migrateWarehouse({ databaseUrl, bucketCount: config.warehouseShards }, terminal.say))
   await requireMigrated(databaseUrl)
 }
 

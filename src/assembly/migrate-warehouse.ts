@@ -19,11 +19,11 @@ const FILLING =
  * number of processes at once.
  */
 export async function migrateWarehouse(
-  databaseUrl: string,
+  { databaseUrl, bucketCount }: { databaseUrl: string; bucketCount: number },
   say: (text: string) => void,
 ): Promise<{ applied: string[]; readerGranted: boolean }> {
   const { applied } = await applyMigrations({ databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate' })
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate', bucketCount })
   try {
     await storeSettleFallbacks(pool, pulledStreams)
     await fillCountedDays(pool, () => say(FILLING))
@@ -41,6 +41,7 @@ export async function requireMigrated(databaseUrl: string): Promise<void> {
     connectionsMax: 1,
     name: 'vitalsync command',
     statementTimeoutMs: 10 * MINUTE,
+    bucketCount: 1,
   })
   try {
     const applied = await readFromUsable(pool).catch(async (cause: unknown) => {

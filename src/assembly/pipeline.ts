@@ -89,6 +89,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
     name: 'vitalsync',
     pipeline: true,
     statementTimeoutMs,
+    bucketCount: config.warehouseShards,
   })
   closeStack.add({ close: () => pool.end() }, 'warehouse pool')
   const clock = closeStack.add(await startDatabaseClock(pool, { log, onSkewed }), 'database clock')

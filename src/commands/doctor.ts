@@ -102,7 +102,7 @@ async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets): Prom
     schema: 'vitalsync',
   })
   const isMigrated = schema.every(({ state }) => state === 'well')
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor', bucketCount: 1 })
   try {
     const migrated = isMigrated ? [...(await sizeFindings(pool)), ...(await readerFindings(pool))] : []
     const tokens = await tokenKeyFindings(pool, tokenKeys)

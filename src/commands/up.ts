@@ -44,7 +44,8 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
     const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-up', log }), 'monitoring')
     const { addresses, local, sandbox } = await startEngines(context, { profiles }, closeStack)
     warnOfExposedConnections(log, addresses)
-    await migrateWarehouse(addresses.databaseUrl, terminal.say)
+    const { databaseUrl } = addresses
+    await migrateWarehouse({ databaseUrl, bucketCount: config.warehouseShards }, terminal.say)
     const stop = new AbortController()
     const pipeline = closeStack.add(
       await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),

@@ -56,6 +56,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       name: 'vitalsync dashboard',
       statementTimeoutMs: READING_MAX_MS,
       readOnly: true,
+      bucketCount: config.warehouseShards,
     })
     closeStack.add({ close: () => reading.end() }, 'reading pool')
     const watch = closeStack.add(startFleetWatch(pipeline, config, log), 'fleet watch')

@@ -36,7 +36,7 @@ test('the settle times of the catalogue stand in the warehouse, and migrating wr
   expect(await stored()).toEqual(ofCatalogue)
 
   await client.query('update vitalsync.day_streams set settle_ms = 1')
-  await migrateWarehouse(warehouseUrl, () => undefined)
+  await migrateWarehouse({ databaseUrl: warehouseUrl, bucketCount: 1 }, () => undefined)
   expect(await stored()).toEqual(ofCatalogue)
   await client.end()
 })

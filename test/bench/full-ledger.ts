@@ -4,6 +4,7 @@ import { migrateWarehouse } from '../../src/assembly/migrate-warehouse.ts'
 import { createReader, READER_ROLE } from '../../src/warehouse/postgres/reader-role.ts'
 import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { insertPeople, peopleNames } from '../support/insert-people.ts'
+import { testShards } from '../support/test-shards.ts'
 import { cannedBody, pulledNames } from './canned.ts'
 import { streamOf } from './tables.ts'
 
@@ -18,8 +19,14 @@ const CANNED_DAYS = 30
  * refused, one in a hundred has records in quarantine, and one in two hundred was never read.
  */
 export async function fillLedger(databaseUrl: string, people: number): Promise<void> {
-  await migrateWarehouse(databaseUrl, () => undefined)
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'bench', statementTimeoutMs: 600_000 })
+  await migrateWarehouse({ databaseUrl, bucketCount: 1 }, () => undefined)
+  const pool = openWarehousePool({
+    databaseUrl,
+    bucketCount: testShards,
+    connectionsMax: 1,
+    name: 'bench',
+    statementTimeoutMs: 600_000,
+  })
   await createReader(pool, READER_ROLE)
   await pool.end()
   const client = new pg.Client({ connectionString: databaseUrl })

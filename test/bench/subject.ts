@@ -10,6 +10,7 @@ import { createLog } from '../../src/log.ts'
 import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles } from '../../src/warehouse/profiles/stored-profiles.ts'
 import type { Run, RunParams } from '../../src/warehouse/runs/stored-runs.ts'
+import { testShards } from '../support/test-shards.ts'
 import { firstDay } from './canned.ts'
 
 export type SubjectOptions = {
@@ -94,8 +95,8 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
 
 /** A fresh warehouse that knows `profiles` people and wants thirty days of each. */
 export async function fillWarehouse(databaseUrl: string, externalIds: readonly string[]): Promise<void> {
-  await migrateWarehouse(databaseUrl, () => undefined)
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'bench' })
+  await migrateWarehouse({ databaseUrl: databaseUrl, bucketCount: 1 }, () => undefined)
+  const pool = openWarehousePool({ databaseUrl, bucketCount: testShards, connectionsMax: 1, name: 'bench' })
   const profiles = createProfiles({ pool, catalogue, tokenKeys: [] })
   const wantedFrom = new Date(firstDay(Date.now()))
   for (let at = 0; at < externalIds.length; at += 1000) {

@@ -52,6 +52,7 @@ const wrong: Record<string, string[]> = {
   GONE_PERCENT_MAX: ['-1', '101', '5.5'],
   SECOND_READING_SECONDS: ['-1', '601'],
   BACKLOG_MAX: ['99', '1000001'],
+  WAREHOUSE_SHARDS: ['0', '1025'],
   BUDGET_PER_SECOND: ['0'],
   BUDGET_IN_FLIGHT: ['0', '10001'],
   SENTINEL_SHARE: ['1.5', '-0.1', '1 %', 'some'],

@@ -9,6 +9,7 @@ import { columnsOfView, readDatabaseNow, readExportRows } from '../../src/wareho
 import { json } from '../support/profile-stub.ts'
 import { daysAgo, daysAgoMs } from '../support/sample-scores.ts'
 import { test } from '../support/test-pipeline.ts'
+import { testShards } from '../support/test-shards.ts'
 
 /** One entry. Its path, its query and its names are unlike those of any other stream. */
 const moods: PulledStream = {
@@ -129,7 +130,12 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
   expect(hole).toEqual({ due: true })
 
   // It can be exported, and goes with its person.
-  const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 1, name: 'export' })
+  const pool = openWarehousePool({
+    databaseUrl: warehouseUrl,
+    bucketCount: testShards,
+    connectionsMax: 1,
+    name: 'export',
+  })
   const columns = await columnsOfView(pool, moods)
   const extract = { stream: moods, columns, since: undefined, upto: await readDatabaseNow(pool), afterId: '0' }
   const exported: unknown[] = []

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline'
 import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { createPostgresTokenStore } from '../../src/warehouse/tokens/token-store.ts'
 import { scores } from './stream-by-name.ts'
+import { testShards } from './test-shards.ts'
 import { ada, nightlyCall, openTestUpstream } from './test-upstream.ts'
 
 /**
@@ -9,7 +10,7 @@ import { ada, nightlyCall, openTestUpstream } from './test-upstream.ts'
  * so many calls at once and writes how they ended.
  */
 const [url = '', databaseUrl = '', key = ''] = process.argv.slice(2)
-const pool = openWarehousePool({ databaseUrl, connectionsMax: 4, name: 'storm' })
+const pool = openWarehousePool({ databaseUrl, bucketCount: testShards, connectionsMax: 4, name: 'storm' })
 const { upstream, close } = openTestUpstream({
   url,
   tokenStore: createPostgresTokenStore({ pool, keys: [Buffer.from(key, 'hex')] }),

@@ -18,6 +18,7 @@ import type { Catalogue } from '../../src/transfer/stream.ts'
 import type { Run } from '../../src/warehouse/runs/stored-runs.ts'
 import { test as base, soon } from './fixtures.ts'
 import { type Peer, startPeer } from './peer.ts'
+import { testShards } from './test-shards.ts'
 
 export type QueueKind = 'redis' | 'postgres'
 export const queueKinds: readonly QueueKind[] = ['redis', 'postgres']
@@ -79,6 +80,7 @@ export async function openTestPipeline({
     UPSTREAM_CLIENT_ID: upstream.clientId ?? 'client',
     UPSTREAM_CLIENT_SECRET: upstream.clientSecret ?? 'client-secret',
     TOKEN_KEY: tokenKey,
+    WAREHOUSE_SHARDS: String(testShards),
     REREAD_SECONDS: '0',
     SECOND_READING_SECONDS: '0',
     DRAIN_SECONDS: '1',

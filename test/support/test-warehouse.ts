@@ -11,6 +11,7 @@ import { openReadingWriter, type ReadingWriter } from '../../src/warehouse/readi
 import { createRuns, type Runs } from '../../src/warehouse/runs/stored-runs.ts'
 import { test as base } from './fixtures.ts'
 import { type StreamName, scores } from './stream-by-name.ts'
+import { testShards } from './test-shards.ts'
 
 export type Warehouse = {
   pool: Pool
@@ -24,6 +25,8 @@ export type Warehouse = {
   rows(text: string, values?: unknown[]): Promise<Array<Record<string, unknown>>>
   /** Adds profiles and returns their ids, in the order of the names. */
   addProfiles(...externalIds: string[]): Promise<string[]>
+  /** Adds so many profiles of one bucket, whose readings share their transactions. */
+  addNeighbours(count: number): Promise<string[]>
   covered(profileId: string, stream: StreamName): Promise<string>
 }
 
@@ -63,7 +66,13 @@ export const believing = { goneShareMax: 1, spacingMs: 0 }
 
 export const test = base.extend<{ warehouse: Warehouse }>({
   warehouse: async ({ warehouseUrl }, use) => {
-    const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 8, name: 'test', pipeline: true })
+    const pool = openWarehousePool({
+      databaseUrl: warehouseUrl,
+      bucketCount: testShards,
+      connectionsMax: 8,
+      name: 'test',
+      pipeline: true,
+    })
     const profiles = createProfiles({ pool, catalogue, tokenKeys: [Buffer.alloc(32, 7)] })
     const writer = openReadingWriter({
       pool,
@@ -75,6 +84,11 @@ export const test = base.extend<{ warehouse: Warehouse }>({
       account: 'test',
     })
     const rows: Warehouse['rows'] = async (text, values) => (await pool.query(text, values)).rows
+    const addProfiles: Warehouse['addProfiles'] = async (...externalIds) => {
+      await profiles.add(externalIds, { wantedFrom: new Date(wantedFromMs), state: 'active' })
+      const found = await Promise.all(externalIds.map((externalId) => profiles.findId(externalId)))
+      return found.map((one) => one?.profileId ?? '')
+    }
     await use({
       pool,
       writer,
@@ -84,10 +98,16 @@ export const test = base.extend<{ warehouse: Warehouse }>({
       outbox: createOutbox({ pool, catalogue, firstReadingMs: HOUR }),
       runs: createRuns({ pool }),
       startedAtMs: Date.now(),
-      async addProfiles(...externalIds) {
-        await profiles.add(externalIds, { wantedFrom: new Date(wantedFromMs), state: 'active' })
-        const found = await Promise.all(externalIds.map((externalId) => profiles.findId(externalId)))
-        return found.map((one) => one?.profileId ?? '')
+      addProfiles,
+      async addNeighbours(count) {
+        for (let ids: string[] = []; ; ) {
+          ids = [
+            ...ids,
+            ...(await addProfiles(...Array.from({ length: count }, (_, n) => `neighbour-${ids.length + n}`))),
+          ]
+          const neighbours = pool.buckets.split(ids, (id) => id).find((bucket) => bucket.length >= count)
+          if (neighbours) return neighbours.slice(0, count)
+        }
       },
       async covered(profileId, stream) {
         const [row] = await rows('select covered::text from vitalsync.ledger where profile_id = $1 and stream = $2', [

@@ -20,6 +20,7 @@ import { test } from '../support/fixtures.ts'
 import { insertPeople } from '../support/insert-people.ts'
 import { json, type ProfileStub, type Seen, startProfileStub } from '../support/profile-stub.ts'
 import { dataLogs, demographics, listByName, scores } from '../support/stream-by-name.ts'
+import { testShards } from '../support/test-shards.ts'
 import { nightlyCall, openTestUpstream, sleepFor } from '../support/test-upstream.ts'
 
 const marker = (what: string) => `canary-${what}-${randomUUID()}`
@@ -100,7 +101,12 @@ test('no secret, no name and no value shows in logs, errors, spans, metrics, Red
   }
   const profile = { profileId: '1', externalId: keep(marker('external id/é')) }
   const stub = await startProfileStub({ clientSecret: credentials.clientSecret, secretOf: () => keep(marker('token')) })
-  const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'canary' })
+  const pool = openWarehousePool({
+    databaseUrl: warehouseUrl,
+    bucketCount: testShards,
+    connectionsMax: 4,
+    name: 'canary',
+  })
   const redis = new Redis(redisUrl)
   const prefix = `{${randomUUID()}}:budget`
   const limits = { requestsPerSecond: 1000, inFlight: 50 }

@@ -10,6 +10,7 @@ import { openRateLimiter, type RateLimiter } from '../../src/upstream/rate-limit
 import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { test as base } from '../support/fixtures.ts'
 import { memberState } from '../support/member-state.ts'
+import { testShards } from '../support/test-shards.ts'
 import { sleepFor } from '../support/test-upstream.ts'
 
 const unbounded = Number.POSITIVE_INFINITY
@@ -27,7 +28,12 @@ const test = base.extend<{ openRedis: () => BudgetStore; openPostgres: () => Bud
     for (const redis of opened) redis.disconnect()
   },
   openPostgres: async ({ warehouseUrl }, use) => {
-    const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'budget' })
+    const pool = openWarehousePool({
+      databaseUrl: warehouseUrl,
+      bucketCount: testShards,
+      connectionsMax: 4,
+      name: 'budget',
+    })
     await use(() => openPostgresBudgetStore({ pool }))
     await pool.end()
   },

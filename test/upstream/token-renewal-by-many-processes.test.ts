@@ -10,6 +10,7 @@ import { test } from '../support/fixtures.ts'
 import { insertPeople } from '../support/insert-people.ts'
 import { json, type ProfileStub, startProfileStub } from '../support/profile-stub.ts'
 import { demographics, scores } from '../support/stream-by-name.ts'
+import { testShards } from '../support/test-shards.ts'
 import { ada, nightlyCall, openTestUpstream } from '../support/test-upstream.ts'
 
 const child = fileURLToPath(new URL('../support/storm-child.ts', import.meta.url))
@@ -82,7 +83,12 @@ test('a process killed while renewing holds nobody up for longer than its lease'
   victim.process.stdin?.write('5\n')
   await asked
   victim.process.kill('SIGKILL')
-  const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 2, name: 'test' })
+  const pool = openWarehousePool({
+    databaseUrl: warehouseUrl,
+    bucketCount: testShards,
+    connectionsMax: 2,
+    name: 'test',
+  })
   onTestFinished(() => pool.end())
   // The lease is let run out by hand: nothing but time would end it.
   await pool.query(`update vitalsync.tokens set lease_until = clock_timestamp()`)
@@ -109,7 +115,12 @@ test('a halted account halts every process, and none of them asks on', async ({ 
 
 test('tokens lie sealed, and open only in their own row with their own key', async ({ warehouseUrl }) => {
   const stub = await startStub()
-  const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'test' })
+  const pool = openWarehousePool({
+    databaseUrl: warehouseUrl,
+    bucketCount: testShards,
+    connectionsMax: 4,
+    name: 'test',
+  })
   const tokenStore = createPostgresTokenStore({ pool, keys: [key] })
   const { upstream, close } = openTestUpstream({ url: stub.url, tokenStore })
   onTestFinished(async () => {
@@ -138,7 +149,12 @@ test('tokens lie sealed, and open only in their own row with their own key', asy
 
 test('a token that no longer opens is renewed, not an error', async ({ warehouseUrl }) => {
   const stub = await startStub()
-  const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'test' })
+  const pool = openWarehousePool({
+    databaseUrl: warehouseUrl,
+    bucketCount: testShards,
+    connectionsMax: 4,
+    name: 'test',
+  })
   const before = openTestUpstream({ url: stub.url, tokenStore: createPostgresTokenStore({ pool, keys: [key] }) })
   await before.upstream.read(scores, ada, nightlyCall)
   const after = openTestUpstream({
@@ -157,7 +173,12 @@ test('a token that no longer opens is renewed, not an error', async ({ warehouse
 
 test('the token of an erased profile does not come back', async ({ warehouseUrl }) => {
   const stub = await startStub()
-  const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'test' })
+  const pool = openWarehousePool({
+    databaseUrl: warehouseUrl,
+    bucketCount: testShards,
+    connectionsMax: 4,
+    name: 'test',
+  })
   const { upstream, close } = openTestUpstream({
     url: stub.url,
     tokenStore: createPostgresTokenStore({ pool, keys: [key] }),

@@ -7,7 +7,7 @@ import type { DueWindow } from '../../transfer/reading.ts'
 import type { Catalogue, PulledStream, PushedStream } from '../../transfer/stream.ts'
 import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql, epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
-import type { Pool } from '../postgres/warehouse-pool.ts'
+import { inBucketSql, type Pool, transaction } from '../postgres/warehouse-pool.ts'
 import { type FailureReason, finishProfiles, recordFailure } from './ended-jobs.ts'
 import { falseTagsSql } from './false-tags.ts'
 import { heldTagOf, type PlannedTag } from './reading-tags.ts'
@@ -73,15 +73,18 @@ type PlanRow = {
 /** `firstReadingMs`: how long after a push the first reading of what it touched counts. */
 export function createLedger(options: LedgerOptions): Ledger {
   const { pushed, pulled } = options.catalogue
+  const { buckets } = options.pool
   const finishing = { ...options, streams: pulled.map(({ name }) => name) }
   const load = createBatcher({
     itemsMax: 500,
     batchesAtOnce: 2,
+    bucketOf: buckets.of,
     run: (ids: readonly string[]) => loadPlans(options, ids),
   })
   const finish = createBatcher({
     itemsMax: 1000,
     batchesAtOnce: 1,
+    bucketOf: ({ profileId }: EndedJob) => buckets.of(profileId),
     run: (items: readonly EndedJob[]) => finishProfiles(finishing, items),
   })
   return {
@@ -169,14 +172,14 @@ async function loadPlans(
             'covered', ${spanPairsSql('l.covered')}, 'digesting', ${spanPairsSql('l.digesting')},
             'touched_at', ${epochMsSql('l.touched_at')},
             'tagged', l.tagged and not ${falseTagsSql}, 'last_at', ${epochMsSql('coalesce(l.read_at, p.added_at)')}))
-          from vitalsync.ledger l where l.profile_id = p.id and l.stream = any($2)) as ledger,
+          from vitalsync.ledger l where l.profile_id = p.id and ${inBucketSql(pool, 'l.profile_id', '$1')} and l.stream = any($2)) as ledger,
         (select json_agg(json_build_array(f.stream, ${epochMsSql('lower(f.span)')},
             case when upper(f.span) < f.last_at - interval '10 minutes' then ${epochMsSql('upper(f.span)')} end))
-          from vitalsync.refusals f where f.profile_id = p.id and f.next_try_at > clock_timestamp()) as refused,
+          from vitalsync.refusals f where f.profile_id = p.id and ${inBucketSql(pool, 'f.profile_id', '$1')} and f.next_try_at > statement_timestamp()) as refused,
         (select json_agg(json_build_array(t.stream, ${epochMsSql('t.from_at')}, ${epochMsSql('t.to_at')}, t.tag, t.request_hash))
-          from vitalsync.reading_tags t where t.profile_id = p.id) as tags,
+          from vitalsync.reading_tags t where t.profile_id = p.id and ${inBucketSql(pool, 't.profile_id', '$1')}) as tags,
         array(select s from unnest($3::text[]) s where exists (select from vitalsync.parcels o
-          where o.profile_id = p.id and o.stream = s)) as waiting
+          where o.profile_id = p.id and ${inBucketSql(pool, 'o.profile_id', '$1')} and o.stream = s)) as waiting
       from vitalsync.profiles p where p.id = any($1)`,
     values: [ids, catalogue.pulled.map(({ name }) => name), catalogue.pushed.map(({ name }) => name)],
   })
@@ -185,29 +188,25 @@ async function loadPlans(
 }
 
 /** Windows shift from day to day: a refusal replaces the refusals that it overlaps and keeps their attempts, so the backoff goes on growing. */
-async function upsertRefusal(pool: Pool, refusal: RefusedWindow): Promise<void> {
-  await pool.query(
-    `with asked as (
-       select p.id, tstzrange(to_timestamp($3::float8 / 1000), to_timestamp($4::float8 / 1000)) as span
-       from vitalsync.profiles p where p.id = $1
-     ), former as (
-       delete from vitalsync.refusals f using asked a
-       where f.profile_id = a.id and f.stream = $2 and f.span && a.span returning f.attempts, f.first_at
-     ), tried as (
-       select coalesce(max(attempts), 0) + 1 as attempts, coalesce(min(first_at), clock_timestamp()) as first_at from former
-     )
-     insert into vitalsync.refusals (profile_id, stream, span, status, reason, attempts, first_at, last_at, next_try_at)
-     select a.id, $2, a.span, $5, $6, t.attempts, t.first_at, clock_timestamp(),
-       clock_timestamp() + ${backoffSql('t.attempts', '7 days')}
-     from asked a, tried t
-     on conflict (profile_id, stream, span) do update set attempts = excluded.attempts, last_at = excluded.last_at`,
-    [
-      refusal.profileId,
-      refusal.stream,
-      refusal.window.startMs,
-      refusal.window.endMs,
-      refusal.status ?? null,
-      refusal.reason,
-    ],
-  )
+async function upsertRefusal(pool: Pool, { profileId, stream, window, status, reason }: RefusedWindow): Promise<void> {
+  const bounds = [window.startMs, window.endMs]
+  await transaction(pool, async (tx) => {
+    // Of an erased profile nothing is recorded, and refusals of one profile at the same time take turns.
+    const { rows } = await tx.query('select from vitalsync.profiles where id = $1 for no key update', [profileId])
+    if (rows.length === 0) return
+    const { rows: former } = await tx.query<{ attempts: number; first_at: string }>(
+      `delete from vitalsync.refusals where profile_id = $1 and stream = $2
+         and span && tstzrange(to_timestamp($3::float8 / 1000), to_timestamp($4::float8 / 1000))
+       returning attempts, first_at::text as first_at`,
+      [profileId, stream, ...bounds],
+    )
+    const attempts = 1 + Math.max(0, ...former.map((one) => one.attempts))
+    await tx.query(
+      `insert into vitalsync.refusals (profile_id, stream, span, status, reason, attempts, first_at, last_at, next_try_at)
+       select $1, $2, tstzrange(to_timestamp($3::float8 / 1000), to_timestamp($4::float8 / 1000)), $5, $6, $7,
+         coalesce((select min(at) from unnest($8::timestamptz[]) at), statement_timestamp()), statement_timestamp(),
+         statement_timestamp() + ${backoffSql('$7::int4', '7 days')}`,
+      [profileId, stream, ...bounds, status ?? null, reason, attempts, former.map((one) => one.first_at)],
+    )
+  })
 }

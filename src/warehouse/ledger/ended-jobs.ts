@@ -1,7 +1,7 @@
 import { SECOND } from '../../time/units.ts'
 import { type EndedJob, paramsText } from '../../transfer/order.ts'
 import { backoffSql } from '../postgres/sql-time.ts'
-import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { inBucketSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { countEnded } from '../runs/open-orders.ts'
 
 export type FailureReason = { readonly reason: string; readonly hint: string | undefined }
@@ -9,19 +9,20 @@ export type FailureReason = { readonly reason: string; readonly hint: string | u
 /** Keeps one failure for each profile and job, and lets the sweep leave the profile alone, longer after each attempt. */
 export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint }: FailureReason): Promise<void> {
   await transaction(pool, async (tx) => {
-    await tx.query(
-      `with noted as (
-           insert into vitalsync.failures as f (profile_id, job, reason, hint, scope, first_at, last_at)
-           select p.id, $2, $3, $4, $5, clock_timestamp(), clock_timestamp() from vitalsync.profiles p where p.id = $1
-           on conflict (profile_id, job) do update set reason = excluded.reason, hint = excluded.hint,
-             scope = excluded.scope, attempts = f.attempts + 1, last_at = excluded.last_at
-           returning attempts
-         )
-         update vitalsync.profiles p
-         set due_at = greatest(p.due_at, clock_timestamp() + ${backoffSql('noted.attempts', '26 hours')})
-         from noted where p.id = $1`,
+    const { rows } = await tx.query<{ attempts: number }>(
+      `insert into vitalsync.failures as f (profile_id, job, reason, hint, scope, first_at, last_at)
+       select p.id, $2, $3, $4, $5, statement_timestamp(), statement_timestamp() from vitalsync.profiles p where p.id = $1
+       on conflict (profile_id, job) do update set reason = excluded.reason, hint = excluded.hint,
+         scope = excluded.scope, attempts = f.attempts + 1, last_at = excluded.last_at
+       returning attempts`,
       [ended.profileId, ended.job, reason, hint ?? null, paramsText(ended.params)],
     )
+    if (rows[0])
+      await tx.query(
+        `update vitalsync.profiles
+         set due_at = greatest(due_at, statement_timestamp() + ${backoffSql('$2::int4', '26 hours')}) where id = $1`,
+        [ended.profileId, rows[0].attempts],
+      )
     await countEnded(tx, [ended], 'failed')
   })
 }
@@ -36,25 +37,29 @@ export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint 
  * its last reading went out later than these moments. So what is wanted, and was not read since the push though nothing
  * refuses it, is looked at again after the first interval.
  */
-const finishStatement = `
+const finishStatement = (tx: Tx) => `
   with input as (select * from unnest($1::int8[], $2::int8[], $3::text[]) as i(profile_id, run_id, job)),
-    mended as (delete from vitalsync.failures f using input i where f.profile_id = i.profile_id and f.job = i.job),
-    locked as (select p.id from vitalsync.profiles p where p.id = any($1) order by p.id for update)
-  update vitalsync.profiles p set finished_at = clock_timestamp(), run_id = i.run_id,
-    due_at = least(
-      clock_timestamp() + interval '26 hours',
+    mended as (delete from vitalsync.failures f using input i
+      where f.profile_id = i.profile_id and f.job = i.job and ${inBucketSql(tx, 'f.profile_id', '$1')}),
+    locked as (select p.id, p.wanted_from from vitalsync.profiles p where p.id = any($1) order by p.id for update),
+    looked as (select k.id, least(
+      statement_timestamp() + interval '26 hours',
       (select min(f.next_try_at) from vitalsync.refusals f
-        where f.profile_id = p.id and f.next_try_at > clock_timestamp()),
+        where f.profile_id = k.id and ${inBucketSql(tx, 'f.profile_id', '$1')} and f.next_try_at > statement_timestamp()),
       (select min(case
           when l.digested_at > coalesce(l.read_at, '-infinity') then l.digested_at
-          when l.stream = any($4) and l.digesting && tstzrange(p.wanted_from + interval '1 second', null)
-            and not exists (select from vitalsync.refusals f
-              where f.profile_id = p.id and f.stream = l.stream and f.next_try_at > clock_timestamp())
-          then clock_timestamp() + $5 * interval '1 millisecond' end)
-        from vitalsync.ledger l where l.profile_id = p.id and (l.digesting <> '{}' or l.rereads <> '[]')),
-      (select clock_timestamp() + interval '5 minutes' from vitalsync.parcels o
-        where o.profile_id = p.id limit 1))
-  from input i, locked k where p.id = i.profile_id and k.id = p.id and i.job <> 'verify-profile'`
+          when l.stream = any($4) and l.digesting && tstzrange(k.wanted_from + interval '1 second', null)
+            and not exists (select from vitalsync.refusals f where f.profile_id = k.id and ${inBucketSql(tx, 'f.profile_id', '$1')}
+              and f.stream = l.stream and f.next_try_at > statement_timestamp())
+          then statement_timestamp() + $5 * interval '1 millisecond' end)
+        from vitalsync.ledger l
+        where l.profile_id = k.id and ${inBucketSql(tx, 'l.profile_id', '$1')} and (l.digesting <> '{}' or l.rereads <> '[]')),
+      (select statement_timestamp() + interval '5 minutes' from vitalsync.parcels o
+        where o.profile_id = k.id and ${inBucketSql(tx, 'o.profile_id', '$1')} limit 1)) as due_at
+      from locked k)
+  update vitalsync.profiles p set finished_at = statement_timestamp(), run_id = i.run_id, due_at = d.due_at
+  from input i, looked d
+  where p.id = i.profile_id and d.id = p.id and ${inBucketSql(tx, 'p.id', '$1')} and i.job <> 'verify-profile'`
 
 /** The least time to the next look at what a job left out. */
 const NEXT_LOOK_MIN_MS = SECOND
@@ -69,7 +74,7 @@ export async function finishProfiles(
   await transaction(pool, async (tx) => {
     await tx.query({
       name: 'finish profiles',
-      text: finishStatement,
+      text: finishStatement(tx),
       values: [
         once.map((job) => job.profileId),
         once.map((job) => job.runId),

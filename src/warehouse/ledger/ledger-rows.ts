@@ -5,7 +5,7 @@ import { type Span, type SpanPairs, spansFromPairs, subtract } from '../../time/
 import type { WindowReading } from '../../transfer/reading.ts'
 import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
 import { epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
-import type { Tx } from '../postgres/warehouse-pool.ts'
+import { inBucketSql, type Tx } from '../postgres/warehouse-pool.ts'
 import { falseTagsSql } from './false-tags.ts'
 
 /** A ledger row belongs to one stream of one profile. */
@@ -64,6 +64,7 @@ export async function lockLedgerRows(
           from unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as u(profile_id, stream, from_at, to_at)) i
         on l.profile_id = i.profile_id and l.stream = i.stream
       left join vitalsync.settle_times t on t.account = $5 and t.stream = l.stream
+      where ${inBucketSql(tx, 'l.profile_id', '$1')}
       order by l.profile_id, l.stream for update of l`,
     values: [
       binaryColumn('int8', readings, ({ profileId }) => profileId),
@@ -107,7 +108,7 @@ export async function writeDoubts(tx: Tx, entries: readonly DoubtsEntry[]): Prom
     name: 'write doubts',
     text: `update vitalsync.ledger l set doubts = i.doubts::jsonb
       from unnest($1::int8[], $2::text[], $3::text[]) as i(profile_id, stream, doubts)
-      where l.profile_id = i.profile_id and l.stream = i.stream`,
+      where l.profile_id = i.profile_id and l.stream = i.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
     values: [
       binaryColumn('int8', entries, ({ profileId }) => profileId),
       binaryColumn('text', entries, ({ stream }) => stream.name),
@@ -144,13 +145,13 @@ export async function writeLedgerRows(tx: Tx, entries: readonly LedgerEntry[]): 
           as u(profile_id, stream, covers, recent, sent_at, from_at, to_at, digesting, rereads, digested_at, uncovers)
       ), ended as (
         delete from vitalsync.refusals f using input i
-        where f.profile_id = i.profile_id and f.stream = i.stream and f.span && i.span
-          and (f.span <@ i.span or f.next_try_at <= clock_timestamp())
+        where f.profile_id = i.profile_id and f.stream = i.stream and f.span && i.span and ${inBucketSql(tx, 'f.profile_id', '$1')}
+          and (f.span <@ i.span or f.next_try_at <= statement_timestamp())
       )
       update vitalsync.ledger l set covered = l.covered + i.covers - i.uncovers, recent = i.recent,
         read_at = greatest(l.read_at, i.sent_at), digesting = i.digesting, rereads = i.rereads,
         digested_at = coalesce(i.digested_at, '-infinity')
-      from input i where l.profile_id = i.profile_id and l.stream = i.stream`,
+      from input i where l.profile_id = i.profile_id and l.stream = i.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
     values: [
       column('int8', ({ profileId }) => profileId),
       column('text', ({ stream }) => stream.name),

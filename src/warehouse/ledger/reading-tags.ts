@@ -4,7 +4,7 @@ import type { WindowReading } from '../../transfer/reading.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { requestHashOf, taggedSpanOf } from '../../transfer/tagged-window.ts'
 import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
-import type { Tx } from '../postgres/warehouse-pool.ts'
+import { inBucketSql, pipelined, type Tx } from '../postgres/warehouse-pool.ts'
 import { profileStreamKey } from './ledger-rows.ts'
 
 type AskedWindow = Pick<WindowReading, 'profileId' | 'stream' | 'window'>
@@ -29,7 +29,8 @@ export async function findHeldTags(tx: Tx, readings: readonly UnchangedReading[]
         with ordinality as i(profile_id, stream, from_at, to_at, tag, request_hash, n)
       join vitalsync.ledger l on l.profile_id = i.profile_id and l.stream = i.stream and l.tagged
       join vitalsync.reading_tags t on t.profile_id = i.profile_id and t.stream = i.stream
-        and t.from_at = i.from_at and t.to_at = i.to_at and t.tag = i.tag and t.request_hash = i.request_hash`,
+        and t.from_at = i.from_at and t.to_at = i.to_at and t.tag = i.tag and t.request_hash = i.request_hash
+      where ${inBucketSql(tx, 'l.profile_id', '$1')} and ${inBucketSql(tx, 't.profile_id', '$1')}`,
     values: [...windowColumns(column), column('text', ({ tag }) => tag ?? null), requestHashes(column)],
   })
   return new Map(
@@ -60,28 +61,51 @@ const TAGS_PER_ROW_MAX = 100
  * include both their ends upstream, so a window that only touches a record counts.
  */
 export async function changeTags(tx: Tx, changes: readonly TagChange[]): Promise<void> {
-  if (changes.length === 0) return
+  const [kept, first] = [changes.filter(hasTag), changes.filter((change) => change.isFirst && hasTag(change))]
+  await pipelined([
+    ...(changes.length > 0 ? [dropTags(tx, changes)] : []),
+    ...(kept.length > 0 ? [keepTags(tx, kept)] : []),
+    ...(first.length > 0 ? [markTagged(tx, first)] : []),
+  ])
+}
+
+const hasTag = ({ tag }: TagChange): boolean => tag !== undefined
+
+function dropTags(tx: Tx, changes: readonly TagChange[]) {
   const column = columnOf(changes)
-  await tx.query({
-    name: 'change tags',
+  return tx.query({
+    name: 'drop reading tags',
     text: `with input as materialized (
-        select * from unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::int4[], $7::text[],
-          $8::timestamptz[], $9::bool[], $10::timestamptz[], $11::timestamptz[])
-          as i(profile_id, stream, from_at, to_at, tag, request_hash, edges, read_at, is_first, touched_from, touched_to)
-      ), dropped as (
-        delete from vitalsync.reading_tags t using input i
-        where t.profile_id = i.profile_id and t.stream = i.stream and case
-          when t.from_at = i.from_at and t.to_at = i.to_at then i.tag is null
-          else i.is_first or (t.from_at <= i.touched_to and t.to_at >= i.touched_from)
-            or t.read_at < (select s.read_at from vitalsync.reading_tags s
-              where s.profile_id = i.profile_id and s.stream = i.stream order by s.read_at desc
-              offset ${TAGS_PER_ROW_MAX - 2} limit 1) end
-      ), flagged as (
-        update vitalsync.ledger l set tagged = true from input i
-        where i.is_first and i.tag is not null and l.profile_id = i.profile_id and l.stream = i.stream
+        select * from unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::bool[], $6::bool[],
+          $7::timestamptz[], $8::timestamptz[])
+          as i(profile_id, stream, from_at, to_at, has_tag, is_first, touched_from, touched_to)
       )
-      insert into vitalsync.reading_tags (profile_id, stream, from_at, to_at, tag, request_hash, edges, read_at)
-      select profile_id, stream, from_at, to_at, tag, request_hash, edges::jsonb, read_at from input where tag is not null
+      delete from vitalsync.reading_tags t using input i
+      where t.profile_id = i.profile_id and t.stream = i.stream and ${inBucketSql(tx, 't.profile_id', '$1')} and case
+        when t.from_at = i.from_at and t.to_at = i.to_at then not i.has_tag
+        else i.is_first or (t.from_at <= i.touched_to and t.to_at >= i.touched_from)
+          or t.read_at < (select s.read_at from vitalsync.reading_tags s
+            where s.profile_id = i.profile_id and s.stream = i.stream and ${inBucketSql(tx, 's.profile_id', '$1')}
+            order by s.read_at desc
+            offset ${TAGS_PER_ROW_MAX - 2} limit 1) end`,
+    values: [
+      ...windowColumns(column),
+      column('bool', hasTag),
+      column('bool', ({ isFirst }) => isFirst),
+      column('timestamptz', ({ touched }) => microsOf(touched?.startMs)),
+      column('timestamptz', ({ touched }) => microsOf(touched?.endMs)),
+    ],
+  })
+}
+
+function keepTags(tx: Tx, changes: readonly TagChange[]) {
+  const column = columnOf(changes)
+  return tx.query({
+    name: 'store reading tags',
+    text: `insert into vitalsync.reading_tags (profile_id, stream, from_at, to_at, tag, request_hash, edges, read_at)
+      select profile_id, stream, from_at, to_at, tag, request_hash, edges::jsonb, read_at
+      from unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::int4[], $7::text[],
+        $8::timestamptz[]) as i(profile_id, stream, from_at, to_at, tag, request_hash, edges, read_at)
       on conflict (profile_id, stream, from_at, to_at) do update set tag = excluded.tag,
         request_hash = excluded.request_hash, edges = excluded.edges, read_at = excluded.read_at`,
     values: [
@@ -90,10 +114,18 @@ export async function changeTags(tx: Tx, changes: readonly TagChange[]): Promise
       requestHashes(column),
       column('text', ({ crossingHashes, reachesBack }) => JSON.stringify([crossingHashes, reachesBack])),
       column('timestamptz', ({ sentAtMs }) => sentAtMs * 1000),
-      column('bool', ({ isFirst }) => isFirst),
-      column('timestamptz', ({ touched }) => microsOf(touched?.startMs)),
-      column('timestamptz', ({ touched }) => microsOf(touched?.endMs)),
     ],
+  })
+}
+
+function markTagged(tx: Tx, changes: readonly TagChange[]) {
+  const column = columnOf(changes)
+  return tx.query({
+    name: 'mark tagged rows',
+    text: `update vitalsync.ledger l set tagged = true
+      from unnest($1::int8[], $2::text[]) as i(profile_id, stream)
+      where l.profile_id = i.profile_id and l.stream = i.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
+    values: [column('int8', ({ profileId }) => profileId), column('text', ({ stream }) => stream.name)],
   })
 }
 

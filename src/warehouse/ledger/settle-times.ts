@@ -57,7 +57,9 @@ export async function computeSettleTimes(options: ComputeOptions, streams: reado
   const due = streams.filter(({ name }) => !fresh.some(({ stream }) => stream === name))
   if (due.length === 0) return
   await pool.query(`delete from vitalsync.lateness where observed_on < current_date - 60`)
-  await pool.query(`delete from vitalsync.silent_differences where found_at < clock_timestamp() - interval '90 days'`)
+  await pool.query(
+    `delete from vitalsync.silent_differences where found_at < statement_timestamp() - interval '90 days'`,
+  )
   for (const stream of due) {
     await storeSettleTime(options, stream, await measureStream(options, stream))
     await unsettleRecentDays(options, stream)

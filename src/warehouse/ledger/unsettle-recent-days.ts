@@ -14,49 +14,56 @@ const PROFILES_PER_STATEMENT = 5000
  * lately, within twice the fallback's age, are made due again in all profiles, at most once a day. Each profile is read by
  * the next nightly, and settles by two readings that agree.
  */
-export async function unsettleRecentDays({ pool, account }: Where, stream: PulledStream): Promise<void> {
-  const { rows } = await pool.query<{ id: string }>(claimStatement, [
-    account,
-    stream.name,
-    PROFILES_MIN,
-    PROFILES_SHARE,
-  ])
-  if (rows.length === 0) return
+export async function unsettleRecentDays(where: Where, stream: PulledStream): Promise<void> {
+  const { pool } = where
+  if (!(await isPattern(where, stream)) || !(await claimUnsettling(where, stream))) return
   for (let afterId = '0'; ; ) {
-    const { rows: page } = await pool.query<{ last_id: string | null }>(unsettleStatement, [
-      stream.name,
-      2 * stream.settleMs,
-      afterId,
-      PROFILES_PER_STATEMENT,
-    ])
-    const lastId = page[0]?.last_id
+    const { rows: page } = await pool.query<{ id: string }>(
+      'select profile_id as id from vitalsync.ledger where stream = $1 and profile_id > $2 order by profile_id limit $3',
+      [stream.name, afterId, PROFILES_PER_STATEMENT],
+    )
+    for (const bucket of pool.buckets.split(page, ({ id }) => id)) {
+      await pool.query(unsettleStatement, [bucket.map(({ id }) => id), stream.name, 2 * stream.settleMs])
+    }
+    const lastId = page.at(-1)?.id
     if (!lastId) return
     afterId = lastId
   }
 }
 
+async function isPattern({ pool, account }: Where, stream: PulledStream): Promise<boolean> {
+  const { rows } = await pool.query<{ n: number }>(
+    `select count(distinct profile_id)::float8 as n from vitalsync.silent_differences
+     where account = $1 and stream = $2 and found_at > statement_timestamp() - interval '24 hours'`,
+    [account, stream.name],
+  )
+  const surprised = rows[0]?.n ?? 0
+  if (surprised < PROFILES_MIN) return false
+  const { rows: all } = await pool.query<{ n: number }>(
+    "select count(*)::float8 as n from vitalsync.profiles where state <> 'gone'",
+  )
+  return surprised >= PROFILES_SHARE * (all[0]?.n ?? 0)
+}
+
 /** One process claims it. A claim whose process dies is made up by the next day's, if the pattern goes on. */
-const claimStatement = `
-  update vitalsync.settle_times t set unsettled_at = clock_timestamp()
-  where t.account = $1 and t.stream = $2
-    and coalesce(t.unsettled_at, '-infinity') < clock_timestamp() - interval '24 hours'
-    and (select count(distinct d.profile_id) from vitalsync.silent_differences d
-      where d.account = $1 and d.stream = $2 and d.found_at > clock_timestamp() - interval '24 hours')
-    >= greatest($3::float8, $4::float8 * (select count(*) from vitalsync.profiles where state <> 'gone'))
-  returning t.stream as id`
+async function claimUnsettling({ pool, account }: Where, stream: PulledStream): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update vitalsync.settle_times set unsettled_at = statement_timestamp() where account = $1 and stream = $2
+       and coalesce(unsettled_at, '-infinity') < statement_timestamp() - interval '24 hours'`,
+    [account, stream.name],
+  )
+  return rowCount === 1
+}
 
 const unsettleStatement = `
-  with page as (
-    select l.profile_id, tstzrange(clock_timestamp() - $2::float8 * interval '1 millisecond', clock_timestamp()) as recent
-    from vitalsync.ledger l where l.stream = $1 and l.profile_id > $3 order by l.profile_id limit $4
+  with recent as (
+    select tstzrange(statement_timestamp() - $3::float8 * interval '1 millisecond', statement_timestamp()) as span
   ), locked as (
-    select l.profile_id, k.recent from vitalsync.ledger l join page k using (profile_id)
-    where l.stream = $1 and l.covered && k.recent order by l.profile_id for update of l
-  ), unsettled as (
-    update vitalsync.ledger l set covered = l.covered - k.recent::tstzmultirange,
-      rereads = l.rereads || jsonb_build_array(jsonb_build_array(
-        extract(epoch from lower(k.recent)) * 1000, extract(epoch from upper(k.recent)) * 1000,
-        extract(epoch from clock_timestamp()) * 1000, null, 0, 1))
-    from locked k where l.profile_id = k.profile_id and l.stream = $1
+    select l.profile_id, k.span, jsonb_build_array(jsonb_build_array(
+        extract(epoch from lower(k.span)) * 1000, extract(epoch from upper(k.span)) * 1000,
+        extract(epoch from statement_timestamp()) * 1000, null, 0, 1)) as reread
+    from vitalsync.ledger l, recent k
+    where l.profile_id = any($1) and l.stream = $2 and l.covered && k.span order by l.profile_id for update of l
   )
-  select max(profile_id)::text as last_id from page`
+  update vitalsync.ledger l set covered = l.covered - k.span::tstzmultirange, rereads = l.rereads || k.reread
+  from locked k where l.profile_id = k.profile_id and l.stream = $2 and l.profile_id = any($1)`

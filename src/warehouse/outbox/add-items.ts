@@ -2,7 +2,7 @@ import { composeUpdates, type SnapshotUpdate } from '../../transfer/merge-patch.
 import type { AcceptedCounts, OutboxItem } from '../../transfer/parcel.ts'
 import { binaryColumn, binaryRows } from '../postgres/binary-format.ts'
 import { copyRows } from '../postgres/copy-rows.ts'
-import { beginWithIndexScans, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { inBucketSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { itemDigest, type ParcelPlace, packParcels, takeItemsOut } from './stored-parcels.ts'
 
 /** The last form of an item within one call. `itemCount`: how many accepted items of the call it contains. */
@@ -24,8 +24,12 @@ type AddOptions = {
 export async function addItems(options: AddOptions, items: readonly OutboxItem[]): Promise<AcceptedCounts> {
   if (items.length === 0) return { accepted: 0, duplicate: 0 }
   const { pool } = options
-  const added = await transaction(pool, (tx) => addInTransaction(tx, options, items), beginWithIndexScans)
-  if (added.length > 0) await makeProfilesDue(pool, added)
+  const added: ItemToAdd[] = []
+  for (const part of pool.buckets.split(items, ({ profileId }) => profileId)) {
+    const its = await transaction(pool, (tx) => addInTransaction(tx, options, part), 'by-index')
+    if (its.length > 0) await makeProfilesDue(pool, its)
+    added.push(...its)
+  }
   const accepted = added.reduce((sum, { itemCount }) => sum + itemCount, 0)
   return { accepted, duplicate: items.length - accepted }
 }
@@ -41,7 +45,7 @@ async function addInTransaction(
   const entries = latestForms(known, mergingStreams, await waitingUpdates(tx, updates))
   const formers = await findFormerItems(tx, entries)
   const added = entries.filter((_, index) => (onlyMissing ? !formers.has(index) : formers.get(index)?.same !== true))
-  if (!onlyMissing) await takeItemsOut(tx, formerPlaces([...formers.values()]))
+  if (!onlyMissing) await takeItemsOut(tx, formerPlaces([...formers.values()]), [...profileIds])
   const placed = await packParcels(tx, added)
   const cameBefore = new Set([...formers.keys()].map((index) => entries[index]?.item))
   const { insert = [], upsert = [] } = Object.groupBy(placed, ({ item }) =>
@@ -111,9 +115,9 @@ async function findFormerItems(tx: Tx, entries: readonly ItemToAdd[]): Promise<M
     text: `select (i.number - 1)::int as number, m.digest = i.digest as same, m.parcel_id as "parcelId", m.place
       from unnest($1::int8[], $2::text[], $3::text[], $4::bytea[]) with ordinality
         as i(profile_id, stream, item_key, digest, number)
-      cross join lateral (select * from vitalsync.items x
-        where x.profile_id = i.profile_id and x.stream = i.stream and x.item_key = i.item_key offset 0) m`,
-    values: itemColumns(entries),
+      cross join lateral (select * from vitalsync.items x where x.profile_id = i.profile_id and x.stream = i.stream
+        and x.item_key = i.item_key and ${inBucketSql(tx, 'x.profile_id', '$5')} offset 0) m`,
+    values: [...itemColumns(entries), [...new Set(entries.map(({ item }) => item.profileId))]],
   })
   return new Map(rows.map((row) => [row.number, row]))
 }
@@ -161,7 +165,7 @@ async function upsertItems(tx: Tx, entries: ReadonlyArray<ItemToAdd & ParcelPlac
 /** Profiles with new items are due at once: the next sweep pushes the items. */
 async function makeProfilesDue(pool: Pool, added: readonly ItemToAdd[]): Promise<void> {
   await pool.query(
-    `update vitalsync.profiles set due_at = clock_timestamp() where id = any($1) and due_at > clock_timestamp()`,
+    `update vitalsync.profiles set due_at = statement_timestamp() where id = any($1) and due_at > statement_timestamp()`,
     [[...new Set(added.map(({ item }) => item.profileId))]],
   )
 }

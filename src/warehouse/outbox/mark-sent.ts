@@ -2,7 +2,7 @@ import { type Span, union } from '../../time/spans.ts'
 import type { Parcel, PushedParcels } from '../../transfer/parcel.ts'
 import type { PulledStream, Reach } from '../../transfer/stream.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
-import { beginWithGenericPlans, type Pool, pipelined, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { inBucketSql, type Pool, pipelined, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { countPushedItems, type DeletedParcels } from '../runs/pushed-items.ts'
 
 /** `uncovers`: the push changes what upstream derives. `runId`: the run whose job pushed. */
@@ -11,26 +11,33 @@ export type MarkedPush = PushedParcels & { readonly uncovers: boolean; readonly 
 type MarkOptions = { readonly pool: Pool; readonly pulled: readonly PulledStream[]; readonly firstReadingMs: number }
 
 export async function markSent(options: MarkOptions, pushes: readonly MarkedPush[]): Promise<undefined[]> {
-  const parcels = pushes.flatMap((push) => push.parcels)
   await transaction(
     options.pool,
     async (tx) => {
       const touching = pushes.filter((push) => push.uncovers)
-      const deleting = deleteParcels(tx, parcels)
+      const deleting = deleteParcels(tx, pushes)
       await pipelined<unknown>([deleting, uncoverTouched(tx, options, touching), moveCheckpoints(tx, pushes)])
       await countPushedItems(tx, deletedOf(touching, await deleting))
     },
-    beginWithGenericPlans,
+    'by-key',
   )
   return []
 }
 
 /** Returns how many items waited in each deleted parcel. A parcel that another process deleted is not among them. */
-async function deleteParcels(tx: Tx, parcels: readonly Parcel[]): Promise<Map<string, number>> {
+async function deleteParcels(tx: Tx, pushes: readonly PushedParcels[]): Promise<Map<string, number>> {
   const { rows } = await tx.query<{ id: string; waiting: number }>({
     name: 'mark sent',
-    text: 'delete from vitalsync.parcels where id = any($1::int8[]) returning id, waiting',
-    values: [binaryColumn('int8', parcels, ({ id }) => id)],
+    text: `delete from vitalsync.parcels where id = any($1::int8[]) and profile_id = any($2::int8[])
+      returning id, waiting`,
+    values: [
+      binaryColumn(
+        'int8',
+        pushes.flatMap(({ parcels }) => parcels),
+        ({ id }) => id,
+      ),
+      binaryColumn('int8', [...new Set(pushes.map(({ profileId }) => profileId))], (id) => id),
+    ],
   })
   return new Map(rows.map(({ id, waiting }) => [id, waiting]))
 }
@@ -79,12 +86,13 @@ async function uncoverTouched(
         group by profile_id, stream
       ), locked as (
         select l.profile_id, l.stream, i.touched from vitalsync.ledger l join input i using (profile_id, stream)
+        where ${inBucketSql(tx, 'l.profile_id', '$1')}
         order by l.profile_id, l.stream for update of l
       )
       update vitalsync.ledger l set generation = l.generation + 1, covered = l.covered - k.touched,
-        digesting = l.digesting + k.touched * tstzmultirange(tstzrange(null, clock_timestamp())),
-        touched_at = clock_timestamp(), digested_at = clock_timestamp() + $5 * interval '1 millisecond'
-      from locked k where l.profile_id = k.profile_id and l.stream = k.stream`,
+        digesting = l.digesting + k.touched * tstzmultirange(tstzrange(null, statement_timestamp())),
+        touched_at = statement_timestamp(), digested_at = statement_timestamp() + $5 * interval '1 millisecond'
+      from locked k where l.profile_id = k.profile_id and l.stream = k.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
     values: [
       binaryColumn('int8', touched, ({ profileId }) => profileId),
       binaryColumn('text', touched, ({ stream }) => stream),
@@ -105,7 +113,7 @@ async function moveCheckpoints(tx: Tx, pushes: readonly PushedParcels[]): Promis
     text: `update vitalsync.ledger l set pushed_to = greatest(l.pushed_to, i.end_at)
       from (select profile_id, stream, max(end_at) as end_at
             from unnest($1::int8[], $2::text[], $3::timestamptz[]) as u(profile_id, stream, end_at) group by 1, 2) i
-      where l.profile_id = i.profile_id and l.stream = i.stream`,
+      where l.profile_id = i.profile_id and l.stream = i.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
     values: [
       binaryColumn('int8', pushes, ({ profileId }) => profileId),
       binaryColumn('text', pushes, ({ stream }) => stream),

@@ -1,7 +1,7 @@
 import { cutBatches, type OutboxItem, type Parcel } from '../../transfer/parcel.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
 import { digestOf } from '../postgres/text-digest.ts'
-import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
+import { inBucketSql, type Pool, type Tx } from '../postgres/warehouse-pool.ts'
 
 /**
  * Eight characters of one byte each, by which an item that comes again is recognized. A replacement and an update of the
@@ -102,7 +102,8 @@ export async function readWaiting(pool: Pool, queries: readonly WaitingQuery[]):
       from unnest($1::int8[], $2::text[]) with ordinality as w(profile_id, stream, number)
       cross join lateral (
         select *, sum(waiting) over before as items_before, sum(octet_length(body)) over before as bytes_before
-        from (select * from vitalsync.parcels x where x.profile_id = w.profile_id and x.stream = w.stream
+        from (select * from vitalsync.parcels x
+          where x.profile_id = w.profile_id and x.stream = w.stream and ${inBucketSql(pool, 'x.profile_id', '$1')}
           order by first_end_at, id limit $3) x
         window before as (order by first_end_at, id rows between unbounded preceding and 1 preceding)
       ) p
@@ -137,16 +138,23 @@ function isFull(parcels: readonly Parcel[]): boolean {
   return items >= ITEMS_READ_MAX || bytes >= BYTES_READ_MAX
 }
 
-/** Takes items out of their parcels. A parcel in which no item waits is deleted. */
-export async function takeItemsOut(tx: Tx, places: readonly ParcelPlace[]): Promise<void> {
+/** Takes items of these profiles out of their parcels. A parcel in which no item waits is deleted. */
+export async function takeItemsOut(
+  tx: Tx,
+  places: readonly ParcelPlace[],
+  profileIds: readonly string[],
+): Promise<void> {
   if (places.length === 0) return
   const ids = places.map(({ parcelId }) => parcelId)
   await tx.query(
     `update vitalsync.parcels p set taken_out = array(select unnest(p.taken_out) union select unnest(o.places))
      from (select parcel_id, array_agg(place) as places from unnest($1::int8[], $2::int4[]) as i(parcel_id, place)
            group by parcel_id) o
-     where p.id = o.parcel_id`,
-    [ids, places.map(({ place }) => place)],
+     where p.id = o.parcel_id and ${inBucketSql(tx, 'p.profile_id', '$3')}`,
+    [ids, places.map(({ place }) => place), profileIds],
   )
-  await tx.query('delete from vitalsync.parcels where id = any($1::int8[]) and waiting <= 0', [ids])
+  await tx.query(
+    'delete from vitalsync.parcels where id = any($1::int8[]) and waiting <= 0 and profile_id = any($2::int8[])',
+    [ids, profileIds],
+  )
 }

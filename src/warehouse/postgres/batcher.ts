@@ -1,11 +1,12 @@
 /**
  * Batches the calls of concurrent callers (a "data loader"), so that they share one set-based statement: the calls of one
- * turn of the event loop go together. While `batchesAtOnce` batches run, further calls wait for the next batch, so batches
- * grow with the load.
+ * turn of the event loop go together, unless their items belong to different buckets. While `batchesAtOnce` batches run,
+ * further calls wait for the next batch, so batches grow with the load.
  */
 export function createBatcher<In, Out>(options: {
   itemsMax: number
   batchesAtOnce: number
+  bucketOf(item: In): number
   run(items: readonly In[]): Promise<readonly Out[]>
 }): (item: In) => Promise<Out> {
   type Call = { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void }
@@ -24,11 +25,22 @@ export function createBatcher<In, Out>(options: {
       for (const { reject } of calls) reject(error)
     }
   }
+  /** The calls of the bucket of the call that waits longest. */
+  const takeBatch = (): Call[] => {
+    const bucket = waiting[0] && options.bucketOf(waiting[0].item)
+    const taken: Call[] = []
+    const left: Call[] = []
+    for (const call of waiting) {
+      const fits = taken.length < options.itemsMax && options.bucketOf(call.item) === bucket
+      ;(fits ? taken : left).push(call)
+    }
+    waiting = left
+    return taken
+  }
   const startBatches = () => {
     scheduled = false
     while (waiting.length > 0 && running < options.batchesAtOnce) {
-      const calls = waiting.slice(0, options.itemsMax)
-      waiting = waiting.slice(options.itemsMax)
+      const calls = takeBatch()
       running += 1
       void runBatch(calls).finally(() => {
         running -= 1

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { PooledBytes } from './binary-format.ts'
-import type { Tx } from './warehouse-pool.ts'
+import type { Connection } from './warehouse-pool.ts'
 
 /** A statement `copy … from stdin`, and its rows. */
 export type CopyCommand = { readonly statement: string; readonly rows: PooledBytes }
@@ -17,7 +17,7 @@ type CopyConnection = {
  * Copies rows from memory into one table or several, within the transaction. Postgres writes the rows of a COPY page by
  * page instead of one by one. The buffers are released when the socket has sent them.
  */
-export async function copyRows(tx: Tx, copies: readonly CopyCommand[]): Promise<void> {
+export async function copyRows(tx: Connection, copies: readonly CopyCommand[]): Promise<void> {
   if (copies.length === 0) return
   await new Promise<void>((resolve, reject) => {
     tx.query(new CopyQuery(copies, (error) => (error ? reject(error) : resolve())))

@@ -35,7 +35,7 @@ export async function eraseProfileRows(
   if (!found.rows[0]) return []
   await tx.query('select from vitalsync.profiles where id = $1 for update', [profileId])
   const digest = tombstoneDigest(await readOrMakeTombstoneKey(tx, keyring), found.rows[0].external_id)
-  await tx.query(`insert into vitalsync.tombstones values ($1, clock_timestamp()) on conflict do nothing`, [digest])
+  await tx.query(`insert into vitalsync.tombstones values ($1, statement_timestamp()) on conflict do nothing`, [digest])
   const removed = [{ table: 'orders', rows: await deleteOrders(tx, profileId) }]
   for (const table of ['ledger', ...streamTables, ...tablesBesideStreams]) {
     const { rowCount } = await tx.query(`delete from vitalsync.${table} where profile_id = $1`, [profileId])

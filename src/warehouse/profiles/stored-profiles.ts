@@ -54,7 +54,7 @@ export function createProfiles({ pool, catalogue, tokenKeys }: ProfilesOptions):
     listUnfinishedSince: (slotAt, afterId, limit) =>
       readPage(pool, `p.state <> 'gone' and (p.finished_at is null or p.finished_at < $3)`, [afterId, limit, slotAt]),
     listDue: (afterId, limit) =>
-      readPage(pool, `p.state <> 'gone' and p.due_at <= clock_timestamp()`, [afterId, limit]),
+      readPage(pool, `p.state <> 'gone' and p.due_at <= statement_timestamp()`, [afterId, limit]),
     list: (afterId, limit, ids) =>
       readPage(pool, `p.state <> 'gone' and ($3::int8[] is null or p.id = any($3))`, [afterId, limit, ids ?? null]),
     listDrawn: (draw, page) => listDrawnProfiles({ pool, streams: pulled }, draw, page),
@@ -100,7 +100,7 @@ async function endRegistration(pool: Pool, profileId: string): Promise<void> {
 
 async function registrationLeftMs(pool: Pool, profileId: string): Promise<number> {
   const { rows } = await pool.query<{ ms: number | null }>(
-    `select (extract(epoch from registering_until - clock_timestamp()) * 1000)::float8 as ms
+    `select (extract(epoch from registering_until - statement_timestamp()) * 1000)::float8 as ms
      from vitalsync.profiles where id = $1`,
     [profileId],
   )

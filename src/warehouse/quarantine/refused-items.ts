@@ -13,8 +13,8 @@ export async function quarantineRefusedItems(
   items: readonly RefusedItem[],
 ): Promise<void> {
   const { rows } = await tx.query<{ id: string; taken_out: number[] }>(
-    'select id, taken_out from vitalsync.parcels where id = any($1::int8[]) order by id for update',
-    [push.parcels.map(({ id }) => id)],
+    'select id, taken_out from vitalsync.parcels where id = any($1::int8[]) and profile_id = $2 order by id for update',
+    [push.parcels.map(({ id }) => id), push.profileId],
   )
   const takenOutOf = new Map(rows.map((row) => [row.id, row.taken_out]))
   const refused = push.parcels.flatMap((parcel) =>
@@ -27,7 +27,7 @@ export async function quarantineRefusedItems(
     `insert into vitalsync.quarantine
        (profile_id, stream, direction, digest, path, reason, body, mode, start_at, end_at, first_seen_at, last_seen_at)
      select distinct on (digest) $1::int8, $2, 'push', digest, path, reason, body, mode,
-       to_timestamp(start_ms / 1000), to_timestamp(end_ms / 1000), clock_timestamp(), clock_timestamp()
+       to_timestamp(start_ms / 1000), to_timestamp(end_ms / 1000), statement_timestamp(), statement_timestamp()
      from unnest($3::bytea[], $4::text[], $5::text[], $6::text[], $7::text[], $8::float8[], $9::float8[])
        as i(digest, path, reason, body, mode, start_ms, end_ms)
      on conflict (profile_id, stream, direction, digest) do update set times = quarantine.times + 1,
@@ -45,5 +45,5 @@ export async function quarantineRefusedItems(
       refused.map(({ parcel }) => parcel.endAtMs),
     ],
   )
-  await takeItemsOut(tx, refused)
+  await takeItemsOut(tx, refused, [push.profileId])
 }

@@ -73,10 +73,17 @@ export function createQuarantine(options: { pool: Pool; streams: readonly Pulled
     async replay(filter) {
       const replayed: ReplayedCounts = { pushed: 0, reread: 0 }
       for (;;) {
-        const page = await transaction(pool, (tx) => replayPage(tx, streams, filter))
-        replayed.pushed += page.pushed
-        replayed.reread += page.reread
-        if (page.pushed + page.reread < ROWS_PER_REPLAY) return replayed
+        const { rows } = await pool.query<ChosenRow>(
+          `select q.id, q.profile_id as "profileId" ${from} where ${where} order by q.profile_id, q.id
+           limit ${ROWS_PER_REPLAY}`,
+          valuesOf(filter),
+        )
+        for (const chosen of pool.buckets.split(rows, ({ profileId }) => profileId)) {
+          const { pushed, reread } = await transaction(pool, (tx) => replayRows(tx, streams, chosen))
+          replayed.pushed += pushed
+          replayed.reread += reread
+        }
+        if (rows.length < ROWS_PER_REPLAY) return replayed
       }
     },
   }
@@ -92,23 +99,30 @@ type QuarantineRow = {
   read_to: number | null
 }
 
-async function replayPage(tx: Tx, streams: readonly PulledStream[], filter: QuarantineFilter): Promise<ReplayedCounts> {
+type ChosenRow = { readonly id: string; readonly profileId: string }
+
+async function replayRows(
+  tx: Tx,
+  streams: readonly PulledStream[],
+  chosen: readonly ChosenRow[],
+): Promise<ReplayedCounts> {
+  const profileIds = [...new Set(chosen.map(({ profileId }) => profileId))]
   const { rows } = await tx.query<QuarantineRow>(
     `select q.id, q.profile_id, q.stream, q.direction, q.body,
        ${epochMsSql('lower(q.span)')} as read_from, ${epochMsSql('upper(q.span)')} as read_to
-     ${from} where ${where}
-     order by q.profile_id, q.id limit ${ROWS_PER_REPLAY} for update of q`,
-    valuesOf(filter),
+     from vitalsync.quarantine q where q.id = any($1) and q.profile_id = any($2)
+     order by q.profile_id, q.id for update of q`,
+    [chosen.map(({ id }) => id), profileIds],
   )
   const { push = [], pull = [] } = Object.groupBy(rows, ({ direction }) => direction)
-  await returnToOutbox(tx, push)
+  if (push.length > 0) await returnToOutbox(tx, push)
   await uncoverSpans(
     tx,
     pull.map((row) => ({ row, span: recordSpanOf(streams, row) ?? readWindowOf(row) })),
   )
-  await tx.query('delete from vitalsync.quarantine where id = any($1)', [rows.map(({ id }) => id)])
-  const profileIds = rows.map((row) => row.profile_id)
-  await tx.query('update vitalsync.profiles set due_at = clock_timestamp() where id = any($1)', [profileIds])
+  const ids = rows.map(({ id }) => id)
+  await tx.query('delete from vitalsync.quarantine where id = any($1) and profile_id = any($2)', [ids, profileIds])
+  await tx.query('update vitalsync.profiles set due_at = statement_timestamp() where id = any($1)', [profileIds])
   return { pushed: push.length, reread: pull.length }
 }
 
@@ -117,23 +131,34 @@ async function replayPage(tx: Tx, streams: readonly PulledStream[], filter: Quar
  * the same profiles wait for the lock, so that at most one form of an item waits.
  */
 async function returnToOutbox(tx: Tx, items: readonly QuarantineRow[]): Promise<void> {
-  await tx.query('select from vitalsync.profiles where id = any($1) order by id for no key update', [
-    items.map((row) => row.profile_id),
-  ])
+  const profileIds = [...new Set(items.map((row) => row.profile_id))]
+  await tx.query('select from vitalsync.profiles where id = any($1) order by id for no key update', [profileIds])
+  const { rows: parcelIds } = await tx.query<{ id: string }>(
+    `select nextval(pg_get_serial_sequence('vitalsync.parcels', 'id')) as id from generate_series(1, $1)`,
+    [items.length],
+  )
+  const { rows: meant } = await tx.query<{ parcel_id: string }>(
+    `update vitalsync.items i set parcel_id = r.parcel_id, place = 0
+     from vitalsync.quarantine q
+     join unnest($2::int8[], $3::int8[]) as r(id, parcel_id) on r.id = q.id
+     where q.profile_id = any($1) and q.start_at is not null
+       and i.profile_id = q.profile_id and i.profile_id = any($1) and i.stream = q.stream and i.digest = q.digest
+       and not exists (select from vitalsync.parcels p
+         where p.id = i.parcel_id and p.profile_id = any($1) and i.place <> all(p.taken_out))
+     returning i.parcel_id`,
+    [profileIds, items.map(({ id }) => id), parcelIds.map(({ id }) => id)],
+  )
+  const isMeant = new Set(meant.map((row) => row.parcel_id))
+  const returned = items.flatMap(({ id }, index) => {
+    const parcelId = parcelIds[index]?.id ?? ''
+    return isMeant.has(parcelId) ? [{ id, parcelId }] : []
+  })
   await tx.query(
-    `with refused as materialized (
-       select nextval(pg_get_serial_sequence('vitalsync.parcels', 'id')) as parcel_id, q.*
-       from vitalsync.quarantine q where q.id = any($1) and q.start_at is not null
-     ), meant as (
-       update vitalsync.items i set parcel_id = r.parcel_id, place = 0 from refused r
-       where i.profile_id = r.profile_id and i.stream = r.stream and i.digest = r.digest
-         and not exists (select from vitalsync.parcels p where p.id = i.parcel_id and i.place <> all(p.taken_out))
-       returning i.parcel_id
-     )
-     insert into vitalsync.parcels (id, profile_id, stream, mode, start_at, first_end_at, last_end_at, sizes, body)
-     select parcel_id, profile_id, stream, mode, start_at, end_at, end_at, array[octet_length(body)], body
-     from refused where parcel_id in (select parcel_id from meant)`,
-    [items.map(({ id }) => id)],
+    `insert into vitalsync.parcels (id, profile_id, stream, mode, start_at, first_end_at, last_end_at, sizes, body)
+     select r.parcel_id, q.profile_id, q.stream, q.mode, q.start_at, q.end_at, q.end_at, array[octet_length(q.body)], q.body
+     from vitalsync.quarantine q join unnest($2::int8[], $3::int8[]) as r(id, parcel_id) on r.id = q.id
+     where q.profile_id = any($1)`,
+    [profileIds, returned.map(({ id }) => id), returned.map(({ parcelId }) => parcelId)],
   )
 }
 
@@ -161,6 +186,7 @@ async function uncoverSpans(
   tx: Tx,
   records: ReadonlyArray<{ readonly row: QuarantineRow; readonly span: Span | undefined }>,
 ): Promise<void> {
+  if (records.length === 0) return
   await tx.query(
     `with input as (
        select profile_id, stream, range_agg(
@@ -169,10 +195,11 @@ async function uncoverSpans(
        group by profile_id, stream
      ), locked as (
        select l.profile_id, l.stream, i.spans from vitalsync.ledger l join input i using (profile_id, stream)
+       where l.profile_id = any($1)
        order by l.profile_id, l.stream for update of l
      )
      update vitalsync.ledger l set generation = l.generation + 1, covered = l.covered - k.spans, tagged = false
-     from locked k where l.profile_id = k.profile_id and l.stream = k.stream`,
+     from locked k where l.profile_id = k.profile_id and l.stream = k.stream and l.profile_id = any($1)`,
     [
       records.map(({ row }) => row.profile_id),
       records.map(({ row }) => row.stream),

@@ -1,3 +1,4 @@
+import type { ProfileBuckets } from '../../fleet/profile-buckets.ts'
 import type { WorkOrigin } from '../../monitoring/traced-work.ts'
 import { profileStreamKey } from '../ledger/ledger-rows.ts'
 import type { PreparedReading } from './prepared-reading.ts'
@@ -20,6 +21,11 @@ export class ReadingQueue {
   private waitingRows = 0
   /** The ledger rows that commits under way have locked: another reading of the same ledger row would only wait. */
   private readonly lockedKeys = new Set<string>()
+  private readonly buckets: ProfileBuckets
+
+  constructor(buckets: ProfileBuckets) {
+    this.buckets = buckets
+  }
 
   get isEmpty(): boolean {
     return this.waiting.length === 0
@@ -38,17 +44,20 @@ export class ReadingQueue {
   }
 
   /**
-   * Takes the next readings to commit together, and locks their ledger rows here until `unlock`. At most one reading per
-   * profile and stream, for a statement cannot write the same record twice.
+   * Takes the next readings to commit together, all of one bucket, and locks their ledger rows here until `unlock`. At most one
+   * reading per profile and stream, for a statement cannot write the same record twice.
    */
   takeGroup(): QueuedReading[] {
     const group: QueuedReading[] = []
     const rest: QueuedReading[] = []
     let rows = 0
+    let bucket: number | undefined
     for (const queued of this.waiting) {
       const key = profileStreamKey(queued.reading)
+      const its = this.buckets.of(queued.reading.profileId)
       const fits = rows === 0 || rows + queued.reading.rows.length <= ROWS_PER_COMMIT_MAX
-      if (fits && !this.lockedKeys.has(key)) {
+      if (fits && its === (bucket ?? its) && !this.lockedKeys.has(key)) {
+        bucket = its
         this.lockedKeys.add(key)
         group.push(queued)
         rows += queued.reading.rows.length

@@ -4,7 +4,7 @@ import type { SettleSettings } from '../../ledger/settle-time.ts'
 import { currentOrigin, withSharedSpan } from '../../monitoring/traced-work.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
 import { isDataException, sqlState } from '../postgres/sql-errors.ts'
-import { beginWithGenericPlans, type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 import { createCommitMetrics } from './commit-metrics.ts'
 import { type LatenessMeter, openLatenessMeter } from './lateness-meter.ts'
 import { prepareReading } from './prepared-reading.ts'
@@ -37,7 +37,7 @@ type ReadingWriterOptions = {
  */
 export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
   const options = { ...given, meter: openLatenessMeter(given), countCommit: createCommitMetrics() }
-  const queue = new ReadingQueue()
+  const queue = new ReadingQueue(options.pool.buckets)
   let commits = 0
   let isScheduled = false
   let onIdle: (() => void) | undefined
@@ -93,11 +93,7 @@ async function commitGroup(options: CommitOptions, group: readonly QueuedReading
     const readings = group.map(({ reading }) => reading)
     const begunAtMs = performance.now()
     const { results, lateness, counts } = await withSharedSpan('commit', sharedBy(group), () =>
-      transaction(
-        options.pool,
-        (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }),
-        beginWithGenericPlans,
-      ),
+      transaction(options.pool, (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }), 'by-key'),
     )
     options.meter.add(lateness)
     options.countCommit({ counts, durationMs: performance.now() - begunAtMs })

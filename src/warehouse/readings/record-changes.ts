@@ -9,10 +9,12 @@ import {
   addStatement,
   compareParameters,
   compareStatement,
-  completeReadingsOf,
   type IncomingRecord,
   replaceParameters,
-  replaceStatement,
+  replaceStatements,
+  type VanishedKey,
+  vanishParameters,
+  vanishStatements,
 } from './record-statements.ts'
 
 export type ReadingsOfStream = {
@@ -50,14 +52,13 @@ export async function findRecordChanges(
   const compared = await compareRecords(tx, stream, { incoming, readings: later, goneShareMax })
   const numbered = (numbers: readonly number[] | null | undefined) =>
     (numbers ?? []).flatMap((number) => incoming[number - 1] ?? [])
-  const complete = completeReadingsOf(later)
   return {
     stream,
     added: [...added, ...numbered(compared?.added)],
     changed: numbered(compared?.changed),
     vanished: vanishedRecords(compared),
     doubtful: Object.entries(compared?.doubtful ?? {}).flatMap(([number, lackedHashes]) => {
-      const reading = complete[Number(number) - 1]
+      const reading = later[Number(number) - 1]
       return reading === undefined ? [] : [{ reading, lackedHashes }]
     }),
   }
@@ -74,7 +75,12 @@ export async function markConfirmedGone(
 }
 
 const vanishedRecords = (compared: ComparedRow | undefined): VanishedRecord[] =>
-  (compared?.vanished ?? []).map(([profileId, endMs]) => ({ profileId, endMs }))
+  (compared?.vanished ?? []).map((key) => ({ profileId: String(key[0]), endMs: endMsOf(key) }))
+
+const endMsOf = (key: VanishedKey): number | null => {
+  const endMs = key.at(-1)
+  return typeof endMs === 'number' ? endMs : null
+}
 
 type Compared = {
   readonly incoming: readonly IncomingRecord[]
@@ -92,7 +98,18 @@ async function compareRecords(
     text: compareStatement(stream),
     values: compareParameters(stream, incoming, { readings, goneShareMax }),
   })
-  return rows[0]
+  const compared = rows[0]
+  if (compared?.vanished) await markGone(tx, stream, compared.vanished)
+  return compared
+}
+
+async function markGone(tx: Tx, stream: PulledStream, vanished: readonly VanishedKey[]): Promise<void> {
+  const { keep, mark } = vanishStatements(tx, stream)
+  const values = vanishParameters(vanished)
+  await pipelined([
+    tx.query({ name: `keep gone ${stream.name}`, text: keep, values }),
+    tx.query({ name: `mark gone ${stream.name}`, text: mark, values }),
+  ])
 }
 
 /** Adds the new records and replaces the changed records. */
@@ -109,8 +126,12 @@ const toCopy = ({ stream, added }: StreamChanges): CopyCommand => ({
 })
 
 async function replaceRecords(tx: Tx, { stream, changed }: StreamChanges): Promise<void> {
+  const { keep, replace } = replaceStatements(tx, stream)
   const values = replaceParameters(stream, changed)
-  await tx.query({ name: `replace ${stream.name}`, text: replaceStatement(stream), values })
+  await pipelined([
+    tx.query({ name: `keep former ${stream.name}`, text: keep, values: values.keep }),
+    tx.query({ name: `replace ${stream.name}`, text: replace, values: values.replace }),
+  ])
 }
 
 /** The changes by one reading: the ends of the records that it added, and of the records that it replaced or marked gone. */
@@ -140,7 +161,7 @@ export const recordEndMs = ({ endMicros }: RecordRow): number =>
 type ComparedRow = {
   added: number[] | null
   changed: number[] | null
-  vanished: Array<[string, number | null]> | null
+  vanished: VanishedKey[] | null
   doubtful: Record<string, number[]> | null
 }
 

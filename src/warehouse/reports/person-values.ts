@@ -1,5 +1,5 @@
 import { READER_ROLE, readerProblem } from '../postgres/reader-role.ts'
-import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
+import type { Connection, Pool } from '../postgres/warehouse-pool.ts'
 
 type PersonDay = {
   readonly day: string
@@ -67,7 +67,7 @@ export async function readPersonValues(pool: Pool, externalId: string, days: num
   })
 }
 
-async function asReader<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function asReader<T>(pool: Pool, work: (tx: Connection) => Promise<T>): Promise<T> {
   const tx = await pool.connect()
   try {
     await tx.query('begin read only')

@@ -105,24 +105,76 @@ async function listBackfills(pool: Pool, filter: FailureFilter): Promise<Repeata
   }))
 }
 
-const retrySql = `with chosen as materialized (${chosenFailuresSql}),
-  due_windows as (update vitalsync.refusals r set next_try_at = clock_timestamp() from chosen c
-    where c.kind = 'window' and r.profile_id = c.profile_id and r.stream = c.subject and r.span = c.span),
-  swept as (select c.profile_id from chosen c join vitalsync.profiles p on p.id = c.profile_id where ${isSweptAgain}),
-  due_profiles as (update vitalsync.profiles p set due_at = least(p.due_at, clock_timestamp())
-    where p.id in (select profile_id from swept))
-  select count(*)::int as n from swept`
+const FAILURES_PER_PAGE = 2000
 
-const discardSql = `with chosen as materialized (${chosenFailuresSql}),
-  discarded as (update vitalsync.refusals r set next_try_at = 'infinity' from chosen c
-    where c.kind = 'window' and r.profile_id = c.profile_id and r.stream = c.subject and r.span = c.span),
-  deleted as (delete from vitalsync.failures f using chosen c
-    where c.kind = 'job' and f.profile_id = c.profile_id and f.job = c.subject)
-  select count(*)::int as n from chosen`
+/** `span`: of a window, as text. */
+type ChosenFailure = {
+  readonly id: string
+  readonly kind: 'job' | 'window'
+  readonly profileId: string
+  readonly subject: string
+  readonly span: string | null
+  readonly isSwept: boolean
+}
 
-async function changeFailures(pool: Pool, statement: string, filter: FailureFilter): Promise<number> {
-  const { rows } = await pool.query<{ n: number }>(statement, valuesOf(filter))
-  return rows[0]?.n ?? 0
+/** The chosen failures in pages by profile, each page split by bucket: a change of them stays within one. */
+async function* chosenFailures(pool: Pool, filter: FailureFilter): AsyncGenerator<ChosenFailure[]> {
+  for (let after = { profileId: '0', id: '' }; ; ) {
+    const { rows } = await pool.query<ChosenFailure>(
+      `select c.id, c.kind, c.profile_id::text as "profileId", c.subject, c.span::text as span, ${isSweptAgain} as "isSwept"
+       from (${chosenFailuresSql}) c join vitalsync.profiles p on p.id = c.profile_id
+       where (c.profile_id, c.id collate "C") > ($5::int8, $6) order by c.profile_id, c.id collate "C"
+       limit ${FAILURES_PER_PAGE}`,
+      [...valuesOf(filter), after.profileId, after.id],
+    )
+    yield* pool.buckets.split(rows, ({ profileId }) => profileId)
+    if (rows.length < FAILURES_PER_PAGE) return
+    after = rows.at(-1) ?? after
+  }
+}
+
+const profileIdsOf = (failures: readonly ChosenFailure[]) => [...new Set(failures.map(({ profileId }) => profileId))]
+
+async function setNextTry(pool: Pool, failures: readonly ChosenFailure[], nextTrySql: string): Promise<void> {
+  const windows = failures.filter(({ kind }) => kind === 'window')
+  if (windows.length === 0) return
+  await pool.query(
+    `update vitalsync.refusals r set next_try_at = ${nextTrySql}
+     from unnest($1::int8[], $2::text[], $3::text[]) as i(profile_id, stream, span)
+     where r.profile_id = i.profile_id and r.stream = i.stream and r.span = i.span::tstzrange and r.profile_id = any($1)`,
+    [windows.map(({ profileId }) => profileId), windows.map(({ subject }) => subject), windows.map(({ span }) => span)],
+  )
+}
+
+async function retryFailures(pool: Pool, filter: FailureFilter): Promise<number> {
+  let count = 0
+  for await (const chosen of chosenFailures(pool, filter)) {
+    await setNextTry(pool, chosen, 'statement_timestamp()')
+    const swept = chosen.filter(({ isSwept }) => isSwept)
+    if (swept.length > 0)
+      await pool.query(
+        'update vitalsync.profiles set due_at = least(due_at, statement_timestamp()) where id = any($1)',
+        [profileIdsOf(swept)],
+      )
+    count += swept.length
+  }
+  return count
+}
+
+async function discardFailures(pool: Pool, filter: FailureFilter): Promise<number> {
+  let count = 0
+  for await (const chosen of chosenFailures(pool, filter)) {
+    await setNextTry(pool, chosen, "'infinity'")
+    const failed = chosen.filter(({ kind }) => kind === 'job')
+    if (failed.length > 0)
+      await pool.query(
+        `delete from vitalsync.failures f using unnest($1::int8[], $2::text[]) as i(profile_id, job)
+         where f.profile_id = i.profile_id and f.job = i.job and f.profile_id = any($1)`,
+        [failed.map(({ profileId }) => profileId), failed.map(({ subject }) => subject)],
+      )
+    count += chosen.length
+  }
+  return count
 }
 
 async function listFailures(pool: Pool, filter: FailureFilter, limit: number): Promise<RecordedFailure[]> {
@@ -141,8 +193,8 @@ export function createFailures({ pool }: { pool: Pool }): Failures {
   return {
     list: (filter, limit) => listFailures(pool, filter, limit),
     listBackfills: (filter) => listBackfills(pool, filter),
-    retry: (filter) => changeFailures(pool, retrySql, filter),
-    discard: (filter) => changeFailures(pool, discardSql, filter),
+    retry: (filter) => retryFailures(pool, filter),
+    discard: (filter) => discardFailures(pool, filter),
   }
 }
 

@@ -36,7 +36,7 @@ const parametersOf = ({ profileId, stream, window }: WindowName) => [
 export async function isStillCovered(pool: Pool, window: WindowName): Promise<boolean> {
   const { rowCount } = await pool.query(
     `select from vitalsync.ledger l where profile_id = $1 and stream = $2 and covered @> ${spanSql(3)}
-       and not exists (select from vitalsync.parcels o where o.profile_id = l.profile_id)`,
+       and not exists (select from vitalsync.parcels o where o.profile_id = $1)`,
     parametersOf(window),
   )
   return rowCount === 1
@@ -49,23 +49,32 @@ export async function uncoverWindow(pool: Pool, window: WindowName): Promise<voi
        update vitalsync.ledger set covered = covered - tstzmultirange(${spanSql(3)}), tagged = false
        where profile_id = $1 and stream = $2 returning profile_id
      )
-     update vitalsync.profiles p set due_at = least(p.due_at, clock_timestamp()) from uncovered u where p.id = u.profile_id`,
+     update vitalsync.profiles p set due_at = least(p.due_at, statement_timestamp())
+     from uncovered u where p.id = u.profile_id and p.id = $1`,
     parametersOf(window),
   )
 }
 
 /** Makes windows due again that were found to differ and not mended, because their verification was killed. */
 export async function uncoverUnmended(pool: Pool): Promise<void> {
-  await pool.query(
-    `with unmended as (
-       select profile_id, stream, range_agg(span) as spans from vitalsync.differences
-       where mended_at is null group by profile_id, stream
-     ), uncovered as (
-       update vitalsync.ledger l set covered = l.covered - u.spans, tagged = false from unmended u
-       where l.profile_id = u.profile_id and l.stream = u.stream and l.covered && u.spans returning l.profile_id
-     )
-     update vitalsync.profiles p set due_at = least(p.due_at, clock_timestamp()) from uncovered u where p.id = u.profile_id`,
+  const { rows } = await pool.query<{ id: string }>(
+    'select distinct profile_id as id from vitalsync.differences where mended_at is null',
   )
+  for (const bucket of pool.buckets.split(rows, ({ id }) => id)) {
+    await pool.query(
+      `with unmended as (
+         select profile_id, stream, range_agg(span) as spans from vitalsync.differences
+         where mended_at is null and profile_id = any($1) group by profile_id, stream
+       ), uncovered as (
+         update vitalsync.ledger l set covered = l.covered - u.spans, tagged = false from unmended u
+         where l.profile_id = u.profile_id and l.stream = u.stream and l.covered && u.spans and l.profile_id = any($1)
+         returning l.profile_id
+       )
+       update vitalsync.profiles p set due_at = least(p.due_at, statement_timestamp())
+       from uncovered u where p.id = u.profile_id and p.id = any($1)`,
+      [bucket.map(({ id }) => id)],
+    )
+  }
 }
 
 type Finding = { readonly cause: DifferenceCause; readonly counts: DifferenceCounts }
@@ -74,26 +83,27 @@ type Finding = { readonly cause: DifferenceCause; readonly counts: DifferenceCou
 export async function recordDifference(pool: Pool, window: WindowName, { cause, counts }: Finding): Promise<void> {
   await pool.query(
     `insert into vitalsync.differences (profile_id, stream, span, found_at, cause, missing_here, differing, missing_upstream)
-     select p.id, $2, ${spanSql(3)}, clock_timestamp(), $5, $6, $7, $8 from vitalsync.profiles p where p.id = $1
+     select p.id, $2, ${spanSql(3)}, statement_timestamp(), $5, $6, $7, $8 from vitalsync.profiles p where p.id = $1
      on conflict (profile_id, stream, span) do update set found_at = excluded.found_at, cause = excluded.cause,
        missing_here = excluded.missing_here, differing = excluded.differing,
        missing_upstream = excluded.missing_upstream, mended_at = null`,
     [...parametersOf(window), cause, counts.missingHere, counts.differing, counts.missingUpstream],
   )
-  await pool.query(
-    `delete from vitalsync.differences where found_at < (
-       select found_at from vitalsync.differences order by found_at desc offset ${DIFFERENCES_KEPT_MAX} limit 1)`,
+  const { rows } = await pool.query<{ found_at: string }>(
+    `select found_at::text as found_at from vitalsync.differences order by found_at desc offset ${DIFFERENCES_KEPT_MAX} limit 1`,
   )
+  if (rows[0]) await pool.query('delete from vitalsync.differences where found_at < $1', [rows[0].found_at])
 }
 
 /** Makes the profile due for the next sweep too: days near a silent difference are to be read again. */
 export async function markMended(pool: Pool, window: WindowName): Promise<void> {
   await pool.query(
     `with mended as (
-       update vitalsync.differences set mended_at = clock_timestamp()
+       update vitalsync.differences set mended_at = statement_timestamp()
        where profile_id = $1 and stream = $2 and span = ${spanSql(3)} returning profile_id
      )
-     update vitalsync.profiles p set due_at = least(p.due_at, clock_timestamp()) from mended m where p.id = m.profile_id`,
+     update vitalsync.profiles p set due_at = least(p.due_at, statement_timestamp())
+     from mended m where p.id = m.profile_id and p.id = $1`,
     parametersOf(window),
   )
 }

@@ -55,7 +55,7 @@ test('a warehouse of an older version has the days of its records after migratin
   const before = await answers()
   expect(before.person_days).toHaveLength(2)
 
-  const { applied } = await migrateWarehouse(database, () => undefined)
+  const { applied } = await migrateWarehouse({ databaseUrl: database, bucketCount: 1 }, () => undefined)
   expect(applied).toContain('0085-days-by-index.sql')
   expect(await answers()).toEqual(before)
   const { rows } = await client.query('select counts_for - local_date as after from vitalsync.biomarkers')
@@ -64,7 +64,7 @@ test('a warehouse of an older version has the days of its records after migratin
   await client.query(
     `do $$ begin create role ${READER_ROLE}; exception when duplicate_object or unique_violation then null; end $$`,
   )
-  await migrateWarehouse(database, () => undefined)
+  await migrateWarehouse({ databaseUrl: database, bucketCount: 1 }, () => undefined)
   await client.query(`set role ${READER_ROLE}`)
   expect(await answers()).toEqual(before)
 })
@@ -79,8 +79,8 @@ test('people of an older version keep their ids and names, and the ids of the er
   await client.query(`insert into vitalsync.profiles (external_id, wanted_from) select x, now() from unnest(array['ada', 'bob', 'eve']) x;
     delete from vitalsync.profiles where external_id in ('ada', 'eve')`)
   await client.query(`insert into vitalsync.tokens (account, profile_id) values ('a', 2)`)
-  await migrateWarehouse(database, () => undefined)
-  const pool = openWarehousePool({ databaseUrl: database, connectionsMax: 1, name: 'test' })
+  await migrateWarehouse({ databaseUrl: database, bucketCount: 1 }, () => undefined)
+  const pool = openWarehousePool({ databaseUrl: database, bucketCount: 1, connectionsMax: 1, name: 'test' })
   onTestFinished(() => pool.end())
   const profiles = createProfiles({ pool, catalogue, tokenKeys: [Buffer.alloc(32, 7)] })
 

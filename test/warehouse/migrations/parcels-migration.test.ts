@@ -9,6 +9,7 @@ import { digestOf } from '../../../src/warehouse/postgres/text-digest.ts'
 import { openWarehousePool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { createQuarantine } from '../../../src/warehouse/quarantine/stored-quarantine.ts'
 import { test } from '../../support/fixtures.ts'
+import { testShards } from '../../support/test-shards.ts'
 
 const folder = new URL('../../../src/warehouse/migrations/', import.meta.url)
 const parcels = '0042-parcels.sql'
@@ -48,7 +49,7 @@ test('what waited, was sent or was refused before there were parcels is so after
   }
   await client.end()
 
-  const pool = openWarehousePool({ databaseUrl: database, connectionsMax: 2, name: 'test' })
+  const pool = openWarehousePool({ databaseUrl: database, bucketCount: testShards, connectionsMax: 2, name: 'test' })
   const outbox = createOutbox({ pool, catalogue, firstReadingMs: 0 })
   const waiting = async () =>
     (await outbox.readWaiting('1', 'data-logs')).parcels.flatMap(itemsOf).map(({ body }) => JSON.parse(body).id)

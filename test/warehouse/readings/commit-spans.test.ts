@@ -15,7 +15,7 @@ test('the readings of two jobs in one transaction have one span, which is linked
   onTestFinished(collector.close)
   const log = createLog({ level: 'silent' })
   const otlp = startOtlp({ ...settings, endpoint: collector.url }, { name: 'test', log })
-  const ids = await warehouse.addProfiles('ada', 'bob')
+  const ids = await warehouse.addNeighbours(2)
   const { writer, startedAtMs: sentAtMs } = warehouse
   const records = [1, 2].map((day) => scoreRecord({ scoreDateTime: march(day) }))
 

@@ -19,7 +19,7 @@ for (const [state, name] of [
   ['40P01', 'a deadlock'],
 ] as const) {
   test(`${name} is begun again until it passes, and has its effect once`, async ({ warehouse }) => {
-    const people = await warehouse.addProfiles('ada', 'bob')
+    const people = await warehouse.addNeighbours(2)
     const { writer, rows, startedAtMs: sentAtMs } = warehouse
     await failScores(warehouse, state, 3)
 
@@ -54,7 +54,7 @@ test('a failure without end is thrown, with nothing stored, nothing covered and 
 })
 
 test('one reading among sixteen that Postgres refuses is found by halving', async ({ warehouse }) => {
-  const people = await warehouse.addProfiles(...Array.from({ length: 16 }, (_, index) => `person-${index}`))
+  const people = await warehouse.addNeighbours(16)
   const { writer, rows, startedAtMs: sentAtMs } = warehouse
   await rows('alter table vitalsync.scores add constraint refuse check (value < 0.6)')
   const bad = [scoreRecord({ scoreDateTime: march(2), value: 0.7 })]

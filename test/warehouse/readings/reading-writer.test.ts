@@ -139,7 +139,7 @@ test('the same instant said with another offset is the same record', async ({ wa
 })
 
 test('many readings handed in at once are one transaction', async ({ warehouse }) => {
-  const people = await warehouse.addProfiles(...Array.from({ length: 20 }, (_, index) => `person-${index}`))
+  const people = await warehouse.addNeighbours(20)
   const { writer, rows, startedAtMs: sentAtMs } = warehouse
 
   await Promise.all(people.map((profileId) => writer.store(scoresReading({ profileId, sentAtMs, records: four }))))

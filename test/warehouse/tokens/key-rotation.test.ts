@@ -8,10 +8,16 @@ import { sealAnew } from '../../../src/warehouse/seals/seal-anew.ts'
 import { createPostgresTokenStore } from '../../../src/warehouse/tokens/token-store.ts'
 import { test as base } from '../../support/fixtures.ts'
 import { insertPeople, peopleNames } from '../../support/insert-people.ts'
+import { testShards } from '../../support/test-shards.ts'
 
 const test = base.extend<{ pool: Pool }>({
   pool: async ({ warehouseUrl }, use) => {
-    const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'key-rotation' })
+    const pool = openWarehousePool({
+      databaseUrl: warehouseUrl,
+      bucketCount: testShards,
+      connectionsMax: 4,
+      name: 'key-rotation',
+    })
     await use(pool)
     await pool.end()
   },

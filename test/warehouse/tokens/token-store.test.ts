@@ -7,6 +7,7 @@ import { openWarehousePool } from '../../../src/warehouse/postgres/warehouse-poo
 import { createPostgresTokenStore } from '../../../src/warehouse/tokens/token-store.ts'
 import { test } from '../../support/fixtures.ts'
 import { insertPeople } from '../../support/insert-people.ts'
+import { testShards } from '../../support/test-shards.ts'
 
 type World = { store: TokenStore /** Lets every lease and every breaker expire. */; timePasses(): Promise<void> }
 
@@ -44,7 +45,12 @@ const suites: Array<[string, (title: string, body: (world: World) => Promise<voi
     'Postgres',
     (title, body) => {
       test(title, async ({ warehouseUrl }) => {
-        const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 4, name: 'token-store' })
+        const pool = openWarehousePool({
+          databaseUrl: warehouseUrl,
+          bucketCount: testShards,
+          connectionsMax: 4,
+          name: 'token-store',
+        })
         await insertPeople(pool, ['ada'])
         const timePasses = async () => {
           await pool.query(`update vitalsync.tokens set lease_until = lease_until - interval '2 hours',
