@@ -34,7 +34,7 @@ export function FailuresScreen() {
 }
 
 function Groups({ groups, again }: { groups: readonly Group[]; again: () => void }) {
-  const head = ['count', 'of', 'reason', 'since', 'last', 'next try', 'what to do', '']
+  const head = ['count', 'of', 'reason, and what to do', 'since, and last', 'next try', '']
   return (
     <Panel title="By cause" aside={<span class="small quiet">{shownCount(groups.length, 'cause')}</span>} flush>
       <Table head={head} numbers={['count']} label="Failures by cause">
@@ -49,11 +49,13 @@ function Groups({ groups, again }: { groups: readonly Group[]; again: () => void
               <Link to={`/failures?cause=${group.cause}`}>
                 <Text max={140}>{group.reason}</Text>
               </Link>
+              <p class="quiet">{adviceFor(group)}</p>
             </td>
-            <td class="time">{shownAge(group.firstAt, nowMs.value)}</td>
-            <td class="time">{shownAge(group.lastAt, nowMs.value)}</td>
+            <td class="time">
+              {shownAge(group.firstAt, nowMs.value)}
+              <p class="quiet">{shownAge(group.lastAt, nowMs.value)}</p>
+            </td>
             <td class="time">{group.nextTryAt ? shownAge(group.nextTryAt, nowMs.value) : 'by hand only'}</td>
-            <td class="wide">{adviceFor(group)}</td>
             <td class="actions">{mayAct.value && <GroupActions group={group} again={again} />}</td>
           </tr>
         ))}
