@@ -77,6 +77,24 @@ for (const [colorScheme, width, examined] of [
     }
   })
 
+test('on a telephone a new secret and its buttons stand in the dialog, and no address leaves its panel', async ({
+  visit,
+  world,
+}) => {
+  const page = await visit('/keys', { viewport: { width: 360, height: 800 } })
+  await page.getByRole('button', { name: 'Make key' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Make key' }).click()
+  await dialog.getByText('The secret is shown now and never again.').waitFor()
+  for (const copy of await dialog.getByRole('button', { name: /^Copy/ }).all())
+    expect((await copy.boundingBox())?.height).toBeLessThan(40)
+
+  await page.goto(`${world.sandbox.url}/console`)
+  const address = page.getByRole('link', { name: /__control$/ })
+  const [inner, outer] = [await address.boundingBox(), await page.getByLabel('Addresses').boundingBox()]
+  expect(inner && inner.x + inner.width).toBeLessThanOrEqual((outer?.x ?? 0) + (outer?.width ?? 0))
+})
+
 test('a query is sent by the keyboard alone', async ({ visit }) => {
   const page = await visit('/query/searchProfiles')
   await page.getByLabel('searchParameter').waitFor()

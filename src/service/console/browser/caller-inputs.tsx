@@ -6,7 +6,7 @@ import type { PeopleFound } from '../routes/caller-routes.ts'
 import type { KeysAnswer } from '../routes/key-routes.ts'
 import { appKey, chosenAppKey, chosenKeyId, chosenPerson } from './callers.ts'
 import type { ShownOperation } from './compose.ts'
-import { consoleSession } from './console-session.ts'
+import { consoleSession, mayChange } from './console-session.ts'
 import { into } from './inputs-bound.ts'
 
 type Key = Json<KeysAnswer>[number]
@@ -58,7 +58,7 @@ function PersonInput() {
     <label class="block">
       Person (externalId)
       <input list="people" maxLength={100} value={chosenPerson.value} autocomplete="off" onInput={into(chosenPerson)} />
-      {chosenKeyId.value === '' ? null : <PeopleFoundList keyId={chosenKeyId.value} />}
+      {chosenKeyId.value === '' || !mayChange.value ? null : <PeopleFoundList keyId={chosenKeyId.value} />}
     </label>
   )
 }

@@ -39,13 +39,13 @@ export function AuthenticationScreen() {
                 <b>{caller}</b>
               </td>
               <td class="mono">{header}</td>
-              <td>
+              <td class="wide">
                 <p>
                   <Link to={`/reference/${from.name}`}>{from.name}</Link>: {from.about}
                 </p>
               </td>
-              <td>{lives}</td>
-              <td>{reaches}</td>
+              <td class="wide">{lives}</td>
+              <td class="wide">{reaches}</td>
             </tr>
           ))}
         </Table>

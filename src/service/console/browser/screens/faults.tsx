@@ -35,13 +35,15 @@ export function FaultsScreen() {
             <div class="stack">
               {Object.entries(points).map(([when, title]) => (
                 <Panel key={when} title={title} flush>
-                  <Table head={['fault', 'effect', '']} label={title}>
+                  <Table head={['fault', '']} label={title}>
                     {faults
                       .filter((fault) => fault.when === when)
                       .map((fault) => (
                         <tr key={fault.name}>
-                          <td class="mono time">{fault.name}</td>
-                          <td>{fault.what.replaceAll('`', '')}</td>
+                          <td>
+                            <span class="mono">{fault.name}</span>
+                            <p class="quiet">{fault.what.replaceAll('`', '')}</p>
+                          </td>
                           <td class="actions">{mayChange.value && <SwitchOn fault={fault} />}</td>
                         </tr>
                       ))}

@@ -60,7 +60,7 @@ export function OverviewScreen() {
         <Panel title="Addresses">
           <dl class="facts">
             <dt>Service</dt>
-            <dd class="mono">{serviceUrl}</dd>
+            <dd class="mono break">{serviceUrl}</dd>
             <dt>OpenAPI</dt>
             <dd>
               <a href="/openapi.json">openapi.json</a>
@@ -120,7 +120,7 @@ function SandboxAddresses() {
     <>
       <dt>Control</dt>
       <dd>
-        <a class="mono" href="/__control">
+        <a class="mono break" href="/__control">
           {controlUrl}
         </a>
       </dd>
