@@ -136,9 +136,12 @@ function Trends({ values: { trends } }: WithValues) {
       <ul class="sentences">
         {trends.map(({ name, state, unit, values: points }) => (
           <li key={name}>
-            <Spark values={points} /> <Text max={60}>{name.replaceAll('_', ' ')}</Text>
-            {`: ${trendWords[state] ?? state}, `}
-            <Text max={80}>{shownChange(points[0] ?? 0, points.at(-1) ?? 0, unit)}</Text> in four weeks
+            <Spark values={points} />
+            <span>
+              <Text max={60}>{name.replaceAll('_', ' ')}</Text>
+              {`: ${trendWords[state] ?? state}, `}
+              <Text max={80}>{shownChange(points[0] ?? 0, points.at(-1) ?? 0, unit)}</Text> in four weeks
+            </span>
           </li>
         ))}
       </ul>
@@ -153,12 +156,14 @@ function Comparisons({ values: { comparisons } }: WithValues) {
       <ul class="sentences">
         {comparisons.map(({ name, value, unit, data }) => (
           <li key={name}>
-            <MarkScale value={value} references={data.map((one) => one.value)} />{' '}
-            <Text max={60}>{name.replaceAll('_', ' ')}</Text>: <Text max={80}>{shownMeasured(value, unit)}</Text>
-            <span class="quiet">
-              {data.map(
-                (one) => ` · ${one.state.replace('_', ' ')} beside ${one.type} ${shownMeasured(one.value, 'index')}`,
-              )}
+            <MarkScale value={value} references={data.map((one) => one.value)} />
+            <span>
+              <Text max={60}>{name.replaceAll('_', ' ')}</Text>: <Text max={80}>{shownMeasured(value, unit)}</Text>
+              <span class="quiet">
+                {data.map(
+                  (one) => ` · ${one.state.replace('_', ' ')} beside ${one.type} ${shownMeasured(one.value, 'index')}`,
+                )}
+              </span>
             </span>
           </li>
         ))}

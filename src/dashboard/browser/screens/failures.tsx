@@ -55,7 +55,7 @@ function Groups({ groups, again }: { groups: readonly Group[]; again: () => void
               {shownAge(group.firstAt, nowMs.value)}
               <p class="quiet">{shownAge(group.lastAt, nowMs.value)}</p>
             </td>
-            <td class="time">{group.nextTryAt ? shownAge(group.nextTryAt, nowMs.value) : 'by hand only'}</td>
+            <td class="time">{nextTryWords(group)}</td>
             <td class="actions">{mayAct.value && <GroupActions group={group} again={again} />}</td>
           </tr>
         ))}
@@ -63,6 +63,9 @@ function Groups({ groups, again }: { groups: readonly Group[]; again: () => void
     </Panel>
   )
 }
+
+const nextTryWords = ({ nextTryAt }: { nextTryAt: string | null }): string =>
+  nextTryAt ? shownAge(nextTryAt, nowMs.value) : 'by hand only'
 
 function adviceFor({ kind, status, nextTryAt }: Group): string {
   if (kind === 'window' && nextTryAt === null) return 'Discarded: retry reads it again.'
@@ -130,7 +133,7 @@ function FailuresOf({ cause }: { cause: string }) {
                   <td class="time">{shownInstant(one.endAt)}</td>
                   <td class="number">{one.attempts}</td>
                   <td class="time">{shownAge(one.lastAt, nowMs.value)}</td>
-                  <td class="time">{one.nextTryAt ? shownAge(one.nextTryAt, nowMs.value) : 'never'}</td>
+                  <td class="time">{nextTryWords(one)}</td>
                 </tr>
               ))}
             </Table>

@@ -76,7 +76,7 @@ function Figures({ now }: WithNow) {
         </Figure>
         <Figure name="Upstream" value={now.upstream ? (now.upstream.value.isReached ? 'answers' : 'silent') : '…'}>
           {now.upstream?.value.isReached &&
-            `in ${now.upstream.value.tookMs} ms; token ${quick?.tokenGeneration ?? 'none'}`}
+            `in ${now.upstream.value.tookMs} ms; ${quick?.tokenGeneration ? `token generation ${quick.tokenGeneration}` : 'no token yet'}`}
         </Figure>
         {now.nextSlots.map(({ schedule, at }) => (
           <Figure key={schedule} name={`Next ${schedule}`} value={at ? shownAge(at, nowMs.value) : 'not today'}>

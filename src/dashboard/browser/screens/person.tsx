@@ -81,6 +81,7 @@ function Facts({ person }: WithPerson) {
 }
 
 function Days({ person }: WithPerson) {
+  const [first, last] = [person.days[0]?.days[0], person.days[0]?.days.at(-1)]
   return (
     <Panel title="The last sixty days" aside={<span class="small quiet">a day tells why</span>}>
       {person.days.length === 0 && <Empty>No day is wanted yet.</Empty>}
@@ -104,6 +105,15 @@ function Days({ person }: WithPerson) {
             </span>
           </div>
         ))}
+        {first && (
+          <div class="strip" aria-hidden="true">
+            <span />
+            <span class="ends small quiet">
+              <span>{first.day}</span>
+              <span>{last?.day}</span>
+            </span>
+          </div>
+        )}
       </div>
     </Panel>
   )
