@@ -22,6 +22,7 @@ import { openRateLimiter, type RateLimiter } from '../upstream/rate-limiter.ts'
 import { createLedger, type Ledger } from '../warehouse/ledger/coverage-ledger.ts'
 import { createOutbox, type Outbox } from '../warehouse/outbox/outbox.ts'
 import { type DatabaseClock, startDatabaseClock } from '../warehouse/postgres/database-clock.ts'
+import { joinNodes, readPlaces } from '../warehouse/postgres/node-pools.ts'
 import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { createProfiles, type Profiles } from '../warehouse/profiles/stored-profiles.ts'
 import { openReadingWriter, type ReadingWriter } from '../warehouse/readings/reading-writer.ts'
@@ -78,21 +79,12 @@ export async function openPipeline(options: PipelineOptions): Promise<Pipeline> 
 }
 
 async function openParts(options: PipelineOptions, closeStack: CloseStack): Promise<Omit<Pipeline, 'close'>> {
-  const { config, addresses, log, onSkewed, catalogue = defaultCatalogue } = options
+  const { config, addresses, log, catalogue = defaultCatalogue } = options
   const { databaseUrl, queueUrl, tokenKeys } = addresses
   await requireDirectConnection(databaseUrl, 'DATABASE_URL')
   if (queueUrl !== databaseUrl && /^postgres/.test(queueUrl)) await requireDirectConnection(queueUrl, 'QUEUE_URL')
+  const { pool, clock } = await openWarehouse(options, closeStack)
   const statementTimeoutMs = config.statementMs
-  const pool = openWarehousePool({
-    databaseUrl,
-    connectionsMax: 16,
-    name: 'vitalsync',
-    pipeline: true,
-    statementTimeoutMs,
-    bucketCount: config.warehouseShards,
-  })
-  closeStack.add({ close: () => pool.end() }, 'warehouse pool')
-  const clock = closeStack.add(await startDatabaseClock(pool, { log, onSkewed }), 'database clock')
   const engine = closeStack.add(
     await openQueueEngine(queueUrl, { statementTimeoutMs, traced: config.otlp !== undefined }),
     'queue',
@@ -145,6 +137,39 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   }
   const liveWorkers = createLiveWorkers({ pool })
   return { ...stores, liveWorkers, tokenKeys, pool, clock, rateLimiter, engine, queue, upstream, writer, context }
+}
+
+/** The pools of the warehouse, and its clock. */
+async function openWarehouse(
+  { config, addresses: { databaseUrl }, log, onSkewed }: PipelineOptions,
+  closeStack: CloseStack,
+): Promise<{ pool: Pool; clock: DatabaseClock }> {
+  const poolOptions = {
+    databaseUrl,
+    connectionsMax: 16,
+    name: 'vitalsync',
+    pipeline: true,
+    statementTimeoutMs: config.statementMs,
+    bucketCount: config.warehouseShards,
+  }
+  const coordinator = openWarehousePool(poolOptions)
+  closeStack.add({ close: () => coordinator.end() }, 'warehouse pool')
+  const clock = closeStack.add(await startDatabaseClock(coordinator, { log, onSkewed }), 'database clock')
+  const { pool } = closeStack.add(
+    await joinNodes(coordinator, {
+      ...poolOptions,
+      readPlaces: () => readPlaces(coordinator),
+      now: () => performance.now(),
+      onNode: (node, trouble) => logNode(log, node, trouble),
+    }),
+    'pools of the nodes',
+  )
+  return { pool, clock }
+}
+
+function logNode(log: Log, node: string, trouble: string | undefined): void {
+  if (trouble === undefined) log.info({ node }, 'the node of the warehouse answers again')
+  else log.warn({ node, trouble }, 'a node of the warehouse is away: its people wait, the others go on')
 }
 
 const jobSettingsOf = ({ historyDays, windowsAtOnce, belief }: Config) => ({

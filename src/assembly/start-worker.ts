@@ -108,7 +108,7 @@ function logAttempt(log: Log, attempt: JobAttempt): void {
   const { job, lane, profileId, runId, outcome, counts, durationMs, error, isPause } = attempt
   const line = { job, lane, profile: profileId, run: runId, ms: durationMs, ...counts }
   if (outcome === 'done') log.debug(line, 'done')
-  else if (isPause) log.debug({ ...line, ...loggableError(error) }, 'waits for the end of the pause')
+  else if (isPause) log.debug({ ...line, ...loggableError(error) }, 'waits')
   else if (outcome === 'again') log.info({ ...line, ...loggableError(error) }, 'will be tried again')
   else log.error({ ...line, ...loggableError(error) }, 'failed')
 }

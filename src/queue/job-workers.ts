@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Job as BullJob, UnrecoverableError, WaitingError, Worker } from 'bullmq'
+import { type Job as BullJob, DelayedError, UnrecoverableError, WaitingError, Worker } from 'bullmq'
 import { z } from 'zod'
 import { Rejected } from '../errors.ts'
 import { type Lane, lanes } from '../fleet/budget.ts'
@@ -181,9 +181,12 @@ async function runAttempt(attempt: Attempt, state: WorkersState): Promise<JobCou
     if (next.action === 'pause-lane' && next.isWait) waits.waited(jobId)
     if (next.action === 'give-up') waits.gaveUp(jobId)
     // A failure that cannot be recorded now is left to the queue's next attempt.
-    await ended({ outcome: next.outcome, counts: noCounts, error, isPause: next.action === 'pause-lane' }).catch(
-      () => undefined,
-    )
+    await ended({
+      outcome: next.outcome,
+      counts: noCounts,
+      error,
+      isPause: next.action === 'pause-lane' || next.action === 'delay',
+    }).catch(() => undefined)
     if (next.action === 'pause-lane') reportPause({ lane, error, ...next }, state)
     return applyToQueue(next, attempt, state)
   }
@@ -268,6 +271,10 @@ async function applyToQueue(
     await whileLeased(leaseMs, () => pauseLane(engine.queue(lane), next.pauseMs))
     throw Worker.RateLimitError()
   }
+  if (next.action === 'delay') {
+    await whileLeased(leaseMs, () => bull.moveToDelayed(Date.now() + next.delayMs, token))
+    throw new DelayedError()
+  }
   if (next.action === 'requeue') {
     await whileLeased(leaseMs, () => bull.moveToWait(token))
     throw new WaitingError()
@@ -278,10 +285,7 @@ async function applyToQueue(
 
 const QUEUE_RETRY_MS = 250
 
-/**
- * Repeats a change of the queue while the queue's engine is out, as long as the job's lease lasts. Without it the job would
- * count as active until the lease ends, though the engine came back after a second.
- */
+/** Repeats a change while the queue's engine is out: otherwise the job would count as active until its lease ends. */
 async function whileLeased(leaseMs: number, change: () => Promise<unknown>): Promise<void> {
   for (const leasedUntilMs = performance.now() + leaseMs; ; ) {
     try {

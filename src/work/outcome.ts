@@ -3,14 +3,14 @@ import { Halted, NotThere, Problem, Rejected, RetryLater } from '../errors.ts'
 import type { Lane } from '../fleet/budget.ts'
 import { MINUTE, SECOND } from '../time/units.ts'
 import type { EndedJob } from '../transfer/order.ts'
-import { isOutage } from '../warehouse/postgres/sql-errors.ts'
+import { isNodeOutage, isOutage } from '../warehouse/postgres/sql-errors.ts'
 
 /** How one attempt at a job ended. */
 export type JobAttempt = EndedJob & {
   readonly lane: Lane
   readonly outcome: 'done' | FailureOutcome['outcome']
   readonly error: unknown
-  /** The attempt paused its lane. */
+  /** The attempt paused its lane, or waits for a part of the warehouse. Neither is told for each attempt. */
   readonly isPause: boolean
   readonly durationMs: number
 }
@@ -35,6 +35,8 @@ export type FailureOutcome =
       /** Upstream told this job to wait: the wait is counted. */
       readonly isWait: boolean
     }
+  /** The job waits alone, and no attempt is used up: what it needs is away, and others need something else. */
+  | { readonly action: 'delay'; readonly outcome: 'again'; readonly delayMs: number }
   /** The queue starts the job again after its backoff, at least `delayMinMs`. `message` may be kept by the queue. */
   | { readonly action: 'retry'; readonly outcome: 'again'; readonly message: string; readonly delayMinMs: number }
   | { readonly action: 'give-up'; readonly outcome: 'failed'; readonly message: string }
@@ -42,6 +44,8 @@ export type FailureOutcome =
 /** The pause of a lane after upstream refused the account's credentials: an operator has to correct them. */
 const HALTED_PAUSE_MS = MINUTE
 const OUTAGE_PAUSE_MS = 2 * SECOND
+/** The time to the next try of a job whose people lie on a node of the warehouse that is away. */
+const NODE_DELAY_MS = 10 * SECOND
 
 type FailedAttempt = {
   /** No further attempt follows. */
@@ -56,6 +60,7 @@ export function failureOutcomeOf(error: unknown, { isLast, isClosing, mayWait }:
   if (isClosing) return { action: 'requeue', outcome: 'again' }
   if (error instanceof Halted)
     return { action: 'pause-lane', outcome: 'halted', pauseMs: HALTED_PAUSE_MS, isWait: false }
+  if (isNodeOutage(error)) return { action: 'delay', outcome: 'again', delayMs: NODE_DELAY_MS }
   if (isOutage(error)) return { action: 'pause-lane', outcome: 'again', pauseMs: OUTAGE_PAUSE_MS, isWait: false }
   if (error instanceof RetryLater && mayWait) {
     return { action: 'pause-lane', outcome: 'again', pauseMs: error.waitMs, isWait: true }

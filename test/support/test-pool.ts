@@ -1,14 +1,15 @@
 import pg from 'pg'
-import { createProfileBuckets, type ProfileBuckets } from '../../src/fleet/profile-buckets.ts'
+import { createProfileBuckets } from '../../src/fleet/profile-buckets.ts'
+import { type Pool, withBuckets } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { testShards } from './test-shards.ts'
 
 /**
  * A pool for a test's own questions. `end` of a pool resolves before its connections are closed, and a database that is
  * dropped ends them: nobody else would listen to their errors then.
  */
-export function openTestPool(connectionString: string, max = 2): pg.Pool & { readonly buckets: ProfileBuckets } {
+export function openTestPool(connectionString: string, max = 2): pg.Pool & Pool {
   const pool = new pg.Pool({ connectionString, max })
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
-  return Object.assign(pool, { buckets: createProfileBuckets(testShards) })
+  return withBuckets(pool, createProfileBuckets(testShards))
 }

@@ -165,7 +165,7 @@ async function loadPlans(
   { pool, catalogue }: LedgerOptions,
   ids: readonly string[],
 ): Promise<Array<PlanRow | undefined>> {
-  const { rows } = await pool.query<PlanRow>({
+  const { rows } = await pool.of(ids[0] ?? '').query<PlanRow>({
     name: 'load plans',
     text: `select p.id, p.external_id, p.state, ${epochMsSql('p.wanted_from')} as wanted_from,
         (select json_agg(json_build_object('stream', l.stream, 'generation', l.generation,

@@ -46,7 +46,7 @@ export function createOutbox(options: { pool: Pool; catalogue: Catalogue; firstR
     itemsMax: 8,
     batchesAtOnce: 2,
     bucketOf: ({ profileId }: WaitingQuery) => pool.buckets.of(profileId),
-    run: (queries: readonly WaitingQuery[]) => readWaiting(pool, queries),
+    run: (queries: readonly WaitingQuery[]) => readWaiting(pool.of(queries[0]?.profileId ?? ''), queries),
   })
   return {
     add: (items) => addItems({ pool, mergingStreams, onlyMissing: false }, items),

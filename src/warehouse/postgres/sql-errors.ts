@@ -24,13 +24,18 @@ const socketErrorCodes = new Set([
  */
 const outageStates = new Set(['25P03', '25006', '55P03', '57014', '40001', '40P01'])
 
-/** Postgres is not reachable, shutting down, full or slow: nothing is wrong with the statement, and a retry may succeed. */
-export function isOutage(error: unknown): boolean {
-  if (error instanceof EngineUnreachable) return true
+/** The connection was not made, or is gone, or its server is. */
+export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error)
-  if (/^(08|57P0|53)/.test(state) || outageStates.has(state) || socketErrorCodes.has(state)) return true
+  if (error instanceof EngineUnreachable || /^(08|57P0)/.test(state) || socketErrorCodes.has(state)) return true
   // The driver gives no code for a connection that ended during a query.
   return error instanceof Error && /^Connection terminated|timeout exceeded when trying to connect/.test(error.message)
+}
+
+/** Postgres is not reachable, shutting down, full or slow: nothing is wrong with the statement, and a retry may succeed. */
+export function isOutage(error: unknown): boolean {
+  const state = sqlState(error)
+  return isConnectionLost(error) || state.startsWith('53') || outageStates.has(state)
 }
 
 /** The fault of Postgres, in words, for the states that an operator can mend. */
@@ -53,7 +58,16 @@ export function describeOutage(error: unknown): string {
   return `Postgres: ${words}${state === '' ? '' : ` (${state})`}`
 }
 
+/** One of the nodes among which the warehouse is divided does not answer: the profiles of the others can be worked on. */
+export class NodeUnreachable extends EngineUnreachable {}
+
+/** Whether an error is of one node, seen at the node itself or by the coordinator, which quotes no values in this message. */
+export const isNodeOutage = (error: unknown): boolean =>
+  error instanceof NodeUnreachable ||
+  (sqlState(error).startsWith('08') && error instanceof Error && /connection to the remote node/.test(error.message))
+
 export function postgresUnreachable(cause: unknown): Problem {
+  if (cause instanceof EngineUnreachable) return cause
   if (sqlState(cause) === '53100') {
     return new EngineUnreachable(`reach ${describeOutage(cause)}`, {
       hint: 'Free some space on the machine of Postgres: workers that are running then go on by themselves.',

@@ -19,6 +19,10 @@ export type Pool = Queryable &
      * sent whole to the node that has them; so no batch spans two buckets.
      */
     readonly buckets: ProfileBuckets
+    /** The pool of the node that has the rows of this profile; this pool itself where the warehouse is one database. */
+    of(profileId: string): Pool
+    /** The error with which a transaction fails that this error ended. */
+    failure(error: unknown): unknown
   }
 /** A connection of the pool. `query` also takes a statement that speaks the protocol itself, such as a cursor. */
 export type Connection = Queryable & { query<S extends pg.Submittable>(statement: S): S } & Pick<
@@ -57,7 +61,13 @@ export function openWarehousePool(options: WarehousePoolOptions): Pool {
   const pool = openPostgresPool({ ...options, statementTimeoutMs, settings })
   // The pool replaces an idle connection that the server ends. Without a listener the error would end the process.
   pool.on('error', ignoreError)
-  return Object.assign(pool, { buckets: createProfileBuckets(bucketCount) })
+  return withBuckets(pool, createProfileBuckets(bucketCount))
+}
+
+/** A warehouse that is one database. */
+export function withBuckets<P extends pg.Pool>(pool: P, buckets: ProfileBuckets): P & Pool {
+  const whole: P & Pool = Object.assign(pool, { buckets, of: () => whole, failure: (error: unknown) => error })
+  return whole
 }
 
 const ignoreError = () => undefined
@@ -115,7 +125,7 @@ async function runTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin
     // A discarded connection may still emit errors, so it keeps its listener.
     if (broken === undefined) tx.off('error', ignoreError)
     tx.release(broken)
-    throw error
+    throw pool.failure(error)
   }
 }
 

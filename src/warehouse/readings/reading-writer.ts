@@ -93,7 +93,11 @@ async function commitGroup(options: CommitOptions, group: readonly QueuedReading
     const readings = group.map(({ reading }) => reading)
     const begunAtMs = performance.now()
     const { results, lateness, counts } = await withSharedSpan('commit', sharedBy(group), () =>
-      transaction(options.pool, (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }), 'by-key'),
+      transaction(
+        options.pool.of(readings[0]?.profileId ?? ''),
+        (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }),
+        'by-key',
+      ),
     )
     options.meter.add(lateness)
     options.countCommit({ counts, durationMs: performance.now() - begunAtMs })

@@ -1,0 +1,112 @@
+import { expect } from 'vitest'
+import { createProfileBuckets } from '../../../src/fleet/profile-buckets.ts'
+import { joinNodes } from '../../../src/warehouse/postgres/node-pools.ts'
+import { isNodeOutage } from '../../../src/warehouse/postgres/sql-errors.ts'
+import { openWarehousePool, transaction } from '../../../src/warehouse/postgres/warehouse-pool.ts'
+import { failureOutcomeOf } from '../../../src/work/outcome.ts'
+import { test } from '../../support/fixtures.ts'
+import { startSilentProxy } from '../../support/silent-proxy.ts'
+
+const buckets = createProfileBuckets(2)
+const [ada = '', bob = ''] = [0, 1].map((bucket) => {
+  for (let id = 1; ; id += 1) if (buckets.of(String(id)) === bucket) return String(id)
+})
+
+/** Two addresses of one Postgres, which may go away one by one, as nodes of a warehouse with two buckets. */
+const withNodes = test.extend<{ nodes: Awaited<ReturnType<typeof openNodes>> }>({
+  nodes: async ({ warehouseUrl }, use) => {
+    const nodes = await openNodes(warehouseUrl)
+    await use(nodes)
+    await nodes.close()
+  },
+})
+
+async function openNodes(warehouseUrl: string) {
+  const proxies = [await startSilentProxy(warehouseUrl), await startSilentProxy(warehouseUrl)] as const
+  const options = { databaseUrl: warehouseUrl, connectionsMax: 2, name: 'test', bucketCount: 2 }
+  const coordinator = openWarehousePool(options)
+  const told: Array<[string, boolean]> = []
+  let nowMs = 0
+  const hosts = proxies.map(({ url }) => new URL(url).host)
+  const { pool, close } = await joinNodes(coordinator, {
+    ...options,
+    readPlaces: async () => hosts,
+    now: () => nowMs,
+    onNode: (node, trouble) => told.push([node, trouble !== undefined]),
+  })
+  return {
+    pool,
+    told,
+    hosts,
+    proxies,
+    pass: (ms: number) => {
+      nowMs += ms
+    },
+    async close() {
+      await close()
+      await coordinator.end()
+      for (const proxy of proxies) await proxy.close()
+    },
+  }
+}
+
+const ask = (pool: Awaited<ReturnType<typeof openNodes>>['pool'], profileId: string) =>
+  transaction(pool.of(profileId), async (tx) => (await tx.query('select 1 as one')).rows)
+
+withNodes(
+  'a node that is away fails its own people at once, is told once, and is asked again later',
+  async ({ nodes }) => {
+    const { pool, told, hosts, proxies, pass } = nodes
+    expect(await ask(pool, ada)).toEqual([{ one: 1 }])
+    expect(await ask(pool, bob)).toEqual([{ one: 1 }])
+
+    proxies[0].redirect('postgres://127.0.0.1:1')
+    proxies[0].dropAll()
+    const failures = await Promise.all(
+      Array.from({ length: 20 }, () => ask(pool, ada).catch((error: unknown) => error)),
+    )
+    const later = await pool
+      .of(ada)
+      .query('select 1')
+      .catch((error: unknown) => error)
+
+    for (const failure of [...failures, later]) {
+      expect(isNodeOutage(failure)).toBe(true)
+      expect(failureOutcomeOf(failure, { isLast: true, isClosing: false, mayWait: true })).toMatchObject({
+        action: 'delay',
+      })
+    }
+    expect(told).toEqual([[hosts[0], true]])
+    expect(await ask(pool, bob)).toEqual([{ one: 1 }])
+
+    proxies[0].redirect(proxies[1].url)
+    await expect(ask(pool, ada)).rejects.toThrow(`reach node ${hosts[0]} of the warehouse`)
+    pass(5000)
+    expect(await ask(pool, ada)).toEqual([{ one: 1 }])
+    expect(told).toEqual([
+      [hosts[0], true],
+      [hosts[0], false],
+    ])
+  },
+)
+
+withNodes('a node that dies within a transaction is one that is away', async ({ nodes }) => {
+  const { pool, proxies } = nodes
+  const failure = await transaction(pool.of(ada), async (tx) => {
+    proxies[0].redirect('postgres://127.0.0.1:1')
+    proxies[0].dropAll()
+    await tx.query('select 1')
+  }).catch((error: unknown) => error)
+
+  expect(isNodeOutage(failure)).toBe(true)
+})
+
+withNodes('an error of a statement at a node is the statement’s own', async ({ nodes }) => {
+  const failure = await transaction(nodes.pool.of(ada), (tx) => tx.query('select 1 / 0')).catch(
+    (error: unknown) => error,
+  )
+
+  expect(isNodeOutage(failure)).toBe(false)
+  expect(failure).toMatchObject({ code: '22012' })
+  expect(nodes.told).toEqual([])
+})
