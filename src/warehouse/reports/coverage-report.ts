@@ -36,12 +36,13 @@ export async function readKnownCoverage(
   { pool, streams }: { pool: Pool; streams: readonly PulledStream[] },
   { afterId, limit, ids }: CoveragePage,
 ): Promise<KnownStreamCoverage[]> {
+  const page = await pool.query<{ id: string }>(
+    `select id from vitalsync.profiles where id > $1 and state <> 'gone' and ($3::int8[] is null or id = any($3))
+     order by id limit $2`,
+    [afterId, limit, ids ?? null],
+  )
   const { rows } = await pool.query<KnownCoverageRow>(
-    `with page as (
-       select * from vitalsync.profiles where id > $1 and state <> 'gone' and ($3::int8[] is null or id = any($3))
-       order by id limit $2
-     )
-     select p.id, p.external_id, l.stream, ${epochMsSql('p.wanted_from')} as wanted_from, ${epochMsSql('clock_timestamp()')} as now,
+    `select p.id, p.external_id, l.stream, ${epochMsSql('p.wanted_from')} as wanted_from, ${epochMsSql('clock_timestamp()')} as now,
        ${spanPairsSql('l.covered')} as covered,
        ${spanPairsSql('l.digesting')} as digesting,
        (select json_agg(json_build_array(r -> 0, r -> 1)) from jsonb_array_elements(l.rereads) r) as reread,
@@ -52,8 +53,9 @@ export async function readKnownCoverage(
        (select json_agg(json_build_array(${epochMsSql('lower(f.span)')}, ${epochMsSql('upper(f.span)')}, f.reason,
            ${epochMsSql("nullif(f.next_try_at, 'infinity')")}))
          from vitalsync.refusals f where f.profile_id = p.id and f.stream = l.stream) as refused
-     from page p join vitalsync.ledger l on l.profile_id = p.id where l.stream = any($4) order by p.id, l.stream`,
-    [afterId, limit, ids ?? null, streams.map(({ name }) => name)],
+     from vitalsync.profiles p join vitalsync.ledger l on l.profile_id = p.id
+     where p.id = any($1::int8[]) and l.profile_id = any($1::int8[]) and l.stream = any($2) order by p.id, l.stream`,
+    [page.rows.map(({ id }) => id), streams.map(({ name }) => name)],
   )
   return rows.map((row) => ({
     profileId: row.id,

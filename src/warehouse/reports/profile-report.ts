@@ -97,13 +97,16 @@ async function showProfile(
   )
   const [profile] = found.rows
   if (!profile) return undefined
-  const streams = await pool.query<ListedProfileStream>(
-    `select stream, covered::text, checkpoint,
-       (select read_at from vitalsync.ledger l where l.profile_id = $2 and l.stream = c.stream) as "readAt"
-     from warehouse.coverage c where external_id = $1 order by stream`,
-    [externalId, profile.profileId],
+  const covered = await pool.query<Omit<ListedProfileStream, 'readAt'>>(
+    'select stream, covered::text, checkpoint from warehouse.coverage c where external_id = $1 order by stream',
+    [externalId],
   )
-  return { ...profile, streams: streams.rows }
+  const read = await pool.query<{ stream: string; readAt: Date | null }>(
+    'select stream, read_at as "readAt" from vitalsync.ledger where profile_id = $1',
+    [profile.profileId],
+  )
+  const readAt = new Map(read.rows.map((row) => [row.stream, row.readAt]))
+  return { ...profile, streams: covered.rows.map((row) => ({ ...row, readAt: readAt.get(row.stream) ?? null })) }
 }
 
 async function countRows(pool: Pool, profileId: string): Promise<Array<{ table: string; rows: number }>> {

@@ -47,9 +47,9 @@ export async function readUsualSpans(pool: Pool, runIds: readonly string[]): Pro
 /** Of the people that a run has still to finish: for how many upstream derives from what was pushed. */
 export async function countDeriving(pool: Pool, runId: string): Promise<number> {
   const { rows } = await pool.query<{ people: number }>(
-    `select count(*)::int as people from (
+    `select count(distinct l.profile_id)::int as people from (
        select distinct profile_id from vitalsync.orders where run_id = $1) o
-     where exists (select from vitalsync.ledger l where l.profile_id = o.profile_id and l.digesting <> '{}')`,
+     join vitalsync.ledger l on l.profile_id = o.profile_id where l.digesting <> '{}'`,
     [runId],
   )
   return rows[0]?.people ?? 0

@@ -77,18 +77,20 @@ const profilesQuery = `
 const streamsQuery = `
   with each as (
     select l.stream, l.read_at, extract(epoch from now() - p.wanted_from) as wanted,
+      (select extract(epoch from sum(upper(r * tstzrange(p.wanted_from, now())) - lower(r * tstzrange(p.wanted_from, now()))))
+        from unnest(l.covered) r) as covered,
       (select extract(epoch from sum(upper(r) - lower(r)))
-        from unnest(l.covered * tstzmultirange(tstzrange(p.wanted_from, now()))) r) as covered,
-      (select extract(epoch from sum(upper(r) - lower(r)))
-        from unnest((l.covered + l.digesting + coalesce((select range_agg(tstzrange(
-              to_timestamp((e ->> 0)::float8 / 1000), to_timestamp((e ->> 1)::float8 / 1000)))
-            from jsonb_array_elements(l.rereads) e), '{}') + tstzmultirange(tstzrange(
-            least(l.read_at, l.read_at - interval '1 hour' - interval '1 ms' * coalesce(t.settle_ms, s.settle_ms)), l.read_at)))
+        from unnest((l.covered + l.digesting + l.reread + tstzmultirange(tstzrange(
+            least(l.read_at, (l.read_at at time zone 'UTC' - interval '1 hour'
+              - interval '1 ms' * coalesce(t.settle_ms, s.settle_ms)) at time zone 'UTC'), l.read_at)))
           * tstzmultirange(tstzrange(p.wanted_from, greatest(l.read_at, p.wanted_from)))) r) as read,
       extract(epoch from greatest(l.read_at, p.wanted_from) - p.wanted_from) as wanted_until_read,
       extract(epoch from now() - coalesce(
         (select upper(r) from unnest(l.covered) r where r @> p.wanted_from), p.wanted_from)) as lag
-    from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id
+    from (select *, coalesce((select range_agg(tstzrange(
+          to_timestamp((e ->> 0)::float8 / 1000), to_timestamp((e ->> 1)::float8 / 1000)))
+        from jsonb_array_elements(rereads) e), '{}') as reread from vitalsync.ledger) l
+    join vitalsync.profiles p on p.id = l.profile_id
     join vitalsync.day_streams s on s.stream = l.stream
     left join (select stream, max(settle_ms) as settle_ms from vitalsync.settle_times group by 1) t on t.stream = l.stream
     where p.state <> 'gone' and l.stream = any($1) and p.wanted_from < now()
