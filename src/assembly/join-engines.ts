@@ -101,7 +101,7 @@ async function joinLocal({ config, terminal }: CommandContext, closeStack: Close
 async function ensureMigrated({ config, terminal }: CommandContext, databaseUrl: string): Promise<void> {
   if (!config.databaseUrl)
     return void (await migrateWarehouse({ databaseUrl, bucketCount: config.warehouseShards }, terminal.say))
-  await requireMigrated(databaseUrl)
+  await requireMigrated(databaseUrl, config.warehouseShards)
 }
 
 type LocalSandboxOptions = CommandContext & { local: LocalEngines; profiles: number }

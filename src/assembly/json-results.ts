@@ -114,7 +114,12 @@ export const jsonResultSchemas = {
   ),
   'service sources': z.strictObject({ sources: z.array(z.string()), profiles: count }),
   up: z.strictObject({ run: runResult, rows: z.record(z.string(), count) }),
-  migrate: z.strictObject({ applied: z.array(z.string()), readerGranted: z.boolean() }),
+  migrate: z.strictObject({
+    applied: z.array(z.string()),
+    readerGranted: z.boolean(),
+    /** With `--distribute`. */
+    distribution: z.strictObject({ shards: z.number(), moved: z.array(z.string()) }).optional(),
+  }),
   sync: runResult,
   backfill: runResult,
   plan,

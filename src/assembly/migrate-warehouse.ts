@@ -3,7 +3,9 @@ import { connectionProblem } from '../connections/connection-problem.ts'
 import { applyMigrations, compareMigrations, readAppliedNames, readMigrations } from '../engines/apply-migrations.ts'
 import { UsageProblem } from '../errors.ts'
 import { requireServerVersion } from '../postgres/server-version.ts'
-import { MINUTE } from '../time/units.ts'
+import { DAY, MINUTE } from '../time/units.ts'
+import { type Distribution, distributeTables, placeNewTables } from '../warehouse/distribution/distribute-tables.ts'
+import { readShardCount } from '../warehouse/distribution/distributed-tables.ts'
 import { storeSettleFallbacks } from '../warehouse/ledger/settle-fallbacks.ts'
 import { grantReaderRole } from '../warehouse/postgres/reader-role.ts'
 import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
@@ -23,7 +25,8 @@ export async function migrateWarehouse(
   say: (text: string) => void,
 ): Promise<{ applied: string[]; readerGranted: boolean }> {
   const { applied } = await applyMigrations({ databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate', bucketCount })
+  const shards = await placedShards({ databaseUrl, bucketCount }, say)
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate', bucketCount: shards })
   try {
     await storeSettleFallbacks(pool, pulledStreams)
     await fillCountedDays(pool, () => say(FILLING))
@@ -33,27 +36,73 @@ export async function migrateWarehouse(
   }
 }
 
-/** Refuses to work on a warehouse that lacks a migration of this version. */
-export async function requireMigrated(databaseUrl: string): Promise<void> {
+/** Lays new tables beside the others. A warehouse that is divided is asked by its own shards, whatever the setting says. */
+async function placedShards(
+  { databaseUrl, bucketCount }: { readonly databaseUrl: string; readonly bucketCount: number },
+  say: (text: string) => void,
+): Promise<number> {
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate', bucketCount })
+  try {
+    await placeNewTables(pool, say)
+    return (await readShardCount(pool)) ?? bucketCount
+  } finally {
+    await pool.end()
+  }
+}
+
+/**
+ * Divides the tables of profiles among the nodes of Citus. The address is the coordinator's, and the warehouse is migrated.
+ */
+export async function distributeWarehouse(
+  { databaseUrl, shards }: { readonly databaseUrl: string; readonly shards: number },
+  say: (text: string) => void,
+): Promise<Distribution> {
+  const pool = openWarehousePool({
+    databaseUrl,
+    connectionsMax: 2,
+    name: 'vitalsync distribute',
+    bucketCount: shards,
+    statementTimeoutMs: DAY, // the largest table is copied in one statement
+  })
+  try {
+    return await distributeTables(pool, { shards, say })
+  } finally {
+    await pool.end()
+  }
+}
+
+/** Refuses to work on a warehouse that lacks a migration of this version, or is divided otherwise than the setting says. */
+export async function requireMigrated(databaseUrl: string, bucketCount: number): Promise<void> {
   const migrations = await readMigrations(migrationsFolder)
   const pool = openWarehousePool({
     databaseUrl,
     connectionsMax: 1,
     name: 'vitalsync command',
     statementTimeoutMs: 10 * MINUTE,
-    bucketCount: 1,
+    bucketCount,
   })
   try {
     const applied = await readFromUsable(pool).catch(async (cause: unknown) => {
       throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, cause)
     })
-    if (compareMigrations(migrations, applied).missing.length === 0) return
+    if (compareMigrations(migrations, applied).missing.length === 0) return await requireDivision(pool, bucketCount)
     throw new UsageProblem('open warehouse: its tables are missing or older than this version', {
       hint: 'Bring it up to date first: vitalsync migrate.',
     })
   } finally {
     await pool.end()
   }
+}
+
+async function requireDivision(pool: Pool, bucketCount: number): Promise<void> {
+  const shards = await readShardCount(pool)
+  if (shards === undefined || shards === bucketCount) return
+  throw new UsageProblem(
+    `open warehouse: it is divided into ${shards} shards, and WAREHOUSE_SHARDS is ${bucketCount}`,
+    {
+      hint: `Set WAREHOUSE_SHARDS=${shards} for every process.`,
+    },
+  )
 }
 
 /** The applied migrations, of a server that is new enough. */

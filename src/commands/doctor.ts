@@ -12,6 +12,7 @@ import { Problem } from '../errors.ts'
 import { examineRedis } from '../queue/examine-redis.ts'
 import type { Finding } from '../transfer/finding.ts'
 import { examineUpstream } from '../upstream/examine-upstream.ts'
+import { examineDistribution } from '../warehouse/distribution/examine-distribution.ts'
 import { listReaders, READER_ROLE } from '../warehouse/postgres/reader-role.ts'
 import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { readTableSizes } from '../warehouse/reports/table-sizes.ts'
@@ -45,7 +46,7 @@ export async function runDoctor({ environment, terminal }: UncheckedContext): Pr
   const findings = (
     await Promise.all([
       examineFolder(config, running !== undefined),
-      examineWarehouse(targets),
+      examineWarehouse(targets, config.warehouseShards),
       examineQueue(targets),
       targets.upstream ? examineUpstream({ subject: 'upstream', ...targets.upstream }) : [embeddedNote('upstream')],
     ])
@@ -88,7 +89,7 @@ async function examineFolder({ databaseUrl, upstream, dataFolder }: Config, runn
   }
 }
 
-async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets): Promise<Finding[]> {
+async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets, shards: number): Promise<Finding[]> {
   const subject = 'warehouse'
   const variable = 'DATABASE_URL'
   if (!databaseUrl) return [embeddedNote(subject)]
@@ -104,12 +105,25 @@ async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets): Prom
   const isMigrated = schema.every(({ state }) => state === 'well')
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor', bucketCount: 1 })
   try {
-    const migrated = isMigrated ? [...(await sizeFindings(pool)), ...(await readerFindings(pool))] : []
+    const migrated = isMigrated ? await migratedFindings(pool, shards) : []
     const tokens = await tokenKeyFindings(pool, tokenKeys)
     const tombstones = isMigrated && tokenKeys ? await tombstoneKeyFindings(pool, tokenKeys) : []
     return [...server, ...schema, ...migrated, ...tokens, ...tombstones]
   } finally {
     await pool.end()
+  }
+}
+
+async function migratedFindings(pool: Pool, shards: number): Promise<Finding[]> {
+  return [...(await distributionFindings(pool, shards)), ...(await sizeFindings(pool)), ...(await readerFindings(pool))]
+}
+
+async function distributionFindings(pool: Pool, shards: number): Promise<Finding[]> {
+  try {
+    return await examineDistribution(pool, shards)
+  } catch (error) {
+    const hint = 'See the log of the coordinator, and select * from citus_check_cluster_node_health().'
+    return [{ subject: 'citus', state: 'wrong', text: `cannot be examined: ${(error as Error).message}`, hint }]
   }
 }
 

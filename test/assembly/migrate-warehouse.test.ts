@@ -4,10 +4,11 @@ import { pulledStreams } from '../../config/streams.ts'
 import { migrateWarehouse, migrationsFolder, requireMigrated } from '../../src/assembly/migrate-warehouse.ts'
 import { readMigrations } from '../../src/engines/apply-migrations.ts'
 import { test } from '../support/fixtures.ts'
+import { testShards } from '../support/test-shards.ts'
 
 test('a warehouse that lacks any migration of this version is refused', async ({ warehouseUrl, database }) => {
-  await requireMigrated(warehouseUrl)
-  await expect(requireMigrated(database)).rejects.toThrow(/older than this version/)
+  await requireMigrated(warehouseUrl, testShards)
+  await expect(requireMigrated(database, testShards)).rejects.toThrow(/older than this version/)
 
   const names = (await readMigrations(migrationsFolder)).map(({ name }) => name)
   const client = new pg.Client({ connectionString: warehouseUrl })
@@ -15,11 +16,11 @@ test('a warehouse that lacks any migration of this version is refused', async ({
   const list = async (change: string, value: string | undefined) => client.query(change, [value])
   for (const name of [names.at(-1), names.at(2)]) {
     await list('delete from vitalsync.migrations where name = $1', name)
-    await expect(requireMigrated(warehouseUrl), name).rejects.toThrow(/older than this version/)
+    await expect(requireMigrated(warehouseUrl, testShards), name).rejects.toThrow(/older than this version/)
     await list(`insert into vitalsync.migrations (name, checksum) values ($1, '')`, name)
   }
   await list(`insert into vitalsync.migrations (name, checksum) values ($1, '')`, '9999-of-a-newer-version.sql')
-  await requireMigrated(warehouseUrl)
+  await requireMigrated(warehouseUrl, testShards)
   await client.end()
 })
 

@@ -104,7 +104,7 @@ function expectCause(
 const postgresAt = (at: string, query = '') => `postgres://role:${secret}@${at}/base${query}`
 
 async function expectPostgres(cause: ConnectionCause, url: string): Promise<void> {
-  const said = await told(requireMigrated(url))
+  const said = await told(requireMigrated(url, 1))
   const findings = await examinePostgres({ subject: 'warehouse', databaseUrl: url, variable: 'DATABASE_URL' })
   expectCause(cause, said, { findings, at: new URL(url).host })
 }
@@ -134,7 +134,7 @@ test('Postgres: each cause is told alike by the commands and the doctor', { time
 })
 
 test('Postgres: a name that nobody knows', { timeout }, async () => {
-  const { text, code } = await told(requireMigrated(postgresAt('no-such-host.invalid:5432')))
+  const { text, code } = await told(requireMigrated(postgresAt('no-such-host.invalid:5432'), 1))
 
   expect(text).toMatch(/no-such-host\.invalid:5432\/base: (there is no host of this name|the name cannot be looked up)/)
   expect(code).toBe(3)

@@ -1,0 +1,216 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chmod, chown, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import { z } from 'zod'
+import { freePort } from './ports.ts'
+
+/**
+ * A Citus cluster on loopback: one coordinator without shards, and workers. It is made of a Postgres that has the extension,
+ * whose programs lie in CITUS_BIN (/usr/lib/postgresql/15/bin where it is not set); docs/citus.md says how it is built.
+ */
+type CitusNode = {
+  readonly port: number
+  /** SIGKILL for the postmaster, and so the end of every session. */
+  kill(): Promise<void>
+  start(): Promise<void>
+}
+
+export type CitusCluster = {
+  /** The coordinator's database, with the extension and all nodes, and otherwise empty. */
+  readonly databaseUrl: string
+  readonly coordinator: CitusNode
+  readonly workers: readonly CitusNode[]
+  /** Starts a further worker, and makes it known to the coordinator. */
+  addWorker(): Promise<CitusNode>
+  /** Creates an empty database with the extension on every node. Returns its address at the coordinator. */
+  createDatabase(name: string): Promise<string>
+  /** The errors that the coordinator answered so far, each statement and message once. */
+  listErrors(): Promise<ServerError[]>
+  close(): Promise<void>
+}
+
+export type ServerError = {
+  readonly sqlState: string
+  readonly message: string
+  readonly detail: string
+  readonly statement: string
+  readonly times: number
+}
+
+const START_TIMEOUT_MS = 120_000
+const POLL_EVERY_MS = 50
+const NOBODY_ID = 65534
+const runAs = process.getuid?.() === 0 ? { uid: NOBODY_ID, gid: NOBODY_ID } : {}
+
+const citusBin = (): string => process.env['CITUS_BIN'] ?? '/usr/lib/postgresql/15/bin'
+
+/** Whether the Postgres of CITUS_BIN has the extension. */
+export function hasCitus(): boolean {
+  const { stdout, status } = spawnSync(join(citusBin(), 'pg_config'), ['--sharedir'], { encoding: 'utf8' })
+  return status === 0 && existsSync(join(stdout.trim(), 'extension', 'citus.control'))
+}
+
+export async function startCitusCluster({ workers }: { readonly workers: number }): Promise<CitusCluster> {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-citus-'))
+  await chmod(folder, 0o755)
+  const nodes: Array<CitusNode & { stop(): Promise<void> }> = []
+  const databases: string[] = []
+  const close = async () => {
+    await Promise.all(nodes.map((node) => node.stop()))
+    await rm(folder, { recursive: true, force: true })
+  }
+  const addNode = async () => {
+    const node = await createNode(join(folder, `node-${nodes.length}`))
+    nodes.push(node)
+    await node.start()
+    return node
+  }
+  try {
+    const coordinator = await addNode()
+    const added: CitusNode[] = []
+    const connectTo = (worker: CitusNode, database: string) =>
+      runSql(urlOf(coordinator, database), `select citus_add_node('127.0.0.1', ${worker.port})`)
+    const createDatabase = async (name: string) => {
+      for (const node of [...added, coordinator]) await createDatabaseOn(node, name)
+      await runSql(urlOf(coordinator, name), `select citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`)
+      for (const worker of added) await connectTo(worker, name)
+      databases.push(name)
+      return urlOf(coordinator, name)
+    }
+    for (let index = 0; index < workers; index++) added.push(await addNode())
+    return {
+      databaseUrl: await createDatabase('vitalsync'),
+      coordinator,
+      workers: added,
+      createDatabase,
+      async addWorker() {
+        const worker = await addNode()
+        for (const name of databases) {
+          await createDatabaseOn(worker, name)
+          await connectTo(worker, name)
+        }
+        added.push(worker)
+        return worker
+      },
+      listErrors: () => readErrors(join(folder, 'node-0', 'log', 'server.json')),
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+const urlOf = ({ port }: CitusNode, database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
+
+async function createDatabaseOn(node: CitusNode, name: string): Promise<void> {
+  await runSql(urlOf(node, 'postgres'), `create database ${name}`)
+  await runSql(urlOf(node, name), 'create extension citus')
+}
+
+async function runSql(url: string, ...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Nothing is kept: without fsync a power failure would damage the data. */
+const settings: Readonly<Record<string, string>> = {
+  shared_preload_libraries: 'citus',
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '300',
+  max_prepared_transactions: '300',
+  shared_buffers: '64MB',
+  wal_level: 'logical',
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  timezone: 'UTC',
+  'citus.node_conninfo': 'sslmode=prefer',
+  'citus.enable_statistics_collection': 'off',
+  logging_collector: 'on',
+  log_destination: 'jsonlog',
+  log_filename: 'server.log',
+}
+
+async function createNode(folder: string): Promise<CitusNode & { stop(): Promise<void> }> {
+  const port = await freePort()
+  const made = spawnSync(
+    join(citusBin(), 'initdb'),
+    ['-D', folder, '-U', 'postgres', '-E', 'UTF8', '--locale=C.UTF-8', '--auth=trust', '--no-sync'],
+    { ...(await ownedFolder(folder)), encoding: 'utf8' },
+  )
+  if (made.status !== 0) throw new Error(`initdb: ${made.stderr || made.error?.message}`)
+  let child: ChildProcess | undefined
+  const end = async (signal: NodeJS.Signals) => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const gone = new Promise((resolve) => child?.once('exit', resolve))
+    child.kill(signal)
+    await gone
+  }
+  return {
+    port,
+    async start() {
+      const options = Object.entries({ ...settings, port: String(port) }).flatMap(([name, value]) => [
+        '-c',
+        `${name}=${value}`,
+      ])
+      child = spawn(join(citusBin(), 'postgres'), ['-D', folder, ...options], {
+        ...runAs,
+        stdio: 'ignore',
+        detached: true,
+      })
+      await untilReady(`postgres://postgres@127.0.0.1:${port}/postgres`)
+    },
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGQUIT'),
+  }
+}
+
+/** The server refuses to run as root, and to use a folder that is not its own. */
+async function ownedFolder(folder: string): Promise<{ uid?: number; gid?: number }> {
+  if (runAs.uid === undefined) return {}
+  await mkdir(folder, { mode: 0o700 })
+  await chown(folder, runAs.uid, runAs.gid)
+  return runAs
+}
+
+async function untilReady(url: string): Promise<void> {
+  for (const deadlineAt = Date.now() + START_TIMEOUT_MS; Date.now() < deadlineAt; await pause(POLL_EVERY_MS)) {
+    const answered = await runSql(url, 'select 1').then(
+      () => true,
+      () => false,
+    )
+    if (answered) return
+  }
+  throw new Error(`start a Citus node: no answer at ${url}`)
+}
+
+const loggedSchema = z.object({
+  error_severity: z.string(),
+  state_code: z.string().default(''),
+  message: z.string().default(''),
+  detail: z.string().default(''),
+  statement: z.string().default(''),
+})
+
+async function readErrors(file: string): Promise<ServerError[]> {
+  const lines = (await readFile(file, 'utf8')).trim().split('\n')
+  const byText = new Map<string, ServerError>()
+  for (const line of lines) {
+    const { error_severity, state_code: sqlState, message, detail, statement } = loggedSchema.parse(JSON.parse(line))
+    if (error_severity !== 'ERROR') continue
+    const key = `${sqlState} ${message} ${statement}`
+    byText.set(key, { sqlState, message, detail, statement, times: (byText.get(key)?.times ?? 0) + 1 })
+  }
+  return [...byText.values()]
+}
