@@ -91,6 +91,32 @@ async function syncBoth(cluster: CitusCluster): Promise<void> {
     await until(`${name}: profiles erase`, async () => code === 0, 0)
     if (code !== 0) say(stderr.slice(-2000))
   }
+  await loseAndGrow(cluster, both.citus)
+}
+
+/** A node that is away is named, and one that is added takes shards while everything is read as before. */
+async function loseAndGrow(cluster: CitusCluster, warehouse: SyncedWarehouse): Promise<void> {
+  const doctor = async () => (await warehouse.command('doctor', '--json')).stdout
+  const [worker] = cluster.workers
+  const before = await digestOfRecords(warehouse)
+  await worker?.kill()
+  await until('doctor names the node that is away', async () =>
+    (await doctor()).includes(`not answer: 127.0.0.1:${worker?.port}`),
+  )
+  await worker?.start()
+  await until('doctor finds all nodes', async () =>
+    (await doctor()).includes(`all ${cluster.workers.length + 1} nodes answer`),
+  )
+  const added = await cluster.addWorker()
+  const client = new pg.Client({ connectionString: warehouse.databaseUrl })
+  await client.connect()
+  await client.query(`select citus_rebalance_start(shard_transfer_mode => 'block_writes')`)
+  const held = 'select 1 from citus_shards where nodeport = $1'
+  await until('the new node has shards', async () => ((await client.query(held, [added.port])).rowCount ?? 0) > 0)
+  await client.query('select citus_rebalance_wait()')
+  await client.end()
+  await until('the records are the same', async () => (await digestOfRecords(warehouse)) === before)
+  await until('buckets and shards agree', async () => (await doctor()).includes('each bucket of profiles is one shard'))
 }
 
 async function firstPersonOf({ databaseUrl }: SyncedWarehouse): Promise<string> {

@@ -12,16 +12,16 @@ export async function requireCluster(db: Pool | Tx): Promise<void> {
       hint: 'Install Citus on every node, set shared_preload_libraries = citus there, and run `create extension citus` in the database on each: docs/citus.md.',
     })
   }
-  const { rows } = await db.query<{ isCoordinator: boolean }>('select citus_is_coordinator() as "isCoordinator"')
-  if (!rows[0]?.isCoordinator) {
-    throw new UsageProblem('distribute the warehouse: DATABASE_URL is a worker node', {
-      hint: 'Set DATABASE_URL to the coordinator.',
-    })
-  }
   const nodes = await listNodes(db)
   if (!nodes.some(({ hasShards }) => hasShards)) {
     throw new UsageProblem('distribute the warehouse: no node is known that could take shards', {
       hint: "Name the nodes at the coordinator: select citus_set_coordinator_host('…'); select citus_add_node('…', 5432). See docs/citus.md.",
+    })
+  }
+  const { rows } = await db.query<{ isCoordinator: boolean }>('select citus_is_coordinator() as "isCoordinator"')
+  if (!rows[0]?.isCoordinator) {
+    throw new UsageProblem('distribute the warehouse: DATABASE_URL is a worker node', {
+      hint: 'Set DATABASE_URL to the coordinator.',
     })
   }
   const away = nodes.filter(({ answers }) => !answers)

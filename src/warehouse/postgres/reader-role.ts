@@ -1,5 +1,6 @@
 import { escapeIdentifier } from 'pg'
 import { UsageProblem } from '../../errors.ts'
+import { listTablePlaces } from '../distribution/distributed-tables.ts'
 import { sqlState } from './sql-errors.ts'
 import { type Pool, transaction } from './warehouse-pool.ts'
 
@@ -39,6 +40,27 @@ export async function createReader(pool: Pool, role: string): Promise<{ created:
 }
 
 /**
+ * The rows of a divided warehouse are read on their nodes by the role itself: there it must be able to log in and to read the
+ * tables. At the coordinator it sees the views alone, for it may not use the schema of the tables there.
+ */
+async function grantOnNodes(pool: Pool, role: string): Promise<void> {
+  const tables = (await listTablePlaces(pool)).filter(({ is }) => is !== 'whole')
+  if (tables.length === 0) return
+  const name = escapeIdentifier(role)
+  const hint = `Or let an administrator run: alter role ${name} login. Then give this command again. See docs/citus.md.`
+  await pool.query(`alter role ${name} login`).catch((cause: Error) => {
+    throw new UsageProblem(`let ${role} log in on the nodes: ${cause.message}`, { hint, cause })
+  })
+  await pool.query(`grant select on ${tables.map(({ table }) => `vitalsync.${table}`).join(', ')} to ${name}`)
+  const grant = `do $do$ begin set local citus.enable_ddl_propagation = off; grant usage on schema vitalsync to ${name}; end $do$`
+  const { rows } = await pool.query<{ node: string; result: string }>(
+    `select nodename || ':' || nodeport as node, result from run_command_on_workers($1) where not success`,
+    [grant],
+  )
+  if (rows[0]) throw new UsageProblem(`let ${role} read on ${rows[0].node}: ${rows[0].result}`, { hint })
+}
+
+/**
  * Lets a role read the public views, those of later versions too. Safe to run after every migration, by several processes
  * at once.
  */
@@ -51,6 +73,7 @@ async function grantReader(pool: Pool, role: string): Promise<void> {
     await tx.query(`grant select on all tables in schema warehouse to ${name}`)
     await tx.query(`alter default privileges in schema warehouse grant select on tables to ${name}`)
   })
+  await grantOnNodes(pool, role)
 }
 
 async function roleExists(pool: Pool, role: string): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { readShardCount } from '../distribution/distributed-tables.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 export type TableSizes = {
@@ -6,14 +7,19 @@ export type TableSizes = {
   readonly tables: ReadonlyArray<{ readonly table: string; readonly bytes: number }>
 }
 
-/** The space of the warehouse on the disk: the sizes of its files. No row is read. */
+/** The space of the warehouse on the disks of all nodes: the sizes of its files. No row is read. A node that is away counts for nothing. */
 export async function readTableSizes(pool: Pool): Promise<TableSizes> {
+  const isDivided = (await readShardCount(pool)) !== undefined
+  const onNodes = `(select citus_total_relation_size(p.logicalrelid, false) from pg_dist_partition p where p.logicalrelid = oid)`
   const { rows } = await pool.query<{ table: string; bytes: number }>(
-    `select relname as "table", pg_total_relation_size(oid)::float8 as bytes from pg_class
+    `select relname as "table", coalesce(${isDivided ? onNodes : 'null'}, pg_total_relation_size(oid))::float8 as bytes from pg_class
      where relnamespace = 'vitalsync'::regnamespace and relkind in ('r', 'p') order by bytes desc, relname`,
   )
   const { rows: whole } = await pool.query<{ bytes: number }>(
-    'select pg_database_size(current_database())::float8 as bytes',
+    `select pg_database_size(current_database())::float8${isDivided ? nodesSize : ''} as bytes`,
   )
   return { databaseBytes: whole[0]?.bytes ?? 0, tables: rows }
 }
+
+const nodesSize = ` + (select coalesce(sum(result::float8), 0)
+  from run_command_on_workers('select pg_database_size(current_database())') where success)`
