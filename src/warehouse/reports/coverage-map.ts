@@ -93,14 +93,14 @@ const orderQuery = `
   select count(*) filter (where refused > 0)::int as refused, count(*) filter (where quarantined > 0)::int as quarantined,
     count(*) filter (where never_read)::int as never_read, count(*) filter (where refused + quarantined > 0)::int as troubled,
     count(*) filter (where never_read and coalesce(refused + quarantined, 0) = 0)::int as unread,
-    string_agg(id::text, ',') filter (where case $5 when 'refused' then refused > 0 when 'quarantined' then quarantined > 0
-      when 'never_read' then never_read else true end) as ids
+    string_agg(id::text, ',' order by troubles desc, oldest nulls first, id)
+      filter (where case $5 when 'refused' then refused > 0 when 'quarantined' then quarantined > 0
+        when 'never_read' then never_read else true end) as ids
   from (
-    select l.profile_id as id, l.read_at is null as never_read, t.refused, t.quarantined
+    select l.profile_id as id, l.read_at is null as never_read, t.refused, t.quarantined,
+      case when $4 then coalesce(t.refused + t.quarantined, 0) else 0 end as troubles, case when $4 then l.read_at end as oldest
     from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id left join trouble t on t.profile_id = l.profile_id
-    where l.stream = $1 and p.state <> 'gone' and ($2 = '' or p.external_id like $3 or p.id::text = $2)
-    order by case when $4 then coalesce(t.refused + t.quarantined, 0) else 0 end desc,
-      case when $4 then l.read_at end nulls first, l.profile_id) ordered`
+    where l.stream = $1 and p.state <> 'gone' and ($2 = '' or p.external_id like $3 or p.id::text = $2)) found`
 
 const letterCases = Object.entries(dayLetters).map(([state, letter]) => `when '${state}' then '${letter}'`)
 
