@@ -145,6 +145,7 @@ function configOf(values: ParsedValues, environment: Environment) {
   return {
     databaseUrl: values.DATABASE_URL,
     queueUrl: values.QUEUE_URL,
+    queueParts: requiredValue('QUEUE_PARTS'),
     upstream:
       url && clientId && clientSecret
         ? Object.freeze({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { QUEUE_PARTS_MAX } from '../src/fleet/queue-parts.ts'
 import { scheduleDefaults } from './schedules.ts'
 import {
   cronLine,
@@ -32,6 +33,12 @@ export const variables = {
     schema: queueUrl,
     about: 'queue; a Redis Cluster: redis://a:6379,b:6379,c:6379; absent: the embedded Postgres, or DATABASE_URL',
     address: true,
+  },
+  QUEUE_PARTS: {
+    schema: wholeNumberText(1, QUEUE_PARTS_MAX),
+    about:
+      'parts of the queue, by profile; several spread over the masters of a Redis Cluster; the same for all processes',
+    fallback: '1',
   },
   UPSTREAM_URL: {
     schema: z.string().refine((text) => environmentName.safeParse(text).success || isHttpUrl(text), {

@@ -134,7 +134,7 @@ async function askQueue({ engine, liveWorkers, queue }: Pipeline, nowMs: number)
   const facts = await Promise.all(
     lanes.map(async (lane): Promise<LaneFacts> => {
       const backlog = await queue.backlog(lane)
-      const oldestMs = backlog.waiting > 0 ? await oldestJobMs(engine.queue(lane)) : undefined
+      const oldestMs = backlog.waiting > 0 ? await oldestJobMs(engine, lane) : undefined
       return { lane, ...backlog, oldestSeconds: oldestMs === undefined ? 0 : Math.max(0, nowMs - oldestMs) / SECOND }
     }),
   )

@@ -85,10 +85,8 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   if (queueUrl !== databaseUrl && /^postgres/.test(queueUrl)) await requireDirectConnection(queueUrl, 'QUEUE_URL')
   const { pool, clock } = await openWarehouse(options, closeStack)
   const statementTimeoutMs = config.statementMs
-  const engine = closeStack.add(
-    await openQueueEngine(queueUrl, { statementTimeoutMs, traced: config.otlp !== undefined }),
-    'queue',
-  )
+  const engineOptions = { parts: config.queueParts, statementTimeoutMs, traced: config.otlp !== undefined }
+  const engine = closeStack.add(await openQueueEngine(queueUrl, engineOptions), 'queue')
   const rateLimiter = openRateLimiter({
     store: openBudgetStore(engine, pool, queueUrl),
     limits: config.budget,

@@ -4,6 +4,7 @@ import { createLaneTroubles } from '../fleet/lane-troubles.ts'
 import type { Log } from '../log.ts'
 import { startWorkers } from '../queue/job-workers.ts'
 import { pauseLeftMs } from '../queue/lane-pauses.ts'
+import { backlogOf } from '../queue/queues-in-use.ts'
 import { startWatchdog } from '../queue/watchdog.ts'
 import { MINUTE, SECOND } from '../time/units.ts'
 import { describeOutage, isOutage, sqlState } from '../warehouse/postgres/sql-errors.ts'
@@ -24,6 +25,8 @@ type StartWorkerOptions = {
   readonly pipeline: Pipeline
   readonly config: Config
   readonly log: Log
+  /** The parts of the queue to work on; absent: all. */
+  readonly parts?: readonly number[]
   /** The lease of a job: after so long without renewal another worker may take the job over. */
   readonly leaseMs?: number
   onSilent(problem: Problem): void
@@ -42,6 +45,7 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
   const countAttempt = createJobMetrics()
   const workers = startWorkers({
     engine: pipeline.engine,
+    parts: options.parts ?? Array.from({ length: pipeline.engine.parts }, (_, part) => part),
     jobs,
     concurrency: { nightly: config.concurrency, manual: config.concurrency, backfill: config.concurrency },
     context: pipeline.context,
@@ -65,8 +69,8 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
     log,
   })
   const watchdog = startWatchdog({
-    waitingJobs: async (lane) => (await pipeline.queue.backlog(lane)).waiting,
-    pausedMs: (lane) => pauseLeftMs(pipeline.engine.queue(lane)),
+    waitingJobs: async ({ lane, part }) => (await backlogOf(pipeline.engine.queue(lane, part))).waiting,
+    pausedMs: ({ lane, part }) => pauseLeftMs(pipeline.engine.queue(lane, part)),
     workers,
     silenceMaxMs: MINUTE,
     jobMaxMs: Math.max(...jobs.map(({ timeoutMs }) => timeoutMs)) + MINUTE,

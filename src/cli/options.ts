@@ -3,6 +3,7 @@ import { catalogue } from '../../config/streams.ts'
 import type { CommandContext, UncheckedContext } from '../assembly/command-context.ts'
 import { parseInstant } from '../contract/instant.ts'
 import { UsageProblem } from '../errors.ts'
+import { parsePartList } from '../fleet/queue-parts.ts'
 import type { PushedStream } from '../transfer/stream.ts'
 
 /** The process in which a command runs, as far as the declarations of the commands use it. */
@@ -44,6 +45,12 @@ export function parsePort(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
     throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
   return Number(text)
+}
+
+export function parseParts(text: string): number[] {
+  const parts = parsePartList(text)
+  if (!parts) throw new InvalidArgumentError('It must be parts of the queue such as 0-3 or 0,2,5-7.')
+  return parts
 }
 
 export function parseLocalDay(text: string): string {

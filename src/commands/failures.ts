@@ -1,3 +1,4 @@
+import type { Config } from '../../config/env.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { retryRecordedFailures } from '../assembly/retry-failures.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../assembly/select-profiles.ts'
@@ -66,7 +67,7 @@ export async function retryFailures(context: CommandContext, filter: FailureFilt
     await requireKnownProfile(pool, filter.profile)
     const { config, signal } = context
     return retryRecordedFailures(
-      { pool, tokenKeys, config, signal, joinQueue: () => joinQueue(queueUrl, closeStack) },
+      { pool, tokenKeys, config, signal, joinQueue: () => joinQueue(queueUrl, config, closeStack) },
       filter,
     )
   })
@@ -83,8 +84,8 @@ export async function retryFailures(context: CommandContext, filter: FailureFilt
   return requireAllFound(retried, filter, ['failure', 'vitalsync failures list'])
 }
 
-async function joinQueue(queueUrl: string, closeStack: CloseStack) {
-  const engine = closeStack.add(await openQueueEngine(queueUrl), 'queue')
+async function joinQueue(queueUrl: string, { queueParts }: Config, closeStack: CloseStack) {
+  const engine = closeStack.add(await openQueueEngine(queueUrl, { parts: queueParts }), 'queue')
   await engine.requireUsable()
   return createEnqueuer(engine)
 }

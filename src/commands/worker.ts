@@ -9,10 +9,14 @@ import { openMonitoring } from '../assembly/start-monitoring.ts'
 import { type RunningWorker, startWorker, workerCloseMaxMs } from '../assembly/start-worker.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
 import { openCloseStack } from '../close-stack.ts'
+import { UsageProblem } from '../errors.ts'
+import { formatPartList } from '../fleet/queue-parts.ts'
 
 type WorkerOptions = {
   /** Enqueues due profiles, and exits when no profile is due and no job waits. */
   readonly drain: boolean
+  /** The parts of the queue to work on; absent: all. */
+  readonly parts?: readonly number[]
 }
 
 const IDLE_POLL_EVERY_MS = 500
@@ -20,7 +24,9 @@ const IDLE_POLL_EVERY_MS = 500
 const EMPTY_POLLS_MIN = 3
 
 /** Works on jobs until SIGTERM; then it takes no new job, lets the running jobs finish, and exits. */
-export async function runWorker({ config, log, signal }: CommandContext, { drain }: WorkerOptions): Promise<number> {
+export async function runWorker({ config, log, signal }: CommandContext, options: WorkerOptions): Promise<number> {
+  const { drain, parts } = options
+  requireParts(options, config)
   const closeStack = openCloseStack()
   const stop = new AbortController()
   const stopped = AbortSignal.any([signal, stop.signal])
@@ -33,9 +39,13 @@ export async function runWorker({ config, log, signal }: CommandContext, { drain
       'pipeline',
     )
     const onSilent = (problem: Error) => stop.abort(problem)
-    const worker = closeStack.add(startWorker({ pipeline, config, log, onSilent }), 'worker', workerCloseMaxMs(config))
+    const worker = closeStack.add(
+      startWorker({ pipeline, config, log, onSilent, ...(parts ? { parts } : {}) }),
+      'worker',
+      workerCloseMaxMs(config),
+    )
     closeStack.add(monitoring.watch(pipeline, worker), 'fleet watch')
-    log.info({ queue: pipeline.engine.kind, concurrency: config.concurrency }, 'worker is ready')
+    log.info({ queue: pipeline.engine.kind, concurrency: config.concurrency, ...partsText(options) }, 'worker is ready')
     if (drain) await untilDrained({ pipeline, config, worker, signal: stopped })
     else await untilAborted(stopped)
     if (stop.signal.aborted) throw stop.signal.reason
@@ -44,6 +54,20 @@ export async function runWorker({ config, log, signal }: CommandContext, { drain
     await closeStack.close()
   }
 }
+
+function requireParts({ drain, parts }: WorkerOptions, { queueParts }: Config): void {
+  if (!parts) return
+  if (parts.some((part) => part >= queueParts))
+    throw new UsageProblem(`work on parts ${formatPartList(parts)}: the queue has ${queueParts} (QUEUE_PARTS)`, {
+      hint: `They count from 0: the last is ${queueParts - 1}.`,
+    })
+  if (drain)
+    throw new UsageProblem('drain parts of the queue: profiles that are due have jobs in all parts', {
+      hint: 'Leave out --parts, or --drain.',
+    })
+}
+
+const partsText = ({ parts }: WorkerOptions) => (parts ? { parts: formatPartList(parts) } : {})
 
 type DrainContext = { pipeline: Pipeline; config: Config; worker: RunningWorker; signal: AbortSignal }
 

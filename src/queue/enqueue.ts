@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
-import { lanes } from '../fleet/budget.ts'
+import { type Lane, lanes } from '../fleet/budget.ts'
+import { createProfileBuckets } from '../fleet/profile-buckets.ts'
 import { type Order, type OrderKey, paramsText } from '../transfer/order.ts'
 import type { Job } from '../work/job.ts'
-import type { OrderQueue } from '../work/producer.ts'
+import type { Backlog, OrderQueue } from '../work/producer.ts'
 import type { JobData, LaneQueue, QueueEngine } from './engine.ts'
+import { backlogOf, queuesInUse } from './queues-in-use.ts'
 import { RETRY_BACKOFF } from './retry-delay.ts'
 
 export type Enqueuer = OrderQueue & {
@@ -17,18 +19,20 @@ export type Enqueuer = OrderQueue & {
 const LARGE_BULK_MIN = 1000
 
 export function createEnqueuer(engine: QueueEngine): Enqueuer {
+  const buckets = createProfileBuckets(engine.parts)
   const backlog: Enqueuer['backlog'] = async (lane) => {
-    const counts = await engine.queue(lane).getJobCounts('waiting', 'prioritized', 'active', 'delayed')
-    return {
-      waiting: (counts['waiting'] ?? 0) + (counts['prioritized'] ?? 0),
-      active: counts['active'] ?? 0,
-      delayed: counts['delayed'] ?? 0,
-    }
+    const backlogs = await Promise.all((await queuesInUse(engine, lane)).map(backlogOf))
+    const sum = (state: keyof Backlog) => backlogs.reduce((total, one) => total + one[state], 0)
+    return { waiting: sum('waiting'), active: sum('active'), delayed: sum('delayed') }
   }
   return {
     async enqueue(lane, job, orders) {
       if (orders.length === 0) return
-      await engine.queue(lane).addBulk(orders.map((order) => bullJobOf(order, job)))
+      const byPart = Map.groupBy(orders, ({ profileId }) => buckets.of(profileId))
+      const adding = [...byPart].map(([part, own]) =>
+        engine.queue(lane, part).addBulk(own.map((order) => bullJobOf(order, job))),
+      )
+      await Promise.all(adding)
       if (orders.length >= LARGE_BULK_MIN) await engine.refreshStatistics()
     },
     backlog,
@@ -38,7 +42,8 @@ export function createEnqueuer(engine: QueueEngine): Enqueuer {
     },
     async removeWaiting(orders) {
       const ids = orders.map(deduplicationId)
-      const removed = await Promise.all(lanes.map((lane) => removeFrom(engine.queue(lane), ids)))
+      const queues = (await Promise.all(lanes.map((lane) => queuesInUse(engine, lane)))).flat()
+      const removed = await Promise.all(queues.map((queue) => removeFrom(queue, ids)))
       return removed.reduce((sum, n) => sum + n, 0)
     },
   }
@@ -71,10 +76,12 @@ function bullJobOf(order: Order, { attemptsMax }: Pick<Job, 'attemptsMax'>) {
   }
 }
 
-/** When the job was enqueued that has been waiting the longest; undefined when none waits. Milliseconds since 1970. */
-export async function oldestJobMs(queue: LaneQueue): Promise<number | undefined> {
-  const [oldest] = await queue.getJobs(['waiting', 'prioritized'], 0, 0, true)
-  return oldest?.timestamp
+/** When the job of a lane was enqueued that has been waiting the longest; undefined when none waits. Milliseconds since 1970. */
+export async function oldestJobMs(engine: QueueEngine, lane: Lane): Promise<number | undefined> {
+  const queues = await queuesInUse(engine, lane)
+  const firsts = await Promise.all(queues.map((queue) => queue.getJobs(['waiting', 'prioritized'], 0, 0, true)))
+  const times = firsts.flat().map(({ timestamp }) => timestamp)
+  return times.length === 0 ? undefined : Math.min(...times)
 }
 
 async function removeFrom(queue: LaneQueue, dedupIds: readonly string[]): Promise<number> {

@@ -8,11 +8,15 @@ import type { LaneQueue } from './engine.ts'
  */
 const unreachableLimit = { max: 1_000_000_000, duration: SECOND }
 
-/** For how long no worker starts a job of the lane; 0 or less when it is not paused. */
+/** For how long no worker starts a job of the queue; 0 or less when it is not paused. */
 export const pauseLeftMs = (queue: LaneQueue): Promise<number> => queue.getRateLimitTtl(unreachableLimit.max)
 
-/** Pauses the lane for every worker. A pause never ends a longer one: one short outage must not cut upstream's Retry-After. */
-export async function pauseLane(queue: LaneQueue, pauseMs: number): Promise<void> {
+/** Pauses a lane, in all its parts, for every worker. A pause never ends a longer one: one short outage must not cut upstream's Retry-After. */
+export async function pauseLane(queues: readonly LaneQueue[], pauseMs: number): Promise<void> {
+  await Promise.all(queues.map((queue) => pauseQueue(queue, pauseMs)))
+}
+
+async function pauseQueue(queue: LaneQueue, pauseMs: number): Promise<void> {
   if (pauseMs > (await pauseLeftMs(queue))) await queue.rateLimit(Math.max(1, Math.ceil(pauseMs)))
   await setLimit(queue)
 }

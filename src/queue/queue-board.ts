@@ -39,7 +39,7 @@ export type QueueBoard = {
 /** A job's data is not to be written by hand, nor a queue thrown away: the pipeline would not know of it. */
 const allowedChanges = /\/(retry|promote|clean)(\/:queueStatus)?$/
 
-/** Bull Board on the queues of all lanes, without the server that it brings. */
+/** Bull Board on the queues of all lanes in all parts, without the server that it brings. */
 export async function openQueueBoard(engine: QueueEngine): Promise<QueueBoard> {
   const boards = { look: boardOf(engine, true), act: boardOf(engine, false) }
   const folder = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))
@@ -77,7 +77,10 @@ function boardOf(engine: QueueEngine, readOnlyMode: boolean): Board {
     setErrorHandler: () => adapter,
     setUIConfig: () => adapter,
   }
-  const shown = lanes.map((lane) => new BullMQAdapter(engine.queue(lane), { readOnlyMode }))
+  const parts = Array.from({ length: engine.parts }, (_, part) => part)
+  const shown = parts.flatMap((part) =>
+    lanes.map((lane) => new BullMQAdapter(engine.queue(lane, part), { readOnlyMode })),
+  )
   createBullBoard({ queues: shown, serverAdapter: adapter, options: { uiConfig: settings } })
   return { queues: queues ?? new Map(), routes }
 }

@@ -1,12 +1,13 @@
 import { Problem } from '../errors.ts'
-import { type Lane, lanes } from '../fleet/budget.ts'
 import { SECOND } from '../time/units.ts'
+import type { LanePart } from './engine.ts'
 
 type WatchdogOptions = {
-  readonly waitingJobs: (lane: Lane) => Promise<number>
-  /** For how long the lane is paused still. A paused lane is not silent. */
-  readonly pausedMs: (lane: Lane) => Promise<number>
-  readonly workers: { ended(): number; active(): number }
+  readonly waitingJobs: (of: LanePart) => Promise<number>
+  /** For how long the queue is paused still. A paused queue is not silent. */
+  readonly pausedMs: (of: LanePart) => Promise<number>
+  /** `served`: the queues on which they work. A job in any other queue waits for another process. */
+  readonly workers: { ended(): number; active(): number; served(): readonly LanePart[] }
   /** How long no attempt may end while jobs wait and no job is active. */
   readonly silenceMaxMs: number
   /** The same while jobs are active: longer than any job may take. */
@@ -52,9 +53,9 @@ export function startWatchdog(options: WatchdogOptions): { check(): Promise<void
   return { check, close: () => clearInterval(timer) }
 }
 
-async function isWorkWaiting({ waitingJobs, pausedMs }: WatchdogOptions): Promise<boolean> {
-  const isWaitingByLane = await Promise.all(
-    lanes.map(async (lane) => (await waitingJobs(lane)) > 0 && (await pausedMs(lane)) <= 0),
+async function isWorkWaiting({ waitingJobs, pausedMs, workers }: WatchdogOptions): Promise<boolean> {
+  const isWaiting = await Promise.all(
+    workers.served().map(async (of) => (await waitingJobs(of)) > 0 && (await pausedMs(of)) <= 0),
   )
-  return isWaitingByLane.includes(true)
+  return isWaiting.includes(true)
 }

@@ -2,13 +2,15 @@ import { readConfig } from '../../config/env.ts'
 import { requireGivenAddresses } from '../../src/assembly/addresses.ts'
 import { openPipeline } from '../../src/assembly/pipeline.ts'
 import { startWorker } from '../../src/assembly/start-worker.ts'
+import { parsePartList } from '../../src/fleet/queue-parts.ts'
 import { createLog } from '../../src/log.ts'
 
 /**
  * A worker process that a test can kill. Prints `ready` when it works. Its lease is short: a test need not wait half a
  * minute until another worker takes its jobs over.
  */
-const [settings = '{}', leaseMs = '2000'] = process.argv.slice(2)
+const [settings = '{}', leaseMs = '2000', partList = ''] = process.argv.slice(2)
+const parts = parsePartList(partList)
 const config = readConfig(JSON.parse(settings))
 const log = createLog({ level: config.logLevel })
 const leave = (error: Error) => {
@@ -16,7 +18,14 @@ const leave = (error: Error) => {
   process.exit(3)
 }
 const pipeline = await openPipeline({ config, addresses: requireGivenAddresses(config), log, onSkewed: leave })
-const working = startWorker({ pipeline, config, log, leaseMs: Number(leaseMs), onSilent: leave })
+const working = startWorker({
+  pipeline,
+  config,
+  log,
+  leaseMs: Number(leaseMs),
+  onSilent: leave,
+  ...(parts ? { parts } : {}),
+})
 process.on('SIGTERM', async () => {
   await working.close()
   await pipeline.close()

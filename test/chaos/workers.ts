@@ -14,9 +14,13 @@ export type WorkerProcess = {
   wake(): void
 }
 
-/** Starts a worker process on the engines of a test pipeline; resolves when the worker is ready. */
-export async function startWorkerProcess(settings: TestPipeline['settings'], leaseMs = 2000): Promise<WorkerProcess> {
-  const child = spawn(process.execPath, [program, JSON.stringify(settings), String(leaseMs)], {
+/** Starts a worker process on the engines of a test pipeline; resolves when the worker is ready. `parts`: of the queue, all when absent. */
+export async function startWorkerProcess(
+  settings: TestPipeline['settings'],
+  leaseMs = 2000,
+  parts = '',
+): Promise<WorkerProcess> {
+  const child = spawn(process.execPath, [program, JSON.stringify(settings), String(leaseMs), parts], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'exit')

@@ -57,7 +57,7 @@ failure, 1, for it proves nothing.
   Profile Service of \`vitalsync up\`, else that of \`vitalsync sandbox\`. On a database of your own, run \`vitalsync migrate\` first.
 - **A Redis Cluster.** \`QUEUE_URL\` names some of its nodes, \`redis://user:password@a:6379,b:6379,c:6379\`, or one node and
   \`?cluster\`; the other nodes are found. User, password and TLS (\`rediss://\`) of the first address are used for all nodes.
-  Queue and budget are stored in one hash slot, so on one master.
+  The queue is stored in one hash slot, so on one master; \`QUEUE_PARTS=8\` spreads it over all. The budget stays on one.
 - **\`--json\`.** A single result is one JSON object; a list is one object a line. Results go to standard output, everything
   else to standard error. Fields are added, never renamed or removed. Instants are ISO 8601 in UTC.
 - **Terminals.** Bars and colours only on a terminal; elsewhere, and where \`TERM\` is \`dumb\`, plain lines every few seconds.

@@ -17,6 +17,7 @@ const test = base.extend<{ folder: string }>({
 const wrong: Record<string, string[]> = {
   DATABASE_URL: ['mysql://root@localhost/x', 'localhost:5432'],
   QUEUE_URL: ['http://localhost:6379', 'localhost'],
+  QUEUE_PARTS: ['0', '65', 'many'],
   UPSTREAM_URL: ['staging', 'ftp://example.com'],
   UPSTREAM_SANDBOX_URL: ['sandbox.example.com'],
   TOKEN_KEY: ['short', 'x'.repeat(64), `${'0'.repeat(64)},short`, Array(3).fill('0'.repeat(64)).join(',')],

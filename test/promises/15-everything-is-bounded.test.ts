@@ -60,6 +60,7 @@ for (const engine of queueKinds) {
 
     const workers = startWorkers({
       engine: line.pipeline.engine,
+      parts: [0],
       jobs: [{ ...syncProfile, timeoutMs: 50, run: endlessly }],
       concurrency: { nightly: 1, manual: 1, backfill: 1 },
       context: line.pipeline.context,

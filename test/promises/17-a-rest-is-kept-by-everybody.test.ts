@@ -95,8 +95,8 @@ for (const engine of queueKinds) {
     const line = await open(engine)
     const queue = line.pipeline.engine.queue('nightly')
 
-    await pauseLane(queue, 60_000)
-    await pauseLane(queue, 2000)
+    await pauseLane([queue], 60_000)
+    await pauseLane([queue], 2000)
 
     expect(await pauseLeftMs(queue)).toBeGreaterThan(50_000)
   })
@@ -107,7 +107,7 @@ for (const engine of queueKinds) {
     await line.addProfiles('alice')
     peer.give('alice', 'scores', [scoreOf(10, 0.4)])
 
-    await pauseLane(queue, 1000) // by a worker that then dies
+    await pauseLane([queue], 1000) // by a worker that then dies
     expect(await clearEndedPause(queue)).toBe(false)
     expect(await queue.getGlobalRateLimit()).not.toBeNull()
     line.work()

@@ -19,6 +19,7 @@ test('a job that ignores its timeout is ended, and the worker goes on', async ({
   }
   const workers = startWorkers({
     engine: pipeline.engine,
+    parts: [0],
     jobs: [stuck],
     concurrency: { nightly: 1, manual: 1, backfill: 1 },
     context: pipeline.context,

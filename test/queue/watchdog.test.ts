@@ -4,15 +4,22 @@ import { startWatchdog } from '../../src/queue/watchdog.ts'
 
 /** A lane whose state the test sets; each check is a second after the one before. */
 function openLane() {
-  const state = { waiting: 1, pausedMs: 0, ended: 0, active: 0, nowMs: 0 }
+  const state = {
+    waiting: 1,
+    pausedMs: 0,
+    ended: 0,
+    active: 0,
+    nowMs: 0,
+    served: [{ lane: 'manual', part: 0 } as const],
+  }
   const reported: Problem[] = []
   const watchdog = startWatchdog({
-    waitingJobs: async (lane) => {
+    waitingJobs: async ({ lane }) => {
       if (state.waiting < 0) throw new Error('the engine does not answer')
       return lane === 'manual' ? state.waiting : 0
     },
     pausedMs: async () => state.pausedMs,
-    workers: { ended: () => state.ended, active: () => state.active },
+    workers: { ended: () => state.ended, active: () => state.active, served: () => state.served },
     silenceMaxMs: 60_000,
     jobMaxMs: 600_000,
     now: () => state.nowMs,
@@ -37,8 +44,8 @@ test('jobs that wait for a minute while none ends end the process', async () => 
   expect(reported[0]?.message).toContain('60 s')
 })
 
-test('a process that works, ends jobs, has a paused lane or no waiting job is not silent', async () => {
-  for (const calm of [{ active: 1 }, { pausedMs: 5 }, { waiting: 0 }]) {
+test('a process that works, ends jobs, has a paused lane, no waiting job or no part that has one is not silent', async () => {
+  for (const calm of [{ active: 1 }, { pausedMs: 5 }, { waiting: 0 }, { served: [] }]) {
     const { state, pass } = openLane()
     Object.assign(state, calm)
     expect(await pass(200), JSON.stringify(calm)).toBe(0)

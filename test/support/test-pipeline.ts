@@ -13,6 +13,7 @@ import { produceRun } from '../../src/assembly/produce-run.ts'
 import { type RunningWorker, startWorker } from '../../src/assembly/start-worker.ts'
 import { type Lane, lanes } from '../../src/fleet/budget.ts'
 import { createLog } from '../../src/log.ts'
+import { queuesInUse } from '../../src/queue/queues-in-use.ts'
 import { DAY } from '../../src/time/units.ts'
 import type { Catalogue } from '../../src/transfer/stream.ts'
 import type { Run } from '../../src/warehouse/runs/stored-runs.ts'
@@ -144,7 +145,8 @@ async function idle({ queue, engine }: Pipeline): Promise<void> {
   const busy = async () => {
     const backlogs = await Promise.all(lanes.map((lane) => queue.backlog(lane)))
     for (const [index, { delayed }] of backlogs.entries()) {
-      if (delayed > 0) await engine.queue(lanes[index] as Lane).promoteJobs() // one backlog per lane, in their order
+      const lane = lanes[index] as Lane // one backlog per lane, in their order
+      if (delayed > 0) for (const one of await queuesInUse(engine, lane)) await one.promoteJobs()
     }
     return backlogs.reduce((sum, { waiting, active, delayed }) => sum + waiting + active + delayed, 0)
   }

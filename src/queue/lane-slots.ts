@@ -1,0 +1,136 @@
+/**
+ * The slots of one lane in this process: so many of its jobs run at once, in whichever parts of the queue they wait. BullMQ
+ * bounds the jobs of one queue only. So each part is given a limit of its own, and the limits follow the work: parts that have
+ * jobs share all slots, and a part that has none may claim one job, to notice when jobs come. That job waits for a slot here: a
+ * process claims hardly more than one job of each part ahead of its turn.
+ */
+export type LaneSlots = {
+  /** `setLimit` is told how many jobs of the part may be claimed; `isHeldUp`: the part was at its limit, and may go on at once. */
+  add(setLimit: (jobs: number, isHeldUp: boolean) => void): PartSlots
+  /** No further job gets a slot: those that wait for one are told so. */
+  close(): void
+}
+
+type PartSlots = {
+  claimed(jobId: string): void
+  /** True when a claimed job has its slot; false where it gets none, as the slots are closed or the signal aborts. */
+  take(signal: AbortSignal | undefined): Promise<boolean>
+  /** A claimed job has ended, or goes back without a slot. */
+  left(jobId: string): void
+  free(): void
+  /** Nothing waits in the part. */
+  drained(): void
+  remove(): void
+}
+
+type Part = {
+  readonly jobIds: Set<string>
+  isDrained: boolean
+  limit: number
+  readonly setLimit: (jobs: number, isHeldUp: boolean) => void
+}
+
+export function createLaneSlots(slotCount: number): LaneSlots {
+  const parts = new Set<Part>()
+  const row = createSlotRow(slotCount)
+  /** The part that claims is at work already: it needs no word that it may go on. */
+  const divide = (claiming?: Part) => {
+    const [only] = parts
+    if (parts.size === 1 && only?.limit === slotCount) return
+    for (const [part, limit] of limitsOf([...parts], slotCount)) {
+      if (limit === part.limit) continue
+      const isHeldUp = part !== claiming && limit > part.limit && !part.isDrained && part.jobIds.size >= part.limit
+      part.limit = limit
+      part.setLimit(limit, isHeldUp)
+    }
+  }
+  const add = (part: Part): PartSlots => ({
+    ...row,
+    claimed(jobId) {
+      part.jobIds.add(jobId)
+      part.isDrained = false
+      divide(part)
+    },
+    left(jobId) {
+      if (part.jobIds.delete(jobId)) divide()
+    },
+    drained() {
+      part.isDrained = true
+      divide()
+    },
+    remove() {
+      parts.delete(part)
+      divide()
+    },
+  })
+  return {
+    add(setLimit) {
+      const part: Part = { jobIds: new Set(), isDrained: true, limit: 0, setLimit }
+      parts.add(part)
+      divide()
+      return add(part)
+    },
+    close: row.close,
+  }
+}
+
+/** The slots, and the jobs that wait for one in the order in which they came. */
+function createSlotRow(slotCount: number) {
+  const waiting = new Set<(isFree: boolean) => void>()
+  let freeSlots = slotCount
+  let isClosed = false
+  return {
+    /** True with a slot; false where there will be none, for the row is closed or the signal aborts. */
+    async take(signal: AbortSignal | undefined): Promise<boolean> {
+      if (isClosed) return false
+      if (freeSlots > 0) {
+        freeSlots -= 1
+        return true
+      }
+      const { promise, resolve } = Promise.withResolvers<boolean>()
+      const giveUp = () => {
+        waiting.delete(resolve) // at once: a slot that ends now goes to the next
+        resolve(false)
+      }
+      waiting.add(resolve)
+      signal?.addEventListener('abort', giveUp)
+      if (signal?.aborted) giveUp()
+      return promise.finally(() => signal?.removeEventListener('abort', giveUp))
+    },
+    free() {
+      const [next] = waiting
+      if (!next) freeSlots += 1
+      else {
+        waiting.delete(next)
+        next(true)
+      }
+    },
+    close() {
+      isClosed = true
+      for (const tell of waiting) tell(false)
+      waiting.clear()
+    },
+  }
+}
+
+/**
+ * How many jobs each part may claim: parts with work an even share, as far as other parts have left slots free. Where there are
+ * fewer slots than parts with work, each claims one.
+ */
+function limitsOf(parts: readonly Part[], slotCount: number): Array<[Part, number]> {
+  if (parts.length === 1) return parts.map((part) => [part, slotCount])
+  const drained = parts.filter(({ isDrained }) => isDrained)
+  const busy = parts.filter(({ isDrained }) => !isDrained)
+  const claimedOf = (some: readonly Part[]) => some.reduce((sum, { jobIds }) => sum + jobIds.size, 0)
+  const shared = Math.max(0, slotCount - claimedOf(drained))
+  const free = Math.max(0, slotCount - claimedOf(parts))
+  const [each, rest] = [Math.floor(shared / busy.length), shared % busy.length]
+  const shareOf = (index: number) => each + (index < rest ? 1 : 0)
+  return [
+    ...drained.map((part): [Part, number] => [part, part.jobIds.size + 1]),
+    ...busy.map((part, index): [Part, number] => [
+      part,
+      Math.max(1, Math.min(shareOf(index), part.jobIds.size + free)),
+    ]),
+  ]
+}
