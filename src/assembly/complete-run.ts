@@ -12,7 +12,7 @@ import { formatCount, formatDuration, formatNumber } from './table.ts'
 import type { Terminal } from './terminal.ts'
 import { untilAborted } from './until-aborted.ts'
 import type { OpenPipeline } from './with-pipeline.ts'
-import { countLiveWorkers } from './worker-heartbeat.ts'
+import { countWorkersOfAllParts } from './worker-heartbeat.ts'
 
 /**
  * A sync that starts before the local sandbox has derived scores from its people's logs would find little. A real
@@ -42,7 +42,7 @@ export async function untilSandboxDerived(
  */
 export async function completeRun(context: CommandContext, opened: OpenPipeline, run: Run): Promise<Run> {
   const { terminal } = context
-  const workers = await countLiveWorkers(opened.pipeline)
+  const workers = await countWorkersOfAllParts(opened.pipeline)
   const ownWorker = createOwnWorker(context, opened)
   if (workers === 0) ownWorker.start()
   terminal.say(
@@ -95,7 +95,7 @@ async function takeOverFromSilentWorkers(
     await wait(WORKER_HEARTBEAT_MS, undefined, { signal }).catch(() => undefined) // aborted: the run has ended
     if (signal.aborted) return
     // While the database does not answer, the workers count as running.
-    const workers = await countLiveWorkers(pipeline).catch(() => 1)
+    const workers = await countWorkersOfAllParts(pipeline).catch(() => 1)
     if (workers > 0 || signal.aborted) continue
     terminal.progressEnd()
     terminal.say(`run ${run.id}: no running worker shows life any more, working`)

@@ -4,6 +4,7 @@ import type { LaneTrouble } from '../fleet/lane-troubles.ts'
 import { measuredRateOf } from '../ledger/measured-rate.ts'
 import type { QueueEngine } from '../queue/engine.ts'
 import { createEnqueuer } from '../queue/enqueue.ts'
+import { findUnservedParts } from '../queue/served-parts.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { countSilentDifferences } from '../warehouse/reports/lateness-report.ts'
 import { createReports } from '../warehouse/reports/status-report.ts'
@@ -53,6 +54,9 @@ async function readQueue(pool: Pool, engine: QueueEngine) {
     manual: await queue.backlog('manual'),
     backfill: await queue.backlog('backfill'),
     workers: await countLiveWorkers({ engine, liveWorkers }),
+    parts: engine.parts,
+    formerParts: await engine.formerParts(),
+    unservedParts: await findUnservedParts(engine),
     troubles: mostTelling(await liveWorkers.listTroubles(await engine.queueId())),
   }
 }

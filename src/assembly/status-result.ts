@@ -50,6 +50,9 @@ export const statusResult = z.strictObject({
     manual: backlog,
     backfill: backlog,
     workers: count,
+    parts: count,
+    formerParts: z.array(count),
+    unservedParts: z.array(count),
     troubles: z.array(
       z.strictObject({
         lane: z.enum(lanes),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { LaneTroubles } from '../fleet/lane-troubles.ts'
 import type { Log } from '../log.ts'
+import { findUnservedParts } from '../queue/served-parts.ts'
 import { endSilentSessions } from '../warehouse/postgres/silent-sessions.ts'
 import { WORKER_HEARTBEAT_MS } from '../warehouse/runs/live-workers.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -46,3 +47,9 @@ export function startWorkerHeartbeat(
 /** The number of workers of this pipeline's queue whose heartbeat is recent. */
 export const countLiveWorkers = async ({ engine, liveWorkers }: Pick<Pipeline, 'engine' | 'liveWorkers'>) =>
   liveWorkers.count(await engine.queueId())
+
+/** The same, and none where some part of the queue has no worker: a run has jobs in all parts. */
+export async function countWorkersOfAllParts(pipeline: Pick<Pipeline, 'engine' | 'liveWorkers'>): Promise<number> {
+  const workers = await countLiveWorkers(pipeline)
+  return workers > 0 && (await findUnservedParts(pipeline.engine)).length === 0 ? workers : 0
+}

@@ -10,6 +10,7 @@ import { examineMigrations, examinePostgres } from '../engines/examine-postgres.
 import { readRunning } from '../engines/running-file.ts'
 import { Problem } from '../errors.ts'
 import { examineRedis } from '../queue/examine-redis.ts'
+import { examineParts } from '../queue/served-parts.ts'
 import type { Finding } from '../transfer/finding.ts'
 import { examineUpstream } from '../upstream/examine-upstream.ts'
 import { examineDistribution } from '../warehouse/distribution/examine-distribution.ts'
@@ -21,6 +22,7 @@ import { examineTokenKeys } from '../warehouse/tokens/token-store.ts'
 
 /** The addresses to examine: given by the configuration, or of an `up` that runs in the data folder. */
 type DoctorTargets = {
+  queueParts: number
   databaseUrl: string | undefined
   queueUrl: string | undefined
   upstream: { url: string; clientId: string; clientSecret: string } | undefined
@@ -38,6 +40,7 @@ export async function runDoctor({ environment, terminal }: UncheckedContext): Pr
   }
   const running = await readRunning(config.dataFolder)
   const targets: DoctorTargets = {
+    queueParts: config.queueParts,
     databaseUrl: config.databaseUrl ?? running?.databaseUrl,
     queueUrl: config.queueUrl ?? config.databaseUrl ?? running?.queueUrl,
     upstream: config.upstream ?? running?.upstream,
@@ -195,9 +198,21 @@ async function tombstoneKeyFindings(pool: Pool, keys: readonly Buffer[]): Promis
   }
 }
 
-async function examineQueue({ queueUrl, databaseUrl }: DoctorTargets): Promise<Finding[]> {
+async function examineQueue(targets: DoctorTargets): Promise<Finding[]> {
   const subject = 'queue'
+  const { queueUrl, queueParts } = targets
   if (!queueUrl) return [embeddedNote(subject)]
+  const server = await examineQueueServer(subject, queueUrl, targets)
+  if (server.every(({ state }) => state !== 'well')) return server
+  // A queue that no process has used yet, or that refuses: the findings about its server say so.
+  return [...server, ...(await examineParts(subject, queueUrl, queueParts).catch(() => []))]
+}
+
+async function examineQueueServer(
+  subject: string,
+  queueUrl: string,
+  { databaseUrl }: DoctorTargets,
+): Promise<Finding[]> {
   if (/^rediss?:/.test(queueUrl)) return examineRedis(subject, queueUrl)
   if (queueUrl === databaseUrl) return [{ subject, state: 'well', text: 'lies in the warehouse’s database' }]
   return examinePostgres({ subject, databaseUrl: queueUrl, variable: 'QUEUE_URL' })

@@ -6,6 +6,7 @@ import { troubleText } from '../assembly/trouble-text.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { lanes } from '../fleet/budget.ts'
 import type { LaneTrouble } from '../fleet/lane-troubles.ts'
+import { formatPartList } from '../fleet/queue-parts.ts'
 import { openQueueEngine } from '../queue/engine.ts'
 import { openBudgetStore } from '../queue/open-budget-store.ts'
 import { SECOND } from '../time/units.ts'
@@ -15,7 +16,7 @@ import { runsTable } from './runs.ts'
 export async function runStatus(context: CommandContext): Promise<number> {
   const { terminal } = context
   const found = await withWarehouse(context, async (pool, { queueUrl, closeStack }) => {
-    const engine = closeStack.add(await openQueueEngine(queueUrl), 'queue')
+    const engine = closeStack.add(await openQueueEngine(queueUrl, { parts: context.config.queueParts }), 'queue')
     await engine.requireUsable()
     const budgetStore = closeStack.add(openBudgetStore(engine, pool, queueUrl), 'budget')
     return readStatus({ pool, engine, budgetStore }, context.config.budget)
@@ -40,6 +41,7 @@ function statusLines(report: StatusReport, paint: Paint): string[] {
     runs.length === 0 ? 'No run yet.' : runsTable(runs, paint),
     '',
     queueText(queue, paint),
+    ...partsTexts(queue).map((text) => paint('odd', `! ${text}`)),
     ...queue.troubles.map((trouble) => laneTroubleText(trouble, queue, paint)),
     `Waiting to be pushed: ${outbox.map(({ stream, waiting }) => `${formatNumber(waiting)} ${stream}`).join(', ') || 'nothing'}`,
     `Quarantine: ${quarantine.map(({ direction, stream, count }) => `${formatNumber(count)} ${stream} (${direction})`).join(', ') || 'empty'}`,
@@ -71,6 +73,21 @@ function queueText(queue: StatusReport['queue'], paint: Paint): string {
     return `${lane} ${formatNumber(waiting + active + delayed)}`
   })
   return `Queue (${queue.engine}, ${workers}): ${backlogs.join(', ')}`
+}
+
+/** Without any worker the line above says enough. */
+function partsTexts({ workers, parts, formerParts, unservedParts }: StatusReport['queue']): string[] {
+  const unserved = unservedParts.filter((part) => part < parts)
+  return [
+    ...(workers > 0 && unserved.length > 0
+      ? [
+          `parts ${formatPartList(unserved)} of ${parts} have no worker: vitalsync worker --parts ${formatPartList(unserved)}`,
+        ]
+      : []),
+    ...(formerParts.length > 0
+      ? [`jobs wait in parts ${formatPartList(formerParts)}, beyond QUEUE_PARTS=${parts}: vitalsync doctor`]
+      : []),
+  ]
 }
 
 const laneTroubleText = (trouble: LaneTrouble, queue: StatusReport['queue'], paint: Paint): string => {

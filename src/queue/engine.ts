@@ -96,14 +96,16 @@ export async function openQueueEngine(queueUrl: string, options: QueueEngineOpti
 }
 
 function openRedisEngine(queueUrl: string, options: QueueEngineOptions): QueueEngine {
-  const { parts = 1, isObserver: skipMetasUpdate = false } = options
+  const { parts = 1, isObserver = false } = options
   const telemetry = telemetryOf(options)
   const producerConnection = connectRedis(queueUrl, failFast)
   const workerConnection = connectRedis(queueUrl, reconnectForever)
   for (const connection of [producerConnection, workerConnection]) connection.on('error', ignoreConnectionError)
   const keepQueueId = () => producerConnection.set(QUEUE_ID_KEY, randomUUID(), 'NX')
   const requireUsable = createRedisCheck(queueUrl, producerConnection, keepQueueId)
-  const queueOptions = { connection: producerConnection, skipMetasUpdate, ...telemetry }
+  // BullMQ's check writes to standard error, once for each queue; the doctor has its own.
+  const observer = { skipMetasUpdate: isObserver, skipVersionCheck: isObserver }
+  const queueOptions = { connection: producerConnection, ...observer, ...telemetry }
   const queues = createQueues((of) => redisQueueOf(of, queueOptions))
   return {
     kind: 'redis',
@@ -136,7 +138,7 @@ function openRedisEngine(queueUrl: string, options: QueueEngineOptions): QueueEn
 
 function redisQueueOf(
   of: LanePart,
-  options: Pick<QueueOptions, 'connection' | 'telemetry' | 'skipMetasUpdate'>,
+  options: Pick<QueueOptions, 'connection' | 'telemetry' | 'skipMetasUpdate' | 'skipVersionCheck'>,
 ): LaneQueue {
   const prefix = keyPrefixOf(of.part)
   const queue: LaneQueue = new Queue(queueNameOf(of), { ...options, prefix, skipWaitingForReady: true })
