@@ -2,17 +2,15 @@ import type { PulledStream } from '../../transfer/stream.ts'
 import { profileStreamKey } from '../ledger/ledger-rows.ts'
 import { type CopyCommand, copyRows } from '../postgres/copy-rows.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
+import { compareParameters, compareStatement, type VanishedKey } from './compare-statement.ts'
 import type { AdmittedReading } from './prepared-reading.ts'
+import type { IncomingRecord } from './record-columns.ts'
 import type { RecordRow } from './record-rows.ts'
 import {
   addRows,
   addStatement,
-  compareParameters,
-  compareStatement,
-  type IncomingRecord,
   replaceParameters,
   replaceStatements,
-  type VanishedKey,
   vanishParameters,
   vanishStatements,
 } from './record-statements.ts'

@@ -3,8 +3,8 @@ import { type LockedLedgerRow, profileStreamKey } from '../ledger/ledger-rows.ts
 import type { TagChange } from '../ledger/reading-tags.ts'
 import type { AdmittedReading } from './prepared-reading.ts'
 import type { StreamChanges } from './record-changes.ts'
+import type { IncomingRecord } from './record-columns.ts'
 import { recordPeriod } from './record-rows.ts'
-import type { IncomingRecord } from './record-statements.ts'
 
 type Stored = { readonly admitted: readonly AdmittedReading[]; readonly changes: readonly StreamChanges[] }
 

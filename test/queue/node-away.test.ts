@@ -1,0 +1,44 @@
+import { expect } from 'vitest'
+import { NodeUnreachable } from '../../src/warehouse/postgres/sql-errors.ts'
+import type { Pool } from '../../src/warehouse/postgres/warehouse-pool.ts'
+import { soon } from '../support/fixtures.ts'
+import { scoreOf } from '../support/sample-scores.ts'
+import { queueKinds, test } from '../support/test-pipeline.ts'
+
+for (const engine of queueKinds) {
+  test(`people of a node that is away wait alone, however often they are tried (${engine})`, async ({ open, peer }) => {
+    const line = await open(engine)
+    const { pool, queue } = line.pipeline
+    const [ada = ''] = await line.addProfiles('ada', 'bob')
+    for (const name of ['ada', 'bob']) peer.give(name, 'scores', [scoreOf(10, 0.4)])
+    const whole = pool.of
+    const away: Pool = Object.assign(Object.create(pool), {
+      query: () => Promise.reject(new NodeUnreachable('reach node a:1 of the warehouse: it does not answer')),
+    })
+    let isAway = true
+    let tries = 0
+    pool.of = (profileId) => {
+      if (profileId !== ada || !isAway) return whole(profileId)
+      tries += 1
+      return away
+    }
+    line.work()
+
+    const run = await line.tick('sync', { streams: ['scores'] })
+    await expect.poll(() => queue.backlog('manual'), soon).toEqual({ waiting: 0, active: 0, delayed: 1 })
+    expect(await line.rows('select external_id from vitalsync.scores join vitalsync.names on id = profile_id')).toEqual(
+      [{ external_id: 'bob' }],
+    )
+    // More tries than a job has attempts: none of them was used up.
+    while (tries < 12) {
+      for (const job of await line.pipeline.engine.queue('manual').getDelayed()) await job.promote()
+      await expect.poll(() => queue.backlog('manual'), soon).toEqual({ waiting: 0, active: 0, delayed: 1 })
+    }
+    expect(line.logged()).not.toContain('the lane pauses')
+    isAway = false
+    await line.idle()
+
+    expect(await line.rows('select * from vitalsync.failures')).toEqual([])
+    expect(await line.pipeline.runs.get(run.id)).toMatchObject({ state: 'done', done: 2, failed: 0 })
+  })
+}
