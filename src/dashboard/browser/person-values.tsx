@@ -1,5 +1,5 @@
-import { useSignal } from '@preact/signals'
 import { HOUR } from '../../time/units.ts'
+import { address, changeQuery } from '../../web/browser/address.ts'
 import { type Json, useAnswer } from '../../web/browser/ask.ts'
 import { DayChart, StackChart } from '../../web/browser/charts.tsx'
 import { Answered, Empty, Panel, Table, Text } from '../../web/browser/parts.tsx'
@@ -196,9 +196,10 @@ function Changes({ values }: WithValues) {
 }
 
 function Why({ profileId, values }: WithValues & { profileId: string }) {
-  const score = useSignal<ScoreName>('sleep')
-  const newest = values.days.findLast((one) => one[score.value] !== null)?.day ?? values.days.at(-1)?.day ?? ''
-  const date = useSignal('')
+  const { query } = address.value
+  const score: ScoreName = scoreNames.find((one) => one === query.get('score')) ?? 'sleep'
+  const newest = values.days.findLast((one) => one[score] !== null)?.day ?? values.days.at(-1)?.day ?? ''
+  const day = query.get('scoreDay') ?? newest
   return (
     <Panel
       title="Why this score"
@@ -206,10 +207,8 @@ function Why({ profileId, values }: WithValues & { profileId: string }) {
         <span class="row">
           <select
             aria-label="Score"
-            value={score.value}
-            onChange={(event) => {
-              score.value = scoreNames.find((one) => one === event.currentTarget.value) ?? 'sleep'
-            }}
+            value={score}
+            onChange={(event) => changeQuery({ score: event.currentTarget.value })}
           >
             {scoreNames.map((name) => (
               <option key={name} value={name}>
@@ -220,15 +219,13 @@ function Why({ profileId, values }: WithValues & { profileId: string }) {
           <input
             type="date"
             aria-label="Day"
-            value={date.value || newest}
-            onChange={(event) => {
-              date.value = event.currentTarget.value
-            }}
+            value={day}
+            onChange={(event) => changeQuery({ scoreDay: event.currentTarget.value })}
           />
         </span>
       }
     >
-      <Explained profileId={profileId} score={score.value} date={date.value || newest} />
+      <Explained profileId={profileId} score={score} date={day} />
     </Panel>
   )
 }
