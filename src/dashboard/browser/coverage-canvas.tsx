@@ -90,7 +90,7 @@ export function CoverageCanvas({ rows, days, lastDay, area, topRow }: CanvasProp
           />
         </div>
       </div>
-      <ToldCell told={told} isKeyboard={isKeyboard.value} />
+      <ToldCell told={rows.summary.value ? told : 'Loading …'} isKeyboard={isKeyboard.value} />
     </>
   )
 }

@@ -66,7 +66,7 @@ test('a fresh warehouse says in each view that there is nothing and what to do; 
     expect(await findBarriers(page)).toEqual([])
     // The first screen is there to say what is away: it does not wait for it.
     await page.goto(`${url}/`)
-    await page.getByRole('heading', { name: 'Now' }).waitFor()
+    await page.locator('.sentence').waitFor()
     await page.getByRole('link', { name: 'Failures', exact: true }).click()
     await page.getByRole('alert').getByText('This could not be answered.').waitFor()
     await allowConnections(databaseUrl, name, true)

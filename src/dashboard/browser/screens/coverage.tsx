@@ -175,11 +175,12 @@ type ControlsProps = { stream: string; days: number; lastDay: string; counts: Co
 function Controls({ stream, days, lastDay, counts }: ControlsProps) {
   const query = address.value.query
   const only = query.get('only') ?? ''
+  const told = (count: number | undefined) => (count === undefined ? '…' : shownNumber(count))
   const kinds = [
     ['', 'Everybody'],
-    ['refused', `Refused ${shownNumber(counts?.refused ?? 0)}`],
-    ['quarantined', `Quarantined ${shownNumber(counts?.quarantined ?? 0)}`],
-    ['never_read', `Never read ${shownNumber(counts?.never_read ?? 0)}`],
+    ['refused', `Refused ${told(counts?.refused)}`],
+    ['quarantined', `Quarantined ${told(counts?.quarantined)}`],
+    ['never_read', `Never read ${told(counts?.never_read)}`],
   ] as const
   return (
     <div class="row">

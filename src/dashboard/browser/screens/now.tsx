@@ -15,7 +15,13 @@ import { RunLink } from '../run-link.tsx'
 /** The state of everything, in one sentence, and what it rests on. */
 export function NowScreen() {
   const now = live.value
-  if (!now) return <p class="loading">Looking …</p>
+  if (!now)
+    return (
+      <>
+        <h1 class="head">Now</h1>
+        <p class="loading">Looking …</p>
+      </>
+    )
   const lost = lostSentence()
   return (
     <>

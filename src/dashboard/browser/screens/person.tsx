@@ -18,38 +18,41 @@ export function PersonScreen({ params }: { params: Readonly<Record<string, strin
   const { answer, again } = useAnswer<PersonAnswer>('person', { profileId: id })
   const date = address.value.query.get('date')
   return (
-    <Answered answer={answer} again={again}>
-      {(person) => (
-        <>
-          <div class="head">
-            <h1>
-              <Text max={60}>{person.name}</Text>
-            </h1>
-            <span class="quiet">our id {id}</span>
-            <Tag tone={person.state === 'gone' ? 'odd' : ''}>{person.state}</Tag>
-            <span class="grow" />
-            {mayAct.value && <Erase id={id} person={person} />}
-          </div>
-          <Facts person={person} />
-          <Days person={person} />
-          {date && <DayAnswer profileId={id} date={date} />}
-          {session.value.values ? (
-            <PersonValuesPanels profileId={id} />
-          ) : (
-            <Panel title="Health values">
-              <p class="quiet">They are switched off. Switch on “Health values”: each look is recorded.</p>
-            </Panel>
-          )}
-          <div class="grid two">
-            <Gaps person={person} />
-            <div class="stack">
-              <Streams person={person} />
-              <Devices person={person} />
+    <>
+      {answer.state !== 'here' && <h1 class="head">Person</h1>}
+      <Answered answer={answer} again={again}>
+        {(person) => (
+          <>
+            <div class="head">
+              <h1>
+                <Text max={60}>{person.name}</Text>
+              </h1>
+              <span class="quiet">our id {id}</span>
+              <Tag tone={person.state === 'gone' ? 'odd' : ''}>{person.state}</Tag>
+              <span class="grow" />
+              {mayAct.value && <Erase id={id} person={person} />}
             </div>
-          </div>
-        </>
-      )}
-    </Answered>
+            <Facts person={person} />
+            <Days person={person} />
+            {date && <DayAnswer profileId={id} date={date} />}
+            {session.value.values ? (
+              <PersonValuesPanels profileId={id} />
+            ) : (
+              <Panel title="Health values">
+                <p class="quiet">They are switched off. Switch on “Health values”: each look is recorded.</p>
+              </Panel>
+            )}
+            <div class="grid two">
+              <Gaps person={person} />
+              <div class="stack">
+                <Streams person={person} />
+                <Devices person={person} />
+              </div>
+            </div>
+          </>
+        )}
+      </Answered>
+    </>
   )
 }
 
