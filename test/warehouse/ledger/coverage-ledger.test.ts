@@ -66,7 +66,7 @@ test('a reading of a refused span ends the refusal, also when windows have shift
   expect(await left()).toHaveLength(0)
 
   await ledger.recordRefusal(refusal)
-  await rows('update vitalsync.refusals set next_try_at = clock_timestamp()')
+  await rows('update vitalsync.refusals set next_try_at = statement_timestamp()')
   await read(15, 5)
   expect(await left()).toHaveLength(0)
 })
@@ -85,7 +85,7 @@ test('a profile that is done is due after the next nightly, or earlier when a pa
   await ledger.recordRefusal({ profileId: ada, stream: 'scores', window, status: 400, reason: 'no' })
   await finish()
   expect(await dueInMinutes(warehouse, ada)).toBe(15)
-  await rows(`update vitalsync.refusals set next_try_at = clock_timestamp() - interval '1 day'`)
+  await rows(`update vitalsync.refusals set next_try_at = statement_timestamp() - interval '1 day'`)
   await finish()
   expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
 
@@ -99,7 +99,7 @@ test('a profile that is done is due after the next nightly, or earlier when a pa
   expect(await dueInMinutes(warehouse, ada)).toBe(60)
 
   // A stream that was read when the reading counted makes no profile due again, however far the touched span reaches.
-  await rows(`update vitalsync.ledger set touched_at = clock_timestamp() - interval '2 hours'`)
+  await rows(`update vitalsync.ledger set touched_at = statement_timestamp() - interval '2 hours'`)
   for (const name of ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const) {
     const stream = streamByName(name)
     const reading = { generation: 1, sentAtMs: Date.now(), word: 'finished' } as const
@@ -136,12 +136,12 @@ test('a failure is kept with its reason until the next success, and the sweep wa
 test('a profile whose app pushes without end is read all the same', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { ledger, rows, startedAtMs } = warehouse
-  await rows(`update vitalsync.ledger set digesting = '{(,)}', touched_at = clock_timestamp()`)
+  await rows(`update vitalsync.ledger set digesting = '{(,)}', touched_at = statement_timestamp()`)
   const due = async () => (await ledger.plan({ profileId: ada, nowMs: startedAtMs, streams: ['scores'] }))?.due.length
 
-  await rows(`update vitalsync.ledger set read_at = clock_timestamp() - interval '1 hour'`)
+  await rows(`update vitalsync.ledger set read_at = statement_timestamp() - interval '1 hour'`)
   expect(await due()).toBe(0)
-  await rows(`update vitalsync.ledger set read_at = clock_timestamp() - interval '7 hours'`)
+  await rows(`update vitalsync.ledger set read_at = statement_timestamp() - interval '7 hours'`)
   expect(await due()).toBeGreaterThan(0)
 })
 
@@ -172,7 +172,9 @@ test('what readings have shown since a push is kept, and a profile is due when t
   const { parcels } = await outbox.readWaiting(ada, 'tags')
   await outbox.markSent({ profileId: ada, stream: 'tags', parcels })
   const touched = async (ago: string) => {
-    await rows(`update vitalsync.ledger set touched_at = clock_timestamp() - $1::interval where stream = 'tags'`, [ago])
+    await rows(`update vitalsync.ledger set touched_at = statement_timestamp() - $1::interval where stream = 'tags'`, [
+      ago,
+    ])
   }
   const read = (sentAtMs: number) =>
     writer.store(
@@ -222,8 +224,8 @@ test('what a job left out because the push was young is looked at again, though 
   expect(due.filter(({ window }) => window.startMs <= day && day < window.endMs)).toEqual([])
 
   // The push was an hour ago when the requests went out.
-  await rows(`update vitalsync.ledger set touched_at = clock_timestamp() - interval '61 minutes', digested_at =
-    clock_timestamp() - interval '1 minute' where stream = 'tags'`)
+  await rows(`update vitalsync.ledger set touched_at = statement_timestamp() - interval '61 minutes', digested_at =
+    statement_timestamp() - interval '1 minute' where stream = 'tags'`)
   for (const one of due) {
     await writer.store(scoresReading({ profileId: ada, ...one, sentAtMs: Date.now(), records: [] }))
   }
@@ -236,7 +238,7 @@ test('what a job left out because the push was young is looked at again, though 
   await ledger.recordFinished(endedJob(ada))
   expect(await dueInMinutes(warehouse, ada)).toBe(15)
   await rows('delete from vitalsync.refusals')
-  await rows(`update vitalsync.profiles set wanted_from = clock_timestamp() - interval '1 day'`)
+  await rows(`update vitalsync.profiles set wanted_from = statement_timestamp() - interval '1 day'`)
   await ledger.recordFinished(endedJob(ada))
   expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
 })

@@ -8,7 +8,8 @@ const DAYS = 20
 async function fill({ rows, addProfiles }: Warehouse): Promise<void> {
   await addProfiles('ada', 'bob')
   await rows(`insert into vitalsync.runs (kind, state, ended_at) values ('nightly', 'done', now())`)
-  const day = `from vitalsync.profiles p, generate_series(1, ${DAYS}) n, lateral (select current_date - n as day) d`
+  const day = `from vitalsync.profiles p, (select day, current_date - day as n from vitalsync.calendar
+    where day between current_date - ${DAYS} and current_date - 1) d`
   const start = `d.day::timestamp at time zone 'UTC'`
   const life = '1, now(), now(), now()'
   await rows(

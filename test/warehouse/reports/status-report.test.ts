@@ -26,7 +26,9 @@ test('what was read and waits for a second reading counts as read, and not as co
   ])
   const { parcels } = await outbox.readWaiting(ada, 'tags')
   await outbox.markSent({ profileId: ada, stream: 'tags', parcels })
-  await rows("update vitalsync.ledger set touched_at = clock_timestamp() - $1::float8 * interval '1 ms'", [2 * HOUR])
+  await rows("update vitalsync.ledger set touched_at = statement_timestamp() - $1::float8 * interval '1 ms'", [
+    2 * HOUR,
+  ])
 
   await read(1)
 

@@ -13,8 +13,9 @@ async function fill({ pool, rows }: Warehouse, people = PEOPLE): Promise<void> {
      select p.id, s.stream, tstzmultirange(tstzrange(p.wanted_from, now() - interval '80 hours')), now()
      from vitalsync.profiles p, vitalsync.day_streams s`,
   )
-  const day = `from vitalsync.profiles p, generate_series(1, ${DAYS}) n,
-    lateral (select (now() at time zone 'UTC')::date - n as day) d, unnest($1::text[]) t order by p.id, d.day`
+  const day = `from vitalsync.profiles p join vitalsync.calendar d
+      on d.day between (now() at time zone 'UTC')::date - ${DAYS} and (now() at time zone 'UTC')::date - 1,
+    unnest($1::text[]) t order by p.id, d.day`
   await rows(
     `insert into vitalsync.scores (profile_id, score_date_time, type, local_date, value, digest, read_at, first_seen_at, changed_at, body)
      select p.id, d.day::timestamp at time zone 'UTC', t, d.day, 0.5, 1, now(), now(), now(), '{"factors":[]}' ${day}`,
