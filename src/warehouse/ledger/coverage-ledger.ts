@@ -194,10 +194,10 @@ async function upsertRefusal(pool: Pool, { profileId, stream, window, status, re
     // Of an erased profile nothing is recorded, and refusals of one profile at the same time take turns.
     const { rows } = await tx.query('select from vitalsync.profiles where id = $1 for no key update', [profileId])
     if (rows.length === 0) return
-    const { rows: former } = await tx.query<{ attempts: number; first_at: string }>(
+    const { rows: former } = await tx.query<{ attempts: number; first_at: Date }>(
       `delete from vitalsync.refusals where profile_id = $1 and stream = $2
          and span && tstzrange(to_timestamp($3::float8 / 1000), to_timestamp($4::float8 / 1000))
-       returning attempts, first_at::text as first_at`,
+       returning attempts, first_at`,
       [profileId, stream, ...bounds],
     )
     const attempts = 1 + Math.max(0, ...former.map((one) => one.attempts))

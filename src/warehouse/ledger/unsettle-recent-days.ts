@@ -55,15 +55,15 @@ async function claimUnsettling({ pool, account }: Where, stream: PulledStream): 
   return rowCount === 1
 }
 
+const recentSql = "tstzrange(statement_timestamp() - $3::float8 * interval '1 millisecond', statement_timestamp())"
+
 const unsettleStatement = `
-  with recent as (
-    select tstzrange(statement_timestamp() - $3::float8 * interval '1 millisecond', statement_timestamp()) as span
-  ), locked as (
-    select l.profile_id, k.span, jsonb_build_array(jsonb_build_array(
-        extract(epoch from lower(k.span)) * 1000, extract(epoch from upper(k.span)) * 1000,
+  with locked as (
+    select l.profile_id, ${recentSql} as span, jsonb_build_array(jsonb_build_array(
+        extract(epoch from statement_timestamp()) * 1000 - $3::float8, extract(epoch from statement_timestamp()) * 1000,
         extract(epoch from statement_timestamp()) * 1000, null, 0, 1)) as reread
-    from vitalsync.ledger l, recent k
-    where l.profile_id = any($1) and l.stream = $2 and l.covered && k.span order by l.profile_id for update of l
+    from vitalsync.ledger l
+    where l.profile_id = any($1) and l.stream = $2 and l.covered && ${recentSql} order by l.profile_id for update of l
   )
   update vitalsync.ledger l set covered = l.covered - k.span::tstzmultirange, rereads = l.rereads || k.reread
   from locked k where l.profile_id = k.profile_id and l.stream = $2 and l.profile_id = any($1)`
