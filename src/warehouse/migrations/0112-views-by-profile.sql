@@ -108,13 +108,13 @@ select s.stream, s.kind, (select count(distinct observed_on)::int from vitalsync
 from summed s left join vitalsync.settle_times t on t.account = s.account and t.stream = s.stream
 left join silent d on d.account = s.account and d.stream = s.stream;
 
--- As before, but that the counts of a day begin at a row of the ledger, of which there is always one: a lateral aggregate without
--- a group may not refer to the calendar, of which each node has a copy.
+-- As before, but that the counts of a day are made by profile, and joined where there are any: a lateral aggregate without a group
+-- may not refer to the calendar, of which each node has a copy. And nothing without a table of its own is more than immutable.
 create or replace function vitalsync.define_days() returns void language plpgsql as $define$
 declare
   branches text;
 begin
-  select string_agg(format('select r.gone_at from vitalsync.%I r where l.stream = %L and r.profile_id = l.profile_id', s.table_name, s.stream)
+  select string_agg(format('select r.profile_id, r.gone_at from vitalsync.%I r where l.stream = %L and r.profile_id = l.profile_id', s.table_name, s.stream)
     || coalesce(' and ' || condition, ''), E'\n    union all ' order by s.stream, n)
   into branches
   from vitalsync.day_streams s
@@ -128,55 +128,55 @@ begin
 create or replace view warehouse.days as
 select p.external_id, l.stream, c.day as local_date, d.state,
   case d.state
-    when 'data' then concat_ws('; ', case when not r.settled then 'it may still change' end, r.refused, r.quarantined)
+    when 'data' then concat_ws('; ', case when not w.settled then 'it may still change' end, f.reason, q.reason)
     when 'empty' then 'it was read, and upstream has nothing for this day'
-    when 'quarantined' then r.quarantined
-    when 'refused' then r.refused
-    when 'erased_upstream' then case when r.gone > 0 then format('%%s records are gone upstream since %%s UTC', r.gone, to_char(r.gone_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI'))
+    when 'quarantined' then q.reason
+    when 'refused' then f.reason
+    when 'erased_upstream' then case when w.gone > 0 then format('%%s records are gone upstream since %%s UTC', r.gone, to_char(r.gone_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI'))
       else 'upstream does not know the person any more' end
-    when 'unsettled' then case when r.waits then 'something was pushed for it, and it is read again until upstream has derived'
+    when 'unsettled' then case when l.waits then 'something was pushed for it, and it is read again until upstream has derived'
       else 'it was read, and is read again until late data can no longer change it' end
     else 'no reading has asked for it yet; the next sync does' end as reason,
-  r.present as rows, r.settled, l.read_at
+  w.present as rows, w.settled, l.read_at
 from vitalsync.profiles p
 join vitalsync.calendar c on c.day >= (p.wanted_from at time zone 'UTC')::date and c.day <= (now() at time zone 'UTC')::date + 1
   and c.day >= (select (min(wanted_from) at time zone 'UTC')::date from vitalsync.profiles)
-join vitalsync.ledger l on l.profile_id = p.id
+cross join lateral (
+  select a.profile_id, a.stream, a.covered, a.read_at, a.digesting && c.span or exists (select from jsonb_array_elements(a.rereads) e
+    where tstzrange(to_timestamp((e ->> 0)::float8 / 1000), to_timestamp((e ->> 1)::float8 / 1000)) && c.span) as waits
+  from vitalsync.ledger a where a.profile_id = p.id) l
 join (select stream, coalesce((select max(t.settle_ms) from vitalsync.settle_times t where t.stream = n.stream), n.settle_ms) as settle_ms
   from vitalsync.day_streams n) s on s.stream = l.stream
+left join lateral (
+  select m.profile_id, count(*) filter (where m.gone_at is null)::int as present, count(m.gone_at)::int as gone, max(m.gone_at) as gone_at
+  from (%s) m group by m.profile_id) r on true
+left join lateral (
+  select x.profile_id, format('upstream refuses it%%s: %%s', case when max(x.next_try_at) = 'infinity' then '' else
+      format(', and is asked again at %%s UTC', to_char(max(x.next_try_at) at time zone 'UTC', 'YYYY-MM-DD HH24:MI')) end, max(x.reason)) as reason
+  from vitalsync.refusals x where x.profile_id = l.profile_id and x.stream = l.stream and x.span && c.span
+  group by x.profile_id) f on true
+left join lateral (
+  select x.profile_id, format('%%s of its records did not fit: %%s', count(*), max(x.reason)) as reason
+  from vitalsync.quarantine x where x.profile_id = l.profile_id and x.stream = l.stream and x.direction = 'pull'
+    and (x.local_date = c.day or x.local_date is null and x.span && c.span)
+  group by x.profile_id) q on true
 cross join lateral (
-  select a.profile_id, max(r.present) as present, max(r.gone) as gone, max(r.gone_at) as gone_at, max(f.reason) as refused,
-    max(q.reason) as quarantined,
-    l.covered @> tstzrange(greatest(lower(c.span), p.wanted_from),
-      greatest(upper(c.span) + case when max(r.present) > 0 then interval '12 hours' else '0' end, p.wanted_from)) as settled,
-    l.digesting && c.span or exists (select from jsonb_array_elements(l.rereads) e
-      where tstzrange(to_timestamp((e ->> 0)::float8 / 1000), to_timestamp((e ->> 1)::float8 / 1000)) && c.span) as waits
-  from vitalsync.ledger a
-  cross join lateral (
-    select count(*) filter (where m.gone_at is null)::int as present, count(m.gone_at)::int as gone, max(m.gone_at) as gone_at
-    from (%s) m) r
-  cross join lateral (
-    select case when count(*) > 0 then format('upstream refuses it%%s: %%s', case when max(x.next_try_at) = 'infinity' then '' else
-        format(', and is asked again at %%s UTC', to_char(max(x.next_try_at) at time zone 'UTC', 'YYYY-MM-DD HH24:MI')) end, max(x.reason)) end as reason
-    from vitalsync.refusals x where x.profile_id = l.profile_id and x.stream = l.stream and x.span && c.span) f
-  cross join lateral (
-    select case when count(*) > 0 then format('%%s of its records did not fit: %%s', count(*), max(x.reason)) end as reason
-    from vitalsync.quarantine x where x.profile_id = l.profile_id and x.stream = l.stream and x.direction = 'pull'
-      and (x.local_date = c.day or x.local_date is null and x.span && c.span)) q
-  where a.profile_id = l.profile_id and a.stream = l.stream
-  group by a.profile_id) r
+  select coalesce(r.present, 0) as present, coalesce(r.gone, 0) as gone,
+    l.covered @> tstzrange(greatest(lower(c.span), p.wanted_from), greatest(
+      case when r.present > 0 then (upper(c.span) at time zone 'UTC' + interval '12 hours') at time zone 'UTC' else upper(c.span) end,
+      p.wanted_from)) as settled) w
 cross join lateral (
   select case
-    when r.present > 0 then 'data'
-    when r.quarantined is not null then 'quarantined'
-    when r.refused is not null then 'refused'
-    when r.gone > 0 or p.state = 'gone' then 'erased_upstream'
-    when r.settled then 'empty'
-    when r.waits then 'unsettled'
+    when w.present > 0 then 'data'
+    when q.reason is not null then 'quarantined'
+    when f.reason is not null then 'refused'
+    when w.gone > 0 or p.state = 'gone' then 'erased_upstream'
+    when w.settled then 'empty'
+    when l.waits then 'unsettled'
     when upper(c.span) > (l.read_at at time zone 'UTC' - interval '1 hour' - interval '1 millisecond' * s.settle_ms) at time zone 'UTC'
       and lower(c.span) <= l.read_at then 'unsettled'
     else 'never_read' end as state) d
-where r.present > 0 or c.day <= (now() at time zone 'UTC')::date
+where w.present > 0 or c.day <= (now() at time zone 'UTC')::date
 $view$, branches);
 end $define$;
 select vitalsync.define_days();
