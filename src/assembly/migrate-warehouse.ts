@@ -5,7 +5,7 @@ import { UsageProblem } from '../errors.ts'
 import { requireServerVersion } from '../postgres/server-version.ts'
 import { DAY, MINUTE } from '../time/units.ts'
 import { type Distribution, distributeTables, placeNewTables } from '../warehouse/distribution/distribute-tables.ts'
-import { readShardCount } from '../warehouse/distribution/distributed-tables.ts'
+import { readShardCount, requireDivision } from '../warehouse/distribution/distributed-tables.ts'
 import { storeSettleFallbacks } from '../warehouse/ledger/settle-fallbacks.ts'
 import { grantReaderRole } from '../warehouse/postgres/reader-role.ts'
 import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
@@ -85,24 +85,13 @@ export async function requireMigrated(databaseUrl: string, bucketCount: number):
     const applied = await readFromUsable(pool).catch(async (cause: unknown) => {
       throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, cause)
     })
-    if (compareMigrations(migrations, applied).missing.length === 0) return await requireDivision(pool, bucketCount)
+    if (compareMigrations(migrations, applied).missing.length === 0) return void (await requireDivision(pool))
     throw new UsageProblem('open warehouse: its tables are missing or older than this version', {
       hint: 'Bring it up to date first: vitalsync migrate.',
     })
   } finally {
     await pool.end()
   }
-}
-
-async function requireDivision(pool: Pool, bucketCount: number): Promise<void> {
-  const shards = await readShardCount(pool)
-  if (shards === undefined || shards === bucketCount) return
-  throw new UsageProblem(
-    `open warehouse: it is divided into ${shards} shards, and WAREHOUSE_SHARDS is ${bucketCount}`,
-    {
-      hint: `Set WAREHOUSE_SHARDS=${shards} for every process.`,
-    },
-  )
 }
 
 /** The applied migrations, of a server that is new enough. */

@@ -1,3 +1,4 @@
+import { UsageProblem } from '../../errors.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 
 /**
@@ -73,4 +74,25 @@ export async function readShardCount(db: Pool | Tx): Promise<number | undefined>
     `select count(*)::int as count from pg_dist_shard where logicalrelid = 'vitalsync.profiles'::regclass`,
   )
   return rows[0]?.count || undefined
+}
+
+/** Refuses a warehouse that is divided otherwise than the setting says. Its number of shards; undefined where nothing is divided. */
+export async function requireDivision(pool: Pool): Promise<number | undefined> {
+  const shards = await readShardCount(pool)
+  if (shards === undefined || shards === pool.buckets.count) return shards
+  throw new UsageProblem(
+    `open warehouse: it is divided into ${shards} shards, and WAREHOUSE_SHARDS is ${pool.buckets.count}`,
+    { hint: `Set WAREHOUSE_SHARDS=${shards} for every process.` },
+  )
+}
+
+/** The node of each bucket by host and port, in order; undefined where nothing is divided. */
+export async function readPlaces(pool: Pool): Promise<string[] | undefined> {
+  if ((await requireDivision(pool)) === undefined) return undefined
+  const { rows } = await pool.query<{ node: string }>(
+    `select n.nodename || ':' || n.nodeport as node
+     from pg_dist_shard s join pg_dist_placement p using (shardid) join pg_dist_node n on n.groupid = p.groupid
+     where s.logicalrelid = 'vitalsync.profiles'::regclass and n.noderole = 'primary' order by s.shardminvalue::int4`,
+  )
+  return rows.map(({ node }) => node)
 }

@@ -36,15 +36,20 @@ export async function packParcels<T extends { readonly item: OutboxItem }>(
 /** Inserts the parcels and returns their ids. */
 async function storeParcels(tx: Tx, parcels: readonly PackedItems<{ readonly item: OutboxItem }>[]): Promise<string[]> {
   if (parcels.length === 0) return []
-  const { rows } = await tx.query<{ id: string }>(
-    `select nextval(pg_get_serial_sequence('vitalsync.parcels', 'id')) as id from generate_series(1, $1)`,
-    [parcels.length],
-  )
+  const ids = await drawParcelIds(tx, parcels.length)
   await tx.query({
     name: 'store parcels',
     text: insertParcelsQuery,
-    values: [binaryColumn('int8', rows, ({ id }) => id), ...parcelColumns(parcels)],
+    values: [binaryColumn('int8', ids, (id) => id), ...parcelColumns(parcels)],
   })
+  return ids
+}
+
+export async function drawParcelIds(tx: Tx, count: number): Promise<string[]> {
+  const { rows } = await tx.query<{ id: string }>(
+    `select nextval(pg_get_serial_sequence('vitalsync.parcels', 'id')) as id from generate_series(1, $1)`,
+    [count],
+  )
   return rows.map(({ id }) => id)
 }
 

@@ -1,4 +1,3 @@
-import { UsageProblem } from '../../errors.ts'
 import { SECOND } from '../../time/units.ts'
 import { describeOutage, isConnectionLost, NodeUnreachable } from './sql-errors.ts'
 import { openWarehousePool, type Pool, type WarehousePoolOptions } from './warehouse-pool.ts'
@@ -79,25 +78,6 @@ const delegate = (pool: Pool, own: Partial<Pick<Pool, 'query' | 'connect' | 'of'
   },
   ...own,
 })
-
-/** The places as Citus has them. */
-export async function readPlaces(pool: Pool): Promise<NodeName[] | undefined> {
-  const { rows: extension } = await pool.query("select from pg_extension where extname = 'citus'")
-  if (extension.length === 0) return undefined
-  const { rows } = await pool.query<{ node: NodeName }>(
-    `select n.nodename || ':' || n.nodeport as node
-     from pg_dist_shard s join pg_dist_placement p using (shardid) join pg_dist_node n on n.groupid = p.groupid
-     where s.logicalrelid = 'vitalsync.profiles'::regclass and n.noderole = 'primary' order by s.shardminvalue::int4`,
-  )
-  if (rows.length === 0) return undefined
-  if (rows.length !== pool.buckets.count) {
-    throw new UsageProblem(
-      `open warehouse: it has ${rows.length} shards, and WAREHOUSE_SHARDS says ${pool.buckets.count}`,
-      { hint: `Set WAREHOUSE_SHARDS=${rows.length} for every process.` },
-    )
-  }
-  return rows.map(({ node }) => node)
-}
 
 /** A pool that fails at once for a while after its node did not answer. */
 function openNodePool(node: NodeName, options: NodePoolsOptions): Pool {

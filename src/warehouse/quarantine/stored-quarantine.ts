@@ -1,5 +1,6 @@
 import type { Span } from '../../time/spans.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
+import { drawParcelIds } from '../outbox/stored-parcels.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
 import { type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { toRecordRows } from '../readings/record-rows.ts'
@@ -133,10 +134,7 @@ async function replayRows(
 async function returnToOutbox(tx: Tx, items: readonly QuarantineRow[]): Promise<void> {
   const profileIds = [...new Set(items.map((row) => row.profile_id))]
   await tx.query('select from vitalsync.profiles where id = any($1) order by id for no key update', [profileIds])
-  const { rows: parcelIds } = await tx.query<{ id: string }>(
-    `select nextval(pg_get_serial_sequence('vitalsync.parcels', 'id')) as id from generate_series(1, $1)`,
-    [items.length],
-  )
+  const parcelIds = await drawParcelIds(tx, items.length)
   const { rows: meant } = await tx.query<{ parcel_id: string }>(
     `update vitalsync.items i set parcel_id = r.parcel_id, place = 0
      from vitalsync.quarantine q
@@ -146,11 +144,11 @@ async function returnToOutbox(tx: Tx, items: readonly QuarantineRow[]): Promise<
        and not exists (select from vitalsync.parcels p
          where p.id = i.parcel_id and p.profile_id = any($1) and i.place <> all(p.taken_out))
      returning i.parcel_id`,
-    [profileIds, items.map(({ id }) => id), parcelIds.map(({ id }) => id)],
+    [profileIds, items.map(({ id }) => id), parcelIds],
   )
   const isMeant = new Set(meant.map((row) => row.parcel_id))
   const returned = items.flatMap(({ id }, index) => {
-    const parcelId = parcelIds[index]?.id ?? ''
+    const parcelId = parcelIds[index] ?? ''
     return isMeant.has(parcelId) ? [{ id, parcelId }] : []
   })
   await tx.query(
