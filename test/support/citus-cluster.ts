@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { chmod, chown, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,10 +12,14 @@ import { freePort } from './ports.ts'
  * A Citus cluster on loopback: one coordinator without shards, and workers. It is made of a Postgres that has the extension,
  * whose programs lie in CITUS_BIN (/usr/lib/postgresql/15/bin where it is not set); docs/citus.md says how it is built.
  */
-type CitusNode = {
+export type CitusNode = {
   readonly port: number
+  /** The postmaster's, and undefined while it is away. */
+  readonly pid: number | undefined
   /** SIGKILL for the postmaster, and so the end of every session. */
   kill(): Promise<void>
+  /** SIGSTOP for the postmaster and every session: connections stay open and silent. `false` lets them go on. */
+  freeze(isFrozen: boolean): void
   start(): Promise<void>
 }
 
@@ -26,8 +30,9 @@ export type CitusCluster = {
   readonly workers: readonly CitusNode[]
   /** Starts a further worker, and makes it known to the coordinator. */
   addWorker(): Promise<CitusNode>
-  /** Creates an empty database with the extension on every node. Returns its address at the coordinator. */
-  createDatabase(name: string): Promise<string>
+  /** Creates an empty database with the extension on the coordinator and on so many workers, all unless told. Returns its address. */
+  createDatabase(name: string, workers?: number): Promise<string>
+  dropDatabase(name: string): Promise<void>
   /** The errors that the coordinator answered so far, each statement and message once. */
   listErrors(): Promise<ServerError[]>
   close(): Promise<void>
@@ -58,7 +63,7 @@ export async function startCitusCluster({ workers }: { readonly workers: number 
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-citus-'))
   await chmod(folder, 0o755)
   const nodes: Array<CitusNode & { stop(): Promise<void> }> = []
-  const databases: string[] = []
+  const databases = new Set<string>()
   const close = async () => {
     await Promise.all(nodes.map((node) => node.stop()))
     await rm(folder, { recursive: true, force: true })
@@ -74,12 +79,18 @@ export async function startCitusCluster({ workers }: { readonly workers: number 
     const added: CitusNode[] = []
     const connectTo = (worker: CitusNode, database: string) =>
       runSql(urlOf(coordinator, database), `select citus_add_node('127.0.0.1', ${worker.port})`)
-    const createDatabase = async (name: string) => {
-      for (const node of [...added, coordinator]) await createDatabaseOn(node, name)
+    const createDatabase = async (name: string, workers = added.length) => {
+      const its = added.slice(0, workers)
+      for (const node of [...its, coordinator]) await createDatabaseOn(node, name)
       await runSql(urlOf(coordinator, name), `select citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`)
-      for (const worker of added) await connectTo(worker, name)
-      databases.push(name)
+      for (const worker of its) await connectTo(worker, name)
+      databases.add(name)
       return urlOf(coordinator, name)
+    }
+    const dropDatabase = async (name: string) => {
+      databases.delete(name)
+      for (const node of [coordinator, ...added])
+        await runSql(urlOf(node, 'postgres'), `drop database if exists ${name} with (force)`)
     }
     for (let index = 0; index < workers; index++) added.push(await addNode())
     return {
@@ -87,6 +98,7 @@ export async function startCitusCluster({ workers }: { readonly workers: number 
       coordinator,
       workers: added,
       createDatabase,
+      dropDatabase,
       async addWorker() {
         const worker = await addNode()
         for (const name of databases) {
@@ -159,6 +171,13 @@ async function createNode(folder: string): Promise<CitusNode & { stop(): Promise
   }
   return {
     port,
+    get pid() {
+      return child?.exitCode === null && child.signalCode === null ? child.pid : undefined
+    },
+    freeze(isFrozen) {
+      for (const pid of child?.pid ? [child.pid, ...childrenOf(child.pid)] : [])
+        process.kill(pid, isFrozen ? 'SIGSTOP' : 'SIGCONT')
+    },
     async start() {
       const options = Object.entries({ ...settings, port: String(port) }).flatMap(([name, value]) => [
         '-c',
@@ -174,6 +193,10 @@ async function createNode(folder: string): Promise<CitusNode & { stop(): Promise
     kill: () => end('SIGKILL'),
     stop: () => end('SIGQUIT'),
   }
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 }
 
 /** The server refuses to run as root, and to use a folder that is not its own. */

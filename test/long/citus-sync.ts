@@ -1,0 +1,105 @@
+import { rm } from 'node:fs/promises'
+import pg from 'pg'
+import type { CitusCluster } from '../support/citus-cluster.ts'
+import type { Checklist } from './checklist.ts'
+import { digestOfRecords, gapsOf } from './record-digests.ts'
+import type { SandboxWarehouses, SyncedWarehouse } from './synced-warehouses.ts'
+
+export type ClusterRound = {
+  readonly cluster: CitusCluster
+  readonly shards: number
+  readonly sandbox: SandboxWarehouses
+  readonly checklist: Checklist
+}
+
+/** Says what a command printed when it did not end with exit code 0. */
+export async function expectDone(
+  { say, until }: Checklist,
+  warehouse: SyncedWarehouse,
+  ...words: string[]
+): Promise<void> {
+  const { code, stderr } = await warehouse.command(...words)
+  await until(`${warehouse.name}: ${words.join(' ')}`, async () => code === 0, 0)
+  if (code !== 0) say(stderr.slice(-2000))
+}
+
+/** Syncs until nothing more comes: the sandbox derives its sample people while they are first asked for. */
+export async function syncUntilStill(checklist: Checklist, warehouse: SyncedWarehouse): Promise<void> {
+  let before = ''
+  for (let digest = await digestOfRecords(warehouse); digest !== before; digest = await digestOfRecords(warehouse)) {
+    before = digest
+    await expectDone(checklist, warehouse, 'sync')
+  }
+}
+
+export const divide = (shards: number): string[] => ['migrate', '--distribute', '--shards', String(shards)]
+
+/** Syncs, reads again, verifies, exports and erases on both, and compares; then loses a node and adds one. */
+export async function syncBoth({ cluster, shards, sandbox, checklist }: ClusterRound): Promise<void> {
+  const plain = await sandbox.open('plain', { url: await sandbox.createDatabase('plain'), shards: 1 })
+  const citus = await sandbox.open('citus', { url: cluster.databaseUrl, shards })
+  for (const one of [plain, citus]) {
+    const done = (...words: string[]) => expectDone(checklist, one, ...words)
+    if (one === citus) for (let times = 0; times < 2; times++) await done(...divide(shards))
+    await done('migrate')
+    await done('profiles', 'discover')
+    await syncUntilStill(checklist, one)
+    await done('status', '--json')
+    await done('verify', '--json')
+    await done('export', '--stream', 'scores', '--output', `${sandbox.folder}/${one.name}.csv`)
+    await rm(`${sandbox.folder}/${one.name}.csv`, { force: true })
+  }
+  await compare(checklist, 'the same records', digestOfRecords, plain, citus)
+  await compare(checklist, 'the same gaps', gapsOf, plain, citus)
+  const person = await firstPersonOf(plain)
+  for (const one of [plain, citus]) await expectDone(checklist, one, 'profiles', 'erase', person, '--yes', '--json')
+  await compare(checklist, 'the same records after one person was erased', digestOfRecords, plain, citus)
+  await loseAndGrow(cluster, citus, checklist)
+}
+
+/** A node that is away is named, and one that is added takes shards while everything is read as before. */
+async function loseAndGrow(cluster: CitusCluster, warehouse: SyncedWarehouse, { until }: Checklist): Promise<void> {
+  const doctor = async () => (await warehouse.command('doctor', '--json')).stdout
+  const [worker] = cluster.workers
+  const before = await digestOfRecords(warehouse)
+  await worker?.kill()
+  await until('doctor names the node that is away', async () =>
+    (await doctor()).includes(`not answer: 127.0.0.1:${worker?.port}`),
+  )
+  await worker?.start()
+  await until('doctor finds all nodes', async () =>
+    (await doctor()).includes(`all ${cluster.workers.length + 1} nodes answer`),
+  )
+  const added = await cluster.addWorker()
+  const client = new pg.Client({ connectionString: warehouse.databaseUrl })
+  await client.connect()
+  await client.query(`select citus_rebalance_start(shard_transfer_mode => 'block_writes')`)
+  const held = 'select 1 from citus_shards where nodeport = $1'
+  await until('the new node has shards', async () => ((await client.query(held, [added.port])).rowCount ?? 0) > 0)
+  await client.query('select citus_rebalance_wait()')
+  await client.end()
+  await until('the records are the same', async () => (await digestOfRecords(warehouse)) === before)
+  await until('buckets and shards agree', async () => (await doctor()).includes('each bucket of profiles is one shard'))
+}
+
+async function firstPersonOf({ databaseUrl }: SyncedWarehouse): Promise<string> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const { rows } = await client.query<{ external_id: string }>(
+    'select external_id from vitalsync.names order by 1 limit 1',
+  )
+  await client.end()
+  return rows[0]?.external_id ?? ''
+}
+
+export async function compare(
+  { say, until }: Checklist,
+  what: string,
+  textOf: (warehouse: SyncedWarehouse) => Promise<string>,
+  one: SyncedWarehouse,
+  other: SyncedWarehouse,
+): Promise<void> {
+  const texts = await Promise.all([textOf(one), textOf(other)])
+  await until(what, async () => texts[0] === texts[1], 0)
+  if (texts[0] !== texts[1]) say(texts.map((text) => text.slice(0, 4000)).join('\n'))
+}
