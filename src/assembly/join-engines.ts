@@ -5,7 +5,7 @@ import { lockHolderOf } from '../engines/folder-lock.ts'
 import { keepPort } from '../engines/kept-port.ts'
 import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../engines/local-engines.ts'
 import { readRunning } from '../engines/running-file.ts'
-import { type Sandbox, startSandbox } from '../service/sandbox/start-sandbox.ts'
+import type { Sandbox } from '../service/sandbox/start-sandbox.ts'
 import { MINUTE } from '../time/units.ts'
 import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { type EngineAddresses, requireTokenKey, resolveAddresses, resolveDatabases, tokenKeysOf } from './addresses.ts'
@@ -110,6 +110,8 @@ async function startLocalSandbox(options: LocalSandboxOptions, closeStack: Close
   const { local, config, profiles, log, terminal } = options
   await writeFile(sandboxSizeFile(config.dataFolder), String(profiles))
   const port = await servicePortOf(config.dataFolder, { config, terminal })
+  // The whole service: most commands never need it, and it is half of what they would load.
+  const { startSandbox } = await import('../service/sandbox/start-sandbox.ts')
   const started = startSandbox({
     databaseUrl: local.serviceUrl,
     port,

@@ -2,7 +2,7 @@ import { type CloseStack, openCloseStack } from '../close-stack.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import type { CommandContext } from './command-context.ts'
 import { joinEngines, joinWarehouse, type StartedEngines } from './join-engines.ts'
-import { openPipeline, type Pipeline } from './pipeline.ts'
+import type { Pipeline } from './pipeline.ts'
 
 /** Opens the warehouse, runs `work` and closes the warehouse, also when `work` fails. */
 export async function withWarehouse<T>(
@@ -35,6 +35,7 @@ export async function withPipeline<T>(context: CommandContext, work: (opened: Op
   try {
     const engines = await joinEngines(context, closeStack)
     const { config, log } = context
+    const { openPipeline } = await import('./pipeline.ts') // queue and upstream: `withWarehouse` needs neither
     const pipeline = await openPipeline({ config, addresses: engines.addresses, log, onSkewed: fail })
     closeStack.add(pipeline, 'pipeline')
     await pipeline.engine.requireUsable()

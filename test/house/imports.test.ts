@@ -116,7 +116,8 @@ test('the pure rooms reach for nothing: no file, socket, process, clock or rando
 
 test('config/env.ts alone reads the environment', () => {
   const readers = lines(/^(src|jobs|config)\/.*\.(ts|mjs)$/).filter(
-    ({ file, text }) => file !== 'config/env.ts' && /process\.env\b/.test(text),
+    // The entry tells its threads, in the only words that they understand, where compiled code is kept.
+    ({ file, text }) => file !== 'config/env.ts' && /process\.env\b(?!\.NODE_COMPILE_CACHE \?\?=)/.test(text),
   )
   expect(readers.map(offence)).toEqual([])
 })
@@ -167,4 +168,22 @@ test('the test for circles finds one of two files and one of three, and no other
   })
 
   expect(importCircles(graph)).toEqual(['a, b', 'c, d, e'])
+})
+
+/** Loading takes most of the time of a command that answers one question. */
+test('a command that asks the warehouse only loads no service, no queue and no upstream', () => {
+  const loadedBy = (entry: string): string[] => {
+    const loaded = new Set([entry])
+    for (const file of loaded)
+      for (const { from, typeOnly, text } of imports.filter((one) => one.file === file))
+        if (!typeOnly && !text.includes('import(')) loaded.add(from)
+    return [...loaded]
+  }
+  const commands = ['explain-settle', 'export', 'gaps', 'migrate', 'plan', 'quarantine', 'runs', 'sql', 'why']
+  const heavy = /^src\/(service|queue|upstream)\/|^(fastify|bullmq|undici)$/
+  for (const command of commands)
+    expect(
+      loadedBy(`src/commands/${command}.ts`).filter((from) => heavy.test(from)),
+      command,
+    ).toEqual([])
 })
