@@ -25,7 +25,9 @@ const flags = smallHeaps[words[0]] ?? []
 if (major >= 24) {
   if (flags.length > 0 && !process.execArgv.includes(flags[0])) becomeSmall()
   // Kept beside the packages, where nobody else can write; where this user cannot either, nothing is cached.
-  nodeModule.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/vitalsync', import.meta.url)))
+  const cache = fileURLToPath(new URL('../node_modules/.cache/vitalsync', import.meta.url))
+  nodeModule.enableCompileCache(cache)
+  process.env.NODE_COMPILE_CACHE ??= cache // a thread looks for it there only
   // In a checkout Node runs the sources; the published package holds them compiled, for Node compiles nothing in node_modules.
   const sources = new URL('./cli.ts', import.meta.url)
   await import(existsSync(sources) ? sources.href : new URL('../dist/src/cli.js', import.meta.url).href)
