@@ -63,7 +63,10 @@ export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
     const origin = currentOrigin()
     const prepared = prepareReading(reading)
     const mayFail = prepared.rows.some(mayBeUnstorable)
-    const stored = queue.add(mayFail ? await separateStorable(options.pool, prepared) : prepared, origin)
+    const stored = queue.add(
+      mayFail ? await separateStorable(options.pool.of(prepared.profileId), prepared) : prepared,
+      origin,
+    )
     // The jobs that are ready in this turn of the event loop share one transaction.
     if (!isScheduled) setImmediate(startCommits)
     isScheduled = true
@@ -129,7 +132,7 @@ function rejectAll(group: readonly QueuedReading[], error: unknown): void {
 
 /** Finds the records of one reading that Postgres refuses, moves them to the invalid records, and stores the others. */
 async function storeWithoutRefused(options: CommitOptions, queued: QueuedReading, refusal: unknown): Promise<void> {
-  const reading = await separateStorable(options.pool, queued.reading)
+  const reading = await separateStorable(options.pool.of(queued.reading.profileId), queued.reading)
   if (reading.rows.length === queued.reading.rows.length) return queued.reject(rejectedReading(refusal))
   await commitGroup(options, [{ ...queued, reading }])
 }

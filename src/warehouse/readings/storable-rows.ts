@@ -7,15 +7,18 @@ import type { RecordRow } from './record-rows.ts'
 /** A shorter record can neither be nested too deeply for Postgres nor hold too long a number. */
 const PLAIN_LENGTH_MAX = 8000
 
+/** A number stands after one of these signs; inside a word, such as the id of a record, `1e2345` is none. */
+const LARGE_EXPONENT = /[:,[\s]-?\d+(?:\.\d+)?[eE][+-]?\d{4}/
+
 /**
  * Whether Postgres might refuse the record's text, which it reads as `jsonb` whenever an analyst queries it. Postgres accepts
  * no U+0000, no half of a surrogate pair, no number beyond a hundred thousand digits and no endless nesting. A record that
  * might be refused is tried out before it is stored.
  */
-export const mayBeUnstorable = ({ raw }: RecordRow): boolean =>
+export const mayBeUnstorable = ({ raw }: Pick<RecordRow, 'raw'>): boolean =>
   raw.length > PLAIN_LENGTH_MAX ||
   (raw.includes('\\u') && /\\u(?:0000|[dD][89a-fA-F])/.test(raw)) ||
-  /(?<=\d)[eE][+-]?\d{4}/.test(raw)
+  LARGE_EXPONENT.test(raw)
 
 /** Keeps the rows that Postgres accepts. The rows that it refuses become invalid records, each with the reason. */
 export async function separateStorable(pool: Pool, reading: PreparedReading): Promise<PreparedReading> {

@@ -85,6 +85,22 @@ test('every record that is stored without a trial in Postgres is JSON to Postgre
   expect(asked).toBeGreaterThan(0)
 })
 
+const afterWhiteSpace = ['1e1000', '-2.5E+20000', '0.1e-9999']
+
+test.for(['{"n":1e1000}', '{"n": -1.5E+1000}', '[0,1e-1000]', '[1e1000]', ...afterWhiteSpace.map((n) => `[\n${n}]`)])(
+  'a number with so large an exponent is tried: %s',
+  (raw) => {
+    expect(mayBeUnstorable({ raw })).toBe(true)
+  },
+)
+
+test.for(['{"id":"4e1234-9e5678"}', '{"id":"0a3e20000b"}', '{"n":1e99}', '{"n":1.5E-307}'])(
+  'an id with digits and an e costs no trial, nor does a number that Postgres can hold: %s',
+  (raw) => {
+    expect(mayBeUnstorable({ raw })).toBe(false)
+  },
+)
+
 test('a record that passes the trial in Postgres is stored like any other, by its exact text', async ({
   warehouse,
 }) => {
