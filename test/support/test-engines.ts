@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startPostgres } from '../../src/engines/embedded-postgres.ts'
+import { openMemoryFolder } from './memory-folder.ts'
 import { freePort } from './ports.ts'
 
 /**
@@ -23,6 +24,7 @@ declare module 'vitest' {
 type Project = { provide(key: 'databaseUrl' | 'redisUrl' | 'enginesFrom', value: string): void }
 
 export default async function setup(project: Project): Promise<() => Promise<void>> {
+  const memory = await openMemoryFolder()
   const docker = !process.env['FAKETIME'] && (await dockerAnswers()) // a container would live by another clock
   const postgres = given('TEST_DATABASE_URL') ?? (docker ? await containerPostgres() : await embeddedPostgres())
   const redis = given('TEST_REDIS_URL') ?? (docker ? await containerRedis() : await localRedis())
@@ -36,6 +38,7 @@ export default async function setup(project: Project): Promise<() => Promise<voi
   return async () => {
     await redis?.close()
     await postgres.close()
+    await memory?.close()
   }
 }
 
