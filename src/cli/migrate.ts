@@ -6,8 +6,8 @@ const SHARDS_MAX = 1024
 
 function parseShards(text: string): number {
   const shards = parseWhole(text)
-  if (shards < 1 || shards > SHARDS_MAX)
-    throw new InvalidArgumentError(`It must be a whole number from 1 to ${SHARDS_MAX}.`)
+  if (shards < 2 || shards > SHARDS_MAX)
+    throw new InvalidArgumentError(`It must be a whole number from 2 to ${SHARDS_MAX}.`)
   return shards
 }
 

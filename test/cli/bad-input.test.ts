@@ -190,6 +190,10 @@ test('every option that is picky refuses bad input, and says what it wants', asy
   }
 })
 
+test.for(['0', '1', '1025'])('a warehouse is not divided into %s shards', async (shards) => {
+  expect(await parserMessageOf(['migrate', '--distribute', '--shards', shards])).toContain('from 2 to 1024')
+})
+
 test('and of each command one does as a process, with code 2 and nothing on standard output', { timeout }, async () => {
   const one = new Map(picky.map((option) => [option.name, option]))
   await eachOf([...one.values()], async ({ name, command, long }) => {

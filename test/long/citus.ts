@@ -101,7 +101,7 @@ async function runTests(cluster: CitusCluster): Promise<void> {
 
 /** Citus does not take it, as against connections that a fault has ended. */
 function isRefusal({ sqlState, message }: ServerError): boolean {
-  return ['0A000', '42P10', 'XX000'].includes(sqlState) && !/connection/.test(message)
+  return ['0A000', '42P10', 'XX000'].includes(sqlState) && !/connection|could not commit|shut down/.test(message)
 }
 
 async function tellRefusals(errors: readonly ServerError[]): Promise<void> {
