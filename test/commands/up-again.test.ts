@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises'
 import { expect } from 'vitest'
-import { ticksOfChildren } from '../support/processor-time.ts'
 import { processesNaming } from '../support/run-program.ts'
 import { isReady, nothingLeft, rowsIn, test, timeout } from './up-world.ts'
 
@@ -13,23 +12,24 @@ const firstStartTicksMax = 3000
 const logged = (text: string) => text.split('\n').filter((line) => line.includes('"level"'))
 
 test('a first start loads the sample people, and a second finds everything still there', { timeout }, async ({
+  first: { ended: first, ticks, left, folder: firstFolder },
   folder,
+  startedBefore,
   up,
 }) => {
-  const ticksBefore = ticksOfChildren()
-  const first = await up(['--once', '--profiles', '8']).ended
-  const ticks = ticksOfChildren() - ticksBefore
   expect(first).toMatchObject({ code: 0, signal: null })
   expect(first.stdout).toMatch(/Synced 8 profiles/)
   expect(first.stdout).toMatch(/scores +[1-9]/)
   // Its addresses end with it: it says how to look all the same.
   expect(first.stdout).not.toMatch(/psql|curl|http:/)
-  expect(first.stdout).toContain(`the data stays in ${folder}`)
+  expect(first.stdout).toContain(`the data stays in ${firstFolder}`)
   expect(first.stdout).toContain('npx vitalsync sql')
   if (!process.env['FAKETIME']) expect(ticks).toBeLessThan(firstStartTicksMax)
   expect(logged(first.stderr)).toEqual([])
-  await nothingLeft(folder)
+  expect(left).toEqual([])
+  await nothingLeft(firstFolder)
 
+  await startedBefore()
   const ended = await up().ended
   expect(ended).toMatchObject({ code: 0 })
   expect(ended.stdout.match(/scores +\S+/)?.[0]).toBe(first.stdout.match(/scores +\S+/)?.[0])
@@ -38,7 +38,8 @@ test('a first start loads the sample people, and a second finds everything still
 })
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} leaves no process and no lock`, { timeout }, async ({ folder, up }) => {
+  test(`${signal} leaves no process and no lock`, { timeout }, async ({ folder, up, startedBefore }) => {
+    await startedBefore()
     const program = up([])
     await program.said(isReady)
     expect(await rowsIn(folder)).toBeGreaterThan(0)
@@ -58,7 +59,8 @@ test('Ctrl-C during a first start leaves no process, and the next start works', 
   expect(await up().ended).toMatchObject({ code: 0 })
 })
 
-test('a kill -9 of everything is forgotten by the next start', { timeout }, async ({ folder, up }) => {
+test('a kill -9 of everything is forgotten by the next start', { timeout }, async ({ folder, up, startedBefore }) => {
+  await startedBefore()
   const program = up([])
   await program.said(isReady)
   const before = await rowsIn(folder)
@@ -70,7 +72,8 @@ test('a kill -9 of everything is forgotten by the next start', { timeout }, asyn
   expect(await rowsIn(folder)).toBe(before)
 })
 
-test('a Postgres that outlived its killed parent is taken back', { timeout }, async ({ folder, up }) => {
+test('a Postgres that outlived its killed parent is taken back', { timeout }, async ({ folder, up, startedBefore }) => {
+  await startedBefore()
   const program = up([])
   await program.said(isReady)
   const before = await rowsIn(folder)
