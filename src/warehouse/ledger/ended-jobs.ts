@@ -1,14 +1,14 @@
 import { SECOND } from '../../time/units.ts'
 import { type EndedJob, paramsText } from '../../transfer/order.ts'
 import { backoffSql } from '../postgres/sql-time.ts'
-import { inBucketSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { inBucketSql, type Pool, type Tx, transactionThenCount } from '../postgres/warehouse-pool.ts'
 import { countEnded } from '../runs/open-orders.ts'
 
 export type FailureReason = { readonly reason: string; readonly hint: string | undefined }
 
 /** Keeps one failure for each profile and job, and lets the sweep leave the profile alone, longer after each attempt. */
 export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint }: FailureReason): Promise<void> {
-  await transaction(pool, async (tx) => {
+  const work = async (tx: Tx) => {
     const { rows } = await tx.query<{ attempts: number }>(
       `insert into vitalsync.failures as f (profile_id, job, reason, hint, scope, first_at, last_at)
        select p.id, $2, $3, $4, $5, statement_timestamp(), statement_timestamp() from vitalsync.profiles p where p.id = $1
@@ -23,8 +23,9 @@ export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint 
          set due_at = greatest(due_at, statement_timestamp() + ${backoffSql('$2::int4', '26 hours')}) where id = $1`,
         [ended.profileId, rows[0].attempts],
       )
-    await countEnded(tx, [ended], 'failed')
-  })
+  }
+  const count = (tx: Tx) => countEnded(tx, [ended], 'failed')
+  await transactionThenCount(pool, { profileId: ended.profileId, work, count })
 }
 
 /**
@@ -71,8 +72,8 @@ export async function finishProfiles(
   ended: readonly EndedJob[],
 ): Promise<undefined[]> {
   const once = [...new Map(ended.map((job) => [`${job.profileId} ${job.job}`, job])).values()]
-  await transaction(pool, async (tx) => {
-    await tx.query({
+  const work = (tx: Tx) =>
+    tx.query({
       name: 'finish profiles',
       text: finishStatement(tx),
       values: [
@@ -83,7 +84,7 @@ export async function finishProfiles(
         Math.max(firstReadingMs, NEXT_LOOK_MIN_MS),
       ],
     })
-    await countEnded(tx, ended, 'done')
-  })
+  const count = (tx: Tx) => countEnded(tx, ended, 'done')
+  await transactionThenCount(pool, { profileId: ended[0]?.profileId ?? '', work, count })
   return []
 }

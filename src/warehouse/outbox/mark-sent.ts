@@ -2,7 +2,7 @@ import { type Span, union } from '../../time/spans.ts'
 import type { Parcel, PushedParcels } from '../../transfer/parcel.ts'
 import type { PulledStream, Reach } from '../../transfer/stream.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
-import { inBucketSql, type Pool, pipelined, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { inBucketSql, type Pool, pipelined, type Tx, transactionThenCount } from '../postgres/warehouse-pool.ts'
 import { countPushedItems, type DeletedParcels } from '../runs/pushed-items.ts'
 
 /** `uncovers`: the push changes what upstream derives. `runId`: the run whose job pushed. */
@@ -11,16 +11,16 @@ export type MarkedPush = PushedParcels & { readonly uncovers: boolean; readonly 
 type MarkOptions = { readonly pool: Pool; readonly pulled: readonly PulledStream[]; readonly firstReadingMs: number }
 
 export async function markSent(options: MarkOptions, pushes: readonly MarkedPush[]): Promise<undefined[]> {
-  await transaction(
-    options.pool,
-    async (tx) => {
-      const touching = pushes.filter((push) => push.uncovers)
-      const deleting = deleteParcels(tx, pushes)
-      await pipelined<unknown>([deleting, uncoverTouched(tx, options, touching), moveCheckpoints(tx, pushes)])
-      await countPushedItems(tx, deletedOf(touching, await deleting))
-    },
-    'by-key',
-  )
+  const touching = pushes.filter((push) => push.uncovers)
+  const work = async (tx: Tx) => {
+    const deleting = deleteParcels(tx, pushes)
+    await pipelined<unknown>([deleting, uncoverTouched(tx, options, touching), moveCheckpoints(tx, pushes)])
+    return deleting
+  }
+  // A process that dies between the two commits of a divided warehouse leaves the number of pushed items too low, and nothing else.
+  const count = (tx: Tx, waiting: ReadonlyMap<string, number>) => countPushedItems(tx, deletedOf(touching, waiting))
+  const profileId = pushes[0]?.profileId ?? ''
+  await transactionThenCount(options.pool, { profileId, plans: 'by-key', work, count })
   return []
 }
 

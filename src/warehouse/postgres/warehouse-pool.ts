@@ -101,6 +101,29 @@ export async function transaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, p
   }
 }
 
+/**
+ * A transaction on rows of one bucket, and then `count`, which adds what was done to the runs. One database commits both together. On
+ * several nodes the rows are committed at the node that has them, so that none of it waits for the coordinator, and what they count
+ * after that: a process that dies in between leaves an order open, whose job is carried out again.
+ */
+export async function transactionThenCount<T>(
+  pool: Pool,
+  { profileId, plans = 'free', work, count }: CountedWork<T>,
+): Promise<void> {
+  const node = pool.of(profileId)
+  if (node === pool) return transaction(pool, async (tx) => count(tx, await work(tx)), plans)
+  const done = await transaction(node, work, plans)
+  await transaction(pool, (tx) => count(tx, done), plans)
+}
+
+type CountedWork<T> = {
+  /** One of the bucket. */
+  readonly profileId: string
+  readonly plans?: PlanChoice
+  readonly work: (tx: Tx) => Promise<T>
+  readonly count: (tx: Tx, done: T) => Promise<void>
+}
+
 async function runTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin: string): Promise<T> {
   const client = await pool.connect().catch((cause: Error) => {
     throw postgresUnreachable(cause)
