@@ -16,11 +16,19 @@ const REDIS_PING = Buffer.from('\r\nPING\r\n')
 export async function probeServer({ host, port }: { host: string; port: number }): Promise<ProbedServer> {
   const asTls = await answerTo({ host, port }, TLS_REQUEST)
   if (asTls === undefined) return 'nothing'
-  if (asTls === 'S' || asTls === 'N') return 'Postgres'
+  if (isOfPostgres(asTls)) return 'Postgres'
   if (asTls !== '') return kindOfAnswer(asTls)
   const asRedis = await answerTo({ host, port }, REDIS_PING)
   return asRedis === undefined || asRedis === '' ? 'silence' : kindOfAnswer(asRedis)
 }
+
+/** Whether a Postgres answers there, and soon. */
+export async function answersAsPostgres(address: { host: string; port: number }): Promise<boolean> {
+  const answer = await answerTo(address, TLS_REQUEST)
+  return answer !== undefined && isOfPostgres(answer)
+}
+
+const isOfPostgres = (answer: string) => answer === 'S' || answer === 'N'
 
 function kindOfAnswer(answer: string): ProbedServer {
   if (/^HTTP\/|^<(!doctype|html)/i.test(answer)) return 'a web server'

@@ -1,7 +1,9 @@
+import { createBucketSlots } from './bucket-slots.ts'
+
 /**
  * Batches the calls of concurrent callers (a "data loader"), so that they share one set-based statement: the calls of one
  * turn of the event loop go together, unless their items belong to different buckets. While `batchesAtOnce` batches run,
- * further calls wait for the next batch, so batches grow with the load.
+ * further calls wait for the next batch, so batches grow with the load; a batch that is slow holds up its own bucket only.
  */
 export function createBatcher<In, Out>(options: {
   itemsMax: number
@@ -11,7 +13,6 @@ export function createBatcher<In, Out>(options: {
 }): (item: In) => Promise<Out> {
   type Call = { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void }
   let waiting: Call[] = []
-  let running = 0
   let scheduled = false
 
   const runBatch = async (calls: Call[]) => {
@@ -25,9 +26,8 @@ export function createBatcher<In, Out>(options: {
       for (const { reject } of calls) reject(error)
     }
   }
-  /** The calls of the bucket of the call that waits longest. */
-  const takeBatch = (): Call[] => {
-    const bucket = waiting[0] && options.bucketOf(waiting[0].item)
+  /** The calls of a bucket, which is that of the call that waits longest. */
+  const takeBatch = (bucket: number): Call[] => {
     const taken: Call[] = []
     const left: Call[] = []
     for (const call of waiting) {
@@ -39,15 +39,15 @@ export function createBatcher<In, Out>(options: {
   }
   const startBatches = () => {
     scheduled = false
-    while (waiting.length > 0 && running < options.batchesAtOnce) {
-      const calls = takeBatch()
-      running += 1
-      void runBatch(calls).finally(() => {
-        running -= 1
-        startBatches()
-      })
+    while (slots.isFree()) {
+      const next = waiting.find(({ item }) => slots.isOpen(options.bucketOf(item)))
+      if (!next) return
+      const bucket = options.bucketOf(next.item)
+      const calls = takeBatch(bucket)
+      slots.run(bucket, () => runBatch(calls))
     }
   }
+  const slots = createBucketSlots(options.batchesAtOnce, startBatches)
   return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject })

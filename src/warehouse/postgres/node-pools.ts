@@ -1,3 +1,6 @@
+import type pg from 'pg'
+import { answersAsPostgres } from '../../connections/probe-server.ts'
+import { destroyConnection } from '../../postgres/silent-server.ts'
 import { SECOND } from '../../time/units.ts'
 import { describeOutage, isConnectionLost, NodeUnreachable } from './sql-errors.ts'
 import { openWarehousePool, type Pool, type WarehousePoolOptions } from './warehouse-pool.ts'
@@ -11,10 +14,15 @@ type NodePoolsOptions = WarehousePoolOptions & {
   readonly now: () => number
   /** Called when a node stops answering, and when it answers again; not for each statement that fails. */
   readonly onNode: (node: NodeName, trouble: string | undefined) => void
+  readonly probeEveryMs?: number
 }
 
 /** A node that did not answer is left alone for so long: what asks for it fails at once, and holds nobody else up. */
 const REST_MS = 5 * SECOND
+/** A node that owes answers is asked so often whether it is there. */
+const PROBE_EVERY_MS = 3 * SECOND
+/** So many times in a row it must be silent: a busy node may miss one. */
+const SILENT_PROBES_MAX = 2
 /** Shards move seldom, and a node passes on what has moved away. */
 const PLACES_KEPT_MS = 60 * SECOND
 
@@ -59,7 +67,7 @@ export async function joinNodes(
 }
 
 /** The same pool with some methods of its own. */
-const delegate = (pool: Pool, own: Partial<Pick<Pool, 'query' | 'connect' | 'of' | 'failure'>>): Pool => ({
+const delegate = (pool: Pool, own: Partial<Pick<Pool, 'query' | 'connect' | 'end' | 'of' | 'failure'>>): Pool => ({
   query: pool.query.bind(pool),
   connect: pool.connect.bind(pool),
   on: pool.on.bind(pool),
@@ -82,9 +90,11 @@ const delegate = (pool: Pool, own: Partial<Pick<Pool, 'query' | 'connect' | 'of'
 /** A pool that fails at once for a while after its node did not answer. */
 function openNodePool(node: NodeName, options: NodePoolsOptions): Pool {
   const pool = openWarehousePool({ ...options, databaseUrl: addressOf(node, options.databaseUrl) })
+  const watch = watchForSilence(pool, node, options.probeEveryMs ?? PROBE_EVERY_MS)
   const message = `reach node ${node} of the warehouse: it does not answer`
   let restsUntilMs = 0
   let isAway = false
+  let isTried = false
 
   const failure = (cause: unknown): unknown => {
     if (!isConnectionLost(cause) || cause instanceof NodeUnreachable) return cause
@@ -94,10 +104,16 @@ function openNodePool(node: NodeName, options: NodePoolsOptions): Pool {
     return new NodeUnreachable(message, { cause, hint: 'The people of the other nodes are worked on meanwhile.' })
   }
   const guarded = async <R>(ask: () => Promise<R>): Promise<R> => {
-    if (options.now() < restsUntilMs) throw new NodeUnreachable(message)
-    const answer = await ask().catch((cause: unknown) => {
-      throw failure(cause)
-    })
+    // After its rest one asks whether the node is back: if it is silent, the others need not wait for that.
+    if (options.now() < restsUntilMs || (isAway && isTried)) throw new NodeUnreachable(message)
+    isTried = true
+    const answer = await ask()
+      .catch((cause: unknown) => {
+        throw failure(cause)
+      })
+      .finally(() => {
+        isTried = false
+      })
     if (isAway) options.onNode(node, undefined)
     isAway = false
     return answer
@@ -105,17 +121,53 @@ function openNodePool(node: NodeName, options: NodePoolsOptions): Pool {
   const guardedPool = delegate(pool, {
     query: (statement, values) => guarded(() => pool.query(statement, values)),
     connect: (() => guarded(() => pool.connect())) as Pool['connect'],
+    end: () => {
+      watch.close()
+      return pool.end()
+    },
     of: () => guardedPool,
     failure,
   })
   return guardedPool
 }
 
+/**
+ * Ends the connections to a node that owes answers and is silent, also to a stranger. By their own timeout alone a statement would
+ * wait for twenty seconds and more, and with it the job slots that the people of the other nodes need.
+ */
+function watchForSilence(pool: Pool, node: NodeName, everyMs: number): { close(): void } {
+  const open = new Set<pg.PoolClient>()
+  pool.on('connect', (client) => open.add(client))
+  pool.on('remove', (client) => open.delete(client))
+  let silentProbes = 0
+  let isProbed = false
+  const probe = async () => {
+    const isOwed = pool.totalCount > pool.idleCount
+    const isThere = !isOwed || (await answersAsPostgres(hostAndPort(node)))
+    silentProbes = isThere ? 0 : silentProbes + 1
+    if (silentProbes < SILENT_PROBES_MAX) return
+    for (const client of open) destroyConnection(client)
+  }
+  const timer = setInterval(() => {
+    if (isProbed) return
+    isProbed = true
+    void probe().finally(() => {
+      isProbed = false
+    })
+  }, everyMs)
+  return { close: () => clearInterval(timer) }
+}
+
 /** The address of the coordinator with host and port of the node: user, password and database are the same everywhere. */
 function addressOf(node: NodeName, databaseUrl: string): string {
   const url = new URL(databaseUrl)
-  const colon = node.lastIndexOf(':')
-  url.hostname = node.slice(0, colon)
-  url.port = node.slice(colon + 1)
+  const { host, port } = hostAndPort(node)
+  url.hostname = host
+  url.port = String(port)
   return url.href
+}
+
+function hostAndPort(node: NodeName): { host: string; port: number } {
+  const colon = node.lastIndexOf(':')
+  return { host: node.slice(0, colon), port: Number(node.slice(colon + 1)) }
 }

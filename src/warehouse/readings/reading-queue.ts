@@ -44,10 +44,10 @@ export class ReadingQueue {
   }
 
   /**
-   * Takes the next readings to commit together, all of one bucket, and locks their ledger rows here until `unlock`. At most one
-   * reading per profile and stream, for a statement cannot write the same record twice.
+   * Takes the next readings to commit together, all of one bucket that is open, and locks their ledger rows here until `unlock`. At
+   * most one reading per profile and stream, for a statement cannot write the same record twice.
    */
-  takeGroup(): QueuedReading[] {
+  takeGroup(isOpen: (bucket: number) => boolean): QueuedReading[] {
     const group: QueuedReading[] = []
     const rest: QueuedReading[] = []
     let rows = 0
@@ -56,7 +56,7 @@ export class ReadingQueue {
       const key = profileStreamKey(queued.reading)
       const its = this.buckets.of(queued.reading.profileId)
       const fits = rows === 0 || rows + queued.reading.rows.length <= ROWS_PER_COMMIT_MAX
-      if (fits && its === (bucket ?? its) && !this.lockedKeys.has(key)) {
+      if (fits && (bucket === undefined ? isOpen(its) : its === bucket) && !this.lockedKeys.has(key)) {
         bucket = its
         this.lockedKeys.add(key)
         group.push(queued)

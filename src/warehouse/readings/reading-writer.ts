@@ -3,6 +3,7 @@ import type { Belief } from '../../ledger/doubt.ts'
 import type { SettleSettings } from '../../ledger/settle-time.ts'
 import { currentOrigin, withSharedSpan } from '../../monitoring/traced-work.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
+import { createBucketSlots } from '../postgres/bucket-slots.ts'
 import { isDataException, sqlState } from '../postgres/sql-errors.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 import { createCommitMetrics } from './commit-metrics.ts'
@@ -37,7 +38,9 @@ type ReadingWriterOptions = {
  */
 export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
   const options = { ...given, meter: openLatenessMeter(given), countCommit: createCommitMetrics() }
-  const queue = new ReadingQueue(options.pool.buckets)
+  const { buckets } = options.pool
+  const queue = new ReadingQueue(buckets)
+  /** Also those that are slow. */
   let commits = 0
   let isScheduled = false
   let onIdle: (() => void) | undefined
@@ -45,19 +48,22 @@ export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
 
   const startCommits = () => {
     isScheduled = false
-    while (!queue.isEmpty && commits < options.commitsAtOnce) {
-      if (commits > 0 && queue.rowCount < options.rowsPerCommit) return
-      const group = queue.takeGroup()
-      if (group.length === 0) return
+    while (!queue.isEmpty && slots.isFree()) {
+      if (slots.busy > 0 && queue.rowCount < options.rowsPerCommit) return
+      const group = queue.takeGroup(slots.isOpen)
+      const [first] = group
+      if (!first) return
       commits += 1
-      commitGroup(options, group).finally(() => {
-        commits -= 1
-        queue.unlock(group)
-        startCommits()
+      slots.run(buckets.of(first.reading.profileId), async () => {
+        await commitGroup(options, group).finally(() => {
+          commits -= 1
+          queue.unlock(group)
+        })
       })
     }
     if (isIdle()) onIdle?.()
   }
+  const slots = createBucketSlots(options.commitsAtOnce, startCommits)
 
   const storeReading = async (reading: WindowReading): Promise<StoreResult> => {
     const origin = currentOrigin()

@@ -32,6 +32,7 @@ async function openNodes(warehouseUrl: string) {
     ...options,
     readPlaces: async () => hosts,
     now: () => nowMs,
+    probeEveryMs: 100,
     onNode: (node, trouble) => told.push([node, trouble !== undefined]),
   })
   return {
@@ -89,6 +90,33 @@ withNodes(
     ])
   },
 )
+
+withNodes('a node that is silent is given up long before its statements time out', async ({ nodes }) => {
+  const { pool, told, hosts, proxies, pass } = nodes
+  await Promise.all([ask(pool, ada), ask(pool, ada)])
+  proxies[0].silence('to-server', 'to-client')
+  const beganAtMs = performance.now()
+
+  const failures = await Promise.all(
+    [ask(pool, ada), ask(pool, ada)].map((one) => one.catch((error: unknown) => error)),
+  )
+
+  expect(performance.now() - beganAtMs).toBeLessThan(20_000)
+  expect(failures.map(isNodeOutage)).toEqual([true, true])
+  expect(told).toEqual([[hosts[0], true]])
+  // After the rest one waits whether the node is back, and nobody else.
+  pass(5000)
+  const [one, other] = [ask(pool, ada), ask(pool, ada)].map((asked) => asked.catch((error: unknown) => error))
+  expect(await Promise.race([one?.then(() => 'who tries'), other?.then(() => 'the other')])).toBe('the other')
+  proxies[0].restore()
+  proxies[0].dropAll()
+  expect(await one).toEqual([{ one: 1 }])
+  expect(await ask(pool, ada)).toEqual([{ one: 1 }])
+  expect(told).toEqual([
+    [hosts[0], true],
+    [hosts[0], false],
+  ])
+})
 
 withNodes('a node that dies within a transaction is one that is away', async ({ nodes }) => {
   const { pool, proxies } = nodes
