@@ -1,18 +1,23 @@
 import { describe, expect } from 'vitest'
 import { operations } from '../../src/contract/operations.ts'
 import { scoreAnswerSchema } from '../../src/contract/score.ts'
-import { test as base } from '../support/fixtures.ts'
+import { test as base, template, within } from '../support/fixtures.ts'
 import { json, newcomer, office, openSandboxWorld, runner, type SandboxWorld } from './sandbox-world.ts'
 
 /** A fixed time: on some days of a year, each of the last weeks of a regular sleeper happens to be less regular. */
 const machine = () => Date.parse('2026-11-18T12:00:00Z')
 
+/** One for all tests, for a month of days takes seconds to derive: they only look, but for the last, which lives on. */
 const test = base.extend<{ world: SandboxWorld }>({
-  world: async ({ serviceUrl }, use) => {
-    const world = await openSandboxWorld({ databaseUrl: serviceUrl, days: 31, derives: true, machine })
-    await use(world)
-    await world.sandbox.close()
-  },
+  world: [
+    async ({}, use) =>
+      within(await template('service'), async (databaseUrl) => {
+        const world = await openSandboxWorld({ databaseUrl, days: 31, derives: true, machine })
+        await use(world)
+        await world.sandbox.close()
+      }),
+    { scope: 'file' },
+  ],
 })
 
 type Told = { id: string; value?: unknown }
@@ -58,19 +63,8 @@ describe('what the sandbox derives from its people', () => {
     expect((await words('phone-only')).has('cardio_oriented')).toBe(false)
   })
 
-  test('grows with the days that the people live, by the clock of the sandbox', async ({ world }) => {
-    await world.sandbox.derived()
-    const newest = async () => {
-      const scores = (await world.sandbox.ledger(office))?.scores ?? []
-      return Math.max(...scores.map((score) => Date.parse(String(score['scoreDateTime']))))
-    }
-    const before = await newest()
-    await world.control('POST', '/live', { hours: 48 })
-    await world.sandbox.derived()
-    expect((await newest()) - before).toBe(48 * 3_600_000)
-  })
-
-  test('can be late, preliminary and vanished, in the ledger as in the answers', async ({ world }) => {
+  test('can be late, preliminary and vanished, in the ledger as in the answers', async ({ world, onTestFinished }) => {
+    onTestFinished(() => world.control('DELETE', '/faults').then(() => undefined))
     await world.sandbox.derived()
     const ledger = async () => (await world.sandbox.ledger(runner))?.biomarkers ?? []
     const whole = await ledger()
@@ -89,5 +83,17 @@ describe('what the sandbox derives from its people', () => {
     expect((await ledger()).length).toBeLessThan(whole.length * 0.9)
     await world.control('DELETE', '/faults')
     expect(await ledger()).toEqual(whole)
+  })
+
+  test('grows with the days that the people live, by the clock of the sandbox', async ({ world }) => {
+    await world.sandbox.derived()
+    const newest = async () => {
+      const scores = (await world.sandbox.ledger(office))?.scores ?? []
+      return Math.max(...scores.map((score) => Date.parse(String(score['scoreDateTime']))))
+    }
+    const before = await newest()
+    await world.control('POST', '/live', { hours: 48 })
+    await world.sandbox.derived()
+    expect((await newest()) - before).toBe(48 * 3_600_000)
   })
 })
