@@ -6,7 +6,7 @@
 export type ProfileBuckets = {
   readonly count: number
   of(profileId: string): number
-  /** The items of each bucket together, each in their former order. */
+  /** The items of each bucket together, each in their former order. No bucket is empty. */
   split<T>(items: readonly T[], profileIdOf: (item: T) => string): T[][]
 }
 
@@ -18,10 +18,11 @@ export function createProfileBuckets(count: number): ProfileBuckets {
   return {
     count,
     of,
-    split: (items, profileIdOf) =>
-      count === 1 || items.length <= 1
-        ? [[...items]]
-        : [...Map.groupBy(items, (item) => of(profileIdOf(item))).values()],
+    split(items, profileIdOf) {
+      if (items.length === 0) return []
+      if (count === 1 || items.length === 1) return [[...items]]
+      return [...Map.groupBy(items, (item) => of(profileIdOf(item))).values()]
+    },
   }
 }
 

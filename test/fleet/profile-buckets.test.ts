@@ -46,4 +46,5 @@ test('items are split by bucket and keep their order', () => {
   }
   expect(parts).toHaveLength(4)
   expect(createProfileBuckets(1).split(items, ({ profileId }) => profileId)).toEqual([items])
+  for (const count of [1, 4]) expect(createProfileBuckets(count).split([], String)).toEqual([])
 })
