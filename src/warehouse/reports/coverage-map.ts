@@ -62,7 +62,7 @@ export function createCoverageMap({ pool }: { pool: Pool }): CoverageMap {
     async read(selection, { from, count, lastDay, days }) {
       const { ids, counts } = await orderOf(selection)
       const shown = ids.slice(from, from + count)
-      const { rows } = await pool.query<MapRow>(rowsQuery, [shown, selection.stream, lastDay, days])
+      const rows = await readRows(pool, shown, { stream: selection.stream, lastDay, days })
       return { total: ids.length, counts, rows }
     },
   }
@@ -104,10 +104,31 @@ const orderQuery = `
 
 const letterCases = Object.entries(dayLetters).map(([state, letter]) => `when '${state}' then '${letter}'`)
 
-const rowsQuery = `
-  select p.id::text as "profileId", p.external_id as "externalId", (
-    select string_agg(coalesce(case d.state ${letterCases.join(' ')} end, '.'), '' order by c.day)
-    from (select $3::date - n as day from generate_series(0, $4::int - 1) n) c
-    left join warehouse.days d on d.external_id = p.external_id and d.stream = $2 and d.local_date = c.day
-      and d.local_date between $3::date - $4::int + 1 and $3::date) as cells
-  from unnest($1::int8[]) with ordinality as o(id, n) join vitalsync.profiles p using (id) order by o.n`
+/** The view is asked alone: joined with anything but tables of profiles, a divided warehouse would first collect everybody's days. */
+const cellsQuery = `
+  select external_id as "externalId", $3::date - local_date as "daysAgo", case state ${letterCases.join(' ')} end as letter
+  from warehouse.days where external_id = any($1) and stream = $2 and local_date between $3::date - $4::int + 1 and $3::date`
+
+type Cell = { readonly externalId: string; readonly daysAgo: number; readonly letter: string }
+
+async function readRows(
+  pool: Pool,
+  profileIds: readonly string[],
+  { stream, lastDay, days }: { readonly stream: string; readonly lastDay: string; readonly days: number },
+): Promise<MapRow[]> {
+  const { rows: people } = await pool.query<{ id: string; externalId: string }>(
+    'select id::text as id, external_id as "externalId" from vitalsync.profiles where id = any($1::int8[])',
+    [profileIds],
+  )
+  const names = people.map(({ externalId }) => externalId)
+  const { rows: cells } = await pool.query<Cell>(cellsQuery, [names, stream, lastDay, days])
+  const cellsOf = Map.groupBy(cells, ({ externalId }) => externalId)
+  const nameOf = new Map(people.map(({ id, externalId }) => [id, externalId]))
+  return profileIds.flatMap((profileId) => {
+    const externalId = nameOf.get(profileId)
+    if (externalId === undefined) return [] // erased meanwhile
+    const letters = Array<string>(days).fill('.')
+    for (const { daysAgo, letter } of cellsOf.get(externalId) ?? []) letters[days - 1 - daysAgo] = letter
+    return [{ profileId, externalId, cells: letters.join('') }]
+  })
+}
