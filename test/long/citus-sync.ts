@@ -40,7 +40,10 @@ export async function syncBoth({ cluster, shards, sandbox, checklist }: ClusterR
   const citus = await sandbox.open('citus', { url: cluster.databaseUrl, shards })
   for (const one of [plain, citus]) {
     const done = (...words: string[]) => expectDone(checklist, one, ...words)
-    if (one === citus) for (let times = 0; times < 2; times++) await done(...divide(shards))
+    if (one === citus) {
+      for (let times = 0; times < 2; times++) await done(...divide(shards))
+      await checklist.until('no node compiles what it answers in a moment', () => isInterpreted(citus))
+    }
     await done('migrate')
     await done('profiles', 'discover')
     await syncUntilStill(checklist, one)
@@ -55,6 +58,14 @@ export async function syncBoth({ cluster, shards, sandbox, checklist }: ClusterR
   for (const one of [plain, citus]) await expectDone(checklist, one, 'profiles', 'erase', person, '--yes', '--json')
   await compare(checklist, 'the same records after one person was erased', digestOfRecords, plain, citus)
   await loseAndGrow(cluster, citus, checklist)
+}
+
+async function isInterpreted({ databaseUrl }: SyncedWarehouse): Promise<boolean> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const { rows } = await client.query(`select result from run_command_on_all_nodes('show jit')`)
+  await client.end()
+  return rows.every(({ result }) => result === 'off')
 }
 
 /** A node that is away is named, and one that is added takes shards while everything is read as before. */

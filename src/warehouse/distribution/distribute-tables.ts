@@ -27,6 +27,7 @@ export async function distributeTables(
     }
     const places = await listTablePlaces(tx)
     if (places.some(({ is }) => is === 'whole')) await requireNoWorkers(tx)
+    await forbidCompilation(tx)
     await copyFunctions(tx)
     if (present === undefined) await distributeProfiles(tx, places, shards)
     const moved = await moveTables(tx, places, say)
@@ -119,6 +120,20 @@ async function copyFunctions(tx: Tx): Promise<void> {
      where p.pronamespace = 'vitalsync'::regnamespace and p.provolatile = 'i' and not exists (
        select from pg_dist_object o where o.classid = 'pg_proc'::regclass and o.objid = p.oid)`,
   )
+}
+
+/**
+ * The nodes answer in sessions of Citus, which take no setting from the session that asks. Each of them would compile its part of a
+ * view for seconds (`jit`), which it then answers in a moment.
+ */
+async function forbidCompilation(tx: Tx): Promise<void> {
+  const { rows } = await tx.query<{ name: string }>('select quote_ident(current_database()) as name')
+  await tx.query(`alter database ${rows[0]?.name} set jit = off`).catch((cause: Error) => {
+    throw new UsageProblem(`set jit = off for the database on each node: ${cause.message}`, {
+      hint: 'The user must own the database on each node, as the user does who created it.',
+      cause,
+    })
+  })
 }
 
 async function inTransaction(tx: Tx, work: () => Promise<void>): Promise<void> {

@@ -55,6 +55,7 @@ export function openWarehousePool(options: WarehousePoolOptions): Pool {
   const { statementTimeoutMs = WORKER_STATEMENT_TIMEOUT_MS, readOnly = false, bucketCount } = options
   const settings = {
     synchronous_commit: 'on',
+    jit: 'off', // it compiles a view for seconds that is answered in a moment
     lock_timeout: `${Math.min(LOCK_TIMEOUT_MS, statementTimeoutMs)}ms`,
     ...(readOnly ? { default_transaction_read_only: 'on' } : {}),
   }
