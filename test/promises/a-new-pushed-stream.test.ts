@@ -5,6 +5,7 @@ import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { toItem } from '../../src/intake/outbox-items.ts'
 import { DAY } from '../../src/time/units.ts'
 import type { Catalogue, PulledStream, PushedStream } from '../../src/transfer/stream.ts'
+import { placeNewTables } from '../../src/warehouse/distribution/distribute-tables.ts'
 import { json } from '../support/profile-stub.ts'
 import { daysAgo } from '../support/sample-scores.ts'
 import { streamByName } from '../support/stream-by-name.ts'
@@ -51,6 +52,13 @@ const habitsTable = `
     read_at timestamptz not null, first_seen_at timestamptz not null, changed_at timestamptz not null,
     gone_at timestamptz, revision integer not null default 1)`
 
+/** As `vitalsync migrate` does. */
+async function migrate({ rows, pipeline }: TestPipeline): Promise<void> {
+  await rows(habitsTable)
+  await rows(widened)
+  await placeNewTables(pipeline.pool, () => undefined)
+}
+
 const scoresTouchedByNotes: PulledStream = {
   ...streamByName('scores'),
   touchedBy: { notes: { beforeMs: DAY, afterMs: DAY } },
@@ -79,8 +87,7 @@ const note = (ref: string, mood: string) => ({ externalId: 'ada', ref, writtenAt
 
 test('a fifth pushed stream of one entry goes the whole road', async ({ open, peer }) => {
   const line = await open('postgres', { HISTORY_DAYS: '30' }, widerCatalogue)
-  await line.rows(habitsTable)
-  await line.rows(widened)
+  await migrate(line)
   const [ada = ''] = await line.addProfiles('ada')
   peer.profiles.add('ada')
   const { answer } = peer
@@ -140,8 +147,7 @@ test('a fifth pushed stream of one entry goes the whole road', async ({ open, pe
 
 test('a push of a new stream makes due again what its row reaches', async ({ open, peer }) => {
   const line = await open('postgres', { HISTORY_DAYS: '30' }, widerCatalogue)
-  await line.rows(habitsTable)
-  await line.rows(widened)
+  await migrate(line)
   const [ada = ''] = await line.addProfiles('ada')
   peer.profiles.add('ada')
   line.work()
@@ -164,8 +170,7 @@ test('a push of a new stream makes due again what its row reaches', async ({ ope
 
 test('a new snapshot of one entry sends what differs from what upstream has', async ({ open, peer }) => {
   const line = await open('postgres', { HISTORY_DAYS: '30' }, widerCatalogue)
-  await line.rows(habitsTable)
-  await line.rows(widened)
+  await migrate(line)
   await line.addProfiles('ada')
   peer.profiles.add('ada')
   const { answer } = peer

@@ -4,6 +4,7 @@ import { catalogue } from '../../config/streams.ts'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { DAY, HOUR } from '../../src/time/units.ts'
 import type { PulledStream } from '../../src/transfer/stream.ts'
+import { placeNewTables } from '../../src/warehouse/distribution/distribute-tables.ts'
 import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { columnsOfView, readDatabaseNow, readExportRows } from '../../src/warehouse/reports/export-rows.ts'
 import { json } from '../support/profile-stub.ts'
@@ -59,6 +60,7 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
 }) => {
   const line = await open('postgres', { HISTORY_DAYS: '30' }, { ...catalogue, pulled: [...catalogue.pulled, moods] })
   await line.rows(table)
+  await placeNewTables(line.pipeline.pool, expect.unreachable) // as `vitalsync migrate` does
   const [ada = ''] = await line.addProfiles('ada')
   peer.profiles.add('ada')
   let held: object[] = [calm, glad, odd]
