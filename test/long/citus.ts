@@ -82,6 +82,7 @@ async function runTests(cluster: CitusCluster): Promise<void> {
     env: { DATABASE_URL: databaseUrl, WAREHOUSE_SHARDS: values.shards },
   }).ended
   if (divided !== 0) throw new Error(stderr)
+  const templates = await cluster.makeTemplate('tests')
   const words = [
     'vitest',
     'run',
@@ -93,7 +94,7 @@ async function runTests(cluster: CitusCluster): Promise<void> {
   ]
   const child = spawn('npx', [...words, ...(values.tests.length > 0 ? values.tests : TESTS)], {
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, TEST_CITUS_URL: databaseUrl, WAREHOUSE_SHARDS: values.shards },
+    env: { ...process.env, TEST_CITUS_URLS: templates.join(' '), WAREHOUSE_SHARDS: values.shards },
   })
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
   await until('the tests on the cluster pass', async () => code === 0, 0)

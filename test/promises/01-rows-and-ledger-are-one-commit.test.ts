@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { soon } from '../support/fixtures.ts'
+import { countLockWaiters, endLockWaiters } from '../support/lock-waiters.ts'
 import { scoreOf } from '../support/sample-scores.ts'
 import { test } from '../support/test-pipeline.ts'
 import { connect } from '../support/test-warehouse.ts'
@@ -23,9 +24,6 @@ test('there is no instant at which the ledger vouches for rows that are not ther
     )
     return rows[0]
   }
-  const waiting = () =>
-    line.rows(`select pid from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'vitalsync'
-      and datname = current_database()`)
 
   const held = peer.hold((request) => request.path.includes('/score/'))
   line.work()
@@ -36,12 +34,11 @@ test('there is no instant at which the ledger vouches for rows that are not ther
   try {
     await blocker.query('begin; lock vitalsync.refusals in access exclusive mode')
     held.release()
-    await expect.poll(waiting, soon).toHaveLength(1)
+    await expect.poll(() => countLockWaiters(line.rows), soon).toBe(1)
     expect(await seen()).toEqual({ scores: 0, covered: false })
 
     // The worker dies there: nothing of the transaction stays.
-    const [victim] = await waiting()
-    await other.query('select pg_terminate_backend($1)', [victim?.['pid']])
+    await endLockWaiters(line.rows)
     expect(await seen()).toEqual({ scores: 0, covered: false })
   } finally {
     await blocker.end()

@@ -95,7 +95,7 @@ test('covered days that somebody else pushed to are covered no more when upstrea
   // The sweep comes when the next reading counts.
   peer.give('ada', 'scores', [scoreOf(20, 0.3)])
   peer.headers = { 'derivation-state': 'finished' }
-  await line.rows('update vitalsync.profiles set due_at = clock_timestamp()')
+  await line.rows('update vitalsync.profiles set due_at = now()')
   await line.tick('sweep')
   await line.idle()
   expect(await isCovered()).toMatchObject({ covered: true })

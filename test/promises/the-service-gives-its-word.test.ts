@@ -117,9 +117,10 @@ test('a late log changes days long after its own, and none of them is called cov
   const look = async () => {
     const [row] = await line.rows(
       `select covered @> tstzrange($1, $2) as covered, exists (select from vitalsync.biomarkers b
-         where b.type = 'body_mass_index' and b.gone_at is null and b.start_date_time between $1 and $2) as "hasIndex"
-       from vitalsync.ledger where stream = 'biomarkers'`,
-      [new Date(daysAgoMs(20)).toISOString(), new Date(daysAgoMs(19)).toISOString()],
+         where b.type = 'body_mass_index' and b.gone_at is null and b.start_date_time between $1 and $2
+         and b.profile_id = $3) as "hasIndex"
+       from vitalsync.ledger where stream = 'biomarkers' and profile_id = $3`,
+      [new Date(daysAgoMs(20)).toISOString(), new Date(daysAgoMs(19)).toISOString(), profileId],
     )
     return row
   }

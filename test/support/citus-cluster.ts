@@ -33,6 +33,8 @@ export type CitusCluster = {
   /** Creates an empty database with the extension on the coordinator and on so many workers, all unless told. Returns its address. */
   createDatabase(name: string, workers?: number): Promise<string>
   dropDatabase(name: string): Promise<void>
+  /** Copies a database on each node to one that nobody works in, to be cloned. Returns its addresses, the coordinator's first. */
+  makeTemplate(name: string): Promise<string[]>
   /** The errors that the coordinator answered so far, each statement and message once. */
   listErrors(): Promise<ServerError[]>
   close(): Promise<void>
@@ -108,6 +110,11 @@ export async function startCitusCluster({ workers }: { readonly workers: number 
         added.push(worker)
         return worker
       },
+      async makeTemplate(name) {
+        const template = `${name}_template`
+        for (const node of [coordinator, ...added]) await cloneDatabase(urlOf(node, 'postgres'), name, template)
+        return [coordinator, ...added].map((node) => urlOf(node, template))
+      },
       listErrors: () => readErrors(join(folder, 'node-0', 'log', 'server.json')),
       close,
     }
@@ -134,6 +141,21 @@ async function runSql(url: string, ...statements: string[]): Promise<void> {
   }
 }
 
+const CLONE_TRIES = 20
+const IN_USE = '55006'
+
+/** Ends the sessions in the database. The maintenance daemon of Citus comes back after a moment: then another try is needed. */
+async function cloneDatabase(url: string, from: string, to: string): Promise<void> {
+  const leave = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${from}'`
+  for (let tries = 1; ; tries++) {
+    try {
+      return await runSql(url, leave, `create database ${to} template ${from}`)
+    } catch (error) {
+      if (tries === CLONE_TRIES || !(error instanceof pg.DatabaseError) || error.code !== IN_USE) throw error
+    }
+  }
+}
+
 /** Nothing is kept: without fsync a power failure would damage the data. */
 const settings: Readonly<Record<string, string>> = {
   shared_preload_libraries: 'citus',
@@ -141,6 +163,7 @@ const settings: Readonly<Record<string, string>> = {
   unix_socket_directories: '',
   max_connections: '300',
   max_prepared_transactions: '300',
+  max_worker_processes: '32',
   shared_buffers: '64MB',
   wal_level: 'logical',
   fsync: 'off',

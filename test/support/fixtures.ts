@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { test as base, inject } from 'vitest'
 import { applyMigrations, readMigrations } from '../../src/engines/apply-migrations.ts'
-import { distributedUrl, emptyWarehouse } from './distributed-warehouse.ts'
+import { isDistributed, withinCluster } from './distributed-warehouse.ts'
 
 /** Template databases: migrated once per run, and cloned for each test. A clone takes about 40 ms, a migration far longer. */
 const templates = {
@@ -27,9 +27,8 @@ type Fixtures = {
 export const test = base.extend<Fixtures>({
   database: async ({}, use) => within('template0', use),
   warehouseUrl: async ({}, use) => {
-    if (!distributedUrl) return within(await template('warehouse'), use)
-    await emptyWarehouse(distributedUrl)
-    await use(distributedUrl)
+    if (isDistributed) await withinCluster(use)
+    else await within(await template('warehouse'), use)
   },
   serviceUrl: async ({}, use) => within(await template('service'), use),
   redisUrl: async ({ skip }, use) => {

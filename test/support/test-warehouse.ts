@@ -3,8 +3,10 @@ import { catalogue } from '../../config/streams.ts'
 import { DAY, HOUR } from '../../src/time/units.ts'
 import { type EndedJob, noCounts } from '../../src/transfer/order.ts'
 import type { WindowReading } from '../../src/transfer/reading.ts'
+import { readPlaces } from '../../src/warehouse/distribution/distributed-tables.ts'
 import { createLedger, type Ledger } from '../../src/warehouse/ledger/coverage-ledger.ts'
 import { createOutbox, type Outbox } from '../../src/warehouse/outbox/outbox.ts'
+import { joinNodes } from '../../src/warehouse/postgres/node-pools.ts'
 import { openWarehousePool, type Pool } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles, type Profiles } from '../../src/warehouse/profiles/stored-profiles.ts'
 import { openReadingWriter, type ReadingWriter } from '../../src/warehouse/readings/reading-writer.ts'
@@ -66,12 +68,19 @@ export const believing = { goneShareMax: 1, spacingMs: 0 }
 
 export const test = base.extend<{ warehouse: Warehouse }>({
   warehouse: async ({ warehouseUrl }, use) => {
-    const pool = openWarehousePool({
+    const options = {
       databaseUrl: warehouseUrl,
       bucketCount: testShards,
       connectionsMax: 8,
       name: 'test',
       pipeline: true,
+    }
+    const coordinator = openWarehousePool(options)
+    const { pool, close } = await joinNodes(coordinator, {
+      ...options,
+      readPlaces: () => readPlaces(coordinator),
+      now: () => performance.now(),
+      onNode: () => undefined,
     })
     const profiles = createProfiles({ pool, catalogue, tokenKeys: [Buffer.alloc(32, 7)] })
     const writer = openReadingWriter({
@@ -118,6 +127,7 @@ export const test = base.extend<{ warehouse: Warehouse }>({
       },
     })
     await writer.close()
+    await close()
     await pool.end()
   },
 })

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expect } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../../src/time/units.ts'
 import { fillCountedDays } from '../../../src/warehouse/readings/fill-counted-days.ts'
+import { isDistributed } from '../../support/distributed-warehouse.ts'
 import type { StreamName } from '../../support/stream-by-name.ts'
 import { streamByName } from '../../support/stream-by-name.ts'
 import { connect, scoresReading, test, type Warehouse } from '../../support/test-warehouse.ts'
@@ -110,7 +111,9 @@ const counts = async ({ rows }: Warehouse, view: string) =>
 
 test('the views give what they gave before, of records of any zone and hour, filled in or not', async ({
   warehouse,
+  skip,
 }) => {
+  skip(isDistributed, 'the views as they were before there were divided warehouses cannot be read on one')
   const { rows, pool } = warehouse
   await defineFormerViews(warehouse)
   await fillPeople(warehouse)
@@ -143,7 +146,7 @@ test('days are filled in by portions, without those that somebody else holds', a
   onTestFinished,
 }) => {
   const { rows, pool } = warehouse
-  await warehouse.addProfiles('ada', 'bob')
+  const people = await warehouse.addProfiles('ada', 'bob')
   await rows(
     `insert into vitalsync.biomarkers (profile_id, start_date_time, type, category, periodicity, aggregation, end_date_time,
        local_date, digest, read_at, first_seen_at, changed_at, body)
@@ -153,9 +156,9 @@ test('days are filled in by portions, without those that somebody else holds', a
   const holder = await connect(warehouseUrl)
   onTestFinished(() => holder.end())
   await holder.query('begin')
-  await holder.query(
-    `select 1 from vitalsync.biomarkers where start_date_time < now() - interval '1299.5 hours' for update`,
-  )
+  const hold = `select 1 from vitalsync.biomarkers
+    where profile_id = $1 and start_date_time < now() - interval '1299.5 hours' for update`
+  for (const profileId of people) await holder.query(hold, [profileId])
   const days = () =>
     rows('select counts_for::text as day, count(*)::int as n from vitalsync.biomarkers group by 1 order by 1')
 

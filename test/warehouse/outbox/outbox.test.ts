@@ -3,6 +3,7 @@ import { DAY, HOUR } from '../../../src/time/units.ts'
 import { itemsOf, type OutboxItem, type Parcel } from '../../../src/transfer/parcel.ts'
 import { createQuarantine } from '../../../src/warehouse/quarantine/stored-quarantine.ts'
 import { soon } from '../../support/fixtures.ts'
+import { countLockWaiters } from '../../support/lock-waiters.ts'
 import { streamByName } from '../../support/stream-by-name.ts'
 import {
   connect,
@@ -126,9 +127,7 @@ test('imports of the same at once take it in once', async ({ warehouse, warehous
   const blocker = await connect(warehouseUrl)
   await blocker.query('begin; lock vitalsync.parcels in exclusive mode')
   const adding = Promise.all(Array.from({ length: 4 }, () => warehouse.outbox.add(items)))
-  const held = () =>
-    warehouse.rows(`select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)
-  await expect.poll(held, soon).toHaveLength(4)
+  await expect.poll(() => countLockWaiters(warehouse.rows), soon).toBe(4)
   await blocker.end()
   const counts = await adding
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { soon } from '../../support/fixtures.ts'
+import { countLockWaiters } from '../../support/lock-waiters.ts'
 import { connect, endedJob, march, scoreRecord, scoresReading, test } from '../../support/test-warehouse.ts'
 
 const wanted = { wantedFrom: new Date('2026-01-01T00:00:00Z'), state: 'active' } as const
@@ -107,12 +108,11 @@ test('an import that meets an erasure under way does not bring the person back',
   // Holds up the erasure at its very last step, when the person's row is gone but nobody can see that yet.
   await other.query('begin; lock vitalsync.held_up in access exclusive mode')
   const erasing = profiles.erase(ada)
-  const blocked = () =>
-    rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)
-  await expect.poll(blocked, soon).toHaveLength(1)
+  const blocked = () => countLockWaiters(rows)
+  await expect.poll(blocked, soon).toBe(1)
 
   const adding = profiles.add(['ada'], wanted)
-  await expect.poll(blocked, soon).toHaveLength(2)
+  await expect.poll(blocked, soon).toBe(2)
   await other.query('commit')
 
   await erasing

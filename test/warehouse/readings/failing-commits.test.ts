@@ -1,18 +1,10 @@
 import { expect } from 'vitest'
 import { Rejected } from '../../../src/errors.ts'
+import { countTries, failScores } from '../../support/failing-inserts.ts'
 import { streamByName } from '../../support/stream-by-name.ts'
-import { march, scoreRecord, scoresReading, test, type Warehouse } from '../../support/test-warehouse.ts'
+import { march, scoreRecord, scoresReading, test } from '../../support/test-warehouse.ts'
 
 const good = [scoreRecord({ scoreDateTime: march(1) }), scoreRecord({ scoreDateTime: march(3) })]
-
-/** Lets Postgres end the transaction that stores a score, this often. */
-async function failScores({ rows }: Warehouse, state: string, times: number): Promise<void> {
-  await rows('create sequence tries')
-  await rows(`create function fail() returns trigger language plpgsql as $$ begin
-    if nextval('tries') <= ${times} then raise exception 'by the test' using errcode = '${state}'; end if;
-    return new; end $$`)
-  await rows('create trigger fail before insert on vitalsync.scores for each statement execute function fail()')
-}
 
 for (const [state, name] of [
   ['40001', 'a serialization failure'],
@@ -21,14 +13,14 @@ for (const [state, name] of [
   test(`${name} is begun again until it passes, and has its effect once`, async ({ warehouse }) => {
     const people = await warehouse.addNeighbours(2)
     const { writer, rows, startedAtMs: sentAtMs } = warehouse
-    await failScores(warehouse, state, 3)
+    await failScores(rows, state, 3)
 
     const stored = await Promise.all(
       people.map((profileId) => writer.store(scoresReading({ profileId, sentAtMs, records: good }))),
     )
 
     expect(stored).toMatchObject([{ written: 2 }, { written: 2 }])
-    expect(await rows('select last_value::int as tries from tries')).toEqual([{ tries: 4 }])
+    expect(await countTries(rows)).toBe(4)
     expect(await rows('select revision, count(*)::int as n from vitalsync.scores group by 1')).toEqual([
       { revision: 1, n: 4 },
     ])
@@ -40,7 +32,7 @@ test('a failure without end is thrown, with nothing stored, nothing covered and 
 }) => {
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
   const { writer, rows, startedAtMs: sentAtMs } = warehouse
-  await failScores(warehouse, '40001', 1000)
+  await failScores(rows, '40001', 1000)
 
   await expect(writer.store(scoresReading({ profileId: ada, sentAtMs, records: good }))).rejects.toThrow('by the test')
 

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { openReadingWriter } from '../../../src/warehouse/readings/reading-writer.ts'
 import { soon } from '../../support/fixtures.ts'
+import { countLockWaiters } from '../../support/lock-waiters.ts'
 import {
   believing,
   connect,
@@ -181,12 +182,7 @@ test('a reading that waits for a lock holds up none of other people, nor does an
   await other.query('begin')
   await other.query('select 1 from vitalsync.ledger where profile_id = $1 for update', [ada])
   const first = writer.store(scoresReading({ profileId: ada, sentAtMs, records: four }))
-  await expect
-    .poll(
-      () => rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
-      soon,
-    )
-    .toHaveLength(1)
+  await expect.poll(() => countLockWaiters(rows), soon).toBe(1)
 
   const second = writer.store(scoresReading({ profileId: ada, sentAtMs: sentAtMs + 10, records: four }))
   const theirs = await writer.store(scoresReading({ profileId: bob, sentAtMs, records: four }))

@@ -4,6 +4,7 @@ import { Rejected } from '../../../src/errors.ts'
 import { toRecordRows } from '../../../src/warehouse/readings/record-rows.ts'
 import { mayBeUnstorable } from '../../../src/warehouse/readings/storable-rows.ts'
 import { soon } from '../../support/fixtures.ts'
+import { countLockWaiters } from '../../support/lock-waiters.ts'
 import { scores } from '../../support/stream-by-name.ts'
 import { connect, march, scoreRecord, scoresReading, test } from '../../support/test-warehouse.ts'
 
@@ -172,12 +173,7 @@ test('a deadlock is resolved by beginning again', async ({ warehouse, warehouseU
   const storing = Promise.all(
     people.map((profileId) => writer.store(scoresReading({ profileId, sentAtMs, records: good }))),
   )
-  await expect
-    .poll(
-      () => rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
-      soon,
-    )
-    .toHaveLength(1)
+  await expect.poll(() => countLockWaiters(rows), soon).toBe(1)
   await lock(ada)
   await other.query('commit')
 
