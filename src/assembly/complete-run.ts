@@ -124,7 +124,7 @@ async function produceAndFollow(context: CommandContext, opened: OpenPipeline, f
   })
   // Both at once: the progress is shown while profiles are still being enqueued.
   try {
-    const [, ended] = await Promise.all([produceRun(producing, run), followed])
+    const [, ended] = await Promise.all([produceRun(producing, run, { untilAll: true }), followed])
     return ended
   } finally {
     stopTakeover.abort()

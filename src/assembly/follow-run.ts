@@ -3,6 +3,7 @@ import type { Problem } from '../errors.ts'
 import type { Lane } from '../fleet/budget.ts'
 import { createTimeLeft } from '../time/time-left.ts'
 import { SECOND } from '../time/units.ts'
+import { isNodeOutage } from '../warehouse/postgres/sql-errors.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'
 import type { Pipeline } from './pipeline.ts'
 import { formatCount, formatDuration, formatNumber } from './table.ts'
@@ -69,7 +70,9 @@ function createLeftWatch({ runs, queue }: FollowedPipeline, lane: Lane) {
     const atMs = performance.now()
     if (atMs < next) return leftMs
     next = atMs + LEFT_EVERY_MS
-    const { jobs, items, itemsOfLongestJob } = await runs.workLeft(run)
+    const left = await runs.workLeft(run).catch(undefinedWhenAway)
+    if (left === undefined) return undefined
+    const { jobs, items, itemsOfLongestJob } = left
     const { active } = await queue.backlog(lane)
     leftMs = timeLeft.estimate({
       atMs,
@@ -81,6 +84,11 @@ function createLeftWatch({ runs, queue }: FollowedPipeline, lane: Lane) {
     })
     return leftMs
   }
+}
+
+/** While a node is away nobody can say how much is left; the people of the other nodes are worked on. */
+function undefinedWhenAway(error: unknown): undefined {
+  if (!isNodeOutage(error)) throw error
 }
 
 /** Tells, once each, what keeps the workers from the run's lane, and that they get on again. */

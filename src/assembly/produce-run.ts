@@ -8,7 +8,7 @@ import { sync } from '../../jobs/sync.ts'
 import { Problem } from '../errors.ts'
 import { withSpan } from '../monitoring/traced-work.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'
-import { type Producer, produce } from '../work/producer.ts'
+import { helpProduce, type ProduceContext, type Produced, type Producer, produce } from '../work/producer.ts'
 import type { RecoverContext } from '../work/recover-run.ts'
 import type { Pipeline } from './pipeline.ts'
 
@@ -20,21 +20,28 @@ type ProduceRunContext = {
   readonly signal: AbortSignal
 }
 
-/** Enqueues a job for every profile that is due in a run, and returns how many. */
-export async function produceRun({ pipeline, config, signal }: ProduceRunContext, run: Run): Promise<number> {
+/**
+ * Enqueues a job for every profile that is due in a run, as far as no other process does it, and returns how many. `untilAll`
+ * returns when the whole run is enqueued.
+ */
+export const produceRun = (context: ProduceRunContext, run: Run, options?: { untilAll: boolean }): Promise<Produced> =>
+  withProducer(context, run, (producer, own) => produce(producer, run, { ...own, ...options }))
+
+/** The same for a run that another process produces. */
+export const helpProduceRun = (context: ProduceRunContext, run: Run): Promise<Produced> =>
+  withProducer(context, run, (producer, own) => helpProduce(producer, run, own))
+
+function withProducer(
+  { pipeline: { profiles, runs, queue }, config, signal }: ProduceRunContext,
+  run: Run,
+  work: (producer: Producer, context: ProduceContext) => Promise<Produced>,
+): Promise<Produced> {
   const producer = producers.find(({ name }) => name === run.kind)
   if (!producer) throw new Problem(`produce run ${run.id}: this version knows no ${run.kind}`)
   const attributes = { 'vitalsync.run.id': run.id, 'vitalsync.run.kind': run.kind }
-  return withSpan(`run ${run.kind}`, attributes, () =>
-    produce(producer, run, {
-      profiles: pipeline.profiles,
-      runs: pipeline.runs,
-      queue: pipeline.queue,
-      sleep: (ms, stop) => wait(ms, undefined, { signal: stop }),
-      signal,
-      limits: { pageSize: 1000, backlogMax: config.backlogMax, pauseMs: 250 },
-    }),
-  )
+  const sleep: ProduceContext['sleep'] = (ms, stop) => wait(ms, undefined, { signal: stop })
+  const limits = { pageSize: 1000, backlogMax: config.backlogMax, pauseMs: 250 }
+  return withSpan(`run ${run.kind}`, attributes, () => work(producer, { profiles, runs, queue, sleep, signal, limits }))
 }
 
 /** The context in which `recoverRun` and `recoverRuns` enqueue lost orders again. */

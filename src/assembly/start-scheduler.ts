@@ -2,21 +2,17 @@ import type { Config } from '../../config/env.ts'
 import { schedulesOf } from '../../config/schedules.ts'
 import type { Log } from '../log.ts'
 import { type Scheduler, startScheduler } from '../schedule/scheduler.ts'
-import { DAY } from '../time/units.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'
 import { recoverRuns } from '../work/recover-run.ts'
 import type { Pipeline } from './pipeline.ts'
 import { produceRun, recoverContextOf } from './produce-run.ts'
-import { createSentinelRun } from './start-sentinel.ts'
+import { concludeProduction } from './start-producing.ts'
 
 /** Produces the runs of all schedules, and recovers runs, until closed. */
 export function startProducingScheduler(pipeline: Pipeline, config: Config, log: Log): Promise<Scheduler> {
   const produce = async (run: Run, signal: AbortSignal) => {
-    const enqueued = await produceRun({ pipeline, config, signal }, run)
-    if (enqueued > 0) log.info({ run: run.id, kind: run.kind, profiles: enqueued }, 'enqueued')
-    const sentinel = run.kind === 'nightly' ? await createSentinelRun({ pipeline, config }, run) : undefined
-    if (sentinel) await produceRun({ pipeline, config, signal }, sentinel)
-    if (run.kind === 'nightly') await forgetOld(pipeline, config, log)
+    const context = { pipeline, config, log, signal }
+    await concludeProduction(context, run, await produceRun(context, run))
   }
   return startScheduler({
     schedules: schedulesOf(config.schedule),
@@ -29,9 +25,4 @@ export function startProducingScheduler(pipeline: Pipeline, config: Config, log:
     },
     log,
   })
-}
-
-async function forgetOld({ runs }: Pipeline, { runsKeptDays }: Config, log: Log): Promise<void> {
-  const forgotten = await runs.forgetEnded(runsKeptDays * DAY)
-  if (forgotten.runs + forgotten.tokens > 0) log.info({ ...forgotten }, 'forgot what ended long ago')
 }

@@ -11,6 +11,7 @@ import { describeOutage, isOutage, sqlState } from '../warehouse/postgres/sql-er
 import { createJobMetrics } from '../work/job-metrics.ts'
 import type { JobAttempt, LanePause } from '../work/outcome.ts'
 import { jobs, type Pipeline } from './pipeline.ts'
+import { startProducing } from './start-producing.ts'
 import { startSealing } from './start-sealing.ts'
 import { startWorkerHeartbeat } from './worker-heartbeat.ts'
 
@@ -79,12 +80,18 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
   })
   const heartbeat = startWorkerHeartbeat(pipeline, { troubles, log })
   const sealing = startSealing(pipeline, log)
+  const producing = startProducing({ pipeline, config, log })
   return {
     halted: () => halted,
     async close() {
       watchdog.close()
       // No job begins from here on, however long the database takes to hear that this worker leaves.
-      await Promise.all([workers.close(config.drainSeconds * SECOND), heartbeat.close(), sealing.close()])
+      await Promise.all([
+        workers.close(config.drainSeconds * SECOND),
+        heartbeat.close(),
+        sealing.close(),
+        producing.close(),
+      ])
     },
   }
 }

@@ -131,7 +131,7 @@ async function runFirstSync(context: CommandContext, { pipeline, worker, sandbox
   await discoverProfiles.run({}, { ...pipeline.context, signal, lane: 'manual', lastAttempt: true })
   const run = await pipeline.runs.create('sync', {})
   const producing = { pipeline, config, signal }
-  await produceRun(producing, run)
+  await produceRun(producing, run, { untilAll: true })
   return followRun({
     pipeline,
     runId: run.id,

@@ -86,7 +86,7 @@ async function untilDrained({ pipeline, config, worker, signal }: DrainContext):
       emptyPolls = 0
       const run = await runs.create('sweep', {})
       lastRunId = run.id
-      await produceRun({ pipeline, config, signal }, run).catch(ignoreWhenAborted(signal))
+      await produceRun({ pipeline, config, signal }, run, { untilAll: true }).catch(ignoreWhenAborted(signal))
     } else {
       emptyPolls += 1
     }
@@ -101,5 +101,4 @@ const hasProgress = async ({ runs }: Pipeline, lastRunId: string | undefined) =>
 
 const ignoreWhenAborted = (signal: AbortSignal) => (error: unknown) => {
   if (!signal.aborted) throw error
-  return 0
 }

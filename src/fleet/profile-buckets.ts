@@ -6,18 +6,33 @@
 export type ProfileBuckets = {
   readonly count: number
   of(profileId: string): number
+  hashesOf(bucket: number): BucketHashes
   /** The items of each bucket together, each in their former order. No bucket is empty. */
   split<T>(items: readonly T[], profileIdOf: (item: T) => string): T[][]
 }
+
+/** The hashes of the ids in a bucket, both ends included. They mean the same profiles whatever the number of buckets. */
+export type BucketHashes = { readonly firstHash: number; readonly lastHash: number }
+
+const HASH_MIN = -(2 ** 31)
+const HASH_MAX = 2 ** 31 - 1
+
+/** Whether all profiles are in the bucket. */
+export const isEverybody = ({ firstHash, lastHash }: BucketHashes): boolean =>
+  firstHash === HASH_MIN && lastHash === HASH_MAX
 
 /** As in Citus: the range of a 32-bit hash is cut evenly, and the last bucket takes what is left over. */
 export function createProfileBuckets(count: number): ProfileBuckets {
   const width = Math.floor(2 ** 32 / count)
   const of = (profileId: string) =>
-    count === 1 ? 0 : Math.min(Math.floor((hashBigint(profileId) + 2 ** 31) / width), count - 1)
+    count === 1 ? 0 : Math.min(Math.floor((hashBigint(profileId) - HASH_MIN) / width), count - 1)
   return {
     count,
     of,
+    hashesOf: (bucket) => ({
+      firstHash: HASH_MIN + bucket * width,
+      lastHash: bucket === count - 1 ? HASH_MAX : HASH_MIN + (bucket + 1) * width - 1,
+    }),
     split(items, profileIdOf) {
       if (items.length === 0) return []
       if (count === 1 || items.length === 1) return [[...items]]

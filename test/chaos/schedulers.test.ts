@@ -73,6 +73,7 @@ for (const [point, table, waiters] of [
     await expect.poll(() => line.rows(underWay), soon).toEqual([])
     // The run shows no life for so long that its producer counts as dead.
     await line.rows(`update vitalsync.runs set touched_at = now() - interval '1 hour'`)
+    await line.rows(`update vitalsync.run_buckets set held_until = now() - interval '1 hour'`)
     const third = night.start()
 
     const slot = `${night.slotAt.toISOString().slice(0, 19)}Z`

@@ -26,7 +26,7 @@ for (const engine of queueKinds) {
     }
 
     const limits = { pageSize: 100, backlogMax: 200, pauseMs: 1 }
-    const enqueued = await produce(nightly, run, { profiles, runs, queue, sleep, signal: stop.signal, limits })
+    const { enqueued } = await produce(nightly, run, { profiles, runs, queue, sleep, signal: stop.signal, limits })
 
     expect(enqueued).toBe(1000)
     expect(pauses).toBeGreaterThan(3)

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { OrderKey } from '../../src/transfer/order.ts'
+import { recordPage } from '../support/record-orders.ts'
 import { queueKinds, test } from '../support/test-pipeline.ts'
 
 const attempts = { attemptsMax: 3 }
@@ -39,7 +40,7 @@ for (const engine of queueKinds) {
     ]
     for (const key of keys) {
       const own = await runs.create('sync', {})
-      await runs.recordOrders(own.id, { orders: [key], afterId: '0' })
+      await recordPage(runs, own.id, [key])
     }
     const orders = keys.map((key) => ({ ...key, runId: run.id }))
     await queue.enqueue('nightly', attempts, orders)

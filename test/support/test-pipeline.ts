@@ -125,7 +125,7 @@ export async function openTestPipeline({
     },
     async tick(kind, params = {}) {
       const run = await pipeline.runs.create(producers[kind].name, params)
-      await produceRun({ pipeline, config, signal: AbortSignal.timeout(120_000) }, run)
+      await produceRun({ pipeline, config, signal: AbortSignal.timeout(120_000) }, run, { untilAll: true })
       return run
     },
     idle: () => idle(pipeline),

@@ -73,7 +73,7 @@ async function startBackfill({ pipeline, config, signal }: DashboardContext, bod
     profileIds: body.profileIds,
     ...(body.again ? { again: true } : {}),
   })
-  const enqueued = await produceRun({ pipeline, config, signal }, run)
+  const { enqueued } = await produceRun({ pipeline, config, signal }, run)
   return { runId: run.id, enqueued }
 }
 

@@ -64,7 +64,7 @@ async function showRun(context: DashboardContext, { runId }: z.output<typeof cho
 async function goOn({ pipeline, config, signal, ...context }: DashboardContext, { runId }: z.output<typeof chosen>) {
   const { kind, params } = await runOf({ pipeline, config, signal, ...context }, runId)
   const run = await pipeline.runs.create(kind === 'backfill' ? 'backfill' : 'sync', kind === 'backfill' ? params : {})
-  const enqueued = await produceRun({ pipeline, config, signal }, run)
+  const { enqueued } = await produceRun({ pipeline, config, signal }, run)
   return { runId: run.id, enqueued }
 }
 

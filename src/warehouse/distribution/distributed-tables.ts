@@ -1,4 +1,5 @@
 import { UsageProblem } from '../../errors.ts'
+import type { BucketPlace } from '../postgres/node-pools.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 
 /**
@@ -86,13 +87,15 @@ export async function requireDivision(pool: Pool): Promise<number | undefined> {
   )
 }
 
-/** The node of each bucket by host and port, in order; undefined where nothing is divided. */
-export async function readPlaces(pool: Pool): Promise<string[] | undefined> {
+/** The place of each bucket, in order; undefined where nothing is divided. The shards of all divided tables have equal bounds. */
+export async function readPlaces(pool: Pool): Promise<BucketPlace[] | undefined> {
   if ((await requireDivision(pool)) === undefined) return undefined
-  const { rows } = await pool.query<{ node: string }>(
-    `select n.nodename || ':' || n.nodeport as node
+  const { rows } = await pool.query<BucketPlace>(
+    `select n.nodename || ':' || n.nodeport as node, shard_name(s.logicalrelid, s.shardid) as profiles,
+       shard_name(l.logicalrelid, l.shardid) as ledger
      from pg_dist_shard s join pg_dist_placement p using (shardid) join pg_dist_node n on n.groupid = p.groupid
+     join pg_dist_shard l on l.shardminvalue = s.shardminvalue and l.logicalrelid = 'vitalsync.ledger'::regclass
      where s.logicalrelid = 'vitalsync.profiles'::regclass and n.noderole = 'primary' order by s.shardminvalue::int4`,
   )
-  return rows.map(({ node }) => node)
+  return rows
 }

@@ -8,9 +8,12 @@ import { openWarehousePool, type Pool, type WarehousePoolOptions } from './wareh
 /** A node of the warehouse, by host and port. */
 type NodeName = string
 
+/** Where a bucket lies: its node, and the names that its profiles and their ledger have there. */
+export type BucketPlace = { readonly node: NodeName; readonly profiles: string; readonly ledger: string }
+
 type NodePoolsOptions = WarehousePoolOptions & {
-  /** The node of each bucket, in order; undefined where the warehouse is not divided. */
-  readonly readPlaces: () => Promise<readonly NodeName[] | undefined>
+  /** The place of each bucket, in order; undefined where the warehouse is not divided. */
+  readonly readPlaces: () => Promise<readonly BucketPlace[] | undefined>
   readonly now: () => number
   /** Called when a node stops answering, and when it answers again; not for each statement that fails. */
   readonly onNode: (node: NodeName, trouble: string | undefined) => void
@@ -58,8 +61,16 @@ export async function joinNodes(
   const joined: Pool = delegate(pool, {
     of(profileId) {
       refreshPlaces()
-      const node = places?.[pool.buckets.of(profileId)]
-      return node === undefined ? joined : poolOf(node)
+      const place = places?.[pool.buckets.of(profileId)]
+      return place === undefined ? joined : poolOf(place.node)
+    },
+    shardOf({ firstHash, lastHash }) {
+      refreshPlaces()
+      const place = places?.find((_, bucket) => {
+        const own = pool.buckets.hashesOf(bucket)
+        return own.firstHash === firstHash && own.lastHash === lastHash
+      })
+      return place && { ...place, pool: poolOf(place.node) }
     },
   })
   const close = async () => void (await Promise.all([...nodes.values()].map((node) => node.end())))
@@ -67,12 +78,16 @@ export async function joinNodes(
 }
 
 /** The same pool with some methods of its own. */
-const delegate = (pool: Pool, own: Partial<Pick<Pool, 'query' | 'connect' | 'end' | 'of' | 'failure'>>): Pool => ({
+const delegate = (
+  pool: Pool,
+  own: Partial<Pick<Pool, 'query' | 'connect' | 'end' | 'of' | 'shardOf' | 'failure'>>,
+): Pool => ({
   query: pool.query.bind(pool),
   connect: pool.connect.bind(pool),
   on: pool.on.bind(pool),
   end: () => pool.end(),
   of: pool.of,
+  shardOf: pool.shardOf,
   failure: pool.failure,
   buckets: pool.buckets,
   get totalCount() {

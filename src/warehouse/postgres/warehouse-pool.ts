@@ -1,5 +1,10 @@
 import type pg from 'pg'
-import { createProfileBuckets, type ProfileBuckets } from '../../fleet/profile-buckets.ts'
+import {
+  type BucketHashes,
+  createProfileBuckets,
+  isEverybody,
+  type ProfileBuckets,
+} from '../../fleet/profile-buckets.ts'
 import { openPostgresPool } from '../../postgres/postgres-pool.ts'
 import { SECOND } from '../../time/units.ts'
 import { postgresUnreachable, sqlState } from './sql-errors.ts'
@@ -21,9 +26,13 @@ export type Pool = Queryable &
     readonly buckets: ProfileBuckets
     /** The pool of the node that has the rows of this profile; this pool itself where the warehouse is one database. */
     of(profileId: string): Pool
+    /** Where the profiles of a bucket can be asked alone; undefined where a query of the whole warehouse finds them. */
+    shardOf(bucket: BucketHashes): Shard | undefined
     /** The error with which a transaction fails that this error ended. */
     failure(error: unknown): unknown
   }
+/** The node that has a bucket, and the tables at this node that hold its profiles alone. */
+type Shard = { readonly pool: Pool; readonly profiles: string; readonly ledger: string }
 /** A connection of the pool. `query` also takes a statement that speaks the protocol itself, such as a cursor. */
 export type Connection = Queryable & { query<S extends pg.Submittable>(statement: S): S } & Pick<
     pg.PoolClient,
@@ -67,7 +76,12 @@ export function openWarehousePool(options: WarehousePoolOptions): Pool {
 
 /** A warehouse that is one database. */
 export function withBuckets<P extends pg.Pool>(pool: P, buckets: ProfileBuckets): P & Pool {
-  const whole: P & Pool = Object.assign(pool, { buckets, of: () => whole, failure: (error: unknown) => error })
+  const whole: P & Pool = Object.assign(pool, {
+    buckets,
+    of: () => whole,
+    shardOf: () => undefined,
+    failure: (error: unknown) => error,
+  })
   return whole
 }
 
@@ -178,3 +192,9 @@ export const inBucketSql = (
   buckets.count > 1
     ? `${column} = any(${parameter}::int8[])`
     : `${parameter}::int8[] is not null /* ${column} = any(${parameter}) with several buckets */`
+
+/** A further condition: the profile is in the bucket. Nothing for the bucket of everybody. */
+export const inHashesSql = (column: string, bucket: BucketHashes | undefined): string =>
+  bucket === undefined || isEverybody(bucket)
+    ? ''
+    : `and hashint8(${column}) between ${Math.trunc(bucket.firstHash)} and ${Math.trunc(bucket.lastHash)}`

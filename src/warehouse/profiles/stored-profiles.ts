@@ -1,21 +1,15 @@
-import type { ProfilePage } from '../../transfer/planned-profile.ts'
+import type { BucketHashes } from '../../fleet/profile-buckets.ts'
 import type { Catalogue } from '../../transfer/stream.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 import { createKeyring, type Keyring } from '../seals/keyring.ts'
-import { listDrawnProfiles, type WindowDraw } from '../verification/covered-windows.ts'
 import { erasedAmong, eraseProfileRows, type RemovedRows } from './erasure.ts'
+import { createBucketLists, createProfileLists, type ProfileLists } from './profile-lists.ts'
 
-export type Profiles = {
+export type Profiles = ProfileLists & {
   /** Adds profiles to the sync. Known profiles stay as they are; erased profiles stay erased. */
   add(externalIds: readonly string[], options: NewProfiles): Promise<AddedProfiles>
-  /** All profiles that no nightly has finished since `slotAt`, in pages by id. */
-  listUnfinishedSince(slotAt: Date, afterId: string, limit: number): Promise<ProfilePage>
-  /** All profiles that are due, in pages by id. */
-  listDue(afterId: string, limit: number): Promise<ProfilePage>
-  /** All profiles, or these, in pages by id. */
-  list(afterId: string, limit: number, profileIds?: readonly string[]): Promise<ProfilePage>
-  /** The profiles that have covered windows in a draw, in pages by id. */
-  listDrawn(draw: WindowDraw, page: { afterId: string; limit: number }): Promise<ProfilePage>
+  /** The lists of one bucket: they ask no node but its own. */
+  ofBucket(bucket: BucketHashes): ProfileLists
   findId(externalId: string): Promise<{ profileId: string } | undefined>
   /**
    * Notes, before a registration is sent, that it may take effect upstream for so long. `setState` to active notes that it
@@ -51,13 +45,8 @@ export function createProfiles({ pool, catalogue, tokenKeys }: ProfilesOptions):
   const tables = [...new Set(pulled.map((stream) => stream.table))]
   return {
     add: (externalIds, options) => addProfiles({ pool, ledgerStreams, keyring }, externalIds, options),
-    listUnfinishedSince: (slotAt, afterId, limit) =>
-      readPage(pool, `p.state <> 'gone' and (p.finished_at is null or p.finished_at < $3)`, [afterId, limit, slotAt]),
-    listDue: (afterId, limit) =>
-      readPage(pool, `p.state <> 'gone' and p.due_at <= statement_timestamp()`, [afterId, limit]),
-    list: (afterId, limit, ids) =>
-      readPage(pool, `p.state <> 'gone' and ($3::int8[] is null or p.id = any($3))`, [afterId, limit, ids ?? null]),
-    listDrawn: (draw, page) => listDrawnProfiles({ pool, streams: pulled }, draw, page),
+    ...createProfileLists(pool, pulled),
+    ofBucket: (bucket) => createBucketLists(pool, pulled, bucket),
     findId: (externalId) => findId(pool, externalId),
     beginRegistration: (profileId, leaseMs) => beginRegistration(pool, profileId, leaseMs),
     endRegistration: (profileId) => endRegistration(pool, profileId),
@@ -66,15 +55,6 @@ export function createProfiles({ pool, catalogue, tokenKeys }: ProfilesOptions):
     isErased: async (externalId) => (await erasedAmong(pool, [externalId], keyring)).size > 0,
     erase: (profileId) => transaction(pool, (tx) => eraseProfileRows(tx, profileId, { streamTables: tables, keyring })),
   }
-}
-
-async function readPage(pool: Pool, condition: string, values: unknown[]): Promise<ProfilePage> {
-  const { rows } = await pool.query<{ id: string }>(
-    `select p.id from vitalsync.profiles p where p.id > $1 and ${condition} order by p.id limit $2`,
-    values,
-  )
-  const ids = rows.map((row) => row.id)
-  return { ids, lastId: ids.at(-1) ?? String(values[0]) }
 }
 
 async function findId(pool: Pool, externalId: string): Promise<{ profileId: string } | undefined> {

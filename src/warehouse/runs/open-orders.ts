@@ -1,6 +1,7 @@
+import type { BucketHashes } from '../../fleet/profile-buckets.ts'
 import { type EndedJob, type OrderKey, paramsText, parseParamsText } from '../../transfer/order.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
-import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
+import { inHashesSql, type Pool, type Tx } from '../postgres/warehouse-pool.ts'
 
 /** Assignments for an update of `runs r`: the run ends when its last orders, `counted` of them now, have ended. */
 export const endWhenAllEnded = (counted: string) => {
@@ -9,41 +10,18 @@ export const endWhenAllEnded = (counted: string) => {
     ended_at = case when ${isOver} then clock_timestamp() else r.ended_at end`
 }
 
-/**
- * Records orders before they are enqueued: a process that dies in between leaves open orders, which are enqueued again,
- * and never a job that no run counts.
- */
-export async function recordOrders(
-  pool: Pool,
-  runId: string,
-  { orders, afterId }: { orders: readonly OrderKey[]; afterId: string },
-): Promise<void> {
-  await pool.query(
-    `with recorded as (
-       insert into vitalsync.orders (run_id, profile_id, job, scope)
-       select $1, i.profile_id, i.job, i.scope from unnest($2::int8[], $3::text[], $4::text[]) as i(profile_id, job, scope)
-       on conflict do nothing returning 1
-     )
-     update vitalsync.runs set after_id = $5, enqueued = enqueued + (select count(*) from recorded),
-       touched_at = clock_timestamp() where id = $1`,
-    [
-      runId,
-      orders.map(({ profileId }) => profileId),
-      orders.map(({ job }) => job),
-      orders.map(({ params }) => paramsText(params)),
-      afterId,
-    ],
-  )
-}
-
+/** The profiles of open orders, in pages by id: of a run, or of one bucket of it. */
 export async function listOpenOrders(
   pool: Pool,
   runId: string,
-  page: { afterId: string; limit: number },
+  page: { afterId: string; limit: number; upTo?: string },
+  bucket?: BucketHashes,
 ): Promise<ProfilePage> {
   const { rows } = await pool.query<{ id: string }>(
-    'select profile_id as id from vitalsync.orders where run_id = $1 and profile_id > $2 order by profile_id limit $3',
-    [runId, page.afterId, page.limit],
+    `select profile_id as id from vitalsync.orders
+     where run_id = $1 and profile_id > $2 and profile_id <= coalesce($4::int8, profile_id) ${inHashesSql('profile_id', bucket)}
+     order by profile_id limit $3`,
+    [runId, page.afterId, page.limit, page.upTo ?? null],
   )
   const ids = rows.map((row) => row.id)
   return { ids, lastId: ids.at(-1) ?? page.afterId }

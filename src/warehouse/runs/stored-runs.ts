@@ -2,7 +2,8 @@ import type { OrderKey } from '../../transfer/order.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import { type ForgottenRows, forgetEnded } from './forget-ended.ts'
-import { endWhenAllEnded, listOpenOrders, listOrdersOf, recordOrders } from './open-orders.ts'
+import { listOpenOrders, listOrdersOf } from './open-orders.ts'
+import { addMissingBuckets, bucketParameters, createRunBuckets, isFree, type RunBuckets } from './run-buckets.ts'
 import { countWorkLeft, type WorkLeft } from './work-left.ts'
 
 export type RunParams = Readonly<Record<string, unknown>>
@@ -32,7 +33,7 @@ export type Run = {
   readonly itemsPushedElsewhere: number
 }
 
-export type Runs = {
+export type Runs = RunBuckets & {
   create(kind: string, params: RunParams): Promise<Run>
   /** Claims a cron slot and creates its run; undefined when the slot was claimed before, by whatever process. */
   claimSlot(schedule: string, slotAt: Date, params?: RunParams): Promise<Run | undefined>
@@ -43,12 +44,12 @@ export type Runs = {
   requestsPerProfile(kind: string): Promise<number | undefined>
   /** Requests a second in the latest runs that were long enough to say; undefined when there is none. */
   measuredRequestRate(): Promise<number | undefined>
-  /** Running runs that showed no life for `idleMs` and are not enqueued in full: their producer died. */
+  /** Running runs that showed no life for `idleMs` and are not enqueued in full: their producers died. */
   listUnproduced(idleMs: number): Promise<Run[]>
+  /** Running runs that have a bucket which no process is enqueuing. */
+  listTakeable(): Promise<Run[]>
   /** Running runs that showed no life for `idleMs` though they are enqueued in full: not all their jobs have ended. */
   listSilent(idleMs: number): Promise<Run[]>
-  /** Records a page of orders, before it is enqueued, and the id that the run's producer has reached. */
-  recordOrders(runId: string, page: { orders: readonly OrderKey[]; afterId: string }): Promise<void>
   /** The profiles of a run whose jobs have not ended yet, in pages by id. */
   listOpenOrders(runId: string, afterId: string, limit: number): Promise<ProfilePage>
   /** The open orders of a profile, of any run; equal orders of several runs are listed once. */
@@ -56,11 +57,9 @@ export type Runs = {
   workLeft(run: Run): Promise<WorkLeft>
   /** A sign of life: no other process takes the run over while its producer waits. */
   heartbeat(runId: string): Promise<void>
-  /** All orders of the run are recorded and enqueued: from now on the run ends with the last of its jobs. */
-  markAllEnqueued(runId: string): Promise<void>
   /** Forgets ended runs with their slots, and tokens that expired, when that is longer ago than `keptMs`. */
   forgetEnded(keptMs: number): Promise<ForgottenRows>
-  /** Ends a run early and deletes its open orders. */
+  /** Ends a run early and deletes its open orders; nothing more is enqueued for it. */
   end(runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void>
 }
 
@@ -71,6 +70,7 @@ const runColumns = `id, kind, params, state, started_at as "startedAt", ended_at
 
 export function createRuns({ pool }: { pool: Pool }): Runs {
   return {
+    ...createRunBuckets(pool),
     create: (kind, params) => insertRun(pool, kind, params),
     claimSlot: (schedule, slotAt, params = {}) => claimSlot(pool, { schedule, slotAt, params }),
     lastSlot: (schedule) => lastSlot(pool, schedule),
@@ -82,16 +82,23 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
       selectRuns(pool, 'where $2::text is null or kind = $2 order by id desc limit $1', limit, kind ?? null),
     requestsPerProfile: (kind) => requestsPerProfile(pool, kind),
     measuredRequestRate: () => measuredRequestRate(pool),
-    listUnproduced: (idleMs) => selectRuns(pool, `where not enqueued_all and ${isIdle} order by id`, idleMs),
+    async listUnproduced(idleMs) {
+      await addMissingBuckets(pool, idleMs)
+      return selectRuns(pool, `where not enqueued_all and ${isIdle} order by id`, idleMs)
+    },
+    listTakeable: () =>
+      selectRuns(
+        pool,
+        `where state = 'running' and not enqueued_all
+           and exists (select from vitalsync.run_buckets b where b.run_id = id and ${isFree}) order by id`,
+      ),
     listSilent: (idleMs) => selectRuns(pool, `where enqueued_all and ${isIdle} order by id`, idleMs),
-    recordOrders: (runId, page) => recordOrders(pool, runId, page),
     listOpenOrders: (runId, afterId, limit) => listOpenOrders(pool, runId, { afterId, limit }),
     listOrdersOf: (profileId) => listOrdersOf(pool, profileId),
     workLeft: (run) => countWorkLeft(pool, run),
     async heartbeat(runId) {
       await pool.query('update vitalsync.runs set touched_at = clock_timestamp() where id = $1', [runId])
     },
-    markAllEnqueued: (runId) => markAllEnqueued(pool, runId),
     forgetEnded: (keptMs) => forgetEnded(pool, keptMs),
     end: (runId, state) => endRun(pool, runId, state),
   }
@@ -104,10 +111,16 @@ async function selectRuns(pool: Pool, clauses: string, ...values: Array<string |
   return rows
 }
 
+/** The part of a statement that gives the run of its part `run` its buckets. */
+const withBucketsSql = (first: string, last: string) => `buckets as (
+  insert into vitalsync.run_buckets (run_id, first_hash, last_hash)
+  select run.id, b.first_hash, b.last_hash from run, unnest(${first}::int4[], ${last}::int4[]) b(first_hash, last_hash))`
+
 async function insertRun(pool: Pool, kind: string, params: RunParams): Promise<Run> {
   const { rows } = await pool.query<Run>(
-    `insert into vitalsync.runs (kind, params) values ($1, $2) returning ${runColumns}`,
-    [kind, params],
+    `with run as (insert into vitalsync.runs (kind, params) values ($1, $2) returning *), ${withBucketsSql('$3', '$4')}
+     select ${runColumns} from run`,
+    [kind, params, ...bucketParameters(pool.buckets, params)],
   )
   const [run] = rows
   if (run === undefined) throw new Error(`create run ${kind}: the database returned no row`)
@@ -156,9 +169,9 @@ async function claimSlot(pool: Pool, { schedule, slotAt, params }: ClaimedSlot):
        insert into vitalsync.runs (kind, params)
        select $1, jsonb_build_object('slotAt', to_char(slot_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) || $3 from claimed
        returning *
-     )
+     ), ${withBucketsSql('$4', '$5')}
      select ${runColumns} from run`,
-    [schedule, slotAt, params],
+    [schedule, slotAt, params, ...bucketParameters(pool.buckets, params)],
   )
   const [run] = rows
   if (run) {
@@ -171,17 +184,12 @@ async function claimSlot(pool: Pool, { schedule, slotAt, params }: ClaimedSlot):
   return run
 }
 
-async function markAllEnqueued(pool: Pool, runId: string): Promise<void> {
-  await pool.query('update vitalsync.runs set enqueued_all = true, touched_at = clock_timestamp() where id = $1', [
-    runId,
-  ])
-  await pool.query(`update vitalsync.runs r set ${endWhenAllEnded('0')} where id = $1`, [runId])
-}
-
 async function endRun(pool: Pool, runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void> {
   await pool.query(
     `update vitalsync.runs set state = $2, ended_at = clock_timestamp() where id = $1 and state = 'running'`,
     [runId, state],
   )
+  // The buckets first: a producer that is under way records no order after them.
+  await pool.query('delete from vitalsync.run_buckets where run_id = $1', [runId])
   await pool.query('delete from vitalsync.orders where run_id = $1', [runId])
 }

@@ -1,8 +1,9 @@
+import type { BucketHashes } from '../../fleet/profile-buckets.ts'
 import type { Span } from '../../time/spans.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
-import type { Pool } from '../postgres/warehouse-pool.ts'
+import { inHashesSql, type Pool } from '../postgres/warehouse-pool.ts'
 
 /** A covered window of a profile's stream, at most as long as one request asks for. */
 export type CoveredWindow = {
@@ -14,7 +15,14 @@ export type CoveredWindow = {
   readonly generation: number
 }
 
-type Source = { readonly pool: Pool; readonly streams: readonly PulledStream[] }
+/** The tables are those of the whole warehouse where no others are named. */
+type Source = {
+  readonly pool: Pool
+  readonly streams: readonly PulledStream[]
+  readonly profiles?: string
+  readonly ledger?: string
+  readonly bucket?: BucketHashes | undefined
+}
 
 /** All covered windows whose draw is at most `upTo`: the same seed draws the same windows. */
 export type WindowDraw = { readonly seed: string; readonly upTo: string }
@@ -28,19 +36,20 @@ export type WindowDraw = { readonly seed: string; readonly upTo: string }
  * Parameters: the streams' names, their window sizes in milliseconds (null: a snapshot), the profiles (null: all), the seed,
  * and the ids between which the profiles lie.
  */
-const coveredWindowsSql = `
+const coveredWindowsSql = ({ profiles = 'vitalsync.profiles', ledger = 'vitalsync.ledger', bucket }: Source) => `
   select l.profile_id, p.external_id, l.stream, l.generation,
     case when s.size_ms is null then lower(r) else greatest(lower(r), to_timestamp(k * s.size_ms / 1000)) end as from_at,
     case when s.size_ms is null then upper(r) else least(upper(r), to_timestamp((k + 1) * s.size_ms / 1000)) end as to_at,
     hashtextextended(concat_ws(' ', l.profile_id, l.stream, k, extract(epoch from lower(r))), $4::int8) as draw
-  from vitalsync.ledger l
-  join vitalsync.profiles p on p.id = l.profile_id and p.state <> 'gone'
+  from ${ledger} l
+  join ${profiles} p on p.id = l.profile_id and p.state <> 'gone'
   join unnest($1::text[], $2::float8[]) s(name, size_ms) on s.name = l.stream
   cross join unnest(case when s.size_ms is null then multirange(range_merge(l.covered)) else l.covered end) r
   cross join generate_series(
     case when s.size_ms is null then 0 else floor(${epochMsSql('lower(r)')} / s.size_ms)::int8 end,
     case when s.size_ms is null then 0 else ceil(${epochMsSql('upper(r)')} / s.size_ms)::int8 - 1 end) k
-  where l.covered <> '{}' and ($3::int8[] is null or l.profile_id = any($3)) and l.profile_id > $5 and l.profile_id <= $6`
+  where l.covered <> '{}' and ($3::int8[] is null or l.profile_id = any($3)) and l.profile_id > $5 and l.profile_id <= $6
+    ${inHashesSql('l.profile_id', bucket)}`
 
 /** Profiles of one statement: it takes a second or two, however large the warehouse. */
 const PROFILES_PER_STATEMENT = 20_000
@@ -60,11 +69,12 @@ const parametersOf = ({ streams }: Source, { seed, ids }: Chance, { afterId, las
 const everyProfile: ProfileRange = { afterId: '0', lastId: String(2n ** 63n - 1n) }
 
 /** Neighbouring ranges that hold all profiles after `from`. */
-async function* profileRanges(pool: Pool, from: string): AsyncGenerator<ProfileRange> {
+async function* profileRanges(source: Source, from: string): AsyncGenerator<ProfileRange> {
+  const { pool, profiles = 'vitalsync.profiles', bucket } = source
   for (let afterId = from; ; ) {
     const { rows } = await pool.query<{ id: string | null }>(
       `select max(id) as id from (
-         select id from vitalsync.profiles where id > $1 order by id limit ${PROFILES_PER_STATEMENT}) page`,
+         select id from ${profiles} where id > $1 ${inHashesSql('id', bucket)} order by id limit ${PROFILES_PER_STATEMENT}) page`,
       [afterId],
     )
     const lastId = rows[0]?.id
@@ -91,9 +101,9 @@ const windowColumns = `profile_id as "profileId", external_id as "externalId", s
 async function lowestDraws(source: Source, chance: Chance, count: number): Promise<WindowRow[]> {
   let lowest: WindowRow[] = []
   // A few profiles that are named need no pass over the others.
-  for await (const range of chance.ids ? [everyProfile] : profileRanges(source.pool, '0')) {
+  for await (const range of chance.ids ? [everyProfile] : profileRanges(source, '0')) {
     const { rows } = await source.pool.query<WindowRow>(
-      `select ${windowColumns} from (${coveredWindowsSql}) w order by w.draw, profile_id, stream limit $7`,
+      `select ${windowColumns} from (${coveredWindowsSql(source)}) w order by w.draw, profile_id, stream limit $7`,
       [...parametersOf(source, chance, range), count],
     )
     lowest = [...lowest, ...rows].sort(byDraw).slice(0, count)
@@ -133,9 +143,9 @@ export async function listDrawnProfiles(
   { afterId, limit }: { afterId: string; limit: number },
 ): Promise<ProfilePage> {
   const ids: string[] = []
-  for await (const range of profileRanges(source.pool, afterId)) {
+  for await (const range of profileRanges(source, afterId)) {
     const { rows } = await source.pool.query<{ id: string }>(
-      `select distinct profile_id as id from (${coveredWindowsSql}) w where draw <= $7::int8 order by 1 limit $8`,
+      `select distinct profile_id as id from (${coveredWindowsSql(source)}) w where draw <= $7::int8 order by 1 limit $8`,
       [...parametersOf(source, { seed, ids: undefined }, range), upTo, limit - ids.length],
     )
     ids.push(...rows.map(({ id }) => id))
@@ -152,7 +162,7 @@ export async function listDrawnWindows(
 ): Promise<CoveredWindow[]> {
   const range = { afterId: String(BigInt(profileId) - 1n), lastId: profileId }
   const { rows } = await source.pool.query<WindowRow>(
-    `select ${windowColumns} from (${coveredWindowsSql}) w where w.draw <= $7::int8 order by w.draw
+    `select ${windowColumns} from (${coveredWindowsSql(source)}) w where w.draw <= $7::int8 order by w.draw
      limit ${WINDOWS_PER_PROFILE_MAX}`,
     [...parametersOf(source, { seed, ids: undefined }, range), upTo],
   )

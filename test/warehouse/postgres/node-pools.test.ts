@@ -30,7 +30,7 @@ async function openNodes(warehouseUrl: string) {
   const hosts = proxies.map(({ url }) => new URL(url).host)
   const { pool, close } = await joinNodes(coordinator, {
     ...options,
-    readPlaces: async () => hosts,
+    readPlaces: async () => hosts.map((node) => ({ node, profiles: 'vitalsync.profiles', ledger: 'vitalsync.ledger' })),
     now: () => nowMs,
     probeEveryMs: 100,
     onNode: (node, trouble) => told.push([node, trouble !== undefined]),

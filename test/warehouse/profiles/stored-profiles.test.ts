@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { soon } from '../../support/fixtures.ts'
 import { countLockWaiters } from '../../support/lock-waiters.ts'
+import { recordPage } from '../../support/record-orders.ts'
 import { connect, endedJob, march, scoreRecord, scoresReading, test } from '../../support/test-warehouse.ts'
 
 const wanted = { wantedFrom: new Date('2026-01-01T00:00:00Z'), state: 'active' } as const
@@ -63,7 +64,7 @@ test('of the erased nothing is left but a hash, and no import brings them back',
       reason: 'no',
     })
     await ledger.recordFailed(endedJob(profileId), { reason: 'no', hint: undefined })
-    await runs.recordOrders(run.id, { afterId: profileId, orders: [{ profileId, job: 'sync-profile', params: {} }] })
+    await recordPage(runs, run.id, [{ profileId, job: 'sync-profile', params: {} }])
   }
 
   const removed = await profiles.erase(ada)

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { DAY, HOUR } from '../../../src/time/units.ts'
 import { noCounts } from '../../../src/transfer/order.ts'
+import { endBuckets, recordPage } from '../../support/record-orders.ts'
 import { endedJob, test } from '../../support/test-warehouse.ts'
 
 const slot = new Date('2026-03-02T03:00:00Z')
@@ -27,12 +28,12 @@ test('a run ends with the last of its jobs, each counted once however often it i
   const end = (profileId: string) =>
     ledger.recordFinished(endedJob(profileId, { runId: run.id, counts: { ...noCounts, rowsRead: 7 } }))
 
-  await runs.recordOrders(run.id, { orders: [order(ada), order(bob)], afterId: bob })
+  await recordPage(runs, run.id, [order(ada), order(bob)])
   await Promise.all([end(ada), end(bob)])
   await end(ada)
   expect(await runs.get(run.id)).toMatchObject({ state: 'running', enqueued: 2, done: 2 })
-  await runs.recordOrders(run.id, { orders: [order(eve)], afterId: eve })
-  await runs.markAllEnqueued(run.id)
+  await recordPage(runs, run.id, [order(eve)])
+  await endBuckets(runs, run.id)
   expect((await runs.get(run.id))?.state).toBe('running')
   await ledger.recordFailed(endedJob(eve, { runId: run.id }), { reason: 'no', hint: undefined })
 
@@ -45,9 +46,9 @@ test('a job counts for every run that ordered the same before it began, and for 
   const started: string[] = []
   for (let times = 0; times < 4; times += 1) started.push((await runs.create('sync', {})).id)
   const [own = '', before = '', after = '', other = ''] = started
-  for (const id of [own, before, after]) await runs.recordOrders(id, { orders: [order(ada)], afterId: ada })
-  await runs.recordOrders(other, { orders: [{ ...order(ada), params: { from: 1 } }], afterId: ada })
-  for (const id of [own, before, after, other]) await runs.markAllEnqueued(id)
+  for (const id of [own, before, after]) await recordPage(runs, id, [order(ada)])
+  await recordPage(runs, other, [{ ...order(ada), params: { from: 1 } }])
+  for (const id of [own, before, after, other]) await endBuckets(runs, id)
   await rows(`update vitalsync.orders set ordered_at = now() - interval '1 hour' where run_id <> $1`, [after])
   const begunAtMs = Date.now() - 60_000
 
@@ -67,8 +68,8 @@ test('a run does not wait for a profile that is erased', async ({ warehouse }) =
   const { runs, profiles } = warehouse
   const [ada = ''] = await warehouse.addProfiles('ada')
   const run = await runs.create('sync', {})
-  await runs.recordOrders(run.id, { orders: [order(ada)], afterId: ada })
-  await runs.markAllEnqueued(run.id)
+  await recordPage(runs, run.id, [order(ada)])
+  await endBuckets(runs, run.id)
 
   await profiles.erase(ada)
 
@@ -78,13 +79,14 @@ test('a run does not wait for a profile that is erased', async ({ warehouse }) =
 test('a run whose producer died is found, with the page it had reached', async ({ warehouse }) => {
   const { runs, rows } = warehouse
   const run = await runs.create('sync', {})
-  await runs.recordOrders(run.id, { orders: [order('3'), order('5')], afterId: '5' })
+  await recordPage(runs, run.id, [order('3'), order('5')])
 
   expect(await runs.listUnproduced(60_000)).toEqual([])
   await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
 
-  expect(await runs.listUnproduced(60_000)).toMatchObject([{ id: run.id, afterId: '5' }])
-  await runs.markAllEnqueued(run.id)
+  expect(await runs.listUnproduced(60_000)).toMatchObject([{ id: run.id }])
+  expect(await rows('select after_id from vitalsync.run_buckets where after_id > 0')).toEqual([{ after_id: '5' }])
+  await endBuckets(runs, run.id)
   expect(await runs.listUnproduced(60_000)).toEqual([])
   await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
   expect(await runs.listSilent(60_000)).toMatchObject([{ id: run.id }])
@@ -94,7 +96,7 @@ test('what is left of a run: open jobs, profiles to come, and what waits to be p
   warehouse,
 }) => {
   const { runs, outbox } = warehouse
-  const [ada = '', bob = '', eve = ''] = await warehouse.addProfiles('ada', 'bob', 'eve')
+  const [ada = '', bob = '', eve = ''] = await warehouse.addNeighbours(3)
   const log = (profileId: string, index: number) => ({
     profileId,
     stream: 'data-logs',
@@ -104,12 +106,12 @@ test('what is left of a run: open jobs, profiles to come, and what waits to be p
     endAtMs: index,
   })
   await outbox.add([log(ada, 1), log(bob, 1), log(bob, 2), log(eve, 1)])
-  const run = await runs.create('sync', {})
-  await runs.recordOrders(run.id, { orders: [order(bob)], afterId: bob })
+  const run = await runs.create('sync', { profileIds: [ada, bob, eve] })
+  await recordPage(runs, run.id, [order(bob)])
   const now = async () => (await runs.get(run.id)) ?? run
 
   expect(await runs.workLeft(await now())).toEqual({ jobs: 2, items: 3, itemsOfLongestJob: 2 })
-  await runs.markAllEnqueued(run.id)
+  await endBuckets(runs, run.id)
   expect(await runs.workLeft(await now())).toEqual({ jobs: 1, items: 2, itemsOfLongestJob: 2 })
 })
 

@@ -1,0 +1,68 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Config } from '../../config/env.ts'
+import type { Log } from '../log.ts'
+import { DAY, SECOND } from '../time/units.ts'
+import type { Run } from '../warehouse/runs/stored-runs.ts'
+import type { Produced } from '../work/producer.ts'
+import type { Pipeline } from './pipeline.ts'
+import { helpProduceRun, produceRun } from './produce-run.ts'
+import { createSentinelRun } from './start-sentinel.ts'
+
+type ProducingContext = {
+  readonly pipeline: Pipeline
+  readonly config: Config
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/** After a nightly, by the process that enqueued the last of it: creates its sentinel, and forgets what ended long ago. */
+export async function concludeProduction(context: ProducingContext, run: Run, produced: Produced): Promise<void> {
+  const { pipeline, config, log } = context
+  if (produced.enqueued > 0) log.info({ run: run.id, kind: run.kind, profiles: produced.enqueued }, 'enqueued')
+  if (run.kind !== 'nightly' || !produced.isLast) return
+  const sentinel = await createSentinelRun({ pipeline, config }, run)
+  if (sentinel) await produceRun(context, sentinel)
+  const forgotten = await pipeline.runs.forgetEnded(config.runsKeptDays * DAY)
+  if (forgotten.runs + forgotten.tokens > 0) log.info({ ...forgotten }, 'forgot what ended long ago')
+}
+
+const LOOK_EVERY_MS = 2 * SECOND
+
+/**
+ * Helps to enqueue the runs that other processes began, until closed: takes buckets that nobody enqueues, also those whose
+ * producer died and those whose node was away. Where all profiles are one bucket there is nothing to share.
+ */
+export function startProducing(given: Omit<ProducingContext, 'signal'>): { close(): Promise<void> } {
+  const { pipeline, log } = given
+  if (pipeline.pool.buckets.count === 1) return { close: async () => undefined }
+  const stop = new AbortController()
+  const context = { ...given, signal: stop.signal }
+  const underWay = new Map<string, Promise<void>>()
+
+  const help = async (run: Run) => concludeProduction(context, run, await helpProduceRun(context, run))
+  const look = async () => {
+    for (const run of await pipeline.runs.listTakeable()) {
+      if (underWay.has(run.id)) continue
+      const helping = help(run)
+        .catch((error: Error) => {
+          if (!stop.signal.aborted) log.warn({ run: run.id, err: error.name }, 'a run could not be enqueued further')
+        })
+        .finally(() => underWay.delete(run.id))
+      underWay.set(run.id, helping)
+    }
+  }
+  const lookUntilStopped = async () => {
+    while (!stop.signal.aborted) {
+      await look().catch((error: Error) => log.debug({ err: error.name }, 'runs could not be looked for'))
+      await wait(LOOK_EVERY_MS, undefined, { signal: stop.signal }).catch(() => undefined) // aborted: the loop ends
+    }
+  }
+  const looking = lookUntilStopped()
+  return {
+    async close() {
+      stop.abort()
+      await looking
+      await Promise.all(underWay.values())
+    },
+  }
+}

@@ -1,0 +1,16 @@
+import { readConfig } from '../../config/env.ts'
+import { requireGivenAddresses } from '../../src/assembly/addresses.ts'
+import { openPipeline } from '../../src/assembly/pipeline.ts'
+import { startProducing } from '../../src/assembly/start-producing.ts'
+import { createLog } from '../../src/log.ts'
+
+/** A process that helps to enqueue runs and works on no job. It prints its log, and `ready` when it begins. */
+const config = readConfig(JSON.parse(process.argv[2] ?? '{}'))
+const log = createLog({ level: 'info' })
+const leave = (error: Error) => {
+  process.stderr.write(`${error.stack}\n`)
+  process.exit(3)
+}
+const pipeline = await openPipeline({ config, addresses: requireGivenAddresses(config), log, onSkewed: leave })
+startProducing({ pipeline, config, log })
+process.stdout.write('ready\n')
