@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import type { CitusCluster } from '../support/citus-cluster.ts'
 import type { Checklist } from './checklist.ts'
@@ -68,16 +69,29 @@ async function isInterpreted({ databaseUrl }: SyncedWarehouse): Promise<boolean>
   return rows.every(({ result }) => result === 'off')
 }
 
-/** A node that is away is named, and one that is added takes shards while everything is read as before. */
-async function loseAndGrow(cluster: CitusCluster, warehouse: SyncedWarehouse, { until }: Checklist): Promise<void> {
+/** A node that is away is named and holds up its own people only, and one that is added takes shards while everything is read as before. */
+async function loseAndGrow(cluster: CitusCluster, warehouse: SyncedWarehouse, checklist: Checklist): Promise<void> {
+  const { until } = checklist
   const doctor = async () => (await warehouse.command('doctor', '--json')).stdout
   const [worker] = cluster.workers
+  if (!worker) throw new Error('lose a node: the cluster has none')
   const before = await digestOfRecords(warehouse)
-  await worker?.kill()
+  const people = await countPeople(warehouse, worker.port)
+  await worker.kill()
   await until('doctor names the node that is away', async () =>
-    (await doctor()).includes(`not answer: 127.0.0.1:${worker?.port}`),
+    (await doctor()).includes(`not answer: 127.0.0.1:${worker.port}`),
   )
-  await worker?.start()
+  const sync = warehouse.start('sync')
+  const ended = async (run: Omit<NewestRun, 'kind'>) =>
+    isDeepStrictEqual(await newestRun(warehouse), { kind: 'sync', ...run })
+  await until(`a sync that begins without the node ends for ${people.reached} of ${people.all} people`, () =>
+    ended({ state: 'running', enqueuedAll: false, ended: people.reached }),
+  )
+  await worker.start()
+  await sync.ended
+  await until('the same sync ends for the others when the node is back', () =>
+    ended({ state: 'done', enqueuedAll: true, ended: people.all }),
+  )
   await until('doctor finds all nodes', async () =>
     (await doctor()).includes(`all ${cluster.workers.length + 1} nodes answer`),
   )
@@ -93,14 +107,46 @@ async function loseAndGrow(cluster: CitusCluster, warehouse: SyncedWarehouse, { 
   await until('buckets and shards agree', async () => (await doctor()).includes('each bucket of profiles is one shard'))
 }
 
-async function firstPersonOf({ databaseUrl }: SyncedWarehouse): Promise<string> {
+async function ask<R extends pg.QueryResultRow>(
+  { databaseUrl }: SyncedWarehouse,
+  text: string,
+  values: unknown[] = [],
+): Promise<R | undefined> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
-  const { rows } = await client.query<{ external_id: string }>(
-    'select external_id from vitalsync.names order by 1 limit 1',
+  try {
+    return (await client.query<R>(text, values)).rows[0]
+  } finally {
+    await client.end()
+  }
+}
+
+async function firstPersonOf(warehouse: SyncedWarehouse): Promise<string> {
+  const text = 'select external_id as name from vitalsync.names order by 1 limit 1'
+  return (await ask<{ name: string }>(warehouse, text))?.name ?? ''
+}
+
+/** How many people there are, and how many of them at other nodes than this. */
+async function countPeople(warehouse: SyncedWarehouse, port: number): Promise<{ all: number; reached: number }> {
+  const counted = await ask<{ all: number; reached: number }>(
+    warehouse,
+    `select count(*)::int as all, (count(*) filter (where nodeport <> $1))::int as reached
+     from vitalsync.names n
+     join citus_shards s on s.shardid = get_shard_id_for_distribution_column('vitalsync.profiles', n.id)`,
+    [port],
   )
-  await client.end()
-  return rows[0]?.external_id ?? ''
+  return counted ?? { all: 0, reached: 0 }
+}
+
+type NewestRun = { kind: string; state: string; enqueuedAll: boolean; ended: number }
+
+async function newestRun(warehouse: SyncedWarehouse): Promise<NewestRun | undefined> {
+  const run = await ask<NewestRun>(
+    warehouse,
+    `select kind, state, enqueued_all as "enqueuedAll", (done + failed)::int as ended
+     from vitalsync.runs order by id desc limit 1`,
+  )
+  return run && { ...run }
 }
 
 export async function compare(
