@@ -17,7 +17,7 @@ export default defineConfig({
     // For the programs that tests start: most of the time that Node takes to load one is compilation.
     env: { NODE_COMPILE_CACHE: `${root}/node_modules/.cache/vitalsync` },
     // Tests wait for much of their time: for a lease, a deadline, an outage. Further workers use the cores meanwhile.
-    maxWorkers: 4,
+    maxWorkers: 6,
     // Against a test that hangs, not a measure of speed: on a busy machine a process may stand still for many seconds.
     testTimeout: 300_000,
     hookTimeout: 300_000,
