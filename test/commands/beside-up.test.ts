@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -92,6 +92,7 @@ test('who started the engines waits for those who joined before stopping them', 
   folder,
 }) => {
   const host = await joinLocalEngines(folder)
+  await writeFile(join(folder, 'sandbox-people'), '2') // not the eight it has by itself: the guest is to be at work, not for long
   const guest = start('sync')
   await guest.said(/derives scores/)
   const closed = host.close()
