@@ -3,7 +3,7 @@ import type { Problem } from '../errors.ts'
 import type { Lane } from '../fleet/budget.ts'
 import { createTimeLeft } from '../time/time-left.ts'
 import { SECOND } from '../time/units.ts'
-import { isNodeOutage } from '../warehouse/postgres/sql-errors.ts'
+import { isNodeOutage, isOutage } from '../warehouse/postgres/sql-errors.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'
 import type { Pipeline } from './pipeline.ts'
 import { formatCount, formatDuration, formatNumber } from './table.ts'
@@ -86,9 +86,9 @@ function createLeftWatch({ runs, queue }: FollowedPipeline, lane: Lane) {
   }
 }
 
-/** While a node is away nobody can say how much is left; the people of the other nodes are worked on. */
+/** While a node is away, or Postgres is slow, nobody can say how much is left: that is no reason to stop. */
 function undefinedWhenAway(error: unknown): undefined {
-  if (!isNodeOutage(error)) throw error
+  if (!isNodeOutage(error) && !isOutage(error)) throw error
 }
 
 /** Tells, once each, what keeps the workers from the run's lane, and that they get on again. */

@@ -61,10 +61,17 @@ export function describeOutage(error: unknown): string {
 /** One of the nodes among which the warehouse is divided does not answer: the profiles of the others can be worked on. */
 export class NodeUnreachable extends EngineUnreachable {}
 
-/** Whether an error is of one node, seen at the node itself or by the coordinator, which quotes no values in this message. */
+/** Whether an error is of one node, seen at the node itself or by the coordinator. */
 export const isNodeOutage = (error: unknown): boolean =>
-  error instanceof NodeUnreachable ||
-  (sqlState(error).startsWith('08') && error instanceof Error && /connection to the remote node/.test(error.message))
+  error instanceof NodeUnreachable || (error instanceof Error && isToldByCoordinator(error))
+
+/** Citus words it in three ways; none of them quotes a value. */
+function isToldByCoordinator(error: Error): boolean {
+  const state = sqlState(error)
+  if (state.startsWith('08')) return error.message.includes('connection to the remote node')
+  if (state === 'XX000') return /failure on connection|on at least one active node/.test(error.message)
+  return state.startsWith('57P0') && 'where' in error && /while executing command on \S+:\d+/.test(String(error.where))
+}
 
 export function postgresUnreachable(cause: unknown): Problem {
   if (cause instanceof EngineUnreachable) return cause
