@@ -47,10 +47,10 @@ async function night({ pipeline, config, idle }: TestPipeline, sentinelShare = E
   const slotAt = new Date(Math.floor(Date.now() / 60_000) * 60_000 + nights * 60_000)
   const nightly = await pipeline.runs.claimSlot('nightly', slotAt)
   if (!nightly) throw new Error('the slot was claimed before')
-  await produceRun({ pipeline, config, signal }, nightly)
+  await produceRun({ pipeline, config, signal }, nightly, { untilAll: true })
   await idle()
   const run = await createSentinelRun({ pipeline, config: { ...config, sentinelShare } }, nightly)
-  if (run) await produceRun({ pipeline, config, signal }, run)
+  if (run) await produceRun({ pipeline, config, signal }, run, { untilAll: true })
   await idle()
 }
 let nights = 0
@@ -173,7 +173,7 @@ test('a sentinel reads at the lowest priority, as many windows as its share, and
   await line.addProfiles('ada', 'bob')
   peer.give('ada', 'scores', sound)
   line.work()
-  await night(line, line.config.sentinelShare)
+  await night(line, 0.001)
   const windows = await line.rows('select sum(windows)::int as windows from vitalsync.verified_windows')
   const [run] = await line.rows(`select kind, state, requests::int from vitalsync.runs where kind = 'sentinel'`)
 
@@ -220,8 +220,8 @@ test('however many schedulers produce a nightly, its sentinel is one', async ({ 
   await line.idle()
   const nightly = { id: '1', startedAt: new Date(), params: { slotAt: daysAgo(0) } }
 
-  const { pipeline, config } = line
-  const runs = await Promise.all(Array.from({ length: 4 }, () => createSentinelRun({ pipeline, config }, nightly)))
+  const each = { pipeline: line.pipeline, config: { ...line.config, sentinelShare: 0.001 } }
+  const runs = await Promise.all(Array.from({ length: 4 }, () => createSentinelRun(each, nightly)))
 
   expect(runs.filter(Boolean)).toHaveLength(1)
 })
