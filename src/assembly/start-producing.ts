@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config/env.ts'
 import type { Log } from '../log.ts'
 import { DAY, SECOND } from '../time/units.ts'
@@ -6,6 +5,7 @@ import type { Run } from '../warehouse/runs/stored-runs.ts'
 import type { Produced } from '../work/producer.ts'
 import type { Pipeline } from './pipeline.ts'
 import { helpProduceRun, produceRun } from './produce-run.ts'
+import { repeatUntilClosed } from './repeat.ts'
 import { createSentinelRun } from './start-sentinel.ts'
 
 type ProducingContext = {
@@ -35,33 +35,27 @@ const LOOK_EVERY_MS = 2 * SECOND
 export function startProducing(given: Omit<ProducingContext, 'signal'>): { close(): Promise<void> } {
   const { pipeline, log } = given
   if (pipeline.pool.buckets.count === 1) return { close: async () => undefined }
-  const stop = new AbortController()
-  const context = { ...given, signal: stop.signal }
   const underWay = new Map<string, Promise<void>>()
 
-  const help = async (run: Run) => concludeProduction(context, run, await helpProduceRun(context, run))
-  const look = async () => {
+  const look = async (signal: AbortSignal) => {
+    const context = { ...given, signal }
+    const help = async (run: Run) => concludeProduction(context, run, await helpProduceRun(context, run))
     for (const run of await pipeline.runs.listTakeable()) {
       if (underWay.has(run.id)) continue
       const helping = help(run)
         .catch((error: Error) => {
-          if (!stop.signal.aborted) log.warn({ run: run.id, err: error.name }, 'a run could not be enqueued further')
+          if (!signal.aborted) log.warn({ run: run.id, err: error.name }, 'a run could not be enqueued further')
         })
         .finally(() => underWay.delete(run.id))
       underWay.set(run.id, helping)
     }
   }
-  const lookUntilStopped = async () => {
-    while (!stop.signal.aborted) {
-      await look().catch((error: Error) => log.debug({ err: error.name }, 'runs could not be looked for'))
-      await wait(LOOK_EVERY_MS, undefined, { signal: stop.signal }).catch(() => undefined) // aborted: the loop ends
-    }
-  }
-  const looking = lookUntilStopped()
+  const looking = repeatUntilClosed(LOOK_EVERY_MS, (signal) =>
+    look(signal).catch((error: Error) => log.debug({ err: error.name }, 'runs could not be looked for')),
+  )
   return {
     async close() {
-      stop.abort()
-      await looking
+      await looking.close()
       await Promise.all(underWay.values())
     },
   }

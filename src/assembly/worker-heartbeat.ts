@@ -1,44 +1,35 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { LaneTroubles } from '../fleet/lane-troubles.ts'
 import type { Log } from '../log.ts'
 import { findUnservedParts } from '../queue/served-parts.ts'
 import { endSilentSessions } from '../warehouse/postgres/silent-sessions.ts'
 import { WORKER_HEARTBEAT_MS } from '../warehouse/runs/live-workers.ts'
 import type { Pipeline } from './pipeline.ts'
+import { repeatUntilClosed } from './repeat.ts'
 
 type WorkerHeartbeat = { close(): Promise<void> }
 
 /**
  * Writes the heartbeat of this process's worker into the database. A frozen process writes none, though its connections stay
  * open. After a heartbeat that failed the next heartbeat is written as usual. With each heartbeat it tells what keeps it
- * from its work, and looks for sessions of
- * frozen processes that hold locks.
+ * from its work, and looks for sessions of frozen processes that hold locks.
  */
 export function startWorkerHeartbeat(
   { engine, liveWorkers, pool }: Pipeline,
   { troubles, log }: { troubles: LaneTroubles; log: Log },
 ): WorkerHeartbeat {
   const workerId = randomUUID()
-  const stop = new AbortController()
   const writeHeartbeat = async () => {
     await liveWorkers.heartbeat(workerId, await engine.queueId(), troubles.list())
     const ended = await endSilentSessions(pool)
     if (ended > 0) log.warn({ sessions: ended }, 'ended sessions that held locks and were silent in mid-statement')
   }
-  const writeUntilStopped = async () => {
-    while (!stop.signal.aborted) {
-      await writeHeartbeat().catch((error: Error) =>
-        log.debug({ err: error.name }, 'the heartbeat could not be written'),
-      )
-      await wait(WORKER_HEARTBEAT_MS, undefined, { signal: stop.signal }).catch(() => undefined) // aborted: the loop ends
-    }
-  }
-  const writing = writeUntilStopped()
+  const writing = repeatUntilClosed(WORKER_HEARTBEAT_MS, () =>
+    writeHeartbeat().catch((error: Error) => log.debug({ err: error.name }, 'the heartbeat could not be written')),
+  )
   return {
     async close() {
-      stop.abort()
-      await writing
+      await writing.close()
       await liveWorkers.remove(workerId).catch(() => undefined) // a row that stays expires soon
     },
   }
