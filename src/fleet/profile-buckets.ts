@@ -17,7 +17,9 @@ export type BucketHashes = { readonly firstHash: number; readonly lastHash: numb
 const HASH_MIN = -(2 ** 31)
 const HASH_MAX = 2 ** 31 - 1
 
-/** Whether all profiles are in the bucket. */
+/** The one bucket of a warehouse that is not divided. */
+export const everybody: BucketHashes = { firstHash: HASH_MIN, lastHash: HASH_MAX }
+
 export const isEverybody = ({ firstHash, lastHash }: BucketHashes): boolean =>
   firstHash === HASH_MIN && lastHash === HASH_MAX
 

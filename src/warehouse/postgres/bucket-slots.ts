@@ -7,6 +7,8 @@ const SLOW_MS = SECOND
 export type BucketSlots = {
   /** How many are under way, without those that are slow. */
   readonly busy: number
+  /** Nothing is under way, not even slowly. */
+  isIdle(): boolean
   /** Whether work of any bucket may begin. */
   isFree(): boolean
   /** Whether work of this bucket may begin where any may: no bucket has more under way than all may have, slow ones included. */
@@ -31,6 +33,7 @@ export function createBucketSlots(atOnce: number, onFree: () => void): BucketSlo
     get busy() {
       return busy
     },
+    isIdle: () => underWay.size === 0,
     isFree: () => busy < atOnce,
     isOpen: (bucket) => (underWay.get(bucket) ?? 0) < atOnce,
     run(bucket, work) {

@@ -40,11 +40,9 @@ export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
   const options = { ...given, meter: openLatenessMeter(given), countCommit: createCommitMetrics() }
   const { buckets } = options.pool
   const queue = new ReadingQueue(buckets)
-  /** Also those that are slow. */
-  let commits = 0
   let isScheduled = false
   let onIdle: (() => void) | undefined
-  const isIdle = () => queue.isEmpty && commits === 0
+  const isIdle = () => queue.isEmpty && slots.isIdle()
 
   const startCommits = () => {
     isScheduled = false
@@ -53,13 +51,9 @@ export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
       const group = queue.takeGroup(slots.isOpen)
       const [first] = group
       if (!first) return
-      commits += 1
-      slots.run(buckets.of(first.reading.profileId), async () => {
-        await commitGroup(options, group).finally(() => {
-          commits -= 1
-          queue.unlock(group)
-        })
-      })
+      slots.run(buckets.of(first.reading.profileId), () =>
+        commitGroup(options, group).finally(() => queue.unlock(group)),
+      )
     }
     if (isIdle()) onIdle?.()
   }

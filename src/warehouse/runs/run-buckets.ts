@@ -1,4 +1,4 @@
-import { type BucketHashes, isEverybody, type ProfileBuckets } from '../../fleet/profile-buckets.ts'
+import { type BucketHashes, everybody, isEverybody, type ProfileBuckets } from '../../fleet/profile-buckets.ts'
 import { SECOND } from '../../time/units.ts'
 import { type OrderKey, paramsText } from '../../transfer/order.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
@@ -163,10 +163,10 @@ async function endBucket(pool: Pool, bucket: RunBucket): Promise<boolean> {
 export async function addMissingBuckets(pool: Pool, idleMs: number): Promise<void> {
   await pool.query(
     `insert into vitalsync.run_buckets (run_id, first_hash, last_hash, after_id)
-     select id, -2147483648, 2147483647, after_id from vitalsync.runs r
+     select id, $2::int, $3::int, after_id from vitalsync.runs r
      where state = 'running' and not enqueued_all and touched_at < clock_timestamp() - $1 * interval '1 millisecond'
        and not exists (select from vitalsync.run_buckets b where b.run_id = r.id)
      on conflict do nothing`,
-    [idleMs],
+    [idleMs, everybody.firstHash, everybody.lastHash],
   )
 }
