@@ -15,15 +15,31 @@ type ProducingContext = {
   readonly signal: AbortSignal
 }
 
-/** After a nightly, by the process that enqueued the last of it: creates its sentinel, and forgets what ended long ago. */
+/**
+ * After a nightly, by the process that enqueued the last of it: creates its sentinel, and forgets what ended long ago. A sentinel
+ * that could not be created is left to `recoverSentinels`.
+ */
 export async function concludeProduction(context: ProducingContext, run: Run, produced: Produced): Promise<void> {
   const { pipeline, config, log } = context
   if (produced.enqueued > 0) log.info({ run: run.id, kind: run.kind, profiles: produced.enqueued }, 'enqueued')
   if (run.kind !== 'nightly' || !produced.isLast) return
-  const sentinel = await createSentinelRun({ pipeline, config }, run)
-  if (sentinel) await produceRun(context, sentinel)
+  await sendSentinel(context, run)
   const forgotten = await pipeline.runs.forgetEnded(config.runsKeptDays * DAY)
   if (forgotten.runs + forgotten.tokens > 0) log.info({ ...forgotten }, 'forgot what ended long ago')
+}
+
+async function sendSentinel(context: ProducingContext, nightly: Run): Promise<void> {
+  const sentinel = await createSentinelRun(context, nightly)
+  if (sentinel) await produceRun(context, sentinel)
+}
+
+/**
+ * Creates the sentinels of nightlies that were left without: the process that enqueued the last of them died before it came to that,
+ * or its draw failed. One process at a time takes a nightly, when nobody has worked on it for `idleMs`.
+ */
+export async function recoverSentinels(context: ProducingContext, idleMs: number): Promise<void> {
+  if (context.config.sentinelShare === 0) return
+  for (const nightly of await context.pipeline.runs.takeUnwatched(idleMs)) await sendSentinel(context, nightly)
 }
 
 const LOOK_EVERY_MS = 2 * SECOND
@@ -44,7 +60,11 @@ export function startProducing(given: Omit<ProducingContext, 'signal'>): { close
       if (underWay.has(run.id)) continue
       const helping = help(run)
         .catch((error: Error) => {
-          if (!signal.aborted) log.warn({ run: run.id, err: error.name }, 'a run could not be enqueued further')
+          if (!signal.aborted)
+            log.warn(
+              { run: run.id, err: error.name },
+              'a run could not be enqueued further, or its sentinel not be drawn: both are tried again',
+            )
         })
         .finally(() => underWay.delete(run.id))
       underWay.set(run.id, helping)

@@ -6,7 +6,7 @@ import type { Run } from '../warehouse/runs/stored-runs.ts'
 import { recoverRuns } from '../work/recover-run.ts'
 import type { Pipeline } from './pipeline.ts'
 import { produceRun, recoverContextOf } from './produce-run.ts'
-import { concludeProduction } from './start-producing.ts'
+import { concludeProduction, recoverSentinels } from './start-producing.ts'
 
 /** Produces the runs of all schedules, and recovers runs, until closed. */
 export function startProducingScheduler(pipeline: Pipeline, config: Config, log: Log): Promise<Scheduler> {
@@ -19,9 +19,10 @@ export function startProducingScheduler(pipeline: Pipeline, config: Config, log:
     runs: pipeline.runs,
     now: pipeline.clock.now,
     produce,
-    recoverRuns: (idleMs, signal) => {
+    async recoverRuns(idleMs, signal) {
       const context = recoverContextOf({ pipeline, config, signal })
-      return recoverRuns({ ...context, produce: (run) => produce(run, signal) }, idleMs)
+      await recoverRuns({ ...context, produce: (run) => produce(run, signal) }, idleMs)
+      await recoverSentinels({ pipeline, config, log, signal }, idleMs)
     },
     log,
   })

@@ -1,34 +1,73 @@
 import type { Config } from '../../config/env.ts'
 import { pulledStreams } from '../../config/streams.ts'
-import { MINUTE } from '../time/units.ts'
+import type { Log } from '../log.ts'
+import { MINUTE, SECOND } from '../time/units.ts'
+import { isNodeOutage, isOutage } from '../warehouse/postgres/sql-errors.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'
-import { drawCoveredWindows } from '../warehouse/verification/covered-windows.ts'
+import { drawCoveredWindows, type WindowDraw } from '../warehouse/verification/covered-windows.ts'
 import { uncoverUnmended } from '../warehouse/verification/stored-differences.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** A small warehouse draws more than its share, or it would learn nothing for years. */
 const WINDOWS_MIN = 3
 
-type SentinelContext = { readonly pipeline: Pick<Pipeline, 'pool' | 'runs'>; readonly config: Config }
+type SentinelContext = {
+  readonly pipeline: Pick<Pipeline, 'pool' | 'runs'>
+  readonly config: Pick<Config, 'sentinelShare'>
+  readonly log: Log
+}
+
+type Nightly = Pick<Run, 'id' | 'startedAt' | 'params'>
 
 /**
  * Draws the covered windows that the sentinel of a nightly reads again, and creates its run. Undefined: it is turned off,
- * nothing is covered, or another process created the run.
+ * nothing is covered, or another process created the run. Where this fails, the nightly is left without a sentinel for
+ * `takeUnwatched` to find.
  */
-export async function createSentinelRun(
-  { pipeline, config }: SentinelContext,
-  nightly: Pick<Run, 'id' | 'startedAt' | 'params'>,
-): Promise<Run | undefined> {
+export async function createSentinelRun(context: SentinelContext, nightly: Nightly): Promise<Run | undefined> {
+  const { pipeline, config } = context
   const { pool, runs } = pipeline
-  await uncoverUnmended(pool) // of a killed `verify --mend`, too
+  // Of a killed `verify --mend`, too. All nodes are asked for it: while one is away or silent it is left to the next nightly.
+  await uncoverUnmended(pool).catch((error: unknown) => {
+    if (!isNodeOutage(error) && !isOutage(error)) throw error
+  })
   if (config.sentinelShare === 0) return undefined
-  const enqueued = (await runs.get(nightly.id))?.enqueued ?? 0
+  const slotAt = slotOf(nightly)
+  const draw = await whileAlive(context, nightly, () => drawWindows(context, nightly, slotAt))
+  if (draw) return runs.claimSlot('sentinel', slotAt, draw)
+  await runs.skipSlot({ schedule: 'sentinel', slotAt, runId: nightly.id })
+  return undefined
+}
+
+async function drawWindows(
+  { pipeline, config, log }: SentinelContext,
+  { id }: Nightly,
+  slotAt: Date,
+): Promise<WindowDraw | undefined> {
+  const { pool, runs } = pipeline
+  const enqueued = (await runs.get(id))?.enqueued ?? 0
   const requestsPerProfile = (await runs.requestsPerProfile('nightly')) ?? pulledStreams.length
   const count = Math.max(WINDOWS_MIN, Math.ceil(config.sentinelShare * enqueued * requestsPerProfile))
-  const slotAt = slotOf(nightly)
   const seed = String(Math.floor(slotAt.getTime() / MINUTE))
-  const draw = await drawCoveredWindows({ pool, streams: pulledStreams }, { count, seed })
-  return draw && runs.claimSlot('sentinel', slotAt, draw)
+  const { draw, buckets, away } = await drawCoveredWindows({ pool, streams: pulledStreams }, { count, seed })
+  if (away > 0) log.warn({ run: id, buckets, away }, UNDRAWN)
+  return draw
+}
+
+const UNDRAWN =
+  'the sentinel was drawn without the buckets of nodes that are away: their people are read by the same draw later'
+
+const ALIVE_EVERY_MS = 20 * SECOND
+
+/** A draw of a large warehouse takes long: while the nightly shows life no other process draws. */
+async function whileAlive<T>({ pipeline }: SentinelContext, { id }: Nightly, work: () => Promise<T>): Promise<T> {
+  const sign = () => void pipeline.runs.heartbeat(id).catch(() => undefined) // the next one comes in time
+  const signs = setInterval(sign, ALIVE_EVERY_MS)
+  try {
+    return await work()
+  } finally {
+    clearInterval(signs)
+  }
 }
 
 /** The sentinel has the slot of its nightly: however many processes try, a slot is claimed once. */

@@ -5,7 +5,7 @@ import { isEverybody } from '../fleet/profile-buckets.ts'
 import { SECOND } from '../time/units.ts'
 import type { JobParams, Order } from '../transfer/order.ts'
 import type { ProfilePage } from '../transfer/planned-profile.ts'
-import { isNodeOutage, sqlState } from '../warehouse/postgres/sql-errors.ts'
+import { isNodeOutage, isShardOutage } from '../warehouse/postgres/sql-errors.ts'
 import type { ProfileLists } from '../warehouse/profiles/profile-lists.ts'
 import type { Profiles } from '../warehouse/profiles/stored-profiles.ts'
 import { LEASE_RENEWED_MS, type RunBucket } from '../warehouse/runs/run-buckets.ts'
@@ -149,10 +149,9 @@ async function takeTurn(task: ProduceTask, bucket: RunBucket, context: ProduceCo
   }
 }
 
-/** The node of the bucket does not answer, or no longer has it: the places of the buckets are read again each minute. */
+/** A bucket of everybody is asked by the tables of the whole warehouse: one of them that is missing is a fault. */
 const isAway = (error: unknown, bucket: RunBucket): boolean =>
-  isNodeOutage(error) || (!isEverybody(bucket) && sqlState(error) === UNDEFINED_TABLE)
-const UNDEFINED_TABLE = '42P01'
+  isEverybody(bucket) ? isNodeOutage(error) : isShardOutage(error)
 
 /** One page: then the run's other buckets have their turn. A bucket of everybody is enqueued to its end. */
 async function producePages(task: ProduceTask, held: HeldBucket, context: ProduceContext): Promise<Produced> {

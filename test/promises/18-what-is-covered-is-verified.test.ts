@@ -41,7 +41,7 @@ const sound = [
 ]
 
 /** A nightly and its sentinel, as the scheduler produces them. */
-async function night({ pipeline, config, idle }: TestPipeline, sentinelShare = EVERYTHING): Promise<void> {
+async function night({ pipeline, config, log, idle }: TestPipeline, sentinelShare = EVERYTHING): Promise<void> {
   const signal = AbortSignal.timeout(120_000)
   nights += 1
   const slotAt = new Date(Math.floor(Date.now() / 60_000) * 60_000 + nights * 60_000)
@@ -49,7 +49,7 @@ async function night({ pipeline, config, idle }: TestPipeline, sentinelShare = E
   if (!nightly) throw new Error('the slot was claimed before')
   await produceRun({ pipeline, config, signal }, nightly, { untilAll: true })
   await idle()
-  const run = await createSentinelRun({ pipeline, config: { ...config, sentinelShare } }, nightly)
+  const run = await createSentinelRun({ pipeline, log, config: { sentinelShare } }, nightly)
   if (run) await produceRun({ pipeline, config, signal }, run, { untilAll: true })
   await idle()
 }
@@ -184,8 +184,7 @@ test('a sentinel reads at the lowest priority, as many windows as its share, and
     await line.rows('select distinct r.kind from vitalsync.profiles p join vitalsync.runs r on r.id = p.run_id'),
   ).toEqual([{ kind: 'nightly' }])
   const nightly = { id: '0', startedAt: new Date(daysAgoMs(1)), params: {} }
-  const off = { ...line.config, sentinelShare: 0 }
-  expect(await createSentinelRun({ pipeline: line.pipeline, config: off }, nightly)).toBeUndefined()
+  expect(await createSentinelRun({ ...line, config: { sentinelShare: 0 } }, nightly)).toBeUndefined()
 })
 
 test('a window that a killed verification left unmended is due again after the next nightly', async ({
@@ -205,7 +204,7 @@ test('a window that a killed verification left unmended is due again after the n
   )
 
   const nightly = { id: '0', startedAt: new Date(daysAgoMs(1)), params: {} }
-  await createSentinelRun({ pipeline: line.pipeline, config: { ...line.config, sentinelShare: 0 } }, nightly)
+  await createSentinelRun({ ...line, config: { sentinelShare: 0 } }, nightly)
 
   expect(await line.rows(covered, [daysAgo(lostDay), 'scores'])).toEqual([{ covered: false }])
   expect(await line.rows('select 1 from vitalsync.profiles where due_at <= now()')).toHaveLength(1)
@@ -220,7 +219,7 @@ test('however many schedulers produce a nightly, its sentinel is one', async ({ 
   await line.idle()
   const nightly = { id: '1', startedAt: new Date(), params: { slotAt: daysAgo(0) } }
 
-  const each = { pipeline: line.pipeline, config: { ...line.config, sentinelShare: 0.001 } }
+  const each = { ...line, config: { sentinelShare: 0.001 } }
   const runs = await Promise.all(Array.from({ length: 4 }, () => createSentinelRun(each, nightly)))
 
   expect(runs.filter(Boolean)).toHaveLength(1)

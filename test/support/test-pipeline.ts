@@ -12,7 +12,7 @@ import { openPipeline, type Pipeline } from '../../src/assembly/pipeline.ts'
 import { produceRun } from '../../src/assembly/produce-run.ts'
 import { type RunningWorker, startWorker } from '../../src/assembly/start-worker.ts'
 import { type Lane, lanes } from '../../src/fleet/budget.ts'
-import { createLog } from '../../src/log.ts'
+import { createLog, type Log } from '../../src/log.ts'
 import { queuesInUse } from '../../src/queue/queues-in-use.ts'
 import { DAY } from '../../src/time/units.ts'
 import type { Catalogue } from '../../src/transfer/stream.ts'
@@ -29,6 +29,7 @@ export type TestPipeline = {
   readonly config: Config
   /** The environment with which another process works on the same pipeline. */
   readonly settings: Readonly<Record<string, string>>
+  readonly log: Log
   /** The whole log. */
   readonly logged: () => string
   /** Starts a worker in this process. */
@@ -112,6 +113,7 @@ export async function openTestPipeline({
     pipeline,
     config,
     settings: environment,
+    log,
     rows,
     logged: () => lines.join(''),
     work(leaseMs) {

@@ -73,6 +73,11 @@ function isToldByCoordinator(error: Error): boolean {
   return state.startsWith('57P0') && 'where' in error && /while executing command on \S+:\d+/.test(String(error.where))
 }
 
+const UNDEFINED_TABLE = '42P01'
+
+/** The node that is asked for a shard's own table is away, or no longer has it: the places of the buckets are read again each minute. */
+export const isShardOutage = (error: unknown): boolean => isNodeOutage(error) || sqlState(error) === UNDEFINED_TABLE
+
 export function postgresUnreachable(cause: unknown): Problem {
   if (cause instanceof EngineUnreachable) return cause
   if (sqlState(cause) === '53100') {

@@ -37,6 +37,8 @@ export type Runs = RunBuckets & {
   create(kind: string, params: RunParams): Promise<Run>
   /** Claims a cron slot and creates its run; undefined when the slot was claimed before, by whatever process. */
   claimSlot(schedule: string, slotAt: Date, params?: RunParams): Promise<Run | undefined>
+  /** Claims a cron slot for which no run is needed. It is forgotten with this run. */
+  skipSlot(slot: SkippedSlot): Promise<void>
   lastSlot(schedule: string): Promise<Date | undefined>
   get(runId: string): Promise<Run | undefined>
   listNewest(limit: number, kind?: string): Promise<Run[]>
@@ -50,6 +52,11 @@ export type Runs = RunBuckets & {
   listTakeable(): Promise<Run[]>
   /** Running runs that showed no life for `idleMs` though they are enqueued in full: not all their jobs have ended. */
   listSilent(idleMs: number): Promise<Run[]>
+  /**
+   * The nightlies of the last day whose slot no sentinel has claimed, though they are enqueued in full and showed no life for
+   * `idleMs`. They show life from now on, so that nobody else takes them.
+   */
+  takeUnwatched(idleMs: number): Promise<Run[]>
   /** The profiles of a run whose jobs have not ended yet, in pages by id. */
   listOpenOrders(runId: string, afterId: string, limit: number): Promise<ProfilePage>
   /** The open orders of a profile, of any run; equal orders of several runs are listed once. */
@@ -73,6 +80,7 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
     ...createRunBuckets(pool),
     create: (kind, params) => insertRun(pool, kind, params),
     claimSlot: (schedule, slotAt, params = {}) => claimSlot(pool, { schedule, slotAt, params }),
+    skipSlot: (slot) => skipSlot(pool, slot),
     lastSlot: (schedule) => lastSlot(pool, schedule),
     async get(runId) {
       const [run] = await selectRuns(pool, 'where id = $1', runId)
@@ -93,6 +101,7 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
            and exists (select from vitalsync.run_buckets b where b.run_id = id and ${isFree}) order by id`,
       ),
     listSilent: (idleMs) => selectRuns(pool, `where enqueued_all and ${isIdle} order by id`, idleMs),
+    takeUnwatched: (idleMs) => takeUnwatched(pool, idleMs),
     listOpenOrders: (runId, afterId, limit) => listOpenOrders(pool, runId, { afterId, limit }),
     listOrdersOf: (profileId) => listOrdersOf(pool, profileId),
     workLeft: (run) => countWorkLeft(pool, run),
@@ -108,6 +117,19 @@ const isIdle = `state = 'running' and touched_at < clock_timestamp() - $1 * inte
 
 async function selectRuns(pool: Pool, clauses: string, ...values: Array<string | number | null>): Promise<Run[]> {
   const { rows } = await pool.query<Run>(`select ${runColumns} from vitalsync.runs ${clauses}`, values)
+  return rows
+}
+
+async function takeUnwatched(pool: Pool, idleMs: number): Promise<Run[]> {
+  const { rows } = await pool.query<Run>(
+    `update vitalsync.runs r set touched_at = clock_timestamp()
+     where kind = 'nightly' and enqueued_all and state <> 'stopped' and params ? 'slotAt'
+       and touched_at < clock_timestamp() - $1 * interval '1 millisecond' and started_at > clock_timestamp() - interval '1 day'
+       and not exists (select from vitalsync.slots s
+         where s.schedule = 'sentinel' and s.slot_at = (r.params ->> 'slotAt')::timestamptz)
+     returning ${runColumns}`,
+    [idleMs],
+  )
   return rows
 }
 
@@ -182,6 +204,15 @@ async function claimSlot(pool: Pool, { schedule, slotAt, params }: ClaimedSlot):
     ])
   }
   return run
+}
+
+type SkippedSlot = { readonly schedule: string; readonly slotAt: Date; readonly runId: string }
+
+async function skipSlot(pool: Pool, { schedule, slotAt, runId }: SkippedSlot): Promise<void> {
+  await pool.query(
+    'insert into vitalsync.slots (schedule, slot_at, run_id) values ($1, $2, $3) on conflict do nothing',
+    [schedule, slotAt, runId],
+  )
 }
 
 async function endRun(pool: Pool, runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void> {

@@ -2,6 +2,7 @@ import type { BucketHashes } from '../../fleet/profile-buckets.ts'
 import type { Span } from '../../time/spans.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
+import { isShardOutage } from '../postgres/sql-errors.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
 import { inHashesSql, type Pool } from '../postgres/warehouse-pool.ts'
 
@@ -97,9 +98,13 @@ type WindowRow = {
 const windowColumns = `profile_id as "profileId", external_id as "externalId", stream, generation::float8 as generation,
   ${epochMsSql('from_at')} as "startMs", ${epochMsSql('to_at')} as "endMs", draw::text as draw`
 
-/** The windows with the lowest draws. In memory are twice `count` windows at most, here as in Postgres. */
-async function lowestDraws(source: Source, chance: Chance, count: number): Promise<WindowRow[]> {
-  let lowest: WindowRow[] = []
+/** The windows with the lowest draws, these among them. In memory are twice `count` windows at most, here as in Postgres. */
+async function lowestDraws(
+  source: Source,
+  chance: Chance,
+  { count, among = [] }: { readonly count: number; readonly among?: readonly WindowRow[] },
+): Promise<readonly WindowRow[]> {
+  let lowest = among
   // A few profiles that are named need no pass over the others.
   for await (const range of chance.ids ? [everyProfile] : profileRanges(source, '0')) {
     const { rows } = await source.pool.query<WindowRow>(
@@ -124,16 +129,51 @@ export async function sampleCoveredWindows(
   source: Source,
   { count, seed, ids }: { count: number; seed: string; ids: readonly string[] | undefined },
 ): Promise<CoveredWindow[]> {
-  return toCoveredWindows(source, await lowestDraws(source, { seed, ids }, count))
+  return toCoveredWindows(source, await lowestDraws(source, { seed, ids }, { count }))
 }
 
-/** The draw that holds `count` covered windows, or all when there are fewer; undefined when nothing is covered. */
+type Drawn = {
+  readonly draw: WindowDraw | undefined
+  /** How many were asked, and how many did not answer. */
+  readonly buckets: number
+  readonly away: number
+}
+
+/**
+ * The draw that holds `count` covered windows, or all when there are fewer; none when nothing is covered.
+ *
+ * Of a divided warehouse each bucket is asked alone. The buckets of a node that is away are left out, and as much smaller is the
+ * share of `count` that the others give: so their people, once they can be read, have the same chance as everybody, and all together
+ * have `count` windows or nearly so. Fails when no bucket can be asked.
+ */
 export async function drawCoveredWindows(
-  source: Source,
+  source: Pick<Source, 'pool' | 'streams'>,
   { count, seed }: { count: number; seed: string },
-): Promise<WindowDraw | undefined> {
-  const last = (await lowestDraws(source, { seed, ids: undefined }, count)).at(-1)
-  return last && { seed, upTo: last.draw }
+): Promise<Drawn> {
+  const parts = partsOf(source)
+  let lowest: readonly WindowRow[] = []
+  let away = 0
+  for (const part of parts) {
+    try {
+      lowest = await lowestDraws(part, { seed, ids: undefined }, { count, among: lowest })
+    } catch (error) {
+      away += 1
+      if (away === parts.length || !isShardOutage(error)) throw error
+    }
+  }
+  const last = lowest.slice(0, Math.ceil((count * (parts.length - away)) / parts.length)).at(-1)
+  return { draw: last && { seed, upTo: last.draw }, buckets: parts.length, away }
+}
+
+/** Each bucket, at the node that has it; all profiles together where no bucket can be asked alone. */
+function partsOf(source: Pick<Source, 'pool' | 'streams'>): Source[] {
+  const { pool, streams } = source
+  const parts = Array.from({ length: pool.buckets.count }, (_, index) => {
+    const bucket = pool.buckets.hashesOf(index)
+    const shard = pool.shardOf(bucket)
+    return shard ? { ...shard, streams } : { pool, streams, bucket }
+  })
+  return parts.some((part) => 'profiles' in part) ? parts : [source]
 }
 
 /** The profiles that have windows in a draw, in pages by id. */

@@ -57,7 +57,7 @@ test('the buckets of a run have each profile in one of their lists, whichever li
   )
   const run = await runs.create('nightly', {})
   const buckets = await takeAll(divided, run.id)
-  const draw = await drawCoveredWindows({ pool, streams: catalogue.pulled }, { count: 1000, seed: '1' })
+  const { draw } = await drawCoveredWindows({ pool, streams: catalogue.pulled }, { count: 1000, seed: '1' })
   if (!draw) throw new Error('nothing was drawn')
   const sorted = (ids: readonly string[]) => ids.map(Number).toSorted((a, b) => a - b)
   const all = sorted((await profiles.list('0', 1000)).ids)

@@ -1,0 +1,132 @@
+import { expect } from 'vitest'
+import { produceRun } from '../../src/assembly/produce-run.ts'
+import { recoverSentinels } from '../../src/assembly/start-producing.ts'
+import { startProducingScheduler } from '../../src/assembly/start-scheduler.ts'
+import { createSentinelRun } from '../../src/assembly/start-sentinel.ts'
+import { DAY, HOUR, MINUTE } from '../../src/time/units.ts'
+import { NodeUnreachable } from '../../src/warehouse/postgres/sql-errors.ts'
+import type { Pool } from '../../src/warehouse/postgres/warehouse-pool.ts'
+import { soon } from '../support/fixtures.ts'
+import { scoreOf } from '../support/sample-scores.ts'
+import { type TestPipeline, test } from '../support/test-pipeline.ts'
+
+const BUCKETS = 4
+const names = Array.from({ length: 12 }, (_, index) => `person-${index}`)
+const settings = {
+  WAREHOUSE_SHARDS: String(BUCKETS),
+  SENTINEL_SHARE: '0.2',
+  // No slot of a schedule comes while a test runs.
+  NIGHTLY_CRON: '0 0 29 2 *',
+  SWEEP_CRON: '0 0 29 2 *',
+}
+
+/** Queries of these buckets fail as those of a node that is away, until `find`. */
+function loseBuckets({ pipeline: { pool } }: TestPipeline, isLost: (bucket: number) => boolean): { find(): void } {
+  const whole = { of: pool.of, shardOf: pool.shardOf }
+  const fail = () => Promise.reject(new NodeUnreachable('reach node a:1 of the warehouse: it does not answer'))
+  const away: Pool = Object.assign(Object.create(pool), { query: fail, connect: fail })
+  const lost = Array.from({ length: BUCKETS }, (_, bucket) => bucket).filter(isLost)
+  const hashes = lost.map((bucket) => pool.buckets.hashesOf(bucket).firstHash)
+  pool.of = (profileId) => (isLost(pool.buckets.of(profileId)) ? away : whole.of(profileId))
+  pool.shardOf = (bucket) =>
+    hashes.includes(bucket.firstHash)
+      ? { pool: away, profiles: 'vitalsync.profiles', ledger: 'vitalsync.ledger' }
+      : whole.shardOf(bucket)
+  return { find: () => Object.assign(pool, whole) }
+}
+
+/** A nightly that is enqueued in full. */
+async function enqueueNightly(line: TestPipeline) {
+  const slotAt = new Date(Math.floor((Date.now() - HOUR) / MINUTE) * MINUTE)
+  const nightly = await line.pipeline.runs.claimSlot('nightly', slotAt)
+  if (!nightly) throw new Error('the slot was claimed before')
+  await produceRun({ ...line, signal: AbortSignal.timeout(60_000) }, nightly, { untilAll: true })
+  return nightly
+}
+
+const sentinels = (line: TestPipeline) =>
+  line.rows(`select id, state, params from vitalsync.runs where kind = 'sentinel' order by id`)
+
+test('a sentinel that is drawn while a node is away says so once, and reads its people when the node is back', async ({
+  open,
+  peer,
+}) => {
+  const line = await open('postgres', settings)
+  const { pool, runs } = line.pipeline
+  const ids = await line.addProfiles(...names)
+  for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])
+  line.work()
+  await line.tick('sync', { streams: ['scores'] })
+  await line.idle()
+  const nightly = await enqueueNightly(line)
+  const isLost = (bucket: number) => bucket === 1
+  const lost = ids.filter((id) => isLost(pool.buckets.of(id)))
+  expect(lost.length).toBeGreaterThan(0)
+  const node = loseBuckets(line, isLost)
+
+  const everything = { ...line, config: { sentinelShare: 1000 } }
+  const sentinel = await createSentinelRun(everything, nightly)
+  if (!sentinel) throw new Error('no sentinel was created')
+
+  const told = line.logged().match(/.*the sentinel was drawn without.*/g)
+  expect(told).toHaveLength(1)
+  expect(JSON.parse(told?.[0] ?? '')).toMatchObject({ level: 40, run: nightly.id, buckets: BUCKETS, away: 1 })
+  await expect.poll(() => runs.get(sentinel.id), soon).toMatchObject({ done: ids.length - lost.length })
+  expect(await runs.get(sentinel.id)).toMatchObject({ state: 'running', enqueuedAll: false })
+  node.find()
+  await expect.poll(() => runs.get(sentinel.id), soon).toMatchObject({ state: 'done', failed: 0 })
+  expect((await runs.get(sentinel.id))?.done).toBeGreaterThan(ids.length - lost.length)
+})
+
+test('a nightly whose sentinel could not be drawn has it later, once', async ({ open, peer }) => {
+  const line = await open('postgres', settings)
+  await line.addProfiles(...names)
+  for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])
+  const working = line.work()
+  await line.tick('sync', { streams: ['scores'] })
+  await line.idle()
+  await working.close()
+  const nightly = await enqueueNightly(line)
+  const node = loseBuckets(line, () => true)
+  const whileScheduled = async (work: () => Promise<void>) => {
+    await line.rows(`update vitalsync.runs set touched_at = now() - interval '1 hour' where id = $1`, [nightly.id])
+    const scheduler = await startProducingScheduler(line.pipeline, line.config, line.log)
+    await work().finally(() => scheduler.close())
+  }
+
+  await expect(createSentinelRun(line, nightly)).rejects.toThrow(NodeUnreachable)
+  await whileScheduled(() =>
+    expect.poll(line.logged, soon).toContain('a tick failed; the next one plans the same work again'),
+  )
+  expect(await sentinels(line)).toEqual([])
+
+  node.find()
+  // Somebody is at it.
+  expect(await line.pipeline.runs.takeUnwatched(2 * MINUTE)).toEqual([])
+  await whileScheduled(() => expect.poll(() => sentinels(line), soon).toHaveLength(1))
+  expect(await sentinels(line)).toMatchObject([{ state: 'running', params: { slotAt: nightly.params['slotAt'] } }])
+  await line.rows(`update vitalsync.runs set touched_at = now() - interval '1 hour'`)
+  expect(await line.pipeline.runs.takeUnwatched(2 * MINUTE)).toEqual([])
+})
+
+test('a nightly is left without a sentinel where nothing is covered, where it is turned off, and a day later', async ({
+  open,
+}) => {
+  const line = await open('postgres', settings)
+  const { runs } = line.pipeline
+  await line.addProfiles(...names)
+  const context = { ...line, signal: AbortSignal.timeout(60_000) }
+  const nightly = await enqueueNightly(line)
+
+  await recoverSentinels({ ...context, config: { ...line.config, sentinelShare: 0 } }, 0)
+  expect(await runs.takeUnwatched(0)).toMatchObject([{ id: nightly.id }])
+  await line.rows(`update vitalsync.runs set started_at = started_at - $1 * interval '1 ms'`, [DAY])
+  expect(await runs.takeUnwatched(0)).toEqual([])
+  await line.rows(`update vitalsync.runs set started_at = now(), state = 'stopped' where id = $1`, [nightly.id])
+  expect(await runs.takeUnwatched(0)).toEqual([])
+  await line.rows(`update vitalsync.runs set state = 'done' where id = $1`, [nightly.id])
+  await recoverSentinels(context, 0)
+
+  expect(await sentinels(line)).toEqual([])
+  expect(await runs.takeUnwatched(0)).toEqual([])
+})
