@@ -15,26 +15,7 @@ import { sqlState } from '../postgres/sql-errors.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import { createKeyring, type Keyring } from '../seals/keyring.ts'
 import { openToken, sealToken } from './sealed-token.ts'
-
-type TokenRow = {
-  generation: string
-  sealed: Buffer | null
-  issued_ms: number | null
-  expires_ms: number | null
-  refresh_taken: number
-  proven: boolean
-  unproven_before: number
-  broken_reason: string | null
-  broken_until_ms: number | null
-  broken_now: boolean
-  broken_openings: number
-}
-
-const tokenColumns = `generation, sealed, refresh_taken, proven, unproven_before, broken_reason, broken_openings,
-  extract(epoch from issued_at)::float8 * 1000 as issued_ms,
-  extract(epoch from expires_at)::float8 * 1000 as expires_ms,
-  extract(epoch from broken_until)::float8 * 1000 as broken_until_ms,
-  coalesce(broken_until > clock_timestamp(), false) as broken_now`
+import { openTokenRows, type TokenRow, type TokenRows } from './token-rows.ts'
 
 /**
  * The token store in Postgres. Tokens are sealed with the first of the keys, each bound to its row and generation: bytes that
@@ -43,10 +24,11 @@ const tokenColumns = `generation, sealed, refresh_taken, proven, unproven_before
  */
 export function createPostgresTokenStore({ pool, keys }: { pool: Pool; keys: readonly Buffer[] }): TokenStore {
   const keyring = createKeyring(keys)
+  const rows = openTokenRows(pool)
   return {
-    read: (name) => readTokenState({ pool, keyring }, name),
-    lease: (name, ask) => leaseToken({ pool, keyring }, name, ask),
-    save: (name, lease, token) => saveToken({ pool, keyring }, { name, lease, token }),
+    read: async (name) => tokenStateOf(keyring, name, await rows.read(name)),
+    lease: (name, ask) => leaseToken({ rows, keyring }, name, ask),
+    save: (name, lease, token) => saveToken({ rows, keyring }, { name, lease, token }),
     async release(name, lease) {
       await pool.query(
         `update vitalsync.tokens set lease_holder = null, lease_until = null
@@ -104,10 +86,9 @@ export async function examineTokenKeys({
 const TOKENS_EXAMINED_MAX = 100
 const UNDEFINED_TABLE = '42P01'
 
-type TokenStoreParts = { pool: Pool; keyring: Keyring }
+type TokenStoreParts = { readonly rows: TokenRows; readonly keyring: Keyring }
 
-async function readTokenState({ pool, keyring }: TokenStoreParts, name: TokenName): Promise<TokenState> {
-  const row = await selectRow(pool, name)
+function tokenStateOf(keyring: Keyring, name: TokenName, row: TokenRow | undefined): TokenState {
   if (row === undefined) return noTokenState
   return {
     generation: Number(row.generation),
@@ -120,74 +101,38 @@ async function readTokenState({ pool, keyring }: TokenStoreParts, name: TokenNam
 
 /** `refresh_taken` counts the leases of a generation: only the first holder may spend the refresh token. */
 async function leaseToken(
-  { pool, keyring }: TokenStoreParts,
+  { rows, keyring }: TokenStoreParts,
   name: TokenName,
   { generation, leaseMs }: { generation: number; leaseMs: number },
 ): Promise<LeaseResult> {
   const holder = randomUUID()
-  const leased = await pool
-    .query<TokenRow>(
-      `insert into vitalsync.tokens as t (account, profile_id, lease_holder, lease_until, refresh_taken)
-       values ($1, $2, $3, clock_timestamp() + $4::float8 * interval '1 ms', 1)
-       on conflict (account, profile_id) do update
-         set lease_holder = excluded.lease_holder, lease_until = excluded.lease_until, refresh_taken = t.refresh_taken + 1
-         where t.generation <= $5
-           and (t.lease_until is null or t.lease_until <= clock_timestamp())
-           and (t.broken_until is null or t.broken_until <= clock_timestamp())
-       returning ${tokenColumns}`,
-      [...rowParameters(name), holder, leaseMs, generation],
-    )
-    .catch((cause: unknown) => {
-      throw sqlState(cause) === FOREIGN_KEY_VIOLATION ? erasedProblem(cause) : cause
-    })
-  const [mine] = leased.rows
+  const mine = await rows.lease({ name, holder, leaseMs, generation })
+  if (mine === 'erased') throw new NotThere('renew token: the profile was erased here', { removed: true })
   if (mine !== undefined) {
     const token = tokenOf(keyring, { name, row: mine, refreshable: mine.refresh_taken === 1 })
     return { kind: 'leased', lease: { holder, generation: Number(mine.generation), token } }
   }
-  const row = await selectRow(pool, name)
+  const row = await rows.read(name)
   const breaker = row && breakerOf(row)
   if (breaker !== undefined && row?.broken_now) return { kind: 'broken', breaker }
   const token = row && tokenOf(keyring, { name, row, refreshable: false })
   return token !== undefined && token.generation > generation ? { kind: 'newer', token } : { kind: 'busy' }
 }
 
-async function selectRow(pool: Pool, name: TokenName): Promise<TokenRow | undefined> {
-  const { rows } = await pool.query<TokenRow>(
-    `select ${tokenColumns} from vitalsync.tokens where ${rowCondition(name)}`,
-    rowParameters(name),
-  )
-  return rows[0]
-}
-
 async function saveToken(
-  { pool, keyring }: TokenStoreParts,
+  { rows, keyring }: TokenStoreParts,
   { name, lease, token }: { name: TokenName; lease: Lease; token: NewToken },
 ): Promise<Token | undefined> {
   const generation = lease.generation + 1
-  const { rowCount } = await pool.query(
-    `update vitalsync.tokens set generation = $5, sealed = $6, issued_at = to_timestamp($7::float8 / 1000),
-       expires_at = to_timestamp($8::float8 / 1000), refresh_taken = 0, proven = false,
-       unproven_before = case when proven or generation = 0 then 0 else unproven_before + 1 end,
-       lease_holder = null, lease_until = null
-     where ${rowCondition(name)} and lease_holder = $3 and generation = $4`,
-    [
-      ...rowParameters(name),
-      lease.holder,
-      lease.generation,
-      generation,
-      sealToken(keyring, { name, generation }, { secret: token.secret, refreshSecret: token.refreshSecret }),
-      token.issuedAtMs,
-      token.expiresAtMs,
-    ],
-  )
-  return rowCount === 1 ? { ...token, generation } : undefined
-}
-
-const FOREIGN_KEY_VIOLATION = '23503'
-
-function erasedProblem(cause: unknown): NotThere {
-  return new NotThere('renew token: the profile was erased here', { removed: true, cause })
+  const isSaved = await rows.save({
+    name,
+    holder: lease.holder,
+    leasedGeneration: lease.generation,
+    sealed: sealToken(keyring, { name, generation }, { secret: token.secret, refreshSecret: token.refreshSecret }),
+    issuedAtMs: token.issuedAtMs,
+    expiresAtMs: token.expiresAtMs,
+  })
+  return isSaved ? { ...token, generation } : undefined
 }
 
 /** Two conditions, so that each can use the index. */
