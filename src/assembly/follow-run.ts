@@ -24,6 +24,8 @@ export type FollowRunOptions = {
 
 const POLL_EVERY_MS = 250
 const LEFT_EVERY_MS = 2 * SECOND
+/** The question how much is left may take this share of the time, however large the warehouse. */
+const LEFT_TIME_SHARE = 0.02
 const TROUBLE_EVERY_MS = 2 * SECOND
 /** A lane must stay empty for so long before the jobs of a running run count as lost. */
 const EMPTY_FOR_MS = 3 * SECOND
@@ -71,6 +73,7 @@ function createLeftWatch({ runs, queue }: FollowedPipeline, lane: Lane) {
     if (atMs < next) return leftMs
     next = atMs + LEFT_EVERY_MS
     const left = await runs.workLeft(run).catch(undefinedWhenAway)
+    next = Math.max(next, atMs + (performance.now() - atMs) / LEFT_TIME_SHARE)
     if (left === undefined) return undefined
     const { jobs, items, itemsOfLongestJob } = left
     const { active } = await queue.backlog(lane)
