@@ -5,7 +5,7 @@ import { isEverybody } from '../fleet/profile-buckets.ts'
 import { SECOND } from '../time/units.ts'
 import type { JobParams, Order } from '../transfer/order.ts'
 import type { ProfilePage } from '../transfer/planned-profile.ts'
-import { isNodeOutage, isShardOutage } from '../warehouse/postgres/sql-errors.ts'
+import { isNodeOutage } from '../warehouse/postgres/sql-errors.ts'
 import type { ProfileLists } from '../warehouse/profiles/profile-lists.ts'
 import type { Profiles } from '../warehouse/profiles/stored-profiles.ts'
 import { LEASE_RENEWED_MS, type RunBucket } from '../warehouse/runs/run-buckets.ts'
@@ -139,7 +139,7 @@ async function takeTurn(task: ProduceTask, bucket: RunBucket, context: ProduceCo
   try {
     return await producePages(task, held, context)
   } catch (error) {
-    if (!isAway(error, bucket)) throw error
+    if (!isNodeOutage(error)) throw error
     restMs = REST_MS
     return { enqueued: 0, isLast: false }
   } finally {
@@ -148,10 +148,6 @@ async function takeTurn(task: ProduceTask, bucket: RunBucket, context: ProduceCo
     await runs.releaseBucket(bucket, { enqueuedTo: held.enqueuedTo, restMs }).catch(() => undefined)
   }
 }
-
-/** A bucket of everybody is asked by the tables of the whole warehouse: one of them that is missing is a fault. */
-const isAway = (error: unknown, bucket: RunBucket): boolean =>
-  isEverybody(bucket) ? isNodeOutage(error) : isShardOutage(error)
 
 /** One page: then the run's other buckets have their turn. A bucket of everybody is enqueued to its end. */
 async function producePages(task: ProduceTask, held: HeldBucket, context: ProduceContext): Promise<Produced> {

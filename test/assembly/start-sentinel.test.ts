@@ -28,10 +28,7 @@ function loseBuckets({ pipeline: { pool } }: TestPipeline, isLost: (bucket: numb
   const lost = Array.from({ length: BUCKETS }, (_, bucket) => bucket).filter(isLost)
   const hashes = lost.map((bucket) => pool.buckets.hashesOf(bucket).firstHash)
   pool.of = (profileId) => (isLost(pool.buckets.of(profileId)) ? away : whole.of(profileId))
-  pool.shardOf = (bucket) =>
-    hashes.includes(bucket.firstHash)
-      ? { pool: away, profiles: 'vitalsync.profiles', ledger: 'vitalsync.ledger' }
-      : whole.shardOf(bucket)
+  pool.shardOf = (bucket) => (hashes.includes(bucket.firstHash) ? away : whole.shardOf(bucket))
   return { find: () => Object.assign(pool, whole) }
 }
 

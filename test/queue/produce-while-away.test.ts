@@ -27,10 +27,7 @@ for (const engine of queueKinds) {
     const ofNode = pool.buckets.hashesOf(1)
     let isAway = true
     pool.of = (profileId) => (isAway && isOfNode(profileId) ? away : whole(profileId))
-    pool.shardOf = ({ firstHash }) => {
-      if (!isAway || firstHash !== ofNode.firstHash) return undefined
-      return { pool: away, profiles: 'vitalsync.profiles', ledger: 'vitalsync.ledger' }
-    }
+    pool.shardOf = ({ firstHash }) => (isAway && firstHash === ofNode.firstHash ? away : undefined)
     const scored = () =>
       line
         .rows('select external_id from vitalsync.scores join vitalsync.names on id = profile_id order by 1')

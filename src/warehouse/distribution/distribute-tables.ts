@@ -1,5 +1,5 @@
 import { UsageProblem } from '../../errors.ts'
-import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
+import { asTransaction, type Pool, type Tx } from '../postgres/warehouse-pool.ts'
 import { listTablePlaces, readShardCount, type TablePlace } from './distributed-tables.ts'
 import { requireCluster, requireNoWorkers } from './distribution-needs.ts'
 
@@ -51,7 +51,7 @@ const TURN_POLL_MS = 100
 
 /** One process at a time, whichever connection holds what. */
 async function alone<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const tx: Tx = Object.assign(await pool.connect(), { buckets: pool.buckets })
+  const tx = asTransaction(await pool.connect(), pool)
   try {
     const ask = "select pg_try_advisory_lock(hashtextextended('vitalsync distribute', 0)) as taken"
     for (;;) {

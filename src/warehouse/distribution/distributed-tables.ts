@@ -91,10 +91,12 @@ export async function requireDivision(pool: Pool): Promise<number | undefined> {
 export async function readPlaces(pool: Pool): Promise<BucketPlace[] | undefined> {
   if ((await requireDivision(pool)) === undefined) return undefined
   const { rows } = await pool.query<BucketPlace>(
-    `select n.nodename || ':' || n.nodeport as node, shard_name(s.logicalrelid, s.shardid) as profiles,
-       shard_name(l.logicalrelid, l.shardid) as ledger
+    `select n.nodename || ':' || n.nodeport as node, jsonb_build_object('id', s.shardid::text, 'tables', (
+         select jsonb_object_agg(c.relname, shard_name(t.logicalrelid, t.shardid))
+         from pg_dist_shard t join pg_class c on c.oid = t.logicalrelid
+         where c.relnamespace = 'vitalsync'::regnamespace
+           and (t.shardminvalue = s.shardminvalue or t.shardminvalue is null))) as shard
      from pg_dist_shard s join pg_dist_placement p using (shardid) join pg_dist_node n on n.groupid = p.groupid
-     join pg_dist_shard l on l.shardminvalue = s.shardminvalue and l.logicalrelid = 'vitalsync.ledger'::regclass
      where s.logicalrelid = 'vitalsync.profiles'::regclass and n.noderole = 'primary' order by s.shardminvalue::int4`,
   )
   return rows

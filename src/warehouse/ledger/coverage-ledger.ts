@@ -7,7 +7,7 @@ import type { DueWindow } from '../../transfer/reading.ts'
 import type { Catalogue, PulledStream, PushedStream } from '../../transfer/stream.ts'
 import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql, epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
-import { inBucketSql, type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { inBucketSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { type FailureReason, finishProfiles, recordFailure } from './ended-jobs.ts'
 import { falseTagsSql } from './false-tags.ts'
 import { heldTagOf, type PlannedTag } from './reading-tags.ts'
@@ -165,27 +165,35 @@ async function loadPlans(
   { pool, catalogue }: LedgerOptions,
   ids: readonly string[],
 ): Promise<Array<PlanRow | undefined>> {
-  const { rows } = await pool.of(ids[0] ?? '').query<PlanRow>({
-    name: 'load plans',
-    text: `select p.id, p.external_id, p.state, ${epochMsSql('p.wanted_from')} as wanted_from,
-        (select json_agg(json_build_object('stream', l.stream, 'generation', l.generation,
-            'covered', ${spanPairsSql('l.covered')}, 'digesting', ${spanPairsSql('l.digesting')},
-            'touched_at', ${epochMsSql('l.touched_at')},
-            'tagged', l.tagged and not ${falseTagsSql}, 'last_at', ${epochMsSql('coalesce(l.read_at, p.added_at)')}))
-          from vitalsync.ledger l where l.profile_id = p.id and ${inBucketSql(pool, 'l.profile_id', '$1')} and l.stream = any($2)) as ledger,
-        (select json_agg(json_build_array(f.stream, ${epochMsSql('lower(f.span)')},
-            case when upper(f.span) < f.last_at - interval '10 minutes' then ${epochMsSql('upper(f.span)')} end))
-          from vitalsync.refusals f where f.profile_id = p.id and ${inBucketSql(pool, 'f.profile_id', '$1')} and f.next_try_at > statement_timestamp()) as refused,
-        (select json_agg(json_build_array(t.stream, ${epochMsSql('t.from_at')}, ${epochMsSql('t.to_at')}, t.tag, t.request_hash))
-          from vitalsync.reading_tags t where t.profile_id = p.id and ${inBucketSql(pool, 't.profile_id', '$1')}) as tags,
-        array(select s from unnest($3::text[]) s where exists (select from vitalsync.parcels o
-          where o.profile_id = p.id and ${inBucketSql(pool, 'o.profile_id', '$1')} and o.stream = s)) as waiting
-      from vitalsync.profiles p where p.id = any($1)`,
-    values: [ids, catalogue.pulled.map(({ name }) => name), catalogue.pushed.map(({ name }) => name)],
-  })
+  const { rows } = await transaction(
+    pool.of(ids[0] ?? ''),
+    (tx) =>
+      tx.query<PlanRow>({
+        name: 'load plans',
+        text: plansStatement(tx),
+        values: [ids, catalogue.pulled.map(({ name }) => name), catalogue.pushed.map(({ name }) => name)],
+      }),
+    'by-index',
+  )
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.map((id) => byId.get(id))
 }
+
+const plansStatement = (tx: Tx) => `
+  select p.id, p.external_id, p.state, ${epochMsSql('p.wanted_from')} as wanted_from,
+    (select json_agg(json_build_object('stream', l.stream, 'generation', l.generation,
+        'covered', ${spanPairsSql('l.covered')}, 'digesting', ${spanPairsSql('l.digesting')},
+        'touched_at', ${epochMsSql('l.touched_at')},
+        'tagged', l.tagged and not ${falseTagsSql}, 'last_at', ${epochMsSql('coalesce(l.read_at, p.added_at)')}))
+      from vitalsync.ledger l where l.profile_id = p.id and ${inBucketSql(tx, 'l.profile_id', '$1')} and l.stream = any($2)) as ledger,
+    (select json_agg(json_build_array(f.stream, ${epochMsSql('lower(f.span)')},
+        case when upper(f.span) < f.last_at - interval '10 minutes' then ${epochMsSql('upper(f.span)')} end))
+      from vitalsync.refusals f where f.profile_id = p.id and ${inBucketSql(tx, 'f.profile_id', '$1')} and f.next_try_at > statement_timestamp()) as refused,
+    (select json_agg(json_build_array(t.stream, ${epochMsSql('t.from_at')}, ${epochMsSql('t.to_at')}, t.tag, t.request_hash))
+      from vitalsync.reading_tags t where t.profile_id = p.id and ${inBucketSql(tx, 't.profile_id', '$1')}) as tags,
+    array(select s from unnest($3::text[]) s where exists (select from vitalsync.parcels o
+      where o.profile_id = p.id and ${inBucketSql(tx, 'o.profile_id', '$1')} and o.stream = s)) as waiting
+  from vitalsync.profiles p where p.id = any($1)`
 
 /** Windows shift from day to day: a refusal replaces the refusals that it overlaps and keeps their attempts, so the backoff goes on growing. */
 async function upsertRefusal(pool: Pool, { profileId, stream, window, status, reason }: RefusedWindow): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { PooledBytes } from './binary-format.ts'
-import type { Connection } from './warehouse-pool.ts'
+import type { Tx } from './warehouse-pool.ts'
 
 /** A statement `copy … from stdin`, and its rows. */
 export type CopyCommand = { readonly statement: string; readonly rows: PooledBytes }
@@ -17,10 +17,11 @@ type CopyConnection = {
  * Copies rows from memory into one table or several, within the transaction. Postgres writes the rows of a COPY page by
  * page instead of one by one. The buffers are released when the socket has sent them.
  */
-export async function copyRows(tx: Connection, copies: readonly CopyCommand[]): Promise<void> {
+export async function copyRows(tx: Tx, copies: readonly CopyCommand[]): Promise<void> {
   if (copies.length === 0) return
   await new Promise<void>((resolve, reject) => {
-    tx.query(new CopyQuery(copies, (error) => (error ? reject(error) : resolve())))
+    const text = tx.adapt(copies.map(({ statement }) => statement).join(';\n'))
+    tx.query(new CopyQuery({ text, copies }, (error) => (error ? reject(error) : resolve())))
   })
 }
 
@@ -32,8 +33,10 @@ export async function copyRows(tx: Connection, copies: readonly CopyCommand[]): 
 class CopyQuery extends pg.Query {
   override readonly submit: (connection: object) => void
 
-  constructor(copies: readonly CopyCommand[], done: (error: Error | undefined) => void) {
-    const text = copies.map(({ statement }) => statement).join(';\n')
+  constructor(
+    { text, copies }: { readonly text: string; readonly copies: readonly CopyCommand[] },
+    done: (error: Error | undefined) => void,
+  ) {
     super(text, done)
     this.submit = (given) => {
       const connection = given as CopyConnection

@@ -1,15 +1,17 @@
 import type pg from 'pg'
 import { answersAsPostgres } from '../../connections/probe-server.ts'
+import { createProfileBuckets } from '../../fleet/profile-buckets.ts'
 import { destroyConnection } from '../../postgres/silent-server.ts'
 import { SECOND } from '../../time/units.ts'
-import { describeOutage, isConnectionLost, NodeUnreachable } from './sql-errors.ts'
-import { openWarehousePool, type Pool, type WarehousePoolOptions } from './warehouse-pool.ts'
+import type { Shard } from './shard.ts'
+import { describeOutage, isConnectionLost, NodeUnreachable, ShardMoved } from './sql-errors.ts'
+import { openWarehousePool, type Pool, transaction, type WarehousePoolOptions } from './warehouse-pool.ts'
 
 /** A node of the warehouse, by host and port. */
 type NodeName = string
 
-/** Where a bucket lies: its node, and the names that its profiles and their ledger have there. */
-export type BucketPlace = { readonly node: NodeName; readonly profiles: string; readonly ledger: string }
+/** Where a bucket lies. */
+export type BucketPlace = { readonly node: NodeName; readonly shard: Shard }
 
 type NodePoolsOptions = WarehousePoolOptions & {
   /** The place of each bucket, in order; undefined where the warehouse is not divided. */
@@ -26,12 +28,13 @@ const REST_MS = 5 * SECOND
 const PROBE_EVERY_MS = 3 * SECOND
 /** So many times in a row it must be silent: a busy node may miss one. */
 const SILENT_PROBES_MAX = 2
-/** Shards move seldom, and a node passes on what has moved away. */
+/** Shards move seldom, and a transaction at a node that had the shard before fails: then the places are read at once. */
 const PLACES_KEPT_MS = 60 * SECOND
 
 /**
  * The warehouse with a pool for each of its nodes, opened when it is first needed. At the node that has the rows, a transaction
- * needs no two-phase commit, and errors come as Postgres gives them. A warehouse that is one database stays as it is.
+ * needs no two-phase commit, is planned by Postgres alone, and errors come as Postgres gives them. A warehouse that is one database
+ * stays as it is.
  */
 export async function joinNodes(
   pool: Pool,
@@ -42,8 +45,10 @@ export async function joinNodes(
   let readAtMs = options.now()
   const nodes = new Map<NodeName, Pool>()
 
+  let isMoved = false
   const refreshPlaces = () => {
-    if (options.now() < readAtMs + PLACES_KEPT_MS) return
+    if (!isMoved && options.now() < readAtMs + PLACES_KEPT_MS) return
+    isMoved = false
     readAtMs = options.now()
     // While the coordinator is away the places that were known last are as good as any.
     void options.readPlaces().then(
@@ -58,11 +63,25 @@ export async function joinNodes(
     nodes.set(node, known)
     return known
   }
+  const shardAt = ({ node, shard }: BucketPlace): Pool => {
+    const nodePool = poolOf(node)
+    const shardPool: Pool = delegate(nodePool, {
+      query: (statement, values) => transaction(shardPool, (tx) => tx.query(statement, values)),
+      of: () => shardPool,
+      shard,
+      buckets: createProfileBuckets(1),
+      failure: (cause) => {
+        isMoved ||= cause instanceof ShardMoved
+        return nodePool.failure(cause)
+      },
+    })
+    return shardPool
+  }
   const joined: Pool = delegate(pool, {
     of(profileId) {
       refreshPlaces()
       const place = places?.[pool.buckets.of(profileId)]
-      return place === undefined ? joined : poolOf(place.node)
+      return place === undefined ? joined : shardAt(place)
     },
     shardOf({ firstHash, lastHash }) {
       refreshPlaces()
@@ -70,7 +89,7 @@ export async function joinNodes(
         const own = pool.buckets.hashesOf(bucket)
         return own.firstHash === firstHash && own.lastHash === lastHash
       })
-      return place && { ...place, pool: poolOf(place.node) }
+      return place && shardAt(place)
     },
   })
   const close = async () => void (await Promise.all([...nodes.values()].map((node) => node.end())))
@@ -80,7 +99,7 @@ export async function joinNodes(
 /** The same pool with some methods of its own. */
 const delegate = (
   pool: Pool,
-  own: Partial<Pick<Pool, 'query' | 'connect' | 'end' | 'of' | 'shardOf' | 'failure'>>,
+  own: Partial<Pick<Pool, 'query' | 'connect' | 'end' | 'of' | 'shardOf' | 'shard' | 'buckets' | 'failure'>>,
 ): Pool => ({
   query: pool.query.bind(pool),
   connect: pool.connect.bind(pool),
@@ -88,6 +107,7 @@ const delegate = (
   end: () => pool.end(),
   of: pool.of,
   shardOf: pool.shardOf,
+  shard: pool.shard,
   failure: pool.failure,
   buckets: pool.buckets,
   get totalCount() {

@@ -61,6 +61,9 @@ export function describeOutage(error: unknown): string {
 /** One of the nodes among which the warehouse is divided does not answer: the profiles of the others can be worked on. */
 export class NodeUnreachable extends EngineUnreachable {}
 
+/** The shard has moved to another node since its place was read. */
+export class ShardMoved extends NodeUnreachable {}
+
 /** Whether an error is of one node, seen at the node itself or by the coordinator. */
 export const isNodeOutage = (error: unknown): boolean =>
   error instanceof NodeUnreachable || (error instanceof Error && isToldByCoordinator(error))
@@ -72,11 +75,6 @@ function isToldByCoordinator(error: Error): boolean {
   if (state === 'XX000') return /failure on connection|on at least one active node/.test(error.message)
   return state.startsWith('57P0') && 'where' in error && /while executing command on \S+:\d+/.test(String(error.where))
 }
-
-const UNDEFINED_TABLE = '42P01'
-
-/** The node that is asked for a shard's own table is away, or no longer has it: the places of the buckets are read again each minute. */
-export const isShardOutage = (error: unknown): boolean => isNodeOutage(error) || sqlState(error) === UNDEFINED_TABLE
 
 export function postgresUnreachable(cause: unknown): Problem {
   if (cause instanceof EngineUnreachable) return cause

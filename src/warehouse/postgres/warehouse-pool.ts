@@ -7,7 +7,8 @@ import {
 } from '../../fleet/profile-buckets.ts'
 import { openPostgresPool } from '../../postgres/postgres-pool.ts'
 import { SECOND } from '../../time/units.ts'
-import { postgresUnreachable, sqlState } from './sql-errors.ts'
+import { atShard, holdShard, isShardHere, type Shard, statementAtShard } from './shard.ts'
+import { postgresUnreachable, ShardMoved, sqlState } from './sql-errors.ts'
 
 /** A query whose row type is not given returns rows of unknown values, where the driver's own types return `any`. */
 type Queryable = {
@@ -24,22 +25,26 @@ export type Pool = Queryable &
      * sent whole to the node that has them; so no batch spans two buckets.
      */
     readonly buckets: ProfileBuckets
-    /** The pool of the node that has the rows of this profile; this pool itself where the warehouse is one database. */
+    /** The bucket of this profile at the node that has it; this pool itself where the warehouse is one database. */
     of(profileId: string): Pool
-    /** Where the profiles of a bucket can be asked alone; undefined where a query of the whole warehouse finds them. */
-    shardOf(bucket: BucketHashes): Shard | undefined
+    /** A bucket at the node that has it; undefined where a query of the whole warehouse finds its profiles. */
+    shardOf(bucket: BucketHashes): Pool | undefined
+    /** The only profiles that statements of this pool meet are those of the shard; undefined: those of the whole warehouse. */
+    readonly shard: Shard | undefined
     /** The error with which a transaction fails that this error ended. */
     failure(error: unknown): unknown
   }
-/** The node that has a bucket, and the tables at this node that hold its profiles alone. */
-type Shard = { readonly pool: Pool; readonly profiles: string; readonly ledger: string }
 /** A connection of the pool. `query` also takes a statement that speaks the protocol itself, such as a cursor. */
 export type Connection = Queryable & { query<S extends pg.Submittable>(statement: S): S } & Pick<
     pg.PoolClient,
     'on' | 'off' | 'release'
   >
 /** A connection within a transaction. */
-export type Tx = Connection & { readonly buckets: ProfileBuckets }
+export type Tx = Connection & {
+  readonly buckets: ProfileBuckets
+  /** A statement of the warehouse as this connection takes it: `query` does it to those that are not statements of its own protocol. */
+  adapt(text: string): string
+}
 
 export type WarehousePoolOptions = {
   readonly databaseUrl: string
@@ -80,6 +85,7 @@ export function withBuckets<P extends pg.Pool>(pool: P, buckets: ProfileBuckets)
     buckets,
     of: () => whole,
     shardOf: () => undefined,
+    shard: undefined,
     failure: (error: unknown) => error,
   })
   return whole
@@ -94,15 +100,16 @@ const RETRIES_MAX = 5
 /**
  * `by-key`: for statements that are written for one plan, which looks rows up by key whatever the size of the arrays. On small
  * tables, or with old statistics, Postgres would choose plans that read the whole table. `by-index`: the same for statements whose
- * plan may be made while the table is empty, when reading all of it looks cheap.
+ * plan may be made while the table is empty, when reading all of it looks cheap. `by-index-whole`: the same for tables that are never
+ * divided.
  */
-type PlanChoice = 'free' | 'by-key' | 'by-index'
+type PlanChoice = 'free' | 'by-key' | 'by-index' | 'by-index-whole'
 
 /** Citus finds the node of a statement by the values of its parameters, which a generic plan does not know. */
 function beginStatement(plans: PlanChoice, { count }: ProfileBuckets): string {
   if (plans === 'free') return 'begin'
-  const mode = count === 1 ? 'force_generic_plan' : 'force_custom_plan'
-  return `begin; set local plan_cache_mode = ${mode}${plans === 'by-index' ? '; set local enable_seqscan = off' : ''}`
+  const mode = count === 1 || plans === 'by-index-whole' ? 'force_generic_plan' : 'force_custom_plan'
+  return `begin; set local plan_cache_mode = ${mode}${plans === 'by-key' ? '' : '; set local enable_seqscan = off'}`
 }
 
 /** Runs `work` in a transaction, again after a serialization failure. `work` must have no effect outside the database. */
@@ -128,7 +135,7 @@ export async function transactionThenCount<T>(
   const node = pool.of(profileId)
   if (node === pool) return transaction(pool, async (tx) => count(tx, await work(tx)), plans)
   const done = await transaction(node, work, plans)
-  await transaction(pool, (tx) => count(tx, done), plans)
+  await transaction(pool, (tx) => count(tx, done), 'by-index-whole')
 }
 
 type CountedWork<T> = {
@@ -143,12 +150,12 @@ async function runTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin
   const client = await pool.connect().catch((cause: Error) => {
     throw postgresUnreachable(cause)
   })
-  const tx: Tx = Object.assign(client, { buckets: pool.buckets })
+  const tx = asTransaction(client, pool)
   // A connection that dies between two statements emits an error, which would end the process without a listener. The
   // next statement fails with the same error.
   tx.on('error', ignoreError)
   try {
-    await tx.query(begin)
+    await beginTransaction(client, begin, pool)
     const result = await work(tx)
     await tx.query('commit')
     tx.off('error', ignoreError)
@@ -165,6 +172,33 @@ async function runTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin
     tx.release(broken)
     throw pool.failure(error)
   }
+}
+
+/** A connection that carries out statements of the warehouse: at a shard, on the tables of the shard. */
+export function asTransaction(client: pg.PoolClient, { buckets, shard }: Pick<Pool, 'buckets' | 'shard'>): Tx {
+  if (!shard) return Object.assign(client, { buckets, adapt: (text: string) => text })
+  const query = (statement: string | pg.QueryConfig | pg.Submittable, values?: unknown[]) => {
+    if (typeof statement === 'string') return client.query(atShard(shard, statement), values)
+    return 'submit' in statement ? client.query(statement) : client.query(statementAtShard(shard, statement), values)
+  }
+  return {
+    buckets,
+    adapt: (text) => atShard(shard, text),
+    query: query as Tx['query'], // it answers as the driver does
+    on: client.on.bind(client),
+    off: client.off.bind(client),
+    release: client.release,
+  }
+}
+
+async function beginTransaction(client: pg.PoolClient, begin: string, { shard }: Pool): Promise<void> {
+  const begun = client.query(begin)
+  if (!shard) {
+    await begun
+    return
+  }
+  const [, , here] = await pipelined([begun, client.query(holdShard(shard)), client.query(isShardHere(shard))])
+  if (here?.rowCount !== 1) throw new ShardMoved('reach people of the warehouse: their shard has moved')
 }
 
 /**

@@ -16,18 +16,11 @@ export type ProfileLists = {
   listDrawn(draw: WindowDraw, page: { afterId: string; limit: number }): Promise<ProfilePage>
 }
 
-/** Where profiles are looked for. `bucket`: in these tables are others too. */
-type ProfileSource = {
-  readonly pool: Pool
-  readonly profiles: string
-  readonly ledger: string
-  readonly bucket: BucketHashes | undefined
-}
-
-const wholeTables = { profiles: 'vitalsync.profiles', ledger: 'vitalsync.ledger' }
+/** Where profiles are looked for. `bucket`: the pool meets others too. */
+type ProfileSource = { readonly pool: Pool; readonly bucket: BucketHashes | undefined }
 
 export const createProfileLists = (pool: Pool, streams: readonly PulledStream[]): ProfileLists =>
-  listsOf({ pool, ...wholeTables, bucket: undefined }, streams)
+  listsOf({ pool, bucket: undefined }, streams)
 
 /**
  * The lists of a bucket. Where the bucket is a shard its node is asked, and no other: a query of the whole warehouse would need
@@ -35,7 +28,7 @@ export const createProfileLists = (pool: Pool, streams: readonly PulledStream[])
  */
 export function createBucketLists(pool: Pool, streams: readonly PulledStream[], bucket: BucketHashes): ProfileLists {
   const shard = isEverybody(bucket) ? undefined : pool.shardOf(bucket)
-  return listsOf(shard ? { ...shard, bucket: undefined } : { pool, ...wholeTables, bucket }, streams)
+  return listsOf(shard ? { pool: shard, bucket: undefined } : { pool, bucket }, streams)
 }
 
 function listsOf(source: ProfileSource, streams: readonly PulledStream[]): ProfileLists {
@@ -50,13 +43,9 @@ function listsOf(source: ProfileSource, streams: readonly PulledStream[]): Profi
   }
 }
 
-async function readPage(
-  { pool, profiles, bucket }: ProfileSource,
-  condition: string,
-  values: unknown[],
-): Promise<ProfilePage> {
+async function readPage({ pool, bucket }: ProfileSource, condition: string, values: unknown[]): Promise<ProfilePage> {
   const { rows } = await pool.query<{ id: string }>(
-    `select p.id from ${profiles} p where p.id > $1 and ${condition} ${inHashesSql('p.id', bucket)} order by p.id limit $2`,
+    `select p.id from vitalsync.profiles p where p.id > $1 and ${condition} ${inHashesSql('p.id', bucket)} order by p.id limit $2`,
     values,
   )
   const ids = rows.map((row) => row.id)

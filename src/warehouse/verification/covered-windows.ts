@@ -2,7 +2,7 @@ import type { BucketHashes } from '../../fleet/profile-buckets.ts'
 import type { Span } from '../../time/spans.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
-import { isShardOutage } from '../postgres/sql-errors.ts'
+import { isNodeOutage } from '../postgres/sql-errors.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
 import { inHashesSql, type Pool } from '../postgres/warehouse-pool.ts'
 
@@ -16,12 +16,9 @@ export type CoveredWindow = {
   readonly generation: number
 }
 
-/** The tables are those of the whole warehouse where no others are named. */
 type Source = {
   readonly pool: Pool
   readonly streams: readonly PulledStream[]
-  readonly profiles?: string
-  readonly ledger?: string
   readonly bucket?: BucketHashes | undefined
 }
 
@@ -37,13 +34,13 @@ export type WindowDraw = { readonly seed: string; readonly upTo: string }
  * Parameters: the streams' names, their window sizes in milliseconds (null: a snapshot), the profiles (null: all), the seed,
  * and the ids between which the profiles lie.
  */
-const coveredWindowsSql = ({ profiles = 'vitalsync.profiles', ledger = 'vitalsync.ledger', bucket }: Source) => `
+const coveredWindowsSql = ({ bucket }: Source) => `
   select l.profile_id, p.external_id, l.stream, l.generation,
     case when s.size_ms is null then lower(r) else greatest(lower(r), to_timestamp(k * s.size_ms / 1000)) end as from_at,
     case when s.size_ms is null then upper(r) else least(upper(r), to_timestamp((k + 1) * s.size_ms / 1000)) end as to_at,
     hashtextextended(concat_ws(' ', l.profile_id, l.stream, k, extract(epoch from lower(r))), $4::int8) as draw
-  from ${ledger} l
-  join ${profiles} p on p.id = l.profile_id and p.state <> 'gone'
+  from vitalsync.ledger l
+  join vitalsync.profiles p on p.id = l.profile_id and p.state <> 'gone'
   join unnest($1::text[], $2::float8[]) s(name, size_ms) on s.name = l.stream
   cross join unnest(case when s.size_ms is null then multirange(range_merge(l.covered)) else l.covered end) r
   cross join generate_series(
@@ -71,11 +68,11 @@ const everyProfile: ProfileRange = { afterId: '0', lastId: String(2n ** 63n - 1n
 
 /** Neighbouring ranges that hold all profiles after `from`. */
 async function* profileRanges(source: Source, from: string): AsyncGenerator<ProfileRange> {
-  const { pool, profiles = 'vitalsync.profiles', bucket } = source
+  const { pool, bucket } = source
   for (let afterId = from; ; ) {
     const { rows } = await pool.query<{ id: string | null }>(
       `select max(id) as id from (
-         select id from ${profiles} where id > $1 ${inHashesSql('id', bucket)} order by id limit ${PROFILES_PER_STATEMENT}) page`,
+         select id from vitalsync.profiles where id > $1 ${inHashesSql('id', bucket)} order by id limit ${PROFILES_PER_STATEMENT}) page`,
       [afterId],
     )
     const lastId = rows[0]?.id
@@ -158,7 +155,7 @@ export async function drawCoveredWindows(
       lowest = await lowestDraws(part, { seed, ids: undefined }, { count, among: lowest })
     } catch (error) {
       away += 1
-      if (away === parts.length || !isShardOutage(error)) throw error
+      if (away === parts.length || !isNodeOutage(error)) throw error
     }
   }
   const last = lowest.slice(0, Math.ceil((count * (parts.length - away)) / parts.length)).at(-1)
@@ -171,9 +168,9 @@ function partsOf(source: Pick<Source, 'pool' | 'streams'>): Source[] {
   const parts = Array.from({ length: pool.buckets.count }, (_, index) => {
     const bucket = pool.buckets.hashesOf(index)
     const shard = pool.shardOf(bucket)
-    return shard ? { ...shard, streams } : { pool, streams, bucket }
+    return shard ? { pool: shard, streams } : { pool, streams, bucket }
   })
-  return parts.some((part) => 'profiles' in part) ? parts : [source]
+  return parts.some((part) => part.pool !== pool) ? parts : [source]
 }
 
 /** The profiles that have windows in a draw, in pages by id. */

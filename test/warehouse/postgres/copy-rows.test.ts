@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { binaryRows } from '../../../src/warehouse/postgres/binary-format.ts'
 import { type CopyCommand, copyRows } from '../../../src/warehouse/postgres/copy-rows.ts'
 import { sqlState } from '../../../src/warehouse/postgres/sql-errors.ts'
-import { pipelined } from '../../../src/warehouse/postgres/warehouse-pool.ts'
+import { asTransaction, type Pool, pipelined } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { test } from '../../support/test-warehouse.ts'
 
 const rowsMax = 3000
@@ -15,10 +15,12 @@ const copyOf = (table: string, bodies: readonly string[]): CopyCommand => ({
   rows: binaryRows(bodies, [{ type: 'text', cell: (body) => body }]),
 })
 
+const connect = async (pool: Pool) => asTransaction(await pool.connect(), pool)
+
 test('memory is not used again before Postgres has what is in it', async ({ warehouse: { pool, rows } }) => {
   await rows('create table held (body text)')
   await rows('create table free (body text)')
-  const [holder, waiter, other] = await Promise.all([pool.connect(), pool.connect(), pool.connect()])
+  const [holder, waiter, other] = await Promise.all([connect(pool), connect(pool), connect(pool)])
   await holder.query('begin; lock table held in access exclusive mode')
 
   const waiting = copyRows(waiter, [copyOf('held', many('a'))])
@@ -38,7 +40,7 @@ test('of several tables the second fails: nothing is there, the reason is known,
 }) => {
   await rows('create table fine (body text)')
   await rows(`create table picky (body text check (body <> 'bad'))`)
-  const tx = await pool.connect()
+  const tx = await connect(pool)
 
   await tx.query('begin')
   const failed = copyRows(tx, [copyOf('fine', ['good']), copyOf('picky', ['bad']), copyOf('fine', many('e'))])
@@ -56,7 +58,7 @@ test('of statements sent together the one that fails is heard of, not those that
   warehouse: { pool, rows },
 }) => {
   await rows('create table sums (n int)')
-  const tx = await pool.connect()
+  const tx = await connect(pool)
   await tx.query('begin')
 
   const fine = tx.query('insert into sums values (1)')

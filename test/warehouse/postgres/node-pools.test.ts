@@ -5,6 +5,7 @@ import { isNodeOutage } from '../../../src/warehouse/postgres/sql-errors.ts'
 import { openWarehousePool, transaction } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { failureOutcomeOf } from '../../../src/work/outcome.ts'
 import { test } from '../../support/fixtures.ts'
+import { imitateNode } from '../../support/shard-catalog.ts'
 import { startSilentProxy } from '../../support/silent-proxy.ts'
 
 const buckets = createProfileBuckets(2)
@@ -28,9 +29,14 @@ async function openNodes(warehouseUrl: string) {
   const told: Array<[string, boolean]> = []
   let nowMs = 0
   const hosts = proxies.map(({ url }) => new URL(url).host)
+  const places = hosts.map((node, index) => ({ node, shard: { id: String(index + 1), tables: {} } }))
+  await imitateNode(
+    coordinator,
+    places.map(({ shard }) => shard),
+  )
   const { pool, close } = await joinNodes(coordinator, {
     ...options,
-    readPlaces: async () => hosts.map((node) => ({ node, profiles: 'vitalsync.profiles', ledger: 'vitalsync.ledger' })),
+    readPlaces: async () => places,
     now: () => nowMs,
     probeEveryMs: 100,
     onNode: (node, trouble) => told.push([node, trouble !== undefined]),

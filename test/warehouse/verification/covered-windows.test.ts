@@ -3,7 +3,8 @@ import { pulledStreams } from '../../../config/streams.ts'
 import { createProfileBuckets } from '../../../src/fleet/profile-buckets.ts'
 import { type Span, totalMs, union } from '../../../src/time/spans.ts'
 import { DAY, HOUR } from '../../../src/time/units.ts'
-import { NodeUnreachable } from '../../../src/warehouse/postgres/sql-errors.ts'
+import { atShard, type Shard } from '../../../src/warehouse/postgres/shard.ts'
+import { NodeUnreachable, ShardMoved } from '../../../src/warehouse/postgres/sql-errors.ts'
 import type { Pool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import {
   drawCoveredWindows,
@@ -168,11 +169,12 @@ async function openDivided({ pool, rows }: Warehouse): Promise<Pool> {
     Array.from({ length: BUCKETS }, (_, bucket) => bucket).find((one) => buckets.hashesOf(one).firstHash === firstHash)
   return Object.assign(Object.create(pool), {
     buckets,
-    shardOf: ({ firstHash }: { firstHash: number }) => ({
-      pool,
-      profiles: `vitalsync.profiles_${numberOf(firstHash)}`,
-      ledger: `vitalsync.ledger_${numberOf(firstHash)}`,
-    }),
+    shardOf({ firstHash }: { firstHash: number }) {
+      const id = String(numberOf(firstHash))
+      const shard: Shard = { id, tables: { profiles: `vitalsync.profiles_${id}`, ledger: `vitalsync.ledger_${id}` } }
+      const query = (text: string, values: unknown[]) => pool.query(atShard(shard, text), values)
+      return Object.assign(Object.create(pool), { query, shard })
+    },
   })
 }
 
@@ -183,13 +185,13 @@ function withAway(pool: Pool, error: Error, isAway: (bucket: number) => boolean)
   return Object.assign(Object.create(pool), {
     shardOf(hashes: { firstHash: number; lastHash: number }) {
       const shard = pool.shardOf(hashes)
-      return shard && isAway(first.indexOf(hashes.firstHash)) ? { ...shard, pool: away } : shard
+      return shard && isAway(first.indexOf(hashes.firstHash)) ? away : shard
     },
   })
 }
 
 const unreachable = new NodeUnreachable('reach node a:1 of the warehouse: it does not answer')
-const movedAway = Object.assign(new Error('relation "vitalsync.profiles_102008" does not exist'), { code: '42P01' })
+const movedAway = new ShardMoved('reach people of the warehouse: their shard has moved')
 
 test('a draw of a divided warehouse is that of the whole, and without the buckets that are away the share of the others', async ({
   warehouse,
@@ -237,7 +239,7 @@ test('the windows of a bucket whose node goes away in the midst of its draw do n
     let asked = 0
     const query = (text: string, values: unknown[]) =>
       asked++ < answers ? warehouse.pool.query(text, values) : Promise.reject(unreachable)
-    const ofAda = { pool: Object.assign(Object.create(warehouse.pool), { query }), ...tables }
+    const ofAda = Object.assign(Object.create(warehouse.pool), { query })
     const shardOf = ({ firstHash }: { firstHash: number }) => (firstHash === hashOfAda ? ofAda : undefined)
     const pool: Pool = Object.assign(Object.create(warehouse.pool), { buckets, shardOf })
     return drawCoveredWindows({ pool, streams: [scores] }, { count: 3, seed: '5' })
@@ -246,5 +248,3 @@ test('the windows of a bucket whose node goes away in the midst of its draw do n
   expect(await draw(2)).toEqual({ draw: undefined, buckets: 2, away: 1 })
   expect(await draw(3)).toMatchObject({ draw: { seed: '5' }, away: 0 })
 })
-
-const tables = { profiles: 'vitalsync.profiles', ledger: 'vitalsync.ledger' }
