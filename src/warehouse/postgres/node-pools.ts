@@ -28,6 +28,8 @@ const REST_MS = 5 * SECOND
 const PROBE_EVERY_MS = 3 * SECOND
 /** So many times in a row it must be silent: a busy node may miss one. */
 const SILENT_PROBES_MAX = 2
+/** Connections to a node keep plans for so many of its shards: more would fill its memory. */
+const SHARDS_WITH_PLANS_MAX = 16
 /** Shards move seldom, and a transaction at a node that had the shard before fails: then the places are read at once. */
 const PLACES_KEPT_MS = 60 * SECOND
 
@@ -40,12 +42,12 @@ export async function joinNodes(
   pool: Pool,
   options: NodePoolsOptions,
 ): Promise<{ pool: Pool; close(): Promise<void> }> {
-  let places = await options.readPlaces()
+  const places = await options.readPlaces()
   if (places === undefined) return { pool, close: async () => undefined }
   let readAtMs = options.now()
+  let isMoved = false
   const nodes = new Map<NodeName, Pool>()
 
-  let isMoved = false
   const refreshPlaces = () => {
     if (!isMoved && options.now() < readAtMs + PLACES_KEPT_MS) return
     isMoved = false
@@ -53,7 +55,7 @@ export async function joinNodes(
     // While the coordinator is away the places that were known last are as good as any.
     void options.readPlaces().then(
       (fresh) => {
-        places = fresh ?? places
+        if (fresh) shards = shardsAt(fresh)
       },
       () => undefined,
     )
@@ -77,19 +79,26 @@ export async function joinNodes(
     })
     return shardPool
   }
+  const shardsAt = (all: readonly BucketPlace[]): Pool[] => {
+    const planned = [...Map.groupBy(all, ({ node }) => node).values()].flatMap((its) =>
+      its.slice(0, SHARDS_WITH_PLANS_MAX),
+    )
+    return all.map((place) =>
+      shardAt(planned.includes(place) ? place : { node: place.node, shard: { ...place.shard, isPlannedAnew: true } }),
+    )
+  }
+  let shards = shardsAt(places)
   const joined: Pool = delegate(pool, {
     of(profileId) {
       refreshPlaces()
-      const place = places?.[pool.buckets.of(profileId)]
-      return place === undefined ? joined : shardAt(place)
+      return shards[pool.buckets.of(profileId)] ?? joined
     },
     shardOf({ firstHash, lastHash }) {
       refreshPlaces()
-      const place = places?.find((_, bucket) => {
+      return shards.find((_, bucket) => {
         const own = pool.buckets.hashesOf(bucket)
         return own.firstHash === firstHash && own.lastHash === lastHash
       })
-      return place && shardAt(place)
     },
   })
   const close = async () => void (await Promise.all([...nodes.values()].map((node) => node.end())))

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { createProfileBuckets } from '../../../src/fleet/profile-buckets.ts'
 import { joinNodes } from '../../../src/warehouse/postgres/node-pools.ts'
+import { statementAtShard } from '../../../src/warehouse/postgres/shard.ts'
 import { isNodeOutage } from '../../../src/warehouse/postgres/sql-errors.ts'
 import { openWarehousePool, transaction } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { failureOutcomeOf } from '../../../src/work/outcome.ts'
@@ -133,6 +134,27 @@ withNodes('a node that dies within a transaction is one that is away', async ({ 
   }).catch((error: unknown) => error)
 
   expect(isNodeOutage(failure)).toBe(true)
+})
+
+test('connections keep plans for some shards of a node alone', async ({ warehouseUrl }) => {
+  const options = { databaseUrl: warehouseUrl, connectionsMax: 1, name: 'test', bucketCount: 40 }
+  const coordinator = openWarehousePool(options)
+  const place = (bucket: number) => ({
+    node: `127.0.0.1:${1 + (bucket % 2)}`,
+    shard: { id: String(bucket), tables: {} },
+  })
+  const { pool, close } = await joinNodes(coordinator, {
+    ...options,
+    readPlaces: async () => Array.from({ length: 40 }, (_, bucket) => place(bucket)),
+    now: () => 0,
+    onNode: () => undefined,
+  })
+  const shards = Array.from({ length: 40 }, (_, bucket) => pool.shardOf(pool.buckets.hashesOf(bucket))?.shard)
+  await close()
+  await coordinator.end()
+
+  const names = shards.map((shard) => shard && statementAtShard(shard, { name: 'ask', text: 'select 1' }).name)
+  expect(names).toEqual(shards.map((_, bucket) => (bucket < 32 ? `ask ${bucket}` : undefined)))
 })
 
 withNodes('an error of a statement at a node is the statement’s own', async ({ nodes }) => {
