@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
 import { createSeededRandom, type SeededRandom } from '../../src/service/sandbox/people/seeded-random.ts'
 import { SECOND } from '../../src/time/units.ts'
 import type { CitusCluster, CitusNode } from '../support/citus-cluster.ts'
@@ -14,8 +15,8 @@ const AWAY_MS = 8 * SECOND
 const STARTS_MAX = 3
 
 /**
- * Syncs an empty divided warehouse again and again while nodes are killed and frozen at random, the coordinator among them, until the
- * time is up. After each round nothing may be missing, stand twice, or differ from the plain warehouse.
+ * Syncs an empty divided warehouse again and again while nodes are killed and frozen at random, the coordinator among them, and shards
+ * move from node to node, until the time is up. After each round nothing may be missing, stand twice, or differ from the plain warehouse.
  */
 export async function runChaos(
   round: ClusterRound,
@@ -44,6 +45,7 @@ async function runRound(
   const workers = Array.from({ length: WORKERS }, () => keepUp(() => citus.start('worker')))
   const stop = new AbortController()
   const faults = provokeFaults(cluster, { random, say, signal: stop.signal })
+  const moves = moveShards(url, { random, signal: stop.signal })
   let tries = 0
   await until(
     `${name}: a sync ends well in spite of the faults`,
@@ -57,7 +59,9 @@ async function runRound(
   )
   stop.abort()
   const counted = await faults
-  say(`${name}: ${counted} faults, ${tries} tries of sync`)
+  const moved = await moves
+  say(`${name}: ${counted} faults, ${moved} moves of shards, ${tries} tries of sync`)
+  await until(`${name}: shards moved meanwhile`, async () => moved > 0, 0)
   await until(`${name}: a sync without faults`, async () => (await citus.command('sync')).code === 0, 120 * SECOND)
   await compare(checklist, `${name}: the same records`, digestOfRecords, plain, citus)
   await compare(checklist, `${name}: the same gaps`, gapsOf, plain, citus)
@@ -98,6 +102,44 @@ async function provokeFaults(
     say(`${name} is back`)
   }
   return count
+}
+
+type Moving = { readonly random: SeededRandom; readonly signal: AbortSignal }
+
+const MOVE_EVERY_MS = SECOND
+const MOVE_MAX_MS = 20 * SECOND
+
+/** Moves one shard after the other to another node until the signal. Returns how many moved: with a node away none can. */
+async function moveShards(url: string, { random, signal }: Moving): Promise<number> {
+  let moved = 0
+  while (!signal.aborted) {
+    const isMoved = await moveOneShard(url, random).catch(() => false)
+    if (isMoved) moved += 1
+    await wait(MOVE_EVERY_MS, undefined, { signal }).catch(() => undefined)
+  }
+  return moved
+}
+
+async function moveOneShard(url: string, random: SeededRandom): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, statement_timeout: MOVE_MAX_MS, query_timeout: MOVE_MAX_MS })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ shard: string; from: string; to: string }>(
+      `select s.shardid as shard, quote_literal(n.nodename) || ', ' || n.nodeport as from, quote_literal(o.nodename) || ', ' || o.nodeport as to
+       from pg_dist_shard s join pg_dist_placement p using (shardid) join pg_dist_node n on n.groupid = p.groupid
+       join pg_dist_node o on o.groupid <> n.groupid and o.shouldhaveshards
+       where s.logicalrelid = 'vitalsync.profiles'::regclass`,
+    )
+    const [first, ...rest] = rows
+    if (!first) return false
+    const { shard, from, to } = random.pick([first, ...rest])
+    const mode = random.pick(['block_writes', 'force_logical'])
+    await client.query(`select citus_move_shard_placement(${shard}, ${from}, ${to}, '${mode}')`)
+    return true
+  } finally {
+    await client.end().catch(() => undefined)
+  }
 }
 
 /** A process that is started again when it ends, until `end`, which returns how often it was started. */

@@ -16,16 +16,16 @@ const [ada = '', bob = ''] = [0, 1].map((bucket) => {
 
 /** Two addresses of one Postgres, which may go away one by one, as nodes of a warehouse with two buckets. */
 const withNodes = test.extend<{ nodes: Awaited<ReturnType<typeof openNodes>> }>({
-  nodes: async ({ warehouseUrl }, use) => {
-    const nodes = await openNodes(warehouseUrl)
+  nodes: async ({ database }, use) => {
+    const nodes = await openNodes(database)
     await use(nodes)
     await nodes.close()
   },
 })
 
-async function openNodes(warehouseUrl: string) {
-  const proxies = [await startSilentProxy(warehouseUrl), await startSilentProxy(warehouseUrl)] as const
-  const options = { databaseUrl: warehouseUrl, connectionsMax: 2, name: 'test', bucketCount: 2 }
+async function openNodes(databaseUrl: string) {
+  const proxies = [await startSilentProxy(databaseUrl), await startSilentProxy(databaseUrl)] as const
+  const options = { databaseUrl, connectionsMax: 2, name: 'test', bucketCount: 2 }
   const coordinator = openWarehousePool(options)
   const told: Array<[string, boolean]> = []
   let nowMs = 0
@@ -136,8 +136,8 @@ withNodes('a node that dies within a transaction is one that is away', async ({ 
   expect(isNodeOutage(failure)).toBe(true)
 })
 
-test('connections keep plans for some shards of a node alone', async ({ warehouseUrl }) => {
-  const options = { databaseUrl: warehouseUrl, connectionsMax: 1, name: 'test', bucketCount: 40 }
+test('connections keep plans for some shards of a node alone', async ({ database }) => {
+  const options = { databaseUrl: database, connectionsMax: 1, name: 'test', bucketCount: 40 }
   const coordinator = openWarehousePool(options)
   const place = (bucket: number) => ({
     node: `127.0.0.1:${1 + (bucket % 2)}`,
