@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { isDistributed } from '../support/distributed-warehouse.ts'
 import { soon } from '../support/fixtures.ts'
 import { countLockWaiters, endLockWaiters } from '../support/lock-waiters.ts'
 import { scoreOf } from '../support/sample-scores.ts'
@@ -10,7 +11,9 @@ test('there is no instant at which the ledger vouches for rows that are not ther
   peer,
   warehouseUrl,
   onTestFinished,
+  skip,
 }) => {
+  skip(isDistributed, 'a lock on a divided table does not reach its shards, in which a worker writes')
   const line = await open('postgres')
   const [ada = ''] = await line.addProfiles('ada')
   peer.give('ada', 'scores', [scoreOf(10, 0.4), scoreOf(9, 0.5)])

@@ -10,6 +10,7 @@ import { columnsOfView, readDatabaseNow, readExportRows } from '../../src/wareho
 import { json } from '../support/profile-stub.ts'
 import { daysAgo, daysAgoMs } from '../support/sample-scores.ts'
 import { test } from '../support/test-pipeline.ts'
+import { openTestPool } from '../support/test-pool.ts'
 import { testShards } from '../support/test-shards.ts'
 
 /** One entry. Its path, its query and its names are unlike those of any other stream. */
@@ -58,9 +59,12 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
   peer,
   warehouseUrl,
 }) => {
+  // As `vitalsync migrate` does, before a process that knows the stream.
+  const migrating = openTestPool(warehouseUrl)
+  await migrating.query(table)
+  await placeNewTables(migrating, expect.unreachable)
+  await migrating.end()
   const line = await open('postgres', { HISTORY_DAYS: '30' }, { ...catalogue, pulled: [...catalogue.pulled, moods] })
-  await line.rows(table)
-  await placeNewTables(line.pipeline.pool, expect.unreachable) // as `vitalsync migrate` does
   const [ada = ''] = await line.addProfiles('ada')
   peer.profiles.add('ada')
   let held: object[] = [calm, glad, odd]
