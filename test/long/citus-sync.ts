@@ -95,16 +95,40 @@ async function loseAndGrow(cluster: CitusCluster, warehouse: SyncedWarehouse, ch
   await until('doctor finds all nodes', async () =>
     (await doctor()).includes(`all ${cluster.workers.length + 1} nodes answer`),
   )
+  await rebalance(cluster, warehouse, checklist)
+  await until('the records are the same', async () => (await digestOfRecords(warehouse)) === before)
+  await until('buckets and shards agree', async () => (await doctor()).includes('each bucket of profiles is one shard'))
+}
+
+/** Adds a node and moves shards to it. A write to all shards that is not committed holds the move up until `doctor` was asked. */
+async function rebalance(cluster: CitusCluster, warehouse: SyncedWarehouse, { until }: Checklist): Promise<void> {
+  const says = async (text: string) => (await warehouse.command('doctor', '--json')).stdout.includes(text)
+  const moving = 'shards are being moved'
   const added = await cluster.addWorker()
+  const writer = new pg.Client({ connectionString: warehouse.databaseUrl })
   const client = new pg.Client({ connectionString: warehouse.databaseUrl })
-  await client.connect()
+  for (const one of [writer, client]) await one.connect()
+  await until('doctor says nothing of moves while there are none', async () => !(await says(moving)), 0)
+  await writer.query('begin; update vitalsync.profiles set due_at = due_at')
   await client.query(`select citus_rebalance_start(shard_transfer_mode => 'block_writes')`)
+  const isMoving = `select from pg_dist_background_task where status = 'running' and command like '%citus_move_shard_placement%'`
+  await until('a shard is being moved', async () => (await client.query(isMoving)).rowCount === 1)
+  await until('doctor says that shards are being moved', () => says(moving), 0)
+  await added.kill()
+  await until(
+    'doctor says so, and names the new node, while it is away',
+    async () => {
+      return (await says(moving)) && (await says(`not answer: 127.0.0.1:${added.port}`))
+    },
+    0,
+  )
+  await added.start()
+  await writer.query('commit')
   const held = 'select 1 from citus_shards where nodeport = $1'
   await until('the new node has shards', async () => ((await client.query(held, [added.port])).rowCount ?? 0) > 0)
   await client.query('select citus_rebalance_wait()')
-  await client.end()
-  await until('the records are the same', async () => (await digestOfRecords(warehouse)) === before)
-  await until('buckets and shards agree', async () => (await doctor()).includes('each bucket of profiles is one shard'))
+  await until('doctor says nothing of moves after the end', async () => !(await says(moving)), 0)
+  for (const one of [writer, client]) await one.end()
 }
 
 async function ask<R extends pg.QueryResultRow>(

@@ -1,5 +1,6 @@
 import { createProfileBuckets } from '../../fleet/profile-buckets.ts'
 import type { Finding } from '../../transfer/finding.ts'
+import { isOutage } from '../postgres/sql-errors.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 import { listTablePlaces, readShardCount } from './distributed-tables.ts'
 
@@ -96,11 +97,28 @@ async function placementFindings(pool: Pool, shards: number): Promise<Finding[]>
 }
 
 async function rebalanceFindings(pool: Pool): Promise<Finding[]> {
-  const { rows } = await pool.query<{ moving: number }>(
-    `select (select count(*) from get_rebalance_progress())::int
-       + (select count(*) from pg_dist_background_job where state in ('scheduled', 'running', 'failing'))::int as moving`,
-  )
-  if (!rows[0]?.moving) return []
+  if (!(await isBackgroundJobOpen(pool)) && !(await isMoveUnderWay(pool))) return []
   const text = 'shards are being moved: the people of a shard wait for a moment when it changes its node'
   return [{ subject, state: 'note', text, hint: 'select * from citus_rebalance_status();' }]
 }
+
+/** As `citus_rebalance_start` makes one. A job waits while a node is away, and tries again. */
+async function isBackgroundJobOpen(pool: Pool): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `select from pg_dist_background_job where state in ('scheduled', 'running', 'failing', 'cancelling') limit 1`,
+  )
+  return rowCount === 1
+}
+
+/**
+ * Also for a move that a session makes by itself, without a job. For each move Citus asks its nodes how much they have, and no node
+ * where there is no move: so it is a move, too, for which a node does not answer.
+ */
+const isMoveUnderWay = (pool: Pool): Promise<boolean> =>
+  pool.query('select from get_rebalance_progress() limit 1').then(
+    ({ rowCount }) => rowCount === 1,
+    (error: unknown) => {
+      if (!isOutage(error)) throw error
+      return true
+    },
+  )
