@@ -24,6 +24,7 @@ export function openLatenessMeter(options: MeterOptions): LatenessMeter {
   let totals = new Map<PulledStream, LatenessCounts>()
   let timer: NodeJS.Timeout | undefined
   let flushing = Promise.resolve()
+  const computation = createComputation(options)
 
   const add: LatenessMeter['add'] = (counts) => {
     for (const [stream, more] of counts) addTo(totals, stream, more)
@@ -36,14 +37,14 @@ export function openLatenessMeter(options: MeterOptions): LatenessMeter {
   const flush = async () => {
     const taken = totals
     totals = new Map()
-    if (taken.size === 0) return
     try {
       await addLateness(options, taken)
-      await computeSettleTimes(options, [...taken.keys()])
     } catch {
       // The database is away for a moment: what the readings wait for fails by itself, and the counts are written later.
       for (const [stream, counts] of taken) addTo(totals, stream, counts)
+      return
     }
+    computation.begin(taken.keys())
   }
   return {
     add,
@@ -51,7 +52,35 @@ export function openLatenessMeter(options: MeterOptions): LatenessMeter {
       clearTimeout(timer)
       await flushing
       await flush()
+      await computation.ended()
     },
+  }
+}
+
+/**
+ * Computes settle times from the counts that are written. Where that fails, the next call computes them too. It needs all nodes of a
+ * divided warehouse: one that is silent holds it up, and later counts do not wait for it.
+ */
+function createComputation(options: MeterOptions) {
+  const due = new Set<PulledStream>()
+  let underWay: Promise<void> | undefined
+  const compute = async () => {
+    while (due.size > 0) {
+      const streams = [...due]
+      await computeSettleTimes(options, streams)
+      for (const stream of streams) due.delete(stream)
+    }
+  }
+  return {
+    begin(streams: Iterable<PulledStream>) {
+      for (const stream of streams) due.add(stream)
+      underWay ??= compute()
+        .catch(() => undefined)
+        .finally(() => {
+          underWay = undefined
+        })
+    },
+    ended: () => underWay,
   }
 }
 

@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
-import { latenessBin } from '../../../src/ledger/lateness.ts'
+import { latenessBin, noLatenessCounts } from '../../../src/ledger/lateness.ts'
 import { DAY, HOUR } from '../../../src/time/units.ts'
 import { computeSettleTimes } from '../../../src/warehouse/ledger/settle-times.ts'
+import { openLatenessMeter } from '../../../src/warehouse/readings/lateness-meter.ts'
 import { openReadingWriter } from '../../../src/warehouse/readings/reading-writer.ts'
 import { scores } from '../../support/stream-by-name.ts'
 import { test as base, believing, scoreRecord, scoresReading, settle } from '../../support/test-warehouse.ts'
@@ -146,4 +147,37 @@ test('an erased profile leaves no silent difference behind', async ({ warehouse,
   await warehouse.profiles.erase(ada)
 
   expect(await warehouse.rows('select 1 from vitalsync.silent_differences')).toEqual([])
+})
+
+test('counts are written once while settle times cannot be, and the settle times later', async ({ warehouse }) => {
+  const { pool, rows } = warehouse
+  // As Citus words it for a write that needs all nodes.
+  const refused = new Error(
+    'connection to the remote node postgres@127.0.0.1:1 failed with the following error: Connection refused',
+  )
+  let isAway = true
+  let refusals = 0
+  const query = (...asked: Parameters<typeof pool.query>) => {
+    if (!isAway || !String(asked[0]).includes('insert into vitalsync.settle_times')) return pool.query(...asked)
+    refusals += 1
+    return Promise.reject(Object.assign(refused, { code: '08006' }))
+  }
+  const meter = openLatenessMeter({ pool: Object.assign(Object.create(pool), { query }), account: 'test', settle })
+  const count = async () => {
+    const counts = noLatenessCounts()
+    counts.seen[3] = 5
+    meter.add(new Map([[scores, counts]]))
+    await meter.close() // writes down, and leaves the meter open
+  }
+
+  await count()
+  await count()
+  expect(refusals).toBe(2)
+  expect(await rows('select bin, seen::int from vitalsync.lateness')).toEqual([{ bin: 3, seen: 10 }])
+  expect(await rows('select * from vitalsync.settle_times')).toEqual([])
+  isAway = false
+  await meter.close()
+
+  expect(await rows('select bin, seen::int from vitalsync.lateness')).toEqual([{ bin: 3, seen: 10 }])
+  expect(await rows('select stream from vitalsync.settle_times')).toEqual([{ stream: 'scores' }])
 })
