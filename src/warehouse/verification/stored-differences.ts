@@ -1,4 +1,5 @@
 import type { DifferenceCause, RecordDifference } from '../../ledger/difference-cause.ts'
+import { isNodeOutage, isOutage } from '../postgres/sql-errors.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import type { CoveredWindow } from './covered-windows.ts'
 
@@ -79,7 +80,7 @@ export async function uncoverUnmended(pool: Pool): Promise<void> {
 
 type Finding = { readonly cause: DifferenceCause; readonly counts: DifferenceCounts }
 
-/** Records a window that differs. Found again, the former finding is replaced. */
+/** Records a window that differs. Found again, the former finding is replaced. The oldest are dropped; while a node is away, by a later call. */
 export async function recordDifference(pool: Pool, window: WindowName, { cause, counts }: Finding): Promise<void> {
   await pool.query(
     `insert into vitalsync.differences (profile_id, stream, span, found_at, cause, missing_here, differing, missing_upstream)
@@ -89,6 +90,12 @@ export async function recordDifference(pool: Pool, window: WindowName, { cause, 
        missing_upstream = excluded.missing_upstream, mended_at = null`,
     [...parametersOf(window), cause, counts.missingHere, counts.differing, counts.missingUpstream],
   )
+  await dropOldest(pool).catch((error: unknown) => {
+    if (!isNodeOutage(error) && !isOutage(error)) throw error
+  })
+}
+
+async function dropOldest(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ found_at: string }>(
     `select found_at::text as found_at from vitalsync.differences order by found_at desc offset ${DIFFERENCES_KEPT_MAX} limit 1`,
   )
