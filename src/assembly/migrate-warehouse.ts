@@ -8,6 +8,7 @@ import { type Distribution, distributeTables, placeNewTables } from '../warehous
 import { readShardCount, requireDivision } from '../warehouse/distribution/distributed-tables.ts'
 import { storeSettleFallbacks } from '../warehouse/ledger/settle-fallbacks.ts'
 import { grantReaderRole } from '../warehouse/postgres/reader-role.ts'
+import { failureOnEveryNode, isNodeOutage } from '../warehouse/postgres/sql-errors.ts'
 import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { fillCountedDays } from '../warehouse/readings/fill-counted-days.ts'
 
@@ -16,9 +17,12 @@ export const migrationsFolder = new URL('../warehouse/migrations/', import.meta.
 const FILLING =
   'Filling in the days of records that an older version stored. It takes about a minute for two million records; stopped, it goes on the next time …'
 
+const NODE_AWAY =
+  'A node of the warehouse does not answer. No migration is missing; the rest, which needs all nodes, is left to the next `vitalsync migrate`.'
+
 /**
  * Applies missing migrations, fills in what they leave to be filled, and lets the reader role read new tables. Safe with any
- * number of processes at once.
+ * number of processes at once. Where no migration is missing, processes may start without a node of a divided warehouse.
  */
 export async function migrateWarehouse(
   { databaseUrl, bucketCount }: { databaseUrl: string; bucketCount: number },
@@ -26,25 +30,36 @@ export async function migrateWarehouse(
 ): Promise<{ applied: string[]; readerGranted: boolean }> {
   const { applied } = await applyMigrations({ databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
   const shards = await placedShards({ databaseUrl, bucketCount }, say)
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate', bucketCount: shards })
+  const pool = openWarehousePool({
+    databaseUrl,
+    connectionsMax: 1,
+    name: 'vitalsync migrate',
+    bucketCount: shards ?? bucketCount,
+  })
   try {
     await storeSettleFallbacks(pool, pulledStreams)
     await fillCountedDays(pool, () => say(FILLING))
     return { applied, readerGranted: await grantReaderRole(pool) }
+  } catch (error) {
+    if (applied.length > 0 || shards === undefined || !isAway(error)) throw error
+    say(NODE_AWAY)
+    return { applied, readerGranted: false }
   } finally {
     await pool.end()
   }
 }
 
+const isAway = (error: unknown): boolean => isNodeOutage(failureOnEveryNode(error))
+
 /** Lays new tables beside the others. A warehouse that is divided is asked by its own shards, whatever the setting says. */
 async function placedShards(
   { databaseUrl, bucketCount }: { readonly databaseUrl: string; readonly bucketCount: number },
   say: (text: string) => void,
-): Promise<number> {
+): Promise<number | undefined> {
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate', bucketCount })
   try {
     await placeNewTables(pool, say)
-    return (await readShardCount(pool)) ?? bucketCount
+    return await readShardCount(pool)
   } finally {
     await pool.end()
   }

@@ -133,9 +133,7 @@ async function applyMissing(
   migrations: readonly Migration[],
 ): Promise<string[]> {
   const quoted = pg.escapeIdentifier(schema)
-  await client.query(`create schema if not exists ${quoted}`)
-  await client.query(`create table if not exists ${quoted}.migrations
-    (name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`)
+  await requireList(client, quoted)
   await renameApplied(client, quoted, migrations)
   const { rows } = await client.query<{ name: string; checksum: string }>(
     `select name, checksum from ${quoted}.migrations`,
@@ -157,6 +155,16 @@ async function applyMissing(
       await wait(locks.pauseMs)
   }
   return missing.map((migration) => migration.name)
+}
+
+/** Citus asks all nodes for a schema, even `if not exists`, and one of them may be away. */
+async function requireList(client: pg.Client, quoted: string): Promise<void> {
+  const asked = 'select to_regclass($1) is not null as exists'
+  const { rows } = await client.query<{ exists: boolean }>(asked, [`${quoted}.migrations`])
+  if (rows[0]?.exists) return
+  await client.query(`create schema if not exists ${quoted}`)
+  await client.query(`create table if not exists ${quoted}.migrations
+    (name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`)
 }
 
 type MigrationTry = {

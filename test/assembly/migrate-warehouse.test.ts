@@ -41,3 +41,14 @@ test('the settle times of the catalogue stand in the warehouse, and migrating wr
   expect(await stored()).toEqual(ofCatalogue)
   await client.end()
 })
+
+test('a warehouse that lacks nothing is migrated without a write', async ({ warehouseUrl }) => {
+  const client = new pg.Client({ connectionString: warehouseUrl })
+  await client.connect()
+  await client.query('begin; lock vitalsync.day_streams in exclusive mode')
+
+  const migrated = await migrateWarehouse({ databaseUrl: warehouseUrl, bucketCount: testShards }, () => undefined)
+  await client.end()
+
+  expect(migrated.applied).toEqual([])
+})

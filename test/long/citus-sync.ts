@@ -77,6 +77,7 @@ async function loseAndGrow(cluster: CitusCluster, warehouse: SyncedWarehouse, ch
   if (!worker) throw new Error('lose a node: the cluster has none')
   const before = await digestOfRecords(warehouse)
   const people = await countPeople(warehouse, worker.port)
+  await ask(warehouse, `update vitalsync.settle_times set computed_at = '-infinity'`)
   await worker.kill()
   await until('doctor names the node that is away', async () =>
     (await doctor()).includes(`not answer: 127.0.0.1:${worker.port}`),
@@ -87,11 +88,18 @@ async function loseAndGrow(cluster: CitusCluster, warehouse: SyncedWarehouse, ch
   await until(`a sync that begins without the node ends for ${people.reached} of ${people.all} people`, () =>
     ended({ state: 'running', enqueuedAll: false, ended: people.reached }),
   )
+  await expectDone(checklist, warehouse, 'migrate')
+  await until('settle times cannot be computed without the node', async () =>
+    (await cluster.listErrors()).some(
+      ({ sqlState, statement }) => sqlState.startsWith('08') && statement.includes('from vitalsync.silent_differences'),
+    ),
+  )
   await worker.start()
   await sync.ended
   await until('the same sync ends for the others when the node is back', () =>
     ended({ state: 'done', enqueuedAll: true, ended: people.all }),
   )
+  await until('settle times are computed when it is back', () => areSettleTimesComputed(warehouse))
   await until('doctor finds all nodes', async () =>
     (await doctor()).includes(`all ${cluster.workers.length + 1} nodes answer`),
   )
@@ -160,6 +168,12 @@ async function countPeople(warehouse: SyncedWarehouse, port: number): Promise<{ 
     [port],
   )
   return counted ?? { all: 0, reached: 0 }
+}
+
+/** A sync computes those of the streams that brought something. */
+async function areSettleTimesComputed(warehouse: SyncedWarehouse): Promise<boolean> {
+  const text = `select bool_or(computed_at > '-infinity') as are from vitalsync.settle_times`
+  return (await ask<{ are: boolean }>(warehouse, text))?.are === true
 }
 
 type NewestRun = { kind: string; state: string; enqueuedAll: boolean; ended: number }
