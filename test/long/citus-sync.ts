@@ -103,6 +103,13 @@ async function loseAndGrow(cluster: CitusCluster, warehouse: SyncedWarehouse, ch
   await until('doctor finds all nodes', async () =>
     (await doctor()).includes(`all ${cluster.workers.length + 1} nodes answer`),
   )
+  worker.freeze(true)
+  await until(
+    'doctor names the node that is silent',
+    async () => (await doctor()).includes(`not answer: 127.0.0.1:${worker.port}`),
+    0,
+  )
+  worker.freeze(false)
   await rebalance(cluster, warehouse, checklist)
   await until('the records are the same', async () => (await digestOfRecords(warehouse)) === before)
   await until('buckets and shards agree', async () => (await doctor()).includes('each bucket of profiles is one shard'))

@@ -1,3 +1,4 @@
+import { answersAsPostgres } from '../../connections/probe-server.ts'
 import { createProfileBuckets } from '../../fleet/profile-buckets.ts'
 import type { Finding } from '../../transfer/finding.ts'
 import { isOutage } from '../postgres/sql-errors.ts'
@@ -6,15 +7,40 @@ import { listTablePlaces, readShardCount } from './distributed-tables.ts'
 
 type Node = { readonly name: string; readonly hasShards: boolean; readonly answers: boolean }
 
-/** Every node that the coordinator knows, itself included. */
+type ListedNode = Omit<Node, 'answers'> & {
+  readonly host: string
+  readonly port: number
+  readonly isCoordinator: boolean
+  readonly isActive: boolean
+}
+
+/**
+ * Every node that the coordinator knows, itself included. A node answers to this process and to the coordinator. The coordinator waits for
+ * a node that is silent until its statement has taken too long, so it is asked only where all answer to this process.
+ */
 export async function listNodes(db: Pool | Tx): Promise<Node[]> {
-  const { rows } = await db.query<Node>(
-    `select n.nodename || ':' || n.nodeport as name, n.shouldhaveshards as "hasShards", n.groupid = 0 or n.isactive
-       and coalesce((select r.success from run_command_on_workers('select 1') r
-         where r.nodename = n.nodename and r.nodeport = n.nodeport), false) as answers
+  const { rows } = await db.query<ListedNode>(
+    `select n.nodename || ':' || n.nodeport as name, n.nodename as host, n.nodeport as port, n.shouldhaveshards as "hasShards",
+       n.groupid = 0 as "isCoordinator", n.isactive as "isActive"
      from pg_dist_node n where n.noderole = 'primary' order by n.groupid`,
   )
-  return rows
+  const away = await Promise.all(rows.map(async (node) => !(node.isCoordinator || (await answersInTime(node)))))
+  const told = away.some(Boolean) ? undefined : await listAnsweringNodes(db)
+  return rows.map(({ name, hasShards, isCoordinator, isActive }, index) => {
+    const answers = isCoordinator || (isActive && !away[index] && told?.has(name) !== false)
+    return { name, hasShards, answers }
+  })
+}
+
+/** A busy node may miss one question. */
+const answersInTime = async (node: ListedNode): Promise<boolean> =>
+  (await answersAsPostgres(node)) || answersAsPostgres(node)
+
+async function listAnsweringNodes(db: Pool | Tx): Promise<Set<string>> {
+  const { rows } = await db.query<{ name: string }>(
+    `select nodename || ':' || nodeport as name from run_command_on_workers('select 1') where success`,
+  )
+  return new Set(rows.map(({ name }) => name))
 }
 
 const subject = 'citus'

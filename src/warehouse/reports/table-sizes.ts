@@ -1,4 +1,5 @@
 import { readShardCount } from '../distribution/distributed-tables.ts'
+import { listNodes } from '../distribution/examine-distribution.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 export type TableSizes = {
@@ -7,9 +8,10 @@ export type TableSizes = {
   readonly tables: ReadonlyArray<{ readonly table: string; readonly bytes: number }>
 }
 
-/** The space of the warehouse on the disks of all nodes: the sizes of its files. No row is read. A node that is away counts for nothing. */
+/** The space of the warehouse on the disks of all nodes: the sizes of its files. No row is read. While a node is away, that of the coordinator alone. */
 export async function readTableSizes(pool: Pool): Promise<TableSizes> {
-  const isDivided = (await readShardCount(pool)) !== undefined
+  const isDivided =
+    (await readShardCount(pool)) !== undefined && (await listNodes(pool)).every(({ answers }) => answers)
   const onNodes = `(select citus_total_relation_size(p.logicalrelid, false) from pg_dist_partition p where p.logicalrelid = oid)`
   const { rows } = await pool.query<{ table: string; bytes: number }>(
     `select relname as "table", coalesce(${isDivided ? onNodes : 'null'}, pg_total_relation_size(oid))::float8 as bytes from pg_class
