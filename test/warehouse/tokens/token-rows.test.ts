@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import { expect } from 'vitest'
+import type { LeaseResult, NewToken, TokenName } from '../../../src/fleet/tokens.ts'
+import { HOUR } from '../../../src/time/units.ts'
+import { openWarehousePool, type Pool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
+import { createPostgresTokenStore } from '../../../src/warehouse/tokens/token-store.ts'
+import { test as base } from '../../support/fixtures.ts'
+import { insertPeople, peopleNames } from '../../support/insert-people.ts'
+import { testShards } from '../../support/test-shards.ts'
+
+const openPool = (databaseUrl: string) =>
+  openWarehousePool({ databaseUrl, bucketCount: testShards, connectionsMax: 1, name: 'token-rows' })
+
+const test = base.extend<{ pool: Pool }>({
+  pool: async ({ warehouseUrl }, use) => {
+    const pool = openPool(warehouseUrl)
+    await use(pool)
+    await pool.end()
+  },
+})
+
+const keys = [randomBytes(32)]
+const nameOf = (id: number): TokenName => ({ account: 'a', profileId: String(id) })
+const ask = { generation: 0, leaseMs: HOUR }
+
+function token(secret: string): NewToken {
+  const nowMs = Date.now()
+  return { secret, issuedAtMs: nowMs, expiresAtMs: nowMs + HOUR }
+}
+
+function leaseOf(answer: LeaseResult | undefined) {
+  if (answer?.kind !== 'leased') throw new Error(`expected a lease, got ${answer?.kind}`)
+  return answer.lease
+}
+
+/** How many rows and entries of indexes the statements of `work` read in the table of tokens. */
+async function countReads(pool: Pool, work: () => Promise<unknown>): Promise<number> {
+  const read = async () => {
+    await pool.query('select pg_stat_force_next_flush()')
+    const { rows } = await pool.query<{ n: number }>(
+      `select (t.seq_tup_read + sum(i.idx_tup_read))::float8 as n
+       from pg_stat_user_tables t join pg_stat_user_indexes i using (relid) where t.relname = 'tokens' group by t.seq_tup_read`,
+    )
+    return rows[0]?.n ?? 0
+  }
+  const before = await read()
+  await work()
+  return (await read()) - before
+}
+
+test('plans that are kept from when there were no tokens look tokens up by the index', async ({ pool }) => {
+  const store = createPostgresTokenStore({ pool, keys })
+  const names = [nameOf(1), { account: 'a' }]
+  const renewAll = (secret: string) =>
+    Promise.all(
+      names.map(async (name) => {
+        const { generation } = await store.read(name)
+        return store.save(name, leaseOf(await store.lease(name, { ...ask, generation })), token(secret))
+      }),
+    )
+  await insertPeople(pool, peopleNames(2000))
+  await pool.query('vacuum analyze vitalsync.tokens')
+  await renewAll('first')
+  await pool.query(
+    `insert into vitalsync.tokens (account, profile_id) select 'a', id from vitalsync.names where id > 1`,
+  )
+
+  expect(await countReads(pool, () => renewAll('second'))).toBeLessThan(100)
+  expect((await store.read(nameOf(1))).token?.secret).toBe('second')
+})
