@@ -1,6 +1,6 @@
 import type { TokenName } from '../../fleet/tokens.ts'
 import { createBatcher } from '../postgres/batcher.ts'
-import { sqlState } from '../postgres/sql-errors.ts'
+import { isDataException, sqlState } from '../postgres/sql-errors.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 
 export type TokenRow = {
@@ -50,14 +50,20 @@ export function openTokenRows(pool: Pool): TokenRows {
   const batched = <In, Out>(
     nameOf: (item: In) => TokenName,
     run: (items: readonly In[]) => Promise<readonly Out[]>,
-  ): ((item: In) => Promise<Out>) =>
-    createBatcher({
+  ): ((item: In) => Promise<Out>) => {
+    const settle = createBatcher({
       itemsMax: TOKENS_PER_STATEMENT,
       batchesAtOnce: 1, // a commit of many tokens costs little more than a commit of one
       // A batch has tokens of profiles or tokens of accounts: their rows are found by different conditions.
-      bucketOf: (item) => (nameOf(item).profileId === undefined ? 1 : 0),
-      run,
+      bucketOf: (item: In) => (nameOf(item).profileId === undefined ? 1 : 0),
+      run: (items) => settleEach(items, run),
     })
+    return async (item) => {
+      const settled = await settle(item)
+      if (settled.status === 'rejected') throw settled.reason
+      return settled.value
+    }
+  }
   return {
     read: batched(
       (name: TokenName) => name,
@@ -71,6 +77,20 @@ export function openTokenRows(pool: Pool): TokenRows {
       ({ name }: SealedToken) => name,
       (tokens) => saveRows(pool, tokens),
     ),
+  }
+}
+
+/** A batch that Postgres refuses is halved until the refused token is alone: the others lose nothing. */
+async function settleEach<In, Out>(
+  items: readonly In[],
+  run: (items: readonly In[]) => Promise<readonly Out[]>,
+): Promise<Array<PromiseSettledResult<Out>>> {
+  try {
+    return (await run(items)).map((value) => ({ status: 'fulfilled', value }))
+  } catch (reason) {
+    if (items.length === 1 || !isDataException(reason)) return items.map(() => ({ status: 'rejected', reason }))
+    const middle = Math.ceil(items.length / 2)
+    return [...(await settleEach(items.slice(0, middle), run)), ...(await settleEach(items.slice(middle), run))]
   }
 }
 
@@ -132,9 +152,8 @@ async function leaseRows(
     const byKey = await leaseOnce(pool, once)
     return asks.map((ask) => (once.includes(ask) ? byKey.get(keyOf(ask.name)) : undefined))
   } catch (error) {
-    if (sqlState(error) !== FOREIGN_KEY_VIOLATION) throw error
-    if (asks.length === 1) return ['erased']
-    return (await Promise.all(asks.map((ask) => leaseRows(pool, [ask])))).flat()
+    if (sqlState(error) !== FOREIGN_KEY_VIOLATION || asks.length > 1) throw error
+    return ['erased']
   }
 }
 
@@ -177,7 +196,7 @@ async function saveRows(pool: Pool, tokens: readonly SealedToken[]): Promise<boo
   const { rows } = await transaction(
     pool,
     (tx) =>
-      tx.query<{ holder: string }>({
+      tx.query<{ n: number }>({
         name: `save tokens of ${kind}s`,
         text: `update vitalsync.tokens t
           set generation = t.generation + 1, sealed = i.sealed, issued_at = to_timestamp(i.issued_ms / 1000),
@@ -185,9 +204,9 @@ async function saveRows(pool: Pool, tokens: readonly SealedToken[]): Promise<boo
             unproven_before = case when t.proven or t.generation = 0 then 0 else t.unproven_before + 1 end,
             lease_holder = null, lease_until = null
           from unnest($1::text[], $2::int8[], $3::uuid[], $4::int8[], $5::bytea[], $6::float8[], $7::float8[])
-            as i(account, profile_id, holder, leased, sealed, issued_ms, expires_ms)
+            with ordinality as i(account, profile_id, holder, leased, sealed, issued_ms, expires_ms, n)
           where ${sql} and t.lease_holder = i.holder and t.generation = i.leased
-          returning i.holder`,
+          returning i.n::int as n`,
         values: [
           ...nameColumns(names),
           tokens.map(({ holder }) => holder),
@@ -199,6 +218,6 @@ async function saveRows(pool: Pool, tokens: readonly SealedToken[]): Promise<boo
       }),
     'by-index-whole',
   )
-  const saved = new Set(rows.map(({ holder }) => holder))
-  return tokens.map(({ holder }) => saved.has(holder))
+  const saved = new Set(rows.map(({ n }) => n))
+  return tokens.map((_, index) => saved.has(index + 1))
 }

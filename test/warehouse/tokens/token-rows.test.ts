@@ -68,3 +68,38 @@ test('plans that are kept from when there were no tokens look tokens up by the i
   expect(await countReads(pool, () => renewAll('second'))).toBeLessThan(100)
   expect((await store.read(nameOf(1))).token?.secret).toBe('second')
 })
+
+test('a token that Postgres refuses, or whose profile is erased, keeps no other from being stored', async ({
+  pool,
+}) => {
+  const store = createPostgresTokenStore({ pool, keys })
+  await insertPeople(pool, peopleNames(5))
+  const ids = [1, 2, 3, 999, 4, 5]
+
+  const leased = await Promise.allSettled(ids.map((id) => store.lease(nameOf(id), ask)))
+  expect(leased.map((one) => (one.status === 'fulfilled' ? one.value.kind : String(one.reason)))).toEqual(
+    ids.map((id) => (id === 999 ? 'NotThere: renew token: the profile was erased here' : 'leased')),
+  )
+  const leases = leased.flatMap((one) => (one.status === 'fulfilled' ? [leaseOf(one.value)] : []))
+  const saved = await Promise.allSettled(
+    leases.map((lease, index) =>
+      store.save(nameOf(index + 1), lease, { ...token('s'), ...(index === 2 ? { expiresAtMs: 1e300 } : {}) }),
+    ),
+  )
+
+  expect(saved.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+  const states = await Promise.all([1, 2, 3, 4, 5].map((id) => store.read(nameOf(id))))
+  expect(states.map(({ generation }) => generation)).toEqual([1, 1, 0, 1, 1])
+})
+
+test('a lease saves one of two tokens that come at once', async ({ pool }) => {
+  const store = createPostgresTokenStore({ pool, keys })
+  await insertPeople(pool, peopleNames(1))
+  const lease = leaseOf(await store.lease(nameOf(1), ask))
+
+  const saved = await Promise.all(['one', 'other'].map((secret) => store.save(nameOf(1), lease, token(secret))))
+
+  const [kept] = saved.flatMap((one) => (one ? [one.secret] : []))
+  expect(saved.filter((one) => one === undefined)).toHaveLength(1)
+  expect((await store.read(nameOf(1))).token?.secret).toBe(kept)
+})
