@@ -46,6 +46,7 @@ export type TokenRows = {
 
 const TOKENS_PER_STATEMENT = 100
 
+/** Rows are locked in one order, so that processes never wait for one another in a circle. */
 export function openTokenRows(pool: Pool): TokenRows {
   const batched = <In, Out>(
     nameOf: (item: In) => TokenName,
@@ -166,6 +167,7 @@ function leaseOnce(pool: Pool, asks: readonly LeaseAsk[]): Promise<Map<string, N
     text: `with i as (
         select account, profile_id, holder, clock_timestamp() + lease_ms * interval '1 ms' as lease_until, known
         from unnest($1::text[], $2::int8[], $3::uuid[], $4::float8[], $5::int8[]) as u(account, profile_id, holder, lease_ms, known)
+        order by u.profile_id, u.account
       ), renewed as (
         update vitalsync.tokens t
         set lease_holder = i.holder, lease_until = i.lease_until, refresh_taken = t.refresh_taken + 1
@@ -203,8 +205,9 @@ async function saveRows(pool: Pool, tokens: readonly SealedToken[]): Promise<boo
             expires_at = to_timestamp(i.expires_ms / 1000), refresh_taken = 0, proven = false,
             unproven_before = case when t.proven or t.generation = 0 then 0 else t.unproven_before + 1 end,
             lease_holder = null, lease_until = null
-          from unnest($1::text[], $2::int8[], $3::uuid[], $4::int8[], $5::bytea[], $6::float8[], $7::float8[])
-            with ordinality as i(account, profile_id, holder, leased, sealed, issued_ms, expires_ms, n)
+          from (select * from unnest($1::text[], $2::int8[], $3::uuid[], $4::int8[], $5::bytea[], $6::float8[], $7::float8[])
+              with ordinality as u(account, profile_id, holder, leased, sealed, issued_ms, expires_ms, n)
+            order by profile_id, account) i
           where ${sql} and t.lease_holder = i.holder and t.generation = i.leased
           returning i.n::int as n`,
         values: [

@@ -4,9 +4,10 @@ import type { LeaseResult, NewToken, TokenName } from '../../../src/fleet/tokens
 import { HOUR } from '../../../src/time/units.ts'
 import { openWarehousePool, type Pool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { createPostgresTokenStore } from '../../../src/warehouse/tokens/token-store.ts'
-import { test as base } from '../../support/fixtures.ts'
+import { test as base, soon } from '../../support/fixtures.ts'
 import { insertPeople, peopleNames } from '../../support/insert-people.ts'
 import { testShards } from '../../support/test-shards.ts'
+import { connect } from '../../support/test-warehouse.ts'
 
 const openPool = (databaseUrl: string) =>
   openWarehousePool({ databaseUrl, bucketCount: testShards, connectionsMax: 1, name: 'token-rows' })
@@ -102,4 +103,33 @@ test('a lease saves one of two tokens that come at once', async ({ pool }) => {
   const [kept] = saved.flatMap((one) => (one ? [one.secret] : []))
   expect(saved.filter((one) => one === undefined)).toHaveLength(1)
   expect((await store.read(nameOf(1))).token?.secret).toBe(kept)
+})
+
+test('processes that ask for the same tokens in another order do not wait for one another in a circle', async ({
+  warehouseUrl,
+  pool,
+}) => {
+  const others = [openPool(warehouseUrl), openPool(warehouseUrl)]
+  const stores = others.map((other) => createPostgresTokenStore({ pool: other, keys }))
+  await insertPeople(pool, peopleNames(3))
+  await pool.query(`insert into vitalsync.tokens (account, profile_id) values ('a', 1), ('a', 2), ('a', 3)`)
+  const holder = await connect(warehouseUrl)
+  await holder.query('begin; select from vitalsync.tokens where profile_id = 2 for update')
+  const order = [1, 2, 3]
+  const asked = stores.map((store, index) =>
+    Promise.all((index === 0 ? order : order.toReversed()).map((id) => store.lease(nameOf(id), ask))),
+  )
+  const waiting = async () => {
+    const { rows } = await pool.query(`select from pg_stat_activity where wait_event_type = 'Lock'`)
+    return rows.length
+  }
+  await expect.poll(waiting, soon).toBe(2)
+  await holder.query('commit')
+  await Promise.all(asked)
+  await holder.end()
+  for (const other of others) await other.end()
+
+  // A connection that has ended has told its numbers.
+  const { rows } = await pool.query('select deadlocks::int from pg_stat_database where datname = current_database()')
+  expect(rows).toEqual([{ deadlocks: 0 }])
 })
