@@ -198,8 +198,11 @@ async function createNode(folder: string): Promise<CitusNode & { stop(): Promise
       return child?.exitCode === null && child.signalCode === null ? child.pid : undefined
     },
     freeze(isFrozen) {
-      for (const pid of child?.pid ? [child.pid, ...childrenOf(child.pid)] : [])
-        process.kill(pid, isFrozen ? 'SIGSTOP' : 'SIGCONT')
+      if (!child?.pid) return
+      // While the postmaster stands still no session begins, and the number of one that ended is still taken.
+      if (isFrozen) process.kill(child.pid, 'SIGSTOP')
+      for (const pid of childrenOf(child.pid)) process.kill(pid, isFrozen ? 'SIGSTOP' : 'SIGCONT')
+      if (!isFrozen) process.kill(child.pid, 'SIGCONT')
     },
     async start() {
       const options = Object.entries({ ...settings, port: String(port) }).flatMap(([name, value]) => [
