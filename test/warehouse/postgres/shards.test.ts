@@ -10,12 +10,14 @@ import { joinNodes } from '../../../src/warehouse/postgres/node-pools.ts'
 import type { Shard } from '../../../src/warehouse/postgres/shard.ts'
 import { ShardMoved } from '../../../src/warehouse/postgres/sql-errors.ts'
 import { openWarehousePool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
-import { createProfileLists } from '../../../src/warehouse/profiles/profile-lists.ts'
+import { createBucketLists, createProfileLists } from '../../../src/warehouse/profiles/profile-lists.ts'
 import { createProfiles } from '../../../src/warehouse/profiles/stored-profiles.ts'
 import { openReadingWriter } from '../../../src/warehouse/readings/reading-writer.ts'
 import { createRuns } from '../../../src/warehouse/runs/stored-runs.ts'
+import { drawCoveredWindows } from '../../../src/warehouse/verification/covered-windows.ts'
 import { template, within } from '../../support/fixtures.ts'
 import { imitateNode, moveAway } from '../../support/shard-catalog.ts'
+import { demographics } from '../../support/stream-by-name.ts'
 import { openTestPool } from '../../support/test-pool.ts'
 import {
   believing,
@@ -29,6 +31,7 @@ import {
 } from '../../support/test-warehouse.ts'
 
 const buckets = createProfileBuckets(2)
+const readingOptions = { now: Date.now, rowsPerCommit: 1000, commitsAtOnce: 2, settle, account: 'test' }
 
 /**
  * A coordinator with the tables of the whole warehouse, and a node that has two shards of them under names of their own and nothing
@@ -61,15 +64,7 @@ async function openShards(warehouseUrl: string, nodeUrl: string) {
     onNode: () => undefined,
   })
   const { pool } = joined
-  const writer = openReadingWriter({
-    pool,
-    now: Date.now,
-    rowsPerCommit: 1000,
-    commitsAtOnce: 2,
-    belief: believing,
-    settle,
-    account: 'test',
-  })
+  const writer = openReadingWriter({ ...readingOptions, pool, belief: believing })
   const rows = async (text: string) => (await node.query(text)).rows
   /** From the coordinator, where Citus would have put them into the shard. */
   const copyRows = async (bucket: number, table: string, profileId: string) => {
@@ -130,6 +125,7 @@ async function divideByHand(node: ReturnType<typeof openTestPool>, host: string)
     [tables.map(({ table }) => table)],
   )
   await node.query(`drop table ${others.map(({ name }) => name).join(', ')} cascade`)
+  await loseIdentities(node)
   const shards: Shard[] = [1001, 1002].map((id) => ({
     id: String(id),
     tables: Object.fromEntries(
@@ -143,6 +139,18 @@ async function divideByHand(node: ReturnType<typeof openTestPool>, host: string)
   }
   await imitateNode(node, shards)
   return shards.map((shard) => ({ node: host, shard }))
+}
+
+/** As Citus makes shards: numbers come from the sequence of the whole table, and a row that is added without one fails. */
+async function loseIdentities(node: ReturnType<typeof openTestPool>) {
+  const { rows } = await node.query<{ table: string; column: string; sequence: string }>(
+    `select attrelid::regclass::text as table, attname as column, pg_get_serial_sequence(attrelid::regclass::text, attname) as sequence
+     from pg_attribute a join pg_class c on c.oid = a.attrelid where c.relnamespace = 'vitalsync'::regnamespace and a.attidentity <> ''`,
+  )
+  for (const { table, column, sequence } of rows) {
+    await node.query(`alter table ${table} alter column ${column} drop identity`)
+    await node.query(`create sequence ${sequence}`)
+  }
 }
 
 withShards(
@@ -201,6 +209,54 @@ withShards(
       expect(await rows(`select id::text from ${shard.tables['profiles']} where finished_at is not null`)).toEqual([
         { id: people[index] },
       ])
+    }
+  },
+)
+
+withShards(
+  'doubts, tags, gone records, silent differences, snapshots and draws stay within a shard',
+  async ({ shards }) => {
+    const { pool, rows, places } = shards
+    const people = await shards.addPeople()
+    const belief = { goneShareMax: 0.5, spacingMs: 100 }
+    const writer = openReadingWriter({ ...readingOptions, pool, belief })
+    const sentAtMs = Date.now() - 1000
+    const read = async (
+      profileId: string,
+      laterMs: number,
+      more: Partial<Parameters<typeof scoresReading>[0]> = {},
+    ) => {
+      const reading = scoresReading({ profileId, sentAtMs: sentAtMs + laterMs, records: [], ...more })
+      return (await writer.store(reading)).outcome
+    }
+    const records = [1, 2, 3].map((day) => scoreRecord({ scoreDateTime: march(day) }))
+    const aged = (age: number) => ({ stream: demographics, records: [{ age }] })
+
+    for (const profileId of people) {
+      expect(await read(profileId, 0, { records, tag: '"a"' })).toBe('stored')
+      expect(await read(profileId, 100, { tag: '"a"', unchanged: true })).toBe('stored')
+      expect(await read(profileId, 200)).toBe('doubted')
+      expect(await read(profileId, 300)).toBe('stored')
+      for (const age of [30, 31]) expect(await read(profileId, age, aged(age))).toBe('stored')
+    }
+    await writer.close()
+    const streams = catalogue.pulled
+    const { draw, away } = await drawCoveredWindows({ pool, streams }, { count: 1000, seed: '1' })
+    if (!draw) throw new Error('nothing is covered')
+
+    expect(away).toBe(0)
+    for (const [bucket, profileId] of people.entries()) {
+      const of = (table: string, columns: string) =>
+        rows(`select ${columns} from ${places[bucket]?.shard.tables[table]}`)
+      expect(await of('scores', `gone_at - changed_at = '0' as gone`)).toEqual(Array(3).fill({ gone: true }))
+      expect(await of('history', 'stream')).toHaveLength(4)
+      expect(await of('demographics', 'age, revision')).toEqual([{ age: 31, revision: 2 }])
+      expect(await of('reading_tags', 'tag')).toEqual([])
+      expect(await of('silent_differences', 'profile_id::text, records')).toEqual([
+        { profile_id: profileId, records: 3 },
+      ])
+      const lists = createBucketLists(pool, streams, buckets.hashesOf(bucket))
+      expect((await lists.listDrawn(draw, { afterId: '0', limit: 10 })).ids).toEqual([profileId])
     }
   },
 )
