@@ -61,23 +61,26 @@ export async function followRun(options: FollowRunOptions): Promise<Run> {
 
 const shareOf = ({ done, failed, enqueued }: Run): number => (enqueued === 0 ? 0 : (done + failed) / enqueued)
 
-type FollowedPipeline = Pick<Pipeline, 'runs' | 'queue'>
+type FollowedPipeline = {
+  readonly runs: Pick<Pipeline['runs'], 'workLeft'>
+  readonly queue: Pick<Pipeline['queue'], 'backlog'>
+}
 
-/** Asks every now and then what is left, and estimates how long it takes. */
-function createLeftWatch({ runs, queue }: FollowedPipeline, lane: Lane) {
+/**
+ * Asks every now and then what is left, and estimates how long it takes. The estimate runs down until the next answer, which
+ * may be minutes away; where there was none, nothing is known.
+ */
+export function createLeftWatch({ runs, queue }: FollowedPipeline, lane: Lane, now = () => performance.now()) {
   const timeLeft = createTimeLeft()
   let next = 0
-  let leftMs: number | undefined
-  return async (run: Run): Promise<number | undefined> => {
-    const atMs = performance.now()
-    if (atMs < next) return leftMs
-    next = atMs + LEFT_EVERY_MS
+  let endsAtMs: number | undefined
+  const estimateEnd = async (run: Run, atMs: number): Promise<number | undefined> => {
     const left = await runs.workLeft(run).catch(undefinedWhenAway)
-    next = Math.max(next, atMs + (performance.now() - atMs) / LEFT_TIME_SHARE)
+    next = atMs + Math.max(LEFT_EVERY_MS, (now() - atMs) / LEFT_TIME_SHARE)
     if (left === undefined) return undefined
     const { jobs, items, itemsOfLongestJob } = left
     const { active } = await queue.backlog(lane)
-    leftMs = timeLeft.estimate({
+    const leftMs = timeLeft.estimate({
       atMs,
       jobsDone: run.done + run.failed,
       itemsDone: run.itemsPushed + run.itemsPushedElsewhere,
@@ -85,7 +88,12 @@ function createLeftWatch({ runs, queue }: FollowedPipeline, lane: Lane) {
       ...(run.kind === 'backfill' ? noItems : { itemsLeft: items, itemsOfLongestJob }),
       jobsAtOnce: active,
     })
-    return leftMs
+    return leftMs === undefined ? undefined : atMs + leftMs
+  }
+  return async (run: Run): Promise<number | undefined> => {
+    const atMs = now()
+    if (atMs >= next) endsAtMs = await estimateEnd(run, atMs)
+    return endsAtMs === undefined ? undefined : Math.max(0, endsAtMs - now())
   }
 }
 

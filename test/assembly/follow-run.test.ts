@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { createLeftWatch } from '../../src/assembly/follow-run.ts'
+import { MINUTE, SECOND } from '../../src/time/units.ts'
+import { ShardMoved } from '../../src/warehouse/postgres/sql-errors.ts'
+import type { Run } from '../../src/warehouse/runs/stored-runs.ts'
+
+const jobs = 1000
+const runAfter = (done: number): Run => ({
+  id: '1',
+  kind: 'sync',
+  params: {},
+  state: 'running',
+  startedAt: new Date(0),
+  endedAt: null,
+  enqueued: jobs,
+  enqueuedAll: true,
+  afterId: '0',
+  done,
+  failed: 0,
+  refused: 0,
+  requests: 0,
+  unchanged: 0,
+  rowsRead: 0,
+  rowsWritten: 0,
+  itemsPushed: 0,
+  itemsPushedElsewhere: 0,
+})
+
+/** Follows a run with one job a second, at a clock of its own. */
+function openWatch() {
+  let nowMs = 0
+  let questionMs = 0
+  let isAway = false
+  const run = () => runAfter(Math.floor(nowMs / SECOND))
+  const workLeft = async ({ done }: Run) => {
+    nowMs += questionMs
+    if (isAway) throw new ShardMoved('reach people')
+    return { jobs: jobs - done, items: 0, itemsOfLongestJob: 0 }
+  }
+  const backlog = async () => ({ waiting: 0, active: 1, delayed: 0 })
+  const leftMs = createLeftWatch({ runs: { workLeft }, queue: { backlog } }, 'nightly', () => nowMs)
+  return {
+    leftAfter: (ms: number, question: { takesMs?: number; fails?: boolean } = {}) => {
+      nowMs += ms
+      questionMs = question.takesMs ?? 0
+      isAway = question.fails ?? false
+      return leftMs(run())
+    },
+  }
+}
+
+test('the time left runs down while the next answer is minutes away', async () => {
+  const { leftAfter } = openWatch()
+  await leftAfter(0)
+  await leftAfter(10 * SECOND, { takesMs: 5 * SECOND })
+  const left = (await leftAfter(0)) ?? 0
+  expect(left).toBeGreaterThan(10 * MINUTE)
+
+  expect(await leftAfter(3 * MINUTE)).toBe(left - 3 * MINUTE)
+})
+
+test('where the last question failed nothing is known until the next answer', async () => {
+  const { leftAfter } = openWatch()
+  await leftAfter(0)
+  expect(await leftAfter(10 * SECOND)).toBeGreaterThan(10 * MINUTE)
+
+  expect(await leftAfter(10 * SECOND, { takesMs: 20 * SECOND, fails: true })).toBeUndefined()
+  expect(await leftAfter(10 * SECOND)).toBeUndefined()
+  expect(await leftAfter(17 * MINUTE)).not.toBeUndefined()
+})
