@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { CitusCluster, CitusNode } from '../support/citus-cluster.ts'
-import { type ClusterRound, divide, expectDone } from './citus-sync.ts'
+import { type ClusterRound, divide, expectDone, syncUntilStill } from './citus-sync.ts'
 import { countRecords } from './record-digests.ts'
 import type { SyncedWarehouse } from './synced-warehouses.ts'
 
@@ -18,7 +18,8 @@ type ServerCost = { readonly coordinatorMs: number; readonly nodesMs: number; re
  */
 export async function measureCost({ cluster, shards, sandbox, checklist }: ClusterRound): Promise<void> {
   const { say, until } = checklist
-  const measured = async (nodes: number, name = nodes === 0 ? 'undivided' : `nodes_${nodes}`) => {
+  const measured = async (nodes: number) => {
+    const name = nodes === 0 ? 'undivided' : `nodes_${nodes}`
     const url = await cluster.createDatabase(name, nodes)
     const warehouse = await sandbox.open(name, { url, shards: nodes === 0 ? 1 : shards })
     await expectDone(checklist, warehouse, ...(nodes === 0 ? ['migrate'] : divide(shards)))
@@ -28,8 +29,11 @@ export async function measureCost({ cluster, shards, sandbox, checklist }: Clust
     await cluster.dropDatabase(name)
     return { cold, again }
   }
-  // The service derives at the first request for a person: a pull that is thrown away, so that no figure waits for it.
-  await measured(0, 'before')
+  // The service derives at the first request for a person, and for some time after it: syncs that are thrown away, until it is still.
+  const before = await sandbox.open('before', { url: await cluster.createDatabase('before', 0), shards: 1 })
+  for (const words of [['migrate'], ['profiles', 'discover']]) await expectDone(checklist, before, ...words)
+  await syncUntilStill(checklist, before)
+  await cluster.dropDatabase('before')
   const plain = await measured(0)
   say(describe('one server, not divided: cold', plain.cold, plain.cold))
   say(describe('one server, not divided: again', plain.again, plain.again))
