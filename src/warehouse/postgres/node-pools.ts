@@ -32,6 +32,8 @@ const SILENT_PROBES_MAX = 2
 const SHARDS_WITH_PLANS_MAX = 16
 /** Shards move seldom, and a transaction at a node that had the shard before fails: then the places are read at once. */
 const PLACES_KEPT_MS = 60 * SECOND
+/** So often at most, while the coordinator does not say where a shard has moved. */
+const MOVE_READ_EVERY_MS = SECOND
 
 /**
  * The warehouse with a pool for each of its nodes, opened when it is first needed. At the node that has the rows, a transaction
@@ -45,16 +47,19 @@ export async function joinNodes(
   const places = await options.readPlaces()
   if (places === undefined) return { pool, close: async () => undefined }
   let readAtMs = options.now()
+  let readForMoveAtMs = Number.NEGATIVE_INFINITY
   let isMoved = false
   const nodes = new Map<NodeName, Pool>()
 
   const refreshPlaces = () => {
-    if (!isMoved && options.now() < readAtMs + PLACES_KEPT_MS) return
-    isMoved = false
-    readAtMs = options.now()
+    const nowMs = options.now()
+    if (nowMs < (isMoved ? readForMoveAtMs + MOVE_READ_EVERY_MS : readAtMs + PLACES_KEPT_MS)) return
+    readAtMs = nowMs
+    if (isMoved) readForMoveAtMs = nowMs
     // While the coordinator is away the places that were known last are as good as any.
     void options.readPlaces().then(
       (fresh) => {
+        isMoved = false
         if (fresh) shards = shardsAt(fresh)
       },
       () => undefined,

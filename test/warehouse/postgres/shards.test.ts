@@ -53,14 +53,17 @@ async function openShards(warehouseUrl: string, nodeUrl: string) {
   const options = { connectionsMax: 2, name: 'test', pipeline: true, bucketCount: 2 }
   const coordinator = openWarehousePool({ ...options, databaseUrl: warehouseUrl })
   let reads = 0
+  let isCoordinatorAway = false
+  let nowMs = 0
   const joined = await joinNodes(coordinator, {
     ...options,
     databaseUrl: nodeUrl,
     readPlaces: async () => {
       reads += 1
+      if (isCoordinatorAway) throw new Error('nothing listens there')
       return places
     },
-    now: () => performance.now(),
+    now: () => nowMs,
     onNode: () => undefined,
   })
   const { pool } = joined
@@ -92,6 +95,12 @@ async function openShards(warehouseUrl: string, nodeUrl: string) {
     places,
     writer,
     placesRead: () => reads,
+    loseCoordinator() {
+      isCoordinatorAway = true
+    },
+    pass(ms: number) {
+      nowMs += ms
+    },
     ledger: createLedger({ pool, catalogue, firstReadingMs: HOUR }),
     outbox: createOutbox({ pool, catalogue, firstReadingMs: HOUR }),
     runs: createRuns({ pool }),
@@ -295,5 +304,14 @@ withShards(
 
     expect(await rows(`select * from ${place.shard.tables['scores']}`)).toEqual([])
     expect(shards.placesRead()).toBe(readsBefore + 1)
+
+    // Where they cannot be read, they are asked for again soon.
+    shards.loseCoordinator()
+    expect(await storeFor(ada)).toBeInstanceOf(ShardMoved)
+    for (let tries = 0; tries < 3; tries++) {
+      shards.pass(1000)
+      expect(await storeFor(bob)).toMatchObject({ outcome: 'stored' })
+      expect(shards.placesRead()).toBe(readsBefore + 2 + tries)
+    }
   },
 )
