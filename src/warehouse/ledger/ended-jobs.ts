@@ -85,6 +85,6 @@ export async function finishProfiles(
       ],
     })
   const count = (tx: Tx) => countEnded(tx, ended, 'done')
-  await transactionThenCount(pool, { profileId: ended[0]?.profileId ?? '', plans: 'by-index', work, count })
+  await transactionThenCount(pool, { profileId: ended[0]?.profileId ?? '', work, count })
   return []
 }

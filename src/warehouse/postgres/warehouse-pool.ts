@@ -135,7 +135,7 @@ export async function transactionThenCount<T>(
   const node = pool.of(profileId)
   if (node === pool) return transaction(pool, async (tx) => count(tx, await work(tx)), plans)
   const done = await transaction(node, work, plans)
-  await transaction(pool, (tx) => count(tx, done), 'by-index-whole')
+  await transaction(pool, (tx) => count(tx, done))
 }
 
 type CountedWork<T> = {
