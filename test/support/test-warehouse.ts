@@ -66,6 +66,17 @@ export function scoresReading({ records, ...given }: Given): WindowReading {
 /** One reading may mark any share of the records gone. */
 export const believing = { goneShareMax: 1, spacingMs: 0 }
 
+export const openTestWriter = (pool: Pool): ReadingWriter =>
+  openReadingWriter({
+    pool,
+    now: Date.now,
+    rowsPerCommit: 1000,
+    commitsAtOnce: 2,
+    belief: believing,
+    settle,
+    account: 'test',
+  })
+
 export const test = base.extend<{ warehouse: Warehouse }>({
   warehouse: async ({ warehouseUrl }, use) => {
     const options = {
@@ -83,15 +94,7 @@ export const test = base.extend<{ warehouse: Warehouse }>({
       onNode: () => undefined,
     })
     const profiles = createProfiles({ pool, catalogue, tokenKeys: [Buffer.alloc(32, 7)] })
-    const writer = openReadingWriter({
-      pool,
-      now: Date.now,
-      rowsPerCommit: 1000,
-      commitsAtOnce: 2,
-      belief: believing,
-      settle,
-      account: 'test',
-    })
+    const writer = openTestWriter(pool)
     const rows: Warehouse['rows'] = async (text, values) => (await pool.query(text, values)).rows
     const addProfiles: Warehouse['addProfiles'] = async (...externalIds) => {
       await profiles.add(externalIds, { wantedFrom: new Date(wantedFromMs), state: 'active' })

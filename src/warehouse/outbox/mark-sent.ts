@@ -20,7 +20,7 @@ export async function markSent(options: MarkOptions, pushes: readonly MarkedPush
   // A process that dies between the two commits of a divided warehouse leaves the number of pushed items too low, and nothing else.
   const count = (tx: Tx, waiting: ReadonlyMap<string, number>) => countPushedItems(tx, deletedOf(touching, waiting))
   const profileId = pushes[0]?.profileId ?? ''
-  await transactionThenCount(options.pool, { profileId, plans: 'by-key', work, count })
+  await transactionThenCount(options.pool, { profileId, plans: 'by-index', work, count })
   return []
 }
 

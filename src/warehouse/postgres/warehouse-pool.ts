@@ -98,18 +98,18 @@ const retryableStates = new Set(['40001', '40P01'])
 const RETRIES_MAX = 5
 
 /**
- * `by-key`: for statements that are written for one plan, which looks rows up by key whatever the size of the arrays. On small
- * tables, or with old statistics, Postgres would choose plans that read the whole table. `by-index`: the same for statements whose
- * plan may be made while the table is empty, when reading all of it looks cheap. `by-index-whole`: the same for tables that are never
- * divided.
+ * `by-index`: for statements that are written for one plan, which looks rows up by key whatever the size of the arrays. It is kept. On
+ * small tables, or with old statistics, Postgres would choose a plan that reads the whole table. A join that could as well merge
+ * an index from end to end says `= any(array[…])`, by which a row can only be looked up. `by-index-whole`: the same for tables
+ * that are never divided.
  */
-type PlanChoice = 'free' | 'by-key' | 'by-index' | 'by-index-whole'
+type PlanChoice = 'free' | 'by-index' | 'by-index-whole'
 
 /** Citus finds the node of a statement by the values of its parameters, which a generic plan does not know. */
 function beginStatement(plans: PlanChoice, { count }: ProfileBuckets): string {
   if (plans === 'free') return 'begin'
   const mode = count === 1 || plans === 'by-index-whole' ? 'force_generic_plan' : 'force_custom_plan'
-  return `begin; set local plan_cache_mode = ${mode}${plans === 'by-key' ? '' : '; set local enable_seqscan = off'}`
+  return `begin; set local plan_cache_mode = ${mode}; set local enable_seqscan = off`
 }
 
 /** Runs `work` in a transaction, again after a serialization failure. `work` must have no effect outside the database. */

@@ -99,7 +99,7 @@ async function commitGroup(options: CommitOptions, group: readonly QueuedReading
       transaction(
         options.pool.of(readings[0]?.profileId ?? ''),
         (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }),
-        'by-key',
+        'by-index',
       ),
     )
     options.meter.add(lateness)

@@ -26,7 +26,7 @@ export async function countPushedItems(tx: Tx, deleted: readonly DeletedParcels[
           select run_id, items as own, 0 as elsewhere from input where run_id is not null
           union all
           select o.run_id, 0, i.items from input i
-            join vitalsync.orders o on o.profile_id = i.profile_id and o.run_id is distinct from i.run_id
+            join vitalsync.orders o on o.profile_id = any(array[i.profile_id]) and o.run_id is distinct from i.run_id
         ) each group by run_id
       ), locked as (
         select r.id from vitalsync.runs r join sums s on s.run_id = r.id order by r.id for update of r
