@@ -71,6 +71,7 @@ for (const [colorScheme, width, examined] of [
     const page = await visit('/', { colorScheme, viewport: { width, height: 900 } })
     for (const view of views) {
       await page.goto(`${world.sandbox.url}/console${view}`)
+      await page.locator('main h1').waitFor()
       await expect.poll(() => page.locator('main').getByText('Loading').count(), soon).toBe(0)
       expect([view, await overflowOf(page)]).toEqual([view, 0])
       if (examined.includes(view)) expect([view, await findBarriers(page)]).toEqual([view, []])
