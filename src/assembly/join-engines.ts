@@ -2,10 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CloseStack } from '../close-stack.ts'
 import { lockHolderOf } from '../engines/folder-lock.ts'
-import { keepPort } from '../engines/kept-port.ts'
+import { portOf, readKeptPort } from '../engines/kept-port.ts'
 import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../engines/local-engines.ts'
 import { readRunning } from '../engines/running-file.ts'
-import type { Sandbox } from '../service/sandbox/start-sandbox.ts'
+import type { Sandbox, SandboxOptions } from '../service/sandbox/start-sandbox.ts'
 import { MINUTE } from '../time/units.ts'
 import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { type EngineAddresses, requireTokenKey, resolveAddresses, resolveDatabases, tokenKeysOf } from './addresses.ts'
@@ -109,31 +109,36 @@ type LocalSandboxOptions = CommandContext & { local: LocalEngines; profiles: num
 async function startLocalSandbox(options: LocalSandboxOptions, closeStack: CloseStack): Promise<Sandbox> {
   const { local, config, profiles, log, terminal } = options
   await writeFile(sandboxSizeFile(config.dataFolder), String(profiles))
-  const port = await servicePortOf(config.dataFolder, { config, terminal })
   // The whole service: most commands never need it, and it is half of what they would load.
   const { startSandbox } = await import('../service/sandbox/start-sandbox.ts')
-  const started = startSandbox({
-    databaseUrl: local.serviceUrl,
-    port,
-    profiles,
-    days: sandboxDefaults.days,
-    seed: sandboxDefaults.seed,
-    log,
-    console: { passwordFile: config.consolePasswordFile, trustedProxies: config.trustedProxies },
-  })
-  return closeStack.add(await started, 'Profile Service')
+  const start = (port: SandboxOptions['port']) =>
+    startSandbox({
+      databaseUrl: local.serviceUrl,
+      port,
+      profiles,
+      days: sandboxDefaults.days,
+      seed: sandboxDefaults.seed,
+      log,
+      console: { passwordFile: config.consolePasswordFile, trustedProxies: config.trustedProxies },
+    })
+  const sandbox = await startAtKeptPort(config.dataFolder, { config, terminal }, start)
+  return closeStack.add(sandbox, 'Profile Service')
 }
 
-/** PORT; without it the port of the last start, so that an address that was written down still works. */
-export async function servicePortOf(
+/** At PORT; without it at the port of the last start, so that an address that was written down still works. */
+export async function startAtKeptPort(
   folder: string,
   { config, terminal }: Pick<CommandContext, 'config' | 'terminal'>,
-): Promise<number> {
-  if (config.port !== 0) return config.port
-  const { port, takenPort } = await keepPort(folder, 'service-port')
+  start: (port: SandboxOptions['port']) => Promise<Sandbox>,
+): Promise<Sandbox> {
+  if (config.port !== 0) return start(config.port)
+  const kept = await readKeptPort(folder, 'service-port')
+  const sandbox = await start(kept.candidates)
+  const port = portOf(sandbox.url)
+  const takenPort = await kept.keep(port)
   if (takenPort !== undefined)
     terminal.say(`    Port ${takenPort} of the last start is taken: the Profile Service is at ${port} now`)
-  return port
+  return sandbox
 }
 
 const upstreamOf = ({ url, clientId, clientSecret }: Sandbox): EngineAddresses['upstream'] => ({

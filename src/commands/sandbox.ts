@@ -1,6 +1,6 @@
 import type { Config } from '../../config/env.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { servicePortOf } from '../assembly/join-engines.ts'
+import { startAtKeptPort } from '../assembly/join-engines.ts'
 import { sandboxFolderOf } from '../assembly/service-database.ts'
 import { formatNumber } from '../assembly/table.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
@@ -9,7 +9,7 @@ import { startLocalEngines } from '../engines/local-engines.ts'
 import { openOtlp } from '../monitoring/open-otlp.ts'
 import { parseFaultRule } from '../service/sandbox/faults/fault-rules.ts'
 import type { SeedProgress } from '../service/sandbox/seeding.ts'
-import { type Sandbox, startSandbox } from '../service/sandbox/start-sandbox.ts'
+import { type Sandbox, type SandboxOptions as StartOptions, startSandbox } from '../service/sandbox/start-sandbox.ts'
 
 type SandboxOptions = {
   /** Absent: PORT. 0 takes a free one. */
@@ -39,15 +39,14 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
     const otlp = await openOtlp(config.otlp, { name: 'vitalsync-sandbox', log })
     if (otlp) closeStack.add(otlp, 'traces')
     const databaseUrl = config.databaseUrl ?? (await startOwnPostgres(context, closeStack))
-    const port = options.port ?? (await keptPort(context))
     const onProgress = ({ people, total, logs }: SeedProgress) => {
       if (total < PROGRESS_SHOWN_FROM) return
       terminal.progress(`storing people: ${formatNumber(people)} of ${formatNumber(total)}, ${formatNumber(logs)} logs`)
     }
-    const settings = { databaseUrl, port, host, profiles, days, seed, log, faults, signal, onProgress }
+    const settings = { databaseUrl, host, profiles, days, seed, log, faults, signal, onProgress }
     const console = { passwordFile: config.consolePasswordFile, trustedProxies: config.trustedProxies }
-    const started = startSandbox({ ...settings, otlp, console })
-    const sandbox = closeStack.add(await started, 'sandbox')
+    const start = (port: StartOptions['port']) => startSandbox({ ...settings, port, otlp, console })
+    const sandbox = closeStack.add(await startAtChosenPort(context, options.port, start), 'sandbox')
     terminal.progressEnd()
     if (terminal.json) terminal.printJson('sandbox', credentialsOf(sandbox))
     else terminal.print(readyText(sandbox, config, options))
@@ -66,8 +65,16 @@ async function startOwnPostgres({ config, terminal }: CommandContext, closeStack
 }
 
 /** Beside its own Postgres a sandbox keeps its port. */
-const keptPort = async (context: CommandContext) =>
-  context.config.databaseUrl ? context.config.port : servicePortOf(sandboxFolderOf(context.config), context)
+async function startAtChosenPort(
+  context: CommandContext,
+  port: number | undefined,
+  start: (port: StartOptions['port']) => Promise<Sandbox>,
+): Promise<Sandbox> {
+  const { config } = context
+  if (port !== undefined) return start(port)
+  if (config.databaseUrl) return start(config.port)
+  return startAtKeptPort(sandboxFolderOf(config), context, start)
+}
 
 function credentialsOf({ url, clientId, clientSecret, appId, appSecret, controlUrl }: Sandbox) {
   return { url, clientId, clientSecret, appId, appSecret, controlUrl }

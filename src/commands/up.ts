@@ -17,8 +17,8 @@ import { formatCount, formatDuration, formatNumber, formatTable } from '../assem
 import type { Terminal } from '../assembly/terminal.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
 import { type CloseStack, openCloseStack } from '../close-stack.ts'
-import { isPortTaken, startDashboard } from '../dashboard/start-dashboard.ts'
-import { keepPort } from '../engines/kept-port.ts'
+import { startDashboard } from '../dashboard/start-dashboard.ts'
+import { portOf, readKeptPort } from '../engines/kept-port.ts'
 import { type RunningEngines, writeRunning } from '../engines/running-file.ts'
 import { Problem } from '../errors.ts'
 import { shrinkHeap } from '../service/recompute/shrink-heap.ts'
@@ -79,24 +79,19 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
   }
 }
 
-/**
- * The address stays: the folder keeps the port. Another program may take the port between the look and the start: the next one is
- * taken then.
- */
+/** The address stays: the folder keeps the port. */
 async function serveDashboard(
   { config, terminal, log }: CommandContext,
   { pipeline, addresses }: { pipeline: Pipeline; addresses: EngineAddresses },
   closeStack: CloseStack,
 ): Promise<void> {
   const { host, port: firstPort } = config.dashboard
-  const { port, takenPort } = await keepPort(config.dataFolder, 'dashboard-port', firstPort)
-  if (takenPort !== undefined) terminal.say(`    Port ${takenPort} is taken: the dashboard is at ${port}`)
-  const options = { pipeline, addresses, config, log, host }
-  const dashboard = await startDashboard({ ...options, port }).catch((error: unknown) => {
-    if (!isPortTaken(error)) throw error
-    return startDashboard({ ...options, port: 0 })
-  })
+  const kept = await readKeptPort(config.dataFolder, 'dashboard-port', firstPort)
+  const dashboard = await startDashboard({ pipeline, addresses, config, log, host, port: kept.candidates })
   closeStack.add(dashboard, 'dashboard')
+  const port = portOf(dashboard.url)
+  const takenPort = await kept.keep(port)
+  if (takenPort !== undefined) terminal.say(`    Port ${takenPort} is taken: the dashboard is at ${port}`)
   terminal.say(`\nDashboard:        ${dashboard.url}\n`)
 }
 

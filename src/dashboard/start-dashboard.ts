@@ -10,6 +10,7 @@ import { SECOND } from '../time/units.ts'
 import { createAudit } from '../warehouse/audit/stored-audit.ts'
 import { openWarehousePool } from '../warehouse/postgres/warehouse-pool.ts'
 import { openAccess } from '../web/access.ts'
+import { listenOnFirst } from '../web/listen-on.ts'
 import { addLiveRoute } from '../web/live-route.ts'
 import { openPageBundle } from '../web/page-bundle.ts'
 import { addPageGuard } from '../web/page-guard.ts'
@@ -26,8 +27,8 @@ type DashboardOptions = {
   readonly config: Config
   readonly log: Log
   readonly host: string
-  /** 0 takes a free one. */
-  readonly port: number
+  /** 0 takes a free one; of several, the first that can be had. */
+  readonly port: number | readonly number[]
 }
 
 export type Dashboard = { readonly url: string; close(): Promise<void> }
@@ -86,8 +87,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   }
 }
 
-async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
-  await app.listen({ host, port }).catch((cause: Error) => {
+async function listen(app: FastifyInstance, host: string, port: DashboardOptions['port']): Promise<void> {
+  await listenOnFirst(app, host, [port].flat()).catch((cause: Error) => {
     throw new UsageProblem(`open dashboard on ${host}, port ${port}: ${cause.message}`, {
       hint: 'Choose another port with DASHBOARD_PORT or --port; 0 takes a free one.',
       cause,
@@ -100,7 +101,3 @@ function urlOf(app: FastifyInstance, host: string): string {
   const port = typeof address === 'object' && address ? address.port : 0
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
-
-/** Whether a dashboard could not be started because another program has its port. */
-export const isPortTaken = (error: unknown): boolean =>
-  error instanceof Error && error.cause instanceof Error && 'code' in error.cause && error.cause.code === 'EADDRINUSE'

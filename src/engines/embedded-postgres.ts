@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { Problem, UsageProblem } from '../errors.ts'
-import { keepPort } from './kept-port.ts'
+import { freePort } from './free-port.ts'
+import { readKeptPort } from './kept-port.ts'
 import { chooseLocation, exists, findBinaries, type PostgresLocation, writeOnce } from './postgres-location.ts'
 import { isProcessAlive } from './process-alive.ts'
 
@@ -35,6 +36,8 @@ const STOP_TIMEOUT_MS = 30_000
 const POLL_EVERY_MS = 25
 const LOG_CHARS_MAX = 4000
 const WRONG_PASSWORD = '28P01'
+/** The system chooses a port; Postgres itself cannot. */
+const ANY_PORT_AGAIN = [0, 0, 0]
 const DRAFT_PREFIX = 'postgres.new-'
 
 /** Starts a Postgres server in `folder`; the first start creates its data. The server listens on loopback only. */
@@ -49,15 +52,12 @@ export async function startPostgres(options: EmbeddedPostgresOptions): Promise<E
   const password = await readOrMakePassword(options.folder)
   await stopOrphan(location.dataFolder)
   if (!(await exists(join(location.dataFolder, 'PG_VERSION')))) await createCluster(location, password, options)
-  const { child, port } = await spawnServer(location, options)
-
-  const adminUrl = (database: string) =>
+  const urlOn = (port: number, database: string) =>
     `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
-  const log = collectLog(child)
-  await untilReady(child, { url: adminUrl('postgres'), log })
+  const { port, child, log } = await startAtKeptPort(location, options, (port) => urlOn(port, 'postgres'))
   return {
     port,
-    adminUrl,
+    adminUrl: (database) => urlOn(port, database),
     dataFolder: location.dataFolder,
     moved: location.moved,
     faultOf: (error) => (isDiskFull(log()) ? startProblem(log()) : error),
@@ -130,11 +130,31 @@ const runAsIdentity = (location: PostgresLocation) =>
 /** An empty environment: PG* variables of the user's shell must not change the embedded server. */
 const cleanEnvironment = (): NodeJS.ProcessEnv => ({ PATH: '/usr/bin:/bin', LC_ALL: 'C.UTF-8', TZ: 'UTC' })
 
-async function spawnServer(
+type Server = { readonly port: number; readonly child: ChildProcess; log(): string }
+
+/** Another program may take a free port before the server listens there: the next one is tried then. */
+async function startAtKeptPort(
   location: PostgresLocation,
   options: EmbeddedPostgresOptions,
-): Promise<{ child: ChildProcess; port: number }> {
-  const { port } = await keepPort(options.folder, 'postgres-port')
+  urlOn: (port: number) => string,
+): Promise<Server> {
+  const kept = await readKeptPort(options.folder, 'postgres-port')
+  for (const candidate of [...kept.candidates, ...ANY_PORT_AGAIN]) {
+    const port = candidate || (await freePort())
+    const child = spawnServer(location, options, port)
+    const log = collectLog(child)
+    try {
+      await untilReady(child, { url: urlOn(port), log })
+      await kept.keep(port)
+      return { port, child, log }
+    } catch (error) {
+      if (!isPortTaken(log())) throw error
+    }
+  }
+  throw startProblem('each port that was free was taken by another program in the same moment')
+}
+
+function spawnServer(location: PostgresLocation, options: EmbeddedPostgresOptions, port: number): ChildProcess {
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -152,14 +172,13 @@ async function spawnServer(
     location.dataFolder,
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ]
-  const child = spawn(location.binaries.postgres, words, {
+  return spawn(location.binaries.postgres, words, {
     ...runAsIdentity(location),
     // A process group of its own: Ctrl-C at the terminal reaches only this process, which then shuts the server down.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: cleanEnvironment(),
   })
-  return { child, port }
 }
 
 /** The last words of the server. */
@@ -183,7 +202,10 @@ async function untilReady(child: ChildProcess, { url, log }: StartedServer): Pro
 }
 
 async function untilConnected(url: string, log: () => string): Promise<void> {
-  for (const deadlineAt = Date.now() + START_TIMEOUT_MS; Date.now() < deadlineAt; ) {
+  let hasPort = false
+  for (const deadlineAt = Date.now() + START_TIMEOUT_MS; Date.now() < deadlineAt; await wait(POLL_EVERY_MS)) {
+    hasPort ||= isListening(log())
+    if (!hasPort) continue // another server may have the port, and would refuse the password
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
     client.on('error', () => undefined) // the exit of a server that fails to start is reported by `untilReady`
     const error = await client.connect().then(
@@ -192,11 +214,12 @@ async function untilConnected(url: string, log: () => string): Promise<void> {
     )
     if (error === undefined) return client.end()
     if (error.code === WRONG_PASSWORD) throw startProblem('the password kept beside the data does not open it')
-    await wait(POLL_EVERY_MS)
   }
   throw startProblem(`no answer within ${START_TIMEOUT_MS / 1000} s. ${log()}`)
 }
 
+const isPortTaken = (log: string): boolean => /could not bind IPv4 address/i.test(log)
+const isListening = (log: string): boolean => /listening on IPv4 address/i.test(log)
 const isDiskFull = (log: string): boolean => /No space left/i.test(log)
 
 function startProblem(log: string): Problem {

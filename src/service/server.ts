@@ -10,6 +10,7 @@ import type { OtlpExport } from '../monitoring/otlp-settings.ts'
 import { requireDirectConnection } from '../postgres/direct-connection.ts'
 import { isLoopback } from '../text/readable-address.ts'
 import { HOUR, SECOND } from '../time/units.ts'
+import { listenOnFirst } from '../web/listen-on.ts'
 import { type AppTimeouts, createServiceApp } from './app.ts'
 import { createConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { Clock, ServiceApp, ServiceContext } from './context.ts'
@@ -70,8 +71,8 @@ const countedCallersMax = 50_000
 
 type ServiceOptions = {
   databaseUrl: string
-  /** 0 takes a free port. */
-  port: number
+  /** 0 takes a free port; of several, the first that can be had. */
+  port: number | readonly number[]
   host?: string
   /** Absent: the metrics are served on `port`, as long as it listens on this machine alone. */
   metricsPort?: number | undefined
@@ -190,7 +191,7 @@ function afterCompression(app: ServiceApp, { bodies }: ServiceContext): void {
 }
 
 async function listen(app: ServiceApp, { port, host = defaultHost }: ServiceOptions): Promise<string> {
-  return app.listen({ port, host }).catch((cause: Error) => {
+  return listenOnFirst(app, host, [port].flat()).catch((cause: Error) => {
     throw new UsageProblem(`listen on ${host}, port ${port}: ${cause.message}`, {
       hint: 'Another program uses the port, or this user may not open it: choose another port, or 0 for a free one.',
       cause,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../support/ports.ts'
+import { freePort } from '../../src/engines/free-port.ts'
 import type { QueueKind } from '../support/test-pipeline.ts'
 
 /** A Redis that belongs to the test, so the test can kill it and start it again from its append-only file. */

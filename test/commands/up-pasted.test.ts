@@ -62,7 +62,7 @@ test('what a start prints works when pasted, commands for the service join what 
   holder.close()
 
   expect([first > 0, second]).toEqual([true, first])
-  expect(third.code).toBe(0)
+  expect(third.code, third.stderr).toBe(0)
   expect(portIn(third.stderr)).not.toBe(first)
   expect(third.stderr).toContain(
     `Port ${first} of the last start is taken: the Profile Service is at ${portIn(third.stderr)} now`,

@@ -15,13 +15,13 @@ import {
   connectionHint,
 } from '../../src/connections/causes.ts'
 import { examinePostgres } from '../../src/engines/examine-postgres.ts'
+import { freePort } from '../../src/engines/free-port.ts'
 import { requireDirectConnection } from '../../src/postgres/direct-connection.ts'
 import { openQueueEngine } from '../../src/queue/engine.ts'
 import { examineRedis } from '../../src/queue/examine-redis.ts'
 import type { Finding } from '../../src/transfer/finding.ts'
 import { examineUpstream } from '../../src/upstream/examine-upstream.ts'
 import { test as base } from '../support/fixtures.ts'
-import { freePort } from '../support/ports.ts'
 import { runProgram } from '../support/run-program.ts'
 import { openTestUpstream } from '../support/test-upstream.ts'
 import {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
+import { freePort } from '../../src/engines/free-port.ts'
 import { createLog } from '../../src/log.ts'
 import { warnOfExposure } from '../../src/service/exposure.ts'
 import { startService } from '../../src/service/server.ts'
 import { isLoopback } from '../../src/text/readable-address.ts'
 import { test as withDatabase } from '../support/fixtures.ts'
-import { freePort } from '../support/ports.ts'
 
 const quiet = createLog({ level: 'silent' })
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { expect } from 'vitest'
+import { freePort } from '../../src/engines/free-port.ts'
 import { soon } from './fixtures.ts'
-import { freePort } from './ports.ts'
 
 type Node = { child: ChildProcess; port: number; busPort: number }
 /** The masters first, then their replicas in the same order. */

@@ -3,8 +3,8 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startPostgres } from '../../src/engines/embedded-postgres.ts'
+import { freePort } from '../../src/engines/free-port.ts'
 import { openMemoryFolder } from './memory-folder.ts'
-import { freePort } from './ports.ts'
 
 /**
  * The engines of a test run, in this order of preference: the addresses TEST_DATABASE_URL and TEST_REDIS_URL; containers, where

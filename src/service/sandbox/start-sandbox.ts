@@ -23,8 +23,8 @@ import { createServedRecordsReader } from './served-records.ts'
 export type SandboxOptions = {
   /** A database whose schema `service` the sandbox creates and migrates. */
   databaseUrl: string
-  /** 0 takes a free port. */
-  port: number
+  /** 0 takes a free port; of several, the first that can be had. */
+  port: number | readonly number[]
   host?: string
   profiles: number
   seed: string

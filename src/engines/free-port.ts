@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 
-/** A port that was free a moment ago: for servers that cannot be asked to take any. */
-export async function freePort(): Promise<number> {
+/** A port of this machine that was free a moment ago: for servers that cannot be asked to take any. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', reject)
