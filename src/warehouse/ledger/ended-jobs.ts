@@ -37,30 +37,35 @@ export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint 
  * A job that was planned in the first moments after a push leaves out what the push touched, and the ledger cannot tell when
  * its last reading went out later than these moments. So what is wanted, and was not read since the push though nothing
  * refuses it, is looked at again after the first interval.
+ *
+ * The plan is kept. So times of refusals are compared in filters: as conditions they could be looked up by the index of all
+ * people's times.
  */
 const finishStatement = (tx: Tx) => `
   with input as (select * from unnest($1::int8[], $2::int8[], $3::text[]) as i(profile_id, run_id, job)),
     mended as (delete from vitalsync.failures f using input i
-      where f.profile_id = i.profile_id and f.job = i.job and ${inBucketSql(tx, 'f.profile_id', '$1')}),
-    locked as (select p.id, p.wanted_from from vitalsync.profiles p where p.id = any($1) order by p.id for update),
-    looked as (select k.id, least(
+      where f.profile_id = i.profile_id and f.job = i.job and f.profile_id = any($1)),
+    locked as (select p.id, p.wanted_from, n.run_id
+      from (select distinct on (profile_id) profile_id, run_id from input where job <> 'verify-profile') n
+      join vitalsync.profiles p on p.id = n.profile_id and ${inBucketSql(tx, 'p.id', '$1')}
+      order by p.id for update of p),
+    looked as (select k.id, k.run_id, least(
       statement_timestamp() + interval '26 hours',
-      (select min(f.next_try_at) from vitalsync.refusals f
-        where f.profile_id = k.id and ${inBucketSql(tx, 'f.profile_id', '$1')} and f.next_try_at > statement_timestamp()),
+      (select min(f.next_try_at) filter (where f.next_try_at > statement_timestamp()) from vitalsync.refusals f
+        where f.profile_id = k.id and ${inBucketSql(tx, 'f.profile_id', '$1')}),
       (select min(case
           when l.digested_at > coalesce(l.read_at, '-infinity') then l.digested_at
           when l.stream = any($4) and l.digesting && tstzrange(k.wanted_from + interval '1 second', null)
-            and not exists (select from vitalsync.refusals f where f.profile_id = k.id and ${inBucketSql(tx, 'f.profile_id', '$1')}
-              and f.stream = l.stream and f.next_try_at > statement_timestamp())
+            and (select count(*) filter (where f.next_try_at > statement_timestamp()) from vitalsync.refusals f
+              where f.profile_id = k.id and f.stream = l.stream and ${inBucketSql(tx, 'f.profile_id', '$1')}) = 0
           then statement_timestamp() + $5 * interval '1 millisecond' end)
         from vitalsync.ledger l
         where l.profile_id = k.id and ${inBucketSql(tx, 'l.profile_id', '$1')} and (l.digesting <> '{}' or l.rereads <> '[]')),
       (select statement_timestamp() + interval '5 minutes' from vitalsync.parcels o
         where o.profile_id = k.id and ${inBucketSql(tx, 'o.profile_id', '$1')} limit 1)) as due_at
       from locked k)
-  update vitalsync.profiles p set finished_at = statement_timestamp(), run_id = i.run_id, due_at = d.due_at
-  from input i, looked d
-  where p.id = i.profile_id and d.id = p.id and ${inBucketSql(tx, 'p.id', '$1')} and i.job <> 'verify-profile'`
+  update vitalsync.profiles p set finished_at = statement_timestamp(), run_id = d.run_id, due_at = d.due_at
+  from looked d where p.id = d.id and ${inBucketSql(tx, 'p.id', '$1')}`
 
 /** The least time to the next look at what a job left out. */
 const NEXT_LOOK_MIN_MS = SECOND
@@ -85,6 +90,6 @@ export async function finishProfiles(
       ],
     })
   const count = (tx: Tx) => countEnded(tx, ended, 'done')
-  await transactionThenCount(pool, { profileId: ended[0]?.profileId ?? '', work, count })
+  await transactionThenCount(pool, { profileId: ended[0]?.profileId ?? '', plans: 'by-index', work, count })
   return []
 }

@@ -81,7 +81,7 @@ function dropTags(tx: Tx, changes: readonly TagChange[]) {
           as i(profile_id, stream, from_at, to_at, has_tag, is_first, touched_from, touched_to)
       )
       delete from vitalsync.reading_tags t using input i
-      where t.profile_id = any(array[i.profile_id]) and t.stream = i.stream and ${inBucketSql(tx, 't.profile_id', '$1')} and case
+      where t.profile_id = i.profile_id and t.stream = i.stream and ${inBucketSql(tx, 't.profile_id', '$1')} and case
         when t.from_at = i.from_at and t.to_at = i.to_at then not i.has_tag
         else i.is_first or (t.from_at <= i.touched_to and t.to_at >= i.touched_from)
           or t.read_at < (select s.read_at from vitalsync.reading_tags s

@@ -99,17 +99,21 @@ const RETRIES_MAX = 5
 
 /**
  * `by-index`: for statements that are written for one plan, which looks rows up by key whatever the size of the arrays. It is kept. On
- * small tables, or with old statistics, Postgres would choose a plan that reads the whole table. A join that could as well merge
- * an index from end to end says `= any(array[…])`, by which a row can only be looked up. `by-index-whole`: the same for tables
- * that are never divided.
+ * small tables, or with old statistics, Postgres would choose a plan that reads a table or an index from end to end. A table that is
+ * nearly always empty is named with `= any($n)` beside the join: by this its rows are looked up even where Postgres begins with it.
+ * `by-index-whole`: the same for tables that are never divided.
  */
 type PlanChoice = 'free' | 'by-index' | 'by-index-whole'
+
+const lookUpByIndex = ['seqscan', 'hashjoin', 'mergejoin', 'material']
+  .map((way) => `set local enable_${way} = off`)
+  .join('; ')
 
 /** Citus finds the node of a statement by the values of its parameters, which a generic plan does not know. */
 function beginStatement(plans: PlanChoice, { count }: ProfileBuckets): string {
   if (plans === 'free') return 'begin'
   const mode = count === 1 || plans === 'by-index-whole' ? 'force_generic_plan' : 'force_custom_plan'
-  return `begin; set local plan_cache_mode = ${mode}; set local enable_seqscan = off`
+  return `begin; set local plan_cache_mode = ${mode}; ${lookUpByIndex}`
 }
 
 /** Runs `work` in a transaction, again after a serialization failure. `work` must have no effect outside the database. */
@@ -135,7 +139,7 @@ export async function transactionThenCount<T>(
   const node = pool.of(profileId)
   if (node === pool) return transaction(pool, async (tx) => count(tx, await work(tx)), plans)
   const done = await transaction(node, work, plans)
-  await transaction(pool, (tx) => count(tx, done))
+  await transaction(pool, (tx) => count(tx, done), plans === 'free' ? 'free' : 'by-index-whole')
 }
 
 type CountedWork<T> = {

@@ -43,7 +43,7 @@ const countEndedSql = `
       as i(profile_id, run_id, job, scope, begun_at, refused, requests, rows_read, rows_written, unchanged)
   ), fulfilled as (
     delete from vitalsync.orders o using input i
-    where o.profile_id = i.profile_id and o.job = i.job and o.scope = i.scope
+    where o.profile_id = i.profile_id and o.profile_id = any($1) and o.job = i.job and o.scope = i.scope
       and (o.run_id = i.run_id or o.ordered_at <= i.begun_at)
     returning o.run_id
   ), sums as (
@@ -53,7 +53,7 @@ const countEndedSql = `
       union all select run_id, 1, 0, 0, 0, 0, 0 from fulfilled) as each
     group by run_id
   ), locked as (
-    select r.id from vitalsync.runs r join sums s on s.run_id = r.id order by r.id for update of r
+    select id from vitalsync.runs where id = any(array(select run_id from sums)) order by id for update
   )
   update vitalsync.runs r set
     done = r.done + case when $10 = 'done' then s.fulfilled else 0 end,

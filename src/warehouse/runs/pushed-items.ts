@@ -26,10 +26,10 @@ export async function countPushedItems(tx: Tx, deleted: readonly DeletedParcels[
           select run_id, items as own, 0 as elsewhere from input where run_id is not null
           union all
           select o.run_id, 0, i.items from input i
-            join vitalsync.orders o on o.profile_id = any(array[i.profile_id]) and o.run_id is distinct from i.run_id
+            join vitalsync.orders o on o.profile_id = i.profile_id and o.profile_id = any($1) and o.run_id is distinct from i.run_id
         ) each group by run_id
       ), locked as (
-        select r.id from vitalsync.runs r join sums s on s.run_id = r.id order by r.id for update of r
+        select id from vitalsync.runs where id = any(array(select run_id from sums)) order by id for update
       )
       update vitalsync.runs r set items_pushed = r.items_pushed + s.own,
         items_pushed_elsewhere = r.items_pushed_elsewhere + s.elsewhere, touched_at = clock_timestamp()

@@ -107,14 +107,14 @@ const keyOf = ({ account, profileId }: TokenName): string => `${profileId ?? ''}
 const keyOfRow = ({ account, profile_id: profileId }: NamedRow): string =>
   keyOf({ account, profileId: profileId ?? undefined })
 
-/**
- * Of a batch with these names. By `= any` Postgres can only look each row up by the index. By `=` it could as well read the index
- * from end to end and merge, which looks cheap in a plan that is made while there are no tokens, and kept when there are many.
- */
+/** Of a batch with these names, whose columns are the first parameters. */
 function rowCondition([name]: readonly TokenName[]) {
   return name?.profileId === undefined
-    ? { kind: 'account', sql: 't.account = any(array[i.account]) and t.profile_id is null and i.profile_id is null' }
-    : { kind: 'profile', sql: 't.account = any(array[i.account]) and t.profile_id = any(array[i.profile_id])' }
+    ? {
+        kind: 'account',
+        sql: 't.account = any($1) and t.account = i.account and t.profile_id is null and i.profile_id is null',
+      }
+    : { kind: 'profile', sql: 't.profile_id = any($2) and t.account = i.account and t.profile_id = i.profile_id' }
 }
 
 async function inTransaction<R extends NamedRow>(
@@ -158,7 +158,7 @@ async function leaseRows(
   }
 }
 
-/** `refresh_taken` counts the leases of a generation. Rows are looked up one by one before they are added, as `rowCondition` says. */
+/** `refresh_taken` counts the leases of a generation. */
 function leaseOnce(pool: Pool, asks: readonly LeaseAsk[]): Promise<Map<string, NamedRow & TokenRow>> {
   const names = asks.map(({ name }) => name)
   const { kind, sql } = rowCondition(names)
@@ -178,7 +178,7 @@ function leaseOnce(pool: Pool, asks: readonly LeaseAsk[]): Promise<Map<string, N
       ), first as (
         insert into vitalsync.tokens as t (account, profile_id, lease_holder, lease_until, refresh_taken)
         select i.account, i.profile_id, i.holder, i.lease_until, 1 from i
-        where (select t.generation from vitalsync.tokens t where ${sql}) is null
+        where not exists (select from vitalsync.tokens t where ${sql})
         on conflict do nothing
         returning t.account, t.profile_id, ${tokenColumns}
       )
