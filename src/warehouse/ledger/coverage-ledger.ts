@@ -8,7 +8,7 @@ import type { Catalogue, PulledStream, PushedStream } from '../../transfer/strea
 import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql, epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
 import { inBucketSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
-import { type FailureReason, finishProfiles, recordFailure } from './ended-jobs.ts'
+import { createFinisher, type FailureReason, recordFailure } from './ended-jobs.ts'
 import { falseTagsSql } from './false-tags.ts'
 import { heldTagOf, type PlannedTag } from './reading-tags.ts'
 
@@ -74,18 +74,11 @@ type PlanRow = {
 export function createLedger(options: LedgerOptions): Ledger {
   const { pushed, pulled } = options.catalogue
   const { buckets } = options.pool
-  const finishing = { ...options, streams: pulled.map(({ name }) => name) }
   const load = createBatcher({
     itemsMax: 500,
     batchesAtOnce: 2,
     bucketOf: buckets.of,
     run: (ids: readonly string[]) => loadPlans(options, ids),
-  })
-  const finish = createBatcher({
-    itemsMax: 1000,
-    batchesAtOnce: 1,
-    bucketOf: ({ profileId }: EndedJob) => buckets.of(profileId),
-    run: (items: readonly EndedJob[]) => finishProfiles(finishing, items),
   })
   return {
     async plan(request) {
@@ -93,7 +86,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       return row && { profile: toProfile(row, pushed), due: dueWindowsOf(options, row, request) }
     },
     recordRefusal: (refusal) => upsertRefusal(options.pool, refusal),
-    recordFinished: finish,
+    recordFinished: createFinisher({ ...options, streams: pulled.map(({ name }) => name) }),
     recordFailed: (ended, failure) => recordFailure(options.pool, ended, failure),
   }
 }

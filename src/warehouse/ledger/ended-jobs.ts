@@ -1,7 +1,8 @@
 import { SECOND } from '../../time/units.ts'
 import { type EndedJob, paramsText } from '../../transfer/order.ts'
+import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql } from '../postgres/sql-time.ts'
-import { inBucketSql, type Pool, type Tx, transactionThenCount } from '../postgres/warehouse-pool.ts'
+import { inBucketSql, type Pool, type Tx, transaction, transactionThenCount } from '../postgres/warehouse-pool.ts'
 import { countEnded } from '../runs/open-orders.ts'
 
 export type FailureReason = { readonly reason: string; readonly hint: string | undefined }
@@ -67,18 +68,47 @@ const finishStatement = (tx: Tx) => `
   update vitalsync.profiles p set finished_at = statement_timestamp(), run_id = d.run_id, due_at = d.due_at
   from looked d where p.id = d.id and ${inBucketSql(tx, 'p.id', '$1')}`
 
+const FINISHED_PER_STATEMENT = 1000
 /** The least time to the next look at what a job left out. */
 const NEXT_LOOK_MIN_MS = SECOND
 
 type FinishOptions = { readonly pool: Pool; readonly streams: readonly string[]; readonly firstReadingMs: number }
 
-export async function finishProfiles(
-  { pool, streams, firstReadingMs }: FinishOptions,
-  ended: readonly EndedJob[],
-): Promise<undefined[]> {
+/**
+ * One database commits the profiles and what the jobs add to their runs together. At a node the profiles are committed first, and
+ * the jobs of all nodes are counted together at the coordinator: a process that dies in between leaves an order open, whose job is
+ * carried out again.
+ */
+export function createFinisher(options: FinishOptions): (ended: EndedJob) => Promise<void> {
+  const { pool } = options
+  const finish = createBatcher({
+    itemsMax: FINISHED_PER_STATEMENT,
+    batchesAtOnce: 1,
+    bucketOf: ({ profileId }: EndedJob) => pool.buckets.of(profileId),
+    run: (ended: readonly EndedJob[]) => finishProfiles(options, ended),
+  })
+  const countAtCoordinator = createBatcher({
+    itemsMax: FINISHED_PER_STATEMENT,
+    batchesAtOnce: 1,
+    gatherMs: pool.gatherMs,
+    bucketOf: () => 0,
+    async run(ended: readonly EndedJob[]) {
+      await transaction(pool, (tx) => countEnded(tx, ended, 'done'), 'by-index-whole')
+      return ended.map(() => undefined)
+    },
+  })
+  return async (ended) => {
+    await finish(ended)
+    if (pool.of(ended.profileId) !== pool) await countAtCoordinator(ended)
+  }
+}
+
+async function finishProfiles(options: FinishOptions, ended: readonly EndedJob[]): Promise<undefined[]> {
+  const { pool, streams, firstReadingMs } = options
+  const node = pool.of(ended[0]?.profileId ?? '')
   const once = [...new Map(ended.map((job) => [`${job.profileId} ${job.job}`, job])).values()]
-  const work = (tx: Tx) =>
-    tx.query({
+  const work = async (tx: Tx) => {
+    await tx.query({
       name: 'finish profiles',
       text: finishStatement(tx),
       values: [
@@ -89,7 +119,8 @@ export async function finishProfiles(
         Math.max(firstReadingMs, NEXT_LOOK_MIN_MS),
       ],
     })
-  const count = (tx: Tx) => countEnded(tx, ended, 'done')
-  await transactionThenCount(pool, { profileId: ended[0]?.profileId ?? '', plans: 'by-index', work, count })
-  return []
+    if (node === pool) await countEnded(tx, ended, 'done')
+  }
+  await transaction(node, work, 'by-index')
+  return ended.map(() => undefined)
 }

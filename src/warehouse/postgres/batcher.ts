@@ -3,11 +3,13 @@ import { createBucketSlots } from './bucket-slots.ts'
 /**
  * Batches the calls of concurrent callers (a "data loader"), so that they share one set-based statement: the calls of one
  * turn of the event loop go together, unless their items belong to different buckets. While `batchesAtOnce` batches run,
- * further calls wait for the next batch, so batches grow with the load; a batch that is slow holds up its own bucket only.
+ * further calls wait for the next batch, so batches grow with the load; a batch that is slow holds up its own bucket only. With
+ * `gatherMs` each batch first waits so long for more calls: where a statement costs more than its rows.
  */
 export function createBatcher<In, Out>(options: {
   itemsMax: number
   batchesAtOnce: number
+  gatherMs?: number
   bucketOf(item: In): number
   run(items: readonly In[]): Promise<readonly Out[]>
 }): (item: In) => Promise<Out> {
@@ -47,11 +49,16 @@ export function createBatcher<In, Out>(options: {
       slots.run(bucket, () => runBatch(calls))
     }
   }
-  const slots = createBucketSlots(options.batchesAtOnce, startBatches)
+  const schedule = () => {
+    if (scheduled || waiting.length === 0) return
+    scheduled = true
+    if (options.gatherMs) setTimeout(startBatches, options.gatherMs)
+    else setImmediate(startBatches)
+  }
+  const slots = createBucketSlots(options.batchesAtOnce, options.gatherMs ? schedule : startBatches)
   return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject })
-      if (!scheduled) setImmediate(startBatches)
-      scheduled = true
+      schedule()
     })
 }

@@ -32,6 +32,8 @@ const SILENT_PROBES_MAX = 2
 const SHARDS_WITH_PLANS_MAX = 16
 /** Shards move seldom, and a transaction at a node that had the shard before fails: then the places are read at once. */
 const PLACES_KEPT_MS = 60 * SECOND
+/** The coordinator serves all nodes: fewer and larger statements leave it more time. A job takes this much longer a few times. */
+const GATHER_MS = 25
 /** So often at most, while the coordinator does not say where a shard has moved. */
 const MOVE_READ_EVERY_MS = SECOND
 
@@ -94,6 +96,7 @@ export async function joinNodes(
   }
   let shards = shardsAt(places)
   const joined: Pool = delegate(pool, {
+    gatherMs: GATHER_MS,
     of(profileId) {
       refreshPlaces()
       return shards[pool.buckets.of(profileId)] ?? joined
@@ -113,7 +116,9 @@ export async function joinNodes(
 /** The same pool with some methods of its own. */
 const delegate = (
   pool: Pool,
-  own: Partial<Pick<Pool, 'query' | 'connect' | 'end' | 'of' | 'shardOf' | 'shard' | 'buckets' | 'failure'>>,
+  own: Partial<
+    Pick<Pool, 'query' | 'connect' | 'end' | 'of' | 'shardOf' | 'shard' | 'buckets' | 'gatherMs' | 'failure'>
+  >,
 ): Pool => ({
   query: pool.query.bind(pool),
   connect: pool.connect.bind(pool),
@@ -123,6 +128,7 @@ const delegate = (
   shardOf: pool.shardOf,
   shard: pool.shard,
   failure: pool.failure,
+  gatherMs: pool.gatherMs,
   buckets: pool.buckets,
   get totalCount() {
     return pool.totalCount

@@ -54,6 +54,7 @@ export function openTokenRows(pool: Pool): TokenRows {
   ): ((item: In) => Promise<Out>) => {
     const settle = createBatcher({
       itemsMax: TOKENS_PER_STATEMENT,
+      gatherMs: pool.gatherMs,
       batchesAtOnce: 1, // a commit of many tokens costs little more than a commit of one
       // A batch has tokens of profiles or tokens of accounts: their rows are found by different conditions.
       bucketOf: (item: In) => (nameOf(item).profileId === undefined ? 1 : 0),

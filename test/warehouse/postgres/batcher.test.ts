@@ -4,11 +4,12 @@ import { createBatcher } from '../../../src/warehouse/postgres/batcher.ts'
 type Item = { readonly bucket: number; readonly name: string }
 
 /** A batcher whose batches end when the test says so. */
-function openBatches(batchesAtOnce: number) {
+function openBatches(batchesAtOnce: number, gatherMs = 0) {
   const begun: Array<{ names: string; end: () => void }> = []
   const ask = createBatcher({
     itemsMax: 10,
     batchesAtOnce,
+    gatherMs,
     bucketOf: ({ bucket }: Item) => bucket,
     run: async (items: readonly Item[]) => {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -50,4 +51,20 @@ test('a batch that is slow holds up its own bucket, and no other', async () => {
   await expect.poll(names).toEqual(['slow', 'other', 'behind'])
   begun[2]?.end()
   expect(await behind).toBe('answer to behind')
+})
+
+test('where calls are gathered, the calls of later turns join the batch, and one batch waits for the next', async () => {
+  const { ask, begun, names } = openBatches(1, 20)
+  const first = ask({ bucket: 0, name: 'a' })
+  await new Promise((resolve) => setImmediate(resolve))
+  const second = ask({ bucket: 0, name: 'b' })
+  await expect.poll(names).toEqual(['a b'])
+  const third = ask({ bucket: 0, name: 'c' })
+  begun[0]?.end()
+  await Promise.all([first, second])
+  const fourth = ask({ bucket: 0, name: 'd' })
+  await expect.poll(names).toEqual(['a b', 'c d'])
+  begun[1]?.end()
+
+  expect(await Promise.all([third, fourth])).toEqual(['answer to c', 'answer to d'])
 })

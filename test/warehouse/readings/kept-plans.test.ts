@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { catalogue } from '../../../config/streams.ts'
 import { HOUR } from '../../../src/time/units.ts'
 import { noCounts } from '../../../src/transfer/order.ts'
-import { finishProfiles } from '../../../src/warehouse/ledger/ended-jobs.ts'
+import { createFinisher } from '../../../src/warehouse/ledger/ended-jobs.ts'
 import { createOutbox } from '../../../src/warehouse/outbox/outbox.ts'
 import { openWarehousePool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles } from '../../../src/warehouse/profiles/stored-profiles.ts'
@@ -41,6 +41,7 @@ test.for([
     const profiles = createProfiles({ pool, catalogue, tokenKeys: [Buffer.alloc(32, 7)] })
     const outbox = createOutbox({ pool, catalogue, firstReadingMs: HOUR })
     const writer = openTestWriter(pool)
+    const finish = createFinisher({ pool, streams: catalogue.pulled.map(({ name }) => name), firstReadingMs: HOUR })
     const sentAtMs = Date.now() - 60_000
     const parcels = [
       {
@@ -67,7 +68,7 @@ test.for([
         )
       await outbox.markSent({ profileId, stream: 'data-logs', parcels })
       const ended = { profileId, runId: '1', job: 'sync-profile', params: {}, begunAtMs: Date.now(), counts: noCounts }
-      await finishProfiles({ pool, streams: catalogue.pulled.map(({ name }) => name), firstReadingMs: HOUR }, [ended])
+      await finish(ended)
     }
     const orderAll = () =>
       pool.query(
