@@ -14,10 +14,12 @@ type ServerCost = { readonly coordinatorMs: number; readonly nodesMs: number; re
 
 /**
  * The processor time of all Postgres servers for a cold pull and for a second one, per record: first of one server that is not
- * divided, with the same binaries and settings, then of the cluster with one node, two, and so on.
+ * divided, with the same binaries and settings, then of the cluster with one node, two, and so on. Tables are
+ * vacuumed between the two: autovacuum, which comes once a minute, would be in one measurement and not in the next.
  */
 export async function measureCost({ cluster, shards, sandbox, checklist }: ClusterRound): Promise<void> {
   const { say, until } = checklist
+  await cluster.setAutovacuum('off')
   const measured = async (nodes: number) => {
     const name = nodes === 0 ? 'undivided' : `nodes_${nodes}`
     const url = await cluster.createDatabase(name, nodes)
@@ -25,6 +27,7 @@ export async function measureCost({ cluster, shards, sandbox, checklist }: Clust
     await expectDone(checklist, warehouse, ...(nodes === 0 ? ['migrate'] : divide(shards)))
     await expectDone(checklist, warehouse, 'profiles', 'discover')
     const cold = await costOf(cluster, warehouse, () => expectDone(checklist, warehouse, 'sync'))
+    await cluster.vacuum(name)
     const again = await costOf(cluster, warehouse, () => expectDone(checklist, warehouse, 'sync'))
     await cluster.dropDatabase(name)
     return { cold, again }
@@ -57,6 +60,7 @@ export async function measureCost({ cluster, shards, sandbox, checklist }: Clust
       )
     }
   }
+  await cluster.setAutovacuum('on')
 }
 
 const wholeOf = ({ coordinatorMs, nodesMs, records }: ServerCost) => ((coordinatorMs + nodesMs) * 1000) / records

@@ -35,6 +35,10 @@ export type CitusCluster = {
   dropDatabase(name: string): Promise<void>
   /** Copies a database on each node to one that nobody works in, to be cloned. Returns its addresses, the coordinator's first. */
   makeTemplate(name: string): Promise<string[]>
+  /** Vacuums and analyzes a database on each node that has it. */
+  vacuum(name: string): Promise<void>
+  /** Autovacuum, of all servers. */
+  setAutovacuum(value: 'on' | 'off'): Promise<void>
   /** The errors that the coordinator answered so far, each statement and message once. */
   listErrors(): Promise<ServerError[]>
   close(): Promise<void>
@@ -114,6 +118,19 @@ export async function startCitusCluster({ workers }: { readonly workers: number 
         const template = `${name}_template`
         for (const node of [coordinator, ...added]) await cloneDatabase(urlOf(node, 'postgres'), name, template)
         return [coordinator, ...added].map((node) => urlOf(node, template))
+      },
+      async vacuum(name) {
+        for (const node of [coordinator, ...added]) {
+          const client = new pg.Client({ connectionString: urlOf(node, 'postgres') })
+          await client.connect()
+          const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
+          await client.end()
+          if (rowCount === 1) await runSql(urlOf(node, name), 'vacuum analyze')
+        }
+      },
+      async setAutovacuum(value) {
+        for (const node of [coordinator, ...added])
+          await runSql(urlOf(node, 'postgres'), `alter system set autovacuum = ${value}`, 'select pg_reload_conf()')
       },
       listErrors: () => readErrors(join(folder, 'node-0', 'log', 'server.json')),
       close,
