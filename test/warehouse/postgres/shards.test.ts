@@ -315,3 +315,23 @@ withShards(
     }
   },
 )
+
+withShards('jobs that ended in several shards are counted for their run at the coordinator', async ({ shards }) => {
+  const { ledger, pool, runs } = shards
+  const people = await shards.addPeople()
+  const run = await runs.create('sync', {})
+  const ended = people.map((profileId) => endedJob(profileId, { runId: run.id }))
+  await pool.query(
+    `insert into vitalsync.orders (run_id, profile_id, job, scope) select $1, unnest($2::int8[]), $3, ''`,
+    [run.id, people, ended[0]?.job],
+  )
+  await pool.query('update vitalsync.runs set enqueued = 2, enqueued_all = true where id = $1', [run.id])
+  await Promise.all(ended.map((job) => ledger.recordFinished(job)))
+
+  expect(await runs.get(run.id)).toMatchObject({ state: 'done', done: 2, failed: 0 })
+  expect((await pool.query('select from vitalsync.orders')).rowCount).toBe(0)
+  for (const [index, { shard }] of shards.places.entries())
+    expect(
+      await shards.rows(`select run_id::text, id::text from ${shard.tables['profiles']} where finished_at is not null`),
+    ).toEqual([{ run_id: run.id, id: people[index] }])
+})

@@ -72,7 +72,7 @@ test.for([
     }
     const orderAll = () =>
       pool.query(
-        `insert into vitalsync.orders (run_id, profile_id, job, scope) select 1, id, 'sync-profile', '{}' from vitalsync.profiles
+        `insert into vitalsync.orders (run_id, profile_id, job, scope) select 1, id, 'sync-profile', '' from vitalsync.profiles
        on conflict do nothing`,
       )
     const reads = async () => {
@@ -93,7 +93,7 @@ test.for([
     await profiles.add(peopleNames(2000), added)
     await pool.query(tagsAndRefusals)
     await pool.query(
-      `insert into vitalsync.failures (profile_id, job, reason, scope, first_at, last_at) select id, 'sync-profile', 'x', '{}', now(), now() from vitalsync.profiles`,
+      `insert into vitalsync.failures (profile_id, job, reason, scope, first_at, last_at) select id, 'sync-profile', 'x', '', now(), now() from vitalsync.profiles`,
     )
     await pool.query(`insert into vitalsync.runs (kind, state) select 'nightly', 'done' from generate_series(1, 2000)`)
     await orderAll()
