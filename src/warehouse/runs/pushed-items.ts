@@ -13,7 +13,8 @@ export type DeletedParcels = {
 /**
  * Adds pushed items to the run that pushed them, and to every other run that has an open order for the profile. Call it
  * last in the transaction that deletes the parcels: a parcel is deleted once, so an item counts once however often it was
- * sent, and a run's row is locked for the commit only.
+ * sent, and a run's row is locked for the commit only. `offset 0` makes Postgres look orders up by profile: there may be few when the
+ * plan is made, and many when it is used.
  */
 export async function countPushedItems(tx: Tx, deleted: readonly DeletedParcels[]): Promise<void> {
   if (deleted.length === 0) return
@@ -26,7 +27,8 @@ export async function countPushedItems(tx: Tx, deleted: readonly DeletedParcels[
           select run_id, items as own, 0 as elsewhere from input where run_id is not null
           union all
           select o.run_id, 0, i.items from input i
-            join vitalsync.orders o on o.profile_id = i.profile_id and o.profile_id = any($1) and o.run_id is distinct from i.run_id
+            cross join lateral (select o.run_id from vitalsync.orders o where o.profile_id = i.profile_id
+              and o.run_id is distinct from i.run_id offset 0) o
         ) each group by run_id
       ), locked as (
         select id from vitalsync.runs where id = any(array(select run_id from sums)) order by id for update

@@ -108,14 +108,14 @@ const keyOf = ({ account, profileId }: TokenName): string => `${profileId ?? ''}
 const keyOfRow = ({ account, profile_id: profileId }: NamedRow): string =>
   keyOf({ account, profileId: profileId ?? undefined })
 
-/** Of a batch with these names, whose columns are the first parameters. */
+/** Of a batch with these names. By `= any` each row is looked up, even if the plan was made while there were no tokens. */
 function rowCondition([name]: readonly TokenName[]) {
   return name?.profileId === undefined
     ? {
         kind: 'account',
-        sql: 't.account = any($1) and t.account = i.account and t.profile_id is null and i.profile_id is null',
+        sql: 't.account = any(array[i.account]) and t.profile_id is null and i.profile_id is null',
       }
-    : { kind: 'profile', sql: 't.profile_id = any($2) and t.account = i.account and t.profile_id = i.profile_id' }
+    : { kind: 'profile', sql: 't.account = any(array[i.account]) and t.profile_id = any(array[i.profile_id])' }
 }
 
 async function inTransaction<R extends NamedRow>(
