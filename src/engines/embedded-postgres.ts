@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { Problem, UsageProblem } from '../errors.ts'
+import { isProcessAlive } from '../files/process-alive.ts'
 import { freePort } from './free-port.ts'
 import { readKeptPort } from './kept-port.ts'
 import { chooseLocation, exists, findBinaries, type PostgresLocation, writeOnce } from './postgres-location.ts'
-import { isProcessAlive } from './process-alive.ts'
 
 type EmbeddedPostgres = {
   port: number

@@ -7,8 +7,8 @@ import pg from 'pg'
 import { z } from 'zod'
 import { markedAsOwn } from '../connections/own-server.ts'
 import { EngineUnreachable, UsageProblem } from '../errors.ts'
+import { FolderInUse, lockFolder, lockHolderOf } from '../files/folder-lock.ts'
 import { startPostgres } from './embedded-postgres.ts'
-import { FolderInUse, lockFolder, lockHolderOf } from './folder-lock.ts'
 import { writeOnce } from './postgres-location.ts'
 
 /** The engines that need no given address: three databases of one embedded Postgres, each with its role. */

@@ -1,5 +1,7 @@
 import { mkdir, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { UsageProblem } from '../errors.ts'
+import { type LockWords, lockFolder } from '../files/folder-lock.ts'
 import type { PulledStream } from '../transfer/stream.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import {
@@ -40,6 +42,29 @@ const WHOLE = ''
  * replaces its predecessor in one step. Without `since`, files of months that have no record any more are removed.
  */
 export async function writeLake(work: LakeExport): Promise<ExportedStreams> {
+  await mkdir(work.folder, { recursive: true, mode: 0o700 }).catch((cause: Error) => {
+    throw new UsageProblem(`make lake ${work.folder}: ${cause.message}`, {
+      hint: 'Give a folder this user may write to with --output.',
+      cause,
+    })
+  })
+  const unlock = await lockFolder(work.folder, lake)
+  try {
+    return await writeStreamsByMonth(work)
+  } finally {
+    await unlock()
+  }
+}
+
+/** Two exports at once would write the same files. */
+const lake: LockWords = {
+  folder: 'lake',
+  inUse: 'another export writes it',
+  inUseHint: 'Let it end first, or choose another folder with --output.',
+  setting: '--output',
+}
+
+async function writeStreamsByMonth(work: LakeExport): Promise<ExportedStreams> {
   const upto = await readDatabaseNow(work.pool)
   const since = work.since?.toISOString()
   const written: Array<{ stream: string; rows: number }> = []

@@ -151,6 +151,38 @@ test('an export that is stopped in the middle leaves the former files, and nothi
   expect((await readFile(january)).equals(before)).toBe(true)
 })
 
+test('while one export writes a lake another is refused, and the lock goes with the first', async ({
+  begin,
+  lake,
+  folder,
+  warehouseUrl,
+}) => {
+  const pool = openTestPool(warehouseUrl, 1)
+  const holder = await pool.connect()
+  await holder.query('begin; lock table vitalsync.scores')
+  const first = begin('--stream', 'scores', '--output', 'lake')
+  await expect.poll(() => readdir(join(folder, 'lake')).catch(() => []), { timeout: 20_000 }).toContain('lock')
+  const second = await lake()
+  await holder.query('rollback')
+  holder.release()
+  await pool.end()
+
+  expect([second.code, second.stderr]).toEqual([
+    2,
+    expect.stringContaining(`another export writes it (process ${first.pid})`),
+  ])
+  expect(await first.ended).toMatchObject({ code: 0 })
+  expect(await readdir(join(folder, 'lake'))).toEqual(['scores'])
+  expect(await readScores(folder, '2026-03')).toHaveLength(people * 31)
+})
+
+test('a lake that cannot be a folder is named with its cure', async ({ lake, folder }) => {
+  await writeFile(join(folder, 'lake'), 'a file')
+  const { code, stderr } = await lake()
+
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/make lake .*lake: .*\n.*--output/)])
+})
+
 test('what does not go together is refused with its cure', async ({ begin }) => {
   const cases: Array<[words: string[], says: RegExp]> = [
     [['--stream', 'scores'], /needs a folder[\s\S]*--output lake/],

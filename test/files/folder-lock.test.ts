@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { lockFolder } from '../../src/engines/folder-lock.ts'
+import { lockFolder } from '../../src/files/folder-lock.ts'
 
 test('the lock of a killed process is taken over, unless another start is about to', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-lock-'))

@@ -1,6 +1,6 @@
 import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { lockFolder } from '../../src/engines/folder-lock.ts'
+import { lockFolder } from '../../src/files/folder-lock.ts'
 
 /**
  * Takes the lock of a folder so many times, and leaves the lock of a dead process behind each time. Prints how often another

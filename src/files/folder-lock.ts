@@ -4,10 +4,26 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { UsageProblem } from '../errors.ts'
 import { isProcessAlive } from './process-alive.ts'
 
-const LOCK_TRIES_MAX = 200
+const LOCK_WITHIN_MS = 5000
 const LOCK_RETRY_MS = 25
-/** A takeover takes milliseconds: a takeover this old belongs to a process that was killed. */
+/** A takeover takes milliseconds: a takeover this old belongs to a process that was killed. Longer than anybody tries. */
 const TAKEOVER_MAX_MS = 10_000
+
+/** The words of a refusal. */
+export type LockWords = {
+  readonly folder: string
+  readonly inUse: string
+  readonly inUseHint: string
+  /** By it the user chooses another folder. */
+  readonly setting: string
+}
+
+const dataFolder: LockWords = {
+  folder: 'data folder',
+  inUse: 'vitalsync runs here already',
+  inUseHint: 'Use the one that runs, stop it with Ctrl-C, or choose another folder with VITALSYNC_DATA.',
+  setting: 'VITALSYNC_DATA',
+}
 
 /** Another vitalsync process works in the folder. */
 export class FolderInUse extends UsageProblem {}
@@ -15,23 +31,20 @@ export class FolderInUse extends UsageProblem {}
 /**
  * Allows one process per folder. The lock of a killed process is taken over, by exactly one process when several try at once.
  */
-export async function lockFolder(folder: string): Promise<() => Promise<void>> {
+export async function lockFolder(folder: string, words = dataFolder): Promise<() => Promise<void>> {
   const file = join(folder, 'lock')
   const own = await processIdentityOf(process.pid)
-  for (let tries = 0; tries < LOCK_TRIES_MAX; tries++) {
-    if (await tryLock(folder, own)) return () => rm(file, { force: true })
+  for (const deadlineAt = performance.now() + LOCK_WITHIN_MS; performance.now() < deadlineAt; ) {
+    if (await tryLock(folder, own, words)) return () => rm(file, { force: true })
     const holder = await readFile(file, 'utf8').catch(() => '')
     if (holder !== '' && (await isLockHeld(holder))) {
-      throw new FolderInUse(
-        `lock data folder ${folder}: vitalsync runs here already (process ${holder.split(' ')[0]})`,
-        {
-          hint: 'Use the one that runs, stop it with Ctrl-C, or choose another folder with VITALSYNC_DATA.',
-        },
-      )
+      throw new FolderInUse(`lock ${words.folder} ${folder}: ${words.inUse} (process ${holder.split(' ')[0]})`, {
+        hint: words.inUseHint,
+      })
     }
     await removeStaleLock(folder)
   }
-  throw new UsageProblem(`lock data folder ${folder}: another start keeps taking it`, { hint: 'Start once.' })
+  throw new UsageProblem(`lock ${words.folder} ${folder}: another start keeps taking it`, { hint: 'Start once.' })
 }
 
 /** The id of another vitalsync process that works in the folder now. */
@@ -42,7 +55,7 @@ export async function lockHolderOf(folder: string): Promise<number | undefined> 
 }
 
 /** A hard link appears together with its content: no process ever reads a lock file without its owner. */
-async function tryLock(folder: string, own: string): Promise<boolean> {
+async function tryLock(folder: string, own: string, words: LockWords): Promise<boolean> {
   const draft = join(folder, `lock.${process.pid}`)
   try {
     await writeFile(draft, own)
@@ -51,11 +64,11 @@ async function tryLock(folder: string, own: string): Promise<boolean> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') return false
-    throw new UsageProblem(`lock data folder ${folder}: ${message}`, {
+    throw new UsageProblem(`lock ${words.folder} ${folder}: ${message}`, {
       hint:
         code === 'ENOSPC'
           ? 'The disk is full: free some space (a fresh data folder needs about 100 MB) and start again.'
-          : 'Run as the user the folder belongs to, or choose another one with VITALSYNC_DATA.',
+          : `Run as the user the folder belongs to, or choose another one with ${words.setting}.`,
       cause: error,
     })
   } finally {
