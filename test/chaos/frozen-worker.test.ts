@@ -1,3 +1,4 @@
+import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { WORKER_SILENT_MS } from '../../src/warehouse/runs/live-workers.ts'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf } from '../support/peer.ts'
@@ -36,7 +37,7 @@ for (const engine of queueKinds) {
     const sync = await runProgram(words, programOf(line))
 
     expect(sync.stderr).toMatch(/run \d+: working/)
-    expect(sync.code).toBe(0)
+    expect(sync.code, sync.stderr).toBe(0)
     expect(await line.rows('select 1 from vitalsync.scores')).toHaveLength(names.length)
   })
 
@@ -62,10 +63,30 @@ for (const engine of queueKinds) {
     await sync.said(/no running worker shows life any more, working/)
     const ended = await sync.ended
 
-    expect(ended.code).toBe(0)
+    expect(ended.code, ended.stderr).toBe(0)
     expect(await line.rows('select 1 from vitalsync.scores')).toHaveLength(names.length)
   })
 }
+
+test.concurrent('sync outlasts a transaction of a frozen process that holds the locks it needs', async ({
+  open,
+  peer,
+  onTestFinished,
+  expect,
+}) => {
+  const line = await open('postgres')
+  await line.addProfiles('ada')
+  peer.give('ada', 'scores', [scoreOf(10, 0.4)])
+  const databaseUrl = line.settings['DATABASE_URL'] ?? ''
+  const frozen = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'frozen', bucketCount: 1 })
+  onTestFinished(() => frozen.end())
+  await frozen.query('begin; lock table vitalsync.runs in share row exclusive mode')
+
+  const sync = await runProgram(words, programOf(line))
+
+  expect(sync.code, sync.stderr).toBe(0)
+  expect(await line.rows('select 1 from vitalsync.scores')).toHaveLength(1)
+})
 
 test.concurrent('a worker on another database of the same Redis is not counted', async ({
   open,
@@ -85,5 +106,5 @@ test.concurrent('a worker on another database of the same Redis is not counted',
   const sync = await runProgram(words, programOf(line))
 
   expect(sync.stderr).toMatch(/run \d+: working/)
-  expect(sync.code).toBe(0)
+  expect(sync.code, sync.stderr).toBe(0)
 })

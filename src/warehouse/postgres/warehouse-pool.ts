@@ -5,7 +5,7 @@ import {
   isEverybody,
   type ProfileBuckets,
 } from '../../fleet/profile-buckets.ts'
-import { openPostgresPool } from '../../postgres/postgres-pool.ts'
+import { openPostgresPool, SILENT_TRANSACTION_MAX_MS } from '../../postgres/postgres-pool.ts'
 import { SECOND } from '../../time/units.ts'
 import { atShard, holdShard, isShardHere, type Shard, statementAtShard } from './shard.ts'
 import { postgresUnreachable, ShardMoved, sqlState } from './sql-errors.ts'
@@ -64,8 +64,8 @@ export type WarehousePoolOptions = {
 
 /** No statement of a worker takes so long: rows go in portions. */
 const WORKER_STATEMENT_TIMEOUT_MS = 20 * SECOND
-/** Of a worker: a lock that stays taken for so long is held by a process that makes no progress. */
-const LOCK_TIMEOUT_MS = 10 * SECOND
+/** Of a worker: a lock that stays taken for so long is held by a process that makes no progress. A frozen one has lost it before. */
+export const LOCK_TIMEOUT_MS = SILENT_TRANSACTION_MAX_MS + 3 * SECOND
 
 export function openWarehousePool(options: WarehousePoolOptions): Pool {
   const { statementTimeoutMs = WORKER_STATEMENT_TIMEOUT_MS, readOnly = false, bucketCount } = options
