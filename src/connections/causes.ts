@@ -59,6 +59,16 @@ export const connectionCauses = {
     hint: 'Point {variable} at the primary, or wait until the failover is done.',
     code: 3,
   },
+  locked: {
+    words: 'another session held the lock of something that this needs',
+    hint: 'Give the same command again. If it says the same again, pg_blocking_pids of the server tells who holds the lock.',
+    code: 3,
+  },
+  slow: {
+    words: 'a statement took too long',
+    hint: 'The server may be overloaded: look at it, and give the same command again.',
+    code: 3,
+  },
   'no-tls': {
     words: 'it speaks no TLS, and the address asks for it',
     hint: 'Turn TLS on at the server; on a network that you trust take sslmode or the s of rediss:// and https:// out of {variable}.',
@@ -159,6 +169,8 @@ const causesByWords: ReadonlyArray<readonly [RegExp, ConnectionCause]> = [
   [/Protocol error|Expected HTTP|unknown command|HPE_/i, 'wrong-kind'],
   [/self[- ]signed|certificate|altnames/i, 'certificate'],
   [/no answer within|not answered for/i, 'silent'],
+  [/due to lock timeout|deadlock detected/, 'locked'],
+  [/due to statement timeout/, 'slow'],
   [/timeout|timed out/i, 'timeout'],
   [
     /max retries per request|Connection terminated|Connection is closed|socket (hang up|disconnected)|other side closed/i,

@@ -21,6 +21,7 @@ import { openQueueEngine } from '../../src/queue/engine.ts'
 import { examineRedis } from '../../src/queue/examine-redis.ts'
 import type { Finding } from '../../src/transfer/finding.ts'
 import { examineUpstream } from '../../src/upstream/examine-upstream.ts'
+import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { test as base } from '../support/fixtures.ts'
 import { runProgram } from '../support/run-program.ts'
 import { openTestUpstream } from '../support/test-upstream.ts'
@@ -168,6 +169,32 @@ test('Postgres: what a real server refuses', { timeout }, async ({ database, war
   } finally {
     await admin.query(`drop role ${role}`)
     await admin.end()
+  }
+})
+
+test('Postgres: a lock that is taken, and a statement that takes too long', { timeout }, async ({ warehouseUrl }) => {
+  const pool = openWarehousePool({
+    databaseUrl: warehouseUrl,
+    connectionsMax: 3,
+    name: 'test',
+    statementTimeoutMs: 200,
+    bucketCount: 1,
+  })
+  const lock = 'lock table vitalsync.runs in exclusive mode'
+  const holder = await pool.connect()
+  try {
+    await holder.query('begin')
+    await holder.query(lock)
+    const cases = { locked: `set statement_timeout = 0; begin; ${lock}`, slow: 'select pg_sleep(10)' } as const
+    for (const cause of ['locked', 'slow'] as const) {
+      const error = await pool.query(cases[cause]).catch((refused: unknown) => refused)
+      const { words, code } = connectionCauses[cause]
+      const said = { text: expect.stringContaining(words), hint: connectionHint(cause, 'DATABASE_URL'), code }
+      expect(await describeError(error, { databaseUrl: warehouseUrl })).toMatchObject(said)
+    }
+  } finally {
+    holder.release(true)
+    await pool.end()
   }
 })
 
