@@ -83,5 +83,4 @@ async function push(line: TestPipeline, log: LateLog): Promise<void> {
   const body = JSON.stringify({ id: `log-${log.value}`, ...log })
   const item = { profileId, stream: 'data-logs', itemKey: `log-${log.value}`, startAtMs, endAtMs: startAtMs + HOUR }
   await line.pipeline.outbox.add([{ ...item, body }])
-  await line.rows('update vitalsync.profiles set due_at = clock_timestamp() where id = $1', [profileId])
 }

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { isUpload } from '../support/peer.ts'
+import { isReadOf, isUpload } from '../support/peer.ts'
 import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
 
 const at = Date.parse('2026-03-02T00:00:00Z')
@@ -50,4 +50,24 @@ test('nothing counts as sent before upstream has said yes', async ({ open, peer 
   await line.idle()
 
   expect(await waiting(line)).toEqual([])
+})
+
+test('an item that is added while the job of its person reads is pushed by the next sweep', async ({ open, peer }) => {
+  const line = await open('postgres')
+  const [ada = ''] = await line.addProfiles('ada')
+  peer.profiles.add('ada')
+  const held = peer.hold(isReadOf('scores'))
+  line.work()
+  await line.tick('sync')
+  await held.reached
+  await line.pipeline.outbox.add(logsOf(ada, 1))
+  held.release()
+  await line.idle()
+  expect(await waiting(line)).toEqual([{ waiting: 1 }])
+
+  await line.tick('sweep')
+  await line.idle()
+
+  expect(await waiting(line)).toEqual([])
+  expect(peer.logs.size).toBe(1)
 })

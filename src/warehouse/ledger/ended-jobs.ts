@@ -2,7 +2,14 @@ import { SECOND } from '../../time/units.ts'
 import { type EndedJob, paramsText } from '../../transfer/order.ts'
 import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql } from '../postgres/sql-time.ts'
-import { inBucketSql, type Pool, type Tx, transaction, transactionThenCount } from '../postgres/warehouse-pool.ts'
+import {
+  inBucketSql,
+  LOCK_TIMEOUT_MS,
+  type Pool,
+  type Tx,
+  transaction,
+  transactionThenCount,
+} from '../postgres/warehouse-pool.ts'
 import { countEnded } from '../runs/open-orders.ts'
 
 export type FailureReason = { readonly reason: string; readonly hint: string | undefined }
@@ -35,6 +42,9 @@ export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint 
  * pushed counts, or in five minutes if items still wait to be pushed. A job that only verifies has synced nothing: it
  * leaves the profile as it is.
  *
+ * The next sweep gets the work that the job was not planned for: items that were added while it ran, or shortly before in a
+ * transaction that it did not see, and whatever made the profile due meanwhile, such as a difference that was found.
+ *
  * A job that was planned in the first moments after a push leaves out what the push touched, and the ledger cannot tell when
  * its last reading went out later than these moments. So what is wanted, and was not read since the push though nothing
  * refuses it, is looked at again after the first interval.
@@ -43,14 +53,18 @@ export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint 
  * people's times.
  */
 const finishStatement = (tx: Tx) => `
-  with input as (select * from unnest($1::int8[], $2::int8[], $3::text[]) as i(profile_id, run_id, job)),
+  with input as (select * from unnest($1::int8[], $2::int8[], $3::text[], $6::timestamptz[]) as i(profile_id, run_id, job, begun_at)),
     mended as (delete from vitalsync.failures f using input i
       where f.profile_id = i.profile_id and f.job = i.job and f.profile_id = any($1)),
-    locked as (select p.id, p.wanted_from, n.run_id
-      from (select distinct on (profile_id) profile_id, run_id from input where job <> 'verify-profile') n
+    locked as (select p.id, p.wanted_from, n.run_id, n.begun_at,
+        case when p.due_at > n.begun_at + interval '1 millisecond'
+          and p.due_at < statement_timestamp() + $7 * interval '1 millisecond' then p.due_at end as made_due_at
+      from (select distinct on (profile_id) profile_id, run_id, begun_at from input where job <> 'verify-profile'
+        order by profile_id, begun_at) n
       join vitalsync.profiles p on p.id = n.profile_id and ${inBucketSql(tx, 'p.id', '$1')}
       order by p.id for update of p),
     looked as (select k.id, k.run_id, least(
+      k.made_due_at,
       statement_timestamp() + interval '26 hours',
       (select min(f.next_try_at) filter (where f.next_try_at > statement_timestamp()) from vitalsync.refusals f
         where f.profile_id = k.id and ${inBucketSql(tx, 'f.profile_id', '$1')}),
@@ -62,8 +76,9 @@ const finishStatement = (tx: Tx) => `
           then statement_timestamp() + $5 * interval '1 millisecond' end)
         from vitalsync.ledger l
         where l.profile_id = k.id and ${inBucketSql(tx, 'l.profile_id', '$1')} and (l.digesting <> '{}' or l.rereads <> '[]')),
-      (select statement_timestamp() + interval '5 minutes' from vitalsync.parcels o
-        where o.profile_id = k.id and ${inBucketSql(tx, 'o.profile_id', '$1')} limit 1)) as due_at
+      (select case when max(o.added_at) > k.begun_at - interval '1 minute' then statement_timestamp()
+          when max(o.added_at) is not null then statement_timestamp() + interval '5 minutes' end
+        from vitalsync.parcels o where o.profile_id = k.id and ${inBucketSql(tx, 'o.profile_id', '$1')})) as due_at
       from locked k)
   update vitalsync.profiles p set finished_at = statement_timestamp(), run_id = d.run_id, due_at = d.due_at
   from looked d where p.id = d.id and ${inBucketSql(tx, 'p.id', '$1')}`
@@ -117,6 +132,8 @@ async function finishProfiles(options: FinishOptions, ended: readonly EndedJob[]
         once.map((job) => job.job),
         streams,
         Math.max(firstReadingMs, NEXT_LOOK_MIN_MS),
+        once.map(({ begunAtMs }) => new Date(begunAtMs)),
+        LOCK_TIMEOUT_MS,
       ],
     })
     if (node === pool) await countEnded(tx, ended, 'done')

@@ -91,6 +91,7 @@ test('a profile that is done is due after the next nightly, or earlier when a pa
 
   const item = { profileId: ada, stream: 'data-logs', itemKey: 'a', body: '{}', startAtMs: 0, endAtMs: 0 } as const
   await outbox.add([item])
+  await rows(`update vitalsync.parcels set added_at = statement_timestamp() - interval '2 minutes'`)
   await finish()
   expect(await dueInMinutes(warehouse, ada)).toBe(5)
   const { parcels } = await outbox.readWaiting(ada, 'data-logs')
@@ -108,6 +109,33 @@ test('a profile that is done is due after the next nightly, or earlier when a pa
   }
   await finish()
   expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
+})
+
+test('a profile stays due for what came while its job ran', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, outbox, rows, profiles } = warehouse
+  const due = async () => (await profiles.listDue('0', 10)).ids.length === 1
+  const begunAtMs = Date.now() - 1000
+
+  await rows(`update vitalsync.profiles set due_at = statement_timestamp()`)
+  await ledger.recordFinished(endedJob(ada, { begunAtMs }))
+  expect(await due()).toBe(true)
+  for (const before of [
+    `'-infinity'`,
+    `statement_timestamp() - interval '3 s'`,
+    `statement_timestamp() + interval '1 hour'`,
+  ]) {
+    await rows(`update vitalsync.profiles set due_at = ${before}`)
+    await ledger.recordFinished(endedJob(ada, { begunAtMs }))
+    expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
+  }
+
+  await outbox.add([{ profileId: ada, stream: 'data-logs', itemKey: 'a', body: '{}', startAtMs: 0, endAtMs: 0 }])
+  await ledger.recordFinished(endedJob(ada, { begunAtMs }))
+  expect(await due()).toBe(true)
+  await rows(`update vitalsync.parcels set added_at = statement_timestamp() - interval '2 minutes'`)
+  await ledger.recordFinished(endedJob(ada))
+  expect(await dueInMinutes(warehouse, ada)).toBe(5)
 })
 
 test('a failure is kept with its reason until the next success, and the sweep waits longer each time', async ({
