@@ -154,6 +154,14 @@ async function startAtKeptPort(
   throw startProblem('each port that was free was taken by another program in the same moment')
 }
 
+const throwAwaySettings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  // `drop database` waits for each session that is just being opened: of a frozen process until this time is up.
+  authentication_timeout: '10s',
+}
+
 function spawnServer(location: PostgresLocation, options: EmbeddedPostgresOptions, port: number): ChildProcess {
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',
@@ -165,7 +173,7 @@ function spawnServer(location: PostgresLocation, options: EmbeddedPostgresOption
     // The pages of a try-out; the rest is in the cache of the system. The tests have more to do.
     shared_buffers: options.throwAway ? '256MB' : '64MB',
     max_wal_size: '2GB',
-    ...(options.throwAway ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {}),
+    ...(options.throwAway ? throwAwaySettings : {}),
   }
   const words = [
     '-D',
