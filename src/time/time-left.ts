@@ -70,7 +70,8 @@ export function createTimeLeft(): TimeLeft {
       last = { atMs, done, jobMs }
       keep(last)
       if (progress.jobsLeft === 0) return 0
-      const workPerJobMs = since ? (done - since.done) / (jobMs - since.jobMs) : 0
+      // Jobs may begin and end between two looks: then nobody saw how long they worked.
+      const workPerJobMs = since && jobMs > since.jobMs ? (done - since.done) / (jobMs - since.jobMs) : 0
       const isBegun = progress.jobsDone + progress.itemsDone > 0
       return isBegun && workPerJobMs > 0 ? leftMs(progress, workPerJobMs) : undefined
     },

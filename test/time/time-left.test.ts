@@ -108,3 +108,11 @@ test('nothing is said before there is anything to go by, nor while nothing moves
   expect(timeLeft.estimate({ ...still, atMs: 5000 })).toBeUndefined()
   expect(timeLeft.estimate({ ...still, atMs: 9000, itemsDone: 10, itemsLeft: 90 })).toBeGreaterThan(0)
 })
+
+test('nothing is said while no job was ever seen at work', () => {
+  const timeLeft = createTimeLeft()
+  const unseen = { itemsDone: 0, itemsLeft: 0, itemsOfLongestJob: 0, jobsAtOnce: 0 }
+
+  expect(timeLeft.estimate({ ...unseen, atMs: 0, jobsDone: 0, jobsLeft: 500 })).toBeUndefined()
+  expect(timeLeft.estimate({ ...unseen, atMs: 2000, jobsDone: 20, jobsLeft: 480 })).toBeUndefined()
+})
