@@ -25,18 +25,12 @@ const KEEPALIVE_AFTER_MS = 10 * SECOND
 const ANSWER_DELAY_MAX_MS = 5 * SECOND
 
 /**
- * A client between two statements of a transaction. Those who wait for the locks of a frozen one wait longer (`lock_timeout` of the
- * warehouse, `statement_timeout` everywhere), so that none of them fails because of it.
- */
-export const SILENT_TRANSACTION_MAX_MS = 7 * SECOND
-
-/**
  * The server's side of the same care: it ends the session of a client that holds a transaction open and says nothing, or
  * whose host is gone, so that its locks are free again.
  */
 const serverSettings = {
   timezone: 'UTC',
-  idle_in_transaction_session_timeout: `${SILENT_TRANSACTION_MAX_MS}ms`,
+  idle_in_transaction_session_timeout: '20s',
   tcp_keepalives_idle: '10',
   tcp_keepalives_interval: '5',
   tcp_keepalives_count: '3',

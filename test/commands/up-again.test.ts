@@ -17,7 +17,7 @@ test('a first start loads the sample people, and a second finds everything still
   startedBefore,
   up,
 }) => {
-  expect(first).toMatchObject({ code: 0, signal: null })
+  expect(first, first.stderr).toMatchObject({ code: 0, signal: null })
   expect(first.stdout).toMatch(/Synced 8 profiles/)
   expect(first.stdout).toMatch(/scores +[1-9]/)
   // Its addresses end with it: it says how to look all the same.

@@ -5,7 +5,7 @@ import {
   isEverybody,
   type ProfileBuckets,
 } from '../../fleet/profile-buckets.ts'
-import { openPostgresPool, SILENT_TRANSACTION_MAX_MS } from '../../postgres/postgres-pool.ts'
+import { openPostgresPool } from '../../postgres/postgres-pool.ts'
 import { SECOND } from '../../time/units.ts'
 import { atShard, holdShard, isShardHere, type Shard, statementAtShard } from './shard.ts'
 import { postgresUnreachable, ShardMoved, sqlState } from './sql-errors.ts'
@@ -64,14 +64,20 @@ export type WarehousePoolOptions = {
 
 /** No statement of a worker takes so long: rows go in portions. */
 const WORKER_STATEMENT_TIMEOUT_MS = 20 * SECOND
+/**
+ * A client between two statements of a transaction: no transaction of the warehouse computes for long. Those who wait for the locks of
+ * a frozen client wait longer, so that none of them fails because of it.
+ */
+const SILENT_TRANSACTION_MAX_MS = 14 * SECOND
 /** Of a worker: a lock that stays taken for so long is held by a process that makes no progress. A frozen one has lost it before. */
-export const LOCK_TIMEOUT_MS = SILENT_TRANSACTION_MAX_MS + 3 * SECOND
+export const LOCK_TIMEOUT_MS = SILENT_TRANSACTION_MAX_MS + 4 * SECOND
 
 export function openWarehousePool(options: WarehousePoolOptions): Pool {
   const { statementTimeoutMs = WORKER_STATEMENT_TIMEOUT_MS, readOnly = false, bucketCount } = options
   const settings = {
     synchronous_commit: 'on',
     jit: 'off', // it compiles a view for seconds that is answered in a moment
+    idle_in_transaction_session_timeout: `${SILENT_TRANSACTION_MAX_MS}ms`,
     lock_timeout: `${Math.min(LOCK_TIMEOUT_MS, statementTimeoutMs)}ms`,
     ...(readOnly ? { default_transaction_read_only: 'on' } : {}),
   }
