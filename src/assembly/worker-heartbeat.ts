@@ -12,24 +12,26 @@ type WorkerHeartbeat = { close(): Promise<void> }
 /**
  * Writes the heartbeat of this process's worker into the database. A frozen process writes none, though its connections stay
  * open. After a heartbeat that failed the next heartbeat is written as usual. With each heartbeat it tells what keeps it
- * from its work, and looks for sessions of frozen processes that hold locks.
+ * from its work. As often it looks for sessions of frozen processes that hold locks, at each server of the warehouse.
  */
 export function startWorkerHeartbeat(
   { engine, liveWorkers, pool }: Pipeline,
   { troubles, log }: { troubles: LaneTroubles; log: Log },
 ): WorkerHeartbeat {
   const workerId = randomUUID()
-  const writeHeartbeat = async () => {
-    await liveWorkers.heartbeat(workerId, await engine.queueId(), troubles.list())
+  const writeHeartbeat = async () => liveWorkers.heartbeat(workerId, await engine.queueId(), troubles.list())
+  const endSilent = async () => {
     const ended = await endSilentSessions(pool)
     if (ended > 0) log.warn({ sessions: ended }, 'ended sessions that held locks and were silent in mid-statement')
   }
   const writing = repeatUntilClosed(WORKER_HEARTBEAT_MS, () =>
     writeHeartbeat().catch((error: Error) => log.debug({ err: error.name }, 'the heartbeat could not be written')),
   )
+  // On its own: a node that is silent holds up no heartbeat.
+  const ending = repeatUntilClosed(WORKER_HEARTBEAT_MS, endSilent)
   return {
     async close() {
-      await writing.close()
+      await Promise.all([writing.close(), ending.close()])
       await liveWorkers.remove(workerId).catch(() => undefined) // a row that stays expires soon
     },
   }

@@ -4,7 +4,7 @@ import { createProfileBuckets } from '../../fleet/profile-buckets.ts'
 import { destroyConnection } from '../../postgres/silent-server.ts'
 import { SECOND } from '../../time/units.ts'
 import type { Shard } from './shard.ts'
-import { describeOutage, isConnectionLost, NodeUnreachable, ShardMoved } from './sql-errors.ts'
+import { describeOutage, isConnectionLost, isTooLong, NodeUnreachable, ShardMoved } from './sql-errors.ts'
 import { openWarehousePool, type Pool, transaction, type WarehousePoolOptions } from './warehouse-pool.ts'
 
 /** A node of the warehouse, by host and port. */
@@ -97,6 +97,7 @@ export async function joinNodes(
   let shards = shardsAt(places)
   const joined: Pool = delegate(pool, {
     gatherMs: GATHER_MS,
+    servers: () => [pool, ...nodes.values()],
     of(profileId) {
       refreshPlaces()
       return shards[pool.buckets.of(profileId)] ?? joined
@@ -109,15 +110,17 @@ export async function joinNodes(
       })
     },
   })
-  const close = async () => void (await Promise.all([...nodes.values()].map((node) => node.end())))
-  return { pool: joined, close }
+  return { pool: joined, close: async () => void (await Promise.all([...nodes.values()].map((node) => node.end()))) }
 }
 
 /** The same pool with some methods of its own. */
 const delegate = (
   pool: Pool,
   own: Partial<
-    Pick<Pool, 'query' | 'connect' | 'end' | 'of' | 'shardOf' | 'shard' | 'buckets' | 'gatherMs' | 'failure'>
+    Pick<
+      Pool,
+      'query' | 'connect' | 'end' | 'of' | 'shardOf' | 'shard' | 'buckets' | 'servers' | 'gatherMs' | 'failure'
+    >
   >,
 ): Pool => ({
   query: pool.query.bind(pool),
@@ -128,6 +131,7 @@ const delegate = (
   shardOf: pool.shardOf,
   shard: pool.shard,
   failure: pool.failure,
+  servers: pool.servers,
   gatherMs: pool.gatherMs,
   buckets: pool.buckets,
   get totalCount() {
@@ -152,6 +156,8 @@ function openNodePool(node: NodeName, options: NodePoolsOptions): Pool {
   let isTried = false
 
   const failure = (cause: unknown): unknown => {
+    if (isTooLong(cause))
+      return new NodeUnreachable(`work at node ${node} of the warehouse: ${describeOutage(cause)}`, { cause })
     if (!isConnectionLost(cause) || cause instanceof NodeUnreachable) return cause
     restsUntilMs = options.now() + REST_MS
     if (!isAway) options.onNode(node, describeOutage(cause))

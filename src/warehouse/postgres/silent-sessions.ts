@@ -9,8 +9,13 @@ const SILENT_SESSION_MS = 10 * SECOND
  * COPY or of a long parameter. No timeout of Postgres reaches them: it waits for the rest of the statement, while keepalive
  * is answered by a host whose process is frozen. Returns how many it ended.
  */
-export async function endSilentSessions(pool: Pool): Promise<number> {
-  const { rowCount } = await pool.query({
+export async function endSilentSessions(pool: Pick<Pool, 'servers'>): Promise<number> {
+  const ended = await Promise.allSettled(pool.servers().map(endSilentSessionsAt))
+  return ended.reduce((sum, at) => sum + (at.status === 'fulfilled' ? at.value : 0), 0) // of a node that is away nobody holds a lock
+}
+
+async function endSilentSessionsAt(server: Pick<Pool, 'query'>): Promise<number> {
+  const { rowCount } = await server.query({
     name: 'end silent sessions',
     text: `select pg_terminate_backend(holder.pid)
       from pg_stat_activity holder

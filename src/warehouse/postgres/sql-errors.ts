@@ -76,15 +76,15 @@ function isToldByCoordinator(error: Error): boolean {
   return state.startsWith('57P0') && 'where' in error && /while executing command on \S+:\d+/.test(String(error.where))
 }
 
-/** The statement that took too long, or the lock that was not free in time. */
-const tookTooLong = new Set(['57014', '55P03'])
+/** The statement took too long, or the lock was not free in time. At a node this holds up the people of the node, and nobody else. */
+export const isTooLong = (error: unknown): boolean => ['57014', '55P03'].includes(sqlState(error))
 
 /**
  * The error of a statement that needs every node of a divided warehouse. The coordinator waits for a node that is silent until the statement has
  * taken too long. Told as an outage of Postgres that would pause the lane for everybody; only what needs the node is to wait.
  */
 export function failureOnEveryNode(cause: unknown): unknown {
-  if (!tookTooLong.has(sqlState(cause))) return cause
+  if (!isTooLong(cause)) return cause
   return new NodeUnreachable('write to each node of the warehouse: one of them does not answer', {
     cause,
     hint: '`vitalsync doctor` names the node. It is tried again every few seconds.',

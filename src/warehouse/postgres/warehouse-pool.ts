@@ -31,6 +31,8 @@ export type Pool = Queryable &
     shardOf(bucket: BucketHashes): Pool | undefined
     /** The only profiles that statements of this pool meet are those of the shard; undefined: those of the whole warehouse. */
     readonly shard: Shard | undefined
+    /** Each server that is in use: one, or the coordinator and the nodes of a divided warehouse. */
+    servers(): readonly Queryable[]
     /** How long a call waits for others that share its statement: of a divided warehouse all meet at the coordinator. */
     readonly gatherMs: number
     /** The error with which a transaction fails that this error ended. */
@@ -94,6 +96,7 @@ export function withBuckets<P extends pg.Pool>(pool: P, buckets: ProfileBuckets)
     of: () => whole,
     shardOf: () => undefined,
     shard: undefined,
+    servers: () => [whole],
     gatherMs: 0,
     failure: (error: unknown) => error,
   })

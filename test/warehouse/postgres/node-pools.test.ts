@@ -1,11 +1,13 @@
+import pg from 'pg'
 import { expect } from 'vitest'
 import { createProfileBuckets } from '../../../src/fleet/profile-buckets.ts'
 import { joinNodes } from '../../../src/warehouse/postgres/node-pools.ts'
 import { statementAtShard } from '../../../src/warehouse/postgres/shard.ts'
+import { endSilentSessions } from '../../../src/warehouse/postgres/silent-sessions.ts'
 import { isNodeOutage } from '../../../src/warehouse/postgres/sql-errors.ts'
 import { openWarehousePool, transaction } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { failureOutcomeOf } from '../../../src/work/outcome.ts'
-import { test } from '../../support/fixtures.ts'
+import { soon, test } from '../../support/fixtures.ts'
 import { imitateNode } from '../../support/shard-catalog.ts'
 import { startSilentProxy } from '../../support/silent-proxy.ts'
 
@@ -58,6 +60,14 @@ async function openNodes(databaseUrl: string) {
   }
 }
 
+/** A process that is frozen after it has begun a COPY. */
+class SilentCopy extends pg.Query {
+  handleCopyInResponse() {
+    // neither rows nor an end: the driver would send an error
+  }
+}
+
+const lockAll = 'select pg_advisory_xact_lock(1)'
 const ask = (pool: Awaited<ReturnType<typeof openNodes>>['pool'], profileId: string) =>
   transaction(pool.of(profileId), async (tx) => (await tx.query('select 1 as one')).rows)
 
@@ -123,6 +133,47 @@ withNodes('a node that is silent is given up long before its statements time out
     [hosts[0], true],
     [hosts[0], false],
   ])
+})
+
+withNodes(
+  'a lock that is taken at a node holds up its own people, and the node is not taken for away',
+  async ({ nodes }) => {
+    const { pool, told } = nodes
+    await transaction(pool.of(ada), async (holder) => {
+      await holder.query(lockAll)
+      const failure = await transaction(pool.of(bob), async (tx) => {
+        await tx.query("set local lock_timeout = '100ms'")
+        await tx.query(lockAll)
+      }).catch((error: unknown) => error)
+
+      expect(isNodeOutage(failure)).toBe(true)
+      expect(failureOutcomeOf(failure, { isLast: true, isClosing: false, mayWait: true })).toMatchObject({
+        action: 'delay',
+      })
+    })
+    expect(await ask(pool, bob)).toEqual([{ one: 1 }])
+    expect(told).toEqual([])
+  },
+)
+
+withNodes('a session that is frozen in the middle of a COPY is ended at its node', async ({ nodes }) => {
+  const { pool } = nodes
+  await ask(pool, ada)
+  const [, node] = pool.servers()
+  expect(pool.servers()).toHaveLength(3)
+  const holder = await pool.of(ada).connect()
+  holder.on('error', () => undefined)
+  await holder.query('begin; create temporary table here (at int)')
+  await holder.query(lockAll)
+  const copying = Promise.withResolvers<unknown>()
+  holder.query(new SilentCopy('copy here from stdin', copying.resolve))
+  const waiting = transaction(pool.of(bob), async (tx) => (await tx.query(lockAll)).command)
+
+  await expect.poll(() => endSilentSessions({ servers: () => (node ? [node] : []) }), soon).toBe(1)
+
+  expect(await waiting).toBe('SELECT')
+  expect(await copying.promise).toBeInstanceOf(Error)
+  holder.release(true)
 })
 
 withNodes('a node that dies within a transaction is one that is away', async ({ nodes }) => {
