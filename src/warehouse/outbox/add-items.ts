@@ -3,7 +3,7 @@ import type { AcceptedCounts, OutboxItem } from '../../transfer/parcel.ts'
 import { binaryColumn, binaryRows } from '../postgres/binary-format.ts'
 import { copyRows } from '../postgres/copy-rows.ts'
 import { inBucketSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
-import { itemDigest, type ParcelPlace, packParcels, takeItemsOut } from './stored-parcels.ts'
+import { itemDigest, type ParcelPlace, type PlaceOfProfile, packParcels, takeItemsOut } from './stored-parcels.ts'
 
 /** The last form of an item within one call. `itemCount`: how many accepted items of the call it contains. */
 type ItemToAdd = { readonly item: OutboxItem; readonly digest: string; readonly itemCount: number }
@@ -45,7 +45,7 @@ async function addInTransaction(
   const entries = latestForms(known, mergingStreams, await waitingUpdates(tx, updates))
   const formers = await findFormerItems(tx, entries)
   const added = entries.filter((_, index) => (onlyMissing ? !formers.has(index) : formers.get(index)?.same !== true))
-  if (!onlyMissing) await takeItemsOut(tx, formerPlaces([...formers.values()]), [...profileIds])
+  if (!onlyMissing) await takeItemsOut(tx, formerPlaces(entries, formers))
   const placed = await packParcels(tx, added)
   const cameBefore = new Set([...formers.keys()].map((index) => entries[index]?.item))
   const { insert = [], upsert = [] } = Object.groupBy(placed, ({ item }) =>
@@ -122,8 +122,12 @@ async function findFormerItems(tx: Tx, entries: readonly ItemToAdd[]): Promise<M
   return new Map(rows.map((row) => [row.number, row]))
 }
 
-const formerPlaces = (formers: readonly FormerItem[]): ParcelPlace[] =>
-  formers.flatMap(({ same, parcelId, place }) => (same || parcelId === null ? [] : [{ parcelId, place }]))
+const formerPlaces = (entries: readonly ItemToAdd[], formers: ReadonlyMap<number, FormerItem>): PlaceOfProfile[] =>
+  entries.flatMap(({ item }, index) => {
+    const former = formers.get(index)
+    if (!former || former.same || former.parcelId === null) return []
+    return [{ profileId: item.profileId, parcelId: former.parcelId, place: former.place }]
+  })
 
 const itemColumns = (entries: readonly ItemToAdd[]) => [
   binaryColumn('int8', entries, ({ item }) => item.profileId),

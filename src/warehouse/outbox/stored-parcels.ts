@@ -143,23 +143,24 @@ function isFull(parcels: readonly Parcel[]): boolean {
   return items >= ITEMS_READ_MAX || bytes >= BYTES_READ_MAX
 }
 
-/** Takes items of these profiles out of their parcels. A parcel in which no item waits is deleted. */
-export async function takeItemsOut(
-  tx: Tx,
-  places: readonly ParcelPlace[],
-  profileIds: readonly string[],
-): Promise<void> {
+export type PlaceOfProfile = ParcelPlace & { readonly profileId: string }
+
+/** Takes items out of their parcels. A parcel in which no item waits is deleted. The profiles are of one bucket. */
+export async function takeItemsOut(tx: Tx, places: readonly PlaceOfProfile[]): Promise<void> {
   if (places.length === 0) return
-  const ids = places.map(({ parcelId }) => parcelId)
+  const profileIds = places.map(({ profileId }) => profileId)
+  const parcelIds = places.map(({ parcelId }) => parcelId)
+  // The profile comes first in the key: by the parcel's id alone the whole index would be read for each parcel.
   await tx.query(
     `update vitalsync.parcels p set taken_out = array(select unnest(p.taken_out) union select unnest(o.places))
-     from (select parcel_id, array_agg(place) as places from unnest($1::int8[], $2::int4[]) as i(parcel_id, place)
-           group by parcel_id) o
-     where p.id = o.parcel_id and ${inBucketSql(tx, 'p.profile_id', '$3')}`,
-    [ids, places.map(({ place }) => place), profileIds],
+     from (select profile_id, parcel_id, array_agg(place) as places
+           from unnest($1::int8[], $2::int8[], $3::int4[]) as i(profile_id, parcel_id, place) group by profile_id, parcel_id) o
+     where p.profile_id = o.profile_id and p.id = o.parcel_id and ${inBucketSql(tx, 'p.profile_id', '$1')}`,
+    [profileIds, parcelIds, places.map(({ place }) => place)],
   )
   await tx.query(
-    'delete from vitalsync.parcels where id = any($1::int8[]) and waiting <= 0 and profile_id = any($2::int8[])',
-    [ids, profileIds],
+    `delete from vitalsync.parcels p using unnest($1::int8[], $2::int8[]) as o(profile_id, parcel_id)
+     where p.profile_id = o.profile_id and p.id = o.parcel_id and p.waiting <= 0 and ${inBucketSql(tx, 'p.profile_id', '$1')}`,
+    [profileIds, parcelIds],
   )
 }

@@ -45,5 +45,8 @@ export async function quarantineRefusedItems(
       refused.map(({ parcel }) => parcel.endAtMs),
     ],
   )
-  await takeItemsOut(tx, refused, [push.profileId])
+  await takeItemsOut(
+    tx,
+    refused.map(({ parcelId, place }) => ({ profileId: push.profileId, parcelId, place })),
+  )
 }
