@@ -33,7 +33,8 @@ export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint 
       )
   }
   const count = (tx: Tx) => countEnded(tx, [ended], 'failed')
-  await transactionThenCount(pool, { profileId: ended.profileId, work, count })
+  // The plan that a connection keeps of `count ended` is made by whichever of its callers comes first: all ask for the same.
+  await transactionThenCount(pool, { profileId: ended.profileId, plans: 'by-index', work, count })
 }
 
 /**
