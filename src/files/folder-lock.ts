@@ -31,11 +31,11 @@ export class FolderInUse extends UsageProblem {}
 /**
  * Allows one process per folder. The lock of a killed process is taken over, by exactly one process when several try at once.
  */
-export async function lockFolder(folder: string, words = dataFolder): Promise<() => Promise<void>> {
+export async function lockFolder(folder: string, words = dataFolder, hardLink = link): Promise<() => Promise<void>> {
   const file = join(folder, 'lock')
   const own = await processIdentityOf(process.pid)
   for (const deadlineAt = performance.now() + LOCK_WITHIN_MS; performance.now() < deadlineAt; ) {
-    if (await tryLock(folder, own, words)) return () => rm(file, { force: true })
+    if (await tryLock({ folder, words, hardLink }, own)) return () => rm(file, { force: true })
     const holder = await readFile(file, 'utf8').catch(() => '')
     if (holder !== '' && (await isLockHeld(holder))) {
       throw new FolderInUse(`lock ${words.folder} ${folder}: ${words.inUse} (process ${holder.split(' ')[0]})`, {
@@ -54,12 +54,24 @@ export async function lockHolderOf(folder: string): Promise<number | undefined> 
   return pid !== process.pid && holder !== '' && (await isLockHeld(holder)) ? pid : undefined
 }
 
-/** A hard link appears together with its content: no process ever reads a lock file without its owner. */
-async function tryLock(folder: string, own: string, words: LockWords): Promise<boolean> {
+type Locking = { readonly folder: string; readonly words: LockWords; readonly hardLink: typeof link }
+
+/** File systems without hard links (FAT, some network shares and mounts of object storage) say so in one of these ways. */
+const noHardLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+
+/**
+ * A hard link appears together with its content: no process ever reads a lock file without its owner. Without hard links it may be read
+ * before its owner stands in it, and then counts as nobody's that may be removed.
+ */
+async function tryLock({ folder, words, hardLink }: Locking, own: string): Promise<boolean> {
   const draft = join(folder, `lock.${process.pid}`)
+  const file = join(folder, 'lock')
   try {
     await writeFile(draft, own)
-    await link(draft, join(folder, 'lock'))
+    await hardLink(draft, file).catch(async (error: NodeJS.ErrnoException) => {
+      if (!noHardLinks.has(error.code ?? '')) throw error
+      await writeFile(file, own, { flag: 'wx' })
+    })
     return true
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
