@@ -44,7 +44,8 @@ export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint 
  * leaves the profile as it is.
  *
  * The next sweep gets the work that the job was not planned for: items that were added while it ran, or shortly before in a
- * transaction that it did not see, and whatever made the profile due meanwhile, such as a difference that was found.
+ * transaction that it did not see, and whatever made the profile due meanwhile, such as a difference that was found. Such a
+ * mark may be younger than this statement, which may have waited for the lock of the profile.
  *
  * A job that was planned in the first moments after a push leaves out what the push touched, and the ledger cannot tell when
  * its last reading went out later than these moments. So what is wanted, and was not read since the push though nothing
