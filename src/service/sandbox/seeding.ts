@@ -20,6 +20,7 @@ export type SeedProgress = { people: number; total: number; logs: number }
 const logsPerUpload = 5000
 /** Enough to keep a database of two cores busy while the logs of the next person are generated. */
 const concurrentPeopleMax = 3
+const accountNamespace = '5b6c1f0a-93d7-5c0e-8f4e-2a7d6c9b1e30'
 const profileNamespace = '8a0f3f0e-2f2b-5f57-9b6d-5d0f3c7a1e44'
 
 export function credentialsOf(seed: string): SandboxCredentials {
@@ -35,7 +36,11 @@ export function credentialsOf(seed: string): SandboxCredentials {
 
 /** Creates the account of a seed and its keys unless they exist. Two seeds in one database are two accounts. */
 export async function seedAccount(pool: ServicePool, seed: string, nowAt: Date): Promise<string> {
-  const accountId = await ensureAccount(pool, { name: `sandbox ${seed}`, nowAt })
+  const accountId = await ensureAccount(pool, {
+    name: `sandbox ${seed}`,
+    nowAt,
+    accountId: namedUuid(accountNamespace, [seed]),
+  })
   const { clientId, clientSecret, appId, appSecret } = credentialsOf(seed)
   const label = 'sandbox'
   await ensureApiKey(pool, { accountId, kind: 'client', publicId: clientId, secret: clientSecret, label, nowAt })

@@ -13,11 +13,18 @@ export type ListedApiKey = {
   revokedAt: Date | null
 }
 
+type NewAccount = {
+  name: string
+  nowAt: Date
+  /** Absent: a random id. The sandbox passes an id, because the ids of its profiles and records follow from it. */
+  accountId?: string
+}
+
 /** Finds the account of this name, or creates it. Safe to run twice, or twice at once. */
-export async function ensureAccount(db: Queryable, account: { name: string; nowAt: Date }): Promise<string> {
+export async function ensureAccount(db: Queryable, account: NewAccount): Promise<string> {
   await db.query(
-    'insert into service.accounts (account_id, name, created_at) values ($1, $2, $3) on conflict (name) do nothing',
-    [randomUUID(), account.name, account.nowAt],
+    'insert into service.accounts (account_id, name, created_at) values ($1, $2, $3) on conflict do nothing',
+    [account.accountId ?? randomUUID(), account.name, account.nowAt],
   )
   const accountId = await findAccountId(db, account.name)
   if (accountId === undefined) throw new Error(`find account ${account.name}: it was deleted just after it was created`)

@@ -18,7 +18,7 @@ export async function createProfile(db: Queryable, profile: NewProfile): Promise
   const { rows } = await db.query<{ profile_id: string }>({
     name: 'create-profile',
     text: `insert into service.profiles (profile_id, account_id, external_id, is_sample, created_at, search_text)
-           values ($1, $2, $3, $4, $5, $6) on conflict (account_id, external_id) do nothing returning profile_id`,
+           values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning profile_id`,
     values: [
       profile.profileId ?? randomUUID(),
       profile.accountId,

@@ -1,0 +1,63 @@
+import pg from 'pg'
+import { expect } from 'vitest'
+import { seedAccount } from '../../src/service/sandbox/seeding.ts'
+import { createServicePool } from '../../src/service/store/service-pool.ts'
+import { createProfile } from '../../src/service/store/service-profiles.ts'
+import { template, within } from '../support/fixtures.ts'
+import { openSandboxWorld, quiet, runner, test } from './sandbox-world.ts'
+
+const seededAtMs = Date.parse('2026-11-20T18:00:00Z')
+
+/** The ids of everything that a sandbox of three people stores in a database. */
+async function seededIds(databaseUrl: string) {
+  const world = await openSandboxWorld({ databaseUrl, profiles: 3, machine: () => seededAtMs })
+  await world.sandbox.close()
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const read = async (sql: string) => (await client.query({ text: sql, rowMode: 'array' })).rows.flat()
+  const ids = {
+    accounts: await read('select account_id from service.accounts'),
+    profiles: await read('select profile_id from service.profiles order by external_id'),
+    logs: await read('select id from service.logs order by id'),
+    tags: await read('select id from service.tags order by id'),
+  }
+  await client.end()
+  return ids
+}
+
+test('one seed has the same ids in every database, so that faults strike the same records', async ({ serviceUrl }) => {
+  const here = await seededIds(serviceUrl)
+  expect([here.accounts.length, here.profiles.length, here.logs.length > 100, here.tags.length > 0]).toEqual([
+    1,
+    3,
+    true,
+    true,
+  ])
+  await within(await template('service'), async (elsewhereUrl) => {
+    expect(await seededIds(elsewhereUrl)).toEqual(here)
+  })
+})
+
+test('one seed is one account with one profile of a name, however many start at once', async ({ serviceUrl }) => {
+  const pool = createServicePool({
+    databaseUrl: serviceUrl,
+    connectionsMax: 8,
+    statementTimeoutMs: 10_000,
+    log: quiet,
+  })
+  const nowAt = new Date(seededAtMs)
+  const create = async (seed: string) => {
+    const accountId = await seedAccount(pool, seed, nowAt)
+    await createProfile(pool, { accountId, externalId: runner, nowAt, profileId: accountId })
+    return accountId
+  }
+  try {
+    for (let round = 0; round < 40; round += 1) {
+      const created = await Promise.all(Array.from({ length: 8 }, () => create(`round ${round}`)))
+      expect(new Set(created).size).toBe(1)
+    }
+    expect((await pool.query('select from service.profiles')).rowCount).toBe(40)
+  } finally {
+    await pool.end()
+  }
+})
