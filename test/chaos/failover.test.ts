@@ -8,8 +8,12 @@ import { openTestPipeline, queueKinds, redisOfOurOwn, test } from '../support/te
 import { startStandby, startWarehouse } from './crash-postgres.ts'
 
 const names = Array.from({ length: 30 }, (_, index) => `person-${index}`)
+const CONCURRENCY = 8
 
-/** With a writable primary. The jobs that were under way need not wait for the end of their leases, half a minute. */
+/**
+ * With a writable primary. The jobs that were under way need not wait for the end of their leases, half a minute. A job whose
+ * claim was committed and not answered does: no process knows that it holds it. So all slots are busy when the connections break.
+ */
 const recovered = { timeout: 10_000, interval: 50 }
 
 for (const engine of queueKinds) {
@@ -27,18 +31,19 @@ for (const engine of queueKinds) {
     const proxy = await startSilentProxy(primary.databaseUrl)
     onTestFinished(() => proxy.close())
     const queueUrl = engine === 'redis' ? await redisOfOurOwn() : proxy.url
-    const line = await openTestPipeline({ warehouseUrl: proxy.url, queueUrl, upstream: peer })
+    const settings = { CONCURRENCY: String(CONCURRENCY) }
+    const line = await openTestPipeline({ warehouseUrl: proxy.url, queueUrl, upstream: peer, settings })
     onTestFinished(() => line.close())
     await line.addProfiles(...names)
     for (const name of names) peer.give(name, 'scores', [scoreOf(12, 0.1), scoreOf(11, 0.2)])
-    const held = peer.hold(isReadOf('scores', 'person-9'))
+    const held = Array.from({ length: CONCURRENCY }, () => peer.hold(isReadOf('scores')))
     line.work()
     await line.tick('sync', { streams: ['scores'] })
-    await held.reached
+    await Promise.all(held.map(({ reached }) => reached))
 
     proxy.redirect(standby.databaseUrl)
     proxy.dropAll()
-    held.release()
+    for (const { release } of held) release()
     await expect.poll(() => line.logged(), soon).toMatch(/"code":"25006"|cannot execute .* during recovery/)
     closePrimary = async () => undefined
     await primary.close()
