@@ -1,5 +1,4 @@
 import { Agent } from 'node:http'
-import pg from 'pg'
 import { describe, expect } from 'vitest'
 import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
 import { credentialsOf } from '../../src/service/sandbox/seeding.ts'
@@ -10,6 +9,7 @@ import {
   newcomer,
   office,
   openSandboxWorld,
+  query,
   quiet,
   runner,
   type SandboxWorld,
@@ -20,13 +20,6 @@ import {
   test,
   traveller,
 } from './sandbox-world.ts'
-
-async function query<Row extends pg.QueryResultRow>(databaseUrl: string, sql: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
-  const { rows } = await client.query<Row>(sql).finally(() => client.end())
-  return rows
-}
 
 const countLogs = async (databaseUrl: string) =>
   Number((await query<{ n: string }>(databaseUrl, 'select count(*) as n from service.logs'))[0]?.n)

@@ -1,5 +1,4 @@
 import { gunzipSync } from 'node:zlib'
-import pg from 'pg'
 import { describe, expect } from 'vitest'
 import { faultNames } from '../../src/service/sandbox/faults/fault-catalogue.ts'
 import { DAY, HOUR } from '../../src/time/units.ts'
@@ -7,6 +6,7 @@ import {
   json,
   newcomer,
   office,
+  query,
   runner,
   type SandboxAnswer,
   type SandboxWorld,
@@ -56,14 +56,12 @@ async function storeScore(databaseUrl: string) {
     dataSources: ['sleep'],
     version: 1,
   }
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
-  await client.query(
+  await query(
+    databaseUrl,
     `insert into service.derived (profile_id, id, kind, name, period_start, period_end, created_at, changed_at, body)
      select profile_id, $1, 'score', 'sleep', $2, $2, $2, $2, $3 from service.profiles where external_id = $4`,
     [score.id, score.scoreDateTime, JSON.stringify(score), runner],
   )
-  await client.end()
 }
 
 const brokenWith = (asked: Promise<SandboxAnswer>) =>

@@ -7,10 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
 import { describe, expect } from 'vitest'
 import { test as base } from '../support/fixtures.ts'
-import { json, runner, send } from './sandbox-world.ts'
+import { json, query, runner, send } from './sandbox-world.ts'
 
 const program = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
 
@@ -170,8 +169,6 @@ describe('vitalsync sandbox', () => {
 })
 
 async function countProfiles(databaseUrl: string): Promise<number> {
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
-  const { rows } = await client.query('select count(*)::int as n from service.profiles').finally(() => client.end())
-  return rows[0].n
+  const [counted] = await query<{ n: number }>(databaseUrl, 'select count(*)::int as n from service.profiles')
+  return Number(counted?.n)
 }

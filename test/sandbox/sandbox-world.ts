@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http'
+import pg from 'pg'
 import { operations } from '../../src/contract/operations.ts'
 import { createLog } from '../../src/log.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/service/sandbox/start-sandbox.ts'
@@ -31,6 +32,18 @@ export function send(
     sent.once('error', reject)
     sent.end(body === undefined ? undefined : JSON.stringify(body))
   })
+}
+
+/** Runs one statement on a connection of its own. */
+export async function query<Row extends pg.QueryResultRow>(
+  databaseUrl: string,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const { rows } = await client.query<Row>(sql, [...values]).finally(() => client.end())
+  return rows
 }
 
 export const json = (answer: SandboxAnswer) => JSON.parse(answer.text)
