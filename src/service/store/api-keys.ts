@@ -20,7 +20,10 @@ type NewAccount = {
   accountId?: string
 }
 
-/** Finds the account of this name, or creates it. Safe to run twice, or twice at once. */
+/**
+ * Finds the account of this name, or creates it. Safe to run twice, or twice at once: where both pass the same id, the second
+ * may meet the key of the id before that of the name.
+ */
 export async function ensureAccount(db: Queryable, account: NewAccount): Promise<string> {
   await db.query(
     'insert into service.accounts (account_id, name, created_at) values ($1, $2, $3) on conflict do nothing',

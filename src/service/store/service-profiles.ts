@@ -13,7 +13,10 @@ type NewProfile = {
   profileId?: string
 }
 
-/** Creates a profile and returns its id; undefined when the account already has a profile of this externalId. */
+/**
+ * Creates a profile and returns its id; undefined when the account already has a profile of this externalId. Of two that pass
+ * the same id at once, the second may meet the key of the id first.
+ */
 export async function createProfile(db: Queryable, profile: NewProfile): Promise<string | undefined> {
   const { rows } = await db.query<{ profile_id: string }>({
     name: 'create-profile',
