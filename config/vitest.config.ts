@@ -11,7 +11,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/test-engines.ts'],
     setupFiles: ['test/support/check-statements.ts'],
-    reporters: ['default', `${root}/test/support/skipped-reporter.ts`],
+    reporters: ['default', `${root}/test/support/closing-lines-reporter.ts`],
     pool: 'forks',
     sequence: { sequencer: SlowFilesFirst },
     // For the programs that tests start: most of the time that Node takes to load one is compilation.

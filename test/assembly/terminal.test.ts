@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, test as base, beforeAll, expect } from 'vitest'
 import { type CommandWorld, openCommandWorld } from '../commands/command-world.ts'
-import { noTerminal, runInTerminal, shownLines } from '../support/in-terminal.ts'
+import { needTerminal, runInTerminal, shownLines } from '../support/in-terminal.ts'
 import { runProgram } from '../support/run-program.ts'
 
 /** The same commands at a terminal, at a dumb terminal, and without a terminal. */
@@ -19,7 +19,7 @@ let folder: string
 const test = base.extend<{ terminal: undefined }>({
   terminal: [
     async ({ skip }, use) => {
-      if (noTerminal) skip(noTerminal)
+      needTerminal(skip)
       await use(undefined)
     },
     { auto: true },

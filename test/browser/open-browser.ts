@@ -1,14 +1,10 @@
-import { existsSync } from 'node:fs'
 import AxeBuilder from 'axe-core'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { failIfRequired, noteOf, pathOf } from '../support/programs.ts'
 
-/** Debian's. Tests in a browser are left out without it; with REQUIRE_ENGINES=chromium the run fails instead. */
-const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
-
-const hasBrowser = existsSync(executablePath)
-if (!hasBrowser && process.env['REQUIRE_ENGINES']?.split(',').includes('chromium'))
-  throw new Error('start browser: REQUIRE_ENGINES asks for chromium, and there is none: install it')
+/** CHROMIUM_PATH names a browser elsewhere than on the PATH. */
+const executablePath = process.env['CHROMIUM_PATH'] ?? pathOf('chromium')
 
 /**
  * Under a shifted clock (npm run any-day) the browser keeps the real one, for libfaketime makes its threads spin, and its
@@ -16,7 +12,7 @@ if (!hasBrowser && process.env['REQUIRE_ENGINES']?.split(',').includes('chromium
  */
 const openBrowser = (): Promise<Browser> =>
   chromium.launch({
-    executablePath,
+    executablePath: executablePath ?? '',
     args: ['--no-sandbox', '--disable-gpu'],
     env: { ...process.env, LD_PRELOAD: '', NODE_OPTIONS: '' },
   })
@@ -62,9 +58,15 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
 
 /** A browser while `use` runs; none where there is none. */
 export async function withBrowser(use: (browser: Browser | undefined) => Promise<void>): Promise<void> {
-  const browser = hasBrowser ? await openBrowser() : undefined
+  const browser = executablePath ? await openBrowser() : undefined
   await use(browser)
   await browser?.close()
+}
+
+/** A test that has got no browser from `withBrowser`. */
+export function skipWithoutBrowser(skip: (note: string) => never): never {
+  failIfRequired('chromium')
+  return skip(noteOf('chromium'))
 }
 
 export type Visit = (path: string, options?: BrowserContextOptions) => Promise<Page>
@@ -81,7 +83,7 @@ export async function withVisits(
   { browser, url, path: base = '', skip }: Visits,
   use: (visit: Visit) => Promise<void>,
 ): Promise<void> {
-  if (!browser) return skip('no browser: install chromium')
+  if (!browser) return skipWithoutBrowser(skip)
   const opened: Array<Awaited<ReturnType<typeof openPage>>> = []
   await use(async (path, options = {}) => {
     const page = await openPage(browser, options)

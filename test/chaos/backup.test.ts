@@ -9,6 +9,7 @@ import { expect, onTestFinished } from 'vitest'
 import { applyMigrations } from '../../src/engines/apply-migrations.ts'
 import { freePort } from '../../src/engines/free-port.ts'
 import { soon } from '../support/fixtures.ts'
+import { needProgram } from '../support/programs.ts'
 import { runProgram } from '../support/run-program.ts'
 import { scoreOf } from '../support/sample-scores.ts'
 import { openTestPipeline, test } from '../support/test-pipeline.ts'
@@ -18,11 +19,14 @@ const run = promisify(execFile)
 const people = Number(process.env['BACKUP_PEOPLE'] ?? 60)
 const NOBODY = 65_534
 
-/** A Postgres of Debian, which has the server and pg_dump of one version; undefined where there is none. */
-async function startDebianPostgres(): Promise<{ url: (database: string) => string; bin: string } | undefined> {
+/** A Postgres of Debian, which has the server and pg_dump of one version. */
+async function startDebianPostgres(
+  skip: (note: string) => never,
+): Promise<{ url: (database: string) => string; bin: string }> {
+  needProgram(skip, 'pg_dump')
   const versions = (await readdir('/usr/lib/postgresql').catch(() => [])).toSorted()
   const bin = `/usr/lib/postgresql/${versions.at(-1)}/bin`
-  if (!(await readdir(bin).catch((): string[] => [])).includes('initdb')) return undefined
+  if (!(await readdir(bin).catch((): string[] => [])).includes('initdb')) skip('no initdb beside pg_dump')
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-backup-'))
   const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
   if (asNobody.uid) await chown(folder, NOBODY, NOBODY)
@@ -68,9 +72,7 @@ test('a dump that is taken while a worker writes is restored, verified against u
   peer,
   skip,
 }) => {
-  const postgres = await startDebianPostgres()
-  if (!postgres) return skip('no Postgres of Debian with pg_dump: apt-get install postgresql')
-  const { url, bin } = postgres
+  const { url, bin } = await startDebianPostgres(skip)
   await query(url('postgres'), 'create database original')
   const migrations = new URL('../../src/warehouse/migrations/', import.meta.url)
   await applyMigrations({ databaseUrl: url('original'), folder: migrations, schema: 'vitalsync' })

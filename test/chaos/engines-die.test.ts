@@ -1,18 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, inject } from 'vitest'
-import { freePort } from '../../src/engines/free-port.ts'
+import { expect } from 'vitest'
 import { soon } from '../support/fixtures.ts'
+import { needRedis, openOwnRedis } from '../support/own-redis.ts'
 import { isReadOf } from '../support/peer.ts'
 import { scoreOf } from '../support/sample-scores.ts'
 import { openTestPipeline, redisOfOurOwn, test } from '../support/test-pipeline.ts'
 import { answers, crash, startWarehouse, succeeds } from './crash-postgres.ts'
-import { startRedis } from './kill-redis.ts'
 import { addProfileWithWork, expectWhole, points } from './points.ts'
 import { startWorkerProcess } from './workers.ts'
 
-const noRedis = 'no Redis: none given, no Docker engine, no redis-server on the PATH'
 const people = Array.from({ length: 30 }, (_, index) => `person-${index}`)
 const stored = `select count(*)::int as rows, count(distinct profile_id)::int as people, max(revision) as revision from vitalsync.scores`
 const whole = [{ rows: 60, people: 30, revision: 1 }]
@@ -23,14 +18,13 @@ test('a Redis that is killed in mid-run and comes back costs nothing', async ({
   skip,
   onTestFinished,
 }) => {
-  if (inject('redisUrl') === '') skip(noRedis)
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-chaos-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  const port = await freePort()
-  const first = await startRedis(folder, port).catch(() => undefined)
-  if (!first) return skip('no redis-server on the PATH')
-  const queueUrl = `redis://127.0.0.1:${port}`
-  const line = await openTestPipeline({ warehouseUrl, queueUrl, upstream: peer, settings: { CONCURRENCY: '2' } })
+  const redis = await openOwnRedis({ skip, onTestFinished })
+  const line = await openTestPipeline({
+    warehouseUrl,
+    queueUrl: redis.url,
+    upstream: peer,
+    settings: { CONCURRENCY: '2' },
+  })
   onTestFinished(() => line.close())
   await line.addProfiles(...people)
   for (const name of people) peer.give(name, 'scores', [scoreOf(12, 0.1), scoreOf(11, 0.2)])
@@ -40,10 +34,9 @@ test('a Redis that is killed in mid-run and comes back costs nothing', async ({
   await line.tick('sync', { streams: ['scores'] })
   await held.reached
 
-  await first.kill()
+  await redis.kill()
   held.release()
-  const second = await startRedis(folder, port)
-  onTestFinished(() => second.kill())
+  await redis.startAgain()
 
   await line.idle()
   await line.tick('sweep')
@@ -52,7 +45,7 @@ test('a Redis that is killed in mid-run and comes back costs nothing', async ({
 })
 
 test('a Postgres that crashes in mid-run and recovers costs nothing', async ({ peer, skip, onTestFinished }) => {
-  if (inject('redisUrl') === '') skip(noRedis)
+  needRedis(skip)
   const { databaseUrl, close } = await startWarehouse()
   onTestFinished(close)
   const queueUrl = await redisOfOurOwn()
@@ -97,14 +90,8 @@ test('a Redis that is killed at any point of a job costs nothing', async ({
   skip,
   onTestFinished,
 }) => {
-  if (inject('redisUrl') === '') skip(noRedis)
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-chaos-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  const port = await freePort()
-  let redis = await startRedis(folder, port).catch(() => undefined)
-  if (!redis) return skip('no redis-server on the PATH')
-  onTestFinished(() => redis?.kill())
-  const line = await openTestPipeline({ warehouseUrl, queueUrl: `redis://127.0.0.1:${port}`, upstream: peer })
+  const redis = await openOwnRedis({ skip, onTestFinished })
+  const line = await openTestPipeline({ warehouseUrl, queueUrl: redis.url, upstream: peer })
   onTestFinished(() => line.close())
   const scene = { line, peer }
   const worker = await startWorkerProcess(line.settings)
@@ -117,7 +104,7 @@ test('a Redis that is killed at any point of a job costs nothing', async ({
     await stop.reached()
     await redis.kill()
     await stop.release()
-    redis = await startRedis(folder, port)
+    await redis.startAgain()
     await expect.poll(() => succeeds(line.pipeline.queue.backlog('manual')), soon).toBe(true)
   }
   await line.tick('sync')
@@ -127,7 +114,7 @@ test('a Redis that is killed at any point of a job costs nothing', async ({
 })
 
 test('a Postgres that crashes at any point of a job costs nothing', async ({ peer, skip, onTestFinished }) => {
-  if (inject('redisUrl') === '') skip(noRedis)
+  needRedis(skip)
   const { databaseUrl, close } = await startWarehouse()
   onTestFinished(close)
   const line = await openTestPipeline({ warehouseUrl: databaseUrl, queueUrl: await redisOfOurOwn(), upstream: peer })

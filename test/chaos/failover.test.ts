@@ -1,6 +1,7 @@
 import pg from 'pg'
-import { expect, inject } from 'vitest'
+import { expect } from 'vitest'
 import { soon } from '../support/fixtures.ts'
+import { needRedis } from '../support/own-redis.ts'
 import { isReadOf } from '../support/peer.ts'
 import { scoreOf } from '../support/sample-scores.ts'
 import { startSilentProxy } from '../support/silent-proxy.ts'
@@ -22,7 +23,7 @@ for (const engine of queueKinds) {
     skip,
     onTestFinished,
   }) => {
-    if (engine === 'redis' && inject('redisUrl') === '') skip('no Redis: none given, no Docker engine, no redis-server')
+    if (engine === 'redis') needRedis(skip)
     const primary = await startWarehouse()
     let closePrimary: () => Promise<unknown> = primary.close
     onTestFinished(async () => void (await closePrimary()))

@@ -1,11 +1,11 @@
 import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { WORKER_SILENT_MS } from '../../src/warehouse/runs/live-workers.ts'
 import { soon } from '../support/fixtures.ts'
+import { ownQueue } from '../support/own-redis.ts'
 import { isReadOf } from '../support/peer.ts'
 import { runProgram, startProgram } from '../support/run-program.ts'
 import { scoreOf } from '../support/sample-scores.ts'
 import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
-import { ownQueue } from './kill-redis.ts'
 import { startWorkerProcess } from './workers.ts'
 
 const names = ['ada', 'bob', 'eve']
@@ -24,8 +24,9 @@ for (const engine of queueKinds) {
     peer,
     onTestFinished,
     expect,
+    skip,
   }) => {
-    const line = await open(engine, await ownQueue(engine, onTestFinished))
+    const line = await open(engine, await ownQueue(engine, { skip, onTestFinished }))
     await line.addProfiles(...names)
     for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])
     const frozen = await startWorkerProcess(line.settings)
@@ -46,8 +47,9 @@ for (const engine of queueKinds) {
     peer,
     onTestFinished,
     expect,
+    skip,
   }) => {
-    const line = await open(engine, { CONCURRENCY: '1', ...(await ownQueue(engine, onTestFinished)) })
+    const line = await open(engine, { CONCURRENCY: '1', ...(await ownQueue(engine, { skip, onTestFinished })) })
     await line.addProfiles(...names)
     for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])
     const held = peer.hold(isReadOf('scores'))
@@ -93,8 +95,9 @@ test.concurrent('a worker on another database of the same Redis is not counted',
   peer,
   onTestFinished,
   expect,
+  skip,
 }) => {
-  const line = await open('redis', await ownQueue('redis', onTestFinished))
+  const line = await open('redis', await ownQueue('redis', { skip, onTestFinished }))
   await line.addProfiles('ada')
   peer.give('ada', 'scores', [scoreOf(10, 0.4)])
   const elsewhere = new URL(line.settings['QUEUE_URL'] ?? '')

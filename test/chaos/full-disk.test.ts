@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, inject } from 'vitest'
+import { expect } from 'vitest'
 import { soon } from '../support/fixtures.ts'
+import { needRedis } from '../support/own-redis.ts'
 import { isReadOf } from '../support/peer.ts'
 import { runProgram } from '../support/run-program.ts'
 import { scoreOf } from '../support/sample-scores.ts'
@@ -17,7 +18,7 @@ test('while the disk of Postgres is full status says so, and with free space the
   skip,
   onTestFinished,
 }) => {
-  if (inject('redisUrl') === '') skip('no Redis: none given, no Docker engine, no redis-server')
+  needRedis(skip)
   if (process.getuid?.() !== 0) skip('needs root to mount a small disk')
   const disk = await mkdtemp(join(tmpdir(), 'vitalsync-disk-'))
   onTestFinished(() => rm(disk, { recursive: true, force: true }))

@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, inject } from 'vitest'
+import { expect } from 'vitest'
 import { createLog } from '../../src/log.ts'
 import { createSeededRandom } from '../../src/service/sandbox/people/seeded-random.ts'
 import { startSandbox } from '../../src/service/sandbox/start-sandbox.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/time/units.ts'
+import { needRedis } from '../support/own-redis.ts'
 import { openTestPipeline, queueKinds, redisOfOurOwn, test } from '../support/test-pipeline.ts'
 import { replayLateDerivation } from './late-derivation.ts'
 
@@ -42,8 +43,7 @@ for (const engine of queueKinds) {
   test(`while upstream derives late, a covered day lacks nothing that is final, and in the end all agrees (${engine})`, {
     timeout: 2 * scale.timeoutMs,
   }, async ({ serviceUrl, warehouseUrl, skip, onTestFinished }) => {
-    if (engine === 'redis' && inject('redisUrl') === '')
-      skip('no Redis: none given, no Docker engine, no redis-server on the PATH')
+    if (engine === 'redis') needRedis(skip)
     const folder = await mkdtemp(join(tmpdir(), 'vitalsync-late-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const log = createLog({ level: 'silent' })

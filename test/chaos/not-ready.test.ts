@@ -1,13 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pg from 'pg'
 import { type expect as Expect, inject } from 'vitest'
-import { freePort } from '../../src/engines/free-port.ts'
 import { soon } from '../support/fixtures.ts'
+import { openOwnRedis, ownQueue } from '../support/own-redis.ts'
 import { type Program, startProgram } from '../support/run-program.ts'
 import { type TestPipeline, test } from '../support/test-pipeline.ts'
-import { ownQueue, startRedis } from './kill-redis.ts'
 
 /**
  * Provokes each reason for which a process is not ready. The short form leaves out what only time shows: an engine that is
@@ -50,8 +46,9 @@ test.concurrent('an account that upstream refuses, until it is accepted again', 
   peer,
   expect,
   onTestFinished,
+  skip,
 }) => {
-  const line = await open('redis', await ownQueue('redis', onTestFinished))
+  const line = await open('redis', await ownQueue('redis', { skip, onTestFinished }))
   const worker = await start(line, 'worker')
   onTestFinished(() => end(worker))
   const scheduler = await start(line, 'schedule')
@@ -91,12 +88,9 @@ test.concurrent('a clock that is off', async ({ open, expect, onTestFinished, wa
 })
 
 if (isLong) {
-  test.concurrent('a queue that is away, until it is back', async ({ open, expect, onTestFinished }) => {
-    const folder = await mkdtemp(join(tmpdir(), 'vitalsync-not-ready-'))
-    onTestFinished(() => rm(folder, { recursive: true, force: true }))
-    const port = await freePort()
-    const redis = await startRedis(folder, port)
-    const line = await open('redis', { QUEUE_URL: `redis://127.0.0.1:${port}` })
+  test.concurrent('a queue that is away, until it is back', async ({ open, expect, onTestFinished, skip }) => {
+    const redis = await openOwnRedis({ skip, onTestFinished })
+    const line = await open('redis', { QUEUE_URL: redis.url })
     const scheduler = await start(line, 'schedule')
     onTestFinished(() => end(scheduler))
     await expect.poll(() => readiness(scheduler.url), soon).toEqual([])
@@ -104,8 +98,7 @@ if (isLong) {
     await redis.kill()
 
     await expectUnready(expect, scheduler, 'queue')
-    const again = await startRedis(folder, port)
-    onTestFinished(() => again.kill())
+    await redis.startAgain()
     await expect.poll(() => readiness(scheduler.url), soon).toEqual([])
   })
 
@@ -113,8 +106,8 @@ if (isLong) {
     .runIf(isLong)
     .concurrent(
       'a warehouse that is away, until it is back',
-      async ({ open, expect, onTestFinished, warehouseUrl }) => {
-        const line = await open('redis', await ownQueue('redis', onTestFinished))
+      async ({ open, expect, onTestFinished, skip, warehouseUrl }) => {
+        const line = await open('redis', await ownQueue('redis', { skip, onTestFinished }))
         const scheduler = await start(line, 'schedule')
         onTestFinished(() => end(scheduler))
         await expect.poll(() => readiness(scheduler.url), soon).toEqual([])
@@ -137,8 +130,8 @@ if (isLong) {
     .runIf(isLong)
     .concurrent(
       'work that stands still, without a worker and with an upstream that hangs',
-      async ({ open, peer, expect, onTestFinished }) => {
-        const line = await open('redis', await ownQueue('redis', onTestFinished))
+      async ({ open, peer, expect, onTestFinished, skip }) => {
+        const line = await open('redis', await ownQueue('redis', { skip, onTestFinished }))
         const scheduler = await start(line, 'schedule')
         onTestFinished(() => end(scheduler))
         await expect.poll(() => readiness(scheduler.url), soon).toEqual([])

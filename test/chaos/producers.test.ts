@@ -5,8 +5,8 @@ import { expect } from 'vitest'
 import { queuesInUse } from '../../src/queue/queues-in-use.ts'
 import { soon } from '../support/fixtures.ts'
 import { insertPeople, peopleNames } from '../support/insert-people.ts'
+import { ownQueue } from '../support/own-redis.ts'
 import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
-import { ownQueue } from './kill-redis.ts'
 
 const program = fileURLToPath(new URL('producer-child.ts', import.meta.url))
 
@@ -69,11 +69,12 @@ for (const engine of queueKinds) {
   test(`producers that are killed and frozen in mid-run are replaced, nobody is left out or ordered twice (${engine})`, async ({
     open,
     onTestFinished,
+    skip,
   }) => {
     const line = await open(engine, {
       WAREHOUSE_SHARDS: String(BUCKETS),
       STATEMENT_SECONDS: '300',
-      ...(await ownQueue(engine, onTestFinished)),
+      ...(await ownQueue(engine, { skip, onTestFinished })),
     })
     await insertPeople(line.pipeline.pool, peopleNames(PEOPLE), { state: `'active'` })
     const ids = (await line.rows('select id from vitalsync.profiles')).map(({ id }) => Number(id))

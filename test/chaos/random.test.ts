@@ -1,21 +1,17 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, inject } from 'vitest'
 import { pulledStreams } from '../../config/streams.ts'
 import { discoverProfiles } from '../../jobs/discover-profiles.ts'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
-import { freePort } from '../../src/engines/free-port.ts'
 import { createLog } from '../../src/log.ts'
 import type { FaultRule } from '../../src/service/sandbox/faults/fault-rules.ts'
 import { startSandbox } from '../../src/service/sandbox/start-sandbox.ts'
 import { HOUR } from '../../src/time/units.ts'
 import { soon } from '../support/fixtures.ts'
+import { openOwnRedis } from '../support/own-redis.ts'
 import { openTestPipeline, type QueueKind, queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
 import { answers, crash, startWarehouse, succeeds } from './crash-postgres.ts'
-import { startRedis } from './kill-redis.ts'
 import { startWorkerProcess, type WorkerProcess } from './workers.ts'
 
 /** For how long faults happen. `npm run chaos` sets a longer time. */
@@ -81,9 +77,7 @@ for (const engine of chosen) {
   }, async ({ serviceUrl, skip, onTestFinished }) => {
     const { databaseUrl: warehouseUrl, close } = await startWarehouse()
     onTestFinished(close)
-    const redis = engine === 'redis' ? await startCrashingRedis() : undefined
-    if (redis === 'none') return skip('no redis-server on the PATH')
-    onTestFinished(async () => redis?.close())
+    const redis = engine === 'redis' ? await openOwnRedis({ skip, onTestFinished }) : undefined
     const queueUrl = redis?.url ?? warehouseUrl
     const log = createLog({ level: 'silent' })
     const sandbox = await startSandbox({ databaseUrl: serviceUrl, port: 0, profiles: 8, seed, days: 3, log })
@@ -107,7 +101,8 @@ for (const engine of chosen) {
         await expect.poll(() => succeeds(line.rows('select 1')), soon).toBe(true)
       },
       async () => {
-        await redis?.dieAndComeBack()
+        await redis?.kill()
+        await redis?.startAgain()
         await expect.poll(() => succeeds(line.pipeline.queue.backlog('manual')), soon).toBe(true)
       },
     ]
@@ -159,25 +154,6 @@ for (const engine of chosen) {
     expect(await line.rows('select 1 from vitalsync.profiles where external_id = $1', [erased])).toEqual([])
     expect(await line.rows('select 1 from vitalsync.scores where profile_id = $1', [profileId])).toEqual([])
   })
-}
-
-/** A Redis that is killed with -9 and started again from its append-only file: its last writes may be lost. */
-async function startCrashingRedis() {
-  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-chaos-'))
-  const port = await freePort()
-  let redis = await startRedis(folder, port).catch(() => undefined)
-  if (!redis) return 'none'
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    async dieAndComeBack() {
-      await redis?.kill()
-      redis = await startRedis(folder, port)
-    },
-    async close() {
-      await redis?.kill()
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
 }
 
 async function discovery(line: TestPipeline) {

@@ -1,8 +1,8 @@
 import { soon } from '../support/fixtures.ts'
+import { ownQueue } from '../support/own-redis.ts'
 import { scoreOf } from '../support/sample-scores.ts'
 import { type Direction, startSilentProxy } from '../support/silent-proxy.ts'
 import { type QueueKind, test } from '../support/test-pipeline.ts'
-import { ownQueue } from './kill-redis.ts'
 import { startWorkerProcess } from './workers.ts'
 
 type Edge = 'DATABASE_URL' | 'QUEUE_URL'
@@ -31,8 +31,9 @@ for (const { engine, edge, silent } of cases) {
     peer,
     onTestFinished,
     expect,
+    skip,
   }) => {
-    const own = await ownQueue(engine, onTestFinished)
+    const own = await ownQueue(engine, { skip, onTestFinished })
     const line = await open(engine, { CONCURRENCY: '4', STATEMENT_SECONDS: '2', ...own })
     const proxy = await startSilentProxy(line.settings[edge] ?? '')
     onTestFinished(() => proxy.close())

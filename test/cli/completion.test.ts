@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
-import { noTerminal, runAtTerminal } from '../support/in-terminal.ts'
+import { needTerminal, runAtTerminal } from '../support/in-terminal.ts'
+import { needProgram } from '../support/programs.ts'
 import { commandsOf, tree } from './reference.ts'
 
 const test = base.extend<{ home: string }>({
@@ -85,8 +85,8 @@ const typed = [
 
 for (const { way, shell, files, words } of ways) {
   test(`${way}: Tab completes commands, options and their words`, async ({ home, skip }) => {
-    if (noTerminal) skip(noTerminal)
-    if (spawnSync(shell, ['-c', 'exit']).status !== 0) skip(`no ${shell} here`)
+    needTerminal(skip)
+    if (shell !== 'bash') needProgram(skip, shell)
     for (const [name, text] of Object.entries(files(await completionScriptFor(shell)))) {
       await mkdir(join(home, name, '..'), { recursive: true })
       await writeFile(join(home, name), text)

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -14,6 +13,8 @@ import { createKeyring } from '../../src/warehouse/seals/keyring.ts'
 import { readOrMakeTombstoneKey } from '../../src/warehouse/seals/tombstone-key.ts'
 import { createPostgresTokenStore } from '../../src/warehouse/tokens/token-store.ts'
 import { test as base } from '../support/fixtures.ts'
+import { needProgram } from '../support/programs.ts'
+import { startRedis } from '../support/redis-server.ts'
 import { runProgram } from '../support/run-program.ts'
 import { openTestPool } from '../support/test-pool.ts'
 
@@ -23,7 +24,7 @@ type StartRedis = (...words: string[]) => Promise<string>
 /** Answers every request alike, with the headers that the test gives. */
 type Answer = (status: number, headers?: Record<string, string>) => Promise<string>
 
-const test = base.extend<{ folder: string; doctor: Ask; startRedis: StartRedis; answering: Answer; roleUrl: string }>({
+const test = base.extend<{ folder: string; doctor: Ask; redisWith: StartRedis; answering: Answer; roleUrl: string }>({
   folder: async ({}, use) => {
     const folder = await mkdtemp(join(tmpdir(), 'vitalsync-doctor-'))
     await use(folder)
@@ -35,24 +36,15 @@ const test = base.extend<{ folder: string; doctor: Ask; startRedis: StartRedis; 
       expect(stderr).toBe('')
       return { code, text: stdout, findings: JSON.parse(stdout).findings }
     }),
-  startRedis: async ({ folder, redisUrl }, use) => {
-    expect(redisUrl).not.toBe('') // asked for only to be left out where there is none
-    const started: ChildProcess[] = []
-    await use(async (...words) => {
-      const port = await freePort()
-      const always = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '']
-      const child = spawn('redis-server', [...always, ...words], { stdio: ['ignore', 'pipe', 'ignore'] })
-      started.push(child)
-      await new Promise<void>((resolve) => {
-        child.stdout.on('data', (chunk: Buffer) => chunk.includes('Ready to accept connections') && resolve())
-      })
-      return `redis://127.0.0.1:${port}`
+  redisWith: async ({ folder, skip }, use) => {
+    needProgram(skip, 'redis-server')
+    const started: Array<() => Promise<void>> = []
+    await use(async (...settings) => {
+      const redis = await startRedis(folder, await freePort(), ...settings)
+      started.push(redis.kill)
+      return redis.url
     })
-    for (const child of started) {
-      const gone = once(child, 'exit')
-      child.kill('SIGKILL')
-      await gone
-    }
+    for (const kill of started) await kill()
   },
   answering: async ({}, use) => {
     const servers: Server[] = []
@@ -126,8 +118,8 @@ test('nothing that answers: exit code 3, each engine by name', { timeout }, asyn
   for (const { hint } of lost) expect(hint).not.toBe('')
 })
 
-test('a Redis without an append-only file that evicts is called both', { timeout }, async ({ doctor, startRedis }) => {
-  const url = await startRedis('--appendonly', 'no', '--maxmemory-policy', 'allkeys-lru')
+test('a Redis without an append-only file that evicts is called both', { timeout }, async ({ doctor, redisWith }) => {
+  const url = await redisWith('--appendonly', 'no', '--maxmemory-policy', 'allkeys-lru')
   const { code, findings } = await doctor({ QUEUE_URL: url })
   expect(code).toBe(1)
   expect(wrongs(of(findings, 'queue'))).toEqual([
@@ -136,15 +128,15 @@ test('a Redis without an append-only file that evicts is called both', { timeout
   ])
 })
 
-test('a Redis with nothing wrong is well', { timeout }, async ({ doctor, startRedis }) => {
-  const url = await startRedis('--appendonly', 'yes', '--maxmemory-policy', 'noeviction')
+test('a Redis with nothing wrong is well', { timeout }, async ({ doctor, redisWith }) => {
+  const url = await redisWith('--appendonly', 'yes', '--maxmemory-policy', 'noeviction')
   const { code, findings } = await doctor({ QUEUE_URL: url })
   expect(code).toBe(0)
   expect(of(findings, 'queue').map(({ state }) => state)).toEqual(['well', 'well', 'well', 'well'])
 })
 
-test('a Redis that wants a password says so', { timeout }, async ({ doctor, startRedis }) => {
-  const url = await startRedis('--requirepass', 'secret')
+test('a Redis that wants a password says so', { timeout }, async ({ doctor, redisWith }) => {
+  const url = await redisWith('--requirepass', 'secret')
   const { code, findings } = await doctor({ QUEUE_URL: url })
   expect(code).toBe(1)
   expect(of(findings, 'queue')).toMatchObject([

@@ -8,7 +8,7 @@ import { readRunning } from '../../src/engines/running-file.ts'
 import { DAY } from '../../src/time/units.ts'
 import { stepsByDay } from '../support/apple-day-steps.ts'
 import { entriesOf } from '../support/health-files.ts'
-import { noTerminal, runAtTerminal } from '../support/in-terminal.ts'
+import { needTerminal, runAtTerminal } from '../support/in-terminal.ts'
 import { type Program, type ProgramEnd, processesNaming, startCommand } from '../support/run-program.ts'
 import { type CommandWorld, openCommandWorld } from './command-world.ts'
 
@@ -121,7 +121,7 @@ for (const line of working) {
   test(`beside a running start: ${line}`, { timeout }, async ({ skip }) => {
     const command = filledIn(line)
     if (!command.includes('erase')) return expectWell(await run(command))
-    if (noTerminal) return skip(noTerminal)
+    needTerminal(skip)
     const typed = { seen: 'Type yes:', send: 'yes\r' }
     const { code, shown } = await runAtTerminal(['sh', '-c', command], { cwd: root, env, typed })
     expect([code, shown]).toEqual([0, expect.stringContaining('left here:  nothing')])

@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,6 +21,8 @@ import type { Finding } from '../../src/transfer/finding.ts'
 import { examineUpstream } from '../../src/upstream/examine-upstream.ts'
 import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
 import { test as base } from '../support/fixtures.ts'
+import { needProgram } from '../support/programs.ts'
+import { startRedis } from '../support/redis-server.ts'
 import { runProgram } from '../support/run-program.ts'
 import { openTestUpstream } from '../support/test-upstream.ts'
 import {
@@ -54,26 +54,16 @@ const test = base.extend<{ keep: Keep; ownRedis: (...words: string[]) => Promise
     })
     for (const server of servers) await server.close()
   },
-  ownRedis: async ({ redisUrl }, use) => {
-    expect(redisUrl).not.toBe('') // asked for only to be left out where there is none
+  ownRedis: async ({ skip }, use) => {
+    needProgram(skip, 'redis-server')
     const folder = await mkdtemp(join(tmpdir(), 'vitalsync-causes-'))
-    const started: ChildProcess[] = []
-    await use(async (...words) => {
-      const port = await freePort()
-      const child = spawn('redis-server', ['--port', String(port), '--dir', folder, '--save', '', ...words], {
-        stdio: ['ignore', 'pipe', 'ignore'],
-      })
-      started.push(child)
-      await new Promise<void>((resolve) => {
-        child.stdout?.on('data', (chunk: Buffer) => chunk.includes('Ready to accept connections') && resolve())
-      })
-      return `127.0.0.1:${port}`
+    const started: Array<() => Promise<void>> = []
+    await use(async (...settings) => {
+      const redis = await startRedis(folder, await freePort(), ...settings)
+      started.push(redis.kill)
+      return new URL(redis.url).host
     })
-    for (const child of started) {
-      const gone = once(child, 'exit')
-      child.kill('SIGKILL')
-      await gone
-    }
+    for (const kill of started) await kill()
     await rm(folder, { recursive: true, force: true })
   },
 })

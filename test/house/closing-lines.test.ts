@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 async function closingLinesOf(files: Record<string, string>): Promise<{ lines: string[]; code: number | null }> {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-closing-'))
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
-  const reporter = join(root, 'test/support/skipped-reporter.ts')
+  const reporter = join(root, 'test/support/closing-lines-reporter.ts')
   const words = ['run', '--root', folder, '--globals', '--reporter', reporter, '--maxWorkers', '1']
   const { stdout, status } = spawnSync(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...words], {
     cwd: folder,
@@ -19,16 +19,28 @@ async function closingLinesOf(files: Record<string, string>): Promise<{ lines: s
     env: { PATH: process.env['PATH'], FORCE_COLOR: '1' },
   })
   await rm(folder, { recursive: true })
-  return { lines: stdout.trimEnd().split('\n').slice(-2), code: status }
+  const printed = stdout.trimEnd().split('\n')
+  return { lines: printed.slice(printed.lastIndexOf('') + 1), code: status }
 }
 
-test('a run ends with what was left out, and with its counts alone on a plain line', async () => {
-  const files = { 'a.test.ts': `test('a', () => {})\ntest('b', ({ skip }) => skip('no Redis here'))` }
+test('a run ends with its counts alone on a plain line, and with the tests that were left out', async () => {
+  const files = { 'a.test.ts': `test('a', () => {})\ntest('b', ({ skip }) => skip('needs root'))` }
 
   expect(await closingLinesOf(files)).toEqual({
-    lines: ['Left out: 1 tests (no Redis here)', 'Tests: 1 passed, 0 failed, 1 skipped'],
+    lines: ['Tests: 1 passed, 0 failed, 1 skipped', 'Left out: 1 tests (needs root)'],
     code: 0,
   })
+})
+
+test('the last line names the command that brings a missing program', async () => {
+  const files = {
+    'a.test.ts': `test('a', ({ skip }) => skip('no redis-server'))\ntest('b', ({ skip }) => skip('no promtool'))`,
+  }
+  const { lines } = await closingLinesOf(files)
+
+  expect(lines.at(-1)).toBe(
+    'Left out: 1 tests (no redis-server); 1 tests (no promtool). On Debian: apt-get install prometheus redis-server',
+  )
 })
 
 test('a test that fails, a file that cannot be read and one that cannot begin each count as failed', async () => {
@@ -39,5 +51,17 @@ test('a test that fails, a file that cannot be read and one that cannot begin ea
   }
   const { lines, code } = await closingLinesOf(files)
 
-  expect([lines.at(-1), code]).toEqual([expect.stringMatching(/^Tests: 1 passed, 3 failed, \d skipped$/), 1])
+  expect([lines.at(-2), code]).toEqual([expect.stringMatching(/^Tests: 1 passed, 3 failed, \d skipped$/), 1])
+})
+
+test('an error outside of tests counts as failed and is named with its file', async () => {
+  const files = { 'a.test.ts': `test('a', () => void Promise.reject(new Error('nobody waits for this')))` }
+  const { lines, code } = await closingLinesOf(files)
+
+  expect(lines).toEqual([
+    'Error outside of tests, in a.test.ts: Error: nobody waits for this',
+    'Tests: 1 passed, 1 failed, 0 skipped',
+    'Left out: nothing',
+  ])
+  expect(code).toBe(1)
 })

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import { expect, test } from 'vitest'
@@ -73,7 +74,7 @@ test('what it sets is a configuration without fault, with the credentials of the
 
 test('every command it gives is one of ours', async () => {
   for (const [, { command }] of ours) {
-    const ended = await runProgram([...command, '--help'], { cwd: root.pathname })
+    const ended = await runProgram([...command, '--help'], { cwd: fileURLToPath(root) })
     expect({ command, code: ended.code }).toEqual({ command, code: 0 })
     const verb = command.filter((word) => /^[a-z]+$/.test(word)).slice(0, command[0] === 'profiles' ? 2 : 1)
     expect(ended.stdout).toContain(`Usage: vitalsync ${verb.join(' ')}`)

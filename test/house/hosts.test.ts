@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { readConfig } from '../../config/env.ts'
 import { commandsOf, tree } from '../cli/reference.ts'
 import { unknownMetricsIn } from '../support/known-metrics.ts'
+import { needProgram } from '../support/programs.ts'
 
 const run = promisify(execFile)
 const root = new URL('../../', import.meta.url)
@@ -45,13 +46,13 @@ test('the units of systemd run our commands, as nobody special, and wait for the
 })
 
 test('systemd itself finds no fault with them, and little that is exposed', async ({ skip }) => {
-  await run('systemd-analyze', ['--version']).catch(() => skip('no systemd-analyze'))
+  needProgram(skip, 'systemd-analyze')
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-units-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const paths = units.map(({ name }) => join(folder, name))
   for (const [index, { text }] of units.entries()) {
     // The program and the user of the installation are not on this machine.
-    const here = text.replace('/usr/bin/node', process.execPath).replace(/^(User|Group)=.*$/gm, '$1=root')
+    const here = text.replace('/usr/bin/node', `"${process.execPath}"`).replace(/^(User|Group)=.*$/gm, '$1=root')
     await writeFile(paths[index] ?? '', here)
   }
   const { stderr } = await run('systemd-analyze', ['verify', '--man=no', ...paths])

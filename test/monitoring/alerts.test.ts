@@ -6,6 +6,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { commandsOf, tree } from '../cli/reference.ts'
 import { unknownMetricsIn } from '../support/known-metrics.ts'
+import { needProgram } from '../support/programs.ts'
 
 const run = promisify(execFile)
 const root = new URL('../../', import.meta.url)
@@ -54,7 +55,7 @@ test('Prometheus itself reads the rules, and they fire for what they are for and
   skip,
 }) => {
   const promtool = (...words: string[]) => run('promtool', words, { cwd: root })
-  await promtool('--version').catch(() => skip('no promtool: apt-get install prometheus'))
+  needProgram(skip, 'promtool')
 
   await promtool('check', 'rules', 'config/alerts.yml')
   const { stdout } = await promtool('test', 'rules', 'test/monitoring/alert-rules.yml')

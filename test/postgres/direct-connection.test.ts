@@ -2,7 +2,8 @@ import { expect } from 'vitest'
 import { UsageProblem } from '../../src/errors.ts'
 import { findPooler, requireDirectConnection } from '../../src/postgres/direct-connection.ts'
 import { test } from '../support/fixtures.ts'
-import { hasPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
+import { startPgBouncer } from '../support/pgbouncer.ts'
+import { needProgram } from '../support/programs.ts'
 
 const ignoring = 'ignore_startup_parameters = options,extra_float_digits'
 
@@ -15,7 +16,7 @@ test('PgBouncer is refused in every mode, with the variable and the cure', async
   skip,
   onTestFinished,
 }) => {
-  if (!hasPgBouncer) skip('no pgbouncer on the PATH')
+  needProgram(skip, 'pgbouncer')
   const faults: string[] = []
   for (const options of [
     { mode: 'transaction' },

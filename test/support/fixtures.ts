@@ -3,6 +3,7 @@ import pg from 'pg'
 import { test as base, inject } from 'vitest'
 import { applyMigrations, readMigrations } from '../../src/engines/apply-migrations.ts'
 import { isDistributed, withinCluster } from './distributed-warehouse.ts'
+import { needRedis } from './own-redis.ts'
 
 /** Template databases: migrated once per run, and cloned for each test. A clone takes about 40 ms, a migration far longer. */
 const templates = {
@@ -32,9 +33,8 @@ export const test = base.extend<Fixtures>({
   },
   serviceUrl: async ({}, use) => within(await template('service'), use),
   redisUrl: async ({ skip }, use) => {
-    const url = inject('redisUrl')
-    if (url === '') skip('no Redis: none given, no Docker engine, no redis-server on the PATH')
-    await use(url)
+    needRedis(skip)
+    await use(inject('redisUrl'))
   },
 })
 

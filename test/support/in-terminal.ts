@@ -1,13 +1,16 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { needProgram } from './programs.ts'
 
 const script = fileURLToPath(new URL('in-terminal.py', import.meta.url))
 const entry = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
 
-/** The reason why tests at a terminal are skipped on this machine, if they are. */
-export const noTerminal: string | undefined =
-  spawnSync('python3', ['-c', 'import pty, termios']).status === 0 ? undefined : 'no python3 to make a terminal with'
+/** Python makes the pseudo-terminal; Debian's smallest Python has no module for it. */
+export function needTerminal(skip: (note: string) => never): void {
+  needProgram(skip, 'python3')
+  if (spawnSync('python3', ['-c', 'import pty, termios']).status !== 0) skip('no module pty in python3')
+}
 
 export type TerminalOptions = {
   readonly cwd: string

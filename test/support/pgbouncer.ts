@@ -1,11 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../src/engines/free-port.ts'
-
-export const hasPgBouncer = spawnSync('pgbouncer', ['--version']).status === 0
 
 type Options = { readonly databaseUrl: string; readonly mode: 'session' | 'transaction'; readonly settings?: string }
 

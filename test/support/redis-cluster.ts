@@ -7,6 +7,7 @@ import { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { freePort } from '../../src/engines/free-port.ts'
 import { soon } from './fixtures.ts'
+import { needProgram } from './programs.ts'
 
 type Node = { child: ChildProcess; port: number; busPort: number }
 /** The masters first, then their replicas in the same order. */
@@ -17,7 +18,7 @@ const MASTERS = 3
 /** After this time of silence a replica takes the place of its master. */
 const SILENCE_MAX_MS = 1500
 
-/** Undefined when no redis-server is on the PATH. */
+/** Undefined when this redis-server is older than 7.0. */
 async function startNode(folder: string): Promise<Node | undefined> {
   const [port, busPort] = [await freePort(), await freePort()]
   const words = ['--port', port, '--cluster-port', busPort, '--bind', '127.0.0.1', '--dir', folder, '--save', '']
@@ -37,6 +38,7 @@ type TestHooks = { skip(note: string): never; onTestFinished(end: () => Promise<
 
 /** Three masters, each with a third of the slots, and a replica of each where asked for. */
 export async function startRedisCluster({ skip, onTestFinished }: TestHooks, replicas = false): Promise<RedisNodes> {
+  needProgram(skip, 'redis-server')
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-cluster-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const starting = Array.from({ length: replicas ? 2 * MASTERS : MASTERS }, () => startNode(folder))
@@ -54,7 +56,7 @@ export async function startRedisCluster({ skip, onTestFinished }: TestHooks, rep
     for (const node of nodes) await kill(node)
   })
   const [first] = nodes
-  if (!first || nodes.length < starting.length) return skip('no redis-server of 7.0 or newer on the PATH')
+  if (!first || nodes.length < starting.length) return skip('redis-server is older than 7.0')
   await joinNodes(nodes, redises, first)
   return {
     redises,

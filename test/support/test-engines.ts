@@ -1,15 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startPostgres } from '../../src/engines/embedded-postgres.ts'
 import { freePort } from '../../src/engines/free-port.ts'
 import { openMemoryFolder } from './memory-folder.ts'
+import { failIfRequired, isInstalled } from './programs.ts'
+import { startRedis } from './redis-server.ts'
 
 /**
  * The engines of a test run, in this order of preference: the addresses TEST_DATABASE_URL and TEST_REDIS_URL; containers, where
  * Docker answers; the embedded Postgres and a `redis-server` on the PATH. Without any Redis the tests on Redis are skipped, and
- * the last line of the run says so; with REQUIRE_ENGINES=redis the run fails instead.
+ * the last line of the run says so.
  */
 type TestEngine = { url: string; from: string; close(): Promise<void> }
 
@@ -26,12 +27,9 @@ type Project = { provide(key: 'databaseUrl' | 'redisUrl' | 'enginesFrom', value:
 export default async function setup(project: Project): Promise<() => Promise<void>> {
   const memory = await openMemoryFolder()
   const docker = !process.env['FAKETIME'] && (await dockerAnswers()) // a container would live by another clock
+  if (!isInstalled('redis-server') && !given('TEST_REDIS_URL') && !docker) failIfRequired('redis-server')
   const postgres = given('TEST_DATABASE_URL') ?? (docker ? await containerPostgres() : await embeddedPostgres())
   const redis = given('TEST_REDIS_URL') ?? (docker ? await containerRedis() : await localRedis())
-  if (!redis && process.env['REQUIRE_ENGINES']?.split(',').includes('redis')) {
-    await postgres.close()
-    throw new Error('start engines: REQUIRE_ENGINES asks for redis, and there is none: install redis-server')
-  }
   project.provide('databaseUrl', postgres.url)
   project.provide('redisUrl', redis?.url ?? '')
   project.provide('enginesFrom', `Postgres: ${postgres.from}; Redis: ${redis?.from ?? 'none'}`)
@@ -95,27 +93,19 @@ async function embeddedPostgres(): Promise<TestEngine> {
 }
 
 async function localRedis(): Promise<TestEngine | undefined> {
+  if (!isInstalled('redis-server')) return undefined
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-redis-'))
-  const port = await freePort()
-  const words = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes']
-  const child = spawn('redis-server', [...words, '--save', '', '--maxmemory-policy', 'noeviction'], { stdio: 'pipe' })
-  const ready = await new Promise<boolean>((resolve) => {
-    child.once('error', () => resolve(false))
-    child.once('exit', () => resolve(false))
-    child.stdout.on('data', (chunk: Buffer) => chunk.includes('Ready to accept connections') && resolve(true))
-  })
+  const { url, kill } = await startRedis(
+    folder,
+    await freePort(),
+    '--appendonly',
+    'yes',
+    '--maxmemory-policy',
+    'noeviction',
+  )
   const close = async () => {
-    await ended(child)
+    await kill()
     await rm(folder, { recursive: true, force: true })
   }
-  if (ready) return { url: `redis://127.0.0.1:${port}`, from: 'redis-server on the PATH', close }
-  await close()
-  return undefined
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-  const gone = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGTERM')
-  await gone
+  return { url, from: 'redis-server on the PATH', close }
 }

@@ -18,6 +18,7 @@ import { DAY } from '../../src/time/units.ts'
 import type { Catalogue } from '../../src/transfer/stream.ts'
 import type { Run } from '../../src/warehouse/runs/stored-runs.ts'
 import { test as base, soon } from './fixtures.ts'
+import { needRedis } from './own-redis.ts'
 import { type Peer, startPeer } from './peer.ts'
 import { testShards } from './test-shards.ts'
 
@@ -185,8 +186,7 @@ export const test = base.extend<Fixtures>({
   open: async ({ warehouseUrl, peer, skip }, use) => {
     const opened: Opened[] = []
     await use(async (engine, settings = {}, catalogue = undefined) => {
-      if (engine === 'redis' && inject('redisUrl') === '')
-        skip('no Redis: none given, no Docker engine, no redis-server on the PATH')
+      if (engine === 'redis') needRedis(skip)
       const queueUrl = engine === 'redis' ? await redisOfOurOwn() : warehouseUrl
       const line = await openTestPipeline({ warehouseUrl, queueUrl, upstream: peer, settings, catalogue })
       opened.push(line)

@@ -5,7 +5,7 @@ import { startDashboard } from '../../../src/dashboard/start-dashboard.ts'
 import { createLog } from '../../../src/log.ts'
 import { template, within } from '../../support/fixtures.ts'
 import { openTestPipeline } from '../../support/test-pipeline.ts'
-import { findBarriers, openPage, overflowOf } from '../open-browser.ts'
+import { findBarriers, openPage, overflowOf, skipWithoutBrowser } from '../open-browser.ts'
 import { type DashboardWorld, test } from './dashboard-world.ts'
 
 /** A dashboard on a warehouse that knows nobody. */
@@ -48,7 +48,7 @@ test('a fresh warehouse says in each view that there is nothing and what to do; 
   world,
   skip,
 }) => {
-  if (!browser) return skip('no browser: install chromium')
+  if (!browser) return skipWithoutBrowser(skip)
   await withFreshDashboard(world, async (url, databaseUrl) => {
     const opened = await openPage(browser, { viewport: { width: 360, height: 800 } })
     const { page } = opened
