@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { readResults } from './kept-results.ts'
+import { pageOf } from './page.ts'
+import { promises, testFileOf } from './promises.ts'
+
+test('docs/proof.md shows the results that are kept', () => {
+  const page = readFileSync(new URL('../../docs/proof.md', import.meta.url), 'utf8')
+
+  expect(page, 'npm run proof -- --page makes it again').toBe(pageOf(readResults()))
+})
+
+test('each promise has a test of its number', () => {
+  for (const number of Object.keys(promises)) expect(testFileOf(Number(number))).toMatch(/^test\/promises\//)
+})
+
+test('the figures that the README gives are those of the last proof', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const [, paragraph = ''] = /<!-- proof -->\n([\s\S]*?)\n<!-- \/proof -->/.exec(readme) ?? []
+  const known = JSON.stringify(readResults()).replaceAll(/(?<=\d),(?=\d{3})/g, '')
+  const figures = [...paragraph.matchAll(/\d[\d,.]*\d|\d/g)].map(([text]) => text.replaceAll(',', ''))
+
+  expect(figures.filter((figure) => !known.includes(figure))).toEqual([])
+})

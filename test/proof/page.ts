@@ -1,0 +1,70 @@
+import type { KeptResult } from './kept-results.ts'
+import type { ProofTable } from './part.ts'
+import { promises, testFileOf } from './promises.ts'
+
+/** The text of docs/proof.md. */
+export function pageOf(results: readonly KeptResult[]): string {
+  return `${[
+    '# How the promises are checked',
+    'For readers who ask why they should trust a sync worker with their data. `npm run proof` makes this page from its results: edit',
+    'neither by hand. The command says how long each part takes, and continues after an interruption. `.ci/run` repeats a sample of',
+    'each part for every change.',
+    '',
+    '## Each promise, and what would notice that it is broken',
+    '',
+    ...promiseTable(results),
+    ...results.flatMap(sectionOf),
+    '## What is not checked',
+    '',
+    ...results.flatMap(({ notChecked }) => notChecked.map((sentence) => `- ${sentence}`)),
+  ]
+    .join('\n')
+    .trimEnd()}\n`
+}
+
+function promiseTable(results: readonly KeptResult[]): string[] {
+  const rows = Object.entries(promises).map(([number, promise]) => {
+    const file = testFileOf(Number(number))
+    const parts = results.filter((part) => part.promises.includes(Number(number))).map(({ name }) => name)
+    return [number, promise, `[test](../${file})`, parts.join(', ')]
+  })
+  return tableLines({ title: '', columns: ['', 'promise', 'its own test', 'and these parts'], rows })
+}
+
+function sectionOf(part: KeptResult): string[] {
+  const when = `${part.date}, commit ${part.commit}, seed ${part.seed}, ${part.minutes} minutes on ${part.machine}.`
+  return [
+    `## ${part.name}`,
+    '',
+    part.checks,
+    '',
+    `Measured: ${when}`,
+    '',
+    ...part.tables.flatMap(tableLines),
+    ...survivorLines(part),
+  ]
+}
+
+function survivorLines({ survivors }: KeptResult): string[] {
+  if (survivors.length === 0) return []
+  const lines = survivors.map(
+    ({ where, change, reason }) => `- \`${where}\`: \`${change.replaceAll('`', "'")}\`: ${reason}`,
+  )
+  return [
+    `<details><summary>${survivors.length} changes that no test notices, and why</summary>`,
+    '',
+    ...lines,
+    '',
+    '</details>',
+    '',
+  ]
+}
+
+function tableLines({ title, columns, rows }: ProofTable): string[] {
+  const line = (cells: readonly (string | number)[]) => `| ${cells.map(cellText).join(' | ')} |`
+  const heading = title ? [`### ${title}`, ''] : []
+  return [...heading, line(columns), line(columns.map(() => '---')), ...rows.map(line), '']
+}
+
+const cellText = (cell: string | number): string =>
+  typeof cell === 'number' ? cell.toLocaleString('en') : cell.replaceAll('|', '\\|')

@@ -1,0 +1,100 @@
+/**
+ * Proves the promises by machine, part by part, and writes docs/proof.md.
+ *
+ *   npm run proof                      every part, whole; says how long it takes, continues after an interruption
+ *   npm run proof -- --short           a sample of every part, as in .ci/run; writes nothing
+ *   npm run proof -- --only stories    one part; may be given several times
+ *   npm run proof -- --hours 2         how long parts search that have no end of their own
+ *   npm run proof -- --seed 7          the sample and the plan of faults that this number chooses
+ *   npm run proof -- --page            the page alone, from the results that are there
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { DAY } from '../../src/time/units.ts'
+import { readResults, writeResult } from './kept-results.ts'
+import { pageOf } from './page.ts'
+import type { ProofPart, ProofResult } from './part.ts'
+
+const parts: readonly ProofPart[] = []
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const stateRoot = new URL('../../.proof/', import.meta.url)
+const page = new URL('../../docs/proof.md', import.meta.url)
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+
+const { values } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    page: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true },
+    hours: { type: 'string' },
+    seed: { type: 'string', default: String(dayOfEpoch()) },
+  },
+})
+const unknown = values.only?.filter((name) => !parts.some((part) => part.name === name)) ?? []
+const numbers = [values.hours ?? '1', values.seed].map(Number)
+if (unknown.length > 0)
+  end(`no part is called ${unknown.join(', ')}: there are ${parts.map(({ name }) => name).join(', ')}`)
+else if (!numbers.every((number) => Number.isFinite(number) && number >= 0))
+  end('--hours and --seed want a number, such as 2')
+else if (!values.page) await proveAll(chosenParts())
+if (!values.short && process.exitCode !== 2) writeFileSync(page, pageOf(readResults()))
+
+/** Without --only, a part that holds for this very commit already is not run again: this is how an interrupted proof continues. */
+function chosenParts(): ProofPart[] {
+  if (values.only) return parts.filter(({ name }) => values.only?.includes(name))
+  const { commit } = conditions()
+  const done = values.short ? [] : readResults().filter((result) => result.commit === commit)
+  return parts.filter(({ name }) => !done.some((result) => result.name === name))
+}
+
+async function proveAll(chosen: readonly ProofPart[]): Promise<void> {
+  const form = values.short ? 'short' : 'whole'
+  const minutes = chosen.reduce((sum, part) => sum + part.minutes[form], 0)
+  print(
+    `${chosen.map(({ name }) => name).join(', ')}: about ${minutes} minutes on two quiet cores, seed ${values.seed}`,
+  )
+  for (const part of chosen) {
+    const result = await prove(part)
+    if (!result.holds) process.exitCode = 1
+  }
+  print(process.exitCode ? 'The proof does not hold: see above.' : 'All parts hold.')
+}
+
+async function prove(part: ProofPart): Promise<ProofResult> {
+  print(`\n== ${part.name}: ${part.checks}`)
+  const began = performance.now()
+  const stateFolder = fileURLToPath(new URL(`${part.name}/`, stateRoot))
+  mkdirSync(stateFolder, { recursive: true })
+  const hours = values.hours === undefined ? undefined : Number(values.hours)
+  const seed = Number(values.seed)
+  const result = await part.run({ short: values.short, hours, seed, stateFolder, print })
+  const minutes = Math.round((performance.now() - began) / 6000) / 10
+  for (const { title, columns, rows } of result.tables) {
+    print(`${title}\n  ${columns.join(' · ')}`)
+    for (const row of rows) print(`  ${row.join(' · ')}`)
+  }
+  print(`${part.name}: ${result.holds ? 'holds' : 'does not hold'} after ${minutes} minutes`)
+  const { name, checks, promises } = part
+  if (!values.short && result.holds) writeResult({ name, checks, promises, seed, minutes, ...conditions(), ...result })
+  return result
+}
+
+function conditions() {
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
+  const machine = `${cpus().length} cores, Node ${process.versions.node}`
+  return { date: new Date().toISOString().slice(0, 10), commit, machine }
+}
+
+/** The seed of a day: every day another sample, and the same one for everybody on that day. */
+function dayOfEpoch(): number {
+  return Math.floor(Date.now() / DAY)
+}
+
+function end(message: string): void {
+  process.stderr.write(`proof: ${message}\n`)
+  process.exitCode = 2
+}
