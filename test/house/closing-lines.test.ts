@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { packageOf } from '../support/programs.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -64,4 +65,12 @@ test('an error outside of tests counts as failed and is named with its file', as
     'Left out: nothing',
   ])
   expect(code).toBe(1)
+})
+
+test('.ci/run installs each program that a test may ask for, and requires it', async () => {
+  const script = await readFile(join(root, '.ci/run'), 'utf8')
+  const [, packages = ''] = /apt-get install [^\\]*\\\n(.*)/.exec(script) ?? []
+
+  expect(packages.trim().split(' ')).toEqual(expect.arrayContaining(Object.values(packageOf)))
+  expect(script).toContain('export REQUIRE_ENGINES=all')
 })

@@ -26,7 +26,7 @@ export const pathOf = (program: Program): string | undefined =>
 
 export const isInstalled = (program: Program): boolean => pathOf(program) !== undefined
 
-/** Where the program is missing, the test is skipped; with REQUIRE_ENGINES=PROGRAM,… it fails instead. */
+/** Where the program is missing, the test is skipped; with REQUIRE_ENGINES=PROGRAM,… or =all it fails instead. */
 export function needProgram(skip: Skip, program: Program): void {
   if (isInstalled(program)) return
   failIfRequired(program)
@@ -37,7 +37,8 @@ export function needProgram(skip: Skip, program: Program): void {
 export const noteOf = (program: Program): string => `no ${program}`
 
 export function failIfRequired(program: Program): void {
-  if (!process.env['REQUIRE_ENGINES']?.split(',').includes(program)) return
+  const required = process.env['REQUIRE_ENGINES']?.split(',') ?? []
+  if (!required.includes(program) && !required.includes('all')) return
   throw new Error(`REQUIRE_ENGINES asks for ${program}, which is not there: apt-get install ${packageOf[program]}`)
 }
 
