@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import { pureTests } from './pure-tests.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
+
+/** The tests that need nothing but this process: no engine is started, and there is no global set-up. */
+export default defineConfig({
+  root,
+  cacheDir: `${root}/.vitest/cache-pure`,
+  test: {
+    include: pureTests(root),
+    pool: 'threads',
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+})
