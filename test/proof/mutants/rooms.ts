@@ -1,0 +1,32 @@
+/**
+ * The rooms whose files are mutated. A row says which files are mutated and which tests must notice. Rooms without engines run in
+ * seconds a file; the tests of the others share a Postgres and a Redis that are started once for all rooms.
+ */
+export type Room = {
+  readonly name: string
+  /** Globs of the files that are mutated. */
+  readonly sources: readonly string[]
+  /** Globs of the test files that run. Of these, Stryker runs for each mutant only the tests that reach it. */
+  readonly tests: readonly string[]
+  readonly engines: boolean
+  /** Globs of the files that are also held against the simulation alone. */
+  readonly simulated?: readonly string[]
+}
+
+const pureTests = ['test/{ledger,fleet,transfer,time,text,schedule}/*.test.ts', 'test/simulation/interleavings.test.ts']
+
+/** The random worlds, without the slow simulation of lateness. */
+export const simulation: readonly string[] = ['test/simulation/interleavings.test.ts']
+
+export const rooms: readonly Room[] = [
+  {
+    name: 'ledger',
+    sources: ['src/ledger/*.ts'],
+    tests: pureTests,
+    engines: false,
+    simulated: ['src/ledger/{judge,planner,digesting}.ts'],
+  },
+  { name: 'transfer', sources: ['src/transfer/*.ts'], tests: pureTests, engines: false },
+  { name: 'fleet', sources: ['src/fleet/*.ts'], tests: pureTests, engines: false },
+  { name: 'time', sources: ['src/time/*.ts'], tests: pureTests, engines: false },
+]

@@ -1,0 +1,32 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createChance } from '../../simulation/stage.ts'
+import type { Room } from './rooms.ts'
+
+/** Lines of source that the short form mutates: a line has about one mutant, and two cores judge about four in a second. */
+const SAMPLE_LINES = 400
+
+export type Sample = { readonly room: Room; readonly only: readonly string[] }
+
+/** Files of the rooms without engines, in an order that the seed chooses, up to a number of lines. */
+export function sampleOfRooms(root: string, rooms: readonly Room[], seed: number): Sample[] {
+  const chance = createChance(seed)
+  const candidates = rooms
+    .filter(({ engines }) => !engines)
+    .flatMap((room) =>
+      globSync([...room.sources], { cwd: root }).map((file) => ({ room, file, order: chance(1 << 30) })),
+    )
+    .toSorted((a, b) => a.order - b.order)
+  const chosen: typeof candidates = []
+  let lines = 0
+  for (const candidate of candidates) {
+    const length = readFileSync(join(root, candidate.file), 'utf8').split('\n').length
+    if (lines + length > SAMPLE_LINES) continue
+    lines += length
+    chosen.push(candidate)
+  }
+  return [...Map.groupBy(chosen, ({ room }) => room)].map(([room, files]) => ({
+    room,
+    only: files.map(({ file }) => file).toSorted(),
+  }))
+}

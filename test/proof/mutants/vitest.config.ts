@@ -1,0 +1,35 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
+
+/** The first test that fails ends the run of a mutant. The simulation takes longest, so it runs last. */
+class SimulationLast extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isSimulation = ({ moduleId }: TestSpecification) => Number(moduleId.includes('/test/simulation/'))
+    return files.toSorted((a, b) => isSimulation(a) - isSimulation(b) || (a.moduleId < b.moduleId ? -1 : 1))
+  }
+}
+
+/**
+ * Stryker's configuration of Vitest. There is no global set-up: it would start engines in every process of Stryker. Their addresses
+ * come from the environment instead. SIMULATION_WORLDS is lower here than in `npm test`, because each mutant runs these tests.
+ */
+export default defineConfig({
+  root,
+  cacheDir: `${root}/.vitest/cache-mutants`,
+  test: {
+    include: ['test/**/*.test.ts'],
+    setupFiles: ['test/proof/mutants/fixed-seeds.ts'],
+    sequence: { sequencer: SimulationLast },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    env: { SIMULATION_WORLDS: process.env['SIMULATION_WORLDS'] ?? '40' },
+    provide: {
+      databaseUrl: process.env['TEST_DATABASE_URL'] ?? '',
+      redisUrl: process.env['TEST_REDIS_URL'] ?? '',
+      enginesFrom: 'addresses',
+    },
+  },
+})
