@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { paramsText, parseParamsText } from '../../src/transfer/order.ts'
+import { addCounts, type JobCounts, noCounts, paramsText, parseParamsText } from '../../src/transfer/order.ts'
 
 test('no params are the empty text', () => {
   expect(paramsText({})).toBe('')
@@ -28,6 +28,28 @@ test('params that are equal have one text, whatever the order of their names, an
       const reversed = Object.fromEntries(Object.entries(one).reverse())
       expect(paramsText(reversed)).toBe(paramsText(one))
       expect(parseParamsText(paramsText(one))).toEqual(one)
+    }),
+  )
+})
+
+const figure = fc.nat(1_000)
+const counts: fc.Arbitrary<JobCounts> = fc.record({
+  requests: figure,
+  unchanged: figure,
+  rowsRead: figure,
+  rowsWritten: figure,
+  itemsPushed: figure,
+  refused: figure,
+})
+
+test('the figures of two jobs add up, each by itself, and a job that did nothing adds nothing', () => {
+  fc.assert(
+    fc.property(counts, counts, (a, b) => {
+      const names = Object.keys(a) as (keyof JobCounts)[]
+      const sum = Object.fromEntries(names.map((name) => [name, a[name] + b[name]]))
+
+      expect(addCounts(a, b)).toEqual(sum)
+      expect(addCounts(a, noCounts)).toEqual(a)
     }),
   )
 })
