@@ -57,7 +57,7 @@ function cutAlongTags(due: readonly Span[], input: PlanInput, { windows, aheadMs
   }
 
   function touchesAny(span: Span): boolean {
-    return [...input.blocked, ...again].some((other) => overlaps(other, span))
+    return [...input.blocked, ...again, ...due].some((other) => overlaps(other, span))
   }
 }
 

@@ -58,3 +58,14 @@ test('windows that overlap are not both asked for, and upstreams without tags ar
   ])
   expect(plan({ wanted: { startMs: HOUR, endMs: 3 * HOUR } })).toEqual([{ startMs: HOUR, endMs: 3 * HOUR }])
 })
+
+test('the newest window does not begin before the end of another window that is due', () => {
+  const covered = [{ startMs: 2 * DAY + 18 * HOUR, endMs: 2 * DAY + 22 * HOUR }]
+
+  const due = plan({ wanted: { startMs: 0, endMs: 3 * DAY + 9 * HOUR }, covered, tagged: nightly() })
+
+  expect(due).toEqual([
+    { startMs: 2 * DAY + 22 * HOUR, endMs: 8 * DAY },
+    { startMs: 0, endMs: 2 * DAY + 18 * HOUR },
+  ])
+})
