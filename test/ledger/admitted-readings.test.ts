@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import {
   type ArrivedReading,
+  isHeldByNewer,
   isInside,
   judgeReading,
   type LedgerState,
@@ -170,4 +171,14 @@ test('a reading covers what had settled by both clocks, with what it settles its
   expect(settle({ serverAtMs: 215 })).toEqual(covers(165))
   expect(settle({ serverAtMs: 225 })).toEqual(covers(170))
   expect(settle({ serverAtMs: undefined })).toEqual(covers(170))
+})
+
+test('one newer reading that spoke of a record is enough, whatever the others are about', () => {
+  const record = { startMs: 110, endMs: 120, keyHash: 7 }
+  const away = recent(500, 600, 1)
+
+  expect(isHeldByNewer(record, [])).toBe(false)
+  expect(isHeldByNewer(record, [away])).toBe(false)
+  expect(isHeldByNewer(record, [away, recent(100, 200, 1)])).toBe(true)
+  expect(isHeldByNewer(record, [away, { ...away, crossingHashes: [6, 7] }])).toBe(true)
 })

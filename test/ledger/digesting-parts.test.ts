@@ -91,7 +91,8 @@ const INSTANTS = 60
 const instant = fc.integer({ min: 0, max: INSTANTS })
 const span = fc.tuple(instant, instant).map(([a, b]): Span => ({ startMs: Math.min(a, b), endMs: Math.max(a, b) }))
 const spans = fc.array(span, { maxLength: 3 })
-const sent = fc.integer({ min: 20, max: 400 })
+// Few instants, so that pushes and readings meet at one.
+const sent = fc.integer({ min: 1, max: 20 }).map((tens) => 20 * tens)
 const event = fc.oneof(
   fc.record({ kind: fc.constantFrom('touch', 'suspect', 'pending'), spans, atMs: sent }),
   fc.record({
@@ -174,6 +175,15 @@ test('up to 64 parts keep their own states', () => {
   const parts = manyParts(64, (index) => read(1_000 + index, index))
 
   expect(afterNothing(parts)).toEqual(parts)
+})
+
+test('parts that touch count as one: only their state is joined, and no gap is closed', () => {
+  const [first, ...others] = manyParts(64, (index) => read(1_000 + index, 1))
+  const before: DigestingPart = { startMs: -HOUR, endMs: 0, ...read(1_100, 1) }
+
+  expect(
+    afterNothing([before, ...(first ? [first] : []), ...others]).map(({ startMs, endMs }) => [startMs, endMs]),
+  ).toEqual([[-HOUR, HOUR], ...others.map(({ startMs, endMs }) => [startMs, endMs])])
 })
 
 test('more parts take the least settled state of all: the newest push, the fewest readings, and are joined over small gaps', () => {

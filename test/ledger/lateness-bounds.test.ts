@@ -80,6 +80,10 @@ test('after a push a record is watched since the reading of its part, or since t
   expect(by({ readAtMs: null })).toEqual(bins(-1, 2 * HOUR))
   expect(by({ readAtMs: endMs + 21 * HOUR })).toEqual(bins(latenessBin(HOUR), 2 * HOUR))
   expect(by({ touchedAtMs: sentAtMs + 1 })).toBeUndefined()
+  const now = endMs + 100 * DAY
+  const pushed = part(endMs, endMs + 1, { touchedAtMs: now - 2 * HOUR })
+  // No nightly asks for so old a day any more, and the push does.
+  expect(watched({ sentAtMs: now, formerAtMs: now - HOUR, digesting: [pushed] })).toEqual(bins(-1, 2 * HOUR))
   // The record ends after the push: its own end is the cause.
   expect(by({ touchedAtMs: endMs - HOUR })).toEqual(bins(-1, 22 * HOUR))
 })
