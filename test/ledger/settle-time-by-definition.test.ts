@@ -125,7 +125,9 @@ test('the end of what was watched is where the first bin lacks records, and the 
   expect(settled(hole.filter(({ bin }) => bin !== 40).toReversed())).toEqual(
     settled(hole.filter(({ bin }) => bin !== 40)),
   )
-  expect(settled(hole.map((count) => (count.bin === 20 ? { ...count, seen: 0 } : count))).basis).toBe('fallback')
+  const without = (bin: number) =>
+    watched(20_000, 60).map((count) => (count.bin === bin ? { ...count, seen: 0 } : count))
+  expect([0, 1, 2, 20].map((bin) => settled(without(bin)).basis)).toEqual(new Array(4).fill('fallback'))
   expect(settled(watched(RECORDS_ENOUGH, latenessBin(fallbackMs))).basis).not.toBe('fallback')
   expect(settled(watched(RECORDS_ENOUGH, latenessBin(fallbackMs) - 1)).basis).toBe('fallback')
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { batchesOf, cutBatches, itemsOf, type Parcel } from '../../src/transfer/parcel.ts'
+import { batchesOf, batchOfItems, cutBatches, itemsOf, type Parcel } from '../../src/transfer/parcel.ts'
 
 const textOf = (note: string, size: number) => JSON.stringify({ note: note.repeat(size) })
 
@@ -56,6 +56,24 @@ test('an item too large for any batch goes alone', () => {
     { from: 1, to: 2 },
     { from: 2, to: 3 },
   ])
+  expect(cutBatches([200_000, 7])).toEqual([
+    { from: 0, to: 1 },
+    { from: 1, to: 2 },
+  ])
+})
+
+test('nothing is cut into nothing', () => {
+  expect(cutBatches([])).toEqual([])
+})
+
+test('some items of parcels are sent as one list, and are its items', () => {
+  const parcels = [parcelOf(['{"a":1}', '{"b":2}'])]
+  const items = parcels.flatMap(itemsOf)
+
+  const batch = batchOfItems(items, parcels)
+
+  expect(batch).toMatchObject({ joined: '{"a":1},{"b":2}', count: 2, parcels })
+  expect(batch.items()).toEqual(items)
 })
 
 const item = fc.record({
