@@ -132,7 +132,7 @@ test('the end of what was watched is where the first bin lacks records, and the 
   expect(settled(watched(RECORDS_ENOUGH, latenessBin(fallbackMs) - 1)).basis).toBe('fallback')
 })
 
-test.for([
+test.for<readonly [number, number]>([
   [0, 0],
   [1, 10],
   [9, 10],

@@ -44,8 +44,9 @@ function strykerOptions({ name, sources, tests, stateFolder }: StrykerRun, repor
     tempDirName: '.vitest/mutants',
     ignorePatterns: ['.vitest', '.vitalsync', 'dist', 'coverage'],
     concurrency: Math.min(2, availableParallelism()),
-    timeoutMS: 10_000,
-    timeoutFactor: 3,
+    // An endless loop through the mutant ends by Stryker's count of its passes. The time is for other loops, and a busy machine is slow.
+    timeoutMS: 30_000,
+    timeoutFactor: 4,
     allowConsoleColors: false,
   }
 }
