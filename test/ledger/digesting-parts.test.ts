@@ -169,7 +169,24 @@ const manyParts = (
     const startMs = index * 2 * DAY
     return { startMs, endMs: startMs + HOUR, ...stateOf(index) }
   })
+
+/** The parts as a push of nothing leaves them: joined, and not too many. */
 const afterNothing = (parts: readonly DigestingPart[]) => touchParts(parts, [], 0)
+
+test.for([
+  [read(10, 1, 5), true],
+  [read(10, 1, 6), false],
+  [read(11, 1, 5), false],
+  [read(10, 2, 5), false],
+  [{ ...read(10, 1, 5), ...suspect }, false],
+] as const)(
+  'a part that was touched at 5 and read once at 10, and a neighbour %o, are joined: %o',
+  ([state, joined]) => {
+    const parts = [part(read(10, 1, 5)), { ...part(state), startMs: 0, endMs: 50 }]
+
+    expect(afterNothing(parts)).toEqual(joined ? [{ ...part(state), endMs: 50 }] : parts)
+  },
+)
 
 test('up to 64 parts keep their own states', () => {
   const parts = manyParts(64, (index) => read(1_000 + index, index))
