@@ -1,6 +1,8 @@
 import { daysInMonths, parseInstant, twoDigits } from '../contract/instant.ts'
 
-const commonInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d)$/
+const commonInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
+/** The digits of a fraction after its milliseconds, up to the microseconds. */
+const beyondMilliseconds = /[.,]\d{3}(\d{1,3})/
 
 /** Microseconds since 1970: the warehouse keeps what a JavaScript date would cut off. */
 export function instantMicrosOf(text: string): number | undefined {
@@ -8,12 +10,11 @@ export function instantMicrosOf(text: string): number | undefined {
 }
 
 function parsedMicros(text: string): number | undefined {
-  const match = commonInstant.exec(text)
   // Date.parse takes the 30th of February for the 2nd of March.
-  const epochMs = match && epochDayOf(text) !== undefined ? Date.parse(text) : parseInstant(text)?.epochMs
+  const isCommon = commonInstant.test(text) && epochDayOf(text) !== undefined
+  const epochMs = isCommon ? Date.parse(text) : parseInstant(text)?.epochMs
   if (epochMs === undefined || Number.isNaN(epochMs)) return undefined
-  const beyondMs = match?.[1] && match[1].length > 3 ? Number(match[1].slice(3, 6).padEnd(3, '0')) : 0
-  const micros = epochMs * 1000 + beyondMs
+  const micros = epochMs * 1000 + Number((beyondMilliseconds.exec(text)?.[1] ?? '').padEnd(3, '0'))
   return Number.isSafeInteger(micros) ? micros : undefined
 }
 
