@@ -45,14 +45,17 @@ type Sample = { readonly atMs: number; readonly done: number; readonly jobMs: nu
 /** Estimates by the recent rate of work of one job. Keeps at most SAMPLES_MAX samples. */
 export function createTimeLeft(): TimeLeft {
   let samples: Sample[] = []
+  let sampleEveryMs = SAMPLE_EVERY_MS
   let last: Sample | undefined
 
   const keep = (sample: Sample) => {
     const newest = samples.at(-1)
-    if (newest && sample.atMs - newest.atMs < SAMPLE_EVERY_MS) return
+    if (newest && sample.atMs - newest.atMs < sampleEveryMs) return
     samples.push(sample)
-    // Every second one of the older half: the beginning of a long run needs no more than a few samples.
-    if (samples.length > SAMPLES_MAX) samples = samples.filter((_, index) => index % 2 === 0 || index > SAMPLES_MAX / 2)
+    if (samples.length <= SAMPLES_MAX) return
+    // The longer a run takes, the farther apart its samples may be: always a small part of its duration.
+    samples = samples.filter((_, index) => index % 2 === 0)
+    sampleEveryMs *= 2
   }
   const startOfRate = ({ atMs, jobsDone, jobsAtOnce }: RunProgress): Sample | undefined => {
     const [first] = samples
