@@ -1,8 +1,9 @@
 import { formatOffset } from '../contract/instant.ts'
-import { DAY, MINUTE } from '../time/units.ts'
+import { DAY, HOUR, MINUTE } from '../time/units.ts'
 import { zoneOffsetMs } from '../time/zones.ts'
 
-const CACHE_SLOT_MS = 15 * MINUTE
+/** No zone changes its clocks twice within a slot. */
+const CACHE_SLOT_MS = HOUR
 const CACHE_SLOTS_MAX = 20_000
 const withoutOffset = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?$/
 
@@ -15,8 +16,10 @@ export function createOffsetCache(timeZone: string): (epochMs: number) => number
     const slot = Math.floor(epochMs / CACHE_SLOT_MS)
     const cached = cache.get(slot)
     if (cached !== undefined) return cached
-    if (cache.size >= CACHE_SLOTS_MAX) cache.clear()
     const offset = zoneOffset(slot * CACHE_SLOT_MS)
+    // Clocks have been changed one minute after midnight: in the slot of a change each instant is looked up.
+    if (zoneOffset((slot + 1) * CACHE_SLOT_MS - 1) !== offset) return zoneOffset(epochMs)
+    if (cache.size >= CACHE_SLOTS_MAX) cache.clear()
     cache.set(slot, offset)
     return offset
   }
