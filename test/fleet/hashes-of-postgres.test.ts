@@ -33,18 +33,3 @@ test('a million ids have the hash that Postgres gives them, and fall into the sh
     expect(misplaced, `${count} buckets`).toEqual([])
   }
 })
-
-test('items are split by bucket and keep their order', () => {
-  const buckets = createProfileBuckets(4)
-  const items = Array.from({ length: 100 }, (_, index) => ({ profileId: String(index + 1), index }))
-  const parts = buckets.split(items, ({ profileId }) => profileId)
-
-  expect(parts.flat()).toHaveLength(100)
-  for (const part of parts) {
-    expect(new Set(part.map(({ profileId }) => buckets.of(profileId))).size).toBe(1)
-    expect(part.map(({ index }) => index)).toEqual(part.map(({ index }) => index).sort((a, b) => a - b))
-  }
-  expect(parts).toHaveLength(4)
-  expect(createProfileBuckets(1).split(items, ({ profileId }) => profileId)).toEqual([items])
-  for (const count of [1, 4]) expect(createProfileBuckets(count).split([], String)).toEqual([])
-})

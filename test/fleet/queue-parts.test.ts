@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   formatPartList,
@@ -56,6 +57,61 @@ test('a list of parts is read and written in ranges', () => {
 })
 
 test('a text that names no parts is none', () => {
-  for (const text of ['', '-', '3-1', 'a', '1-', '-1', '1,,2', '100', '1.5'])
-    expect(parsePartList(text)).toBeUndefined()
+  for (const text of [
+    '',
+    '-',
+    '3-1',
+    'a',
+    '1-',
+    '-1',
+    '1,,2',
+    '100',
+    '1.5',
+    'x1',
+    '1x',
+    '1-2x',
+    '1-100',
+    '100-1',
+    '1-2-3',
+    '1 - 2',
+  ])
+    expect(parsePartList(text), text).toBeUndefined()
+})
+
+/** From the documentation of Redis Cluster, and the check value of CRC16/XMODEM. */
+test.for([
+  ['123456789', 0x31c3],
+  ['somekey', 11_058],
+  ['hash_tag', 2515],
+  ['foo', 12_182],
+  ['', 0],
+] as const)('the slot of %s is %i', ([tag, slot]) => {
+  expect(redisSlotOf(tag)).toBe(slot % 16_384)
+})
+
+test('each part has a tag in the 256 slots around its own place: the places halve the widest gap again and again', () => {
+  const first = redisSlotOf('vitalsync')
+  const places = all.map((part) => Number.parseInt([...part.toString(2).padStart(6, '0')].reverse().join(''), 2))
+  expect(places.slice(0, 8)).toEqual([0, 32, 16, 48, 8, 40, 24, 56])
+  for (const part of all) {
+    const distance = redisSlotOf(queuePartTag(part)) - first - (places[part] ?? 0) * 256
+    const around = (((distance + 128) % 16_384) + 16_384) % 16_384
+    expect(around, `part ${part}`).toBeLessThan(256)
+    expect(queuePartTag(part)).toMatch(part === 0 ? /^vitalsync$/ : new RegExp(`^vitalsync-${part}\\.\\d+$`))
+  }
+})
+
+test('any list of parts is written in as few ranges as there are, and read back in order', () => {
+  const parts = fc.uniqueArray(fc.integer({ min: 0, max: 99 }), { minLength: 1, maxLength: 100 })
+  fc.assert(
+    fc.property(parts, (drawn) => {
+      const sorted = drawn.toSorted((a, b) => a - b)
+      const text = formatPartList(sorted)
+      expect(parsePartList(text)).toEqual(sorted)
+      expect(parsePartList(text.split(',').toReversed().join(' , '))).toEqual(sorted)
+      expect(text.split(',')).toHaveLength(sorted.filter((part) => !sorted.includes(part - 1)).length)
+    }),
+    { seed: 20261124 },
+  )
+  expect(formatPartList([])).toBe('')
 })

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
 import type { QuickFacts } from '../../src/fleet/fleet-facts.ts'
-import { CLOCK_OFF_MS, ENGINE_SILENT_MS, findUnready, NO_PROGRESS_MS } from '../../src/fleet/readiness.ts'
+import {
+  CLOCK_OFF_MS,
+  ENGINE_SILENT_MS,
+  findUnready,
+  NO_PROGRESS_MS,
+  unreadyReasons,
+} from '../../src/fleet/readiness.ts'
 import { MINUTE, SECOND } from '../../src/time/units.ts'
 
 const nowMs = Date.parse('2026-03-10T03:00:00Z')
@@ -80,4 +86,58 @@ test('the text says which work stands still, since when, and whether a worker li
   expect(findUnready({ ...well, facts: { ...facts, troubles: trouble(MINUTE) } })[0]?.text).toBe(
     'no nightly job succeeds since 2026-03-10T02:59:00Z: call scoresOf: 503',
   )
+})
+
+test('everything that is wrong is said, the reason that explains the others first', () => {
+  const facts = { ...idle, halted: 'refused by upstream', queue: lane(5, 0), progress: silentSince(MINUTE) }
+  const all = { databaseAnsweredAtMs: nowMs - 21_400, queueAnsweredAtMs: nowMs - 90_600, skewMs: -12_000, facts }
+
+  expect(findUnready({ ...well, ...all })).toEqual([
+    { reason: 'database', text: 'the warehouse has not answered for 21 s' },
+    { reason: 'queue', text: 'the queue has not answered for 91 s' },
+    { reason: 'clock', text: "this machine's clock is 12 s off the database's" },
+    { reason: 'account', text: 'refused by upstream' },
+    { reason: 'work', text: 'nothing was done for 60 s: 5 nightly jobs wait, 0 are under way' },
+  ])
+  expect(findUnready({ ...well, ...all, halted: 'met by our own jobs' })[3]?.text).toBe('met by our own jobs')
+  expect(findUnready({ ...well, isStopping: true })).toEqual([{ reason: 'stopping', text: 'this process is stopping' }])
+})
+
+test('an engine that never answered is still starting, and the other one may be away', () => {
+  const starting = { reason: 'starting', text: 'warehouse and queue have not answered since the start' }
+
+  expect(findUnready({ ...well, queueAnsweredAtMs: undefined })).toEqual([starting])
+  expect(findUnready({ ...well, databaseAnsweredAtMs: undefined, queueAnsweredAtMs: undefined })).toEqual([starting])
+  expect(findUnready({ ...well, databaseAnsweredAtMs: undefined, queueAnsweredAtMs: 0 })).toMatchObject([
+    starting,
+    { reason: 'queue' },
+  ])
+  expect(unreadyReasons).toEqual(['starting', 'stopping', 'database', 'queue', 'clock', 'account', 'work'])
+})
+
+test('without facts of the fleet, or while the queue does not answer, nothing is said about its work', () => {
+  expect(findUnready({ ...well, facts: undefined })).toEqual([])
+  const unknown = { ...idle, queue: null, troubles: trouble(MINUTE), progress: silentSince(MINUTE) }
+  expect(findUnready({ ...well, facts: unknown })).toEqual([])
+})
+
+test('lanes without work are left out of the text, and a trouble elsewhere does not explain a standstill', () => {
+  const lanes = [
+    ...lane(0, 0),
+    { lane: 'manual', waiting: 2, active: 1, delayed: 0, oldestSeconds: 0 } as const,
+    { lane: 'backfill', waiting: 0, active: 0, delayed: 4, oldestSeconds: 0 } as const,
+  ]
+  const facts = { ...idle, queue: lanes, troubles: trouble(MINUTE), progress: silentSince(MINUTE) }
+
+  expect(findUnready({ ...well, facts })).toEqual([
+    {
+      reason: 'work',
+      text: 'nothing was done for 60 s: 2 manual jobs wait, 1 are under way, 0 backfill jobs wait, 0 are under way',
+    },
+  ])
+})
+
+test('a trouble of jobs that run or wait is said though others get on', () => {
+  for (const queue of [lane(1, 0), lane(0, 1), lane(0, 0, 1)])
+    expect(findUnready({ ...well, facts: { ...idle, queue, troubles: trouble(MINUTE) } })).toHaveLength(1)
 })
