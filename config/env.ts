@@ -216,9 +216,29 @@ export function describeConfig(environment: Environment): DescribedVariable[] {
 
 function maskedText(variable: Variable, text: string | undefined): string {
   if (text === undefined) return ''
-  if (variable.secret) return '••••'
-  if (!variable.address) return text
-  return text
-    .replace(/(^|,|\/\/)([^/@,]*)@/g, (_, before: string, user: string) => `${before}${user.split(':')[0]}:••••@`)
-    .replace(/(password=)[^&]*/gi, '$1••••')
+  if (variable.secret) return MASK
+  return variable.address ? maskedAddresses(text) : text
+}
+
+const MASK = '••••'
+
+/** An address without its password. Of several with commas between each: a comma may also belong to a password. */
+function maskedAddresses(text: string): string {
+  const addresses = /^rediss?:/i.test(text) ? text.split(',') : [text]
+  const masked = addresses.map((address, index) => {
+    if (address.includes('@')) return withoutPassword(address, index === 0)
+    return isPlainAddress.test(address) || !text.includes('@') ? address : MASK
+  })
+  return masked.join(',').replace(/(password=)[^&]*/gi, `$1${MASK}`)
+}
+
+/** A host and a port, after a protocol or not. Other texts may be a part of a password with a comma in it. */
+const isPlainAddress = /^(\w+:\/\/)?([\w.-]+|\[[\da-f:]+\])(:\d+)?(\/\d*)?$/i
+
+/** The user stays, in the first of several addresses. A password may hold any character: it ends at the last @. */
+function withoutPassword(address: string, isFirst: boolean): string {
+  const begin = address.includes('//') ? address.indexOf('//') + 2 : 0
+  const end = address.lastIndexOf('@')
+  const [user = ''] = address.slice(begin, end).split(':')
+  return `${address.slice(0, begin)}${isFirst || begin > 0 ? user : ''}:${MASK}${address.slice(end)}`
 }

@@ -50,12 +50,9 @@ export const headerName = z
 /** As the standard has it: names and values that are percent-encoded. */
 export const headerList = z
   .string()
-  .refine(
-    (text) => text.split(',').every((part) => /^\s*[\w-]+\s*=(?:%[0-9a-f]{2}|[\x21-\x24\x26-\x7e\s])*$/i.test(part)),
-    {
-      error: 'must be names and values, such as authorization=Bearer%20abc, separated by commas',
-    },
-  )
+  .refine((text) => text.split(',').every(isHeader), {
+    error: 'must be names and values, such as authorization=Bearer%20abc, separated by commas',
+  })
   .transform((text) =>
     Object.fromEntries(
       text.split(',').map((part) => {
@@ -64,6 +61,15 @@ export const headerList = z
       }),
     ),
   )
+
+function isHeader(text: string): boolean {
+  if (!/^\s*[\w-]+\s*=(?:%[0-9a-f]{2}|[\x21-\x24\x26-\x7e\s])*$/i.test(text)) return false
+  try {
+    return decodeURIComponent(text) !== ''
+  } catch {
+    return false // percent-encoded bytes that are no UTF-8
+  }
+}
 
 export const secondsList = z
   .string()

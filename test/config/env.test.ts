@@ -32,7 +32,7 @@ const wrong: Record<string, string[]> = {
   KEPT_ANSWERS_MB: ['-1', '65537', '64MB'],
   DERIVE_THREADS: ['0', '257', 'all'],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['localhost:4318', 'grpc://localhost'],
-  OTEL_EXPORTER_OTLP_HEADERS: ['authorization', 'a=b,c', 'a=%zz'],
+  OTEL_EXPORTER_OTLP_HEADERS: ['authorization', 'a=b,c', 'a=%zz', 'a=%ff'],
   OTEL_TRACES_SAMPLER: ['jaeger_remote', '0.1'],
   OTEL_TRACES_SAMPLER_ARG: ['2', 'always_on'],
   DASHBOARD_PORT: ['http', '65536'],
