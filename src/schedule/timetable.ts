@@ -1,5 +1,6 @@
 import cron, { type ScheduledTask } from 'node-cron'
 import type { Schedule } from '../../config/schedules.ts'
+import { UsageProblem } from '../errors.ts'
 import { zoneOffsetMs } from '../time/zones.ts'
 import { hasWildcardHour, type ZonedCron } from './slots.ts'
 
@@ -7,7 +8,15 @@ export const createTask = (
   line: string,
   tick: () => void,
   options: { name: string; timezone: string },
-): ScheduledTask => cron.createTask(line, tick, { ...options, suppressMissedWarning: true })
+): ScheduledTask => {
+  try {
+    return cron.createTask(line, tick, { ...options, suppressMissedWarning: true })
+  } catch (error) {
+    throw new UsageProblem(`read the cron line ${line}: ${(error as Error).message}`, {
+      hint: 'NIGHTLY_CRON and SWEEP_CRON are lines of five fields: minute, hour, day of the month, month and weekday, such as 0 3 * * *.',
+    })
+  }
+}
 
 export type ScheduleTimetable = { schedule: Schedule; timetable: ZonedCron; matcher: ScheduledTask }
 
