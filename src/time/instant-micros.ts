@@ -12,8 +12,7 @@ export function instantMicrosOf(text: string): number | undefined {
 function parsedMicros(text: string): number | undefined {
   // Date.parse takes the 30th of February for the 2nd of March.
   const isCommon = commonInstant.test(text) && epochDayOf(text) !== undefined
-  const epochMs = isCommon ? Date.parse(text) : parseInstant(text)?.epochMs
-  if (epochMs === undefined || Number.isNaN(epochMs)) return undefined
+  const epochMs = isCommon ? Date.parse(text) : (parseInstant(text)?.epochMs ?? Number.NaN)
   const micros = epochMs * 1000 + Number((beyondMilliseconds.exec(text)?.[1] ?? '').padEnd(3, '0'))
   return Number.isSafeInteger(micros) ? micros : undefined
 }
