@@ -7,12 +7,12 @@ import { everyCharacter } from '../support/every-character.ts'
 
 const seed = 20261124
 
-/** Read by a parser that the program does not write with. An empty cell is null, an empty text is in quotes. */
+/** Read by a parser that the program does not write with, and that takes any end of a line. An empty cell is null, an empty text is in quotes. */
 const readCsv = (text: string): Array<Array<string | null>> =>
   parse(text, {
     columns: false,
     relax_column_count: false,
-    record_delimiter: '\r\n',
+    record_delimiter: ['\r\n', '\n', '\r'],
     cast: (value, { quoting }) => (value === '' && !quoting ? null : value),
   })
 
