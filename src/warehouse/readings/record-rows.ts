@@ -162,6 +162,6 @@ const startsAfterNoon = (text: string): boolean => text.slice(11, 13) >= '12'
 /** The calendar day of a date-time in its own offset, as midnight of that day in UTC. */
 function localDateMsOf(text: string): number | null {
   const day = epochDayOf(text)
-  const dayMs = day === undefined ? Date.parse(text.slice(0, 10)) : day * DAY
+  const dayMs = day === undefined ? Date.parse(`${text.slice(0, 10)}T00:00:00Z`) : day * DAY
   return Number.isNaN(dayMs) ? null : dayMs
 }
