@@ -11,7 +11,7 @@ export type ZoneChange = {
 const fromMs = Date.UTC(2018, 0, 1)
 const untilMs = Date.UTC(2028, 0, 1)
 
-export const allZones: readonly string[] = Intl.supportedValuesOf('timeZone')
+const allZones: readonly string[] = Intl.supportedValuesOf('timeZone')
 
 /**
  * All changes of all zones in the ten years from 2018, by the names of offsets that the runtime prints (`GMT+05:45`): the
@@ -49,7 +49,7 @@ function firstWith(wantedMs: number, offsetMs: (atMs: number) => number, span: {
   return high
 }
 
-export function namedOffsetMs(zone: string): (atMs: number) => number {
+function namedOffsetMs(zone: string): (atMs: number) => number {
   const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
   return (atMs) => {
     const [, sign, hours, minutes] = /GMT(?:([+-])(\d\d):(\d\d))?$/.exec(format.format(atMs)) ?? []
