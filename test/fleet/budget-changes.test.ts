@@ -205,7 +205,7 @@ test('whatever happens, a budget stays between its least and its limits, and eac
         now = next
       }
     }),
-    { seed: 20261124, numRuns: 200 },
+    { seed: 20261124, numRuns: 60 },
   )
 })
 

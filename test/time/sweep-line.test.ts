@@ -10,7 +10,8 @@ test('the sweep line gives each moment to the best item that covers it, and join
     { name: 'empty', startMs: 5, endMs: 5, rank: 0 },
   ]
 
-  const portions = sweepLine(items, (a, b) => a.rank - b.rank)
+  // Frozen: the caller's items keep their order.
+  const portions = sweepLine(Object.freeze(items), (a, b) => a.rank - b.rank)
 
   expect(portions.map(({ startMs, endMs, of }) => `${of.name} ${startMs}-${endMs}`)).toEqual([
     'low 0-2',
