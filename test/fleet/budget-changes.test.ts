@@ -6,6 +6,7 @@ import {
   decreaseBudget,
   type FleetBudget,
   initialBudget,
+  MEMBER_TTL_MS,
   parseMemberState,
   parseStoredBudget,
   storedBudgetOf,
@@ -143,6 +144,12 @@ test.for([
     [unbounded, 56],
   ],
   [
+    'up to exactly that rate',
+    { requestsPerSecond: 90_909 },
+    { ...limits, requestsPerSecond: unbounded },
+    [100_000, 56],
+  ],
+  [
     'up to that rate step by step',
     { requestsPerSecond: 90_900 },
     { ...limits, requestsPerSecond: unbounded },
@@ -228,4 +235,8 @@ test('what other processes stored is read only whole, and with counts that are c
     expect(() => parseMemberState({ ...member, demand: { ...member.demand, [lane]: undefined } })).toThrow(lane)
   for (const key of Object.keys(budget))
     expect(() => parseStoredBudget({ ...budget, [key]: undefined }), key).toThrow(key)
+})
+
+test('a member is dead when its heartbeat is three seconds old', () => {
+  expect(MEMBER_TTL_MS).toBe(3000)
 })

@@ -79,6 +79,9 @@ test('the last bucket takes what an even cut leaves over', () => {
     { firstHash: -715_827_883, lastHash: 715_827_881 },
     { firstHash: 715_827_882, lastHash: 2_147_483_647 },
   ])
+  // 997 equal parts leave 966 hashes over, and this id has one of them.
+  expect(hashBigint('5641343')).toBe(2_147_482_765)
+  expect(createProfileBuckets(997).of('5641343')).toBe(996)
 })
 
 test('the bucket of everybody is the one of an undivided warehouse, and no other', () => {

@@ -141,3 +141,20 @@ test('a trouble of jobs that run or wait is said though others get on', () => {
   for (const queue of [lane(1, 0), lane(0, 1), lane(0, 0, 1)])
     expect(findUnready({ ...well, facts: { ...idle, queue, troubles: trouble(MINUTE) } })).toHaveLength(1)
 })
+
+/** In plain numbers: the alerts and the documents name them. */
+test.for([
+  ['an engine is away after 20 s', { databaseAnsweredAtMs: nowMs - 20_000 }, { databaseAnsweredAtMs: nowMs - 20_001 }],
+  ['the queue too', { queueAnsweredAtMs: nowMs - 20_000 }, { queueAnsweredAtMs: nowMs - 20_001 }],
+  ['a clock is off beyond 10 s', { skewMs: 10_000 }, { skewMs: 10_001 }],
+  [
+    'work stands still after 40 s',
+    { facts: { ...idle, queue: lane(1, 0), progress: silentSince(39_999) } },
+    { facts: { ...idle, queue: lane(1, 0), progress: silentSince(40_000) } },
+  ],
+] as const)('%s, and not sooner', ([, before, after]) => {
+  const reasons = [before, after].map((state) =>
+    findUnready({ ...well, ...state } as Parameters<typeof findUnready>[0]),
+  )
+  expect(reasons.map((each) => each.length)).toEqual([0, 1])
+})
