@@ -116,3 +116,11 @@ const zones: ReadonlyArray<[zone: string, local: string, whole: string]> = [
 test.for(zones)('in %s, %s is %s', ([zone, local, whole]) => {
   expect(createOffsetCompleter(zone)(local)).toBe(whole)
 })
+
+test('each date-time of a log gets an offset when it has none', () => {
+  const names = ['startDateTime', 'endDateTime', 'postDateTime', 'modifiedDateTime']
+  const fields = { ...log, ...Object.fromEntries(names.map((name) => [name, '2026-07-11T08:00:00'])) }
+  const { body } = itemOf(fields, { completeOffset: (text) => `${text}+02:00` })
+
+  for (const name of names) expect(body[name], name).toBe('2026-07-11T08:00:00+02:00')
+})
