@@ -111,3 +111,16 @@ test('over hours the rate is still that of the last half, within one in a hundre
     if (!(Math.abs(factor - 1) < 0.01)) expect.fail(`after ${after} s the estimate is off by the factor ${factor}`)
   }
 })
+
+test('with four jobs at once two rounds are eight jobs', () => {
+  const of = (jobsDone: number) =>
+    lastOf(
+      ...Array.from({ length: 241 }, (_, after): [number, Partial<RunProgress>] => [
+        after,
+        { jobsDone, itemsDone: itemsAt(after), jobsLeft: 1, itemsLeft: 9000, itemsOfLongestJob: 0, jobsAtOnce: 4 },
+      ]),
+    )
+
+  expect(of(8)).toBeCloseTo((90 * 120 * SECOND) / requestsBetween(120, 240), 4)
+  expect(of(7)).toBeCloseTo((90 * 240 * SECOND) / (requestsBetween(0, 240) + 20), 4)
+})
