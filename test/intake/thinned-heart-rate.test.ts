@@ -58,7 +58,7 @@ test('raw beats, and all other measurements, pass at once', () => {
   expect(createThinnedHeartRate('1m').put(steps)).toEqual([steps])
 })
 
-test('a beat that comes after its minute was handed on is refused, and the oldest minute is handed on first', () => {
+test('a sample that comes after its minute was handed on is refused, and the oldest minute is handed on first', () => {
   const { put, end } = createThinnedHeartRate('1m')
   for (let minute = 0; minute < 20_000; minute += 1) expect(put(beat(minute * 60, 60))).toEqual([])
 
