@@ -2,7 +2,8 @@
  * The slots of one lane in this process: so many of its jobs run at once, in whichever parts of the queue they wait. BullMQ
  * bounds the jobs of one queue only. So each part is given a limit of its own, and the limits follow the work: parts that have
  * jobs share all slots, and a part that has none may claim one job, to notice when jobs come. That job waits for a slot here: a
- * process claims hardly more than one job of each part ahead of its turn.
+ * process claims hardly more than one job of each part ahead of its turn. A new part has its share until its worker finds the
+ * queue empty; otherwise the part whose worker claims first would fill every slot before the others have looked.
  */
 export type LaneSlots = {
   /** `setLimit` is told how many jobs of the part may be claimed; `isHeldUp`: the part was at its limit, and may go on at once. */
@@ -33,13 +34,13 @@ type Part = {
 export function createLaneSlots(slotCount: number): LaneSlots {
   const parts = new Set<Part>()
   const row = createSlotRow(slotCount)
-  /** The part that claims is at work already: it needs no word that it may go on. */
-  const divide = (claiming?: Part) => {
+  /** The worker of the caller is awake already: it claims, or it has not started yet. */
+  const divide = (caller?: Part) => {
     const [only] = parts
     if (parts.size === 1 && only?.limit === slotCount) return
     for (const [part, limit] of limitsOf([...parts], slotCount)) {
       if (limit === part.limit) continue
-      const isHeldUp = part !== claiming && limit > part.limit && !part.isDrained && part.jobIds.size >= part.limit
+      const isHeldUp = part !== caller && limit > part.limit && !part.isDrained && part.jobIds.size >= part.limit
       part.limit = limit
       part.setLimit(limit, isHeldUp)
     }
@@ -65,9 +66,9 @@ export function createLaneSlots(slotCount: number): LaneSlots {
   })
   return {
     add(setLimit) {
-      const part: Part = { jobIds: new Set(), isDrained: true, limit: 0, setLimit }
+      const part: Part = { jobIds: new Set(), isDrained: false, limit: 0, setLimit }
       parts.add(part)
-      divide()
+      divide(part)
       return add(part)
     },
     close: row.close,

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { createLaneSlots } from '../../src/queue/lane-slots.ts'
 
-function openParts(slotCount: number, partCount: number) {
+/** Parts whose workers have not looked yet. */
+function openNewParts(slotCount: number, partCount: number) {
   const slots = createLaneSlots(slotCount)
   const limits = new Array<number>(partCount).fill(0)
   const heldUp: number[] = []
@@ -25,6 +26,14 @@ function openParts(slotCount: number, partCount: number) {
     free: (part: number) => partOf(part).free(),
     drained: (part: number) => partOf(part).drained(),
   }
+}
+
+/** Parts whose workers found nothing. */
+function openParts(slotCount: number, partCount: number) {
+  const opened = openNewParts(slotCount, partCount)
+  for (let part = 0; part < partCount; part += 1) opened.drained(part)
+  opened.heldUp.length = 0
+  return opened
 }
 
 const isOpen = Symbol('waits')
@@ -52,6 +61,22 @@ test('parts with work share all slots, a part without work may claim one job', (
   drained(2) // its job is still under way
 
   expect(limits).toEqual([4, 3, 2])
+})
+
+test('the first part to claim leaves the others their share until their workers have looked', () => {
+  const { limits, heldUp, claim, drained } = openNewParts(4, 4)
+  expect(limits).toEqual([1, 1, 1, 1])
+
+  claim(2)
+  expect(limits).toEqual([1, 1, 1, 1])
+  drained(0)
+  expect(limits).toEqual([1, 2, 1, 1])
+  drained(1)
+  expect(limits).toEqual([1, 1, 2, 2])
+  drained(3)
+  expect(limits).toEqual([1, 1, 4, 1])
+
+  expect(heldUp).toEqual([2])
 })
 
 test('a part that comes later claims as others leave slots free, and one at once', () => {
