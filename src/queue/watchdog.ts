@@ -25,7 +25,7 @@ export function startWatchdog(options: WatchdogOptions): { check(): Promise<void
   const { workers, silenceMaxMs, jobMaxMs } = options
   let silentSinceMs = options.now()
   let ended = workers.ended()
-  const check = async () => {
+  const checkProgress = async () => {
     const nowMs = options.now()
     const hasProgress = workers.ended() !== ended
     ended = workers.ended()
@@ -41,14 +41,12 @@ export function startWatchdog(options: WatchdogOptions): { check(): Promise<void
       }),
     )
   }
-  // An engine that does not answer is an outage, not silence: the count begins anew when the engine answers again.
-  const timer = setInterval(
-    () =>
-      void check().catch(() => {
-        silentSinceMs = options.now()
-      }),
-    10 * SECOND,
-  )
+  const check = () =>
+    checkProgress().catch(() => {
+      // An engine that does not answer is an outage, not silence: the silence begins when the engine answers again.
+      silentSinceMs = options.now()
+    })
+  const timer = setInterval(() => void check(), 10 * SECOND)
   timer.unref()
   return { check, close: () => clearInterval(timer) }
 }

@@ -42,6 +42,39 @@ test('jobs that wait for a minute while none ends end the process', async () => 
   expect(await pass(59)).toBe(0)
   expect(await pass(1)).toBe(1)
   expect(reported[0]?.message).toContain('60 s')
+  // The process may take a moment to end: meanwhile the same silence is not reported at each check.
+  expect(await pass(59)).toBe(1)
+  expect(await pass(1)).toBe(2)
+})
+
+test('while the engine does not answer nobody is silent: the minute begins when the engine answers again', async () => {
+  const { state, pass } = openLane()
+  expect(await pass(50)).toBe(0)
+  state.waiting = -1
+  expect(await pass(300)).toBe(0)
+  state.waiting = 1
+
+  expect(await pass(59)).toBe(0)
+  expect(await pass(1)).toBe(1)
+})
+
+test('one job that ends begins the minute again, and none that had ended before does', async () => {
+  const { state, pass } = openLane()
+  state.ended = 3
+  expect(await pass(1)).toBe(0)
+
+  expect(await pass(59)).toBe(0)
+  expect(await pass(1)).toBe(1)
+})
+
+test('the limit is that of jobs that wait as soon as no job is active any more', async () => {
+  const { state, pass } = openLane()
+  state.active = 1
+  expect(await pass(100)).toBe(0)
+
+  state.active = 0
+
+  expect(await pass(1)).toBe(1)
 })
 
 test('a process that works, ends jobs, has a paused lane, no waiting job or no part that has one is not silent', async () => {
