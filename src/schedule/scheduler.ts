@@ -92,7 +92,10 @@ function createBackgroundWork(log: Log) {
 }
 
 /** Claims the newest slot that is not claimed yet, if there is one. */
-function createSlotClaimer({ schedule, timetable }: ScheduleTimetable, { runs, now, log }: SchedulerOptions) {
+export function createSlotClaimer(
+  { schedule, timetable }: ScheduleTimetable,
+  { runs, now, log }: Pick<SchedulerOptions, 'runs' | 'now' | 'log'>,
+) {
   const missedSlots = metrics.getMeter('vitalsync.schedule').createCounter('vitalsync.slots.missed')
   let searchedToMs = Number.NEGATIVE_INFINITY
   return async (): Promise<Run | undefined> => {
