@@ -7,7 +7,7 @@ import type { LanePart, LaneWorker, QueueEngine } from './engine.ts'
 export type PartWorker = { readonly of: LanePart; readonly worker: LaneWorker; close(force?: boolean): Promise<void> }
 
 type FormerPartsOptions = {
-  readonly engine: QueueEngine
+  readonly engine: Pick<QueueEngine, 'parts' | 'formerParts' | 'formerPartsAtOnceMax'>
   /** The parts that this process works on. It takes the former parts that are one of these modulo the number of parts. */
   readonly parts: readonly number[]
   readonly log: Log
