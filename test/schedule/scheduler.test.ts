@@ -162,20 +162,23 @@ function startAtSlot(produce: Produce, { timeZone = 'UTC', log = silent } = {}) 
 }
 
 test('a scheduler that closes aborts the producer of its run, and waits until it has ended', async () => {
-  const begun = Promise.withResolvers<void>()
+  const [begun, aborted, lastPage] = [0, 1, 2].map(() => Promise.withResolvers<void>())
   const events: string[] = []
   const scheduler = await startAtSlot(async (_, signal) => {
-    begun.resolve()
-    await new Promise((resolve) => signal.addEventListener('abort', resolve))
-    events.push('aborted')
-    await new Promise((resolve) => setTimeout(resolve, 200)) // its last page takes a moment
+    signal.addEventListener('abort', () => aborted?.resolve())
+    begun?.resolve()
+    await lastPage?.promise
     events.push('ended')
   })
-  await begun.promise
+  await begun?.promise
 
-  await scheduler.close()
+  const closed = scheduler.close().then(() => events.push('closed'))
+  await aborted?.promise
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
+  lastPage?.resolve()
+  await closed
 
-  expect(events).toEqual(['aborted', 'ended'])
+  expect(events).toEqual(['ended', 'closed'])
 })
 
 test('a tick that fails is logged, but not one that fails because the scheduler closes', async () => {
