@@ -29,4 +29,29 @@ export const rooms: readonly Room[] = [
   { name: 'transfer', sources: ['src/transfer/*.ts'], tests: pureTests, engines: false },
   { name: 'fleet', sources: ['src/fleet/*.ts'], tests: pureTests, engines: false },
   { name: 'time', sources: ['src/time/*.ts'], tests: pureTests, engines: false },
+  { name: 'schedule', sources: ['src/schedule/*.ts'], tests: ['test/schedule/*.test.ts'], engines: false },
+  {
+    name: 'queue',
+    sources: ['src/queue/{lane-slots,watchdog,retry-delay,rate-permits,job-timeout,while-leased}.ts'],
+    tests: ['test/queue/{lane-slots,lane-slot-rules,watchdog,retry-delay,rate-permits,job-signal}.test.ts'],
+    engines: false,
+  },
+  {
+    name: 'readings',
+    sources: ['src/warehouse/readings/{settle-readings,tag-changes,reading-queue}.ts'],
+    tests: ['test/warehouse/readings/reading-rules.test.ts'],
+    engines: false,
+  },
+  {
+    name: 'due',
+    sources: ['src/service/recompute/{answer-state,next-change,portion,reach,shares}.ts'],
+    tests: ['test/service/recompute/{due-edges,shares}.test.ts'],
+    engines: false,
+  },
+  {
+    name: 'days',
+    sources: ['src/service/derive/day/*.ts', 'src/service/derive/days/*.ts'],
+    tests: ['test/service/derive/*.test.ts'],
+    engines: false,
+  },
 ]

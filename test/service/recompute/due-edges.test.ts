@@ -3,7 +3,12 @@ import { expect, test } from 'vitest'
 import { answerState } from '../../../src/service/recompute/answer-state.ts'
 import { nextChangeMs } from '../../../src/service/recompute/next-change.ts'
 import { firstPortion } from '../../../src/service/recompute/portion.ts'
-import { lastDayReached, outcomeDaysReached, unitsReached } from '../../../src/service/recompute/reach.ts'
+import {
+  factsLookBackDays,
+  lastDayReached,
+  outcomeDaysReached,
+  unitsReached,
+} from '../../../src/service/recompute/reach.ts'
 import { createShares } from '../../../src/service/recompute/shares.ts'
 import type { DerivationProgress } from '../../../src/service/store/derivation-progress.ts'
 import type { WaitingProfile } from '../../../src/service/store/waiting-profiles.ts'
@@ -132,6 +137,12 @@ test('a changed day reaches comparisons for ninety days, sixteen weeks and three
   )
 })
 
+test('facts are read as far around a day as months are replayed, with their look-back', () => {
+  // Four months of 31 days, and the ninety days that their first day looks back.
+  expect(lastDayReached(1000)).toBe(1000 + 4 * 31 + 90)
+  expect(factsLookBackDays).toBe(4 * 31 + 90)
+})
+
 test('time alone reaches the weeks and months that it passed over, and no day', () => {
   const sunday = dayNumberFromText('2026-03-01')
   expect(unitsReached({ changed: [], passed: [sunday, sunday + 1] }, knownDays)).toEqual({
@@ -150,6 +161,7 @@ test('a portion takes marks up to its budget, and counts logs that two marks sha
   const taken = (budgetMs: number) => firstPortion(marks, { logsOn, budgetMs }).marks.length
 
   expect([104, 105, 109, 110, 115].map(taken)).toEqual([0, 1, 1, 2, 3])
+  expect(firstPortion(marks, { logsOn, budgetMs: 109 }).tooLarge).toBeUndefined()
 })
 
 test('a mark that costs too much is split, and a single day is taken whatever it costs', () => {
