@@ -109,7 +109,9 @@ async function backOff(
   const { intent } = after.error
   const askedMs = intent.kind === 'retry' ? intent.waitMs : 0
   const jitteredMs = FIRST_BACKOFF_MS * 2 ** (after.attemptNumber - 1) * (0.5 + parts.random())
-  await parts.sleep(Math.max(askedMs, jitteredMs), call.signal)
+  await parts.sleep(Math.max(askedMs, jitteredMs), call.signal).catch((cause: unknown) => {
+    throw problemOf(failedAttempt(call, new TransportError('aborted', 'aborted', cause), parts.clock()))
+  })
 }
 
 function mayRetry(error: unknown, call: OperationCall<unknown>): error is AttemptError {
