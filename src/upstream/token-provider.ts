@@ -185,7 +185,10 @@ export class TokenProvider {
         return result.token
       }
       const pauseMs = Math.min(POLL_MS * 1.5 ** polls, POLL_MAX_MS) * (0.5 + random())
-      await sleep(pauseMs, this.closing.signal)
+      await sleep(pauseMs, this.closing.signal).catch((error: unknown) => {
+        this.closing.signal.throwIfAborted()
+        throw error
+      })
     }
     throw new RetryLater('renew token: another process has been at it for too long', { waitMs: WAIT_AFTER_FAILURE_MS })
   }
