@@ -79,6 +79,8 @@ class FleetRateLimiter implements RateLimiter {
   private ratePermitsEndAtMs = 0
   private acquiringRatePermits = false
   private pausedUntilMs = 0
+  /** How far the store's clock is ahead of ours. The budget holds instants of the store's clock, for all processes. */
+  private storeAheadMs = 0
   private fleetBudget: FleetBudget | undefined
   private members: readonly MemberState[] = []
   private heartbeatLoop: Promise<void> = Promise.resolve()
@@ -240,8 +242,8 @@ class FleetRateLimiter implements RateLimiter {
     if (next !== current && (await store.compareAndSet(current, next))) current = next
     this.fleetBudget = current
     this.members = members
-    // The clock of the store may differ from ours: only the remaining length of the pause is used.
-    this.pausedUntilMs = current.pausedUntilMs > nowMs ? this.parts.clock() + current.pausedUntilMs - nowMs : 0
+    this.storeAheadMs = nowMs - this.parts.clock()
+    this.pausedUntilMs = current.pausedUntilMs > nowMs ? current.pausedUntilMs - this.storeAheadMs : 0
     return { members, inFlight: Math.min(current.inFlight, limits.inFlight) }
   }
 
@@ -254,7 +256,8 @@ class FleetRateLimiter implements RateLimiter {
     if (fleetBudget === undefined) return
     const others = this.members.filter((other) => other.member !== member)
     const answersPerSecond = others.reduce((sum, other) => sum + other.answersPerSecond, this.load.answersPerSecond())
-    const next = decreaseBudget(fleetBudget, { retryAfterMs, answersPerSecond, nowMs })
+    const overload = { retryAfterMs, answersPerSecond, nowMs: nowMs + this.storeAheadMs }
+    const next = decreaseBudget(fleetBudget, overload)
     if (next.cutAtMs === fleetBudget.cutAtMs && next.pausedUntilMs === fleetBudget.pausedUntilMs) return
     this.fleetBudget = next
     this.inFlightPermits = Math.min(this.inFlightPermits, next.inFlight)
