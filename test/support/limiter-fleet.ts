@@ -36,17 +36,3 @@ export function openLimiterFleet({ limits, storeAheadMs = 0, changed = () => ({}
 
 export const answered = { latencyMs: 1, overloaded: false, retryAfterMs: 0 }
 export const overloadedFor = (retryAfterMs: number) => ({ latencyMs: 1, overloaded: true, retryAfterMs })
-
-/** How many requests may go at once. */
-export function takeAll(limiter: RateLimiter, most = 1000): number {
-  let taken = 0
-  while (taken < most && limiter.state().waiting.nightly === 0) {
-    const permit = limiter.acquire('nightly', undefined)
-    if (permit !== undefined) {
-      permit.catch(() => undefined)
-      break
-    }
-    taken += 1
-  }
-  return taken
-}
