@@ -209,7 +209,7 @@ const unsentCodes = new Set([
 ])
 
 function isCertificateError(code: string): boolean {
-  return code.includes('CERT') || code.startsWith('ERR_TLS') || code.startsWith('ERR_SSL')
+  return /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO_/.test(code)
 }
 
 export function errorCodeOf(cause: unknown): string {
