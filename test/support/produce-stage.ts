@@ -1,0 +1,93 @@
+import { sync } from '../../jobs/sync.ts'
+import { everybody } from '../../src/fleet/profile-buckets.ts'
+import type { Order } from '../../src/transfer/order.ts'
+import type { ProfileLists } from '../../src/warehouse/profiles/profile-lists.ts'
+import type { RunBucket } from '../../src/warehouse/runs/run-buckets.ts'
+import type { Run, Runs } from '../../src/warehouse/runs/stored-runs.ts'
+import { type Backlog, type ProduceContext, produce } from '../../src/work/producer.ts'
+import { partOf } from './job-context.ts'
+
+export const producedRun = { id: '9', kind: 'sync', params: {}, enqueuedAll: false, startedAt: new Date(0) } as Run
+
+export const bucketOf = (more: Partial<RunBucket> = {}): RunBucket => ({
+  ...everybody,
+  runId: '9',
+  lease: 'mine',
+  afterId: '0',
+  enqueuedTo: '0',
+  ...more,
+})
+export const idleLane: Backlog = { waiting: 0, active: 0, delayed: 0 }
+
+type ProduceStage = {
+  /** The profiles that are due, in order of id. */
+  due?: readonly string[]
+  buckets?: readonly RunBucket[]
+  open?: readonly string[]
+  uncertain?: readonly string[]
+  backlogs?: readonly Backlog[]
+  /** Methods that fail, or answer otherwise. */
+  runs?: Partial<Runs>
+  enqueue?: (orders: readonly Order[]) => Promise<void>
+  context?: Partial<ProduceContext>
+}
+
+const pageOf = (ids: readonly string[], afterId: string, limit: number) => {
+  const page = ids.filter((id) => Number(id) > Number(afterId)).slice(0, limit)
+  return { ids: page, lastId: page.at(-1) ?? afterId }
+}
+
+/** A run of which this process enqueues buckets of two profiles a page. Every act is noted in order. */
+export function produceStage({
+  due = [],
+  buckets = [bucketOf()],
+  open = [],
+  uncertain = [],
+  backlogs = [],
+  ...given
+}: ProduceStage) {
+  const acts: string[] = []
+  const free = [...buckets]
+  const left = [...backlogs]
+  const words = (orders: readonly Pick<Order, 'profileId'>[]) => orders.map(({ profileId }) => profileId).join(' ')
+  const context: ProduceContext = {
+    profiles: {
+      ofBucket: () => partOf<ProfileLists>({ list: async (afterId, limit) => pageOf(due, afterId, limit) }),
+    },
+    runs: partOf<Runs>({
+      takeBucket: async () => free.shift(),
+      renewBucket: async () => void acts.push('renewed'),
+      releaseBucket: async (_, { enqueuedTo, restMs }) => void acts.push(`released at ${enqueuedTo} for ${restMs}`),
+      async recordOrders(_, { orders, afterId }) {
+        acts.push(`recorded ${words(orders as Order[])} to ${afterId}`)
+        return true
+      },
+      async endBucket() {
+        acts.push('ended')
+        return free.length === 0
+      },
+      listUncertainOrders: async (_, afterId, limit) => pageOf(uncertain, afterId, limit),
+      listOpenOrders: async (_, afterId, limit) => pageOf(open, afterId, limit),
+      heartbeat: async () => void acts.push('alive'),
+      ...given.runs,
+    }),
+    queue: {
+      backlog: async () => left.shift() ?? idleLane,
+      async enqueue(lane, _, orders) {
+        await given.enqueue?.(orders)
+        acts.push(`enqueued ${words(orders)} in ${lane}`)
+      },
+    },
+    sleep: async (ms) => void acts.push(`waited ${ms}`),
+    signal: new AbortController().signal,
+    limits: { pageSize: 2, backlogMax: 10, pauseMs: 50 },
+    ...given.context,
+  }
+  return { acts, context }
+}
+
+/** Produces a run on such a stage. */
+export async function produced(given: ProduceStage, of: Run = producedRun) {
+  const { acts, context } = produceStage(given)
+  return { ended: await produce(sync, of, context).catch((error: unknown) => error), acts }
+}
