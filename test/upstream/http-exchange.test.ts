@@ -166,7 +166,7 @@ describe('the size of a body', () => {
     expect(ended).toMatchObject(outcome === 'oversized' ? { kind: outcome } : { status: 200 })
   })
 
-  test.for([
+  test.for<[number, number]>([
     [40, 0],
     [41, 41],
   ])('of %i bytes a sink takes %i', async ([size, taken]) => {

@@ -180,7 +180,7 @@ describe('permits of a second', () => {
     expect(asks).toHaveLength(2)
   })
 
-  test.for([
+  test.for<[number, number]>([
     [300, 300],
     [0, 5],
     [5000, 1000],

@@ -67,7 +67,7 @@ describe('a window', () => {
     )
   })
 
-  test.for([
+  test.for<[number, number]>([
     [2, 2],
     [3, 2],
     [Number.NaN, 2],

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { transportDefaults } from '../../src/upstream/http.ts'
+import { type HttpRequest, transportDefaults } from '../../src/upstream/http.ts'
 import { openTransport } from '../../src/upstream/transport.ts'
 import { http, type RawRequest, startRawServer } from '../support/raw-server.ts'
 
-const request = { method: 'GET', path: '/', headers: [] } as const
+const request: HttpRequest = { method: 'GET', path: '/', headers: [] }
 /** Longer than any test waits: only the one limit that a test shortens may end an exchange. */
 const patient = {
   ...transportDefaults,

@@ -163,7 +163,7 @@ describe('a failure of one window', () => {
   })
 })
 
-test.for([
+test.for<[number, number, number]>([
   [1, 3, 1],
   [3, 3, 3],
   [8, 3, 3],
