@@ -7,8 +7,12 @@ export type VirtualTime = {
 
 type Sleeper = { readonly untilMs: number; readonly wake: () => void }
 
-/** Everything that can happen without time passing has happened. */
-const settled = () => new Promise((turned) => setImmediate(turned))
+const TURNS = 4
+
+/** What takes a few turns of the event loop, and no time, has happened. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn += 1) await new Promise((turned) => setImmediate(turned))
+}
 
 /** A clock that only the test moves, and a sleep that follows it. */
 export function createVirtualTime(beginMs: number): VirtualTime {

@@ -6,7 +6,9 @@ import { createUpstreamApi } from '../../src/upstream/api.ts'
 import type { AuthorizedSender } from '../../src/upstream/authorized-sender.ts'
 import type { OperationCall, Sender } from '../../src/upstream/sender.ts'
 import { dataLogs, scores } from '../support/stream-by-name.ts'
-import { ada, nightlyCall } from '../support/test-upstream.ts'
+
+const ada = { profileId: '1', externalId: 'ada' }
+const nightlyCall = { lane: 'nightly' } as const
 
 type Call = Omit<OperationCall<unknown>, 'identity' | 'secrets'> & Partial<OperationCall<unknown>>
 

@@ -54,4 +54,23 @@ export const rooms: readonly Room[] = [
     tests: ['test/service/derive/*.test.ts'],
     engines: false,
   },
+  {
+    name: 'upstream',
+    // The words of refusal-words are a list that only a person can judge.
+    sources: ['src/upstream/!(transport|client|examine-upstream|telemetry|refusal-words).ts'],
+    tests: ['test/upstream/*.test.ts'],
+    engines: false,
+  },
+  {
+    name: 'upstream-http',
+    sources: ['src/upstream/{transport,client,examine-upstream}.ts'],
+    tests: ['test/upstream/{answers,examine-upstream,faulty-server,token-renewal,transport-limits}.test.ts'],
+    engines: true,
+  },
+  {
+    name: 'work',
+    sources: ['src/work/*.ts', 'jobs/*.ts'],
+    tests: ['test/{work,jobs}/*.test.ts'],
+    engines: true,
+  },
 ]
