@@ -57,7 +57,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'upstream',
     // The words of refusal-words are a list that only a person can judge.
-    sources: ['src/upstream/!(transport|client|examine-upstream|telemetry|refusal-words).ts'],
+    sources: ['src/upstream/!(transport|client|examine-upstream|refusal-words).ts'],
     tests: ['test/upstream/*.test.ts'],
     engines: false,
   },
@@ -69,8 +69,14 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'work',
-    sources: ['src/work/*.ts', 'jobs/*.ts'],
-    tests: ['test/{work,jobs}/*.test.ts'],
+    sources: ['src/work/!(verify-window).ts', 'jobs/*.ts'],
+    tests: ['test/work/!(push|verify-window).test.ts', 'test/jobs/*.test.ts'],
+    engines: true,
+  },
+  {
+    name: 'verification',
+    sources: ['src/work/verify-window.ts'],
+    tests: ['test/work/verify-window.test.ts'],
     engines: true,
   },
 ]
