@@ -12,7 +12,7 @@ const startedAt = new Date('2026-03-03T03:00:00Z')
 const draw = { seed: 's', upTo: '9' }
 const profileIds = ['4', '5']
 
-/** What a producer asks of the lists of profiles for the page after 41. */
+/** The call by which a producer asks for the page after profile 41. */
 async function askedBy(producer: Producer, params: object): Promise<unknown[]> {
   const asked: unknown[] = []
   const list =

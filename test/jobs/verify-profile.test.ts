@@ -20,7 +20,7 @@ const verified = (more: Partial<Verified> = {}): Verified => ({
 
 const payload = { profileId: '7', seed: 's', upTo: '9' }
 
-/** Verifies three drawn windows, of which the second fails or ends as given. */
+/** Verifies three drawn windows; the second fails or ends as given. */
 async function run(
   second: Error | Partial<Verified>,
   given: Partial<JobContext> = {},

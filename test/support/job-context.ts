@@ -27,7 +27,7 @@ export const readingOf = (more: Partial<Reading> = {}): Reading => ({
   ...more,
 })
 
-/** What a job under test must not touch: each use of it is an error. */
+/** A part of the context that the job must not touch: each use is an error. */
 const untouched = <T extends object>(name: string): T =>
   new Proxy({} as T, {
     get: (_, method) => () => {
@@ -58,5 +58,5 @@ export function contextWith(given: Partial<JobContext> = {}): JobContext {
   }
 }
 
-/** A part of a context of which a test uses a few methods. */
+/** A part of the context with these methods alone. */
 export const partOf = <T>(methods: Partial<T>): T => ({ ...untouched<T & object>('this'), ...methods }) as T

@@ -37,7 +37,7 @@ const pageOf = (ids: readonly string[], afterId: string, limit: number) => {
   return { ids: page, lastId: page.at(-1) ?? afterId }
 }
 
-/** A run of which this process enqueues buckets of two profiles a page. Every act is noted in order. */
+/** This process enqueues buckets of a run, two profiles a page. Every act is noted, in order. */
 export function produceStage({
   due = [],
   buckets = [bucketOf()],

@@ -9,7 +9,7 @@ type Sleeper = { readonly untilMs: number; readonly wake: () => void }
 
 const TURNS = 4
 
-/** What takes a few turns of the event loop, and no time, has happened. */
+/** Resolves after a few turns of the event loop: everything that needs no time has happened by then. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await new Promise((turned) => setImmediate(turned))
 }

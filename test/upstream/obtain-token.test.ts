@@ -12,7 +12,7 @@ const { signal } = new AbortController()
 
 type Answers = { [name in 'accountToken' | 'profileToken' | 'refreshToken']?: () => object }
 
-/** The three token operations, each of which takes ten seconds by the clock. */
+/** The three token operations; each takes ten seconds by the clock. */
 function open(answers: Answers) {
   let nowMs = 1000
   const calls: unknown[][] = []

@@ -109,6 +109,19 @@ test('each call carries the token of its caller, and names token and person as w
   ])
 })
 
+test('an accepted call proves its token to the store, and a failed one does not', async () => {
+  const { call, store, tokens } = openSender((_, number) => {
+    if (number === 1) throw new RetryLater('busy', { waitMs: 1 })
+    return 'fine'
+  })
+  await failureOf(call as never)
+  expect(await store.read(account)).toMatchObject({ generation: 1, proven: false })
+  await call()
+  await tokens.close()
+
+  expect(await store.read(account)).toMatchObject({ generation: 1, proven: true })
+})
+
 describe('an account token that upstream refuses', () => {
   test.for([
     [0, 1],

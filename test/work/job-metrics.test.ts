@@ -1,16 +1,26 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { noCounts } from '../../src/transfer/order.ts'
 import { createJobMetrics } from '../../src/work/job-metrics.ts'
+import type { JobAttempt } from '../../src/work/outcome.ts'
 import { openTestMeter } from '../support/test-meter.ts'
 
 test('each attempt is counted by job, lane and outcome, timed in seconds, and adds what was refused and pushed', async () => {
   const { points, close } = openTestMeter()
   onTestFinished(close)
   const count = createJobMetrics()
-  const attempt = {
-    ...{ runId: '1', profileId: '7', params: {}, begunAtMs: 0, error: undefined, isPause: false },
-    ...{ job: 'sync-profile', lane: 'nightly', outcome: 'done', durationMs: 1500, counts: noCounts },
-  } as const
+  const attempt: JobAttempt = {
+    runId: '1',
+    profileId: '7',
+    job: 'sync-profile',
+    params: {},
+    begunAtMs: 0,
+    lane: 'nightly',
+    outcome: 'done',
+    error: undefined,
+    isPause: false,
+    durationMs: 1500,
+    counts: noCounts,
+  }
   count(attempt)
   count({ ...attempt, counts: { ...noCounts, refused: 2, itemsPushed: 5 } })
   count({ ...attempt, outcome: 'failed', job: 'erase-profile' })

@@ -21,7 +21,7 @@ type Sent = { body: string; options: object }
 type Take = (items: readonly unknown[], number: number) => Error | undefined
 type Stage = {
   streams?: readonly PushedStream[]
-  /** What waits, in pages as the outbox gives them. */
+  /** The waiting parcels, in pages as the outbox gives them. */
   pages: ReadonlyArray<readonly Parcel[]>
   take?: Take
   known?: Record<string, unknown>
