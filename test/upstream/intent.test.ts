@@ -63,6 +63,16 @@ test('the table in the documentation says what the code does, for every status a
   for (const row of rows) expect(row).toEqual(rowOf(row[0] ?? ''))
 })
 
+test('410 halts the account only where no profile is spoken of', () => {
+  const names = Object.keys(operations) as OperationName[]
+  const halting = names.filter((name) => {
+    const decided = intent(answer(410), name)
+    return 'problem' in decided && decided.problem instanceof Halted
+  })
+
+  expect(halting).toEqual(['accountToken', 'register', 'registerByApp', 'searchProfiles', 'deleteProfiles'])
+})
+
 describe('how long to wait', () => {
   test.for<[number, string | undefined, number]>([
     [429, '30', 30_000],

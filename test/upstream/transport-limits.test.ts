@@ -28,7 +28,17 @@ const half: (request: RawRequest) => void = ({ socket }) =>
 const silent = () => undefined
 
 test.for<[string, Partial<typeof transportDefaults>, (request: RawRequest) => void, string, object]>([
-  ['a connection', { connectTimeoutMs: 50 }, silent, 'https', { kind: 'unsent', code: 'UND_ERR_CONNECT_TIMEOUT' }],
+  [
+    'a connection',
+    { connectTimeoutMs: 50 },
+    silent,
+    'https',
+    {
+      kind: 'unsent',
+      code: 'UND_ERR_CONNECT_TIMEOUT',
+      cause: expect.objectContaining({ message: expect.stringContaining('timeout: 50ms') }),
+    },
+  ],
   ['a head', { headersTimeoutMs: 50 }, silent, 'http', { kind: 'lost', code: 'UND_ERR_HEADERS_TIMEOUT' }],
   ['the next piece of a body', { bodyTimeoutMs: 50 }, half, 'http', { kind: 'lost', code: 'UND_ERR_BODY_TIMEOUT' }],
   ['the whole answer', { totalTimeoutMs: 50 }, half, 'http', { kind: 'lost', code: 'total timeout' }],
