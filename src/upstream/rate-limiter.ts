@@ -81,6 +81,8 @@ class FleetRateLimiter implements RateLimiter {
   private pausedUntilMs = 0
   /** How far the store's clock is ahead of ours. The budget holds instants of the store's clock, for all processes. */
   private storeAheadMs = 0
+  /** The end of the longest pause that upstream asked of this process, by the store's clock. */
+  private askedPauseEndMs = 0
   private fleetBudget: FleetBudget | undefined
   private members: readonly MemberState[] = []
   private heartbeatLoop: Promise<void> = Promise.resolve()
@@ -238,7 +240,7 @@ class FleetRateLimiter implements RateLimiter {
     const { members, budget, nowMs } = await store.heartbeat(mine)
     let current = budget ?? initialBudget(limits, nowMs)
     if (budget === undefined) await store.compareAndSet(undefined, current)
-    const next = adjustBudget(current, { members, limits, nowMs })
+    const next = this.withAskedPause(adjustBudget(current, { members, limits, nowMs }), current)
     if (next !== current && (await store.compareAndSet(current, next))) current = next
     this.fleetBudget = current
     this.members = members
@@ -247,11 +249,20 @@ class FleetRateLimiter implements RateLimiter {
     return { members, inFlight: Math.min(current.inFlight, limits.inFlight) }
   }
 
+  /** Another process may have been faster to write a shorter pause. */
+  private withAskedPause(next: FleetBudget, current: FleetBudget): FleetBudget {
+    if (next.pausedUntilMs >= this.askedPauseEndMs) return next
+    return { ...next, version: current.version + 1, pausedUntilMs: this.askedPauseEndMs }
+  }
+
   /** Upstream is overloaded: this process slows down at once, and the store tells the other processes. */
   private slowDown({ retryAfterMs }: RequestOutcome): void {
     const { store, clock, member } = this.parts
     const nowMs = clock()
-    if (retryAfterMs > 0) this.pausedUntilMs = Math.max(this.pausedUntilMs, nowMs + retryAfterMs)
+    if (retryAfterMs > 0) {
+      this.pausedUntilMs = Math.max(this.pausedUntilMs, nowMs + retryAfterMs)
+      this.askedPauseEndMs = Math.max(this.askedPauseEndMs, nowMs + this.storeAheadMs + retryAfterMs)
+    }
     const { fleetBudget } = this
     if (fleetBudget === undefined) return
     const others = this.members.filter((other) => other.member !== member)

@@ -48,6 +48,21 @@ describe('a pause that upstream asks for', () => {
     expect(one.state().pausedUntilMs).toBe(fleet.clock() + 3600)
   })
 
+  test('is kept by all when another process was faster to write a shorter one', async () => {
+    const fleet = openLimiterFleet({ limits })
+    const [one, other] = [fleet.open('one'), fleet.open('other')]
+    await Promise.all([one.acquire('nightly', undefined), other.acquire('nightly', undefined), fleet.advance(1500)])
+
+    other.release('nightly', overloadedFor(1000))
+    one.release('nightly', overloadedFor(4000))
+    const beganMs = fleet.clock()
+    await fleet.advance(2500)
+
+    expect([one, other].map((limiter) => limiter.state().pausedUntilMs - beganMs)).toEqual([4000, 4000])
+    await fleet.advance(2000)
+    expect([one, other].map((limiter) => limiter.state().pausedUntilMs)).toEqual([0, 0])
+  })
+
   test.for([
     [5000, 'admitted'],
     [5001, 'sent back'],
