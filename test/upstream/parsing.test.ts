@@ -279,6 +279,23 @@ describe('pages of a search', () => {
     expect(await collect((page) => ask(page, total))).toEqual(all(total))
   })
 
+  test.for([
+    ['from one', [1, 0, 2, 3]],
+    ['from zero', [1, 0, 2]],
+    ['from one, without totals', [1, 0, 2, 3, 4]],
+  ] as const)(
+    '%s: no page beyond the last is asked for, where the total says which is the last',
+    async ([name, pages]) => {
+      const asked: number[] = []
+      await collect((page) => {
+        asked.push(page)
+        return upstreams[name](page, 3 * size)
+      })
+
+      expect(asked).toEqual(pages)
+    },
+  )
+
   test('an upstream that gives the same page again, another page, or no end, is an error and no endless loop', async () => {
     const same = { items: ['a'], currentPage: undefined, totalPages: 9 }
     await expect(collect((page) => (page < 1 ? refuse() : same))).rejects.toThrow('the one before it again')

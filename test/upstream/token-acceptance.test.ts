@@ -109,6 +109,18 @@ test('each call carries the token of its caller, and names token and person as w
   ])
 })
 
+test('a halt of an older generation leaves the newer one alone', async () => {
+  const { provider, store } = openFleet()
+  const one = provider()
+  await one.get(account, 0, {})
+  await one.get(account, 1, {})
+
+  await one.halt(account, 1, 'refused')
+  expect(await store.read(account)).toMatchObject({ generation: 2, breaker: undefined })
+  await one.halt(account, 2, 'refused')
+  expect(await store.read(account)).toMatchObject({ breaker: { reason: 'refused' } })
+})
+
 test('an accepted call proves its token to the store, and a failed one does not', async () => {
   const { call, store, tokens } = openSender((_, number) => {
     if (number === 1) throw new RetryLater('busy', { waitMs: 1 })

@@ -17,6 +17,9 @@ function parcelOf(id: string, items: readonly string[], more: Partial<Parcel> = 
 
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, index) => `${from + index}`)
 
+/** More than any story here takes. */
+const REQUESTS_MAX = 50
+
 type Sent = { body: string; options: object }
 type Take = (items: readonly unknown[], number: number) => Error | undefined
 type Stage = {
@@ -36,6 +39,7 @@ async function push({ streams = [dataLogs], pages, take = () => undefined, known
   let page = 0
   const noteSent = (body: string, options: object) => {
     sent.push({ body, options })
+    if (sent.length > REQUESTS_MAX) throw new Error('the same is sent again and again')
     const error = take(JSON.parse(body.startsWith('[') ? body : `[${body}]`), sent.length)
     acts.push(error ? `${error.name}` : 'accepted')
     if (error) throw error
