@@ -19,6 +19,9 @@ export const bucketOf = (more: Partial<RunBucket> = {}): RunBucket => ({
 })
 export const idleLane: Backlog = { waiting: 0, active: 0, delayed: 0 }
 
+/** More than any test here takes. */
+const STEPS_MAX = 100
+
 type ProduceStage = {
   /** The profiles that are due, in order of id. */
   due?: readonly string[]
@@ -47,15 +50,22 @@ export function produceStage({
   ...given
 }: ProduceStage) {
   const acts: string[] = []
+  let steps = 0
+  /** Ends a producer that goes round and round. */
+  const step = <T>(value: T) => {
+    steps += 1
+    if (steps > STEPS_MAX) throw new Error('the producer does not end')
+    return value
+  }
   const free = [...buckets]
   const left = [...backlogs]
   const words = (orders: readonly Pick<Order, 'profileId'>[]) => orders.map(({ profileId }) => profileId).join(' ')
   const context: ProduceContext = {
     profiles: {
-      ofBucket: () => partOf<ProfileLists>({ list: async (afterId, limit) => pageOf(due, afterId, limit) }),
+      ofBucket: () => partOf<ProfileLists>({ list: async (afterId, limit) => step(pageOf(due, afterId, limit)) }),
     },
     runs: partOf<Runs>({
-      takeBucket: async () => free.shift(),
+      takeBucket: async () => step(free.shift()),
       renewBucket: async () => void acts.push('renewed'),
       releaseBucket: async (_, { enqueuedTo, restMs }) => void acts.push(`released at ${enqueuedTo} for ${restMs}`),
       async recordOrders(_, { orders, afterId }) {
@@ -66,13 +76,13 @@ export function produceStage({
         acts.push('ended')
         return free.length === 0
       },
-      listUncertainOrders: async (_, afterId, limit) => pageOf(uncertain, afterId, limit),
-      listOpenOrders: async (_, afterId, limit) => pageOf(open, afterId, limit),
+      listUncertainOrders: async (_, afterId, limit) => step(pageOf(uncertain, afterId, limit)),
+      listOpenOrders: async (_, afterId, limit) => step(pageOf(open, afterId, limit)),
       heartbeat: async () => void acts.push('alive'),
       ...given.runs,
     }),
     queue: {
-      backlog: async () => left.shift() ?? idleLane,
+      backlog: async () => step(left.shift() ?? idleLane),
       async enqueue(lane, _, orders) {
         await given.enqueue?.(orders)
         acts.push(`enqueued ${words(orders)} in ${lane}`)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { EngineUnreachable, Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
+import { NodeUnreachable, ShardMoved } from '../../src/warehouse/postgres/sql-errors.ts'
 import { createWaits, failureOutcomeOf } from '../../src/work/outcome.ts'
 
 const attempt = { isLast: false, isClosing: false, mayWait: true }
@@ -44,6 +45,13 @@ test.each([
   expect(failureOutcomeOf(error, attempt)).toEqual({ action: 'give-up', outcome: 'failed', message: 'no' })
 })
 
+test('a node of the warehouse that is away delays the one job, even at its last attempt, and pauses no lane', () => {
+  for (const error of [new NodeUnreachable('no'), new ShardMoved('no')]) {
+    const outcome = failureOutcomeOf(error, { isLast: true, isClosing: false, mayWait: false })
+    expect(outcome).toEqual({ action: 'delay', outcome: 'again', delayMs: 10_000 })
+  }
+})
+
 test('any other failure is retried until the last attempt', () => {
   const lost = new Unanswered('read scores: no answer')
   expect(failureOutcomeOf(lost, attempt)).toMatchObject({ action: 'retry', outcome: 'again', message: lost.message })
@@ -52,7 +60,8 @@ test('any other failure is retried until the last attempt', () => {
 
 test('the queue is told no message of a foreign error', () => {
   for (const error of [withCode('23505'), new TypeError('a record of ada'), 'a record of ada']) {
-    expect(JSON.stringify(failureOutcomeOf(error, attempt))).not.toContain('ada')
+    const message = 'unexpected error, see the log of the worker'
+    expect(failureOutcomeOf(error, attempt)).toEqual({ action: 'retry', outcome: 'again', message, delayMinMs: 0 })
   }
 })
 

@@ -65,6 +65,16 @@ describe('the orders that a former producer recorded and perhaps did not enqueue
   })
 })
 
+test('where everything that was recorded is enqueued, nothing uncertain is looked for', async () => {
+  const listUncertainOrders = () => Promise.reject(new Error('looked for'))
+  const { ended } = await produced({
+    buckets: [bucketOf({ enqueuedTo: '10', afterId: '10' })],
+    runs: { listUncertainOrders },
+  })
+
+  expect(ended).toEqual({ enqueued: 0, isLast: true })
+})
+
 describe('a bucket is given back', () => {
   const failure = new Error('the queue is away')
   const nodeAway = new NodeUnreachable('node', { cause: failure })

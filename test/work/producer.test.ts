@@ -13,12 +13,12 @@ const jobParams = (producer: Producer, params: object) => producer.jobParams(pro
 test('a job gets what its run says of streams and range, and nothing of profiles or slots', () => {
   const profileIds = ['1', '2']
   const range = { from: 1, to: 2 }
-  expect(jobParams(nightly, { slotAt: '2026-03-10T03:00:00Z' })).toEqual({})
-  expect(jobParams(sweep, {})).toEqual({})
-  expect(jobParams(sync, { profileIds })).toEqual({})
-  expect(jobParams(sync, { profileIds, streams: ['scores'] })).toEqual({ streams: ['scores'] })
-  expect(jobParams(backfill, { ...range, profileIds, again: false })).toEqual(range)
-  expect(jobParams(backfill, { ...range, streams: ['scores'], again: true })).toEqual({
+  expect(jobParams(nightly, { slotAt: '2026-03-10T03:00:00Z' })).toStrictEqual({})
+  expect(jobParams(sweep, {})).toStrictEqual({})
+  expect(jobParams(sync, { profileIds })).toStrictEqual({})
+  expect(jobParams(sync, { profileIds, streams: ['scores'] })).toStrictEqual({ streams: ['scores'] })
+  expect(jobParams(backfill, { ...range, profileIds, again: false })).toStrictEqual(range)
+  expect(jobParams(backfill, { ...range, streams: ['scores'], again: true })).toStrictEqual({
     ...range,
     streams: ['scores'],
     again: true,

@@ -66,7 +66,9 @@ async function push({ streams = [dataLogs], pages, take = () => undefined, known
       },
       markKnown: async (pushed) => void acts.push(`known ${idsOf(pushed)}`),
       lastSnapshot: async () => known,
-      async quarantineRefused(_, items) {
+      async quarantineRefused({ profileId, stream, parcels }, items) {
+        expect([profileId, stream]).toEqual(['7', streams[0]?.name])
+        expect(items.every(({ parcelId }) => parcels.some(({ id }) => id === parcelId))).toBe(true)
         acts.push(`quarantined ${items.map(({ body }) => body).join(' ')}`)
         refused.push(...items)
       },
@@ -80,7 +82,7 @@ const at = (status: number, details: Rejected['details'] = []) => new Rejected('
 const naming = (...indexes: number[]) =>
   at(
     400,
-    indexes.map((index) => ({ path: `[${index}].value`, reasons: ['is odd'] })),
+    indexes.map((index) => ({ path: `[${index}].value`, reasons: ['is odd', 'is low'] })),
   )
 const busy = new RetryLater('busy', { waitMs: 1 })
 
@@ -130,8 +132,8 @@ describe('an answer to a push', () => {
     expect(sent.map(({ body }) => body)).toEqual(['[1,2,3,4,5]', '[1,3,4]'])
     expect(acts).toEqual(['Rejected', 'quarantined 2 5', 'accepted', 'sent p q'])
     expect(refused.map(({ parcelId, place, path, reason }) => [parcelId, place, path, reason])).toEqual([
-      ['p', 1, '[1]', 'value: is odd'],
-      ['q', 1, '[4]', 'value: is odd'],
+      ['p', 1, '[1]', 'value: is odd; value: is low'],
+      ['q', 1, '[4]', 'value: is odd; value: is low'],
     ])
     expect(ended).toEqual({ requests: 2, unchanged: 0, rowsRead: 0, rowsWritten: 0, itemsPushed: 3, refused: 2 })
   })
@@ -244,6 +246,8 @@ describe('a snapshot', () => {
       take: () => at(422, details),
     })
 
-    expect(refused[0]?.reason).toBe('age: is low; age: is odd; weight: is high')
+    expect(refused).toEqual([
+      { parcelId: 's', place: 0, body: '{"age":3}', path: '', reason: 'age: is low; age: is odd; weight: is high' },
+    ])
   })
 })

@@ -1,0 +1,89 @@
+import { DAY } from '../../src/time/units.ts'
+import type { Parcel } from '../../src/transfer/parcel.ts'
+import type { PlannedProfile, ProfileState } from '../../src/transfer/planned-profile.ts'
+import type { JobContext } from '../../src/work/job.ts'
+import { adaPlanned, contextWith, dueDays, partOf, readingOf } from './job-context.ts'
+
+export const nowMs = 100 * DAY
+export const profileId = '7'
+
+type JobWorld = {
+  /** Undefined: the warehouse knows no such profile. */
+  state?: ProfileState | undefined
+  waiting?: PlannedProfile['waiting']
+  upstream?: Partial<JobContext['upstream']>
+  profiles?: Partial<JobContext['profiles']>
+  signal?: AbortSignal
+  /** After so many plans the warehouse knows the profile no more. */
+  erasedAfterPlans?: number
+}
+
+/** A job context that notes what is done, in order. Two windows are due. */
+export function openJobWorld({ state, waiting = [], erasedAfterPlans = 99, ...given }: JobWorld) {
+  const acts: string[] = []
+  const plans: object[] = []
+  /** How each registration and each erasure was asked of upstream. */
+  const options: object[] = []
+  const act = <T>(words: string, value: T) => {
+    acts.push(words)
+    return value
+  }
+  const context = contextWith({
+    ...(given.signal ? { signal: given.signal } : {}),
+    ledger: partOf<JobContext['ledger']>({
+      async plan(asked) {
+        plans.push(asked)
+        acts.push('plan')
+        if (asked.profileId !== profileId || plans.length > erasedAfterPlans) return undefined
+        const due = asked.streams?.length === 0 ? [] : dueDays(2, { generation: plans.length })
+        return state && { profile: { ...adaPlanned, state, waiting }, due }
+      },
+    }),
+    outbox: partOf<JobContext['outbox']>({
+      readWaiting: async () => ({ parcels: [parcel], more: false }),
+      markSent: async () => act('mark sent', undefined),
+    }),
+    writer: {
+      store: async ({ generation }) =>
+        act(`store of plan ${generation}`, { outcome: 'stored', read: 3, written: 2, invalid: 0 }),
+    },
+    upstream: partOf<JobContext['upstream']>({
+      read: async () => readingOf(),
+      pushItems: async () => act('push', undefined),
+      register: async (_, how) => act('register', void options.push(how)),
+      profile: async (externalId) => act('ask for it', { externalId }),
+      deleteProfiles: async (ids, how) => act(`delete ${ids} upstream`, void options.push(how)),
+      forgetToken: async (id) => act(`forget token of ${id}`, undefined),
+      ...given.upstream,
+    }),
+    profiles: partOf<JobContext['profiles']>({
+      setState: async (_, to) => act(`set ${to}`, true),
+      beginRegistration: async () => act('begin registration', true),
+      endRegistration: async () => act('end registration', undefined),
+      registrationLeftMs: async () => 0,
+      erase: async () =>
+        act('erase', [
+          { table: 'scores', rows: 4 },
+          { table: 'tags', rows: 3 },
+        ] as never),
+      ...given.profiles,
+    }),
+    forgetJobs: async () => act('forget jobs', 1),
+  })
+  return { acts, plans, options, context }
+}
+
+const parcel: Parcel = {
+  id: 'p',
+  body: '1',
+  bytes: 1,
+  sizes: '1',
+  takenOut: [],
+  waiting: 1,
+  mode: 'patch',
+  startAtMs: 0,
+  endAtMs: 1,
+}
+
+export const fails = (error: Error) => () => Promise.reject(error)
+export const endOf = (job: Promise<unknown>) => job.catch((error: unknown) => error)
