@@ -124,8 +124,7 @@ function dueWindowsOf(options: LedgerOptions, row: PlanRow, request: PlanRequest
         tagged: tags && taggedWindowsOf(stream, tags, request),
         windowsMax: WINDOWS_PER_PLAN_MAX,
       })
-      // A snapshot speaks of now: one reading answers for everything that is due.
-      const needed = stream.kind === 'snapshot' ? windows.slice(0, 1) : windows
+      const needed = stream.kind === 'snapshot' ? hullOf(windows) : windows
       return needed.map((window) => ({
         stream,
         window,
@@ -133,6 +132,12 @@ function dueWindowsOf(options: LedgerOptions, row: PlanRow, request: PlanRequest
         heldTag: tags && heldTagOf(tags, stream, window),
       }))
     })
+}
+
+/** A snapshot speaks of now: one reading answers for everything that is due, newest to oldest. */
+function hullOf(newestFirst: readonly Span[]): Span[] {
+  const [newest, oldest] = [newestFirst[0], newestFirst.at(-1)]
+  return newest && oldest ? [{ startMs: oldest.startMs, endMs: newest.endMs }] : []
 }
 
 /** For so many days a nightly asks for its newest window as it is, before the window is cut anew. */

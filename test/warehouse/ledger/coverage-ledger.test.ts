@@ -270,3 +270,23 @@ test('what a job left out because the push was young is looked at again, though 
   await ledger.recordFinished(endedJob(ada))
   expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
 })
+
+test('one reading of a snapshot answers for every hole in its coverage', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, writer, startedAtMs } = warehouse
+  const range = { startMs: startedAtMs - 20 * DAY, endMs: startedAtMs - 10 * DAY }
+  const read = async (request: { range?: typeof range; nowMs: number }) => {
+    const plan = await ledger.plan({ profileId: ada, streams: ['demographics'], ...request })
+    for (const due of plan?.due ?? []) {
+      await writer.store({ ...scoresReading({ profileId: ada, sentAtMs: request.nowMs, records: [] }), ...due })
+    }
+  }
+
+  // A backfill came first, so that spans before it and after it are due.
+  await read({ range, nowMs: startedAtMs - 3 * MINUTE })
+  await read({ nowMs: startedAtMs - 2 * MINUTE })
+
+  const gapsUpTo = (endMs: number) =>
+    ledger.plan({ profileId: ada, streams: ['demographics'], nowMs: endMs, range: { startMs: wantedFromMs, endMs } })
+  expect((await gapsUpTo(startedAtMs - 2 * MINUTE))?.due).toEqual([])
+})
