@@ -1,71 +1,130 @@
-import type { Parcel, PushedParcels } from '../../src/transfer/parcel.ts'
-import type { Outbox } from '../../src/warehouse/outbox/outbox.ts'
-import type { Ask } from './stage.ts'
+import { intersect, subtract, union } from '../../src/time/spans.ts'
+import {
+  type AcceptedCounts,
+  cutBatches,
+  type OutboxItem,
+  type Parcel,
+  type PushedParcels,
+  type RefusedItem,
+} from '../../src/transfer/parcel.ts'
+import type { PulledStream } from '../../src/transfer/stream.ts'
+import type { WaitingParcels } from '../../src/warehouse/outbox/stored-parcels.ts'
+import type { ModelProfile } from './model-state.ts'
+import type { Situations } from './situations.ts'
 
-/** A log on its way: its id, and what became of it. */
-type Item = { readonly id: string; state: 'waiting' | 'sent' | 'refused' }
-type Packed = { parcel: Parcel; readonly items: readonly Item[] }
+type Now = { readonly nowMs: number; readonly firstReadingMs: number; readonly pulled: readonly PulledStream[] }
 
-export type OutboxOfOne = { readonly items: Map<string, Item>; readonly parcels: Map<string, Packed> }
+type Adding = { readonly nowMs: number; readonly drawId: () => string; readonly saw: Situations['saw'] }
 
-export type HandedIn = { readonly id: string; readonly startAtMs: number; readonly endAtMs: number }
+/** Adds items. `drawId` gives the ids of parcels. Items of one profile come in one call. */
+export function addItemsInModel(
+  here: ModelProfile | undefined,
+  items: readonly OutboxItem[],
+  { nowMs, drawId, saw }: Adding,
+): AcceptedCounts {
+  const latest = here ? [...new Map(items.map((item) => [item.itemKey, item])).values()] : []
+  const added = latest.filter(({ itemKey, body }) => here?.items.get(itemKey)?.body !== body)
+  if (added.length < items.length) saw('a log handed in twice')
+  if (!here || added.length === 0) return { accepted: 0, duplicate: items.length }
+  for (const { itemKey } of added) {
+    const former = here.items.get(itemKey)
+    if (!former) continue
+    if (here.parcels.has(former.parcelId)) saw('a log replaced while it waits')
+    takeOut(here, former.parcelId, former.place)
+  }
+  const sorted = added.toSorted((a, b) => a.endAtMs - b.endAtMs)
+  for (const { from, to } of cutBatches(sorted.map(({ body }) => Buffer.byteLength(body))))
+    pack(here, sorted.slice(from, to), { id: drawId(), nowMs })
+  here.dueMs = Math.min(here.dueMs, nowMs)
+  return { accepted: added.length, duplicate: items.length - added.length }
+}
 
-/** Puts logs in, as one parcel. */
-export function handIn({ items, parcels }: OutboxOfOne, logs: readonly HandedIn[]): void {
-  const bodies = logs.map((log) => JSON.stringify(log))
-  const packed: Item[] = logs.map(({ id }) => ({ id, state: 'waiting' }))
-  for (const item of packed) items.set(item.id, item)
-  const body = bodies.join(',')
-  const parcel: Parcel = {
-    id: String(items.size),
-    body,
-    bytes: body.length,
-    sizes: bodies.map(({ length }) => length).join(','),
-    takenOut: [],
-    waiting: logs.length,
+function pack(here: ModelProfile, items: readonly OutboxItem[], { id, nowMs }: { id: string; nowMs: number }): void {
+  const sizes = items.map(({ body }) => Buffer.byteLength(body))
+  const body = items.map((item) => item.body).join(',')
+  here.parcels.set(id, {
+    ...{ id, body, bytes: Buffer.byteLength(body), sizes: sizes.join(','), takenOut: [], waiting: items.length },
     mode: 'patch',
-    startAtMs: Math.min(...logs.map(({ startAtMs }) => startAtMs)),
-    endAtMs: Math.max(...logs.map(({ endAtMs }) => endAtMs)),
-  }
-  parcels.set(parcel.id, { parcel, items: packed })
+    startAtMs: Math.min(...items.map(({ startAtMs }) => startAtMs)),
+    endAtMs: Math.max(...items.map(({ endAtMs }) => endAtMs)),
+    firstEndAtMs: Math.min(...items.map(({ endAtMs }) => endAtMs)),
+    addedMs: nowMs,
+  })
+  for (const [place, item] of items.entries()) here.items.set(item.itemKey, { body: item.body, parcelId: id, place })
 }
 
-type Parts = { ask: Ask; of: (profileId: string) => OutboxOfOne | undefined; touch: (push: PushedParcels) => void }
+function takeOut(here: ModelProfile, parcelId: string, place: number): void {
+  const parcel = here.parcels.get(parcelId)
+  if (!parcel || parcel.takenOut.includes(place)) return
+  const takenOut = [...parcel.takenOut, place].toSorted((a, b) => a - b)
+  here.parcels.set(parcelId, { ...parcel, takenOut, waiting: parcel.waiting - 1 })
+  if (parcel.waiting === 1) here.parcels.delete(parcelId)
+}
 
-/** The outbox as a job sees it. `touch` makes due again what upstream derives from a push, in the same transaction. */
-export function createOutbox({ ask, of, touch }: Parts): Outbox {
+/** Oldest first. */
+export function waitingInModel(here: ModelProfile | undefined): WaitingParcels {
+  const all = [...(here?.parcels.values() ?? [])]
   return {
-    readWaiting: (profileId) =>
-      ask('look into outbox', () => {
-        const parcels = [...(of(profileId)?.parcels.values() ?? [])].map(({ parcel }) => parcel)
-        return { parcels: parcels.sort((a, b) => a.endAtMs - b.endAtMs), more: false }
-      }),
-    markSent: (push) =>
-      ask('mark sent', () => {
-        for (const { id } of push.parcels) {
-          const held = of(push.profileId)?.parcels.get(id)
-          for (const item of held?.items ?? []) if (item.state === 'waiting') item.state = 'sent'
-          of(push.profileId)?.parcels.delete(id)
-        }
-        touch(push)
-      }),
-    quarantineRefused: (push, pieces) =>
-      ask('quarantine', () => {
-        for (const { parcelId, place } of pieces) takeOut(of(push.profileId), parcelId, place)
-      }),
-    markKnown: () => ask('mark known', () => undefined),
-    lastSnapshot: () => ask('look up snapshot', () => undefined),
-    add: () => ask('add', () => ({ accepted: 0, duplicate: 0 })),
-    addMissing: () => ask('add', () => ({ accepted: 0, duplicate: 0 })),
+    parcels: all.toSorted((a, b) => a.firstEndAtMs - b.firstEndAtMs || Number(a.id) - Number(b.id)),
+    more: false,
   }
 }
 
-function takeOut(outbox: OutboxOfOne | undefined, parcelId: string, place: number): void {
-  const held = outbox?.parcels.get(parcelId)
-  const item = held?.items[place]
-  if (!held || !item || held.parcel.takenOut.includes(place)) return
-  item.state = 'refused'
-  const { parcel } = held
-  held.parcel = { ...parcel, takenOut: [...parcel.takenOut, place], waiting: parcel.waiting - 1 }
-  if (held.parcel.waiting === 0) outbox?.parcels.delete(parcelId)
+/** Returns how many items waited in the parcels that this call deletes. */
+export function markSentInModel(here: ModelProfile | undefined, push: PushedParcels, now: Now): number {
+  if (!here) return 0
+  let items = 0
+  for (const { id } of push.parcels) {
+    items += here.parcels.get(id)?.waiting ?? 0
+    here.parcels.delete(id)
+  }
+  touch(here, push, now)
+  const row = here.ledger.get(push.stream)
+  const endMs = Math.max(...push.parcels.map(({ endAtMs }) => endAtMs))
+  if (row) row.pushedToMs = Math.max(row.pushedToMs ?? endMs, endMs)
+  return items
+}
+
+/** Makes due again under a new generation what upstream derives from the push. */
+function touch(here: ModelProfile, { stream, parcels }: PushedParcels, { nowMs, firstReadingMs, pulled }: Now): void {
+  for (const { name, touchedBy } of pulled) {
+    const reach = touchedBy[stream]
+    const row = here.ledger.get(name)
+    if (reach === undefined || reach === 'everything' || !row) continue
+    const spans = union(
+      parcels.map(({ startAtMs, endAtMs }) => ({
+        startMs: startAtMs - reach.beforeMs,
+        endMs: endAtMs + reach.afterMs,
+      })),
+    )
+    row.generation += 1
+    row.covered = subtract(row.covered, spans)
+    row.unread = union([...row.unread, ...intersect(spans, [{ startMs: Number.NEGATIVE_INFINITY, endMs: nowMs }])])
+    row.touchedAtMs = nowMs
+    row.digestedAtMs = nowMs + firstReadingMs
+  }
+}
+
+/** Moves items that still wait where upstream saw them to the quarantine. */
+export function quarantineInModel(
+  here: ModelProfile | undefined,
+  push: PushedParcels,
+  items: readonly RefusedItem[],
+): void {
+  if (!here) return
+  const waits = ({ parcelId, place }: RefusedItem) => {
+    const parcel: Parcel | undefined = here.parcels.get(parcelId)
+    return parcel !== undefined && !parcel.takenOut.includes(place)
+  }
+  const refused = items.filter(waits)
+  for (const { body, path, reason } of new Map(refused.map((item) => [item.body, item])).values()) {
+    const id = `push ${push.stream} ${body}`
+    const former = here.quarantine.get(id)
+    const times = (former?.times ?? 0) + 1
+    here.quarantine.set(id, {
+      ...{ stream: push.stream, direction: 'push', body, reason, times },
+      path: former?.path ?? path,
+    })
+  }
+  for (const { parcelId, place } of refused) takeOut(here, parcelId, place)
 }

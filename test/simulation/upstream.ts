@@ -1,30 +1,25 @@
+import { hash } from 'node:crypto'
 import type { DerivationState } from '../../src/contract/derivation-state.ts'
-import { NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
+import type { OperationName } from '../../src/contract/operations.ts'
+import { NotThere, Rejected, Unanswered } from '../../src/errors.ts'
 import { isInside } from '../../src/ledger/judge.ts'
 import type { Span } from '../../src/time/spans.ts'
+import { SECOND } from '../../src/time/units.ts'
+import type { InvalidRecord } from '../../src/transfer/reading.ts'
 import type { PushItems } from '../../src/upstream/push-items.ts'
 import type { JobContext } from '../../src/work/job.ts'
+import { UNDER_WAY_MAX, UNIT } from './circumstances.ts'
+import { answers, mayHaveActed, problemAfter, refusalOfItem, saysRemoved } from './faults.ts'
+import { sourceRecordOf, type Truth } from './records.ts'
+import type { Situations } from './situations.ts'
 import type { Ask, Chance } from './stage.ts'
+import { reviseTruth, truthOfProfile } from './truth.ts'
 
-/** Small numbers, so that everything meets everything: a day is some 10, the past is 60 long. */
-export const BEGIN = 1000
-export const HISTORY = 60
-export const SETTLE = 12
 /** The longest that upstream derives from a push where nobody but the settle time tells when it has. */
-const LATENESS_MAX = SETTLE - 1
-/** How long a request may be under way after its worker died. */
-export const UNDER_WAY_MAX = 20
-/** How far a worker's clock may be ahead of the database's. */
-export const SKEW = 3
-const NAMES = 8
+const LATENESS_MAX = 11
 /** The subject of a log that upstream refuses. */
 export const BAD = -1
-/** Few, so that what changes often changes back. */
-export const VALUES = 3
-/** A record as long as life. Every answer of an upstream that tells what touches a window holds it. */
-export const LIFELONG = 0
 
-export type Truth = Span & { readonly name: number; value: number | undefined; everLost: boolean }
 /** The record that upstream derives from a log, some time after it was taken. */
 type Change = { readonly item: string; readonly name: number; readonly value: number; at: number; done: boolean }
 
@@ -45,29 +40,24 @@ type Wording = (typeof wordings)[number]
 
 export type SimulatedUpstream = ReturnType<typeof createUpstream>
 
-type Circumstances = { chance: Chance; now: () => number; manner: Manner; wording: Wording }
+type Circumstances = {
+  readonly chance: Chance
+  readonly now: () => number
+  readonly manner: Manner
+  readonly wording: Wording
+  readonly givesTags: boolean
+  /** It changes records at times whose days had settled. */
+  readonly revisesLate: boolean
+  /** Whether an answer may lack the Date by which a clock that is ahead is noticed. */
+  readonly hidesDate: boolean
+  readonly situations: Situations
+}
 
 /** A Profile Service that fails at random, loses answers, and changes what has not settled. */
-export function createUpstream({ chance, now, manner, wording }: Circumstances) {
+export function createUpstream(circumstances: Circumstances) {
+  const { chance, now, manner, wording, situations } = circumstances
   const people = new Map<string, UpstreamProfile>()
   let calm = false
-
-  function add(externalId: string, state: UpstreamProfile['state']): void {
-    const truth = new Map<number, Truth>()
-    for (let name = 1; name <= NAMES; name += 1) {
-      const from = BEGIN - HISTORY + chance(HISTORY + 10)
-      truth.set(name, {
-        name,
-        startMs: from,
-        endMs: from + (chance(2) === 0 ? chance(15) : 0),
-        value: chance(VALUES),
-        everLost: false,
-      })
-    }
-    if (manner !== 'beginning')
-      truth.set(LIFELONG, { name: LIFELONG, startMs: 0, endMs: 1e9, value: 1, everLost: false })
-    people.set(externalId, { state, registeredBy: undefined, truth, changes: new Map() })
-  }
 
   const thereOf = (externalId: string): UpstreamProfile => {
     const there = people.get(externalId)
@@ -84,13 +74,15 @@ export function createUpstream({ chance, now, manner, wording }: Circumstances) 
       if (!one || change.done || change.at > now()) continue
       one.value = change.value
       change.done = true
+      // The log named the period that the record had: what it touches may not reach to where the record ends now.
+      if (one.everGrew) one.revisedLate = true
     }
   }
 
   /** By a heavy-tailed law: half of what was pushed is derived at once, some of it very late. */
   function lateness(): number {
     const late = 2 ** chance(7) - 1
-    return wording === 'a word' ? late : Math.min(late, LATENESS_MAX)
+    return UNIT * (wording === 'a word' ? late : Math.min(late, LATENESS_MAX))
   }
 
   function wordOn(there: UpstreamProfile, window: Span): DerivationState | undefined {
@@ -102,9 +94,11 @@ export function createUpstream({ chance, now, manner, wording }: Circumstances) 
     return [...there.changes.values()].some((change) => !change.done && touches(change)) ? 'pending' : 'finished'
   }
 
-  function tell(there: UpstreamProfile, window: Span): Truth[] {
+  function recordsOf(there: UpstreamProfile, stream: string, window: Span): Truth[] {
     return [...there.truth.values()].filter((one) => {
-      if (one.value === undefined || one.startMs > window.endMs || one.endMs < window.startMs) return false
+      if (one.stream !== stream || one.value === undefined) return false
+      if (stream === 'demographics') return true
+      if (one.startMs > window.endMs || one.endMs < window.startMs) return false
       const within = isInside(one, window) && one.endMs < window.endMs
       if (manner === 'beginning')
         return one.startMs >= window.startMs && (one.startMs < window.endMs || chance(2) === 0)
@@ -114,27 +108,27 @@ export function createUpstream({ chance, now, manner, wording }: Circumstances) 
     })
   }
 
-  /** Before anything was done, and after it was. */
-  const stumble = () => {
-    const dice = calm ? 99 : chance(40)
-    if (dice === 0) throw new RetryLater('busy', { waitMs: 1 })
-    if (dice === 1) throw new Unanswered('lost on its way there')
-  }
-  const lose = () => {
-    if (!calm && chance(20) === 0) throw new Unanswered('lost on its way back')
+  /** One of the answers that the client's table names, before the request was carried out or after it. */
+  function fail(operation: OperationName, acted: boolean): void {
+    if (calm || chance(14) > 0) return
+    const answer = answers[chance(answers.length)] ?? 'lost'
+    const problem = problemAfter(answer, operation, now())
+    if (saysRemoved(problem) || mayHaveActed(answer) !== acted) return
+    situations.saw(`upstream answers ${answer}`)
+    throw problem
   }
 
   function take(there: UpstreamProfile, items: PushItems): void {
     const logs = JSON.parse(`[${'joined' in items ? items.joined : items.join(',')}]`)
     const bad = logs.findIndex(({ name }: { name: number }) => name === BAD)
-    if (bad >= 0) {
-      const details = chance(2) === 0 ? [{ path: `[${bad}]`, reasons: ['no such record'] }] : []
-      throw new Rejected('a log is bad', { status: 400, details })
-    }
+    if (bad >= 0) throw refusalOfItem(chance(2) === 0 ? bad : undefined)
     for (const { id, name, value } of logs) {
-      // The same log again changes nothing.
-      const at = now() + lateness()
-      if (!there.changes.has(id)) there.changes.set(id, { item: id, name, value, at, done: false })
+      // The same log again changes nothing; another form of it takes its place.
+      if (there.changes.get(id)?.value === value) {
+        situations.saw('a push repeated after its answer was lost')
+        continue
+      }
+      there.changes.set(id, { item: id, name, value, at: now() + lateness(), done: false })
     }
   }
 
@@ -145,38 +139,41 @@ export function createUpstream({ chance, now, manner, wording }: Circumstances) 
   type Asker = { ask: Ask; worker: number; clock: () => number }
 
   function verbs({ ask, worker, clock }: Asker): JobContext['upstream'] {
-    const write = <T>(name: string, effect: () => T) =>
+    const write = <T>(name: string, operation: OperationName, effect: () => T) =>
       ask(name, () => {
-        stumble()
+        fail(operation, false)
         const value = effect()
-        lose()
+        fail(operation, true)
         return value
       })
     return {
-      read(_stream, { externalId, window }) {
+      read(stream, { externalId, window, heldTag }) {
         const sentAtMs = clock()
         return ask('read', () => {
-          stumble()
+          fail('scoresOf', false)
+          fail('scoresOf', true)
           const there = thereOf(externalId)
-          if (!calm && chance(30) === 0) throw new Rejected('no such window', { status: 400 })
-          if (!window) throw new Error('the one stream of this world is read by windows')
-          const records = tell(there, window).map((one) => ({ raw: JSON.stringify(one), fields: { ...one } }))
-          const word = wordOn(there, window)
+          const span = window ?? { startMs: 0, endMs: 0 }
+          const word = wordOn(there, span)
+          const told = recordsOf(there, stream.name, span).map(sourceRecordOf)
+          const tag = circumstances.givesTags ? tagOf(told) : undefined
+          const unchanged = tag !== undefined && tag === heldTag
           return {
-            records,
-            invalid: [],
+            records: unchanged ? [] : told,
+            invalid: unchanged || calm || chance(25) > 0 ? [] : [invalidRecord(chance)],
             sentAtMs,
-            serverAtMs: now() - chance(3),
-            word,
-            tag: undefined,
-            unchanged: false,
+            serverAtMs:
+              circumstances.hidesDate && chance(4) === 0 ? undefined : Math.floor(now() - chance(3) * 10 * SECOND),
+            word: stream.kind === 'snapshot' && word === 'pending' ? 'finished' : word,
+            tag,
+            unchanged,
           }
         })
       },
-      pushItems: ({ externalId }, { items }) => write('push', () => take(thereOf(externalId), items)),
+      pushItems: ({ externalId }, { items }) => write('push', 'uploadLogs', () => take(thereOf(externalId), items)),
       register({ externalId }) {
         const askedAt = now()
-        return write('register', () => {
+        return write('register', 'register', () => {
           if (now() - askedAt > UNDER_WAY_MAX / 2) throw new Unanswered('given up on its way')
           const there = people.get(externalId)
           if (!there || there.state === 'known') throw new Rejected('registered already', { status: 400 })
@@ -184,9 +181,10 @@ export function createUpstream({ chance, now, manner, wording }: Circumstances) 
           there.registeredBy = worker
         })
       },
-      profile: (externalId) => write('ask for profile', () => ({ externalId, state: thereOf(externalId).state })),
+      profile: (externalId) =>
+        write('ask for profile', 'profile', () => ({ externalId, state: thereOf(externalId).state })),
       deleteProfiles: (externalIds) =>
-        write('delete', () => {
+        write('delete', 'deleteProfiles', () => {
           for (const there of externalIds.map((externalId) => people.get(externalId))) {
             if (there?.state === 'known') there.state = 'removed'
           }
@@ -201,19 +199,35 @@ export function createUpstream({ chance, now, manner, wording }: Circumstances) 
 
   return {
     people,
-    add,
     verbs,
     derive,
+    add(externalId: string, state: UpstreamProfile['state']): void {
+      const truth = truthOfProfile(chance, manner !== 'beginning')
+      people.set(externalId, { state, registeredBy: undefined, truth, changes: new Map() })
+    },
+    remove(externalId: string): void {
+      const there = people.get(externalId)
+      if (there?.state === 'known') there.state = 'removed'
+    },
     /** From now on nothing fails. */
     calmDown: () => {
       calm = true
     },
-    /** Changes its mind about what has not settled: another value, gone, or back. */
-    revise(externalId: string): void {
-      const one = people.get(externalId)?.truth.get(1 + chance(NAMES))
-      if (!one || one.startMs > now() || one.endMs + SETTLE <= now()) return
-      one.value = chance(3) === 0 ? undefined : chance(VALUES)
-      if (one.value === undefined) one.everLost = true
-    },
+    /** Changes its mind about what has not settled: another value, gone, back, or longer. */
+    revise: (externalId: string): void =>
+      reviseTruth(people.get(externalId)?.truth ?? new Map(), {
+        chance,
+        nowMs: now(),
+        late: circumstances.revisesLate,
+      }),
   }
+}
+
+/** Strong: it names the exact text of the answer. */
+const tagOf = (records: readonly { raw: string }[]): string =>
+  `"${hash('md5', records.map(({ raw }) => raw).join('\n'), 'hex')}"`
+
+const invalidRecord = (chance: Chance): InvalidRecord => {
+  const which = chance(2)
+  return { path: 'type', reason: `no such type ${which}`, raw: `{"type":${which}}` }
 }

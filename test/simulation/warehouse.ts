@@ -1,214 +1,215 @@
-import { z } from 'zod'
-import { touchParts } from '../../src/ledger/digesting.ts'
-import {
-  isHeldByNewer,
-  isInside,
-  judgeReading,
-  type LedgerState,
-  mustHaveHeld,
-  reachesInto,
-  type settleReading,
-} from '../../src/ledger/judge.ts'
-import { dueWindows } from '../../src/ledger/planner.ts'
-import { type Span, subtract, union } from '../../src/time/spans.ts'
-import type { PushedParcels } from '../../src/transfer/parcel.ts'
+import { settleReading } from '../../src/ledger/judge.ts'
+import { MINUTE } from '../../src/time/units.ts'
+import type { EndedJob } from '../../src/transfer/order.ts'
+import type { OutboxItem, PushedParcels, RefusedItem } from '../../src/transfer/parcel.ts'
+import type { ProfilePage } from '../../src/transfer/planned-profile.ts'
 import type { WindowReading } from '../../src/transfer/reading.ts'
-import type { PulledStream } from '../../src/transfer/stream.ts'
-import type { StoreResult } from '../../src/warehouse/readings/store-group.ts'
-import type { JobContext } from '../../src/work/job.ts'
-import { dataLogs } from '../support/stream-by-name.ts'
-import { createOutbox, type OutboxOfOne } from './outbox.ts'
-import type { Ask, Chance } from './stage.ts'
-import { BEGIN, HISTORY, SETTLE, UNDER_WAY_MAX } from './upstream.ts'
+import type { AddedProfiles } from '../../src/warehouse/profiles/stored-profiles.ts'
+import { LOGS, type ProcessSettings, streamNames } from './circumstances.ts'
+import { storeInModel } from './model-reading.ts'
+import { type ModelData, type ModelProfile, newLedgerRow } from './model-state.ts'
+import { addItemsInModel, markSentInModel, quarantineInModel, waitingInModel } from './outbox.ts'
+import { type PlanInput, planInModel } from './planning.ts'
+import { createModelRuns, nextLookMs } from './runs.ts'
+import type { Situations } from './situations.ts'
 
-type SimulatedRecord = Span & { readonly name: number; readonly value: number }
-type StoredRecord = SimulatedRecord & { readonly readAtMs: number; readonly gone: boolean }
-type StoredReading = Span & {
-  readonly sentAtMs: number
-  readonly reachesBack: boolean
-  readonly complete: boolean
-  readonly values: Map<number, number>
+/** One process of the program: its settings, and its estimate of the database's clock. */
+export type SimulatedProcess = ProcessSettings & { clock(): number }
+
+type Circumstances = {
+  /** The database's clock. */
+  readonly now: () => number
+  readonly saw: Situations['saw']
+  /** The real judge, or one with a planted bug. */
+  readonly settle?: typeof settleReading | undefined
+  readonly onPlan?: ((input: PlanInput, windows: readonly { startMs: number; endMs: number }[]) => void) | undefined
+  /** Where ids come from: the real warehouse draws them, where there is one. */
+  readonly ids: { parcel(): string; run(): string; lease(): string }
 }
 
-export type WarehouseProfile = OutboxOfOne & {
-  readonly externalId: string
-  state: 'new' | 'active' | 'gone'
-  registeringUntil: number
-  ledger: LedgerState & { readonly covered: readonly Span[] }
-  refused: Array<{ window: Span; untilMs: number }>
-  readonly records: Map<number, StoredRecord>
-  /** Readings that were admitted since the last check, and the value that the newest reading gave for each record. */
-  readonly newReadings: StoredReading[]
-  readonly newestValues: Map<number, { readonly sentAtMs: number; readonly values: readonly (number | undefined)[] }>
-}
+const DAY_MINUTES = 24 * 60
+const backoffMs = (attempts: number, maxMs: number) => Math.min(15 * MINUTE * 2 ** Math.min(attempts - 1, 12), maxMs)
 
-const days: PulledStream = {
-  name: 'days',
-  kind: 'windowed',
-  operation: { name: 'daysOf', method: 'GET', path: '/api/v1/days/{externalId}', caller: 'account' },
-  schema: z.unknown(),
-  table: 'days',
-  windowMs: 20,
-  settleMs: SETTLE,
-  touchedBy: { 'data-logs': { beforeMs: 2, afterMs: 3 } },
-  columns: [],
-}
-
-export type SimulatedWarehouse = ReturnType<typeof createWarehouse>
-
-/** When what was pushed is read again. */
-const INTERVALS = [2, 4, 8]
-
-/** `settle`: the real judge, or one with a planted bug. */
-type Circumstances = { chance: Chance; now: () => number; settle: typeof settleReading }
+export type ModelWarehouse = ReturnType<typeof createWarehouse>
 
 /**
  * A warehouse as small as it can be, with the real planner and judge in it: what the statements of `src/warehouse` do in
- * SQL is said here in a few lines each, one function a transaction. The suite of the warehouse tries the SQL itself.
+ * SQL is said here in a few lines each, one function a transaction. The stories hold it against the SQL itself.
  */
-export function createWarehouse({ chance, now, settle }: Circumstances) {
-  const people = new Map<string, WarehouseProfile>()
+export function createWarehouse({ now, saw, settle = settleReading, onPlan = () => undefined, ids }: Circumstances) {
+  const data: ModelData = { people: new Map(), tombstones: new Set(), runs: new Map(), slots: new Set() }
+  const { people } = data
+  const runs = createModelRuns({ data, now, saw, drawRun: ids.run, drawLease: ids.lease })
+  const namesHere = () => new Set([...people.values()].map(({ externalId }) => externalId))
 
-  function add(profileId: string, externalId: string, state: WarehouseProfile['state']): void {
-    const ledger = { generation: 0, digesting: [], recent: [], covered: [] }
-    people.set(profileId, {
-      externalId,
-      state,
-      registeringUntil: 0,
-      ledger,
-      refused: [],
-      records: new Map(),
-      items: new Map(),
-      parcels: new Map(),
-      newReadings: [],
-      newestValues: new Map(),
-    })
-  }
+  const firstReadingOf = ({ settle: { intervalsMs } }: SimulatedProcess) => intervalsMs[0] ?? 0
 
-  const ledgerOf = (ask: Ask): JobContext['ledger'] => ({
-    plan: ({ profileId, nowMs, range, again, streams }) =>
-      ask('plan', () => {
-        const here = people.get(profileId)
-        if (!here) return undefined
-        const { externalId, state, ledger, refused, parcels } = here
-        const young = ledger.digesting.filter(({ touchedAtMs }) => touchedAtMs + (INTERVALS[0] ?? 0) > nowMs)
-        const due = dueWindows({
-          wanted: range ?? { startMs: BEGIN - HISTORY, endMs: nowMs + 2 },
-          covered: again ? [] : ledger.covered,
-          blocked: [
-            ...refused.flatMap(({ window, untilMs }) => (untilMs > now() ? [window] : [])),
-            ...(chance(3) > 0 ? union(young) : []),
-          ],
-          sizeMs: days.windowMs,
-          windowsMax: 10,
-        })
-        return {
-          profile: { profileId, externalId, state, waiting: parcels.size > 0 ? [dataLogs] : [] },
-          due:
-            streams?.length === 0 ? [] : due.map((window) => ({ stream: days, window, generation: ledger.generation })),
-        }
-      }),
-    recordRefusal: ({ profileId, window }) =>
-      ask('recordRefusal', () => {
-        people.get(profileId)?.refused.push({ window, untilMs: now() + 10 })
-      }),
+  const profilesOf = () => ({
+    add(externalIds: readonly string[]): AddedProfiles {
+      const erased = externalIds.filter((one) => !namesHere().has(one) && data.tombstones.has(one)).length
+      return { added: 0, known: externalIds.length - erased, erased }
+    },
+    setState(profileId: string, state: 'active' | 'gone'): boolean {
+      const here = people.get(profileId)
+      if (!here || (here.state === 'gone' && state === 'active')) return false
+      here.state = state
+      if (state === 'active') here.registeringUntilMs = null
+      return true
+    },
+    beginRegistration(profileId: string, leaseMs: number): boolean {
+      const here = people.get(profileId)
+      if (!here || here.state === 'gone') return false
+      here.registeringUntilMs = now() + leaseMs
+      return true
+    },
+    endRegistration(profileId: string): void {
+      const here = people.get(profileId)
+      if (here) here.registeringUntilMs = null
+    },
+    registrationLeftMs: (profileId: string): number =>
+      Math.max(0, (people.get(profileId)?.registeringUntilMs ?? now()) - now()),
+    erase(profileId: string): [] {
+      const here = people.get(profileId)
+      if (!here) return []
+      data.tombstones.add(here.externalId)
+      people.delete(profileId)
+      runs.deleteOrders(profileId)
+      return []
+    },
   })
 
-  function store(request: WindowReading): StoreResult {
-    const here = people.get(request.profileId)
-    const records: SimulatedRecord[] = request.records.map(({ raw }) => JSON.parse(raw))
-    const counts = { read: records.length, written: 0, invalid: 0 }
-    const { window, sentAtMs } = request
-    const crossing = records.filter((one) => !isInside(one, window))
-    const edges = {
-      crossingHashes: crossing.map(({ name }) => name),
-      reachesBack: crossing.some((one) => reachesInto(one, window)),
-    }
-    const verdict = judgeReading({ ...request, ...edges }, here?.ledger, now())
-    if (!here || verdict.kind !== 'admitted')
-      return { outcome: verdict.kind === 'too-old' ? 'too-old' : 'erased', ...counts }
-
-    let firstChangeMs: number | undefined
-    const change = (record: StoredRecord) => {
-      here.records.set(record.name, record)
-      firstChangeMs = Math.min(firstChangeMs ?? record.endMs, record.endMs)
-    }
-    for (const one of records) {
-      const known = here.records.get(one.name)
-      if (isHeldByNewer({ ...one, keyHash: one.name }, verdict.newer) || (known && known.readAtMs >= sentAtMs)) continue
-      // An unchanged record is not touched, and keeps the instant of the reading that wrote it.
-      if (known?.value === one.value && !known.gone) continue
-      change({ ...one, readAtMs: sentAtMs, gone: false })
-    }
-    const held = new Set([...records.map(({ name }) => name), ...verdict.newer.flatMap((read) => read.crossingHashes)])
-    for (const [name, known] of verdict.complete ? here.records : []) {
-      if (known.gone || known.readAtMs >= sentAtMs || held.has(name)) continue
-      if (mustHaveHeld({ ...window, ...edges }, known)) change({ ...known, gone: true, readAtMs: sentAtMs })
-    }
-    const { ledger } = here
-    const rule = { settleMs: SETTLE, intervalsMs: INTERVALS }
-    const settled = settle(request, ledger, { mayCover: verdict.mayCover, firstChangeMs, rule })
-    const covered = subtract(union([...ledger.covered, ...settled.covers]), settled.uncovers)
-    here.ledger = { ...ledger, recent: verdict.recent, covered, digesting: settled.digesting }
-    here.refused = here.refused.filter(({ window: no }) => no.endMs <= window.startMs || window.endMs <= no.startMs)
-    const values = new Map(records.map(({ name, value }) => [name, value]))
-    here.newReadings.push({ ...window, sentAtMs, ...edges, complete: verdict.complete, values })
-    return { outcome: 'stored', ...counts }
+  const pageOf = (afterId: string, limit: number, isDue: (here: ModelProfile, id: string) => boolean): ProfilePage => {
+    const all = [...people].filter(
+      ([id, here]) => here.state !== 'gone' && Number(id) > Number(afterId) && isDue(here, id),
+    )
+    const found = all
+      .map(([id]) => id)
+      .toSorted((a, b) => Number(a) - Number(b))
+      .slice(0, limit)
+    return { ids: found, lastId: found.at(-1) ?? afterId }
   }
 
-  const profilesOf = (ask: Ask): JobContext['profiles'] => ({
-    setState: (profileId, state) =>
-      ask(`set ${state}`, () => {
-        const here = people.get(profileId)
-        if (!here || (here.state === 'gone' && state === 'active')) return false
-        here.state = state
-        if (state === 'active') here.registeringUntil = 0
-        return true
-      }),
-    beginRegistration: (profileId, leaseMs) =>
-      ask('begin registration', () => {
-        const here = people.get(profileId)
-        if (!here || here.state === 'gone') return false
-        // Minutes there, moments here.
-        here.registeringUntil = now() + Math.min(leaseMs, UNDER_WAY_MAX)
-        return true
-      }),
-    endRegistration: (profileId) =>
-      ask('end registration', () => {
-        const here = people.get(profileId)
-        if (here) here.registeringUntil = 0
-      }),
-    registrationLeftMs: (profileId) =>
-      ask('look for registration', () => Math.max(0, (people.get(profileId)?.registeringUntil ?? 0) - now())),
-    erase: (profileId) =>
-      ask('erase', () => {
-        people.delete(profileId)
-        return []
-      }),
-    add: () => ask('add', () => ({ added: 0, known: 0, erased: 0 })),
+  /** The warehouse as one process uses it. */
+  const roomsOf = (process: SimulatedProcess) => ({
+    profiles: profilesOf(),
+    lists: {
+      list: (afterId: string, limit: number, named?: readonly string[]) =>
+        pageOf(afterId, limit, (_, id) => named?.includes(id) ?? true),
+      listDue: (afterId: string, limit: number) => pageOf(afterId, limit, ({ dueMs }) => dueMs <= now()),
+      listUnfinishedSince: (slotAt: Date, afterId: string, limit: number) =>
+        pageOf(afterId, limit, ({ finishedMs }) => finishedMs === null || finishedMs < slotAt.getTime()),
+    },
+    runs,
+    ledger: {
+      plan(request: Parameters<typeof planInModel>[1]) {
+        const here = people.get(request.profileId)
+        return here && planInModel(here, request, { ...process, databaseNowMs: now(), onPlan })
+      },
+      recordRefusal: (refusal: Parameters<typeof recordRefusal>[1]) =>
+        recordRefusal(people.get(refusal.profileId), refusal),
+      recordFinished: (ended: EndedJob) => recordFinished(process, ended),
+      recordFailed: (ended: EndedJob, { reason }: { reason: string }) => recordFailed(ended, reason),
+    },
+    writer: {
+      store: (request: WindowReading) =>
+        storeInModel(people.get(request.profileId), request, {
+          ...process,
+          ...{ processNowMs: process.clock(), databaseNowMs: now(), settleReading: settle, saw },
+        }),
+    },
+    outbox: {
+      add: (items: readonly OutboxItem[]) =>
+        addItemsInModel(people.get(items[0]?.profileId ?? ''), items, { nowMs: now(), saw, drawId: ids.parcel }),
+      readWaiting: (profileId: string) => waitingInModel(people.get(profileId)),
+      markSent(push: PushedParcels, runId?: string): void {
+        const { pulled } = process.catalogue
+        const firstReadingMs = firstReadingOf(process)
+        const items = markSentInModel(people.get(push.profileId), push, { nowMs: now(), firstReadingMs, pulled })
+        if (items === 0) saw('a push marked by two workers')
+        runs.countPushedItems(push.profileId, runId, items)
+      },
+      quarantineRefused(push: PushedParcels, items: readonly RefusedItem[]): void {
+        saw('a log that upstream refuses')
+        quarantineInModel(people.get(push.profileId), push, items)
+      },
+    },
   })
 
-  function touch({ profileId, parcels }: PushedParcels): void {
-    const here = people.get(profileId)
+  type RefusedWindow = {
+    profileId: string
+    stream: string
+    window: { startMs: number; endMs: number }
+    status: number | undefined
+  }
+
+  /** A refusal replaces those that it overlaps, and its backoff goes on from theirs. */
+  function recordRefusal(here: ModelProfile | undefined, { stream, window, status }: RefusedWindow): void {
     if (!here) return
-    const spans = parcels.map(({ startAtMs, endAtMs }) => ({ startMs: startAtMs - 2, endMs: endAtMs + 3 }))
-    const { ledger } = here
-    here.ledger = {
-      ...ledger,
-      generation: ledger.generation + 1,
-      covered: subtract(ledger.covered, union(spans)),
-      digesting: touchParts(ledger.digesting, spans, now()),
+    const isFormer = (one: ModelProfile['refusals'][number]) =>
+      one.stream === stream && one.window.startMs < window.endMs && window.startMs < one.window.endMs
+    const former = here.refusals.filter(isFormer)
+    const attempts = 1 + Math.max(0, ...former.map((one) => one.attempts))
+    if (attempts > 1) saw('a window refused again after its backoff')
+    const own = {
+      ...{ stream, window, status: status ?? null, attempts },
+      firstMs: Math.min(now(), ...former.map(({ firstMs }) => firstMs)),
+      lastMs: now(),
+      nextTryMs: now() + backoffMs(attempts, 7 * DAY_MINUTES * MINUTE),
     }
+    here.refusals = [...here.refusals.filter((one) => !isFormer(one)), own]
+  }
+
+  function recordFinished(process: SimulatedProcess, ended: EndedJob): void {
+    const here = people.get(ended.profileId)
+    if (here) {
+      here.failures.delete(ended.job)
+      const streams = process.catalogue.pulled.map(({ name }) => name)
+      const { begunAtMs } = ended
+      here.dueMs = nextLookMs(here, { begunAtMs, nowMs: now(), firstReadingMs: firstReadingOf(process), streams })
+      here.finishedMs = now()
+      here.runId = ended.runId
+    }
+    runs.countEnded(ended, 'done')
+  }
+
+  function recordFailed(ended: EndedJob, reason: string): void {
+    const here = people.get(ended.profileId)
+    if (here) {
+      const attempts = (here.failures.get(ended.job)?.attempts ?? 0) + 1
+      here.failures.set(ended.job, { attempts, reason })
+      here.dueMs = Math.max(here.dueMs, now() + backoffMs(attempts, 26 * 60 * MINUTE))
+    }
+    runs.countEnded(ended, 'failed')
   }
 
   return {
-    people,
-    add,
-    parts: (ask: Ask): Pick<JobContext, 'ledger' | 'writer' | 'profiles' | 'outbox'> => ({
-      ledger: ledgerOf(ask),
-      writer: { store: (request) => ask('store', () => store(request)) },
-      profiles: profilesOf(ask),
-      outbox: createOutbox({ ask, of: (profileId) => people.get(profileId), touch }),
-    }),
+    data,
+    roomsOf,
+    addProfile(profileId: string, profile: Pick<ModelProfile, 'externalId' | 'state' | 'wantedFromMs'>): void {
+      people.set(profileId, newModelProfile(profile, now(), [...streamNames, LOGS]))
+    },
+    backup: (): ModelData => structuredClone(data),
+    restore(saved: ModelData): void {
+      for (const name of ['people', 'tombstones', 'runs', 'slots'] as const) data[name].clear()
+      const { people: savedPeople, tombstones, runs: savedRuns, slots } = structuredClone(saved)
+      for (const [id, one] of savedPeople) data.people.set(id, one)
+      for (const [id, one] of savedRuns) data.runs.set(id, one)
+      for (const one of tombstones) data.tombstones.add(one)
+      for (const one of slots) data.slots.add(one)
+    },
+  }
+}
+
+function newModelProfile(
+  { externalId, state, wantedFromMs }: Pick<ModelProfile, 'externalId' | 'state' | 'wantedFromMs'>,
+  nowMs: number,
+  streams: readonly string[],
+): ModelProfile {
+  return {
+    ...{ externalId, state, wantedFromMs },
+    ...{ addedMs: nowMs, dueMs: nowMs, registeringUntilMs: null, finishedMs: null, runId: null },
+    ledger: new Map(streams.map((stream) => [stream, newLedgerRow()])),
+    ...{ refusals: [], failures: new Map(), records: new Map(), history: [], tags: [], silent: [] },
+    ...{ quarantine: new Map(), items: new Map(), parcels: new Map(), newReadings: [], newestValues: new Map() },
   }
 }

@@ -1,0 +1,207 @@
+import { suspectParts } from '../../src/ledger/digesting.ts'
+import { judgeDoubts } from '../../src/ledger/doubt.ts'
+import {
+  type AdmissionVerdict,
+  isHeldByNewer,
+  isInside,
+  judgeReading,
+  reachesInto,
+  type settleReading,
+  type WindowEdges,
+} from '../../src/ledger/judge.ts'
+import { countLateness, noLatenessCounts, similarDays } from '../../src/ledger/lateness.ts'
+import { settleMsOf } from '../../src/ledger/settle-time.ts'
+import { intersect, overlaps, type Span, subtract, union } from '../../src/time/spans.ts'
+import type { WindowReading } from '../../src/transfer/reading.ts'
+import { requestHashOf, taggedSpanOf } from '../../src/transfer/tagged-window.ts'
+import type { StoreResult } from '../../src/warehouse/readings/store-group.ts'
+import type { ProcessSettings } from './circumstances.ts'
+import { compareWithStored, type ModelChanges, writeChanges } from './model-records.ts'
+import { digestingOf, keepDigesting, type LedgerRow, type ModelProfile } from './model-state.ts'
+import { changeModelTags } from './model-tags.ts'
+import { endOf, type ModelRecord, modelRecordOf, periodOf } from './records.ts'
+import { seeReading } from './seen-readings.ts'
+import type { Situations } from './situations.ts'
+
+export type StoreSettings = Pick<ProcessSettings, 'settle' | 'belief'> & {
+  /** By the process that stores. */
+  readonly processNowMs: number
+  readonly databaseNowMs: number
+  /** The real judge, or one with a planted bug. */
+  readonly settleReading: typeof settleReading
+  readonly saw: Situations['saw']
+}
+
+/** A reading that the judge admitted, with the records that no newer reading has spoken about. */
+export type ModelReading = Omit<WindowReading, 'records'> &
+  AdmissionVerdict & {
+    readonly records: readonly ModelRecord[]
+    readonly edges: WindowEdges
+    readonly reachBackToMs: number
+    readonly believed: boolean
+  }
+
+/** What the transaction of one reading does to the warehouse. */
+export function storeInModel(
+  here: ModelProfile | undefined,
+  request: WindowReading,
+  settings: StoreSettings,
+): StoreResult {
+  const records = request.records.map(({ raw }) => modelRecordOf(request.stream.name, raw))
+  const counts = { read: records.length, written: 0, invalid: request.invalid.length }
+  const leave = (outcome: 'erased' | 'outdated' | 'too-old'): StoreResult => {
+    settings.saw(leftOut[outcome])
+    return { outcome, ...counts }
+  }
+  const row = here?.ledger.get(request.stream.name)
+  const edges = request.unchanged ? heldEdges(here, row, request) : edgesOf(records, request.window)
+  if (!here || !row) return leave('erased')
+  if (!edges) return leave('outdated')
+  const ledger = { ...row, digesting: digestingOf(row) }
+  const verdict = judgeReading({ ...request, ...edges }, ledger, settings.processNowMs)
+  if (verdict.kind !== 'admitted') return leave(verdict.kind)
+
+  const judged = admit(request, { records, edges, verdict })
+  const compared = compareWithStored(here, judged, settings.belief)
+  const { reading, changes } = resolveDoubts(row, { reading: judged, changes: compared }, settings)
+  seeReading({ here, row, reading, changes, doubtful: compared.doubtful.length }, settings.saw)
+  settle(here, row, { reading, changes }, settings)
+  writeChanges(here, reading, changes)
+  keepInvalid(here, reading)
+  changeModelTags(here, row, reading, changes)
+  noteReading(here, reading)
+  const written = changes.added.length + changes.changed.length + changes.vanished.length
+  return { outcome: reading.believed ? 'stored' : 'doubted', ...counts, written }
+}
+
+const leftOut = {
+  erased: 'a reading of an erased profile',
+  outdated: 'an unchanged reading about a tag that was dropped',
+  'too-old': 'a reading that is too old to be stored',
+} as const
+
+function heldEdges(here: ModelProfile | undefined, row: LedgerRow | undefined, request: WindowReading) {
+  const span = taggedSpanOf(request.stream, request.window)
+  const held = here?.tags.find(
+    (one) =>
+      one.stream === request.stream.name &&
+      one.startMs === span.startMs &&
+      one.endMs === span.endMs &&
+      one.tag === request.tag &&
+      one.requestHash === requestHashOf(request.stream, request.window),
+  )
+  return row?.tagged ? held?.edges : undefined
+}
+
+function edgesOf(records: readonly ModelRecord[], window: Span): WindowEdges {
+  const crossing = records.filter((one) => one.startMs !== null && !isInside(periodOf(one), window))
+  return {
+    crossingHashes: crossing.map(({ keyHash }) => keyHash),
+    reachesBack: crossing.some((one) => reachesInto(periodOf(one), window)),
+  }
+}
+
+type Judged = {
+  readonly records: readonly ModelRecord[]
+  readonly edges: WindowEdges
+  readonly verdict: AdmissionVerdict
+}
+
+function admit(request: WindowReading, { records, edges, verdict }: Judged): ModelReading {
+  const { stream, window } = request
+  const { newer } = verdict
+  const isOurs = (one: ModelRecord) => stream.kind === 'windowed' && !isHeldByNewer({ ...one, ...periodOf(one) }, newer)
+  return {
+    ...request,
+    ...verdict,
+    records: newer.length === 0 ? records : records.filter(isOurs),
+    complete: verdict.complete && request.invalid.length === 0 && !request.unchanged,
+    edges,
+    reachBackToMs: window.startMs - (edges.reachesBack ? (stream.longestMs ?? 0) : 0),
+    believed: true,
+  }
+}
+
+type Compared = { readonly reading: ModelReading; readonly changes: ModelChanges }
+
+/** A reading that lacks more than one reading may mark gone marks nothing until others agree. */
+function resolveDoubts(row: LedgerRow, { reading, changes }: Compared, { belief }: StoreSettings): Compared {
+  const lackedHashes = changes.doubtful.map(({ keyHash }) => keyHash)
+  if (row.doubts.length === 0 && lackedHashes.length === 0) return { reading, changes }
+  const heldHashes = new Set(reading.records.map(({ keyHash }) => keyHash))
+  const { isDoubted, doubts } = judgeDoubts({ ...reading, heldHashes, lackedHashes }, row.doubts, belief)
+  row.doubts = doubts
+  if (isDoubted) return { reading: { ...reading, mayCover: false, complete: false, believed: false }, changes }
+  return { reading, changes: { ...changes, vanished: [...changes.vanished, ...changes.doubtful] } }
+}
+
+/** What is covered, and what is read again. */
+function settle(here: ModelProfile, row: LedgerRow, { reading, changes }: Compared, settings: StoreSettings): void {
+  const { stream, window, sentAtMs, mayCover, believed } = reading
+  const { intervalsMs } = settings.settle
+  const fallback = { fallbackMs: stream.settleMs, settings: settings.settle }
+  const rule = { settleMs: settleMsOf('1', null, fallback), intervalsMs }
+  const ends = [...changes.added, ...changes.changed, ...changes.vanished].map(endOf)
+  const firstChangeMs = ends.length > 0 ? Math.min(...ends) : undefined
+  const before = digestingOf(row)
+  const settled = settings.settleReading(reading, { digesting: before }, { mayCover, firstChangeMs, rule })
+  const silentEnds = silentEndsOf(row, { reading, changes }, rule.settleMs)
+  const suspect = similarDays(silentEnds)
+  const digesting = silentEnds.length === 0 ? settled.digesting : suspectParts(settled.digesting, suspect, sentAtMs)
+  if (silentEnds.length > 0) settings.saw('a silent difference')
+  if (silentEnds.length > 0)
+    here.silent.push({
+      stream: stream.name,
+      foundMs: sentAtMs,
+      records: silentEnds.length,
+      lateMs: sentAtMs - Math.min(...silentEnds),
+    })
+  row.covered = subtract(union([...row.covered, ...settled.covers]), union([...settled.uncovers, ...suspect]))
+  row.recent = reading.recent
+  row.readAtMs = Math.max(row.readAtMs ?? sentAtMs, sentAtMs)
+  keepDigesting(row, digesting, sentAtMs, rule)
+  const span = believed ? window : { startMs: window.startMs, endMs: window.startMs }
+  const isEnded = (refused: Span, nextTryMs: number) =>
+    (refused.startMs >= span.startMs && refused.endMs <= span.endMs) || nextTryMs <= settings.databaseNowMs
+  here.refusals = here.refusals.filter(
+    (one) => one.stream !== stream.name || !overlaps(one.window, span) || !isEnded(one.window, one.nextTryMs),
+  )
+}
+
+/** The ends of records that changed though their days had been called covered. */
+function silentEndsOf(row: LedgerRow, { reading, changes }: Compared, settleMs: number): number[] {
+  const { stream, window, records, sentAtMs, complete } = reading
+  if (stream.kind === 'snapshot' || row.readAtMs === null || !complete) return []
+  const came = changes.added.map(endOf)
+  const changed = [...changes.changed, ...changes.vanished].map(endOf)
+  return countLateness(
+    noLatenessCounts(),
+    { seen: records.map(endOf), came, changed },
+    {
+      sentAtMs,
+      formerAtMs: row.readAtMs,
+      settleMs,
+      covered: intersect(row.covered, [window]),
+      digesting: digestingOf(row),
+    },
+  )
+}
+
+function keepInvalid(here: ModelProfile, { stream, invalid }: ModelReading): void {
+  for (const { raw, path, reason } of new Map(invalid.map((one) => [one.raw, one])).values()) {
+    const id = `pull ${stream.name} ${raw}`
+    const times = (here.quarantine.get(id)?.times ?? 0) + 1
+    const former = here.quarantine.get(id)
+    here.quarantine.set(id, {
+      ...{ stream: stream.name, direction: 'pull', body: raw, reason, times },
+      path: former?.path ?? path,
+    })
+  }
+}
+
+function noteReading(here: ModelProfile, reading: ModelReading): void {
+  const { stream, window, sentAtMs, edges, complete, records } = reading
+  const values = new Map(records.map(({ name, value }) => [name, value]))
+  const { reachesBack } = edges
+  here.newReadings.push({ ...window, stream: stream.name, sentAtMs, reachesBack, complete, values })
+}
