@@ -10,7 +10,7 @@ import type { Run, Runs } from '../../src/warehouse/runs/stored-runs.ts'
 import { type ProduceContext, type Producer, produce } from '../../src/work/producer.ts'
 import type { Ask } from './stage.ts'
 
-export const producers: readonly Producer[] = [nightly, sweep, sync, backfill]
+const producers: readonly Producer[] = [nightly, sweep, sync, backfill]
 
 /** The queue: a hint. It may be emptied at any moment, and hands a job out again whose worker died. */
 export function createQueue() {

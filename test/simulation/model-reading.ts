@@ -15,12 +15,14 @@ import { intersect, overlaps, type Span, subtract, union } from '../../src/time/
 import type { WindowReading } from '../../src/transfer/reading.ts'
 import { requestHashOf, taggedSpanOf } from '../../src/transfer/tagged-window.ts'
 import type { StoreResult } from '../../src/warehouse/readings/store-group.ts'
+import { violationsOfAdmission } from './admission-promises.ts'
 import type { ProcessSettings } from './circumstances.ts'
 import { compareWithStored, type ModelChanges, writeChanges } from './model-records.ts'
 import { digestingOf, keepDigesting, type LedgerRow, type ModelProfile } from './model-state.ts'
 import { changeModelTags } from './model-tags.ts'
 import { endOf, type ModelRecord, modelRecordOf, periodOf } from './records.ts'
 import { seeReading } from './seen-readings.ts'
+import { violationsOfSettling } from './settling-promises.ts'
 import type { Situations } from './situations.ts'
 
 export type StoreSettings = Pick<ProcessSettings, 'settle' | 'belief'> & {
@@ -30,6 +32,8 @@ export type StoreSettings = Pick<ProcessSettings, 'settle' | 'belief'> & {
   /** The real judge, or one with a planted bug. */
   readonly settleReading: typeof settleReading
   readonly saw: Situations['saw']
+  /** Takes what is broken by what the judge decided. */
+  readonly broken: (violations: readonly string[]) => void
 }
 
 /** A reading that the judge admitted, with the records that no newer reading has spoken about. */
@@ -60,6 +64,7 @@ export function storeInModel(
   const ledger = { ...row, digesting: digestingOf(row) }
   const verdict = judgeReading({ ...request, ...edges }, ledger, settings.processNowMs)
   if (verdict.kind !== 'admitted') return leave(verdict.kind)
+  settings.broken(violationsOfAdmission({ request, edges, row, nowMs: settings.processNowMs, verdict }))
 
   const judged = admit(request, { records, edges, verdict })
   const compared = compareWithStored(here, judged, settings.belief)
@@ -143,8 +148,8 @@ function settle(here: ModelProfile, row: LedgerRow, { reading, changes }: Compar
   const rule = { settleMs: settleMsOf('1', null, fallback), intervalsMs }
   const ends = [...changes.added, ...changes.changed, ...changes.vanished].map(endOf)
   const firstChangeMs = ends.length > 0 ? Math.min(...ends) : undefined
-  const before = digestingOf(row)
-  const settled = settings.settleReading(reading, { digesting: before }, { mayCover, firstChangeMs, rule })
+  const before = { covered: row.covered, parts: digestingOf(row) }
+  const settled = settings.settleReading(reading, { digesting: before.parts }, { mayCover, firstChangeMs, rule })
   const silentEnds = silentEndsOf(row, { reading, changes }, rule.settleMs)
   const suspect = similarDays(silentEnds)
   const digesting = silentEnds.length === 0 ? settled.digesting : suspectParts(settled.digesting, suspect, sentAtMs)
@@ -160,6 +165,8 @@ function settle(here: ModelProfile, row: LedgerRow, { reading, changes }: Compar
   row.recent = reading.recent
   row.readAtMs = Math.max(row.readAtMs ?? sentAtMs, sentAtMs)
   keepDigesting(row, digesting, sentAtMs, rule)
+  const after = { covered: row.covered, parts: digesting, digestedAtMs: row.digestedAtMs }
+  settings.broken(violationsOfSettling({ reading, rule, firstChangeMs, before, settled, suspect, after }))
   const span = believed ? window : { startMs: window.startMs, endMs: window.startMs }
   const isEnded = (refused: Span, nextTryMs: number) =>
     (refused.startMs >= span.startMs && refused.endMs <= span.endMs) || nextTryMs <= settings.databaseNowMs

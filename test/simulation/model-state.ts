@@ -75,7 +75,7 @@ export type FormerRecord = {
   readonly goneMs: number | null
 }
 
-export type Refusal = {
+type Refusal = {
   readonly stream: string
   readonly window: Span
   readonly status: number | null
@@ -92,7 +92,7 @@ export type HeldTag = Span & {
   readonly edges: WindowEdges
 }
 
-export type Quarantined = {
+type Quarantined = {
   readonly stream: string
   readonly direction: 'push' | 'pull'
   readonly body: string
@@ -101,11 +101,11 @@ export type Quarantined = {
   readonly times: number
 }
 
-export type ModelItem = { readonly body: string; readonly parcelId: string; readonly place: number }
+type ModelItem = { readonly body: string; readonly parcelId: string; readonly place: number }
 
 /** Bookkeeping of the promises: readings since the last check, and what the newest reading said of each record. */
-export type NewestValues = Map<number, { readonly sentAtMs: number; readonly values: readonly (number | undefined)[] }>
-export type AdmittedByModel = Span & {
+type NewestValues = Map<number, { readonly sentAtMs: number; readonly values: readonly (number | undefined)[] }>
+type AdmittedByModel = Span & {
   readonly stream: string
   readonly sentAtMs: number
   readonly reachesBack: boolean

@@ -7,7 +7,7 @@ import type { Run, RunParams, Runs } from '../../src/warehouse/runs/stored-runs.
 import type { ModelData, ModelProfile } from './model-state.ts'
 import type { Situations } from './situations.ts'
 
-export type ModelOrder = { readonly job: string; readonly scope: string; readonly orderedMs: number }
+type ModelOrder = { readonly job: string; readonly scope: string; readonly orderedMs: number }
 export type ModelBucket = {
   afterId: string
   enqueuedTo: string
@@ -35,8 +35,6 @@ type Circumstances = {
 const LEASE_MS = 30 * SECOND
 const noFigures = { enqueued: 0, done: 0, failed: 0, refused: 0, requests: 0, unchanged: 0 }
 const noRows = { rowsRead: 0, rowsWritten: 0, itemsPushed: 0, itemsPushedElsewhere: 0 }
-
-export type ModelRuns = ReturnType<typeof createModelRuns>
 
 export function createModelRuns({ data, now, saw, drawRun, drawLease }: Circumstances) {
   const newBucket = (): ModelBucket => ({

@@ -1,7 +1,7 @@
 import { answers } from './faults.ts'
 
 /** What a world must have met, each by a name that says it. A situation that no world of a run met fails the run. */
-export const situationNames = [
+const situationNames = [
   'a reading stored by a group of several',
   'a reading stored twice',
   'a reading that arrives after a newer one of its window',
@@ -54,7 +54,7 @@ export const situationNames = [
   'a job that runs again after it was counted',
 ] as const
 
-export type SituationName = (typeof situationNames)[number] | `upstream answers ${string}`
+type SituationName = (typeof situationNames)[number] | `upstream answers ${string}`
 
 export type Situations = { saw(name: SituationName): void; readonly counts: ReadonlyMap<SituationName, number> }
 

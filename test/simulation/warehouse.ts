@@ -23,6 +23,8 @@ type Circumstances = {
   /** The real judge, or one with a planted bug. */
   readonly settle?: typeof settleReading | undefined
   readonly onPlan?: ((input: PlanInput, windows: readonly { startMs: number; endMs: number }[]) => void) | undefined
+  /** Takes the promises that a decision of the judge breaks. */
+  readonly broken?: ((violations: readonly string[]) => void) | undefined
   /** Where ids come from: the real warehouse draws them, where there is one. */
   readonly ids: { parcel(): string; run(): string; lease(): string }
 }
@@ -36,7 +38,14 @@ export type ModelWarehouse = ReturnType<typeof createWarehouse>
  * A warehouse as small as it can be, with the real planner and judge in it: what the statements of `src/warehouse` do in
  * SQL is said here in a few lines each, one function a transaction. The stories hold it against the SQL itself.
  */
-export function createWarehouse({ now, saw, settle = settleReading, onPlan = () => undefined, ids }: Circumstances) {
+export function createWarehouse({
+  now,
+  saw,
+  settle = settleReading,
+  onPlan = () => undefined,
+  broken = () => undefined,
+  ids,
+}: Circumstances) {
   const data: ModelData = { people: new Map(), tombstones: new Set(), runs: new Map(), slots: new Set() }
   const { people } = data
   const runs = createModelRuns({ data, now, saw, drawRun: ids.run, drawLease: ids.lease })
@@ -114,7 +123,7 @@ export function createWarehouse({ now, saw, settle = settleReading, onPlan = () 
       store: (request: WindowReading) =>
         storeInModel(people.get(request.profileId), request, {
           ...process,
-          ...{ processNowMs: process.clock(), databaseNowMs: now(), settleReading: settle, saw },
+          ...{ processNowMs: process.clock(), databaseNowMs: now(), settleReading: settle, saw, broken },
         }),
     },
     outbox: {

@@ -23,7 +23,7 @@ import { createWarehouse, type SimulatedProcess } from './warehouse.ts'
 
 const log = createLog({ level: 'silent' })
 const neverAborted = new AbortController().signal
-export const names = ['ada', 'bob'] as const
+const names = ['ada', 'bob'] as const
 /** So long that what upstream derives last is read, twice, and refused windows are asked for again. */
 const REST_ROUNDS = 6
 const READS = /^(ledger\.plan|outbox\.readWaiting|profiles\.registrationLeftMs|runs\.(get|list)|lists\.)/
@@ -36,8 +36,6 @@ export type WorldOptions = {
 }
 
 type Process = SimulatedProcess & { aheadMs: number }
-
-export type World = Awaited<ReturnType<typeof createWorld>>
 
 /** The real jobs between a simulated upstream, warehouse, clock and source of chance. One seed makes one world. */
 export async function createWorld(seed: number, options: WorldOptions = {}) {
@@ -60,6 +58,7 @@ export async function createWorld(seed: number, options: WorldOptions = {}) {
   const broken: string[] = []
   const parts: LineParts = {
     ...{ now: databaseNow, saw, settle },
+    broken: (violations) => void broken.push(...violations),
     onPlan: (input, windows) => void broken.push(...violationsOfPlan(input, windows)),
   }
   const line = openLine?.(parts) ?? createModelLine((ids) => createWarehouse({ ...parts, ids }))
