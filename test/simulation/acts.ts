@@ -122,7 +122,7 @@ export function createActs(world: Circumstances) {
     },
     async go() {
       const said: string[] = []
-      for (let events = 1 + chance(4); events > 0; events -= 1) {
+      for (let events = 1 + chance(6); events > 0; events -= 1) {
         world.grouped.is = false
         said.push(await stage.step(togetherWith))
         await world.compare()
@@ -220,8 +220,8 @@ export function createActs(world: Circumstances) {
   }
 
   const anyRange = () => {
-    const from = BEGIN - HISTORY + UNIT * chance(60)
-    const range = { from, to: from + UNIT * (1 + chance(40)) }
+    const from = BEGIN - HISTORY + UNIT * chance(HISTORY / UNIT)
+    const range = { from, to: from + UNIT * (1 + chance(20)) }
     return chance(2) === 0 ? { ...range, again: true } : range
   }
 

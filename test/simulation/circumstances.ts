@@ -8,7 +8,7 @@ import type { Catalogue, PulledStream } from '../../src/transfer/stream.ts'
 export const UNIT = 6 * HOUR
 /** Two days before the clocks of Europe change. */
 export const BEGIN = Date.parse('2026-03-27T00:00:00Z')
-export const HISTORY = 60 * UNIT
+export const HISTORY = 28 * UNIT
 /** How long upstream goes on revising a record by itself. */
 export const SETTLE = 12 * UNIT
 export const LONGEST = 15 * UNIT

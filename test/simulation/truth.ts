@@ -32,7 +32,7 @@ export function truthOfProfile(chance: Chance, hasLifelong: boolean): Map<number
   let last = BEGIN
   for (let name = 1; name <= PERIODS + INSTANTS; name += 1) {
     const stream = name <= MARKERS ? 'biomarkers' : name <= PERIODS ? 'tags' : 'scores'
-    let startMs = chance(3) === 0 ? last : BEGIN - HISTORY + UNIT * chance(70)
+    let startMs = chance(3) === 0 ? last : BEGIN - HISTORY + UNIT * chance(HISTORY / UNIT + 8)
     const kind = `${stream} ${name % 2}`
     const taken = starts.get(kind) ?? new Set()
     while (taken.has(startMs)) startMs += UNIT
@@ -57,7 +57,7 @@ export function reviseTruth(truth: Map<number, Truth>, { chance, nowMs, late }: 
   const one = open[chance(Math.max(1, open.length))]
   if (!one || isLifelong(one)) return
   if (hasSettled(one)) one.revisedLate = true
-  else if (one.name !== SNAPSHOT && one.endMs > one.startMs && one.endMs < nowMs && chance(4) === 0) {
+  else if (one.name !== SNAPSHOT && one.endMs > one.startMs && one.endMs < nowMs && chance(2) === 0) {
     one.endMs = Math.min(one.startMs + LONGEST, one.endMs + UNIT * (1 + chance(2)))
     one.everGrew = true
     one.everLost ||= one.stream === 'biomarkers'

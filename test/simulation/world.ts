@@ -80,8 +80,9 @@ export async function createWorld(seed: number, options: WorldOptions = {}) {
 
   function processesOf(isMixed: boolean): Process[] {
     const second: ProcessSettings = isMixed ? versions[1] : { ...versions[0], zone: versions[1].zone }
+    const belief = chance(3) === 0 ? { belief: versions[1].belief } : {}
     return [versions[0], second].map((settings): Process => {
-      const process = { ...settings, aheadMs: hidesDate ? 0 : chance(4) * (SKEW / 3), clock: () => 0 }
+      const process = { ...settings, ...belief, aheadMs: hidesDate ? 0 : chance(4) * (SKEW / 3), clock: () => 0 }
       process.clock = () => databaseNow() + process.aheadMs
       return process
     })
