@@ -42,7 +42,7 @@ type Circumstances = {
   readonly compare: () => Promise<void>
 }
 
-/** What may happen in a world. Each act says in a few words what it did. */
+/** The acts of a world. Each returns a few words about its effect. */
 export function createActs(world: Circumstances) {
   const { chance, clocks, about, situations, upstream, line, stage, processes, queue, atWork, ids } = world
   const { saw } = situations

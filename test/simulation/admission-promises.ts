@@ -18,7 +18,7 @@ type Admission = {
 const keyOf = ({ startMs, endMs, sentAtMs, crossingHashes, reachesBack }: RecentReading) =>
   [startMs, endMs, sentAtMs, crossingHashes.join('+'), reachesBack].join(' ')
 
-/** What a reading may do to the warehouse, said once more: the promises about order that a verdict breaks. */
+/** The promises about the order of readings that a verdict breaks: its rules, said once more. */
 export function violationsOfAdmission({ request, edges, row, nowMs, verdict }: Admission): string[] {
   const { window, sentAtMs, generation, word, stream } = request
   const isSnapshot = stream.kind === 'snapshot'

@@ -21,7 +21,7 @@ async function play(seed: number, options: Play = {}): Promise<Finding | undefin
   const finding = (when: Finding['when'], violations: string[]) => ({
     when,
     violations,
-    story: `${when}, seed ${seed}, upstream tells by ${world.upstreamTells}:\n${story.join('\n')}`,
+    story: `${when}, seed ${seed}, upstream chooses by ${world.upstreamChooses}:\n${story.join('\n')}`,
   })
   for (let step = 0; step < steps; step += 1) {
     story.push(await world.step())

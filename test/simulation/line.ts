@@ -21,7 +21,7 @@ export type Line = {
   backup(): Promise<void>
   /** False where there is no backup. */
   restore(): Promise<boolean>
-  /** What differs between the model and the real warehouse. Asked after each step. */
+  /** The differences between the model and the real warehouse. Asked after each step. */
   differences(): Promise<string[]>
 }
 

@@ -45,7 +45,7 @@ export type ModelReading = Omit<WindowReading, 'records'> &
     readonly believed: boolean
   }
 
-/** What the transaction of one reading does to the warehouse. */
+/** Does to the warehouse what the transaction of one reading does. */
 export function storeInModel(
   here: ModelProfile | undefined,
   request: WindowReading,
@@ -140,7 +140,7 @@ function resolveDoubts(row: LedgerRow, { reading, changes }: Compared, { belief 
   return { reading, changes: { ...changes, vanished: [...changes.vanished, ...changes.doubtful] } }
 }
 
-/** What is covered, and what is read again. */
+/** Writes the coverage, and the spans that are read again. */
 function settle(here: ModelProfile, row: LedgerRow, { reading, changes }: Compared, settings: StoreSettings): void {
   const { stream, window, sentAtMs, mayCover, believed } = reading
   const { intervalsMs } = settings.settle

@@ -12,7 +12,7 @@ export type LedgerRow = {
   /** Touched by a push, and not read since: all of it by the push at `touchedAtMs`. */
   unread: Span[]
   touchedAtMs: number | null
-  /** What is read again until two readings agree. */
+  /** Spans that are read again until two readings agree. */
   rereads: DigestingPart[]
   digestedAtMs: number
   recent: readonly RecentReading[]
@@ -36,7 +36,7 @@ export const newLedgerRow = (): LedgerRow => ({
   doubts: [],
 })
 
-/** A push that touches again what was read since the push before it makes the agreement begin anew. */
+/** A push that touches again what was read since the push before it starts the agreement again. */
 export const digestingOf = ({ unread, touchedAtMs, rereads }: LedgerRow): DigestingPart[] => [
   ...rereads.flatMap((part) => subtract([part], unread).map((span) => ({ ...part, ...span }))),
   ...unread.map((span) => ({ ...span, touchedAtMs: touchedAtMs ?? 0, readAtMs: null, readings: 0 })),
@@ -143,7 +143,7 @@ export type ModelProfile = {
   readonly newestValues: NewestValues
 }
 
-/** What `structuredClone` copies, for a backup. */
+/** The part of the model that a backup copies. */
 export type ModelData = {
   people: Map<string, ModelProfile>
   tombstones: Set<string>

@@ -9,7 +9,7 @@ const BESIDE_DUE_MAX_MS = 8 * DAY
 
 const text = (spans: readonly Span[]) => spans.map(({ startMs, endMs }) => `[${startMs}, ${endMs})`).join(' ')
 
-/** What holds for every plan, by whatever rule it is cut: the promises that are broken by this one. */
+/** The promises of every plan, by whatever rule it is cut, that this one breaks. */
 export function violationsOfPlan(input: PlanInput, windows: readonly Span[]): string[] {
   const { covered, blocked, wanted, windowsMax } = input
   const due = subtract(subtract([wanted], union(covered)), union(blocked))

@@ -65,7 +65,7 @@ function coveredButDifferent(here: ModelProfile, there: UpstreamProfile, manner:
 const belongsTo = (covered: Span, one: Span, manner: Manner) =>
   mustHaveHeld({ ...covered, reachesBack: manner !== 'beginning' }, one)
 
-/** A record that is marked gone was gone upstream at some time, in whatever manner upstream tells records. */
+/** A record that is marked gone was gone upstream at some time, however upstream chooses records. */
 const goneWrongly = (here: ModelProfile, there: UpstreamProfile): string[] =>
   [...here.records.values()].flatMap(({ name, goneMs }) =>
     goneMs !== null && there.truth.get(name)?.everLost === false

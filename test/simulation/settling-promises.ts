@@ -3,7 +3,7 @@ import type { SettledReading } from '../../src/ledger/judge.ts'
 import type { Span } from '../../src/time/spans.ts'
 import type { ModelReading } from './model-reading.ts'
 
-/** What one reading did to the spans that settle, and what it was decided by. */
+/** The effect of one reading on the spans that settle, and all that it was decided by. */
 export type SettledInModel = {
   readonly reading: ModelReading
   readonly rule: SettleRule
@@ -63,7 +63,7 @@ function stateAfter(state: State | undefined, { reading, rule, firstChangeMs }: 
 
 type Instant = { readonly state: State | undefined; readonly isCovered: boolean }
 
-/** What must be so at one instant, said without any arithmetic of spans. */
+/** The state that one instant must have, said without any arithmetic of spans. */
 function expectedAt(ms: number, made: SettledInModel): Instant {
   const { reading, rule, before, suspect } = made
   const { window, mayCover, word, sentAtMs } = reading

@@ -1,6 +1,6 @@
 import { answers } from './faults.ts'
 
-/** What a world must have met, each by a name that says it. A situation that no world of a run met fails the run. */
+/** The situations that the worlds of a run must have met, each by its name. One that none of them met fails the run. */
 const situationNames = [
   'a reading stored by a group of several',
   'a reading stored twice',

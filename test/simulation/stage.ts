@@ -66,7 +66,7 @@ export function createStage(chance: Chance) {
   return {
     asker,
     isQuiet: () => steps.length === 0,
-    /** What the other workers wait for: a request that has not arrived, or an answer on its way. */
+    /** The steps that workers wait for: requests that have not arrived, and answers on their way. */
     pendingOf: (isMeant: (worker: number) => boolean): string[] =>
       steps.flatMap(({ worker, name, isAnswer }) => (isMeant(worker) ? [isAnswer ? `${name} answered` : name] : [])),
     /**

@@ -2,7 +2,7 @@ import { BEGIN, HISTORY, LONGEST, SETTLE, type StreamName, UNIT } from './circum
 import type { Truth } from './records.ts'
 import type { Chance } from './stage.ts'
 
-/** Records as long as life. Every answer of an upstream that tells records which touch a window holds one. */
+/** Records as long as life. Every answer of an upstream that gives records which touch a window holds one. */
 const lifelong = { biomarkers: 0, tags: 100 } as const
 const LIFE = { startMs: 0, endMs: BEGIN + 4000 * UNIT }
 export const isLifelong = ({ name }: Pick<Truth, 'name'>): boolean => Object.values<number>(lifelong).includes(name)

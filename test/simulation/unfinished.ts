@@ -11,7 +11,7 @@ type AtRest = {
   readonly busy: readonly string[]
 }
 
-/** What is left to do when nothing fails any more and time went on. */
+/** The work that is left when nothing fails any more and time has passed. */
 export function unfinishedIn(rest: AtRest): string[] {
   const { model, busy, ids } = rest
   const runs = [...model.data.runs.values()].flatMap((run) => {

@@ -15,7 +15,7 @@ import type { Situations } from './situations.ts'
 import type { Ask, Chance } from './stage.ts'
 import { reviseTruth, truthOfProfile } from './truth.ts'
 
-/** The longest that upstream derives from a push where nobody but the settle time tells when it has. */
+/** The longest time that upstream derives from a push, where it does not say when it has. In units. */
 const LATENESS_MAX = 11
 /** The subject of a log that upstream refuses. */
 export const BAD = -1
@@ -155,11 +155,11 @@ export function createUpstream(circumstances: Circumstances) {
           const there = thereOf(externalId)
           const span = window ?? { startMs: 0, endMs: 0 }
           const word = wordOn(there, span)
-          const told = recordsOf(there, stream.name, span).map(sourceRecordOf)
-          const tag = circumstances.givesTags ? tagOf(told) : undefined
+          const given = recordsOf(there, stream.name, span).map(sourceRecordOf)
+          const tag = circumstances.givesTags ? tagOf(given) : undefined
           const unchanged = tag !== undefined && tag === heldTag
           return {
-            records: unchanged ? [] : told,
+            records: unchanged ? [] : given,
             invalid: unchanged || calm || chance(25) > 0 ? [] : [invalidRecord(chance)],
             sentAtMs,
             serverAtMs:

@@ -254,7 +254,7 @@ export async function createWorld(seed: number, options: WorldOptions = {}) {
   }
 
   return {
-    upstreamTells: `${manner}, with ${wording}`,
+    upstreamChooses: `${manner}, with ${wording}`,
     line,
     upstream,
     clocks,
