@@ -10,11 +10,22 @@ export type RecoverContext = {
 
 /**
  * Recovers the runs that showed no life for `idleMs`: a run whose producer died is produced further, from the page it had
- * reached; a run that was enqueued in full is recovered as `recoverRun` does.
+ * reached; a run that was enqueued in full is recovered as `recoverRun` does. Each lane is looked at once, before anything
+ * is enqueued: all runs that lost their jobs together are recovered together, and not one with every call.
  */
 export async function recoverRuns(context: RecoverContext, idleMs: number): Promise<void> {
-  for (const run of await context.runs.listSilent(idleMs)) await recoverRun(context, run)
+  const backlog = askOnce(context.backlog)
+  for (const run of await context.runs.listSilent(idleMs)) await recoverRun({ ...context, backlog }, run)
   for (const run of await context.runs.listUnproduced(idleMs)) await context.produce(run)
+}
+
+function askOnce<K, V>(ask: (key: K) => Promise<V>): (key: K) => Promise<V> {
+  const answers = new Map<K, V>()
+  return async (key) => {
+    const answer = answers.get(key) ?? (await ask(key))
+    answers.set(key, answer)
+    return answer
+  }
 }
 
 /**

@@ -81,6 +81,13 @@ test('a run of a kind that only another version knows is ended, whatever it orde
   expect(acts).toEqual(['end 7 done'])
 })
 
+test('runs of one lane that lost their jobs together are recovered together', async () => {
+  const { context, acts } = stage({ open: ['1'], silent: [run, { ...run, id: '8' }] })
+  const backlog = async () => ({ ...empty, waiting: acts.filter((act) => act.startsWith('produce')).length })
+  await recoverRuns({ ...context, backlog }, 60_000)
+  expect(acts).toEqual(['idle for 60000', 'produce 7', 'produce 8'])
+})
+
 test('runs that showed no life are recovered, and runs whose producer died are produced further', async () => {
   const unproduced = [{ ...run, id: '9', enqueuedAll: false }]
   const { context, acts } = stage({ open: ['1'], silent: [run, { ...run, id: '8' }], unproduced })
