@@ -6,38 +6,46 @@ import { postgresUnreachable } from './sql-errors.ts'
 import type { Pool } from './warehouse-pool.ts'
 
 export type DatabaseClock = {
-  /** Whole milliseconds since 1970 by the database's clock, by the last measurement. */
+  /** Whole milliseconds since 1970 by the database's clock: as last measured, and as much later as this process has run since. */
   now(): number
+  /** How far this machine's clock was behind the database's when it was last measured. */
   skewMs(): number
   close(): void
 }
 
-/** How far this machine's clock is behind the database's, if request and response travel equally long. */
-async function measureSkew(pool: Pool): Promise<number> {
+/** The database's time at a moment of this process's monotonic clock, and the skew of the machine's clock. */
+type Measurement = { readonly databaseMs: number; readonly monotonicMs: number; readonly skewMs: number }
+
+/** Takes it that request and response travel equally long. */
+async function measureClock(pool: Pool): Promise<Measurement> {
   const sentAtMs = Date.now()
+  const sentMonotonicMs = performance.now()
   const { rows } = await pool
     .query<{ ms: number }>('select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms')
     .catch((cause: unknown) => {
       throw postgresUnreachable(cause)
     })
-  return (rows[0]?.ms ?? sentAtMs) - (sentAtMs + Date.now()) / 2
+  const databaseMs = rows[0]?.ms ?? sentAtMs
+  const monotonicMs = (sentMonotonicMs + performance.now()) / 2
+  return { databaseMs, monotonicMs, skewMs: databaseMs - (sentAtMs + Date.now()) / 2 }
 }
 
 /**
- * Instants that order readings, slots and leases come from the database's clock, so that hosts need not agree. The skew is
- * measured at the start and every minute. A host with a large skew is refused, because the queue's leases trust the host's
- * clock.
+ * Instants that order readings, slots and leases come from the database's clock, so that hosts need not agree. It is measured
+ * at the start and every minute. Between two measurements time goes by the monotonic clock: a machine's clock that is set
+ * would stamp readings with a time to come, and until that time no other reading could replace them. A host with a large
+ * skew is refused, because the queue's leases trust the host's clock.
  */
 export async function startDatabaseClock(
   pool: Pool,
   options: { log: Log; onSkewed(error: Error): void },
 ): Promise<DatabaseClock> {
-  let skewMs = await measureSkew(pool)
-  requireSmallSkew(skewMs)
+  let measured = await measureClock(pool)
+  requireSmallSkew(measured.skewMs)
   const measure = async () => {
     try {
-      skewMs = await measureSkew(pool)
-      requireSmallSkew(skewMs)
+      measured = await measureClock(pool)
+      requireSmallSkew(measured.skewMs)
     } catch (error) {
       if (error instanceof ClockSkewed) options.onSkewed(error)
       else options.log.warn({ err: (error as Error).message }, 'could not compare the clock with the database')
@@ -45,7 +53,11 @@ export async function startDatabaseClock(
   }
   const timer = setInterval(measure, MINUTE)
   timer.unref()
-  return { now: () => Math.floor(Date.now() + skewMs), skewMs: () => skewMs, close: () => clearInterval(timer) }
+  return {
+    now: () => Math.floor(measured.databaseMs + performance.now() - measured.monotonicMs),
+    skewMs: () => measured.skewMs,
+    close: () => clearInterval(timer),
+  }
 }
 
 class ClockSkewed extends EngineUnreachable {}

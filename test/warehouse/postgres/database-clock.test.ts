@@ -1,0 +1,31 @@
+import { expect, onTestFinished, vi } from 'vitest'
+import { createLog } from '../../../src/log.ts'
+import { HOUR, SECOND } from '../../../src/time/units.ts'
+import { startDatabaseClock } from '../../../src/warehouse/postgres/database-clock.ts'
+import { test } from '../../support/test-warehouse.ts'
+
+const log = createLog({ level: 'silent' })
+
+test.for([2 * HOUR, -2 * HOUR])(
+  'a machine whose clock is set by %i ms goes on by the database’s',
+  async (stepMs, { warehouse }) => {
+    const skewed: Error[] = []
+    const clock = await startDatabaseClock(warehouse.pool, { log, onSkewed: (error) => skewed.push(error) })
+    onTestFinished(clock.close)
+    const beforeMs = clock.now()
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + stepMs })
+    onTestFinished(() => void vi.useRealTimers())
+
+    const afterMs = clock.now()
+
+    expect(afterMs).toBeGreaterThanOrEqual(beforeMs)
+    expect(afterMs).toBeLessThan(beforeMs + 10 * SECOND)
+  },
+)
+
+test('a machine whose clock is an hour off is refused', async ({ warehouse }) => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + HOUR })
+  onTestFinished(() => void vi.useRealTimers())
+
+  await expect(startDatabaseClock(warehouse.pool, { log, onSkewed: () => undefined })).rejects.toThrow('compare clocks')
+})
