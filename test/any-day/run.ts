@@ -10,11 +10,12 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { findClockLibrary, forgetTheDead, withoutWaits } from './clock-library.ts'
 import { dayOfDate, shiftMs } from './days.ts'
 
 const { values, positionals } = parseArgs({
@@ -24,7 +25,7 @@ const { values, positionals } = parseArgs({
 const chosen = dayOfDate(Date.now())
 const day = values.at || values.zone ? { at: values.at ?? '+0d', zone: values.zone ?? 'UTC' } : chosen
 
-const [library] = globSync('/usr/lib/*/faketime/libfaketime.so.1')
+const library = findClockLibrary()
 if (!library) {
   process.stderr.write('any-day needs libfaketime: apt-get install faketime (a package of Debian and Ubuntu)\n')
   process.exit(2)
@@ -58,29 +59,3 @@ const [code] = await once(child, 'exit')
 forgetTheDead()
 rmSync(folder, { recursive: true })
 process.exitCode = code ?? 1
-
-/**
- * A copy of libfaketime that leaves the functions that wait to libc. A signal handler that runs while libfaketime waits
- * reads the real clock, so timers of Postgres (deadlock_timeout, statement_timeout) would ring after the whole shift.
- * Only a clock that runs faster or slower needs these functions; renaming their symbols hides them from the linker.
- */
-function withoutWaits(library: string, copy: string): string {
-  const names = ['poll', 'select', 'epoll_wait', 'epoll_pwait', 'sleep', 'alarm'] // and all that end so: ppoll, usleep
-  const bytes = readFileSync(library)
-  for (const name of names) {
-    const symbol = Buffer.from(`${name}\0`)
-    for (let at = bytes.indexOf(symbol); at >= 0; at = bytes.indexOf(symbol, at + 1))
-      bytes.write('-', at + name.length - 1)
-  }
-  writeFileSync(copy, bytes)
-  return copy
-}
-
-/** A killed process leaves the two files behind that libfaketime made for it. */
-function forgetTheDead(): void {
-  const folder = '/dev/shm'
-  for (const file of existsSync(folder) ? readdirSync(folder) : []) {
-    const [, pid] = /^(?:sem\.)?faketime_(?:sem|shm)_(\d+)$/.exec(file) ?? []
-    if (pid && !existsSync(`/proc/${pid}`)) rmSync(`${folder}/${file}`, { force: true })
-  }
-}

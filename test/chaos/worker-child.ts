@@ -6,7 +6,7 @@ import { parsePartList } from '../../src/fleet/queue-parts.ts'
 import { createLog } from '../../src/log.ts'
 
 /**
- * A worker process that a test can kill. Prints `ready` when it works. Its lease is short: a test need not wait half a
+ * A worker process that a test can kill. Prints `ready` when it works, and its time on SIGUSR2. Its lease is short: a test need not wait half a
  * minute until another worker takes its jobs over.
  */
 const [settings = '{}', leaseMs = '2000', partList = ''] = process.argv.slice(2)
@@ -31,4 +31,5 @@ process.on('SIGTERM', async () => {
   await pipeline.close()
   process.exit(0)
 })
+process.on('SIGUSR2', () => process.stdout.write(`clock ${Date.now()}\n`))
 process.stdout.write('ready\n')

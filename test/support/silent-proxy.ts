@@ -18,14 +18,17 @@ export type SilentProxy = {
   freezeAfter(...texts: readonly string[]): Promise<void>
   /** Sends further connections to another server. */
   redirect(serverUrl: string): void
-  /** Ends every connection. */
-  dropAll(): void
+  /** Ends every connection, and returns how many there were. */
+  dropAll(): number
+  /** How many bytes were swallowed so far. */
+  swallowedBytes(): number
   close(): Promise<void>
 }
 
 export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> {
   let target = new URL(serverUrl)
   let swallowed: readonly Direction[] = []
+  let swallowedBytes = 0
   const links = new Set<{ swallowed: readonly Direction[]; sockets: readonly Socket[] }>()
   let trap: { texts: readonly string[]; sprung: () => void } | undefined
   const server = createServer((client) => {
@@ -35,7 +38,10 @@ export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> 
     links.add(link)
     const forward = (from: Socket, to: Socket, direction: Direction) => {
       from.on('data', (chunk) => {
-        if (link.swallowed.includes(direction)) return
+        if (link.swallowed.includes(direction)) {
+          swallowedBytes += chunk.length
+          return
+        }
         const nextText = () => (direction === 'to-server' ? trap?.texts[seen] : undefined)
         let end = 0
         for (let text = nextText(); text !== undefined; text = nextText()) {
@@ -67,7 +73,9 @@ export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> 
   url.hostname = '127.0.0.1'
   url.port = String((server.address() as AddressInfo).port)
   const dropAll = () => {
+    const dropped = links.size
     for (const { sockets } of links) for (const socket of sockets) socket.destroy()
+    return dropped
   }
   return {
     url: url.href,
@@ -86,6 +94,7 @@ export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> 
       target = new URL(serverUrl)
     },
     dropAll,
+    swallowedBytes: () => swallowedBytes,
     async close() {
       server.close()
       dropAll()
