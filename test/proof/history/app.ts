@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Config } from '../../../config/env.ts'
+import type { Pipeline } from '../../../src/assembly/pipeline.ts'
+import { produceRun } from '../../../src/assembly/produce-run.ts'
+import { DAY, HOUR, SECOND } from '../../../src/time/units.ts'
+import { startProgram } from '../../support/run-program.ts'
+import { type ActName, createDraw, type PlannedAct } from './fault-plan.ts'
+import type { History, ItemVersion } from './history.ts'
+
+/** The app, its operators, and another app that writes to the same service. */
+export type App = {
+  readonly pipeline: Pipeline
+  readonly config: Config
+  /** The environment of commands. */
+  readonly settings: Readonly<Record<string, string>>
+  readonly history: History
+  readonly seed: string
+  readonly historyFromMs: number
+  /** Uploads past the pipeline, with credentials of the account. */
+  uploadElsewhere(profile: string, logs: readonly object[]): Promise<void>
+}
+
+/** Who is there by the app's own account. */
+export type People = {
+  readonly living: Set<string>
+  readonly erasing: Map<string, { profileId: string; isAcknowledged: boolean }>
+  /** Their data changed upstream without a push of ours: an operator reads their covered days again. */
+  readonly revisedElsewhere: Set<string>
+  /** The last version of each item that is not being handed in. */
+  readonly items: Map<string, { profile: string; startMs: number; version: number }>
+}
+
+const SOURCE = 'history'
+/** Enough that upstream derives something else from each version. */
+const STEPS_PER_VERSION = 1500
+
+/** The item and the version of a log, when the app has made it. */
+export function versionOf(log: Readonly<Record<string, unknown>>): ItemVersion | undefined {
+  if (log['source'] !== SOURCE) return undefined
+  return { item: String(log['id']), version: Number(log['value']) / STEPS_PER_VERSION }
+}
+
+/** Acts at the planned times; an act that takes long does not hold up the next one. */
+export async function actAsPlanned(app: App, people: People, planned: readonly PlannedAct[]): Promise<void> {
+  const underWay: Promise<unknown>[] = []
+  const beganMs = performance.now()
+  for (const [index, { atMs, act, draw }] of planned.entries()) {
+    await wait(Math.max(0, beganMs + atMs - performance.now()))
+    // A command that the faults break off is repeated by nobody: what it leaves must not matter.
+    underWay.push(acts[act](app, people, createDraw(`${app.seed}/act ${index} ${draw}`)).catch(() => undefined))
+  }
+  await Promise.all(underWay)
+}
+
+type Act = (app: App, people: People, draw: () => number) => Promise<unknown>
+
+const acts: Record<ActName, Act> = {
+  push: (app, people, draw) => handItem(app, people, newItem(app, pickPerson(people, draw), draw)),
+  async revise(app, people, draw) {
+    const [item, former] = pick([...people.items], draw) ?? []
+    if (item && former) await handItem(app, people, { ...former, item, version: former.version + 1 })
+  },
+  sync: (app, _, draw) => startRun(app, 'sync', {}, draw),
+  async 'sync-some'(app, people, draw) {
+    const profileIds = await idsOf(app, [pickPerson(people, draw), pickPerson(people, draw)])
+    await startRun(app, 'sync', { profileIds }, draw)
+  },
+  backfill: (app, _, draw) => startRun(app, 'backfill', { from: Date.now() - 6 * DAY, to: Date.now() }, draw),
+  nightly: (app, _, draw) => startRun(app, 'nightly', {}, draw),
+  erase: (app, people, draw) =>
+    erase(app, people, pickPerson(people, draw), draw() < 0.5 ? draw() * SECOND * 4 : undefined),
+  async revive(app, people, draw) {
+    const name = pick([...people.erasing.keys()], draw)
+    if (name !== undefined) await revive(app, people, name)
+  },
+  async 'revise-elsewhere'(app, people, draw) {
+    const name = pickPerson(people, draw)
+    people.revisedElsewhere.add(name)
+    await app.uploadElsewhere(name, [{ ...stepsLog(newItem(app, name, draw)), source: 'elsewhere' }])
+  },
+  async 'add-profile'(app, people, draw) {
+    const name = `Proof-${app.seed}-${Math.floor(draw() * 1e6)}`
+    await app.pipeline.profiles.add([name], { wantedFrom: new Date(app.historyFromMs), state: 'new' })
+    people.living.add(name)
+  },
+}
+
+const pick = <T>(from: readonly T[], draw: () => number): T | undefined => from[Math.floor(draw() * from.length)]
+const pickPerson = ({ living }: People, draw: () => number): string => pick([...living], draw) ?? ''
+
+async function idsOf({ pipeline }: App, names: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(names.map((name) => pipeline.profiles.findId(name)))
+  return found.flatMap((one) => one?.profileId ?? [])
+}
+
+type Item = { readonly item: string; readonly profile: string; readonly startMs: number; readonly version: number }
+
+function newItem({ seed }: App, profile: string, draw: () => number): Item {
+  const startMs = Math.floor((Date.now() - draw() * 60 * HOUR) / HOUR) * HOUR - HOUR
+  const id = createHash('sha256').update(`${seed}/${profile}/${startMs}/${draw()}`).digest('hex')
+  const item = `${id.slice(0, 8)}-${id.slice(8, 12)}-4${id.slice(13, 16)}-8${id.slice(17, 20)}-${id.slice(20, 32)}`
+  return { item, profile, startMs, version: 1 }
+}
+
+/** By `modifiedDateTime` upstream keeps the newest form, in whatever order the forms arrive. */
+const stepsLog = ({ item, startMs, version }: Item) => ({
+  id: item,
+  logType: 'activity',
+  dataType: 'steps',
+  value: version * STEPS_PER_VERSION,
+  unit: 'count',
+  source: SOURCE,
+  recordingMethod: 'automatically_recorded',
+  deviceType: 'phone',
+  startDateTime: new Date(startMs).toISOString(),
+  endDateTime: new Date(startMs + HOUR).toISOString(),
+  modifiedDateTime: new Date(startMs + HOUR + version * SECOND).toISOString(),
+})
+
+/** One form of an item is handed in after the other: the app knows which one is its newest. */
+async function handItem({ pipeline, history }: App, people: People, form: Item): Promise<void> {
+  const { item, profile, startMs, version } = form
+  people.items.delete(item)
+  const profileId = (await pipeline.profiles.findId(profile))?.profileId
+  if (profileId === undefined) return
+  const span = { startAtMs: startMs, endAtMs: startMs + HOUR }
+  const body = JSON.stringify(stepsLog(form))
+  const outcome = await pipeline.outbox.add([{ profileId, stream: 'data-logs', itemKey: item, ...span, body }]).then(
+    () => 'acknowledged' as const,
+    () => 'unknown' as const,
+  )
+  history.add({ kind: 'handed', item, profile, version, outcome })
+  people.items.set(item, { profile, startMs, version })
+}
+
+/** The command that creates a run also enqueues it; sometimes it dies in between. */
+async function startRun(
+  { pipeline, config }: App,
+  kind: string,
+  params: Record<string, unknown>,
+  draw: () => number,
+): Promise<void> {
+  const run = await pipeline.runs.create(kind, params)
+  const signal = AbortSignal.timeout(draw() < 0.3 ? 1 : 60 * SECOND)
+  await produceRun({ pipeline, config, signal }, run, { untilAll: true })
+}
+
+/** Erases by the command, which is killed after a while where `killAfterMs` is given. */
+export async function erase(app: App, people: People, profile: string, killAfterMs?: number): Promise<void> {
+  const profileId = people.erasing.get(profile)?.profileId ?? (await idsOf(app, [profile]))[0]
+  if (profileId === undefined) return
+  people.living.delete(profile)
+  people.erasing.set(profile, { profileId, isAcknowledged: false })
+  const command = startProgram(['profiles', 'erase', profile, '--yes'], { cwd: '/', env: app.settings })
+  const killer = killAfterMs === undefined ? undefined : setTimeout(() => command.kill('SIGKILL'), killAfterMs)
+  const { code } = await command.ended
+  clearTimeout(killer)
+  const isGone = code !== 0 && (await isErased(app, profile))
+  const outcome = code === 0 || isGone ? 'acknowledged' : 'unknown'
+  people.erasing.set(profile, { profileId, isAcknowledged: outcome === 'acknowledged' })
+  app.history.add({ kind: 'erasure', profile, profileId, outcome, atMs: Date.now() })
+}
+
+/** A command that died after its commit has erased all the same: the next one finds nobody of that name. */
+const isErased = async ({ pipeline }: App, profile: string): Promise<boolean> =>
+  (await pipeline.profiles.findId(profile)) === undefined && (await pipeline.profiles.isErased(profile))
+
+/** An import names an erased person again, and an app that knows the former id hands in an item. */
+export async function revive(app: App, people: People, profile: string): Promise<void> {
+  const gone = people.erasing.get(profile)
+  if (!gone?.isAcknowledged) return
+  const { profileId } = gone
+  const wantedFrom = new Date(app.historyFromMs)
+  const { added } = await app.pipeline.profiles.add([profile], { wantedFrom, state: 'active' })
+  app.history.add({ kind: 'revival', profile, added: added > 0 })
+  const form = newItem(app, profile, createDraw(profile))
+  const { item, startMs } = form
+  const body = JSON.stringify(stepsLog(form))
+  const span = { startAtMs: startMs, endAtMs: startMs + HOUR }
+  await app.pipeline.outbox.add([{ profileId, stream: 'data-logs', itemKey: item, ...span, body }])
+}

@@ -1,0 +1,108 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { produceRun, recoverContextOf } from '../../../src/assembly/produce-run.ts'
+import { MINUTE, SECOND } from '../../../src/time/units.ts'
+import { recoverRuns } from '../../../src/work/recover-run.ts'
+import { type App, erase, type People, revive } from './app.ts'
+import type { Damage } from './inject.ts'
+import { comparedStreams } from './records.ts'
+import type { SandboxControl } from './sandbox-control.ts'
+import { until } from './until.ts'
+
+/** A day settles so long after its end, by the settings of the fleet. */
+export const SETTLE_SECONDS = 3600
+/** A window that is wanted up to now is read a moment later. */
+const SLACK_MS = 5 * MINUTE
+
+/** The end of what has to be covered. */
+export const settledUntilMs = (): number => Date.now() - SETTLE_SECONDS * SECOND - SLACK_MS
+
+type Resting = {
+  readonly damage: Damage
+  readonly app: App
+  readonly people: People
+  readonly control: SandboxControl
+  readonly limitMs: number
+}
+
+const LOOK_EVERY_MS = 1000
+const SYNC_EVERY_MS = 5 * SECOND
+
+/**
+ * The faults have ended. Operators repeat what was broken off and sync until nothing is left; the fleet does the rest by
+ * itself. Waits of production that go by the clock are skipped: see `skipWaits`.
+ */
+export async function comeToRest({ damage, app, people, control, limitMs }: Resting): Promise<void> {
+  const beganMs = performance.now()
+  await until(async () => (await control.control('PUT', '/faults', [])) !== undefined, limitMs)
+  await control.control('DELETE', '/derivation')
+  await readAgain(app, people)
+  let left = 'nothing was looked at'
+  let syncedMs = Number.NEGATIVE_INFINITY
+  const tookMs = () => Math.round(performance.now() - beganMs)
+  while (tookMs() < limitMs) {
+    for (const [name, { isAcknowledged }] of people.erasing) if (!isAcknowledged) await erase(app, people, name)
+    await control.control('POST', '/derived')
+    left = await workLeft(app)
+    // A sweep that begins a moment later would be found half done.
+    if (left === '' && (await stopSchedulers(damage)) === 0) break
+    if (tookMs() - syncedMs > SYNC_EVERY_MS) {
+      syncedMs = tookMs()
+      await skipWaits(app)
+      // A run is recovered when its lane is empty: none is begun meanwhile, unless something waits for a reading or a push.
+      const waits = /uncovered|parcels|unregistered/.test(left)
+      if (left !== '' && (waits || !left.includes('runs'))) await run(app, 'sync', {})
+    }
+    await wait(LOOK_EVERY_MS)
+  }
+  for (const name of people.erasing.keys()) await revive(app, people, name)
+  app.history.add({ kind: 'rest', reached: left === '', tookMs: tookMs(), limitMs, left })
+}
+
+/** Returns how many there were still. */
+async function stopSchedulers({ fleet }: Damage): Promise<number> {
+  const schedulers = fleet.members.map(({ process }) => process).filter(({ name }) => name.startsWith('scheduler'))
+  const running = schedulers.filter((scheduler) => scheduler.pid() !== undefined)
+  await Promise.all(schedulers.map((scheduler) => scheduler.close()))
+  return running.length
+}
+
+/** A run counts as silent after so long here; in production after two minutes. */
+const SILENT_MS = 10 * SECOND
+
+/** Does now what schedulers do every two minutes and what a refused window waits for longer: recovers runs, reads again. */
+async function skipWaits({ pipeline, config }: App): Promise<void> {
+  await pipeline.pool.query('update vitalsync.refusals set next_try_at = now()')
+  await recoverRuns(recoverContextOf({ pipeline, config, signal: AbortSignal.timeout(MINUTE) }), SILENT_MS)
+}
+
+/** Another app changed their days, and nothing told the fleet: an operator has these people read again. */
+async function readAgain(app: App, people: People): Promise<void> {
+  const names = [...people.revisedElsewhere].filter((name) => people.living.has(name))
+  if (names.length === 0) return
+  const found = await Promise.all(names.map((name) => app.pipeline.profiles.findId(name)))
+  const profileIds = found.flatMap((one) => one?.profileId ?? [])
+  await run(app, 'backfill', { from: app.historyFromMs, to: Date.now(), profileIds, again: true })
+}
+
+async function run({ pipeline, config }: App, kind: string, params: Record<string, unknown>): Promise<void> {
+  const signal = AbortSignal.timeout(MINUTE)
+  await produceRun({ pipeline, config, signal }, await pipeline.runs.create(kind, params), { untilAll: true })
+}
+
+/** Empty when nothing is left. */
+async function workLeft({ pipeline, historyFromMs }: App): Promise<string> {
+  const { rows } = await pipeline.pool.query<Record<string, number>>(
+    `select (select count(*) from vitalsync.runs where state = 'running')::int as runs,
+       (select count(*) from vitalsync.orders)::int as orders,
+       (select count(*) from vitalsync.parcels)::int as parcels,
+       (select count(*) from vitalsync.refusals)::int as refusals,
+       (select count(*) from vitalsync.failures)::int as failures,
+       (select count(*) from vitalsync.profiles where state = 'new')::int as unregistered,
+       (select count(*) from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id
+        where l.stream = any($1) and p.state = 'active' and not l.covered @> tstzrange(
+          to_timestamp($2::float8 / 1000), to_timestamp($3::float8 / 1000)))::int as uncovered`,
+    [comparedStreams.map(({ name }) => name), historyFromMs, settledUntilMs()],
+  )
+  const left = Object.entries(rows[0] ?? {}).filter(([, count]) => count > 0)
+  return left.map(([what, count]) => `${count} ${what}`).join(', ')
+}

@@ -1,0 +1,68 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { openCloseStack } from '../../../src/close-stack.ts'
+import { MINUTE } from '../../../src/time/units.ts'
+import { actAsPlanned } from './app.ts'
+import { check } from './check.ts'
+import { type FaultName, faultNames, planFaults } from './fault-plan.ts'
+import { readFinalState } from './final-state.ts'
+import { finalStateFile, type HistoryEvent } from './history.ts'
+import { injectFaults } from './inject.ts'
+import { comeToRest } from './rest.ts'
+import type { Violation } from './rules.ts'
+import { takeSnapshots } from './snapshots.ts'
+import { openStage, type QueueKind } from './stage.ts'
+
+export type SeedRun = {
+  readonly violations: readonly Violation[]
+  readonly events: readonly HistoryEvent[]
+  /** Faults that this machine cannot inject. */
+  readonly leftOut: readonly FaultName[]
+}
+
+type SeedOptions = {
+  readonly seed: string
+  readonly queue: QueueKind
+  /** Of the history, the final state and the logs of all processes. */
+  readonly folder: string
+  /** How long faults happen. */
+  readonly lastsMs: number
+}
+
+/** The fleet has no more to do within this time after the last fault: a job waits up to 80 s before its last attempt. */
+const REST_WITHIN_MS = 4 * MINUTE
+
+/** Stopped, a run ends its processes and unmounts its disk. */
+const stopSignals = ['SIGINT', 'SIGTERM'] as const
+const EXIT_STOPPED = 130
+
+/** Starts everything, injects the faults of the seed, waits for the fleet to rest, and checks what happened. */
+export async function runSeed(options: SeedOptions): Promise<SeedRun> {
+  const { seed, queue, folder, lastsMs } = options
+  await mkdir(folder, { recursive: true })
+  await chmod(folder, 0o755)
+  const closeStack = openCloseStack(MINUTE)
+  const stop = () => void closeStack.close().finally(() => process.exit(EXIT_STOPPED))
+  for (const signal of stopSignals) process.once(signal, stop)
+  try {
+    const stage = await openStage(options, closeStack)
+    const { damage, app, people, databaseUrl } = stage
+    const { history } = damage
+    const possible = faultNames.filter(stage.isPossible)
+    const plan = planFaults({ seed: `${seed}/${queue}`, lastsMs, possible })
+    history.add({ kind: 'plan', seed, faults: possible })
+    const ending = new AbortController()
+    const snapshots = takeSnapshots({ databaseUrl, people, history, signal: ending.signal })
+    await Promise.all([injectFaults(plan.faults, damage), actAsPlanned(app, people, plan.acts)])
+    ending.abort()
+    await snapshots
+    await comeToRest({ ...stage, limitMs: REST_WITHIN_MS })
+    const final = await readFinalState(stage)
+    await writeFile(finalStateFile(folder), JSON.stringify(final))
+    const { events } = history
+    const leftOut = faultNames.filter((fault) => !possible.includes(fault))
+    return { violations: check({ events, final }), events, leftOut }
+  } finally {
+    for (const signal of stopSignals) process.off(signal, stop)
+    await closeStack.close()
+  }
+}

@@ -1,0 +1,48 @@
+import type { ServedRecords } from '../../../src/service/sandbox/served-records.ts'
+
+/** The control routes of a sandbox in another process, and an account that uploads by itself. */
+export type SandboxControl = {
+  readonly url: string
+  control(method: string, path: string, body?: object): Promise<Record<string, unknown>>
+  people(): Promise<string[]>
+  ledger(profile: string): Promise<ServedRecords | undefined>
+  uploadElsewhere(profile: string, logs: readonly object[]): Promise<void>
+}
+
+type Credentials = { readonly clientId: string; readonly clientSecret: string }
+
+export function openSandboxControl(url: string, credentials: Credentials): SandboxControl {
+  const send = async (path: string, init: RequestInit) => {
+    const answer = await fetch(url + path, init)
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${init.method} ${path}: ${answer.status}`)
+    return text === '' ? {} : JSON.parse(text)
+  }
+  const json = (method: string, body?: object, authorization?: string): RequestInit => ({
+    method,
+    headers: {
+      ...(body ? { 'content-type': 'application/json' } : {}),
+      ...(authorization ? { authorization } : {}),
+    },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  })
+  const control: SandboxControl['control'] = (method, path, body) => send(`/__control${path}`, json(method, body))
+  return {
+    url,
+    control,
+    async people() {
+      const people = Object.values(await control('GET', '/people'))
+      return people.map((person) => String(Object(person).externalId))
+    },
+    async ledger(profile) {
+      const answer = await fetch(`${url}/__control/ledger/${encodeURIComponent(profile)}`)
+      return answer.ok ? ((await answer.json()) as ServedRecords) : undefined // the sandbox's own answer
+    },
+    async uploadElsewhere(externalId, logs) {
+      const { accountToken } = await send('/api/v1/oauth/account/token', json('POST', credentials))
+      const asAccount = json('POST', { externalId }, `account ${accountToken}`)
+      const { profileToken } = await send('/api/v1/oauth/profile/token', asAccount)
+      await send('/api/v1/profile/data/log', json('POST', logs, `profile ${profileToken}`))
+    },
+  }
+}

@@ -1,0 +1,12 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { SECOND } from '../../../src/time/units.ts'
+
+const POLL_MS = SECOND / 10
+
+/** Asks again and again until the answer is yes. False: it was no all the time. An error counts as no. */
+export async function until(ask: () => Promise<boolean> | boolean, withinMs: number): Promise<boolean> {
+  const isYes = async () => ask()
+  for (const giveUpMs = performance.now() + withinMs; performance.now() < giveUpMs; await wait(POLL_MS))
+    if (await isYes().catch(() => false)) return true
+  return false
+}
