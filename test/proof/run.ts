@@ -14,11 +14,14 @@ import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { DAY } from '../../src/time/units.ts'
+import { part as history } from './history/part.ts'
 import { readResults, writeResult } from './kept-results.ts'
+import { part as mutants } from './mutants/part.ts'
 import { pageOf } from './page.ts'
 import type { ProofPart, ProofResult } from './part.ts'
+import { part as stories } from './stories/part.ts'
 
-const parts: readonly ProofPart[] = []
+const parts: readonly ProofPart[] = [mutants, stories, history]
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const stateRoot = new URL('../../.proof/', import.meta.url)

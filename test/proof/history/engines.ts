@@ -7,7 +7,8 @@ import { startPostgres } from '../../../src/engines/embedded-postgres.ts'
 import { freePort } from '../../../src/engines/free-port.ts'
 import { isProcessAlive } from '../../../src/files/process-alive.ts'
 import { SECOND } from '../../../src/time/units.ts'
-import { startRedis } from '../../chaos/kill-redis.ts'
+import { isInstalled } from '../../support/programs.ts'
+import { startRedis } from '../../support/redis-server.ts'
 import { until } from './until.ts'
 
 /** A Postgres of the run's own, which can be stopped at once, slowed down, and be given a full disk. */
@@ -112,21 +113,21 @@ async function fill(file: string): Promise<boolean> {
 
 /** A Redis of the run's own, which can be killed; undefined without a redis-server on the PATH. */
 export async function startDamagedRedis() {
+  if (!isInstalled('redis-server')) return undefined
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-history-redis-'))
   const port = await freePort()
-  const start = () => startRedis(folder, port)
-  let redis = await start().catch(() => undefined)
-  if (!redis) return undefined
+  const start = () => startRedis(folder, port, '--appendonly', 'yes')
+  let redis = await start()
   return {
     url: `redis://127.0.0.1:${port}`,
     async dieAndComeBack(forMs: number): Promise<boolean> {
-      await redis?.kill()
+      await redis.kill()
       await wait(forMs)
       redis = await start()
       return true
     },
     async close() {
-      await redis?.kill()
+      await redis.kill()
       await rm(folder, { recursive: true, force: true })
     },
   }
