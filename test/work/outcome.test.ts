@@ -88,6 +88,14 @@ test('while no job succeeds a job may wait 20 times, while others succeed 3 time
   expect(waitsUntilExhausted(waits, () => waits.succeeded('2'))).toBe(3)
 })
 
+test('a success between the first wait and the second counts, though none follows', () => {
+  const waits = createWaits()
+  waits.waited('1')
+  waits.succeeded('2')
+
+  expect(1 + waitsUntilExhausted(waits)).toBe(3)
+})
+
 test('a success that came before the first wait does not count', () => {
   const waits = createWaits()
   waits.succeeded('2')

@@ -25,6 +25,8 @@ type Story = {
   /** Upstream's answers to the reads of the window, in turn; the last one again and again. */
   reads: readonly Read[]
   mend?: boolean
+  /** Nothing can be stored any more. */
+  storeFails?: boolean
   /** The tag that the ledger holds of the window, and upstream's answer to a read by it. */
   tag?: { held: string; answer: Partial<Reading> }
 }
@@ -36,7 +38,7 @@ const test = base.extend<{ verify: (story: Story) => Promise<Told> }>({
   verify: async ({ warehouse }, use) => {
     const [ada = ''] = await warehouse.addProfiles('ada')
     const { rows } = warehouse
-    await use(async ({ reads, mend = true, tag }) => {
+    await use(async ({ reads, mend = true, tag, storeFails = false }) => {
       const reading = { profileId: ada, window, records: stored, sentAtMs: warehouse.startedAtMs - MINUTE }
       await warehouse.writer.store(scoresReading({ ...reading, tag: tag?.held }))
       await rows(`update vitalsync.ledger set covered = $2 where profile_id = $1 and stream = 'scores'`, [ada, covered])
@@ -45,7 +47,7 @@ const test = base.extend<{ verify: (story: Story) => Promise<Told> }>({
       const verification = createVerification({
         pool: warehouse.pool,
         streams: pulledStreams,
-        writer: warehouse.writer,
+        writer: storeFails ? { store: () => Promise.reject(new Error('away')) } : warehouse.writer,
         upstream: {
           async read(_, { heldTag }) {
             asked.push(heldTag)
@@ -209,6 +211,18 @@ describe('the tag of the last reading', () => {
       findings: [{ cause: 'lost-here', mended: true }],
     })
     expect(verified.asked).toEqual([undefined, undefined, held])
+  })
+
+  test('that proves a loss un-covers the window before it is stored: a death in between leaves it due', async ({
+    verify,
+    warehouse,
+  }) => {
+    await expect(verify({ reads: [lost], tag: { held, answer: {} }, storeFails: true })).rejects.toThrow('away')
+    const [{ covered: left } = {}] = await warehouse.rows(
+      `select covered::text from vitalsync.ledger where stream = 'scores'`,
+    )
+
+    expect(left).toBe('{}')
   })
 
   test.for<[string, Partial<Reading>]>([
