@@ -33,7 +33,8 @@ export const part: ProofPart = {
       }
       return measured
     })
-    return resultOf(results, options)
+    const listed = new Set(chosen.flatMap(({ room }) => (room.isListed ? [room.name] : [])))
+    return resultOf(results, listed, options)
   },
 }
 
@@ -57,8 +58,12 @@ export async function withEngines<T>(
   }
 }
 
-function resultOf(results: readonly RoomResult[], { short, print }: ProofOptions): ProofResult {
-  const unexplained = results.flatMap((result) => result.unexplained)
+function resultOf(
+  results: readonly RoomResult[],
+  listed: ReadonlySet<string>,
+  { short, print }: ProofOptions,
+): ProofResult {
+  const unexplained = results.flatMap((result) => (listed.has(result.room) ? result.unexplained : []))
   const outdated = results.flatMap((result) => result.outdated)
   for (const mutant of unexplained) print(describeUnexplained(mutant))
   for (const { file, from } of outdated) print(`${file}: the list of survivors names lines that are gone: ${from}`)
@@ -67,12 +72,18 @@ function resultOf(results: readonly RoomResult[], { short, print }: ProofOptions
     tables: results.map(scoreTable),
     survivors: results.flatMap(({ explained }) => explained.map(describeSurvivor)),
     notChecked: [
+      ...results.flatMap(unlistedLives(listed)),
       'A mutant that makes the tests run too long counts as neither killed nor survived.',
       'Statements exchanged, a dropped argument or `await`, one clock taken for another: StrykerJS has no operator for these.',
       ...(short ? [`This is a sample: ${percentOf(results)} of its mutants were killed.`] : []),
     ],
   }
 }
+
+const unlistedLives = (listed: ReadonlySet<string>) => (result: RoomResult) =>
+  listed.has(result.room) || result.unexplained.length === 0
+    ? []
+    : [`${result.unexplained.length} mutants of ${result.room} live, and nobody has looked at them yet.`]
 
 const describeSurvivor = ({ file, from, to, reason }: KnownSurvivor): Survivor => ({
   where: file,

@@ -8,11 +8,11 @@ const SAMPLE_LINES = 400
 
 export type Sample = { readonly room: Room; readonly only: readonly string[] }
 
-/** Files of the rooms without engines, in an order that the seed chooses, up to a number of lines. */
+/** Files of the listed rooms without engines, in an order that the seed chooses, up to a number of lines. */
 export function sampleOfRooms(root: string, rooms: readonly Room[], seed: number): Sample[] {
   const chance = createChance(seed)
   const candidates = rooms
-    .filter(({ engines }) => !engines)
+    .filter(({ engines, isListed }) => isListed && !engines)
     .flatMap((room) =>
       globSync([...room.sources], { cwd: root }).map((file) => ({ room, file, order: chance(1 << 30) })),
     )
