@@ -1,3 +1,5 @@
+import { SECOND } from '../time/units.ts'
+
 /**
  * The division of the profiles into buckets by a hash of their id. It is the hash and the division of Citus, so that a bucket is
  * a shard of the warehouse and a part of the queue at once. Pure.
@@ -13,6 +15,10 @@ export type ProfileBuckets = {
 
 /** The hashes of the ids in a bucket, both ends included. They mean the same profiles whatever the number of buckets. */
 export type BucketHashes = { readonly firstHash: number; readonly lastHash: number }
+
+/** How long a producer keeps a bucket after its last renewal; then another process may take it. */
+export const PRODUCING_LEASE_MS = 30 * SECOND
+export const PRODUCING_LEASE_RENEWED_MS = PRODUCING_LEASE_MS / 3
 
 const HASH_MIN = -(2 ** 31)
 const HASH_MAX = 2 ** 31 - 1

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { Problem } from '../errors.ts'
 import type { Lane } from '../fleet/budget.ts'
-import { isEverybody } from '../fleet/profile-buckets.ts'
+import { isEverybody, PRODUCING_LEASE_RENEWED_MS } from '../fleet/profile-buckets.ts'
 import { SECOND } from '../time/units.ts'
 import type { JobParams, Order } from '../transfer/order.ts'
 import type { ProfilePage } from '../transfer/planned-profile.ts'
 import { isNodeOutage } from '../warehouse/postgres/sql-errors.ts'
 import type { ProfileLists } from '../warehouse/profiles/profile-lists.ts'
 import type { Profiles } from '../warehouse/profiles/stored-profiles.ts'
-import { LEASE_RENEWED_MS, type RunBucket } from '../warehouse/runs/run-buckets.ts'
+import type { RunBucket } from '../warehouse/runs/run-buckets.ts'
 import type { Run, Runs } from '../warehouse/runs/stored-runs.ts'
 import type { Job } from './job.ts'
 
@@ -134,7 +134,7 @@ async function takeTurn(task: ProduceTask, bucket: RunBucket, context: ProduceCo
   const held: HeldBucket = { bucket, afterId: bucket.afterId, enqueuedTo: bucket.enqueuedTo }
   // A page may take longer than the lease lasts. A process that is frozen renews nothing; a renewal that fails comes again in time.
   const renew = () => void runs.renewBucket(bucket).catch(() => undefined)
-  const renewals = setInterval(renew, LEASE_RENEWED_MS)
+  const renewals = setInterval(renew, PRODUCING_LEASE_RENEWED_MS)
   let restMs = 0
   try {
     return await producePages(task, held, context)

@@ -1,5 +1,10 @@
-import { type BucketHashes, everybody, isEverybody, type ProfileBuckets } from '../../fleet/profile-buckets.ts'
-import { SECOND } from '../../time/units.ts'
+import {
+  type BucketHashes,
+  everybody,
+  isEverybody,
+  PRODUCING_LEASE_MS,
+  type ProfileBuckets,
+} from '../../fleet/profile-buckets.ts'
 import { type OrderKey, paramsText } from '../../transfer/order.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
@@ -18,7 +23,7 @@ export type RunBucket = BucketHashes & {
 export type RunBuckets = {
   /** Leases a bucket of the run to this process; undefined when none is free. */
   takeBucket(runId: string): Promise<RunBucket | undefined>
-  /** Call it each `LEASE_RENEWED_MS` while the bucket is held. */
+  /** Call it each `PRODUCING_LEASE_RENEWED_MS` while the bucket is held. */
   renewBucket(bucket: RunBucket): Promise<void>
   releaseBucket(bucket: RunBucket, release: BucketRelease): Promise<void>
   /** Records a page of orders, before it is enqueued. False: the bucket is no longer this process's. */
@@ -41,11 +46,7 @@ export const createRunBuckets = (pool: Pool): RunBuckets => ({
     listOpenOrders(pool, bucket.runId, { afterId, limit, upTo: bucket.afterId }, bucket),
 })
 
-/** After so long without renewal another process may take the bucket. */
-const LEASE_MS = 30 * SECOND
-export const LEASE_RENEWED_MS = LEASE_MS / 3
-
-const leasedUntil = `clock_timestamp() + interval '${LEASE_MS} milliseconds'`
+const leasedUntil = `clock_timestamp() + interval '${PRODUCING_LEASE_MS} milliseconds'`
 
 /** Parameters of a statement that creates a run: the buckets that have its profiles. */
 export function bucketParameters(buckets: ProfileBuckets, params: Readonly<Record<string, unknown>>): number[][] {
