@@ -1,19 +1,23 @@
 import type { KeptResult } from './kept-results.ts'
-import type { ProofTable } from './part.ts'
+import type { ProofPart, ProofTable } from './part.ts'
 import { promises, testFileOf } from './promises.ts'
 
 /** The text of docs/proof.md. */
-export function pageOf(results: readonly KeptResult[]): string {
+export function pageOf(parts: readonly ProofPart[], results: readonly KeptResult[]): string {
   return `${[
     '# How the promises are checked',
+    '',
     'For readers who ask why they should trust a sync worker with their data. `npm run proof` makes this page from its results: edit',
     'neither by hand. The command says how long each part takes, and continues after an interruption. `.ci/run` repeats a sample of',
-    'each part for every change.',
+    'mutants and stories for every change.',
     '',
     '## Each promise, and what would notice that it is broken',
     '',
-    ...promiseTable(results),
-    ...results.flatMap(sectionOf),
+    ...promiseTable(parts),
+    ...parts.flatMap((part) => {
+      const result = results.find(({ name }) => name === part.name)
+      return result ? sectionOf(result) : unmeasuredSectionOf(part)
+    }),
     '## What is not checked',
     '',
     ...results.flatMap(({ notChecked }) => notChecked.map((sentence) => `- ${sentence}`)),
@@ -22,14 +26,23 @@ export function pageOf(results: readonly KeptResult[]): string {
     .trimEnd()}\n`
 }
 
-function promiseTable(results: readonly KeptResult[]): string[] {
+function promiseTable(all: readonly ProofPart[]): string[] {
   const rows = Object.entries(promises).map(([number, promise]) => {
     const file = testFileOf(Number(number))
-    const parts = results.filter((part) => part.promises.includes(Number(number))).map(({ name }) => name)
+    const parts = all.filter((part) => part.promises.includes(Number(number))).map(({ name }) => name)
     return [number, promise, `[test](../${file})`, parts.join(', ')]
   })
   return tableLines({ title: '', columns: ['', 'promise', 'its own test', 'and these parts'], rows })
 }
+
+const unmeasuredSectionOf = ({ name, checks }: ProofPart): string[] => [
+  `## ${name}`,
+  '',
+  checks,
+  '',
+  'No whole run of this part has held yet, so there are no figures.',
+  '',
+]
 
 function sectionOf(part: KeptResult): string[] {
   const when = `${part.date}, commit ${part.commit}, seed ${part.seed}, ${part.minutes} minutes on ${part.machine}.`

@@ -14,14 +14,10 @@ import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { DAY } from '../../src/time/units.ts'
-import { part as history } from './history/part.ts'
 import { readResults, writeResult } from './kept-results.ts'
-import { part as mutants } from './mutants/part.ts'
 import { pageOf } from './page.ts'
 import type { ProofPart, ProofResult } from './part.ts'
-import { part as stories } from './stories/part.ts'
-
-const parts: readonly ProofPart[] = [mutants, stories, history]
+import { parts } from './parts.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const stateRoot = new URL('../../.proof/', import.meta.url)
@@ -44,7 +40,7 @@ if (unknown.length > 0)
 else if (!numbers.every((number) => Number.isFinite(number) && number >= 0))
   end('--hours and --seed want a number, such as 2')
 else if (!values.page) await proveAll(chosenParts())
-if (!values.short && process.exitCode !== 2) writeFileSync(page, pageOf(readResults()))
+if (!values.short && process.exitCode !== 2) writeFileSync(page, pageOf(parts, readResults()))
 
 /** Without --only, a part that holds for this very commit already is not run again: this is how an interrupted proof continues. */
 function chosenParts(): ProofPart[] {

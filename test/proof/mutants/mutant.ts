@@ -12,7 +12,7 @@ export type Mutant = {
   readonly replacement: string
 }
 
-/** `unreached`: no test runs the mutated text. `invalid`: the mutant cannot be loaded. */
+/** `unreached`: no test runs the mutated text. `invalid`: the mutant cannot be loaded, or changes a constant of a module. */
 export type MutantState = 'killed' | 'survived' | 'unreached' | 'timed out' | 'invalid'
 
 const stateOf: Readonly<Record<string, MutantState>> = {
@@ -22,6 +22,7 @@ const stateOf: Readonly<Record<string, MutantState>> = {
   Timeout: 'timed out',
   CompileError: 'invalid',
   RuntimeError: 'invalid',
+  Ignored: 'invalid',
 }
 
 /** The part of Stryker's JSON report that is read here (mutation-testing-elements, schema 2). */

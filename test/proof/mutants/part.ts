@@ -73,6 +73,7 @@ function resultOf(
     survivors: results.flatMap(({ explained }) => explained.map(describeSurvivor)),
     notChecked: [
       ...results.flatMap(unlistedLives(listed)),
+      'Constants of modules are not changed: they are computed when a module is loaded, once for all mutants of a process.',
       'A mutant that makes the tests run too long counts as neither killed nor survived.',
       'Statements exchanged, a dropped argument or `await`, one clock taken for another: StrykerJS has no operator for these.',
       ...(short ? [`This is a sample: ${percentOf(results)} of its mutants were killed.`] : []),

@@ -33,8 +33,8 @@ export const rooms: readonly Room[] = [
     simulated: ['src/ledger/{judge,planner,digesting}.ts'],
   },
   { name: 'transfer', sources: ['src/transfer/*.ts'], tests: pureTests, engines: false, isListed: true },
-  { name: 'fleet', sources: ['src/fleet/*.ts'], tests: pureTests, engines: false, isListed: true },
-  { name: 'time', sources: ['src/time/*.ts'], tests: pureTests, engines: false, isListed: true },
+  { name: 'fleet', sources: ['src/fleet/*.ts'], tests: pureTests, engines: false },
+  { name: 'time', sources: ['src/time/*.ts'], tests: pureTests, engines: false },
   { name: 'schedule', sources: ['src/schedule/*.ts'], tests: ['test/schedule/*.test.ts'], engines: false },
   {
     name: 'queue',

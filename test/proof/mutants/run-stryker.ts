@@ -33,6 +33,8 @@ function strykerOptions({ name, sources, tests, stateFolder }: StrykerRun, repor
     // `related` would leave out tests that reach the file only through a child process or a worker.
     vitest: { configFile: 'test/proof/mutants/vitest.config.ts', related: false },
     coverageAnalysis: 'perTest',
+    // A constant of a module is computed when the module is loaded, once for all mutants of a process: its mutants seem to live.
+    ignoreStatic: true,
     mutate: sources,
     testFiles: tests,
     // Stryker rewrites the tsconfig by the API of TypeScript 6, which TypeScript 7 does not have. No such file: nothing to rewrite.

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { createChance } from '../../simulation/stage.ts'
 import type { Room } from './rooms.ts'
 
-/** Lines of source that the short form mutates: a line has about one mutant, and two cores judge about four in a second. */
-const SAMPLE_LINES = 400
+/** Lines of source that the short form mutates. A line has about one mutant; with the worlds of the simulation two cores judge about two in a second. */
+const SAMPLE_LINES = 150
 
 export type Sample = { readonly room: Room; readonly only: readonly string[] }
 

@@ -1,0 +1,6 @@
+import { part as history } from './history/part.ts'
+import { part as mutants } from './mutants/part.ts'
+import type { ProofPart } from './part.ts'
+import { part as stories } from './stories/part.ts'
+
+export const parts: readonly ProofPart[] = [mutants, stories, history]
