@@ -149,3 +149,98 @@ test('what ended long ago is forgotten, but for what runs still and the newest s
   expect([oldest, old, newest]).not.toContain('')
   expect(await runs.forgetEnded(90 * DAY)).toEqual({ runs: 0, tokens: 0 })
 })
+
+test('what still runs keeps its orders when what ended is forgotten, and each schedule its newest slot', async ({
+  warehouse,
+}) => {
+  const { runs, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const hours = (count: number) => new Date(slot.getTime() + count * HOUR)
+  const old = await runs.claimSlot('nightly', slot)
+  await runs.end(old?.id ?? '', 'done')
+  await rows(`update vitalsync.runs set ended_at = now() - interval '91 days'`)
+  const running = await runs.claimSlot('sweep', hours(-1))
+  await recordPage(runs, running?.id ?? '', [order(ada)])
+  await rows(
+    `insert into vitalsync.tokens (account, expires_at, lease_until) values ('leased', now() - interval '91 days', now() + interval '1 hour')`,
+  )
+
+  expect(await runs.forgetEnded(90 * DAY)).toEqual({ runs: 1, tokens: 0 })
+
+  expect((await runs.listOpenOrders(running?.id ?? '', '0', 10)).ids).toEqual([ada])
+  expect(await rows('select schedule, run_id from vitalsync.slots order by 1')).toEqual([
+    { schedule: 'nightly', run_id: null },
+    { schedule: 'sweep', run_id: running?.id },
+  ])
+})
+
+test('the newest runs are listed first, of all kinds or of one', async ({ warehouse }) => {
+  const { runs } = warehouse
+  const ids: string[] = []
+  for (const kind of ['sync', 'nightly', 'sync', 'sweep']) ids.push((await runs.create(kind, {})).id)
+  const [first = '', , third = '', fourth = ''] = ids
+
+  expect((await runs.listNewest(2)).map(({ id }) => id)).toEqual([fourth, third])
+  expect((await runs.listNewest(10, 'sync')).map(({ id }) => id)).toEqual([third, first])
+})
+
+test('requests per profile and per second come from the newest runs that are done', async ({ warehouse }) => {
+  const { runs, rows } = warehouse
+  await rows(`insert into vitalsync.runs (kind, state, done, requests, started_at, ended_at) values
+    ('nightly', 'done', 10, 900, '2026-03-01 00:00Z', '2026-03-01 00:01Z'),
+    ('nightly', 'done', 10, 200, '2026-03-02 00:00Z', '2026-03-02 00:01Z'),
+    ('nightly', 'done', 0, 50, '2026-03-03 00:00Z', '2026-03-03 00:01Z'),
+    ('nightly', 'stopped', 10, 7000, '2026-03-04 00:00Z', '2026-03-04 00:01Z'),
+    ('sync', 'done', 1, 300, '2026-03-05 00:00Z', '2026-03-05 00:01Z'),
+    ('sync', 'done', 1, 49, '2026-03-06 00:00Z', '2026-03-06 00:01Z')`)
+
+  expect(await runs.requestsPerProfile('nightly')).toBe(20)
+  expect(await runs.requestsPerProfile('backfill')).toBeUndefined()
+  expect(await runs.measuredRequestRate()).toBeCloseTo((900 + 200 + 50 + 300) / (4 * 60))
+  await rows(`insert into vitalsync.runs (kind, state, done, requests, started_at, ended_at)
+    select 'sync', 'done', 1, 600, '2026-03-07 00:00Z', '2026-03-07 00:01Z' from generate_series(1, 5)`)
+  expect(await runs.measuredRequestRate()).toBeCloseTo(10)
+})
+
+test('runs without a sign of life are listed by id: those not enqueued in full, and those whose jobs are missing', async ({
+  warehouse,
+}) => {
+  const { runs, rows } = warehouse
+  const ids: string[] = []
+  for (let index = 0; index < 6; index += 1) ids.push((await runs.create('sync', {})).id)
+  const [, , stopped = '', fresh = '', full = '', alsoFull = ''] = ids
+  for (const id of [full, alsoFull]) await rows('update vitalsync.runs set enqueued_all = true where id = $1', [id])
+  await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
+  await runs.end(stopped, 'stopped')
+  await runs.heartbeat(fresh)
+  // An update moves a row behind the others.
+  await rows('update vitalsync.runs set requests = 1 where id = $1', [ids[0]])
+  await rows('update vitalsync.runs set requests = 1 where id = $1', [full])
+
+  expect((await runs.listUnproduced(60_000)).map(({ id }) => id)).toEqual(ids.slice(0, 2))
+  expect((await runs.listSilent(60_000)).map(({ id }) => id)).toEqual([full, alsoFull])
+  expect((await runs.listTakeable()).map(({ id }) => id)).toEqual([ids[0], ids[1], fresh])
+})
+
+test('a sentinel finds the nightlies of the last day that are read in full and quiet, each once', async ({
+  warehouse,
+}) => {
+  const { runs, rows } = warehouse
+  const hourly = (hour: number) => new Date(slot.getTime() + hour * HOUR)
+  const claim = async (hour: number) => (await runs.claimSlot('nightly', hourly(hour)))?.id ?? ''
+  const ids: string[] = []
+  for (let hour = 0; hour < 6; hour += 1) ids.push(await claim(hour))
+  const [quiet = '', unread = '', stopped = '', yesterdays = '', watched = '', busy = ''] = ids
+  const swept = (await runs.claimSlot('sweep', hourly(9)))?.id
+  const byHand = (await runs.create('nightly', {})).id
+  await rows('update vitalsync.runs set enqueued_all = true where id <> $1', [unread])
+  await rows(`update vitalsync.runs set started_at = now() - interval '25 hours' where id = $1`, [yesterdays])
+  await rows(`update vitalsync.runs set state = 'stopped' where id = $1`, [stopped])
+  await runs.skipSlot({ schedule: 'sentinel', slotAt: hourly(4), runId: watched })
+  await runs.skipSlot({ schedule: 'another', slotAt: hourly(0), runId: quiet })
+  await rows(`update vitalsync.runs set touched_at = now() - interval '2 minutes' where id <> $1`, [busy])
+  expect([swept, byHand]).not.toContain(undefined)
+
+  expect((await runs.takeUnwatched(60_000)).map(({ id }) => id)).toEqual([quiet])
+  expect(await runs.takeUnwatched(60_000)).toEqual([])
+})

@@ -1,0 +1,94 @@
+import { expect } from 'vitest'
+import { HOUR } from '../../../src/time/units.ts'
+import type { OutboxItem } from '../../../src/transfer/parcel.ts'
+import { scores } from '../../support/stream-by-name.ts'
+import { marchMs, test, type Warehouse } from '../../support/test-warehouse.ts'
+
+const log = (profileId: string, day: number): OutboxItem => ({
+  profileId,
+  stream: 'data-logs',
+  itemKey: `log-${day}`,
+  body: JSON.stringify({ id: day }),
+  startAtMs: marchMs(day),
+  endAtMs: marchMs(day) + HOUR,
+})
+
+async function send({ outbox }: Warehouse, profileId: string, day: number): Promise<void> {
+  await outbox.add([log(profileId, day)])
+  const { parcels } = await outbox.readWaiting(profileId, 'data-logs')
+  await outbox.markSent({ profileId, stream: 'data-logs', parcels })
+}
+
+const pushedTo = async ({ rows }: Warehouse) =>
+  (await rows('select profile_id, pushed_to from vitalsync.ledger where pushed_to is not null order by 1')).map(
+    (row) => [row['profile_id'], row['pushed_to']],
+  )
+
+test('the push checkpoint is the newest end that was sent, of that profile and stream alone', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addNeighbours(2)
+
+  await send(warehouse, ada, 5)
+  expect(await pushedTo(warehouse)).toEqual([[ada, new Date(marchMs(5) + HOUR)]])
+  await send(warehouse, ada, 3)
+  expect(await pushedTo(warehouse)).toEqual([[ada, new Date(marchMs(5) + HOUR)]])
+  await send(warehouse, ada, 7)
+  expect(await pushedTo(warehouse)).toEqual([[ada, new Date(marchMs(7) + HOUR)]])
+})
+
+test('pushes of several profiles at once move the checkpoint of each to its own newest end', async ({ warehouse }) => {
+  const { outbox } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
+  await outbox.add([log(ada, 2), log(bob, 4)])
+  const [adas, bobs] = await Promise.all([ada, bob].map((id) => outbox.readWaiting(id, 'data-logs')))
+
+  await Promise.all([
+    outbox.markSent({ profileId: ada, stream: 'data-logs', parcels: adas?.parcels ?? [] }),
+    outbox.markSent({ profileId: bob, stream: 'data-logs', parcels: bobs?.parcels ?? [] }),
+  ])
+
+  expect(await pushedTo(warehouse)).toEqual([
+    [ada, new Date(marchMs(2) + HOUR)],
+    [bob, new Date(marchMs(4) + HOUR)],
+  ])
+})
+
+test('a push makes due again what it touches, of that profile alone', async ({ warehouse }) => {
+  const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
+  await warehouse.rows(`update vitalsync.ledger set covered = '{[2026-02-01, 2026-04-01)}' where stream = 'scores'`)
+  const before = await warehouse.covered(bob, 'scores')
+
+  await send(warehouse, ada, 5)
+
+  expect(await warehouse.covered(ada, 'scores')).not.toBe(before)
+  expect(await warehouse.covered(bob, 'scores')).toBe(before)
+  const touched = await warehouse.rows(
+    `select profile_id, generation, touched_at is not null as touched from vitalsync.ledger where stream = $1 order by 1`,
+    [scores.name],
+  )
+  expect(touched).toEqual([
+    { profile_id: ada, generation: '1', touched: true },
+    { profile_id: bob, generation: '0', touched: false },
+  ])
+  expect(
+    await warehouse.rows(`select 1 from vitalsync.ledger where stream = 'demographics' and generation > 0`),
+  ).toEqual([])
+})
+
+test('items that come make their profile due at once, and never later than it was', async ({ warehouse }) => {
+  const { outbox, rows } = warehouse
+  const [ada = '', bob = '', eve = ''] = await warehouse.addNeighbours(3)
+  await rows(`update vitalsync.profiles set due_at = now() + interval '1 hour'`)
+  await rows(`update vitalsync.profiles set due_at = '2026-03-01' where id = $1`, [bob])
+
+  await outbox.add([log(ada, 2), log(bob, 2)])
+
+  expect(
+    await rows('select id, due_at > now() as later, due_at = $1 as same from vitalsync.profiles order by id', [
+      '2026-03-01',
+    ]),
+  ).toEqual([
+    { id: ada, later: false, same: false },
+    { id: bob, later: false, same: true },
+    { id: eve, later: true, same: false },
+  ])
+})
