@@ -21,7 +21,9 @@ const root = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, ''
 const page = await readFile(join(root, 'README.md'), 'utf8')
 const sectionOf = (title: string) => page.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
 const commandsIn = (text: string) =>
-  [...text.matchAll(/(?:`|^)(?:npm ci && )?((?:npx vitalsync|npm start)[^`\n#…]*)/gm)].map(([, line = '']) => line.trim())
+  [...text.matchAll(/(?:`|^)(?:npm ci && )?((?:npx vitalsync|npm start)[^`\n#…]*)/gm)].map(([, line = '']) =>
+    line.trim(),
+  )
 const queriesIn = (text: string) =>
   [...text.matchAll(/```sql\n([^`]+)```/g)].flatMap(([, block = '']) => block.trim().split('\n'))
 

@@ -1,6 +1,7 @@
 import { part as history } from './history/part.ts'
 import { part as mutants } from './mutants/part.ts'
 import type { ProofPart } from './part.ts'
+import { part as sqlMutants } from './sql-mutants/part.ts'
 import { part as stories } from './stories/part.ts'
 
-export const parts: readonly ProofPart[] = [mutants, stories, history]
+export const parts: readonly ProofPart[] = [mutants, sqlMutants, stories, history]

@@ -1,0 +1,48 @@
+import type { ProofTable, Survivor } from '../part.ts'
+import type { Reason } from './listed-mutants.ts'
+import type { Judged } from './play.ts'
+import { areaNames } from './statements.ts'
+
+const isSurvivor = ({ verdict }: Judged) => verdict !== 'killed' && verdict !== 'timed out'
+
+/** Mutants that live, and that `survivors.json` does not explain. */
+export const unexplained = (judged: readonly Judged[], known: ReadonlyMap<string, Reason>): Judged[] =>
+  judged.filter((one) => isSurvivor(one) && !known.has(one.mutant.key))
+
+export const explained = (judged: readonly Judged[], known: ReadonlyMap<string, Reason>): Survivor[] =>
+  judged.filter(isSurvivor).flatMap(({ mutant }) => {
+    const reason = known.get(mutant.key)
+    if (!reason) return []
+    const change = `${mutant.operator}: ${mutant.change}`
+    return [{ where: `${mutant.file} ${mutant.called}`, change, reason: reason.reason }]
+  })
+
+/** Time-outs count as not killed. The share is that of the mutants that are not equivalent. */
+export function tablesOf(judged: readonly Judged[], known: ReadonlyMap<string, Reason>): ProofTable[] {
+  const row = (name: string, list: readonly Judged[]) => {
+    const count = (verdict: Judged['verdict']) => list.filter((one) => one.verdict === verdict).length
+    const equivalent = list.filter((one) => isSurvivor(one) && known.get(one.mutant.key)?.equivalent).length
+    const share = list.length > equivalent ? count('killed') / (list.length - equivalent) : 1
+    const living = count('survived') + count('not reached') - equivalent
+    return [name, list.length, count('killed'), count('timed out'), equivalent, living, `${(100 * share).toFixed(1)} %`]
+  }
+  const columns = ['mutants', 'killed', 'timed out', 'equivalent', 'survived', 'killed of those not equivalent']
+  const all = row('all', judged)
+  const areas = areaNames.map((area) =>
+    row(
+      area,
+      judged.filter(({ mutant }) => mutant.area === area),
+    ),
+  )
+  const operators = [...Map.groupBy(judged, ({ mutant }) => mutant.operator)]
+    .toSorted(([, one], [, other]) => other.length - one.length)
+    .map(([operator, list]) => row(operator, list))
+  return [
+    {
+      title: 'Mutants of SQL, by the subject of the statement',
+      columns: ['subject', ...columns],
+      rows: [...areas, all],
+    },
+    { title: 'Mutants of SQL, by the change', columns: ['change', ...columns], rows: [...operators, all] },
+  ]
+}

@@ -1,0 +1,55 @@
+import type { Mutant } from './mutants.ts'
+import type { RecordedTest } from './recording.ts'
+
+/** A file of tests that sends the statement of a mutant: those tests, and how long they took as they are. */
+export type Step = { readonly file: string; readonly tests: readonly string[]; readonly ms: number }
+
+/** A survivor has run all tests of its area that send its statement, but no more than this of the others, the quickest first. */
+const OTHER_TESTS_MS_MAX = 30_000
+const AREA_TESTS_MS_MAX = 120_000
+
+/** The tests that are about an area. */
+const testsOfArea: ReadonlyArray<{ area: RegExp; tests: RegExp }> = [
+  {
+    area: /^coverage$/,
+    tests: /^(warehouse\/(ledger|readings|verification)\/|promises\/(03|04|08|18|an-empty|edges|the-service))/,
+  },
+  { area: /^readings$/, tests: /^(warehouse\/readings\/|promises\/(01|05|06|edges))/ },
+  { area: /^outbox$/, tests: /^(warehouse\/outbox\/|work\/push|promises\/(07|08|what-has-not))/ },
+  { area: /^runs$/, tests: /^(warehouse\/runs\/|work\/|schedule\/|promises\/(02|12|19|every-order))/ },
+  { area: /^tokens$/, tests: /^(warehouse\/tokens\/|upstream\/|promises\/10)/ },
+  { area: /^erasure$/, tests: /^(warehouse\/profiles\/|promises\/13)/ },
+  { area: /./, tests: /^service\// },
+]
+
+/** The files to play a mutant against, in this order. Tests that fail as they are prove nothing. */
+export function createStepsOf(recorded: readonly RecordedTest[], root: string): (mutant: Mutant) => Step[] {
+  const passed = new Map(
+    recorded.filter(({ state }) => state === 'passed').map((test) => [`${test.file}\n${test.test}`, test.ms]),
+  )
+  const byFile = Map.groupBy(recorded, ({ file }) => file)
+  return ({ area, senders }) => {
+    const own = testsOfArea.find((one) => one.area.test(area))?.tests ?? /^$/
+    const steps = [...Map.groupBy(senders, ({ file }) => file)].flatMap(([file, sent]): Step[] => {
+      const inHooks = sent.some(({ test }) => test === '')
+      const names = inHooks ? (byFile.get(file) ?? []).map(({ test }) => test) : sent.map(({ test }) => test)
+      const tests = [...new Set(names)].filter((test) => passed.has(`${file}\n${test}`))
+      const ms = tests.reduce((sum, test) => sum + (passed.get(`${file}\n${test}`) ?? 0), 0)
+      return tests.length > 0 ? [{ file, tests, ms }] : []
+    })
+    const isOwn = ({ file }: Step) => own.test(file.slice(`${root}/test/`.length))
+    return [
+      ...quickest(steps.filter(isOwn), AREA_TESTS_MS_MAX),
+      ...quickest(
+        steps.filter((step) => !isOwn(step)),
+        OTHER_TESTS_MS_MAX,
+      ),
+    ]
+  }
+}
+
+function quickest(steps: readonly Step[], msMax: number): Step[] {
+  const sorted = steps.toSorted((one, other) => one.ms - other.ms)
+  const msUpTo = (index: number) => sorted.slice(0, index + 1).reduce((sum, { ms }) => sum + ms, 0)
+  return sorted.filter((_, index) => index < 2 || msUpTo(index) <= msMax)
+}

@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url'
+import base from '../../../config/vitest.config.ts'
+import { POLL_MS_MAX, TEST_MS_MAX } from './plan.ts'
+
+/** The tests as `config/vitest.config.ts` runs them, in processes that record statements or exchange one. */
+
+const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+const isPlay = process.env['SQL_PLAN'] !== undefined
+
+export default {
+  ...base,
+  test: {
+    ...base.test,
+    include: isPlay ? ['test/proof/sql-mutants/play-mutants.ts'] : (base.test?.include ?? []),
+    setupFiles: [...[base.test?.setupFiles ?? []].flat(), here('./name-test.ts')],
+    reporters: isPlay ? ['dot'] : ['dot', here('./list-tests.ts')],
+    execArgv: ['--import', here('./exchange-statements.ts')],
+    maxWorkers: Number(process.env['SQL_WORKERS'] ?? 1),
+    ...(isPlay
+      ? { testTimeout: TEST_MS_MAX, hookTimeout: TEST_MS_MAX, expect: { poll: { timeout: POLL_MS_MAX, interval: 20 } } }
+      : {}),
+  },
+}
