@@ -11,6 +11,8 @@ export default defineConfig({
   test: {
     include: pureTests(root),
     pool: 'threads',
+    // They compute all the time: on two cores Vitest alone would take one of them.
+    maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },
