@@ -62,8 +62,9 @@ test('a push makes due again what it touches, of that profile alone', async ({ w
   expect(await warehouse.covered(ada, 'scores')).not.toBe(before)
   expect(await warehouse.covered(bob, 'scores')).toBe(before)
   const touched = await warehouse.rows(
-    `select profile_id, generation, touched_at is not null as touched from vitalsync.ledger where stream = $1 order by 1`,
-    [scores.name],
+    `select profile_id, generation, touched_at is not null as touched from vitalsync.ledger
+      where stream = $1 and profile_id = any($2) order by profile_id`,
+    [scores.name, [ada, bob]],
   )
   expect(touched).toEqual([
     { profile_id: ada, generation: '1', touched: true },
@@ -83,9 +84,10 @@ test('items that come make their profile due at once, and never later than it wa
   await outbox.add([log(ada, 2), log(bob, 2)])
 
   expect(
-    await rows('select id, due_at > now() as later, due_at = $1 as same from vitalsync.profiles order by id', [
-      '2026-03-01',
-    ]),
+    await rows(
+      'select id, due_at > now() as later, due_at = $1 as same from vitalsync.profiles where id = any($2) order by id',
+      ['2026-03-01', [ada, bob, eve]],
+    ),
   ).toEqual([
     { id: ada, later: false, same: false },
     { id: bob, later: false, same: true },
