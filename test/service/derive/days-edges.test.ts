@@ -6,7 +6,7 @@ import { settledBand } from '../../../src/service/derive/days/hysteresis.ts'
 import { activityRegularity } from '../../../src/service/derive/days/movement-over-days.ts'
 import { type ComparedSubject, referencesFor } from '../../../src/service/derive/days/references.ts'
 import { midnightMs } from '../../../src/time/local-days.ts'
-import { unknownDemographics as demographics, profileId } from './made-logs.ts'
+import { unknownDemographics as demographics, profileId, unknownMovement } from './made-logs.ts'
 
 const LATER_MS = midnightMs(30_000, 0)
 
@@ -18,24 +18,11 @@ const factsOn = (day: number, own: Partial<DayFacts> = {}): DayFacts => ({
 const running = [{ exercise: 'running', minutes: 30 }]
 
 const movementOf = (steps: number, own: Partial<MovementFacts> = {}): MovementFacts => ({
-  valid: true,
+  ...unknownMovement,
   steps,
-  floors: null,
-  activeEnergy: null,
-  totalEnergy: null,
-  restingEnergy: null,
-  activeHours: null,
-  low: null,
-  medium: null,
-  high: null,
-  intense: null,
-  exerciseLoad: 0,
-  sedentary: null,
-  stillness: null,
   hourly: Array.from({ length: 24 }, (_, hour) => (hour === 9 ? steps : 0)),
   wear: 900,
   covered: 900,
-  wakingGuessed: false,
   ...own,
 })
 

@@ -5,32 +5,12 @@ import { agreement } from '../../../src/service/derive/days/sleep-over-days.ts'
 import type { Demographics } from '../../../src/service/derive/model/demographics.ts'
 import type { FactorName } from '../../../src/service/derive/model/model.ts'
 import { dayNumberFromText } from '../../../src/time/local-days.ts'
-import { profileId, unknownDemographics } from './made-logs.ts'
+import { profileId, unknownDemographics, unknownMovement } from './made-logs.ts'
 
 // Monday 2 March 2026, in UTC.
 const first = dayNumberFromText('2026-03-02')
 
-const movement = (of: Partial<MovementFacts> = {}): MovementFacts => ({
-  valid: true,
-  steps: null,
-  floors: null,
-  activeEnergy: null,
-  totalEnergy: null,
-  restingEnergy: null,
-  activeHours: null,
-  low: null,
-  medium: null,
-  high: null,
-  intense: null,
-  exerciseLoad: 0,
-  sedentary: null,
-  stillness: null,
-  hourly: Array.from({ length: 24 }, () => 0),
-  wear: 1000,
-  covered: 1000,
-  wakingGuessed: false,
-  ...of,
-})
+const movement = (of: Partial<MovementFacts> = {}): MovementFacts => ({ ...unknownMovement, ...of })
 
 /** A night from a clock time (in minutes; of the evening before where above 720), with its length in minutes. */
 const night = (day: number, onset: number, duration: number, of: Partial<NightFacts> = {}): Partial<DayFacts> => {

@@ -1,5 +1,6 @@
 import { type DataLogInput, dataLogInputSchema } from '../../../src/contract/data-log.ts'
 import { formatInstant, parseInstant } from '../../../src/contract/instant.ts'
+import type { MovementFacts } from '../../../src/service/derive/day/facts.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import type { Demographics } from '../../../src/service/derive/model/demographics.ts'
 import { namedUuid } from '../../../src/text/named-uuid.ts'
@@ -10,6 +11,28 @@ import { derive } from './derive-at-once.ts'
 export const unknownDemographics: Demographics = { birthDate: null, age: null, gender: null }
 
 export const profileId = '6a1f1b0e-5f0d-4f43-9a3b-0d5bb0f6a001'
+
+/** The movement of a day with a device worn and no measure known. */
+export const unknownMovement: MovementFacts = {
+  valid: true,
+  steps: null,
+  floors: null,
+  activeEnergy: null,
+  totalEnergy: null,
+  restingEnergy: null,
+  activeHours: null,
+  low: null,
+  medium: null,
+  high: null,
+  intense: null,
+  exerciseLoad: 0,
+  sedentary: null,
+  stillness: null,
+  hourly: Array.from({ length: 24 }, () => 0),
+  wear: 1000,
+  covered: 1000,
+  wakingGuessed: false,
+}
 
 /** A log by kind, start, minutes (0 for an instant) and value. The device is a watch unless `extra` says otherwise. */
 export function log(
