@@ -105,18 +105,6 @@ test('an erasure counts the open orders of that profile alone, and ends no run t
   expect((await runs.listOpenOrders(both.id, '0', 10)).ids).toEqual([bob])
 })
 
-test('the erasure of the last profile of a run ends it', async ({ warehouse }) => {
-  const { runs, profiles } = warehouse
-  const [ada = ''] = await warehouse.addProfiles('ada')
-  const run = await runs.create('sync', {})
-  await recordPage(runs, run.id, [order(ada)])
-  await endBuckets(runs, run.id)
-
-  await profiles.erase(ada)
-
-  expect(await runs.get(run.id)).toMatchObject({ state: 'done', endedAt: expect.any(Date) })
-})
-
 test('jobs are counted while another session holds a run that they are not about', async ({
   warehouse,
   warehouseUrl,

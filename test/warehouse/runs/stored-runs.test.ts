@@ -73,7 +73,7 @@ test('a run does not wait for a profile that is erased', async ({ warehouse }) =
 
   await profiles.erase(ada)
 
-  expect(await runs.get(run.id)).toMatchObject({ state: 'done', done: 1 })
+  expect(await runs.get(run.id)).toMatchObject({ state: 'done', done: 1, endedAt: expect.any(Date) })
 })
 
 test('a run whose producer died is found, with the page it had reached', async ({ warehouse }) => {
