@@ -141,7 +141,7 @@ test('a required column that is missing is told once of standard input too', { t
   warehouseUrl,
 }) => {
   await query('select 1')
-  const line = `printf 'externalId,type,name\\nada,event,tea\\n' | ${process.execPath} ${entry} import tags - --format csv`
+  const line = `printf 'externalId,type,name\\nada,event,tea\\n' | "${process.execPath}" "${entry}" import tags - --format csv`
   const { code, stderr } = await startCommand(line, { cwd: folder, env: { DATABASE_URL: warehouseUrl } }).ended
 
   expect(stderr).toMatch(/tags need the column source, startDateTime/)

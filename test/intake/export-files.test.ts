@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chown, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
@@ -65,27 +65,27 @@ test('a file that grows while it is read, and one that is gone, end no import', 
   expect([logs.length, reports.length, unknown.get('.xml')]).toEqual([1400, 1, 1])
 })
 
-test.runIf(process.getuid?.() === 0)(
-  'a file without the right to read it is told, and costs its folder nothing',
-  async ({ folder }) => {
-    const nobody = 65_534
-    await chown(folder, nobody, nobody)
-    await mkdir(join(folder, 'secret'), { mode: 0o700 })
-    await writeFile(join(folder, 'a.xml'), beats)
-    await writeFile(join(folder, 'b.xml'), beats, { mode: 0o600 })
-    process.seteuid?.(nobody)
-    try {
-      const { files, unopened } = await openExportFiles(folder)
+test('a file without the right to read it is told, and costs its folder nothing', async ({ folder }) => {
+  const isRoot = process.geteuid?.() === 0
+  const nobody = 65_534
+  if (isRoot) await chown(folder, nobody, nobody)
+  const secret = join(folder, 'secret')
+  await mkdir(secret, { mode: 0 })
+  await writeFile(join(folder, 'a.xml'), beats)
+  await writeFile(join(folder, 'b.xml'), beats, { mode: 0 })
+  if (isRoot) process.seteuid?.(nobody) // root may read every file
+  try {
+    const { files, unopened } = await openExportFiles(folder)
 
-      expect(files.map(({ name }) => name)).toEqual(['a.xml'])
-      expect(unopened).toEqual([
-        { file: 'secret', reason: 'a folder that this user may not read' },
-        { file: 'b.xml', reason: 'a file that this user may not read' },
-      ])
-      await expect(openExportFiles(join(folder, 'b.xml'))).rejects.toThrow(/EACCES/)
-      await expect(openExportFiles(join(folder, 'secret'))).rejects.toThrow(/EACCES/)
-    } finally {
-      process.seteuid?.(0)
-    }
-  },
-)
+    expect(files.map(({ name }) => name)).toEqual(['a.xml'])
+    expect(unopened).toEqual([
+      { file: 'secret', reason: 'a folder that this user may not read' },
+      { file: 'b.xml', reason: 'a file that this user may not read' },
+    ])
+    await expect(openExportFiles(join(folder, 'b.xml'))).rejects.toThrow(/EACCES/)
+    await expect(openExportFiles(secret)).rejects.toThrow(/EACCES/)
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+    await chmod(secret, 0o700)
+  }
+})
