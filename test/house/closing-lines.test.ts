@@ -13,7 +13,7 @@ async function closingLinesOf(files: Record<string, string>): Promise<{ lines: s
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-closing-'))
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   const reporter = join(root, 'test/support/closing-lines-reporter.ts')
-  const words = ['run', '--root', folder, '--globals', '--reporter', reporter, '--maxWorkers', '1']
+  const words = ['run', '--root', folder, '--globals', '--reporter', reporter, '--maxWorkers', '1', '--no-isolate']
   const { stdout, status } = spawnSync(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...words], {
     cwd: folder,
     encoding: 'utf8',
@@ -53,6 +53,19 @@ test('a test that fails, a file that cannot be read and one that cannot begin ea
   const { lines, code } = await closingLinesOf(files)
 
   expect([lines.at(-2), code]).toEqual([expect.stringMatching(/^Tests: 1 passed, 3 failed, \d skipped$/), 1])
+})
+
+test('a run of many files names the slowest first', async () => {
+  const names = Array.from({ length: 11 }, (_, n) => `${n}.test.ts`)
+  const files = Object.fromEntries(names.map((name) => [name, `test('a', () => {})`]))
+  const slow = `test('a', () => new Promise((done) => setTimeout(done, 1500)))`
+  const { lines } = await closingLinesOf({ ...files, '7.test.ts': slow })
+
+  expect(lines).toEqual([
+    expect.stringMatching(/^Slowest of 11 files, \d+ s in all: 7\.test\.ts 2 s, (\d+\.test\.ts \d s(, |$)){9}$/),
+    'Tests: 11 passed, 0 failed, 0 skipped',
+    'Left out: nothing',
+  ])
 })
 
 test('an error outside of tests counts as failed and is named with its file', async () => {

@@ -3,17 +3,35 @@ import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 import { noteOf, packageOf } from './programs.ts'
 
 /**
- * Ends every run with plain lines without colours: the errors outside of tests with their file, the counts of tests, and last
- * the skipped tests with their reasons and the command that brings what they need. A reader of a long listing finds them at
+ * Ends every run with plain lines without colours: the slowest files of a long run, the errors outside of tests with their file,
+ * the counts of tests, and last the skipped tests with their reasons and the command that brings what they need. A reader of a long listing finds them at
  * its end; `.ci/run` repeats them. The counts never say "0 failed" when the run has failed.
  */
 export default class ClosingLines implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<SerializedError>): void {
     const outside = errors.map((error) => `Error outside of tests, in ${fileOf(error)}: ${firstLine(error)}`)
-    const lines = [...new Set(outside), counted(modules, errors.length), leftOut(modules)]
+    const lines = [...slowestFiles(modules), ...new Set(outside), counted(modules, errors.length), leftOut(modules)]
     process.stdout.write(`\n${lines.join('\n')}\n`)
   }
 }
+
+/** A run of so few files is read without naming the slowest. */
+const FEW_FILES = 10
+
+/** Where the minutes of a run are. Files run side by side, so the sum is more than the time of the run. */
+function slowestFiles(modules: ReadonlyArray<TestModule>): string[] {
+  if (modules.length <= FEW_FILES) return []
+  const files = modules.map((module) => ({
+    name: module.relativeModuleId,
+    ms: module.diagnostic().duration + module.diagnostic().collectDuration,
+  }))
+  const sumMs = files.reduce((sum, { ms }) => sum + ms, 0)
+  const slowest = files.toSorted((a, b) => b.ms - a.ms).slice(0, FEW_FILES)
+  const listed = slowest.map(({ name, ms }) => `${name} ${seconds(ms)}`).join(', ')
+  return [`Slowest of ${files.length} files, ${seconds(sumMs)} in all: ${listed}`]
+}
+
+const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`
 
 function fileOf(error: SerializedError): string {
   const path: unknown = error['VITEST_TEST_PATH']
