@@ -1,6 +1,12 @@
 import { pulledStreams } from '../../config/streams.ts'
 import { connectionProblem } from '../connections/connection-problem.ts'
-import { applyMigrations, compareMigrations, readAppliedNames, readMigrations } from '../engines/apply-migrations.ts'
+import {
+  applyMigrations,
+  compareMigrations,
+  readAppliedNames,
+  readMigrations,
+  requireReleased,
+} from '../engines/apply-migrations.ts'
 import { UsageProblem } from '../errors.ts'
 import { requireServerVersion } from '../postgres/server-version.ts'
 import { DAY, MINUTE } from '../time/units.ts'
@@ -10,19 +16,15 @@ import { storeSettleFallbacks } from '../warehouse/ledger/settle-fallbacks.ts'
 import { grantReaderRole } from '../warehouse/postgres/reader-role.ts'
 import { failureOnEveryNode, isNodeOutage } from '../warehouse/postgres/sql-errors.ts'
 import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
-import { fillCountedDays } from '../warehouse/readings/fill-counted-days.ts'
 
 export const migrationsFolder = new URL('../warehouse/migrations/', import.meta.url)
-
-const FILLING =
-  'Filling in the days of records that an older version stored. It takes about a minute for two million records; stopped, it goes on the next time …'
 
 const NODE_AWAY =
   'A node of the warehouse does not answer. No migration is missing; the rest, which needs all nodes, is left to the next `vitalsync migrate`.'
 
 /**
- * Applies missing migrations, fills in what they leave to be filled, and lets the reader role read new tables. Safe with any
- * number of processes at once. Where no migration is missing, processes may start without a node of a divided warehouse.
+ * Applies missing migrations and lets the reader role read new tables. Safe with any number of processes at once. Where no
+ * migration is missing, processes may start without a node of a divided warehouse.
  */
 export async function migrateWarehouse(
   { databaseUrl, bucketCount }: { databaseUrl: string; bucketCount: number },
@@ -38,7 +40,6 @@ export async function migrateWarehouse(
   })
   try {
     await storeSettleFallbacks(pool, pulledStreams)
-    await fillCountedDays(pool, () => say(FILLING))
     return { applied, readerGranted: await grantReaderRole(pool) }
   } catch (error) {
     if (applied.length > 0 || shards === undefined || !isAway(error)) throw error
@@ -100,6 +101,7 @@ export async function requireMigrated(databaseUrl: string, bucketCount: number):
     const applied = await readFromUsable(pool).catch(async (cause: unknown) => {
       throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, cause)
     })
+    requireReleased('open warehouse', migrations, applied)
     if (compareMigrations(migrations, applied).missing.length === 0) return void (await requireDivision(pool))
     throw new UsageProblem('open warehouse: its tables are missing or older than this version', {
       hint: 'Bring it up to date first: vitalsync migrate.',

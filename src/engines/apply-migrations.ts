@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { z } from 'zod'
 import { connectionProblem } from '../connections/connection-problem.ts'
 import { connectTimeoutMsFor } from '../connections/own-server.ts'
-import { Problem } from '../errors.ts'
+import { Problem, UsageProblem } from '../errors.ts'
 import { requireServerVersion } from '../postgres/server-version.ts'
 import { SECOND } from '../time/units.ts'
 
@@ -13,8 +12,6 @@ const CONNECT_TIMEOUT_MS = 10 * SECOND
 
 type Migration = {
   readonly name: string
-  /** The name of the same file in an older version of the program. */
-  readonly formerName: string | undefined
   readonly sql: string
   readonly checksum: string
 }
@@ -83,35 +80,45 @@ async function connectToMigrate(databaseUrl: string): Promise<pg.Client> {
 /** The files of a folder in the order in which they are applied. */
 export async function readMigrations(folder: URL): Promise<Migration[]> {
   const files = await readdir(folder)
-  const formerNames = files.includes(RENAMED_FILE) ? await readFormerNames(new URL(RENAMED_FILE, folder)) : new Map()
   const names = files.filter((name) => /^\d{4}-.+\.sql$/.test(name)).sort()
   return Promise.all(
     names.map(async (name) => {
       const sql = await readFile(new URL(name, folder), 'utf8')
-      const checksum = createHash('sha256').update(sql).digest('hex')
-      return { name, formerName: formerNames.get(name), sql, checksum }
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
     }),
   )
 }
 
-/** Maps former names to present names of files that were renamed after databases had applied them. */
-const RENAMED_FILE = 'renamed.json'
+type Named = Pick<Migration, 'name'>
 
-/** The former names by the present names. */
-async function readFormerNames(file: URL): Promise<Map<string, string>> {
-  const renamed = z.record(z.string(), z.string()).parse(JSON.parse(await readFile(file, 'utf8')))
-  return new Map(Object.entries(renamed).map(([former, present]) => [present, former]))
-}
-
-/** Compares the files with the names that a database lists as applied. Present and former name of a file are the same. */
+/** Compares the files with the names that a database lists as applied. */
 export function compareMigrations(
-  migrations: ReadonlyArray<Pick<Migration, 'name' | 'formerName'>>,
+  migrations: readonly Named[],
   applied: readonly string[],
 ): { missing: string[]; unknown: string[] } {
-  const known = new Set(migrations.flatMap(({ name, formerName }) => [name, formerName]))
-  const isApplied = new Set<string | undefined>(applied)
-  const missing = migrations.filter(({ name, formerName }) => !isApplied.has(name) && !isApplied.has(formerName))
-  return { missing: missing.map(({ name }) => name), unknown: applied.filter((name) => !known.has(name)) }
+  const names = migrations.map(({ name }) => name)
+  return {
+    missing: names.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !names.includes(name)),
+  }
+}
+
+/** The first file never changes: a database that has others without it was made before the first release. */
+export function findUnreleased(migrations: readonly Named[], applied: readonly string[]): Finding | undefined {
+  const [first] = migrations
+  if (!first || applied.length === 0 || applied.includes(first.name)) return undefined
+  return {
+    text: 'the database was made before 0.1.0, the first release, whose tables it lacks',
+    hint: 'Carry its data over: `vitalsync export` with the version that made it; then set DATABASE_URL to an empty database, run `vitalsync migrate`, add the people (`vitalsync profiles import`), and `vitalsync import` your files again or let `vitalsync sync` read all from upstream.',
+  }
+}
+
+type Finding = { readonly text: string; readonly hint: string }
+
+/** Refuses a database of the time before the first release. `what` failed because of it. */
+export function requireReleased(what: string, migrations: readonly Named[], applied: readonly string[]): void {
+  const unreleased = findUnreleased(migrations, applied)
+  if (unreleased) throw new UsageProblem(`${what}: ${unreleased.text}`, { hint: unreleased.hint })
 }
 
 type Queryable = {
@@ -134,11 +141,11 @@ async function applyMissing(
 ): Promise<string[]> {
   const quoted = pg.escapeIdentifier(schema)
   await requireList(client, quoted)
-  await renameApplied(client, quoted, migrations)
   const { rows } = await client.query<{ name: string; checksum: string }>(
     `select name, checksum from ${quoted}.migrations`,
   )
   const done = new Map(rows.map((row) => [row.name, row.checksum]))
+  requireReleased(`migrate schema ${schema}`, migrations, [...done.keys()])
   requireKnownUnchanged(schema, migrations, done)
 
   const missing = migrations.filter((migration) => !done.has(migration.name))
@@ -229,15 +236,6 @@ async function makeIndex(client: pg.Client, schema: string, { name, sql, checksu
 }
 
 const isLockTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '55P03'
-
-/** The checksum stays: a renamed file is the same file. */
-async function renameApplied(client: pg.Client, quoted: string, migrations: readonly Migration[]): Promise<void> {
-  for (const { name, formerName, checksum } of migrations) {
-    if (formerName === undefined) continue
-    const statement = `update ${quoted}.migrations set name = $2 where name = $1 and checksum = $3`
-    await client.query(statement, [formerName, name, checksum])
-  }
-}
 
 function requireKnownUnchanged(schema: string, migrations: readonly Migration[], done: Map<string, string>): void {
   const known = new Map(migrations.map((migration) => [migration.name, migration.checksum]))

@@ -4,7 +4,13 @@ import { connectionFinding, type ServerAddress } from '../connections/connection
 import { findPooler } from '../postgres/direct-connection.ts'
 import { POSTGRES_OLDEST } from '../postgres/server-version.ts'
 import { clockFinding, type Finding } from '../transfer/finding.ts'
-import { compareMigrations, type MigratedSchema, readAppliedNames, readMigrations } from './apply-migrations.ts'
+import {
+  compareMigrations,
+  findUnreleased,
+  type MigratedSchema,
+  readAppliedNames,
+  readMigrations,
+} from './apply-migrations.ts'
 
 const CONNECT_TIMEOUT_MS = 5000
 
@@ -108,6 +114,8 @@ export async function examineMigrations(target: PostgresTarget & MigratedSchema)
   const migrations = await readMigrations(folder)
   return withClient(target, async (client) => {
     const applied = await readAppliedNames(client, schema)
+    const unreleased = findUnreleased(migrations, applied)
+    if (unreleased) return [{ subject, state: 'wrong', ...unreleased }]
     const { missing, unknown } = compareMigrations(migrations, applied)
     if (unknown.length > 0) {
       const text = `it belongs to a newer version of vitalsync (${unknown.join(', ')})`

@@ -30,7 +30,6 @@ import { createDerivedReader } from './store/derived-reader.ts'
 import { deleteOldTokens } from './store/issued-tokens.ts'
 import { createProfileSearch } from './store/profile-search.ts'
 import { createServicePool } from './store/service-pool.ts'
-import { fillSearchTexts } from './store/service-profiles.ts'
 import { openTokenCache } from './store/token-cache.ts'
 
 export type ServiceLimits = AppTimeouts &
@@ -143,9 +142,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     }
     addOperationRoutes(app, context, limits)
     opened.add(startTokenCleanup(context), 'token cleanup')
-    fillSearchTexts(pool, () => stopping).catch((error: { code?: string }) =>
-      log.warn({ code: error.code }, 'could not fill the texts that searches look into'),
-    )
     return { url: await listen(app, options), context, close }
   } catch (error) {
     await close()

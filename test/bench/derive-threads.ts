@@ -68,11 +68,10 @@ async function fill(databaseUrl: string, { people, days }: { people: number; day
   const lives = samplePeople('threads', kindsOfLife).map((person) => logsOf(person, span))
   for (let person = 0; person < people; person += 1) {
     const profileId = randomUUID()
-    await pool.query('insert into service.profiles values ($1, $2, $3, false, now())', [
-      profileId,
-      accountId,
-      profileId,
-    ])
+    await pool.query(
+      'insert into service.profiles (profile_id, account_id, external_id, search_text, created_at) values ($1, $2, $3, lower($3), now())',
+      [profileId, accountId, profileId],
+    )
     const logs = lives[person % kindsOfLife] ?? []
     for (let from = 0; from < logs.length; from += 1000)
       await storeDataLogs(pool, { profileId, logs: logs.slice(from, from + 1000), nowAt: new Date(nowMs) })

@@ -48,8 +48,8 @@ async function fill(databaseUrl: string, profiles: number): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   await client.query(
-    `insert into service.profiles (profile_id, account_id, external_id, created_at)
-     select gen_random_uuid(), account_id, external_id, now() from service.accounts, unnest($1::text[]) external_id`,
+    `insert into service.profiles (profile_id, account_id, external_id, search_text, created_at)
+     select gen_random_uuid(), account_id, external_id, lower(external_id), now() from service.accounts, unnest($1::text[]) external_id`,
     [people(profiles)],
   )
   for (const name of pulledNames) {

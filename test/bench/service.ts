@@ -97,8 +97,8 @@ async function storeScores(databaseUrl: string, names: string[]): Promise<Map<st
   for (const externalId of names) {
     const profileId = randomUUID()
     await client.query(
-      `insert into service.profiles (profile_id, account_id, external_id, created_at)
-       select $1, account_id, $2, now() from service.accounts`,
+      `insert into service.profiles (profile_id, account_id, external_id, search_text, created_at)
+       select $1, account_id, $2, lower($2), now() from service.accounts`,
       [profileId, externalId],
     )
     const scores = Array.from({ length: 90 }, (_, day) =>

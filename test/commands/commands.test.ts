@@ -108,7 +108,7 @@ test('verify finds no silent difference, finds one that was made by hand, and me
 test('failures are listed, shown, retried and discarded', { timeout }, async () => {
   await world.query(`insert into vitalsync.refusals select id, 'scores', tstzrange(now() - interval '3 days', now() - interval '2 days'), 400,
     'call scoresOf: refused', 1, now(), now(), now() + interval '1 day' from vitalsync.profiles order by id limit 1`)
-  await world.query(`insert into vitalsync.failures select id, 'sync-profile', 'it broke', 'mend it', 1, now(), now()
+  await world.query(`insert into vitalsync.failures (profile_id, job, reason, hint, attempts, first_at, last_at) select id, 'sync-profile', 'it broke', 'mend it', 1, now(), now()
     from vitalsync.profiles order by id limit 1`)
   const listed = await checked('failures list')
   const ids = listed.map(({ id }) => String(id)).sort()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { expect } from 'vitest'
-import { applyMigrations, compareMigrations, readMigrations } from '../../src/engines/apply-migrations.ts'
+import { applyMigrations } from '../../src/engines/apply-migrations.ts'
 import { soon, test } from '../support/fixtures.ts'
 
 async function folderOf(files: Record<string, string>): Promise<URL> {
@@ -68,37 +68,6 @@ test('a database of a newer version is refused', async ({ database }) => {
 
   await expect(applyMigrations({ databaseUrl: database, folder: older, schema: 'demo' })).rejects.toThrow(
     /does not know/,
-  )
-})
-
-test('a file that was renamed after it was applied is not applied again', async ({ database }) => {
-  await applyMigrations({ databaseUrl: database, folder: await folderOf(two), schema: 'demo' })
-  const renamed = await folderOf({
-    '0001-first.sql': two['0001-first.sql'],
-    '0003-second.sql': two['0002-second.sql'],
-    'renamed.json': '{ "0002-second.sql": "0003-second.sql" }',
-  })
-  const listed = ['0001-first.sql', '0002-second.sql']
-  expect(compareMigrations(await readMigrations(renamed), listed)).toEqual({ missing: [], unknown: [] })
-
-  expect(await applyMigrations({ databaseUrl: database, folder: renamed, schema: 'demo' })).toEqual({ applied: [] })
-
-  expect(await count(database)).toBe(1)
-  await expect(applyMigrations({ databaseUrl: database, folder: await folderOf(two), schema: 'demo' })).rejects.toThrow(
-    /0003-second\.sql, which this version does not know/,
-  )
-})
-
-test('a renamed file that was changed as well is refused', async ({ database }) => {
-  await applyMigrations({ databaseUrl: database, folder: await folderOf(two), schema: 'demo' })
-  const changed = await folderOf({
-    '0001-first.sql': two['0001-first.sql'],
-    '0003-second.sql': 'insert into demo.things values (9)',
-    'renamed.json': '{ "0002-second.sql": "0003-second.sql" }',
-  })
-
-  await expect(applyMigrations({ databaseUrl: database, folder: changed, schema: 'demo' })).rejects.toThrow(
-    /0002-second\.sql/,
   )
 })
 

@@ -84,7 +84,7 @@ describe('searching', () => {
     expect(answer.json).toMatchObject({ currentPage: 1, pageSize: 20, totalPages: 1, totalCount: 3 })
   })
 
-  test('finds letters beyond ASCII, whatever their case', async ({ world, inside }) => {
+  test('finds letters beyond ASCII, whatever their case', async ({ world }) => {
     const account = await accountAuth(world)
     const id = randomUUID()
     const person = await registerProfile(world, { account, externalId: `Ömer ÅNGSTRÖM ${id}` })
@@ -94,9 +94,6 @@ describe('searching', () => {
     expect(await found('ömer ångström')).toEqual([person.externalId])
     expect(await found('ÖMER Ångström')).toEqual([person.externalId])
     expect(await found('omer angstrom')).toEqual([])
-    // A profile from before the column is found by what the database knows of case.
-    await inside.sql.query('update service.profiles set search_text = null where external_id = $1', [person.externalId])
-    expect(names(await search(world, account, `?searchParameter=${id.toUpperCase()}`))).toEqual([person.externalId])
   })
 
   test('goes by pages that hold every profile once', async ({ world }) => {

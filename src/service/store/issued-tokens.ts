@@ -127,12 +127,11 @@ export async function findTokenOwner(db: Queryable, secret: string): Promise<Tok
 type RefreshRow = {
   family: string
   read_only: boolean
-  issued_at: Date
   expires_at: Date
   spent_at: Date | null
   key_id: string | null
-  family_ends_at: Date | null
-  lifetime_seconds: number | null
+  family_ends_at: Date
+  lifetime_seconds: number
 }
 
 /**
@@ -150,7 +149,7 @@ export async function rotateRefreshToken(
     // Locks the profile's row first, as a deletion of the profile does; the other order could deadlock.
     await tx.query('select from service.profiles where profile_id = $1 for key share', [request.profileId])
     const { rows } = await tx.query<RefreshRow>(
-      `select r.family, r.read_only, r.issued_at, r.expires_at, r.spent_at, r.key_id, r.family_ends_at, r.lifetime_seconds
+      `select r.family, r.read_only, r.expires_at, r.spent_at, r.key_id, r.family_ends_at, r.lifetime_seconds
        from service.refresh_tokens r left join service.api_keys k on k.public_id = r.key_id
        where r.token_hash = $1 and r.profile_id = $2 and r.revoked_at is null and k.revoked_at is null for update of r`,
       [hash, request.profileId],
@@ -163,9 +162,9 @@ export async function rotateRefreshToken(
     }
     if (found.expires_at.getTime() <= request.nowMs) return 'refused'
     await tx.query('update service.refresh_tokens set spent_at = $2 where token_hash = $1', [hash, nowAt])
-    const endsAt = found.family_ends_at ?? new Date(found.issued_at.getTime() + familyLifetimeMs)
+    const endsAt = found.family_ends_at
     const leftSeconds = Math.ceil((endsAt.getTime() - request.nowMs) / SECOND)
-    const lifetimeSeconds = Math.min(request.lifetimeSeconds, found.lifetime_seconds ?? leftSeconds, leftSeconds)
+    const lifetimeSeconds = Math.min(request.lifetimeSeconds, found.lifetime_seconds, leftSeconds)
     const issued = await issueProfileToken(tx, {
       ...request,
       lifetimeSeconds,

@@ -41,7 +41,7 @@ export function createProfileSearch(db: Queryable): ProfileSearch {
   }
 }
 
-const matches = `p.account_id = $1 and ($2 = '' or strpos(coalesce(p.search_text, lower(p.external_id)), $2) > 0)`
+const matches = `p.account_id = $1 and ($2 = '' or strpos(p.search_text, $2) > 0)`
 
 async function countProfiles(db: Queryable, accountId: string, text: string): Promise<number> {
   const { rows } = await db.query<{ count: string }>({

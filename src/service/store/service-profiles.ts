@@ -38,23 +38,6 @@ export function searchTextOf(text: string): string {
   return text.toLowerCase()
 }
 
-const filledAtOnce = 1000
-
-/** Fills the texts that searches look into, of profiles that were there before the column; in portions, safe at any time. */
-export async function fillSearchTexts(db: Queryable, isStopping: () => boolean): Promise<void> {
-  while (!isStopping()) {
-    const { rows } = await db.query<{ profile_id: string; external_id: string }>(
-      `select profile_id, external_id from service.profiles where search_text is null limit ${filledAtOnce}`,
-    )
-    if (rows.length === 0) return
-    await db.query(
-      `update service.profiles p set search_text = i.search_text
-       from unnest($1::uuid[], $2::text[]) i(profile_id, search_text) where p.profile_id = i.profile_id`,
-      [rows.map((row) => row.profile_id), rows.map((row) => searchTextOf(row.external_id))],
-    )
-  }
-}
-
 /** Locks the profile's row against concurrent writes of its data, until the transaction ends; false when it is gone. */
 export async function lockProfileRow(tx: Queryable, profileId: string): Promise<boolean> {
   const { rowCount } = await tx.query('select from service.profiles where profile_id = $1 for no key update', [

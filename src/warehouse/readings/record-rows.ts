@@ -156,7 +156,7 @@ export function localDateTextOf(stream: PulledStream, record: unknown): string |
 const YEAR_1_MS = Date.parse('0001-01-01')
 const YEAR_9999_MS = Date.parse('9999-12-31')
 
-/** The same as `vitalsync.lived_on`: the hour of a date-time in its own offset. */
+/** By the hour of a date-time in its own offset: a sleep day that starts in the afternoon belongs to the next day. */
 const startsAfterNoon = (text: string): boolean => text.slice(11, 13) >= '12'
 
 /** The calendar day of a date-time in its own offset, as midnight of that day in UTC. */

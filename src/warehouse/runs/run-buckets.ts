@@ -1,10 +1,4 @@
-import {
-  type BucketHashes,
-  everybody,
-  isEverybody,
-  PRODUCING_LEASE_MS,
-  type ProfileBuckets,
-} from '../../fleet/profile-buckets.ts'
+import { type BucketHashes, isEverybody, PRODUCING_LEASE_MS, type ProfileBuckets } from '../../fleet/profile-buckets.ts'
 import { type OrderKey, paramsText } from '../../transfer/order.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
@@ -158,16 +152,4 @@ async function endBucket(pool: Pool, bucket: RunBucket): Promise<boolean> {
     await tx.query(`update vitalsync.runs r set ${endWhenAllEnded('0')} where id = $1`, [runId])
     return true
   })
-}
-
-/** A former version that runs beside this one creates runs without buckets. When it falls silent its run is one bucket. */
-export async function addMissingBuckets(pool: Pool, idleMs: number): Promise<void> {
-  await pool.query(
-    `insert into vitalsync.run_buckets (run_id, first_hash, last_hash, after_id)
-     select id, $2::int, $3::int, after_id from vitalsync.runs r
-     where state = 'running' and not enqueued_all and touched_at < clock_timestamp() - $1 * interval '1 millisecond'
-       and not exists (select from vitalsync.run_buckets b where b.run_id = r.id)
-     on conflict do nothing`,
-    [idleMs, everybody.firstHash, everybody.lastHash],
-  )
 }

@@ -3,7 +3,7 @@ import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import { type ForgottenRows, forgetEnded } from './forget-ended.ts'
 import { listOpenOrders, listOrdersOf } from './open-orders.ts'
-import { addMissingBuckets, bucketParameters, createRunBuckets, isFree, type RunBuckets } from './run-buckets.ts'
+import { bucketParameters, createRunBuckets, isFree, type RunBuckets } from './run-buckets.ts'
 import { countWorkLeft, type WorkLeft } from './work-left.ts'
 
 export type RunParams = Readonly<Record<string, unknown>>
@@ -90,10 +90,7 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
       selectRuns(pool, 'where $2::text is null or kind = $2 order by id desc limit $1', limit, kind ?? null),
     requestsPerProfile: (kind) => requestsPerProfile(pool, kind),
     measuredRequestRate: () => measuredRequestRate(pool),
-    async listUnproduced(idleMs) {
-      await addMissingBuckets(pool, idleMs)
-      return selectRuns(pool, `where not enqueued_all and ${isIdle} order by id`, idleMs)
-    },
+    listUnproduced: (idleMs) => selectRuns(pool, `where not enqueued_all and ${isIdle} order by id`, idleMs),
     listTakeable: () =>
       selectRuns(
         pool,

@@ -17,10 +17,8 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_ID_BYTES = 8
-/** Before keys had ids: one byte, nonce, tag, ciphertext. */
-const VERSION_WITHOUT_ID = 1
-/** One byte, the key's id, nonce, tag, ciphertext. */
-const VERSION = 2
+/** The form of the bytes: one byte for the version, the key's id, nonce, tag, ciphertext. */
+const VERSION = 1
 
 /** Seals by AES-256-GCM. The id of a key is the beginning of a hash of it, which tells nothing about it. */
 export function createKeyring(keys: readonly Buffer[]): Keyring {
@@ -37,7 +35,6 @@ export function createKeyring(keys: readonly Buffer[]): Keyring {
       return Buffer.concat([Buffer.of(VERSION), currentId, nonce, cipher.getAuthTag(), ciphertext])
     },
     open: (sealed, place) => {
-      if (sealed[0] === VERSION_WITHOUT_ID) return firstOf(keys, (key) => tryOpen(key, sealed.subarray(1), place))
       if (sealed[0] !== VERSION) return undefined
       const id = keyIdIn(sealed)
       const key = keys[ids.findIndex((known) => known.equals(id))]
@@ -69,14 +66,6 @@ function tryOpen(key: Buffer, bytes: Buffer, place: string): string | undefined 
   } catch {
     return undefined
   }
-}
-
-function firstOf<T, R>(values: readonly T[], find: (value: T) => R | undefined): R | undefined {
-  for (const value of values) {
-    const found = find(value)
-    if (found !== undefined) return found
-  }
-  return undefined
 }
 
 const noKey = () =>

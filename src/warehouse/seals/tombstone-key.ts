@@ -5,19 +5,18 @@ import { createKeyring, type Keyring } from './keyring.ts'
 
 /**
  * The key of the hashes by which erased people are known again. It lies sealed in `vitalsync.secrets`: who has the database
- * without TOKEN_KEY cannot try names against the hashes. Before, a salt lay there openly; where somebody was erased by then, the
- * salt is the key and is sealed too.
+ * without TOKEN_KEY cannot try names against the hashes.
  */
 
 const PLACE = 'vitalsync.secrets|tombstone-key'
 
-type Found = { sealed: Buffer | undefined; salt: Buffer | undefined; hasTombstones: boolean }
+type Found = { sealed: Buffer | undefined; hasTombstones: boolean }
 
 /** Undefined while nobody is erased; then no key is needed. */
 export async function readTombstoneKey(from: Pool | Tx, keyring: Keyring): Promise<Buffer | undefined> {
   const found = await find(from)
   if (!found.hasTombstones) return undefined
-  const key = opened(found, keyring) ?? found.salt
+  const key = opened(found, keyring)
   if (key) return key
   throw unreadable()
 }
@@ -32,7 +31,7 @@ export async function examineTombstoneKey({
 }): Promise<'absent' | 'opens' | 'opens with a former key' | 'closed'> {
   const keyring = createKeyring(keys)
   const found = await find(pool)
-  if (!found.hasTombstones || (!found.sealed && found.salt)) return 'absent'
+  if (!found.hasTombstones) return 'absent'
   if (opened(found, keyring) === undefined) return 'closed'
   return found.sealed && keyring.isCurrent(found.sealed) ? 'opens' : 'opens with a former key'
 }
@@ -48,25 +47,23 @@ export async function readOrMakeTombstoneKey(tx: Tx, keyring: Keyring): Promise<
 export async function sealTombstoneKey(tx: Tx, keyring: Keyring): Promise<Buffer> {
   await tx.query('lock table vitalsync.secrets in exclusive mode')
   const found = await find(tx)
-  const key = opened(found, keyring) ?? (found.hasTombstones ? found.salt : randomBytes(32))
+  const key = opened(found, keyring) ?? (found.hasTombstones ? undefined : randomBytes(32))
   if (!key) throw unreadable()
   if (found.sealed && keyring.isCurrent(found.sealed) && opened(found, keyring)) return key
   await tx.query(
     `insert into vitalsync.secrets values ('tombstone-key', $1) on conflict (name) do update set value = excluded.value`,
     [keyring.seal(key.toString('base64'), PLACE)],
   )
-  await tx.query(`delete from vitalsync.secrets where name = 'tombstone-salt'`)
   return key
 }
 
 async function find(from: Pool | Tx): Promise<Found> {
-  const { rows } = await from.query<{ sealed: Buffer | null; salt: Buffer | null; has_tombstones: boolean }>(
+  const { rows } = await from.query<{ sealed: Buffer | null; has_tombstones: boolean }>(
     `select (select value from vitalsync.secrets where name = 'tombstone-key') as sealed,
-            (select value from vitalsync.secrets where name = 'tombstone-salt') as salt,
             exists(select from vitalsync.tombstones) as has_tombstones`,
   )
   const [row] = rows
-  return { sealed: row?.sealed ?? undefined, salt: row?.salt ?? undefined, hasTombstones: row?.has_tombstones ?? false }
+  return { sealed: row?.sealed ?? undefined, hasTombstones: row?.has_tombstones ?? false }
 }
 
 function opened({ sealed }: Found, keyring: Keyring): Buffer | undefined {

@@ -37,7 +37,7 @@ test('no served number is beyond all numbers, whatever values are accepted', () 
   fc.assert(fc.property(extremes, isServedFinite), { numRuns: 40 })
 })
 
-test('nor whatever was stored before values had bounds', () => {
+test('nor a stored value beyond the bounds of its data type', () => {
   const extremes = withValues(() => [Number.MAX_VALUE, -Number.MAX_VALUE, 1.7e308, 1e200])
   fc.assert(fc.property(extremes, isServedFinite), { numRuns: 40 })
 })

@@ -21,11 +21,10 @@ async function makePeople(world: RecomputeWorld): Promise<string[]> {
   for (const [place, externalId] of people.entries()) {
     const random = createSeededRandom('people', externalId)
     const profileId = randomUUID()
-    await world.pool.query('insert into service.profiles values ($1, $2, $3, false, now())', [
-      profileId,
-      accountId,
-      externalId,
-    ])
+    await world.pool.query(
+      'insert into service.profiles (profile_id, account_id, external_id, search_text, created_at) values ($1, $2, $3, lower($3), now())',
+      [profileId, accountId, externalId],
+    )
     const variability = days.map(() => 30 + 10 * place + Math.round(random.between(0, 100)) / 10)
     await upload(
       world,

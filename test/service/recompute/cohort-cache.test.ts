@@ -13,7 +13,8 @@ async function account({ pool }: RecomputeWorld, people: number): Promise<string
   await pool.query('insert into service.accounts values ($1, $2, now())', [accountId, accountId])
   await pool.query(
     `with people as (
-       insert into service.profiles select gen_random_uuid(), $1, n::text, false, now() from generate_series(0, $2 - 1) n
+       insert into service.profiles (profile_id, account_id, external_id, search_text, created_at)
+       select gen_random_uuid(), $1, n::text, n::text, now() from generate_series(0, $2 - 1) n
        returning profile_id, external_id::int as n
      ), about as (
        insert into service.demographics select profile_id, jsonb_build_object('gender', 'Female', 'age', 34 + n % 3), now() from people

@@ -30,7 +30,8 @@ test('the service explains a score to its account and to no other caller', async
   try {
     const { pool } = service.context
     const { rows } = await pool.query(
-      `insert into service.profiles select gen_random_uuid(), account_id, 'ada/1', false, now() from service.accounts
+      `insert into service.profiles (profile_id, account_id, external_id, search_text, created_at)
+       select gen_random_uuid(), account_id, 'ada/1', 'ada/1', now() from service.accounts
        where name = 'own' returning profile_id`,
     )
     const profileId = String(rows[0]?.profile_id)

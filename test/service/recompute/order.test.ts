@@ -149,8 +149,8 @@ test('the cost of a mark does not grow with the marks of others, even with outda
   await withRecompute(serviceUrl, at, async ({ pool }) => {
     const profileId = await createProfile(pool)
     await pool.query(
-      `insert into service.profiles (profile_id, account_id, external_id, created_at)
-       select gen_random_uuid(), account_id, 'other ' || n, now() from service.accounts, generate_series(1, 500) n`,
+      `insert into service.profiles (profile_id, account_id, external_id, search_text, created_at)
+       select gen_random_uuid(), account_id, 'other ' || n, 'other ' || n, now() from service.accounts, generate_series(1, 500) n`,
     )
     const mark = () =>
       pool.query(

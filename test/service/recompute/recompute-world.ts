@@ -39,7 +39,10 @@ export async function withRecompute(
 export async function createProfile(pool: ServicePool): Promise<string> {
   const [accountId, profileId] = [randomUUID(), randomUUID()]
   await pool.query('insert into service.accounts values ($1, $2, now())', [accountId, accountId])
-  await pool.query('insert into service.profiles values ($1, $2, $3, false, now())', [profileId, accountId, profileId])
+  await pool.query(
+    'insert into service.profiles (profile_id, account_id, external_id, search_text, created_at) values ($1, $2, $3, lower($3), now())',
+    [profileId, accountId, profileId],
+  )
   return profileId
 }
 

@@ -52,6 +52,12 @@ test('the public face has the names it promises, and a comment on every view and
   for (const view of byView.keys()) expect(docs).toContain(`\`${view}\``)
 })
 
+test('without anybody every view is empty', async ({ warehouse: { rows } }) => {
+  const views = await rows(`select table_name as name from information_schema.views where table_schema = 'warehouse'`)
+  expect(views.length).toBeGreaterThan(30)
+  for (const { name } of views) expect(await rows(`select * from warehouse.${name}`), String(name)).toEqual([])
+})
+
 test('the reader sees the views and nothing else', async ({ warehouse, warehouseUrl, onTestFinished }) => {
   const { pool, rows } = warehouse
   await rows(

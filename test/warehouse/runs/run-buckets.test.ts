@@ -1,12 +1,10 @@
 import { expect } from 'vitest'
 import { catalogue } from '../../../config/streams.ts'
-import { migrateWarehouse } from '../../../src/assembly/migrate-warehouse.ts'
 import { openWarehousePool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles } from '../../../src/warehouse/profiles/stored-profiles.ts'
 import type { RunBucket } from '../../../src/warehouse/runs/run-buckets.ts'
 import { createRuns } from '../../../src/warehouse/runs/stored-runs.ts'
 import { drawCoveredWindows } from '../../../src/warehouse/verification/covered-windows.ts'
-import { isDistributed } from '../../support/distributed-warehouse.ts'
 import { insertPeople, peopleNames } from '../../support/insert-people.ts'
 import { endBuckets } from '../../support/record-orders.ts'
 import { test as base } from '../../support/test-warehouse.ts'
@@ -170,33 +168,3 @@ test('nothing is recorded for a run that was stopped', async ({ warehouse, divid
   expect(await warehouse.rows('select from vitalsync.orders')).toEqual([])
   expect(await runs.get(run.id)).toMatchObject({ state: 'stopped', enqueued: 0, enqueuedAll: false })
 })
-
-test('a run that a former version began goes on where it was, as one bucket', async ({ warehouse, divided }) => {
-  const { runs } = divided
-  await warehouse.rows(`insert into vitalsync.runs (kind, after_id) values ('nightly', 7)`)
-  expect(await runs.listUnproduced(60_000)).toEqual([])
-  await warehouse.rows(`update vitalsync.runs set touched_at = now() - interval '2 minutes'`)
-
-  const [run] = await runs.listUnproduced(60_000)
-
-  expect(await takeAll(divided, run?.id ?? '')).toMatchObject([
-    { firstHash: -(2 ** 31), lastHash: 2 ** 31 - 1, afterId: '7', enqueuedTo: '0' },
-  ])
-})
-
-test.skipIf(isDistributed)(
-  'a run that was under way at the migration goes on where it was',
-  async ({ warehouse, warehouseUrl, divided }) => {
-    await warehouse.rows('drop table vitalsync.run_buckets')
-    await warehouse.rows(`delete from vitalsync.migrations where name = '0113-run-buckets.sql'`)
-    await warehouse.rows(`insert into vitalsync.runs (kind, after_id, enqueued_all, state)
-      values ('nightly', 7, false, 'running'), ('nightly', 8, true, 'running'), ('nightly', 9, false, 'stopped')`)
-
-    await migrateWarehouse({ databaseUrl: warehouseUrl, bucketCount: BUCKETS }, () => undefined)
-
-    expect((await divided.runs.listTakeable()).map(({ afterId }) => afterId)).toEqual(['7'])
-    expect(await warehouse.rows('select after_id, first_hash, last_hash from vitalsync.run_buckets')).toEqual([
-      { after_id: '7', first_hash: -(2 ** 31), last_hash: 2 ** 31 - 1 },
-    ])
-  },
-)

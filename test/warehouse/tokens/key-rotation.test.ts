@@ -1,4 +1,4 @@
-import { createCipheriv, createHmac, randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
 import { catalogue } from '../../../config/streams.ts'
 import { HOUR } from '../../../src/time/units.ts'
@@ -76,20 +76,6 @@ test('keys change while tokens are renewed, and no token is lost or renewed for 
   expect(rows).toEqual([{ max: '1' }])
 })
 
-test('a token from before keys had ids opens, and is sealed anew', async ({ pool }) => {
-  await addPeople(pool, 1)
-  await renew(pool, [former], [1], 'replaced below')
-  const cipher = createCipheriv('aes-256-gcm', former, Buffer.alloc(12, 1))
-  cipher.setAAD(Buffer.from('vitalsync.tokens|a|1|1'))
-  const text = Buffer.concat([cipher.update('{"secret":"old form"}'), cipher.final()])
-  const sealed = Buffer.concat([Buffer.of(1), Buffer.alloc(12, 1), cipher.getAuthTag(), text])
-  await pool.query('update vitalsync.tokens set sealed = $1', [sealed])
-
-  expect(await secretsOf(pool, [next, former], [1])).toEqual(['old form'])
-  expect(await sealAnew(pool, [next, former])).toBe(1)
-  expect(await secretsOf(pool, [next], [1])).toEqual(['old form'])
-})
-
 const profilesOf = (pool: Pool, tokenKeys: readonly Buffer[]) => createProfiles({ pool, catalogue, tokenKeys })
 const asNew = { wantedFrom: new Date(), state: 'new' } as const
 
@@ -123,18 +109,4 @@ test('without its key nobody is brought back, and where nobody is erased none is
     await expect(erase(pool, keys, 'eve')).rejects.toThrow('TOKEN_KEY')
   }
   expect(await profilesOf(pool, [former]).findId('ada')).toBeUndefined()
-})
-
-test('a salt that lay openly becomes the sealed key, and who was erased by it stays erased', async ({ pool }) => {
-  const salt = randomBytes(32)
-  await pool.query(`delete from vitalsync.secrets`)
-  await pool.query(`insert into vitalsync.secrets values ('tombstone-salt', $1)`, [salt])
-  await pool.query('insert into vitalsync.tombstones values ($1, now())', [
-    createHmac('sha256', salt).update('ada').digest(),
-  ])
-
-  expect(await profilesOf(pool, [former]).isErased('ada')).toBe(true)
-  await sealAnew(pool, [former])
-  expect((await pool.query('select name from vitalsync.secrets')).rows).toEqual([{ name: 'tombstone-key' }])
-  expect(await profilesOf(pool, [former]).isErased('ada')).toBe(true)
 })

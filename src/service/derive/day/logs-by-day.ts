@@ -23,7 +23,7 @@ export type LogsByDay = {
   allOn(day: number): readonly DataLog[]
 }
 
-/** Keeps one log for each id (the newest by `modifiedDateTime`), drops exact copies, logs longer than a day, and values from before values had bounds. */
+/** Keeps one log for each id (the newest by `modifiedDateTime`), drops exact copies, logs longer than a day, and values beyond the bounds of their data type. */
 export function createLogsByDay(logs: readonly DataLog[], lineage?: Lineage): LogsByDay {
   const days = Map.groupBy(newestById(logs, lineage), (log) => dayNumberAt(log.startMs, log.startOffset))
   const kinds = new Map(

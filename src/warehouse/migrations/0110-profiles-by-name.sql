@@ -1,1 +1,0 @@
-create index concurrently if not exists profiles_by_name on vitalsync.profiles (external_id)
