@@ -16,7 +16,6 @@ import { openPageBundle } from '../web/page-bundle.ts'
 import { addPageGuard } from '../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
 import { addPageRoutes } from '../web/page-routes.ts'
-import { addQueuePages } from './queue-pages.ts'
 import { openNow } from './read-now.ts'
 import { dashboardRoutes } from './routes.ts'
 import { addVisits } from './visits.ts'
@@ -77,7 +76,6 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     const routes = dashboardRoutes(context, now)
     const record = audit.record
     addPageQuestions(app, { path: '', context, routes, visitOf: visits.of, record })
-    await addQueuePages(app, { context, visits })
     addPageRoutes(app, { bundle: async () => bundle, title: 'vitalsync', path: '' })
     await listen(app, host, port)
     return { url: urlOf(app, host), close: closeStack.close }

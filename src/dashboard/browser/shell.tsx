@@ -13,7 +13,7 @@ export function DashboardPage() {
 
 function SignedIn() {
   useLive()
-  return <PageShell brand="vitalsync" screens={screens} foot={<Foot />} links={<a href="/queues">Queues</a>} />
+  return <PageShell brand="vitalsync" screens={screens} foot={<Foot />} />
 }
 
 function Foot() {

@@ -30,12 +30,10 @@ type ShellProps = {
   readonly brand: string
   readonly screens: readonly Screen[]
   readonly foot: ComponentChildren
-  /** Links to pages that are not views of this one. */
-  readonly links?: ComponentChildren
 }
 
 /** Navigation beside the view of the address. */
-export function PageShell({ brand, screens, foot, links }: ShellProps) {
+export function PageShell({ brand, screens, foot }: ShellProps) {
   const found = screenAt(screens, address.value.path)
   useEffect(() => {
     document.title = `${found?.screen.title ?? 'Not found'} · ${brand}`
@@ -56,7 +54,6 @@ export function PageShell({ brand, screens, foot, links }: ShellProps) {
               </Link>
             ) : null,
           )}
-          {links}
         </nav>
         {foot}
       </aside>
