@@ -1,6 +1,7 @@
 import type { dueWindows } from '../../src/ledger/planner.ts'
 import { type Span, subtract, totalMs, union } from '../../src/time/spans.ts'
 import { DAY } from '../../src/time/units.ts'
+import { violationsOfTags } from './tag-promises.ts'
 
 type PlanInput = Parameters<typeof dueWindows>[0]
 
@@ -14,8 +15,12 @@ export function violationsOfPlan(input: PlanInput, windows: readonly Span[]): st
   const { covered, blocked, wanted, windowsMax } = input
   const due = subtract(subtract([wanted], union(covered)), union(blocked))
   const asked = union(windows)
-  const missing = windows.length < windowsMax ? subtract(due, asked) : []
+  const leftOut = subtract(due, asked)
+  const isFull = windows.length === windowsMax
+  // A full plan leaves out only spans that are older than its windows.
+  const missing = isFull ? leftOut.filter(({ endMs }) => endMs > (windows.at(-1)?.startMs ?? 0)) : leftOut
   return [
+    ...claim(windows.length <= windowsMax, `the plan has ${windows.length} windows, and may have ${windowsMax}`),
     ...claim(missing.length === 0, `the plan leaves out ${text(missing)} of what is due`),
     ...claim(totalMs(asked) === totalMs(windows), `the plan asks twice for a span: ${text(windows)}`),
     ...claim(
@@ -25,6 +30,8 @@ export function violationsOfPlan(input: PlanInput, windows: readonly Span[]): st
     ...claim(isNewestFirst(windows), `the newest window is not the first: ${text(windows)}`),
     ...claim(asksForNothingBlocked(input, windows), `the plan asks for what must not be asked for: ${text(windows)}`),
     ...windows.flatMap((window) => violationsOfWindow(window, due, input)),
+    ...violationsOfCuts(input, windows, due),
+    ...(input.tagged && !isFull ? violationsOfTags({ ...input, tagged: input.tagged }, windows, due) : []),
   ]
 }
 
@@ -58,4 +65,19 @@ function violationsOfWindow(window: Span, due: readonly Span[], { tagged, sizeMs
     ...claim(isPartlyDue, `nothing of ${text([window])} is due`),
     ...claim(startsWell || isBesideTags || sizeMs < DAY, `${text([window])} begins at no midnight`),
   ]
+}
+
+/** Where a due span is cut, the newer window reaches back to the earliest midnight that its size allows. */
+function violationsOfCuts({ tagged, sizeMs }: PlanInput, windows: readonly Span[], due: readonly Span[]): string[] {
+  const isTagged = (window: Span) =>
+    tagged?.windows.some(({ startMs, endMs }) => startMs === window.startMs && endMs === window.endMs) ?? false
+  return windows.flatMap((window, index) => {
+    const older = windows[index + 1]
+    const isCut = due.some(({ startMs, endMs }) => startMs < window.startMs && window.startMs < endMs)
+    if (!older || !isCut || isTagged(window) || isTagged(older)) return []
+    const earliestMs = window.endMs - sizeMs
+    const midnightMs = Math.ceil(earliestMs / DAY) * DAY
+    const bestMs = midnightMs < window.endMs ? midnightMs : earliestMs
+    return claim(window.startMs === bestMs, `${text([window])} could begin at ${bestMs}`)
+  })
 }

@@ -13,6 +13,7 @@ import { createActs } from './acts.ts'
 import { BEGIN, HISTORY, type ProcessSettings, SECOND_READING, SETTLE, SKEW, versions } from './circumstances.ts'
 import { carryOutOrder, createQueue, produceInWorld } from './fleet.ts'
 import { type Cut, createModelLine, type Line, type LineParts } from './line.ts'
+import { violationsOfOtherPlans } from './other-plans.ts'
 import { violationsOfPlan } from './plan-promises.ts'
 import { violationsOf } from './promises.ts'
 import { createSituations, type Situations } from './situations.ts'
@@ -59,7 +60,8 @@ export async function createWorld(seed: number, options: WorldOptions = {}) {
   const parts: LineParts = {
     ...{ now: databaseNow, saw, settle },
     broken: (violations) => void broken.push(...violations),
-    onPlan: (input, windows) => void broken.push(...violationsOfPlan(input, windows)),
+    onPlan: (input, windows) =>
+      void broken.push(...violationsOfPlan(input, windows), ...violationsOfOtherPlans(input, windows)),
   }
   const line = openLine?.(parts) ?? createModelLine((ids) => createWarehouse({ ...parts, ids }))
   const stage = createStage(chance)
