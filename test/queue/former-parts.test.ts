@@ -1,8 +1,8 @@
 import pg from 'pg'
-import { expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { createLog } from '../../src/log.ts'
 import { type LaneQueue, openQueueEngine, type QueueEngine } from '../../src/queue/engine.ts'
-import { followFormerParts } from '../../src/queue/former-parts.ts'
+import { followFormerParts, type PartWorker } from '../../src/queue/former-parts.ts'
 import { soon, test } from '../support/fixtures.ts'
 import { redisOfOurOwn } from '../support/test-pipeline.ts'
 
@@ -105,4 +105,35 @@ test('a worker takes the former parts that are its own by the number of parts, a
   expect(await startedBy([0], 9)).toEqual([3, 6])
   expect(await startedBy([0, 1], 9)).toEqual([3, 4, 6, 7])
   expect(await startedBy([0, 1], 2)).toEqual([3, 4])
+})
+
+test('a former part without jobs is left, and begun again when it holds jobs again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const looks = [[2], [2], [], [2]]
+  const events: string[] = []
+  const worker: PartWorker = {
+    of: { lane: 'manual', part: 2 },
+    worker: {} as PartWorker['worker'], // nothing of it is asked for
+    close: async () => void events.push('closed'),
+  }
+  const former = followFormerParts({
+    engine: { parts: 2, formerPartsAtOnceMax: 2, formerParts: async () => looks.shift() ?? [] },
+    parts: [0],
+    log,
+    startPart(part) {
+      events.push(`started ${part}`)
+      return [worker]
+    },
+  })
+  onTestFinished(() => former.close())
+  const served: number[] = []
+  while (looks.length > 0 || served.length < 4) {
+    await new Promise(setImmediate)
+    served.push(former.workers().length)
+    await vi.advanceTimersByTimeAsync(10_000)
+  }
+
+  expect(events).toEqual(['started 2', 'closed', 'started 2', 'closed'])
+  expect(served).toEqual([1, 1, 0, 1])
 })
