@@ -140,6 +140,17 @@ describe('up, down or stable', () => {
   test('four weeks that come back to the level before are no trend away from it', () => {
     expect(judge((day) => weekly(6000)(day) + 70 * day, { earlier: weekly(8000) }).state).toBe('stable')
   })
+  test('a rise of four weeks far below the level before is none: the days as a whole fell', () => {
+    const wobbling = (level: (day: number) => number) => (day: number) => level(day) + 100 * ((((day % 7) + 7) % 7) - 3)
+    const rising = wobbling((day) => 5000 + 75 * day)
+    expect(judge(rising, { earlier: wobbling(() => 5000) }).state).toBe('increasing')
+    expect(judge(rising, { earlier: wobbling(() => 15_000) }).state).toBe('stable')
+  })
+  test('a last week whose days went the other way than its mean is no change', () => {
+    const lastWeek = (day: number) => (day < 21 ? 8000 : 8000 * 1.67)
+    expect(judge(lastWeek, { earlier: () => 8000, lastChange: 0.67 }).state).toBe('increasing')
+    expect(judge(lastWeek, { earlier: () => 8000, lastChange: -0.67 }).state).toBe('stable')
+  })
   test('a last week that differs from the week before by more than weeks without a change do, and than the person’s do', () => {
     const lastWeek = (factor: number) => (day: number) => (day < 21 ? 8000 : 8000 * factor)
     expect(judge(lastWeek(1.67), { earlier: () => 8000, lastChange: 0.67 }).state).toBe('increasing')
