@@ -162,6 +162,19 @@ test('partial demographics that wait say together what they say one after the ot
   expect(await textsOf(place)).toEqual(['{"education":"x"}'])
 })
 
+test('an update that replaces what a waiting one of the same fields would have changed counts as a change', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { outbox } = warehouse
+  await outbox.add([demographics(ada, { age: 40 })])
+
+  expect(await outbox.add([demographics(ada, { age: 40 }, 'put')])).toMatchObject({ accepted: 1 })
+  expect(await outbox.add([demographics(ada, { age: 40 }, 'put')])).toMatchObject({ accepted: 0 })
+
+  expect(await waitingOf({ warehouse, profileId: ada, stream: 'demographics' })).toMatchObject([{ mode: 'put' }])
+})
+
 test('the push checkpoint never passes what still waits', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { outbox, rows } = warehouse
