@@ -122,4 +122,38 @@ describe('turns', () => {
 
     expect((await Promise.all(waiting)).map((permit) => permit !== undefined)).toEqual([false, true])
   })
+  test('that are given back twice are one turn', async () => {
+    const turns = createConcurrencyLimiter({ concurrentMax: 1 })
+    const leave = await turns.enter({ group: 'a' })
+    const entered: string[] = []
+    const next = ['b', 'c'].map(async (group) => {
+      const own = await turns.enter({ group })
+      entered.push(group)
+      return own
+    })
+    leave?.()
+    leave?.()
+    const leaveB = await next[0]
+    leave?.()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(entered).toEqual(['b'])
+
+    leaveB?.()
+    expect(await next[1]).toBeDefined()
+  })
+  test('are fewer for a group until two seconds after the last guest of another', async () => {
+    const begunAt = async (laterMs: number) => {
+      let nowMs = 0
+      const turns = createConcurrencyLimiter({ concurrentMax: 4, groupMaxBesideOthers: 1, now: () => nowMs })
+      await turns.run('other', async () => undefined)
+      nowMs = laterMs
+      const begun: string[] = []
+      for (const name of ['first', 'second']) void turns.enter({ group: 'mine' }).then(() => begun.push(name))
+      for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+      return begun
+    }
+
+    expect(await begunAt(2000)).toEqual(['first'])
+    expect(await begunAt(2001)).toEqual(['first', 'second'])
+  })
 })

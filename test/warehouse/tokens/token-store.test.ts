@@ -74,6 +74,9 @@ describe.for(suites)('the token store in %s', ([, each]) => {
     expect((await store.read(name)).token).toMatchObject({ generation: 1, secret: 'one', refreshSecret: 'refresh-one' })
     expect((await store.read({ account: 'a' })).token).toBeUndefined()
     expect((await store.read({ account: 'b', profileId: '1' })).token).toBeUndefined()
+    const names = [{ account: 'b', profileId: '1' }, name, { account: 'a' }]
+    const together = await Promise.all(names.map((one) => store.read(one)))
+    expect(together.map(({ token: stored }) => stored?.secret)).toEqual([undefined, 'one', undefined])
   })
 
   each('leases to one of many, and again when the holder is done or dead', async ({ store, timePasses }) => {
