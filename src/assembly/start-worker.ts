@@ -7,6 +7,7 @@ import { pauseLeftMs } from '../queue/lane-pauses.ts'
 import { backlogOf } from '../queue/queues-in-use.ts'
 import { startWatchdog } from '../queue/watchdog.ts'
 import { MINUTE, SECOND } from '../time/units.ts'
+import { setLibraryClock } from '../warehouse/postgres/library-clock.ts'
 import { describeOutage, isOutage, sqlState } from '../warehouse/postgres/sql-errors.ts'
 import { createJobMetrics } from '../work/job-metrics.ts'
 import type { JobAttempt, LanePause } from '../work/outcome.ts'
@@ -42,6 +43,7 @@ export const workerCloseMaxMs = ({ drainSeconds }: Config): number => drainSecon
 export function startWorker(options: StartWorkerOptions): RunningWorker {
   const { pipeline, config, log, leaseMs = LEASE_MS, onSilent } = options
   let halted: Problem | undefined
+  const restoreClock = setLibraryClock(pipeline.clock.now)
   const troubles = createLaneTroubles(Date.now)
   const countAttempt = createJobMetrics()
   const workers = startWorkers({
@@ -92,6 +94,7 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
         sealing.close(),
         producing.close(),
       ])
+      restoreClock()
     },
   }
 }

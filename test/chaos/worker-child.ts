@@ -1,12 +1,14 @@
+import './jumping-date.ts'
 import { readConfig } from '../../config/env.ts'
 import { requireGivenAddresses } from '../../src/assembly/addresses.ts'
 import { openPipeline } from '../../src/assembly/pipeline.ts'
 import { startWorker } from '../../src/assembly/start-worker.ts'
 import { parsePartList } from '../../src/fleet/queue-parts.ts'
 import { createLog } from '../../src/log.ts'
+import { machineNow } from '../../src/warehouse/postgres/library-clock.ts'
 
 /**
- * A worker process that a test can kill. Prints `ready` when it works, and its time on SIGUSR2. Its lease is short: a test need not wait half a
+ * A worker process that a test can kill. Prints `ready` when it works, and its machine's time on SIGUSR2. Its lease is short: a test need not wait half a
  * minute until another worker takes its jobs over.
  */
 const [settings = '{}', leaseMs = '2000', partList = ''] = process.argv.slice(2)
@@ -31,5 +33,5 @@ process.on('SIGTERM', async () => {
   await pipeline.close()
   process.exit(0)
 })
-process.on('SIGUSR2', () => process.stdout.write(`clock ${Date.now()}\n`))
+process.on('SIGUSR2', () => process.stdout.write(`clock ${machineNow()}\n`))
 process.stdout.write('ready\n')

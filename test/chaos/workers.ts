@@ -12,6 +12,8 @@ export type WorkerProcess = {
   /** Suspends the process until `wake`. */
   pause(): void
   wake(): void
+  /** Sets the clock of its machine two hours ahead. */
+  jumpClock(): void
 }
 
 /** Starts a worker process on the engines of a test pipeline; resolves when the worker is ready. `parts`: of the queue, all when absent. */
@@ -35,5 +37,6 @@ export async function startWorkerProcess(
     },
     pause: () => void child.kill('SIGSTOP'),
     wake: () => void child.kill('SIGCONT'),
+    jumpClock: () => void child.kill('SIGHUP'),
   }
 }

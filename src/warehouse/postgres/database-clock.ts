@@ -2,6 +2,7 @@ import { EngineUnreachable } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { CLOCK_SKEW_MAX_MS } from '../../time/clock-skew.ts'
 import { MINUTE, SECOND } from '../../time/units.ts'
+import { machineNow } from './library-clock.ts'
 import { postgresUnreachable } from './sql-errors.ts'
 import type { Pool } from './warehouse-pool.ts'
 
@@ -18,7 +19,7 @@ type Measurement = { readonly databaseMs: number; readonly monotonicMs: number; 
 
 /** Takes it that request and response travel equally long. */
 async function measureClock(pool: Pool): Promise<Measurement> {
-  const sentAtMs = Date.now()
+  const sentAtMs = machineNow()
   const sentMonotonicMs = performance.now()
   const { rows } = await pool
     .query<{ ms: number }>('select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms')
@@ -27,14 +28,14 @@ async function measureClock(pool: Pool): Promise<Measurement> {
     })
   const databaseMs = rows[0]?.ms ?? sentAtMs
   const monotonicMs = (sentMonotonicMs + performance.now()) / 2
-  return { databaseMs, monotonicMs, skewMs: databaseMs - (sentAtMs + Date.now()) / 2 }
+  return { databaseMs, monotonicMs, skewMs: databaseMs - (sentAtMs + machineNow()) / 2 }
 }
 
 /**
  * Instants that order readings, slots and leases come from the database's clock, so that hosts need not agree. It is measured
  * at the start and every minute. Between two measurements time goes by the monotonic clock: a machine's clock that is set
  * would stamp readings with a time to come, and until that time no other reading could replace them. A host with a large
- * skew is refused, because the queue's leases trust the host's clock.
+ * skew is refused: something else is wrong there.
  */
 export async function startDatabaseClock(
   pool: Pool,
