@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { produceRun, recoverContextOf } from '../../../src/assembly/produce-run.ts'
+import { lanes } from '../../../src/fleet/budget.ts'
 import { MINUTE, SECOND } from '../../../src/time/units.ts'
 import { recoverRuns } from '../../../src/work/recover-run.ts'
 import { type App, erase, type People, revive } from './app.ts'
@@ -55,7 +56,8 @@ export async function comeToRest({ damage, app, people, control, limitMs }: Rest
     await wait(LOOK_EVERY_MS)
   }
   for (const name of people.erasing.keys()) await revive(app, people, name)
-  app.history.add({ kind: 'rest', reached: left === '', tookMs: tookMs(), limitMs, left })
+  const jobs = left === '' ? [] : await listJobs(app)
+  app.history.add({ kind: 'rest', reached: left === '', tookMs: tookMs(), limitMs, left: [left, ...jobs].join('; ') })
 }
 
 /** Returns how many there were still. */
@@ -87,6 +89,23 @@ async function readAgain(app: App, people: People): Promise<void> {
 async function run({ pipeline, config }: App, kind: string, params: Record<string, unknown>): Promise<void> {
   const signal = AbortSignal.timeout(MINUTE)
   await produceRun({ pipeline, config, signal }, await pipeline.runs.create(kind, params), { untilAll: true })
+}
+
+/** The jobs in the queue, for a reader who asks why the fleet did not come to rest. */
+async function listJobs({ pipeline }: App): Promise<string[]> {
+  const texts: string[] = []
+  for (const lane of lanes) {
+    for (const state of ['active', 'delayed', 'waiting'] as const) {
+      for (const job of await pipeline.engine.queue(lane).getJobs([state])) {
+        const seconds = Math.round(((job.processedOn ?? job.timestamp) - Date.now()) / SECOND)
+        const { runId, profileId } = job.data
+        texts.push(
+          `${lane} ${job.name} of profile ${profileId}, run ${runId}: ${state}, ${-seconds} s after its start, delay ${job.delay} ms`,
+        )
+      }
+    }
+  }
+  return texts
 }
 
 /** Empty when nothing is left. */
