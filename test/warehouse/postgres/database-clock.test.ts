@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, vi } from 'vitest'
 import { createLog } from '../../../src/log.ts'
 import { HOUR, SECOND } from '../../../src/time/units.ts'
@@ -28,4 +29,22 @@ test('a machine whose clock is an hour off is refused', async ({ warehouse }) =>
   onTestFinished(() => void vi.useRealTimers())
 
   await expect(startDatabaseClock(warehouse.pool, { log, onSkewed: () => undefined })).rejects.toThrow('compare clocks')
+})
+
+test('a first connection that is slow does not put the clock ahead', async ({ warehouse: { pool } }) => {
+  let delayMs = 2 * SECOND
+  const slow = Object.create(pool, {
+    query: {
+      async value(text: string) {
+        await wait(delayMs)
+        delayMs = 0
+        return pool.query(text)
+      },
+    },
+  })
+  const clock = await startDatabaseClock(slow, { log, onSkewed: () => undefined })
+  onTestFinished(clock.close)
+  const { rows } = await pool.query<{ ms: number }>('select extract(epoch from clock_timestamp())::float8 * 1000 as ms')
+
+  expect(clock.now()).toBeLessThan((rows[0]?.ms ?? 0) + SECOND / 2)
 })
