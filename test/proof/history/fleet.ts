@@ -85,10 +85,16 @@ type ServiceOptions = Pick<FleetOptions, 'folder' | 'servers'> & {
 export async function startServiceMember(options: ServiceOptions): Promise<Member & { close(): Promise<void> }> {
   const { folder, servers, port, seed, people } = options
   const database = await startSilentProxy(servers.serviceDatabaseUrl)
-  const words = ['--port', String(port), '--profiles', String(people), '--days', '3', '--seed', seed, '--json']
+  const words = ['--port', String(port), '--days', '3', '--seed', seed, '--json']
   const logFile = join(folder, 'service.log')
   const env = { DATABASE_URL: database.url, LOG_LEVEL: 'warn', DERIVE_THREADS: '1' }
-  const start = () => startLogged([program, 'sandbox', ...words], { logFile, env })
+  // A sandbox stores the people that are missing when it starts: started again with its people, it would bring the erased back.
+  let missing = people
+  const start = () => {
+    const child = startLogged([program, 'sandbox', ...words, '--profiles', String(missing)], { logFile, env })
+    missing = 0
+    return child
+  }
   const member = { process: supervise('service', start), edges: { database }, clock: undefined, logFile }
   return { ...member, close: () => closeMember(member) }
 }
