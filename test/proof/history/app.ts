@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../../config/env.ts'
 import type { Pipeline } from '../../../src/assembly/pipeline.ts'
 import { produceRun } from '../../../src/assembly/produce-run.ts'
-import { DAY, HOUR, SECOND } from '../../../src/time/units.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/time/units.ts'
 import { startProgram } from '../../support/run-program.ts'
 import { type ActName, createDraw, type PlannedAct } from './fault-plan.ts'
 import type { History, ItemVersion } from './history.ts'
@@ -61,13 +61,13 @@ const acts: Record<ActName, Act> = {
     const [item, former] = pick([...people.items], draw) ?? []
     if (item && former) await handItem(app, people, { ...former, item, version: former.version + 1 })
   },
-  sync: (app, _, draw) => startRun(app, 'sync', {}, draw),
+  sync: (app, _, draw) => commandRun(app, 'sync', {}, draw),
   async 'sync-some'(app, people, draw) {
     const profileIds = await idsOf(app, [pickPerson(people, draw), pickPerson(people, draw)])
-    await startRun(app, 'sync', { profileIds }, draw)
+    await commandRun(app, 'sync', { profileIds }, draw)
   },
-  backfill: (app, _, draw) => startRun(app, 'backfill', { from: Date.now() - 6 * DAY, to: Date.now() }, draw),
-  nightly: (app, _, draw) => startRun(app, 'nightly', {}, draw),
+  backfill: (app, _, draw) => commandRun(app, 'backfill', { from: Date.now() - 6 * DAY, to: Date.now() }, draw),
+  nightly: (app, _, draw) => commandRun(app, 'nightly', {}, draw),
   erase: (app, people, draw) =>
     erase(app, people, pickPerson(people, draw), draw() < 0.5 ? draw() * SECOND * 4 : undefined),
   async revive(app, people, draw) {
@@ -76,8 +76,7 @@ const acts: Record<ActName, Act> = {
   },
   async 'revise-elsewhere'(app, people, draw) {
     const name = pickPerson(people, draw)
-    people.revisedElsewhere.add(name)
-    await app.uploadElsewhere(name, [{ ...stepsLog(newItem(app, name, draw)), source: 'elsewhere' }])
+    await uploadElsewhere(app, people, newItem(app, name, draw))
   },
   async 'add-profile'(app, people, draw) {
     const name = `Proof-${app.seed}-${Math.floor(draw() * 1e6)}`
@@ -96,8 +95,14 @@ async function idsOf({ pipeline }: App, names: readonly string[]): Promise<strin
 
 type Item = { readonly item: string; readonly profile: string; readonly startMs: number; readonly version: number }
 
-function newItem({ seed }: App, profile: string, draw: () => number): Item {
-  const startMs = Math.floor((Date.now() - draw() * 60 * HOUR) / HOUR) * HOUR - HOUR
+const newItem = (app: App, profile: string, draw: () => number): Item =>
+  itemAt(app, profile, { startMs: Date.now() - draw() * 60 * HOUR - HOUR, draw })
+
+type ItemPlace = { readonly startMs: number; readonly draw: () => number }
+
+/** An item of the hour in which the instant lies. */
+function itemAt({ seed }: App, profile: string, { startMs: withinMs, draw }: ItemPlace): Item {
+  const startMs = Math.floor(withinMs / HOUR) * HOUR
   const id = createHash('sha256').update(`${seed}/${profile}/${startMs}/${draw()}`).digest('hex')
   const item = `${id.slice(0, 8)}-${id.slice(8, 12)}-4${id.slice(13, 16)}-8${id.slice(17, 20)}-${id.slice(20, 32)}`
   return { item, profile, startMs, version: 1 }
@@ -134,16 +139,30 @@ async function handItem({ pipeline, history }: App, people: People, form: Item):
   people.items.set(item, { profile, startMs, version })
 }
 
+type RunParameters = Record<string, unknown>
+
 /** The command that creates a run also enqueues it; sometimes it dies in between. */
-async function startRun(
+const commandRun = (app: App, kind: string, params: RunParameters, draw: () => number): Promise<void> =>
+  startRun(app, kind, params, draw() < 0.3 ? 1 : MINUTE)
+
+/** Creates a run and enqueues it to its end, within the time. */
+export async function startRun(
   { pipeline, config }: App,
   kind: string,
-  params: Record<string, unknown>,
-  draw: () => number,
+  params: RunParameters,
+  withinMs = MINUTE,
 ): Promise<void> {
   const run = await pipeline.runs.create(kind, params)
-  const signal = AbortSignal.timeout(draw() < 0.3 ? 1 : 60 * SECOND)
-  await produceRun({ pipeline, config, signal }, run, { untilAll: true })
+  await produceRun({ pipeline, config, signal: AbortSignal.timeout(withinMs) }, run, { untilAll: true })
+}
+
+/** Another app uploads the steps of this hour. */
+export const changeElsewhere = (app: App, people: People, profile: string, startMs: number): Promise<void> =>
+  uploadElsewhere(app, people, itemAt(app, profile, { startMs, draw: createDraw(`${profile} ${Date.now()}`) }))
+
+async function uploadElsewhere(app: App, people: People, item: Item): Promise<void> {
+  people.revisedElsewhere.add(item.profile)
+  await app.uploadElsewhere(item.profile, [{ ...stepsLog(item), source: 'elsewhere' }])
 }
 
 /** Erases by the command, which is killed after a while where `killAfterMs` is given. */

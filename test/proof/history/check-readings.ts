@@ -23,6 +23,7 @@ export function checkReadings(run: RunSeen): Violation[] {
   return [
     ...checkOrigins(run, readings),
     ...checkNewest(final.witnessed),
+    ...checkRefusals(final.witnessed),
     ...checkSnapshots(eventsOf(events, 'snapshot'), readings),
     ...final.profiles.flatMap(checkProfile),
   ]
@@ -102,6 +103,18 @@ function checkStreamOrder(rows: ReadonlyArray<WitnessedRecord | WitnessedReading
   }
   return found
 }
+
+/** SQLSTATEs of the classes 22 and 23: the data contradict the tables. A version that begins after its end is one of them. */
+const contradicts = /^store reading: .*\((22|23)/
+
+/** Postgres takes each answer, in whatever order the answers come. */
+const checkRefusals = (witnessed: readonly Witnessed[]): Violation[] =>
+  witnessedOf(witnessed, 'refusal')
+    .filter(({ reason }) => contradicts.test(reason))
+    .map(({ profileId, stream, reason }) => ({
+      rule: 'reading refused by Postgres',
+      text: `${stream} of ${profileId}: ${reason}`,
+    }))
 
 /** Whether a reading of the span must have held the record, whatever upstream means by a record that touches a window. */
 const isInside = ({ startMs, endMs }: Span, span: Span): boolean =>

@@ -116,7 +116,7 @@ type Rest = {
 }
 
 /** A row that a trigger of the harness wrote in a transaction of the fleet; a rollback takes it back. In the order of `n`. */
-export type Witnessed = WitnessedRecord | WitnessedReading | WitnessedOrder | WitnessedToken
+export type Witnessed = WitnessedRecord | WitnessedReading | WitnessedRefusal | WitnessedOrder | WitnessedToken
 
 type WitnessedRow = { readonly n: number; readonly atMs: number; readonly profileId: string }
 
@@ -134,6 +134,13 @@ export type WitnessedReading = WitnessedRow & {
   readonly kind: 'ledger'
   readonly stream: string
   readonly recent: readonly (readonly [startMs: number, endMs: number, sentAtMs: number])[]
+}
+
+/** A window was refused: by upstream, or by the warehouse. */
+type WitnessedRefusal = WitnessedRow & {
+  readonly kind: 'refusal'
+  readonly stream: string
+  readonly reason: string
 }
 
 export type WitnessedOrder = WitnessedRow & { readonly kind: 'order'; readonly run: string; readonly ended: boolean }

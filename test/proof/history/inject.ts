@@ -5,6 +5,7 @@ import type { DamagedPostgres, startDamagedRedis } from './engines.ts'
 import type { FaultName, PlannedFault } from './fault-plan.ts'
 import type { Edge, Fleet, Member } from './fleet.ts'
 import type { History } from './history.ts'
+import { eventsOf } from './rules.ts'
 import { until } from './until.ts'
 
 /** The parts of the stage that faults damage. `control` asks the sandbox's control routes. */
@@ -17,6 +18,10 @@ export type Damage = {
   readonly redis: Awaited<ReturnType<typeof startDamagedRedis>>
   readonly history: History
   control(method: string, path: string, body?: object): Promise<Record<string, unknown>>
+  /** Enqueues a job for each person, so that connections carry something. */
+  giveWork(): Promise<void>
+  /** Lets a later reading of a window overtake an earlier one. Whether it did. */
+  overtakeReading(draw: number): Promise<boolean>
   /** Makes jobs, and empties the queue while there are some. Returns how many there were. */
   emptyQueue(): Promise<number>
 }
@@ -37,6 +42,18 @@ export async function injectFaults(planned: readonly PlannedFault[], damage: Dam
     )
   }
   await Promise.all(lines.values())
+  // A fault may have met nothing but the damage of others. When they are over each kind that is left has its turn.
+  for (const fault of unfiredOf(planned, damage)) {
+    await damage.giveWork().catch(() => undefined)
+    await injectOne(fault, damage)
+  }
+}
+
+/** One fault of each kind that has not fired. */
+function unfiredOf(planned: readonly PlannedFault[], { history }: Damage): PlannedFault[] {
+  const fired = new Set(eventsOf(history.events, 'fault').flatMap((seen) => (seen.fired ? [seen.fault] : [])))
+  const firsts = new Map(planned.toReversed().map((one) => [one.fault, one]))
+  return [...firsts.values()].filter(({ fault }) => !fired.has(fault))
 }
 
 const TRIES_MAX = 5
@@ -140,6 +157,7 @@ const injections: Record<FaultName, Inject> = {
   'kill-redis': async ({ forMs }, { redis }) => (await redis?.dieAndComeBack(forMs)) ?? false,
   'bad-answers': giveAnswers(badAnswers),
   'slow-answers': giveAnswers(slowAnswers),
+  'overtaken-reading': ({ draw }, { overtakeReading }) => overtakeReading(draw),
   'revoke-tokens': async ({ draw }, { control }) => {
     const { revoked } = await control('POST', '/tokens/revoke', draw < 0.5 ? {} : undefined)
     return Number(revoked) > 0

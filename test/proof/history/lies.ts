@@ -58,7 +58,6 @@ function stream(change: (one: FinalStream, pick: Pick) => FinalStream): Lie['tel
 }
 
 const without = <T>(items: readonly T[], pick: Pick): T[] => exchanged(items, pick(items))
-
 const pushLies: Lie[] = [
   { rule: 'push lost', says: 'an acknowledged item is not upstream', tell: item(() => []) },
   { rule: 'push doubled', says: 'an item is upstream twice', tell: item((one) => [one, one]) },
@@ -110,6 +109,14 @@ const readingLies: Lie[] = [
       const witnessed = [...run.final.witnessed, ...added].toSorted((one, other) => one.n - other.n)
       return withFinal(run, { witnessed })
     },
+  },
+  {
+    rule: 'reading refused by Postgres',
+    says: 'a version ends before it begins',
+    tell: witnessing('ledger', ({ profileId, stream, ...row }, late) => [
+      { profileId, stream, ...row },
+      { ...late, kind: 'refusal', profileId, stream, reason: 'store reading: Postgres refuses it (22000)' },
+    ]),
   },
   {
     rule: 'covered unlike upstream',

@@ -9,7 +9,7 @@ import { eventsOf } from './rules.ts'
 import { runSeed } from './run-seed.ts'
 import type { QueueKind } from './stage.ts'
 
-/** `npm run proof -- --only history --seed N` replays a run: its faults and acts follow from the seed. */
+/** The faults and acts of a run follow from its seed. */
 export const part: ProofPart = {
   name: 'history',
   checks:
@@ -47,9 +47,9 @@ async function run(options: ProofOptions): Promise<ProofResult> {
     runs.push(finished)
     await writeFile(state, JSON.stringify(runs))
     const { violations } = finished
-    const kept = violations.length > 0 ? `. History: ${folderOf(options, finished.seed)}` : ''
-    print(`seed ${finished.seed}, queue on ${finished.queue}: ${violations.length} violations${kept}`)
+    print(`seed ${finished.seed}, queue on ${finished.queue}: ${violations.length} violations`)
     for (const text of violations) print(`  ${text}`)
+    if (violations.length > 0) print(`  ${replayText(options, finished)}`)
   }
   await rm(state)
   return {
@@ -59,6 +59,10 @@ async function run(options: ProofOptions): Promise<ProofResult> {
     notChecked: [...notChecked, ...leftOutTexts(runs)],
   }
 }
+
+/** The short form begins with its seed. */
+const replayText = (options: ProofOptions, { seed }: FinishedRun): string =>
+  `again: npm run proof -- --short --only history --seed ${seed}. Its history: ${folderOf(options, seed)}`
 
 const folderOf = ({ stateFolder }: Pick<ProofOptions, 'stateFolder'>, seed: number) => join(stateFolder, `seed-${seed}`)
 

@@ -2,12 +2,14 @@ import { once } from 'node:events'
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { operations } from '../../../src/contract/operations.ts'
+import { createHeldAnswers, type HeldAnswers } from './held-answers.ts'
 import type { History, HistoryEvent, ItemVersion, Outcome } from './history.ts'
-import { comparedStreams, heldRecord, shortDigest } from './records.ts'
+import { beforeName, comparedStreams, heldRecord, shortDigest } from './records.ts'
 
 export type RecordingProxy = {
   /** One address for all: tokens are kept by the address of the service. */
   readonly url: string
+  readonly held: HeldAnswers
   close(): Promise<void>
 }
 
@@ -36,14 +38,16 @@ type Exchange = {
  */
 export async function openRecordingProxy(options: ProxyOptions): Promise<RecordingProxy> {
   const agent = new Agent({ keepAlive: true })
+  const held = createHeldAnswers()
   const note = createNotes(options)
   const server = createServer((incoming, outgoing) => {
-    forward({ ...options, agent }, incoming, outgoing).then(note, () => outgoing.destroy())
+    forward({ ...options, agent, held }, incoming, outgoing).then(note, () => outgoing.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    held,
     async close() {
       server.close()
       server.closeAllConnections()
@@ -52,10 +56,10 @@ export async function openRecordingProxy(options: ProxyOptions): Promise<Recordi
   }
 }
 
-type Forwarding = ProxyOptions & { readonly agent: Agent }
+type Forwarding = ProxyOptions & { readonly agent: Agent; readonly held: HeldAnswers }
 
 async function forward(
-  { serviceUrl, agent }: Forwarding,
+  { serviceUrl, agent, held }: Forwarding,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<Exchange> {
@@ -68,17 +72,21 @@ async function forward(
   const exchange = { method, url, body, sentAtMs }
   const sent = request(url, { method, headers, agent })
   sent.end(body)
+  let settle: ((isHeard: boolean) => void) | undefined
   try {
     const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    settle = answer.statusCode === 200 ? await held.pass({ path: url.pathname, sentAtMs }) : undefined
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
     const text = await textOf(answer, outgoing)
     const isHeard = !outgoing.destroyed
     outgoing.end()
+    settle?.(isHeard)
     const { statusCode = 0, headers } = answer
     const whole = { status: statusCode, etag: headers.etag, body: text }
     return { ...exchange, answeredAtMs: Date.now(), isHeard, answer: whole }
   } catch {
     outgoing.destroy()
+    settle?.(false)
     return { ...exchange, answeredAtMs: Date.now(), isHeard: false, answer: undefined }
   }
 }
@@ -140,8 +148,6 @@ function createNotes({ history, versionOf }: ProxyOptions): (exchange: Exchange)
     history.add({ kind: 'push', items, outcome: outcomeOf(exchange, true), ...timesOf(exchange) })
   }
 }
-
-const beforeName = (path: string): string => path.replace('{externalId}', '')
 
 /** A registration comes with the first token of the person. */
 function rememberOwner(owners: Map<string, string>, { body, answer }: Exchange): void {

@@ -31,3 +31,6 @@ function digestOf(fields: Fields): string {
       : value
   return shortDigest(JSON.stringify(fields, sorted))
 }
+
+/** The path of a stream's windows up to the name of the person. */
+export const beforeName = (path: string): string => path.replace('{externalId}', '')

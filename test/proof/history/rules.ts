@@ -8,6 +8,7 @@ export const rules = [
   'item never pushed',
   'record invented',
   'older reading on top',
+  'reading refused by Postgres',
   'covered unlike upstream',
   'covered without rows',
   'never covered',

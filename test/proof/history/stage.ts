@@ -12,13 +12,14 @@ import { createLog } from '../../../src/log.ts'
 import { credentialsOf } from '../../../src/service/sandbox/seeding.ts'
 import { DAY, MINUTE } from '../../../src/time/units.ts'
 import { startSilentProxy } from '../../support/silent-proxy.ts'
-import { type App, type People, versionOf } from './app.ts'
+import { type App, type People, startRun, versionOf } from './app.ts'
 import { startDamagedPostgres, startDamagedRedis } from './engines.ts'
 import type { FaultName } from './fault-plan.ts'
 import { startFleet, startServiceMember } from './fleet.ts'
 import { openHistory } from './history.ts'
 import type { Damage } from './inject.ts'
 import { openJumpingClocks } from './jumping-clock.ts'
+import { overtakeReading } from './overtake.ts'
 import { openRecordingProxy } from './recording-proxy.ts'
 import { SETTLE_SECONDS } from './rest.ts'
 import { openSandboxControl, type SandboxControl } from './sandbox-control.ts'
@@ -84,7 +85,7 @@ export async function openStage({ seed, queue, folder }: StageOptions, closeStac
     'fleet',
   )
   await firstSync(app)
-  const damage = {
+  const damage: Damage = {
     fleet,
     service,
     upstream,
@@ -93,6 +94,8 @@ export async function openStage({ seed, queue, folder }: StageOptions, closeStac
     history,
     control: whenThere(control),
     emptyQueue: emptierOf(app),
+    giveWork: () => startRun(app, 'sync', {}),
+    overtakeReading: (draw) => overtakeReading(app, people, { held: proxy.held, control, draw }),
   }
   const impossible = new Set<FaultName>([
     ...(postgres.hasSmallDisk ? [] : ['full-disk' as const]),

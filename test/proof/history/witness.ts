@@ -4,7 +4,7 @@ import type { StoredStream, Witnessed } from './history.ts'
 import { comparedStreams, heldRecord } from './records.ts'
 
 /**
- * Triggers of the harness write down what the fleet's transactions do to records, ledger, orders and tokens, within these
+ * Triggers of the harness write down what the fleet's transactions do to records, ledger, refusals, orders and tokens, within these
  * transactions. They are not the product's own account of itself, and a rollback takes back what they wrote.
  */
 export async function installWitness(client: pg.Client): Promise<void> {
@@ -39,6 +39,15 @@ const witnessSql = `
   end $$;
   create trigger witness after update of recent on vitalsync.ledger
     for each row when (new.recent is distinct from old.recent) execute function witness.see_ledger();
+
+  create function witness.see_refusal() returns trigger language plpgsql as $$
+  begin
+    insert into witness.seen (kind, profile_id, data) values ('refusal', new.profile_id,
+      jsonb_build_object('stream', new.stream, 'reason', new.reason));
+    return null;
+  end $$;
+  create trigger witness after insert or update on vitalsync.refusals
+    for each row execute function witness.see_refusal();
 
   create function witness.see_order() returns trigger language plpgsql as $$
   begin
