@@ -128,6 +128,7 @@ const notChecked = [
   'Demographics and device information: they have no window, and are not compared.',
   'Pushed tags and snapshots: only data logs are pushed.',
   'Forms of one item without modifiedDateTime: upstream then keeps the form that arrives last.',
+  'One of the guards alone that keep an older reading from replacing a newer one: the other two hide its loss.',
   'Several hosts: all processes share one machine and one network stack.',
   'A slow disk is imitated by stopping the processes of Postgres for a quarter of a second again and again.',
 ]
