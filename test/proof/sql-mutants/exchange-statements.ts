@@ -53,7 +53,7 @@ function productFrame(): string | undefined {
 }
 
 /** Files that pass statements of others on. */
-const layers = /\/src\/(warehouse\/)?postgres\/(warehouse-pool|node-pools|postgres-pool|shard)\.ts/
+const layers = /\/src\/(?:.*\/)?postgres\/(warehouse-pool|node-pools|postgres-pool|shard)\.ts/
 
 /** The mutants that this process plays, from the file of its plan: by their ids, what is sent in place of a text. */
 const exchanges = new Map<string, Map<string, string>>()

@@ -3,7 +3,7 @@ import type { Reason } from './listed-mutants.ts'
 import type { Judged } from './play.ts'
 import { areaNames } from './statements.ts'
 
-const isSurvivor = ({ verdict }: Judged) => verdict !== 'killed' && verdict !== 'timed out'
+const isSurvivor = ({ verdict }: Judged) => verdict === 'survived' || verdict === 'not reached'
 
 /** Mutants that live, and that `survivors.json` does not explain. */
 export const unexplained = (judged: readonly Judged[], known: ReadonlyMap<string, Reason>): Judged[] =>
@@ -17,16 +17,28 @@ export const explained = (judged: readonly Judged[], known: ReadonlyMap<string, 
     return [{ where: `${mutant.file} ${mutant.called}`, change, reason: reason.reason }]
   })
 
-/** Time-outs count as not killed. The share is that of the mutants that are not equivalent. */
+/** Time-outs count as not killed. The share is that of the mutants that were played and are not equivalent. */
 export function tablesOf(judged: readonly Judged[], known: ReadonlyMap<string, Reason>): ProofTable[] {
   const row = (name: string, list: readonly Judged[]) => {
     const count = (verdict: Judged['verdict']) => list.filter((one) => one.verdict === verdict).length
     const equivalent = list.filter((one) => isSurvivor(one) && known.get(one.mutant.key)?.equivalent).length
-    const share = list.length > equivalent ? count('killed') / (list.length - equivalent) : 1
+    const counted = list.length - equivalent - count('not played')
+    const share = counted > 0 ? `${((100 * count('killed')) / counted).toFixed(1)} %` : ''
     const living = count('survived') + count('not reached') - equivalent
-    return [name, list.length, count('killed'), count('timed out'), equivalent, living, `${(100 * share).toFixed(1)} %`]
+    return [
+      ...[name, list.length, count('not played'), count('killed'), count('timed out')],
+      ...[equivalent, living, share],
+    ]
   }
-  const columns = ['mutants', 'killed', 'timed out', 'equivalent', 'survived', 'killed of those not equivalent']
+  const columns = [
+    'mutants',
+    'not played',
+    'killed',
+    'timed out',
+    'equivalent',
+    'survived',
+    'killed of those not equivalent',
+  ]
   const all = row('all', judged)
   const areas = areaNames.map((area) =>
     row(

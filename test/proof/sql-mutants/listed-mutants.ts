@@ -1,4 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { SECOND } from '../../../src/time/units.ts'
+import type { Judged } from './play.ts'
+import type { RecordedTest } from './recording.ts'
 
 /** Why no test notices some mutants. Equivalent: the changed statement does the same, or what differs is no promise. */
 type KnownSurvivors = { readonly equivalent: boolean; readonly reason: string; readonly mutants: readonly string[] }
@@ -14,14 +18,24 @@ export const knownSurvivors = (): ReadonlyMap<string, Reason> =>
     read<KnownSurvivors[]>('survivors.json').flatMap(({ mutants, ...reason }) => mutants.map((key) => [key, reason])),
   )
 
-/** By the file of tests that killed them in the last whole run: the ids of mutants. */
-export type Killers = Readonly<Record<string, readonly string[]>>
+/** By the name of a file of tests, without its folder: how long its tests take, and the ids of mutants that they killed. */
+export type Killers = Readonly<Record<string, { readonly seconds: number; readonly ids: readonly string[] }>>
 
 export const readKillers = (): Killers => read('killers.json')
 
-export function writeKillers(kills: ReadonlyArray<{ readonly file: string; readonly id: string }>): void {
-  const byFile = [...Map.groupBy(kills, ({ file }) => file)]
-    .map(([file, list]): [string, string[]] => [file, list.map(({ id }) => id).toSorted()])
-    .toSorted(([one], [other]) => one.localeCompare(other))
-  writeFileSync(place('killers.json'), `${JSON.stringify(Object.fromEntries(byFile), null, 1)}\n`)
+/** The kills of this run, and those of earlier runs for mutants that this run did not play. */
+export function killersAfter(before: Killers, judged: readonly Judged[], tests: readonly RecordedTest[]): Killers {
+  const notPlayed = new Set(judged.flatMap(({ mutant, verdict }) => (verdict === 'not played' ? mutant.id : [])))
+  const kept = Object.entries(before).flatMap(([file, { ids }]) =>
+    ids.filter((id) => notPlayed.has(id)).map((id) => ({ file, id })),
+  )
+  const kills = judged.flatMap(({ mutant: { id }, by }) => (by ? [{ file: basename(by.file), id }] : []))
+  const byFile = [...Map.groupBy([...kept, ...kills], ({ file }) => file)].map(([file, list]) => {
+    const ms = tests.reduce((sum, test) => sum + (basename(test.file) === file ? test.ms : 0), 0)
+    return [file, { seconds: Math.ceil(ms / SECOND), ids: list.map(({ id }) => id).toSorted() }] as const
+  })
+  return Object.fromEntries(byFile.toSorted(([one], [other]) => one.localeCompare(other)))
 }
+
+export const writeKillers = (killers: Killers): void =>
+  writeFileSync(place('killers.json'), `${JSON.stringify(killers, null, 1)}\n`)

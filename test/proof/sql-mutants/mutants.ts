@@ -4,7 +4,7 @@ import { nodesOf, print } from './tree.ts'
 
 /** A statement with one change, in each text that its template makes. */
 export type Mutant = {
-  /** The same while the statement and the change are, wherever the statement moves within its file. */
+  /** File name, statement, change: the same in whatever folder the file lies, and whichever other texts were recorded. */
   readonly key: string
   readonly id: string
   readonly area: string
@@ -16,38 +16,35 @@ export type Mutant = {
   readonly senders: readonly Sender[]
 }
 
-export function mutantsOf(statements: readonly Statement[]): Mutant[] {
-  const times = new Map<string, number>()
-  return statements.flatMap(mutantsOfStatement).map(({ key: place, ...mutant }) => {
-    const time = (times.get(place) ?? 0) + 1
-    times.set(place, time)
-    const key = time === 1 ? place : `${place} (${time})`
-    return { ...mutant, key, id: digestOf(key) }
+/** The same change is one mutant in all texts of a template. */
+export const mutantsOf = (statements: readonly Statement[]): Mutant[] =>
+  statements.flatMap(({ texts, ...statement }) => {
+    const edited = texts.flatMap(editedTexts)
+    return [...Map.groupBy(edited, ({ change }) => change)].flatMap(([change, same]) => {
+      const key = `${statement.file} ${statement.called}: ${change}`
+      const exchanges = same.map(({ from, to }) => ({ from, to }))
+      const senders = same.flatMap((one) => one.senders)
+      const { edit } = same[0] ?? {}
+      return edit
+        ? { ...statement, key, id: digestOf(key), operator: edit.operator, change: edit.change, exchanges, senders }
+        : []
+    })
   })
-}
 
-/** The same change at the same place of the tree is one mutant in all texts. */
-function mutantsOfStatement({ texts, ...statement }: Statement): Array<Omit<Mutant, 'id'>> {
-  const edited = texts.flatMap(({ text, tree, senders }) => {
-    const printed = print(tree)
-    return nodesOf(tree)
-      .flatMap((node) => editsOf(node).map((edit, index) => ({ edit, place: `${node.path} ${index}` })))
-      .map(({ edit, place }) => ({ edit, place, from: text, to: printEdited(tree, edit), senders }))
-      .filter(({ to }) => to !== printed)
-  })
-  return [...Map.groupBy(edited, ({ edit, place }) => `${edit.operator} ${place}`).values()].flatMap((same) => {
-    const [one] = same
-    if (!one) return []
-    const { operator, change } = one.edit
-    return {
-      ...statement,
-      key: `${statement.file} ${statement.called}: ${operator}: ${withoutVariants(change)}`,
-      operator,
-      change,
-      exchanges: same.map(({ from, to }) => ({ from, to })),
-      senders: same.flatMap(({ senders }) => senders),
-    }
-  })
+/** Each change of a text; a change that occurs several times in the text has its number. */
+function editedTexts({ text, tree, senders }: Statement['texts'][number]) {
+  const printed = print(tree)
+  const times = new Map<string, number>()
+  return nodesOf(tree)
+    .flatMap(editsOf)
+    .map((edit) => ({ edit, from: text, to: printEdited(tree, edit), senders }))
+    .filter(({ to }) => to !== printed)
+    .map((edited) => {
+      const name = `${edited.edit.operator}: ${withoutVariants(edited.edit.change)}`
+      const time = (times.get(name) ?? 0) + 1
+      times.set(name, time)
+      return { ...edited, change: time === 1 ? name : `${name} (${time})` }
+    })
 }
 
 function printEdited(tree: unknown, { of, set }: Edit): string {

@@ -20,5 +20,5 @@ export type Outcome = {
 export const CONTROL = 'control'
 
 /** How long a test waits for a state that a mutant may never reach, and how long a test of a mutant may take. */
-export const POLL_MS_MAX = 60_000
-export const TEST_MS_MAX = 120_000
+export const POLL_MS_MAX = 20_000
+export const TEST_MS_MAX = 60_000

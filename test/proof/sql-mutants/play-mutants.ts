@@ -1,5 +1,5 @@
 import { appendFileSync, readFileSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, type RunnerTask } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, type RunnerTask, type RunnerTestSuite } from 'vitest'
 import { soon } from '../../support/fixtures.ts'
 import { CONTROL, type Outcome, type Plan, type Play, POLL_MS_MAX } from './plan.ts'
 import { nameOf } from './test-names.ts'
@@ -23,11 +23,12 @@ for (const play of [...plan.plays, control])
     const isWanted = (task: RunnerTask) => play.tests.includes('') || play.tests.includes(nameOf(task))
     let failed: { task: RunnerTask; error: string } | undefined
     let ran = 0
-    beforeAll(() => {
+    beforeAll(({}, suite) => {
       process.env['SQL_MUTANT'] = play.id
+      for (const task of testsOf(suite)) if (isStopped || !isWanted(task)) task.mode = 'skip'
     })
-    beforeEach(({ task, skip }) => {
-      if (isStopped || failed || !isWanted(task)) skip()
+    beforeEach(({ skip }) => {
+      if (failed) skip()
       ran++
     })
     afterEach(({ task }) => {
@@ -46,6 +47,9 @@ for (const play of [...plan.plays, control])
     })
     await import(`${plan.file}?mutant=${play.id}`)
   })
+
+const testsOf = ({ tasks }: RunnerTestSuite): RunnerTask[] =>
+  tasks.flatMap((task) => (task.type === 'suite' ? testsOf(task) : [task]))
 
 function outcomeOf(error: string | undefined, ran: number): Outcome['outcome'] {
   if (error === undefined) return ran === 0 ? 'not run' : 'survived'

@@ -30,10 +30,12 @@ export function openPlayState(stateFile: string) {
 
     wasTried: (due: DuePlay): boolean => attempts.has(attemptOf(due)),
 
-    /** A failure counts only if the test passes after it, as it is. */
+    /** A failure counts only if the test passes after it, as it is. After a time-out the rest of the batch is due again. */
     keepResult(batch: readonly DuePlay[], { outcomes, trusted }: BatchResult): void {
+      const hasTimedOut = [...outcomes.values()].some(({ outcome }) => outcome === 'timed out')
       for (const due of batch) {
         const outcome = outcomes.get(due.mutant.id)
+        if (!outcome && hasTimedOut) continue
         const tries = (attempts.get(attemptOf(due)) ?? 0) + 1
         attempts.set(attemptOf(due), tries)
         if (outcome && (trusted || outcome.outcome !== 'killed')) keep(due, outcome)

@@ -4,21 +4,22 @@ import { type DuePlay, playBatch } from './play-batch.ts'
 import { openPlayState, type Played } from './play-state.ts'
 import type { Step } from './steps.ts'
 
-type Verdict = 'killed' | 'survived' | 'timed out' | 'not reached'
+/** Not played: no test killed the mutant, and the run ended before some that send its statement. */
+type Verdict = 'killed' | 'survived' | 'timed out' | 'not reached' | 'not played'
 export type Judged = { readonly mutant: Mutant; readonly verdict: Verdict; readonly by: Played | undefined }
 
-type PlayOptions = {
+export type PlayOptions = {
   readonly mutants: readonly Mutant[]
   readonly stepsOf: (mutant: Mutant) => readonly Step[]
   readonly stateFile: string
   readonly workFolder: string
   readonly processesAtOnce: number
-  /** No process begins after this instant. */
-  readonly endAtMs: number
+  /** Ends the run: what is under way then counts as not played. */
+  readonly signal: AbortSignal
   print(line: string): void
 }
 
-const PLAYS_PER_PROCESS = 20
+const PLAYS_PER_PROCESS = 40
 /** Tests of one process together, by their duration as they are. */
 const PROCESS_MS_MAX = 120_000
 /** About as long as a process takes to start. */
@@ -26,7 +27,7 @@ const START_MS = 4000
 
 /** Plays each mutant against one file of tests after the other, until a test fails. */
 export async function playMutants(options: PlayOptions): Promise<Judged[]> {
-  const { mutants, workFolder, processesAtOnce, endAtMs, print } = options
+  const { mutants, workFolder, processesAtOnce, signal, print } = options
   const state = openPlayState(options.stateFile)
   const steps = new Map(mutants.map((mutant) => [mutant, options.stepsOf(mutant)]))
   const playsOf = (mutant: Mutant) => (steps.get(mutant) ?? []).map((step) => state.find(mutant, step))
@@ -39,14 +40,16 @@ export async function playMutants(options: PlayOptions): Promise<Judged[]> {
 
   const play = async (batch: readonly DuePlay[]) => {
     for (const { mutant } of batch) underWay.add(mutant)
-    state.keepResult(batch, await playBatch(batch, workFolder))
+    const result = await playBatch(batch, workFolder)
     for (const { mutant } of batch) underWay.delete(mutant)
+    if (signal.aborted) return
+    state.keepResult(batch, result)
     print(progressOf(mutants.map((mutant) => verdictOf(playsOf(mutant)))))
   }
   const running = new Set<Promise<void>>()
   for (;;) {
     const batch =
-      running.size < processesAtOnce && Date.now() < endAtMs ? batchOf(mutants.flatMap(dueOf), state.wasTried) : []
+      running.size < processesAtOnce && !signal.aborted ? batchOf(mutants.flatMap(dueOf), state.wasTried) : []
     if (batch.length > 0) {
       const played: Promise<void> = play(batch).finally(() => running.delete(played))
       running.add(played)
@@ -75,6 +78,7 @@ const msPerPlay = (group: readonly DuePlay[]): number =>
 function verdictOf(plays: ReadonlyArray<Played | undefined>): Verdict {
   const has = (outcome: Outcome['outcome']) => plays.some((play) => play?.outcome === outcome)
   if (has('killed')) return 'killed'
+  if (plays.includes(undefined)) return 'not played'
   if (has('timed out')) return 'timed out'
   return has('survived') ? 'survived' : 'not reached'
 }

@@ -10,11 +10,18 @@ import { ended, root, startTests } from './run-tests.ts'
 export type RecordedTest = { readonly file: string; readonly test: string; readonly state: string; readonly ms: number }
 export type EndedFile = { readonly file: string }
 /** Which test sends which statement. */
-export type Recording = { readonly statements: readonly RecordedStatement[]; readonly tests: readonly RecordedTest[] }
+export type Recording = {
+  readonly statements: readonly RecordedStatement[]
+  readonly tests: readonly RecordedTest[]
+  /** The files whose tests have all ended. */
+  readonly files: readonly string[]
+  readonly isWhole: boolean
+}
+type FileRecording = Pick<Recording, 'statements' | 'tests'>
 
 /** Tests that run the product in their own process and ask a database. The derivation itself asks none. */
-const recordedFolders = '{warehouse,work,schedule,promises,assembly,upstream,service}'
-const leftOut = /^test\/(service\/(derive|evaluate)\/|service\/fuzz|upstream\/(?!token))/
+const recordedFolders = '{,*/}{warehouse,work,schedule,promises,assembly,operations,upstream,service}'
+const leftOut = /\/(service\/(derive|evaluate)\/|service\/fuzz|upstream\/(?!token))/
 
 export const recordedFiles = (): string[] =>
   globSync(`test/${recordedFolders}/**/*.test.ts`, { cwd: root })
@@ -34,14 +41,17 @@ export async function recordStatements(files: readonly string[], stateFolder: st
     await ended(startTests(missing, environment))
     keepRecordings(run, placeOf)
   }
-  const recordings = files.filter((file) => existsSync(placeOf(file))).map((file) => readRecording(placeOf(file)))
+  const recorded = files.filter((file) => existsSync(placeOf(file)))
+  const recordings = recorded.map((file) => readRecording(placeOf(file)))
   return {
     statements: recordings.flatMap(({ statements }) => statements),
     tests: recordings.flatMap(({ tests }) => tests),
+    files: recorded,
+    isWhole: recorded.length === files.length,
   }
 }
 
-const readRecording = (place: string): Recording => JSON.parse(readFileSync(place, 'utf8'))
+const readRecording = (place: string): FileRecording => JSON.parse(readFileSync(place, 'utf8'))
 
 const placesOfRun = (run: string): [string, string, string] => [
   join(run, 'statements.ndjson'),
@@ -55,7 +65,7 @@ function keepRecordings(run: string, placeOf: (file: string) => string): void {
   const statements = Map.groupBy(readLines<RecordedStatement>(record), ({ file }) => file)
   const tests = Map.groupBy(readLines<RecordedTest>(testsFile), ({ file }) => file)
   for (const { file } of readLines<EndedFile>(endedFiles)) {
-    const recording: Recording = { statements: statements.get(file) ?? [], tests: tests.get(file) ?? [] }
+    const recording: FileRecording = { statements: statements.get(file) ?? [], tests: tests.get(file) ?? [] }
     writeFileSync(placeOf(file.slice(root.length + 1)), JSON.stringify(recording))
   }
   rmSync(run, { recursive: true, force: true })

@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
 import { parseSync } from 'pgsql-parser'
 import type { RecordedStatement } from './exchange-statements.ts'
 import { isFields, nodesOf, print } from './tree.ts'
 
-/** The purpose of a statement, by the file that sends it. */
+/** The subject of a statement, by the folder that the file lies in, wherever that folder lies. */
 const areas: ReadonlyArray<{ area: string; of: RegExp }> = [
-  { area: 'coverage', of: /^src\/warehouse\/ledger\// },
-  { area: 'readings', of: /^src\/warehouse\/readings\// },
-  { area: 'outbox', of: /^src\/warehouse\/outbox\// },
-  { area: 'runs', of: /^src\/warehouse\/runs\// },
-  { area: 'tokens', of: /^src\/warehouse\/tokens\// },
-  { area: 'erasure', of: /^src\/warehouse\/profiles\// },
-  { area: 'what is due', of: /^src\/service\/store\/(derivation-|waiting-|stored-|progress)/ },
-  { area: "the service's stores", of: /^src\/service\/store\// },
+  { area: 'coverage', of: /\/warehouse\/ledger\// },
+  { area: 'readings', of: /\/warehouse\/readings\// },
+  { area: 'outbox', of: /\/warehouse\/outbox\// },
+  { area: 'runs', of: /\/warehouse\/runs\// },
+  { area: 'tokens', of: /\/warehouse\/tokens\// },
+  { area: 'erasure', of: /\/warehouse\/profiles\// },
+  { area: 'what is due', of: /\/service\/store\/(derivation-|waiting-|stored-|progress)/ },
+  { area: "the service's stores", of: /\/service\/store\// },
 ]
 export const areaNames = areas.map(({ area }) => area)
 
@@ -22,7 +23,7 @@ export type Sender = { readonly file: string; readonly test: string }
 /** A statement of the product. Its template may make several texts: of each stream, of each bucket. */
 export type Statement = {
   readonly area: string
-  /** The file of the product, and how the statement is called there: by its prepared name, or by its verb and table. */
+  /** The name of the product's file without its folder, and of the statement: its prepared name, or its verb and table. */
   readonly file: string
   readonly called: string
   /** The longest first. */
@@ -44,15 +45,17 @@ export const withoutVariants = (text: string): string =>
 export function statementsOf(recorded: readonly RecordedStatement[]): { statements: Statement[]; unprinted: string[] } {
   const unprinted: string[] = []
   const inAreas = recorded.filter(({ origin }) => areaOf(origin) !== undefined)
-  const texts = [...Map.groupBy(inAreas, ({ text, origin }) => `${origin}\n${text}`).values()].flatMap((same) => {
-    const [one] = same
-    const tree = one && treeOf(one.text)
-    if (!one || !tree) return []
-    if (isPrintedWhole(tree)) return [{ ...templateOf(one, tree), text: one.text, tree, senders: sendersOf(same) }]
-    unprinted.push(`${one.origin}: ${one.text.slice(0, 80)}`)
-    return []
-  })
-  const templates = Map.groupBy(texts, ({ origin, called }) => `${origin} ${called}`)
+  const texts = [...Map.groupBy(inAreas, ({ text, origin }) => `${withoutLine(origin)}\n${text}`).values()].flatMap(
+    (same) => {
+      const [one] = same
+      const tree = one && treeOf(one.text)
+      if (!one || !tree) return []
+      if (isPrintedWhole(tree)) return [{ ...templateOf(one, tree), text: one.text, tree, senders: sendersOf(same) }]
+      unprinted.push(`${one.origin}: ${one.text.slice(0, 80)}`)
+      return []
+    },
+  )
+  const templates = Map.groupBy(texts, ({ file, called }) => `${file} ${called}`)
   const statements = [...templates.values()].flatMap((group) => {
     const [{ area, file, called }] = group as [(typeof group)[number]]
     return [{ area, file, called, texts: group.toSorted(byLength) }]
@@ -88,10 +91,12 @@ const withoutPlaces = (tree: unknown) =>
   JSON.stringify(tree, (key, value) => (/location|list_(start|end)$/.test(key) ? undefined : value))
 
 function templateOf({ origin, name, text }: RecordedStatement, tree: unknown) {
-  const file = origin.replace(/:\d+:\d+$/, '')
+  const file = basename(withoutLine(origin))
   const called = name === undefined ? unnamed(tree, text) : withoutVariants(name)
-  return { area: areaOf(origin) ?? '', file, called, origin }
+  return { area: areaOf(origin) ?? '', file, called }
 }
+
+const withoutLine = (origin: string) => origin.replace(/:\d+:\d+$/, '')
 
 /** Such as `update runs 3fa2`: its verb, the first table that it names, and a digest that tells it from others of its file. */
 function unnamed(tree: unknown, text: string): string {

@@ -1,34 +1,36 @@
+import { basename } from 'node:path'
+import type { Killers } from './listed-mutants.ts'
 import type { Mutant } from './mutants.ts'
 import type { RecordedTest } from './recording.ts'
 
 /** A file of tests that sends the statement of a mutant: those tests, and how long they took as they are. */
 export type Step = { readonly file: string; readonly tests: readonly string[]; readonly ms: number }
 
-/** A survivor has run all tests of its area that send its statement, but no more than this of the others, the quickest first. */
-const OTHER_TESTS_MS_MAX = 30_000
-const AREA_TESTS_MS_MAX = 120_000
+/** A survivor has run the tests of its area that send its statement, and others, each the quickest first, up to these durations. */
+const OTHER_TESTS_MS_MAX = 15_000
+const AREA_TESTS_MS_MAX = 60_000
 
-/** The tests that are about an area. */
+/** The tests that are about an area, in whatever folder of the tests they lie. */
 const testsOfArea: ReadonlyArray<{ area: RegExp; tests: RegExp }> = [
   {
     area: /^coverage$/,
-    tests: /^(warehouse\/(ledger|readings|verification)\/|promises\/(03|04|08|18|an-empty|edges|the-service))/,
+    tests: /\/(warehouse\/(ledger|readings|verification)\/|promises\/(03|04|08|18|an-empty|edges|the-service))/,
   },
-  { area: /^readings$/, tests: /^(warehouse\/readings\/|promises\/(01|05|06|edges))/ },
-  { area: /^outbox$/, tests: /^(warehouse\/outbox\/|work\/push|promises\/(07|08|what-has-not))/ },
-  { area: /^runs$/, tests: /^(warehouse\/runs\/|work\/|schedule\/|promises\/(02|12|19|every-order))/ },
-  { area: /^tokens$/, tests: /^(warehouse\/tokens\/|upstream\/|promises\/10)/ },
-  { area: /^erasure$/, tests: /^(warehouse\/profiles\/|promises\/13)/ },
-  { area: /./, tests: /^service\// },
+  { area: /^readings$/, tests: /\/(warehouse\/readings\/|promises\/(01|05|06|edges))/ },
+  { area: /^outbox$/, tests: /\/(warehouse\/outbox\/|work\/push|promises\/(07|08|what-has-not))/ },
+  { area: /^runs$/, tests: /\/(warehouse\/runs\/|work\/|schedule\/|promises\/(02|12|19|every-order))/ },
+  { area: /^tokens$/, tests: /\/(warehouse\/tokens\/|upstream\/|promises\/10)/ },
+  { area: /^erasure$/, tests: /\/(warehouse\/profiles\/|promises\/13)/ },
+  { area: /./, tests: /\/service\// },
 ]
 
-/** The files to play a mutant against, in this order. Tests that fail as they are prove nothing. */
-export function createStepsOf(recorded: readonly RecordedTest[], root: string): (mutant: Mutant) => Step[] {
+/** The files to play a mutant against: first the file that killed it before. Tests that fail as they are prove nothing. */
+export function createStepsOf(recorded: readonly RecordedTest[], killers: Killers): (mutant: Mutant) => Step[] {
   const passed = new Map(
     recorded.filter(({ state }) => state === 'passed').map((test) => [`${test.file}\n${test.test}`, test.ms]),
   )
   const byFile = Map.groupBy(recorded, ({ file }) => file)
-  return ({ area, senders }) => {
+  return ({ id, area, senders }) => {
     const own = testsOfArea.find((one) => one.area.test(area))?.tests ?? /^$/
     const steps = [...Map.groupBy(senders, ({ file }) => file)].flatMap(([file, sent]): Step[] => {
       const inHooks = sent.some(({ test }) => test === '')
@@ -37,14 +39,15 @@ export function createStepsOf(recorded: readonly RecordedTest[], root: string): 
       const ms = tests.reduce((sum, test) => sum + (passed.get(`${file}\n${test}`) ?? 0), 0)
       return tests.length > 0 ? [{ file, tests, ms }] : []
     })
-    const isOwn = ({ file }: Step) => own.test(file.slice(`${root}/test/`.length))
+    const isOwn = ({ file }: Step) => own.test(file)
+    const killer = ({ file }: Step) => Number(killers[basename(file)]?.ids.includes(id) ?? false)
     return [
       ...quickest(steps.filter(isOwn), AREA_TESTS_MS_MAX),
       ...quickest(
         steps.filter((step) => !isOwn(step)),
         OTHER_TESTS_MS_MAX,
       ),
-    ]
+    ].toSorted((one, other) => killer(other) - killer(one))
   }
 }
 

@@ -14,7 +14,7 @@ export default {
     include: isPlay ? ['test/proof/sql-mutants/play-mutants.ts'] : (base.test?.include ?? []),
     setupFiles: [...[base.test?.setupFiles ?? []].flat(), here('./name-test.ts')],
     reporters: isPlay ? ['dot'] : ['dot', here('./list-tests.ts')],
-    execArgv: ['--import', here('./exchange-statements.ts')],
+    execArgv: ['./end-with-parent.ts', './exchange-statements.ts'].flatMap((name) => ['--import', here(name)]),
     maxWorkers: Number(process.env['SQL_WORKERS'] ?? 1),
     ...(isPlay
       ? { testTimeout: TEST_MS_MAX, hookTimeout: TEST_MS_MAX, expect: { poll: { timeout: POLL_MS_MAX, interval: 20 } } }

@@ -1,0 +1,115 @@
+import { loadModule } from 'pgsql-parser'
+import { beforeAll, expect, test } from 'vitest'
+import { tablesOf, unexplained } from './figures.ts'
+import { killersAfter } from './listed-mutants.ts'
+import { type Mutant, mutantsOf } from './mutants.ts'
+import type { Judged } from './play.ts'
+import { faultsOf, staleIds } from './play-sample.ts'
+import { sampleOf } from './sample.ts'
+import { statementsOf } from './statements.ts'
+
+beforeAll(() => loadModule())
+
+const recorded = (origin: string, text: string) => ({
+  test: 'a test',
+  file: '/test/a.test.ts',
+  name: undefined,
+  origin,
+  text,
+})
+const idsOf = (...statements: ReturnType<typeof recorded>[]) =>
+  mutantsOf(statementsOf(statements).statements).map(({ id }) => id)
+
+const query = 'select id from vitalsync.runs where kind = $1 and state <> $2 order by id'
+const folder = 'src/warehouse/runs'
+
+test('a mutant keeps its id when its file moves, the line changes, or other statements are recorded with it', () => {
+  const ids = idsOf(recorded(`${folder}/stored-runs.ts:81:12`, query))
+  const other = recorded(`${folder}/stored-runs.ts:7:1`, 'delete from vitalsync.runs where kind = $1')
+
+  expect(ids).toHaveLength(3)
+  expect(idsOf(recorded('src/pipeline/warehouse/runs/stored-runs.ts:90:3', query))).toEqual(ids)
+  expect(idsOf(other, recorded(`${folder}/stored-runs.ts:90:3`, query))).toEqual(expect.arrayContaining(ids))
+  expect(idsOf(recorded(`${folder}/open-orders.ts:81:12`, query))).not.toEqual(expect.arrayContaining(ids))
+})
+
+test('a statement that two lines of a file send has each mutant once, and an equal change of it a number', () => {
+  const twice =
+    'select 1 from vitalsync.runs a, vitalsync.runs b where exists (select where $1 < $2) or exists (select where $1 < $2)'
+
+  const ids = idsOf(recorded(`${folder}/stored-runs.ts:1:1`, twice), recorded(`${folder}/stored-runs.ts:2:1`, twice))
+
+  expect(ids).toEqual([...new Set(ids)])
+  expect(ids).toEqual(idsOf(recorded(`${folder}/stored-runs.ts:1:1`, twice)))
+})
+
+const judgedOf = (id: string, verdict: Judged['verdict']): Judged => ({
+  mutant: { id, key: id, area: 'runs', operator: 'order by dropped' } as Mutant,
+  verdict,
+  by: verdict === 'killed' ? { id, outcome: 'killed', file: '/test/runs.test.ts', digest: '' } : undefined,
+})
+
+test('a run that was cut keeps the kills of mutants that it did not play, and forgets those that are no more', () => {
+  const before = { 'old.test.ts': { seconds: 1, ids: ['a', 'b', 'gone'] } }
+  const judged = [judgedOf('a', 'not played'), judgedOf('b', 'survived'), judgedOf('c', 'killed')]
+  const tests = [{ file: '/test/runs.test.ts', test: 'a test', state: 'passed', ms: 1500 }]
+
+  expect(killersAfter(before, judged, tests)).toEqual({
+    'old.test.ts': { seconds: 0, ids: ['a'] },
+    'runs.test.ts': { seconds: 2, ids: ['c'] },
+  })
+})
+
+test('the share of killed mutants leaves out what was not played and what is equivalent, and no time-out', () => {
+  const judged = [
+    judgedOf('a', 'killed'),
+    judgedOf('b', 'timed out'),
+    judgedOf('c', 'not played'),
+    judgedOf('d', 'survived'),
+    judgedOf('e', 'not reached'),
+  ]
+  const known = new Map([['d', { equivalent: true, reason: 'one row' }]])
+
+  expect(tablesOf(judged, known)[1]?.rows.at(-1)).toEqual(['all', 5, 1, 1, 1, 1, 1, '33.3 %'])
+  expect(unexplained(judged, known).map(({ mutant }) => mutant.id)).toEqual(['e'])
+})
+
+test('a sample holds if most of it was killed and none of it lives', () => {
+  const of = (verdict: Judged['verdict'], count: number) =>
+    Array.from({ length: count }, (_, n) => judgedOf(`${n}`, verdict))
+
+  expect(faultsOf([...of('killed', 6), ...of('not played', 3), ...of('timed out', 1)], 10)).toEqual([])
+  expect(faultsOf([...of('killed', 9), ...of('survived', 1)], 10)).toEqual(['killed before, and now survived: 0'])
+  expect(faultsOf([...of('killed', 9), ...of('not reached', 1)], 10)).toEqual(['killed before, and now not reached: 0'])
+  const few = [expect.stringContaining('too few')]
+  expect(faultsOf([...of('killed', 5), ...of('not played', 5)], 10)).toEqual(few)
+  expect(faultsOf([...of('killed', 5), ...of('timed out', 5)], 10)).toEqual(few)
+  expect(faultsOf([], 0)).toEqual(few)
+})
+
+test('an id of the list that no statement makes is found, and a file of tests that is no more', () => {
+  const killers = {
+    'runs.test.ts': { seconds: 1, ids: ['a', 'stale'] },
+    'cut.test.ts': { seconds: 1, ids: ['b'] },
+    'gone.test.ts': { seconds: 1, ids: ['c'] },
+  }
+  const sample = { 'runs.test.ts': ['a'], 'cut.test.ts': ['b'], 'gone.test.ts': ['c'] }
+  const files = { ended: new Set(['runs.test.ts']), there: new Set(['runs.test.ts', 'cut.test.ts']) }
+
+  expect(staleIds(sample, { killers, mutants: [{ id: 'a' }], files })).toEqual([
+    { file: 'runs.test.ts', id: 'stale' },
+    { file: 'gone.test.ts', id: 'c' },
+  ])
+})
+
+test('a sample is the same for the same seed, another for another, and none of slow files', () => {
+  const ids = Array.from({ length: 40 }, (_, n) => `${n}`)
+  const killers = Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`${n}.test.ts`, { seconds: 5, ids }]))
+  const slow = { 'slow.test.ts': { seconds: 300, ids } }
+
+  expect(sampleOf({ ...killers, ...slow }, 7)).toEqual(sampleOf({ ...killers, ...slow }, 7))
+  expect(sampleOf(killers, 7)).not.toEqual(sampleOf(killers, 8))
+  expect(sampleOf(slow, 7)).toEqual({})
+  expect(Object.values(sampleOf(killers, 7)).flat()).toHaveLength(60)
+  expect(Object.keys(sampleOf(killers, 7)).length).toBeLessThan(5)
+})
