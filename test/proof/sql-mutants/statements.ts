@@ -33,13 +33,19 @@ export type Statement = {
 const streamWords =
   /\b(scores?|biomarkers?|archetypes?|trends?|comparisons?|data-logs|tags|demographics|device[-_]information|habits|steps)\b/g
 
-/** Without the words by which texts of one template differ: streams, buckets, shards, and the numbers of parameters. */
+/** The columns of records, of which each stream has its own. */
+const recordColumns =
+  /\b([ti]\.)(((score|trend_start|trend_end|start|end)_date_time|type|name|category|periodicity|aggregation|source)(, [ti]\.)?)+(?=\W)/g
+
+/** Without the words by which texts of one template differ: streams, columns, buckets, shards, and the numbers of parameters. */
 export const withoutVariants = (text: string): string =>
   text
     .replaceAll(/\s+and hashint8\([\w.]+\) between -?\d+ and -?\d+/g, '')
     .replaceAll(/[ _]\d{3,}\b/g, '')
     .replaceAll(streamWords, 'STREAM')
     .replaceAll(/\$\d+/g, '$n')
+    .replaceAll(/concat_ws\(.*?\), 8\)/gs, 'concat_ws(COLUMNS), 8)')
+    .replaceAll(recordColumns, '$1COLUMNS')
 
 /** The statements of the areas. A text counts if it stays the same statement when it is parsed and printed again. */
 export function statementsOf(recorded: readonly RecordedStatement[]): { statements: Statement[]; unprinted: string[] } {
