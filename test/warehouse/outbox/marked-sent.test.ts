@@ -52,6 +52,47 @@ test('pushes of several profiles at once move the checkpoint of each to its own 
   ])
 })
 
+test('pushes of one profile at once move its checkpoint to the newest end of all, in whatever order they come', async ({
+  warehouse,
+}) => {
+  const { outbox } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
+  for (const profileId of [ada, bob]) for (const day of [2, 4]) await outbox.add([log(profileId, day)])
+  const oldestFirst = async (profileId: string) =>
+    (await outbox.readWaiting(profileId, 'data-logs')).parcels.map((parcel) => ({
+      profileId,
+      stream: 'data-logs',
+      parcels: [parcel],
+    }))
+  const pushes = [...(await oldestFirst(ada)), ...(await oldestFirst(bob)).toReversed()]
+
+  await Promise.all(pushes.map((push) => outbox.markSent(push)))
+
+  const newest = new Date(marchMs(4) + HOUR)
+  expect(pushes).toHaveLength(4)
+  expect(await pushedTo(warehouse)).toEqual([
+    [ada, newest],
+    [bob, newest],
+  ])
+})
+
+test('a run counts the items of each parcel that its job pushed, however the parcels are numbered', async ({
+  warehouse,
+}) => {
+  const { outbox, runs } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
+  const run = await runs.create('sync', {})
+  await outbox.add([log(bob, 1)])
+  await outbox.add([2, 3, 4, 5, 6].map((day) => log(ada, day)))
+  const { parcels } = await outbox.readWaiting(ada, 'data-logs')
+
+  await outbox.markSent({ profileId: ada, stream: 'data-logs', parcels }, run.id)
+  await outbox.markSent({ profileId: ada, stream: 'data-logs', parcels }, run.id)
+
+  expect(parcels).toHaveLength(1)
+  expect(await runs.get(run.id)).toMatchObject({ itemsPushed: 5, itemsPushedElsewhere: 0 })
+})
+
 test('a push makes due again what it touches, of that profile alone', async ({ warehouse }) => {
   const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
   await warehouse.rows(`update vitalsync.ledger set covered = '{[2026-02-01, 2026-04-01)}' where stream = 'scores'`)
