@@ -1,4 +1,5 @@
 import { appendFileSync, readFileSync } from 'node:fs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, type RunnerTask, type RunnerTestSuite } from 'vitest'
 import { soon } from '../../support/fixtures.ts'
 import { CONTROL, type Outcome, type Plan, type Play, POLL_MS_MAX } from './plan.ts'
@@ -15,6 +16,11 @@ const plan: Plan = JSON.parse(readFileSync(planFile, 'utf8'))
 const killers: string[] = []
 const control: Play = { id: CONTROL, exchanges: [], tests: killers }
 Object.assign(soon, { timeout: POLL_MS_MAX })
+
+/** Fixtures that live as long as a file must be declared outside of suites: the modules that declare them are loaded here. */
+const ownImports = /\bfrom '(\.{1,2}\/[^']+)'/g
+for (const [, path = ''] of readFileSync(plan.file, 'utf8').matchAll(ownImports))
+  await import(fileURLToPath(new URL(path, pathToFileURL(plan.file))))
 
 let isStopped = false
 
