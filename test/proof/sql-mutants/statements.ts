@@ -33,7 +33,7 @@ export type Statement = {
 const streamWords =
   /\b(scores?|biomarkers?|archetypes?|trends?|comparisons?|data-logs|tags|demographics|device[-_]information|habits|steps)\b/g
 
-/** The columns of records, of which each stream has its own. */
+/** The columns of records: each stream has its own. */
 const recordColumns =
   /\b([ti]\.)(((score|trend_start|trend_end|start|end)_date_time|type|name|category|periodicity|aggregation|source)(, [ti]\.)?)+(?=\W)/g
 
