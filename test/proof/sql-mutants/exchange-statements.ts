@@ -55,11 +55,13 @@ function productFrame(): string | undefined {
 /** Files that pass statements of others on. */
 const layers = /\/src\/(?:.*\/)?postgres\/(warehouse-pool|node-pools|postgres-pool|shard)\.ts/
 
+type Exchange = { readonly text: string; readonly name: string }
+
 /** The mutants that this process plays, from the file of its plan: by their ids, what is sent in place of a text. */
-const exchanges = new Map<string, Map<string, string>>()
+const exchanges = new Map<string, Map<string, Exchange>>()
 const sent = new Set<string>()
 
-function exchangeOf(text: string): string | undefined {
+function exchangeOf(text: string): Exchange | undefined {
   const { SQL_MUTANT: id, SQL_PLAN: plan } = process.env
   if (id === undefined || plan === undefined) return undefined
   if (exchanges.size === 0) readExchanges(plan)
@@ -72,17 +74,18 @@ function exchangeOf(text: string): string | undefined {
 
 function readExchanges(plan: string): void {
   const { plays }: Plan = JSON.parse(readFileSync(plan, 'utf8'))
-  for (const { id, exchanges: pairs } of plays) exchanges.set(id, new Map(pairs.map(({ from, to }) => [from, to])))
+  for (const { id, exchanges: pairs } of plays)
+    exchanges.set(id, new Map(pairs.map(({ from, to }, index) => [from, { text: to, name: `${id} ${index}` }])))
 }
 
 function exchanged(statement: Statement | undefined): Statement | undefined {
   const text = textOf(statement)
   const mutant = text === undefined ? undefined : exchangeOf(text)
   if (mutant === undefined || statement === undefined) return statement
-  if (typeof statement === 'string') return mutant
-  if ('submit' in statement) return Object.assign(statement, { text: mutant })
-  // Connections know a prepared statement by its name, whatever its text.
-  return { ...statement, text: mutant, ...(statement.name ? { name: `${statement.name} exchanged` } : {}) }
+  if (typeof statement === 'string') return mutant.text
+  if ('submit' in statement) return Object.assign(statement, { text: mutant.text })
+  // Connections know a prepared statement by its name, whatever its text, and a connection may outlive a mutant.
+  return { ...statement, text: mutant.text, ...(statement.name ? { name: mutant.name } : {}) }
 }
 
 for (const { prototype } of [pg.Pool, pg.Client] as Array<{ prototype: { query: (...given: unknown[]) => unknown } }>) {
