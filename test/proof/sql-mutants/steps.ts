@@ -24,13 +24,13 @@ const testsOfArea: ReadonlyArray<{ area: RegExp; tests: RegExp }> = [
   { area: /./, tests: /\/service\// },
 ]
 
-/** The files to play a mutant against: first the file that killed it before. Tests that fail as they are prove nothing. */
+/** The files to play a mutant against, the likeliest to kill it first. Tests that fail as they are prove nothing. */
 export function createStepsOf(recorded: readonly RecordedTest[], killers: Killers): (mutant: Mutant) => Step[] {
   const passed = new Map(
     recorded.filter(({ state }) => state === 'passed').map((test) => [`${test.file}\n${test.test}`, test.ms]),
   )
   const byFile = Map.groupBy(recorded, ({ file }) => file)
-  return ({ id, area, senders }) => {
+  return ({ id, area, file: product, senders }) => {
     const own = testsOfArea.find((one) => one.area.test(area))?.tests ?? /^$/
     const steps = [...Map.groupBy(senders, ({ file }) => file)].flatMap(([file, sent]): Step[] => {
       const inHooks = sent.some(({ test }) => test === '')
@@ -47,8 +47,16 @@ export function createStepsOf(recorded: readonly RecordedTest[], killers: Killer
         steps.filter((step) => !isOwn(step)),
         OTHER_TESTS_MS_MAX,
       ),
-    ].toSorted((one, other) => killer(other) - killer(one))
+    ].toSorted((one, other) => killer(other) - killer(one) || words(other, product) - words(one, product))
   }
+}
+
+/** How many words a file of tests has in common with the file of the product. */
+function words({ file }: Step, product: string): number {
+  const own = new Set(basename(product).split(/\W/))
+  return basename(file)
+    .split(/\W/)
+    .filter((word) => word !== 'ts' && own.has(word)).length
 }
 
 function quickest(steps: readonly Step[], msMax: number): Step[] {
