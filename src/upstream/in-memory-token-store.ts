@@ -39,7 +39,8 @@ export function createInMemoryTokenStore(clock: () => number): TokenStore {
     },
     async markProven(name, generation) {
       const row = rowOf(name)
-      if (row.state.generation === generation) row.state = { ...row.state, proven: true, breaker: undefined }
+      if (row.state.generation !== generation || row.state.proven) return
+      row.state = { ...row.state, proven: true, breaker: undefined }
     },
     async tripBreaker(name, { generation, breaker }) {
       const row = rowOf(name)

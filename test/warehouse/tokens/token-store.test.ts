@@ -51,7 +51,7 @@ const suites: Array<[string, (title: string, body: (world: World) => Promise<voi
           connectionsMax: 4,
           name: 'token-store',
         })
-        await insertPeople(pool, ['ada'])
+        await insertPeople(pool, ['ada', 'bob'])
         const timePasses = async () => {
           await pool.query(`update vitalsync.tokens set lease_until = lease_until - interval '2 hours',
             broken_until = broken_until - interval '2 hours'`)
@@ -168,6 +168,38 @@ describe.for(suites)('the token store in %s', ([, each]) => {
     }
 
     expect(counts).toEqual([0, 1, 0, 1])
+  })
+
+  each('proves and breaks one token, and no other of its account or of its profile', async ({ store }) => {
+    const others = [{ account: 'a' }, { account: 'b', profileId: '1' }, { account: 'a', profileId: '2' }]
+    for (const one of [name, ...others])
+      await store.save(one, leaseOf(await store.lease(one, { generation: 0, ...long })), token('one'))
+    const breaker = { reason: 'refused', untilMs: Date.now() + MINUTE, openings: 1 }
+    const othersNow = () => Promise.all(others.map((one) => store.read(one)))
+
+    await store.markProven(name, 1)
+    await store.tripBreaker(name, { generation: 1, breaker })
+
+    expect(await store.read(name)).toMatchObject({ proven: true, breaker: { reason: 'refused' } })
+    for (const other of await othersNow()) expect(other).toMatchObject({ proven: false, breaker: undefined })
+
+    await store.markProven({ account: 'a' }, 1)
+    await store.tripBreaker({ account: 'a' }, { generation: 1, breaker })
+
+    const [own, ...rest] = await othersNow()
+    expect(own).toMatchObject({ proven: true, breaker: { reason: 'refused' } })
+    for (const other of rest) expect(other).toMatchObject({ proven: false, breaker: undefined })
+  })
+
+  each('lifts a breaker by the first proof of a token, and by no later one', async ({ store }) => {
+    await storeFirst(store)
+    const breaker = { reason: 'refused', untilMs: Date.now() + MINUTE, openings: 1 }
+    await store.markProven(name, 1)
+    await store.tripBreaker(name, { generation: 1, breaker })
+
+    await store.markProven(name, 1)
+
+    expect((await store.read(name)).breaker).toMatchObject({ reason: 'refused' })
   })
 
   each('erases a profile under every account, and no other profile', async ({ store }) => {
