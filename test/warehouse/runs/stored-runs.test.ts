@@ -115,6 +115,42 @@ test('what is left of a run: open jobs, profiles to come, and what waits to be p
   expect(await runs.workLeft(await now())).toEqual({ jobs: 1, items: 2, itemsOfLongestJob: 2 })
 })
 
+test('the work left of a run is that of its own orders, buckets and profiles, each profile once', async ({
+  warehouse,
+}) => {
+  const { runs, outbox, rows } = warehouse
+  const [ada = '', bob = '', eve = '', gone = '', stranger = ''] = await warehouse.addNeighbours(5)
+  for (const [profileId, count] of [
+    [ada, 1],
+    [bob, 2],
+    [eve, 4],
+    [gone, 8],
+    [stranger, 16],
+  ] as const)
+    await outbox.add(
+      Array.from({ length: count }, (_, index) => ({
+        ...{ profileId, stream: 'data-logs', itemKey: `log-${index}` },
+        ...{ body: '{}', startAtMs: 0, endAtMs: index },
+      })),
+    )
+  await rows(`update vitalsync.profiles set state = 'gone' where id = $1`, [gone])
+  const other = await runs.create('sync', {})
+  await recordPage(runs, other.id, [order(ada)])
+  const run = await runs.create('sync', { profileIds: [ada, bob, eve, gone] })
+  const left = () => runs.workLeft(run)
+
+  await recordPage(runs, run.id, [order(bob), { ...order(bob), params: { from: 1 } }])
+  expect(await left()).toEqual({ jobs: 2, items: 6, itemsOfLongestJob: 4 })
+  await rows('delete from vitalsync.orders where profile_id = $1', [bob])
+  expect(await left()).toEqual({ jobs: 1, items: 4, itemsOfLongestJob: 4 })
+  await rows('delete from vitalsync.parcels')
+  expect(await left()).toEqual({ jobs: 1, items: 0, itemsOfLongestJob: 0 })
+  await rows('update vitalsync.run_buckets set first_hash = hashint8($2), last_hash = hashint8($2) where run_id = $1', [
+    ...[run.id, stranger],
+  ])
+  expect(await left()).toEqual({ jobs: 0, items: 0, itemsOfLongestJob: 0 })
+})
+
 test('what ended long ago is forgotten, but for what runs still and the newest slot of a schedule', async ({
   warehouse,
 }) => {
