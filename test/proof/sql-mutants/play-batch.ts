@@ -13,7 +13,8 @@ export type BatchResult = { readonly outcomes: ReadonlyMap<string, Outcome>; rea
 const SILENCE_MS_MAX = 5 * TEST_MS_MAX
 const LOOK_EVERY_MS = 2000
 
-export type DuePlay = { readonly mutant: Mutant; readonly step: Step }
+/** `survived`: how many files of tests the mutant has survived. */
+export type DuePlay = { readonly mutant: Mutant; readonly step: Step; readonly survived: number }
 
 /** Plays mutants against one file of tests in one process. */
 export async function playBatch(batch: readonly DuePlay[], workFolder: string): Promise<BatchResult> {

@@ -34,8 +34,10 @@ export async function playMutants(options: PlayOptions): Promise<Judged[]> {
   const underWay = new Set<Mutant>()
   const dueOf = (mutant: Mutant): DuePlay[] => {
     if (underWay.has(mutant) || verdictOf(playsOf(mutant)) === 'killed') return []
-    const step = steps.get(mutant)?.find((one) => state.find(mutant, one) === undefined)
-    return step ? [{ mutant, step }] : []
+    const own = steps.get(mutant) ?? []
+    const next = own.findIndex((step) => state.find(mutant, step) === undefined)
+    const step = own[next]
+    return step ? [{ mutant, step, survived: next }] : []
   }
 
   const play = async (batch: readonly DuePlay[]) => {
@@ -62,18 +64,20 @@ export async function playMutants(options: PlayOptions): Promise<Judged[]> {
   })
 }
 
-/** Of the file whose plays are the quickest; a play that was tried before is tried alone. */
+/** Of the file that kills the most in the least time; a play that was tried before is tried alone. */
 function batchOf(due: readonly DuePlay[], wasTried: (due: DuePlay) => boolean): DuePlay[] {
   const groups = [...Map.groupBy(due, ({ step }) => step.file).values()]
-  const [quickest = []] = groups.toSorted((one, other) => msPerPlay(one) - msPerPlay(other))
-  const fresh = quickest.filter((one) => !wasTried(one))
+  const [quickest = []] = groups.toSorted((one, other) => msPerKill(one) - msPerKill(other))
+  const fresh = quickest.filter((one) => !wasTried(one)).toSorted((one, other) => one.survived - other.survived)
   if (fresh.length === 0) return quickest.slice(0, 1)
   const msUpTo = (index: number) => fresh.slice(0, index + 1).reduce((sum, { step }) => sum + step.ms, 0)
   return fresh.slice(0, PLAYS_PER_PROCESS).filter((_, index) => index === 0 || msUpTo(index) <= PROCESS_MS_MAX)
 }
 
-const msPerPlay = (group: readonly DuePlay[]): number =>
-  (START_MS + group.reduce((sum, { step }) => sum + step.ms, 0)) / group.length
+/** The more files of tests a mutant has survived, the less likely the next one kills it. */
+const msPerKill = (group: readonly DuePlay[]): number =>
+  (START_MS + group.reduce((sum, { step }) => sum + step.ms, 0)) /
+  group.reduce((sum, { survived }) => sum + 1 / (1 + survived), 0)
 
 function verdictOf(plays: ReadonlyArray<Played | undefined>): Verdict {
   const has = (outcome: Outcome['outcome']) => plays.some((play) => play?.outcome === outcome)
