@@ -127,6 +127,30 @@ test('a bucket has one holder, and one whose lease ended records nothing more', 
   expect(await runs.get(run.id)).toMatchObject({ enqueued: 1, enqueuedAll: false })
 })
 
+test('the holder of a bucket shows life for its run alone, and its former holder for none', async ({
+  warehouse,
+  divided,
+}) => {
+  const { runs } = divided
+  const [run, other] = [await runs.create('nightly', {}), await runs.create('nightly', {})]
+  const former = await runs.takeBucket(run.id)
+  if (!former) throw new Error('no bucket is free')
+  await warehouse.rows(`update vitalsync.run_buckets set held_until = '2026-03-01', taken_at = '2026-03-01'`)
+  const held = (await takeAll(divided, run.id)).find(({ firstHash }) => firstHash === former.firstHash)
+  if (!held) throw new Error('the bucket was not taken again')
+  await warehouse.rows(`update vitalsync.run_buckets set held_until = '2026-03-01'`)
+  await warehouse.rows(`update vitalsync.runs set touched_at = '2026-03-01'`)
+  const living = () => warehouse.rows(`select id from vitalsync.runs where touched_at > '2026-03-01'`)
+  const leased = () => warehouse.rows(`select first_hash from vitalsync.run_buckets where held_until > '2026-03-01'`)
+
+  await runs.renewBucket(former)
+  expect([await living(), await leased()]).toEqual([[], []])
+  await runs.renewBucket(held)
+
+  expect([await living(), await leased()]).toEqual([[{ id: run.id }], [{ first_hash: held.firstHash }]])
+  expect((await runs.listUnproduced(60_000)).map(({ id }) => id)).toEqual([other.id])
+})
+
 test('buckets take turns, and one that rests is left alone', async ({ divided }) => {
   const { runs } = divided
   const run = await runs.create('nightly', {})
