@@ -6,7 +6,7 @@ import type { RunBucket } from '../../../src/warehouse/runs/run-buckets.ts'
 import { createRuns } from '../../../src/warehouse/runs/stored-runs.ts'
 import { drawCoveredWindows } from '../../../src/warehouse/verification/covered-windows.ts'
 import { insertPeople, peopleNames } from '../../support/insert-people.ts'
-import { endBuckets } from '../../support/record-orders.ts'
+import { endBuckets, recordPage } from '../../support/record-orders.ts'
 import { test as base } from '../../support/test-warehouse.ts'
 
 const BUCKETS = 4
@@ -191,4 +191,23 @@ test('nothing is recorded for a run that was stopped', async ({ warehouse, divid
   expect(await runs.takeBucket(run.id)).toBeUndefined()
   expect(await warehouse.rows('select from vitalsync.orders')).toEqual([])
   expect(await runs.get(run.id)).toMatchObject({ state: 'stopped', enqueued: 0, enqueuedAll: false })
+})
+
+test('a run that ends keeps its first end, and leaves orders and buckets of other runs alone', async ({
+  warehouse,
+  divided,
+}) => {
+  const { runs } = divided
+  const [run, other] = [await runs.create('sync', {}), await runs.create('sync', {})]
+  await recordPage(runs, run.id, [order('1')])
+  await recordPage(runs, other.id, [order('1')])
+
+  await runs.end(run.id, 'stopped')
+  await runs.end(run.id, 'failed')
+
+  expect(await runs.get(run.id)).toMatchObject({ state: 'stopped' })
+  expect((await runs.listOpenOrders(run.id, '0', 10)).ids).toEqual([])
+  expect((await runs.listOpenOrders(other.id, '0', 10)).ids).toEqual(['1'])
+  expect(await takeAll(divided, other.id)).toHaveLength(BUCKETS)
+  expect(await runs.get(other.id)).toMatchObject({ state: 'running' })
 })
