@@ -193,10 +193,7 @@ test('nothing is recorded for a run that was stopped', async ({ warehouse, divid
   expect(await runs.get(run.id)).toMatchObject({ state: 'stopped', enqueued: 0, enqueuedAll: false })
 })
 
-test('a run that ends keeps its first end, and leaves orders and buckets of other runs alone', async ({
-  warehouse,
-  divided,
-}) => {
+test('a run that ends keeps its first end, and leaves orders and buckets of other runs alone', async ({ divided }) => {
   const { runs } = divided
   const [run, other] = [await runs.create('sync', {}), await runs.create('sync', {})]
   await recordPage(runs, run.id, [order('1')])
