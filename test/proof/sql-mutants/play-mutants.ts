@@ -43,9 +43,9 @@ for (const play of [...plan.plays, control])
       failed = { task, error: error.message ?? '' }
       killers.push(nameOf(task))
     })
-    afterAll(({}, suite) => {
+    afterAll(() => {
       if (isStopped) return
-      const outcome = outcomeOf(failed?.error ?? (suite.result?.state === 'fail' ? 'a hook fails' : undefined), ran)
+      const outcome = outcomeOf(failed?.error, ran)
       isStopped = outcome === 'timed out'
       const by = failed && { test: nameOf(failed.task), error: failed.error.split('\n')[0]?.slice(0, 200) ?? '' }
       const line: Outcome = { id: play.id, outcome, ...by }

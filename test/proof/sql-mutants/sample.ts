@@ -3,7 +3,7 @@ import type { Killers } from './listed-mutants.ts'
 /** The tests of the chosen files together; they are run once as they are, and then against the mutants. */
 const SECONDS_MAX = 20
 const FILES_MAX = 8
-const IDS_MAX = 60
+const IDS_MAX = 40
 
 /** Some files, and of the mutants that they killed some: chosen by the seed. */
 export function sampleOf(killers: Killers, seed: number): Record<string, readonly string[]> {
