@@ -1,4 +1,4 @@
-import { HOUR } from '../src/time/units.ts'
+import { HOUR } from '../src/base/time/units.ts'
 
 /** When runs are produced. NIGHTLY_CRON and SWEEP_CRON change the cron lines, SCHEDULE_TIME_ZONE the zone. */
 export type Schedule = {

@@ -8,7 +8,7 @@ export const slowFiles = [
   'commands/up-trouble',
   'chaos/frozen-worker',
   'commands/up-again',
-  'connections/causes',
+  'base/connections/causes',
   'commands/readme',
   'commands/stopping',
   'commands/commands',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { HOUR } from '../src/time/units.ts'
+import { HOUR } from '../src/base/time/units.ts'
 import { noCounts } from '../src/transfer/order.ts'
 import { defineJob } from '../src/work/job.ts'
 import { pullDue } from '../src/work/pull.ts'

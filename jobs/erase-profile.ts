@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { RetryLater } from '../src/errors.ts'
-import { MINUTE } from '../src/time/units.ts'
+import { RetryLater } from '../src/base/errors.ts'
+import { MINUTE } from '../src/base/time/units.ts'
 import { noCounts } from '../src/transfer/order.ts'
 import { defineJob } from '../src/work/job.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { NotThere, Rejected } from '../src/errors.ts'
-import { MINUTE } from '../src/time/units.ts'
+import { NotThere, Rejected } from '../src/base/errors.ts'
+import { MINUTE } from '../src/base/time/units.ts'
 import { noCounts } from '../src/transfer/order.ts'
 import { defineJob } from '../src/work/job.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { NotThere, Rejected, RetryLater, Unanswered } from '../src/errors.ts'
-import { MINUTE } from '../src/time/units.ts'
+import { NotThere, Rejected, RetryLater, Unanswered } from '../src/base/errors.ts'
+import { MINUTE } from '../src/base/time/units.ts'
 import { addCounts, type JobCounts, noCounts } from '../src/transfer/order.ts'
 import { defineJob, type JobContext } from '../src/work/job.ts'
 

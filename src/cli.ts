@@ -3,12 +3,12 @@ import { CommanderError } from 'commander'
 import { loadEnvironment, readConfig } from '../config/env.ts'
 import { exitCodes, type UncheckedContext } from './assembly/command-context.ts'
 import { createTerminal, painterFor } from './assembly/terminal.ts'
+import { Problem } from './base/errors.ts'
+import { createLog } from './base/log.ts'
+import { printableText } from './base/text/printable.ts'
+import { MINUTE, SECOND } from './base/time/units.ts'
 import { describeError } from './cli/describe-error.ts'
 import { createProgram } from './cli/program.ts'
-import { Problem } from './errors.ts'
-import { createLog } from './log.ts'
-import { printableText } from './text/printable.ts'
-import { MINUTE, SECOND } from './time/units.ts'
 
 /** Reads the arguments, runs the command and sets the exit code. */
 const stop = new AbortController()

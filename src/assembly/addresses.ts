@@ -1,6 +1,6 @@
 import type { Config } from '../../config/env.ts'
-import type { LocalEngines } from '../engines/local-engines.ts'
-import { UsageProblem } from '../errors.ts'
+import type { LocalEngines } from '../base/engines/local-engines.ts'
+import { UsageProblem } from '../base/errors.ts'
 
 /** Addresses where engines answer: given by the configuration, or those of the embedded engines. */
 export type EngineAddresses = {

@@ -1,5 +1,5 @@
 import type { Config, Environment } from '../../config/env.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../base/log.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Every command gets these values. */

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { Problem } from '../errors.ts'
+import { Problem } from '../base/errors.ts'
 import type { Sandbox } from '../service/sandbox/start-sandbox.ts'
 import { WORKER_HEARTBEAT_MS } from '../warehouse/runs/live-workers.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'

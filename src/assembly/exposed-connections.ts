@@ -1,6 +1,6 @@
-import type { Log } from '../log.ts'
-import { isReadableOnTheWay } from '../text/readable-address.ts'
-import type { Finding } from '../transfer/finding.ts'
+import type { Finding } from '../base/connections/finding.ts'
+import type { Log } from '../base/log.ts'
+import { isReadableOnTheWay } from '../base/text/readable-address.ts'
 
 type Addresses = {
   readonly databaseUrl?: string | undefined

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { connectionProblem } from '../connections/connection-problem.ts'
-import { scoreTypes } from '../contract/score.ts'
-import { Problem, UsageProblem } from '../errors.ts'
+import { connectionProblem } from '../base/connections/connection-problem.ts'
+import { scoreTypes } from '../base/contract/score.ts'
+import { Problem, UsageProblem } from '../base/errors.ts'
 import type { Explanation } from '../service/derive/records/explanation.ts'
 import type { EngineAddresses } from './addresses.ts'
 

@@ -1,6 +1,8 @@
 import type { Config } from '../../config/env.ts'
 import { schedulesOf } from '../../config/schedules.ts'
 import { pulledStreams, pushedStreams } from '../../config/streams.ts'
+import type { Log } from '../base/log.ts'
+import { MINUTE, SECOND } from '../base/time/units.ts'
 import { lanes } from '../fleet/budget.ts'
 import {
   type LaneFacts,
@@ -10,10 +12,8 @@ import {
   slowFactsSchema,
 } from '../fleet/fleet-facts.ts'
 import { isWorking } from '../fleet/readiness.ts'
-import type { Log } from '../log.ts'
 import { oldestJobMs } from '../queue/enqueue.ts'
 import { openOverdueSlots } from '../schedule/overdue-slots.ts'
-import { MINUTE, SECOND } from '../time/units.ts'
 import { askQuickFacts, askSlowFacts } from '../warehouse/reports/ask-facts.ts'
 import { readSharedFacts } from '../warehouse/reports/shared-facts.ts'
 import type { Pipeline } from './pipeline.ts'

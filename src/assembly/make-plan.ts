@@ -1,5 +1,5 @@
 import { catalogue } from '../../config/streams.ts'
-import { DAY } from '../time/units.ts'
+import { DAY } from '../base/time/units.ts'
 import { createLedger } from '../warehouse/ledger/coverage-ledger.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { createProfiles } from '../warehouse/profiles/stored-profiles.ts'

@@ -1,15 +1,15 @@
 import { pulledStreams } from '../../config/streams.ts'
-import { connectionProblem } from '../connections/connection-problem.ts'
+import { connectionProblem } from '../base/connections/connection-problem.ts'
 import {
   applyMigrations,
   compareMigrations,
   readAppliedNames,
   readMigrations,
   requireReleased,
-} from '../engines/apply-migrations.ts'
-import { UsageProblem } from '../errors.ts'
-import { requireServerVersion } from '../postgres/server-version.ts'
-import { DAY, MINUTE } from '../time/units.ts'
+} from '../base/engines/apply-migrations.ts'
+import { UsageProblem } from '../base/errors.ts'
+import { requireServerVersion } from '../base/postgres/server-version.ts'
+import { DAY, MINUTE } from '../base/time/units.ts'
 import { type Distribution, distributeTables, placeNewTables } from '../warehouse/distribution/distribute-tables.ts'
 import { readShardCount, requireDivision } from '../warehouse/distribution/distributed-tables.ts'
 import { storeSettleFallbacks } from '../warehouse/ledger/settle-fallbacks.ts'

@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises'
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
+import type { Unready } from '../base/monitoring/metrics-port.ts'
+import { SECOND } from '../base/time/units.ts'
 import { lanes } from '../fleet/budget.ts'
 import { unreadyReasons } from '../fleet/readiness.ts'
-import type { Unready } from '../monitoring/metrics-port.ts'
-import { SECOND } from '../time/units.ts'
 import type { FleetWatch } from './fleet-watch.ts'
 import type { Pipeline } from './pipeline.ts'
 

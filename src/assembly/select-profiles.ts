@@ -1,5 +1,5 @@
-import { UsageProblem } from '../errors.ts'
-import { printableLine } from '../text/printable.ts'
+import { UsageProblem } from '../base/errors.ts'
+import { printableLine } from '../base/text/printable.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import { createProfileReport } from '../warehouse/reports/profile-report.ts'
 import { exitCodes } from './command-context.ts'

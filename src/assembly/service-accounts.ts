@@ -1,4 +1,4 @@
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
 import { logSecurity } from '../service/security-log.ts'
 import {
   type ApiKeyKind,

@@ -1,11 +1,11 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config/env.ts'
-import { type CloseStack, openCloseStack } from '../close-stack.ts'
-import { joinLocalEngines } from '../engines/local-engines.ts'
-import { UsageProblem } from '../errors.ts'
-import { lockHolderOf } from '../files/folder-lock.ts'
-import type { Log } from '../log.ts'
+import { type CloseStack, openCloseStack } from '../base/close-stack.ts'
+import { joinLocalEngines } from '../base/engines/local-engines.ts'
+import { UsageProblem } from '../base/errors.ts'
+import { lockHolderOf } from '../base/files/folder-lock.ts'
+import type { Log } from '../base/log.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** The database of the Profile Service, for a command that changes its accounts. */

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/env.ts'
-import type { Log } from '../log.ts'
-import { DAY, SECOND } from '../time/units.ts'
+import type { Log } from '../base/log.ts'
+import { DAY, SECOND } from '../base/time/units.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'
 import type { Produced } from '../work/producer.ts'
 import type { Pipeline } from './pipeline.ts'

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/env.ts'
 import { schedulesOf } from '../../config/schedules.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../base/log.ts'
 import { type Scheduler, startScheduler } from '../schedule/scheduler.ts'
 import type { Run } from '../warehouse/runs/stored-runs.ts'
 import { recoverRuns } from '../work/recover-run.ts'

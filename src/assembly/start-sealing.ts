@@ -1,5 +1,5 @@
-import type { Log } from '../log.ts'
-import { MINUTE } from '../time/units.ts'
+import type { Log } from '../base/log.ts'
+import { MINUTE } from '../base/time/units.ts'
 import { sqlState } from '../warehouse/postgres/sql-errors.ts'
 import { sealAnew } from '../warehouse/seals/seal-anew.ts'
 import type { Pipeline } from './pipeline.ts'

@@ -1,4 +1,4 @@
-import { printableLine } from '../text/printable.ts'
+import { printableLine } from '../base/text/printable.ts'
 import { type Paint, type Shade, unpainted } from './terminal.ts'
 
 export function formatDuration(ms: number): string {

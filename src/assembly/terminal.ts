@@ -1,4 +1,4 @@
-import { printableJson, printableLine, printableText } from '../text/printable.ts'
+import { printableJson, printableLine, printableText } from '../base/text/printable.ts'
 import type { JsonResult, JsonResultName } from './json-results.ts'
 
 /** Colours for texts that a reader should see at once. */

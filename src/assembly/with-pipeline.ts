@@ -1,4 +1,4 @@
-import { type CloseStack, openCloseStack } from '../close-stack.ts'
+import { type CloseStack, openCloseStack } from '../base/close-stack.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import type { CommandContext } from './command-context.ts'
 import { joinEngines, joinWarehouse, type StartedEngines } from './join-engines.ts'

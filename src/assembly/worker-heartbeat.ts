@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import type { Log } from '../base/log.ts'
 import type { LaneTroubles } from '../fleet/lane-troubles.ts'
-import type { Log } from '../log.ts'
 import { findUnservedParts } from '../queue/served-parts.ts'
 import { endSilentSessions } from '../warehouse/postgres/silent-sessions.ts'
 import { WORKER_HEARTBEAT_MS } from '../warehouse/runs/live-workers.ts'

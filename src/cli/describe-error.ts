@@ -1,5 +1,5 @@
 import { exitCodes } from '../assembly/command-context.ts'
-import { EngineUnreachable, Problem, RetryLater, Unanswered, UsageProblem } from '../errors.ts'
+import { EngineUnreachable, Problem, RetryLater, Unanswered, UsageProblem } from '../base/errors.ts'
 
 /** The text and the hint for the terminal, and the exit code for the shell. */
 export type DescribedError = { readonly text: string; readonly hint: string | undefined; readonly code: number }
@@ -27,8 +27,8 @@ export async function describeError(
 
 /** A connection that was lost in the middle of a command. Without a given address it is that of our own Postgres. */
 async function lostPostgres(error: unknown, databaseUrl: string | undefined): Promise<Problem> {
-  const { connectionProblem } = await import('../connections/connection-problem.ts')
-  const { OWN_HINT } = await import('../connections/own-server.ts')
+  const { connectionProblem } = await import('../base/connections/connection-problem.ts')
+  const { OWN_HINT } = await import('../base/connections/own-server.ts')
   if (databaseUrl) return connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, error)
   const { postgresUnreachable } = await import('../warehouse/postgres/sql-errors.ts')
   const { message } = postgresUnreachable(error)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { scoreTypes } from '../contract/score.ts'
+import { scoreTypes } from '../base/contract/score.ts'
 import { declareExplainSettle } from './explain-settle.ts'
 import { type CliProcess, choiceOption, examples, jsonOption, parseLocalDay } from './options.ts'
 

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
 import { type CliProcess, examples, jsonOption, parseWhole } from './options.ts'
 
 const SHARDS_MAX = 1024

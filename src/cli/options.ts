@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { catalogue } from '../../config/streams.ts'
 import type { CommandContext, UncheckedContext } from '../assembly/command-context.ts'
-import { parseInstant } from '../contract/instant.ts'
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
+import { parseInstant } from '../base/time/instant.ts'
 import { parsePartList } from '../fleet/queue-parts.ts'
 import type { PushedStream } from '../transfer/stream.ts'
 

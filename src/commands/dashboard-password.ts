@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
 import { passwordLine, type Role, requireSignInName } from '../web/passwords.ts'
 
 type PasswordOptions = { readonly name: string; readonly role: Role }

@@ -2,6 +2,7 @@ import { pulledStreams } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { formatDuration, formatNumber, formatTable } from '../assembly/table.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
+import { SECOND } from '../base/time/units.ts'
 import {
   boundedSettleMs,
   DAYS_ENOUGH,
@@ -9,7 +10,6 @@ import {
   type SettleBasis,
   type SettleSettings,
 } from '../ledger/settle-time.ts'
-import { SECOND } from '../time/units.ts'
 import { readSettleTimes, type SettleTimeReport } from '../warehouse/reports/lateness-report.ts'
 
 /** Prints the settle time of every stream, and what it follows from. */

@@ -5,7 +5,7 @@ import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../assem
 import { formatMinute, formatNumber, formatTable, shadedCell } from '../assembly/table.ts'
 import type { Paint } from '../assembly/terminal.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
-import type { CloseStack } from '../close-stack.ts'
+import type { CloseStack } from '../base/close-stack.ts'
 import { openQueueEngine } from '../queue/engine.ts'
 import { createEnqueuer } from '../queue/enqueue.ts'
 import { createFailures, type FailureFilter, type RecordedFailure } from '../warehouse/runs/stored-failures.ts'

@@ -4,7 +4,7 @@ import { eraseAndProve } from '../assembly/erase-and-prove.ts'
 import { formatNumber, formatTable } from '../assembly/table.ts'
 import type { Terminal } from '../assembly/terminal.ts'
 import { withPipeline } from '../assembly/with-pipeline.ts'
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
 
 type EraseOptions = { readonly externalId: string; readonly yes: boolean }
 

@@ -3,7 +3,7 @@ import { unknownIdProblem } from '../assembly/select-profiles.ts'
 import { formatDuration, formatMinute, formatTable, shadedCell } from '../assembly/table.ts'
 import type { Paint } from '../assembly/terminal.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
 import { createRuns, type Run } from '../warehouse/runs/stored-runs.ts'
 
 /** Prints the last runs, newest first. */

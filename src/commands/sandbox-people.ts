@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
+import { DAY } from '../base/time/units.ts'
 import { exportWriters } from '../service/sandbox/exports/export-writers.ts'
 import { logsOf, samplePeople } from '../service/sandbox/people/sample-people.ts'
 import { offsetMinutesAt } from '../service/sandbox/people/zone-offsets.ts'
-import { DAY } from '../time/units.ts'
 
 type SandboxPeopleOptions = {
   readonly as: string

@@ -5,7 +5,7 @@ import { openPipeline } from '../assembly/pipeline.ts'
 import { openMonitoring } from '../assembly/start-monitoring.ts'
 import { startProducingScheduler } from '../assembly/start-scheduler.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
-import { openCloseStack } from '../close-stack.ts'
+import { openCloseStack } from '../base/close-stack.ts'
 
 /** Creates runs by the cron lines until SIGTERM. Any number of processes may run: each slot is claimed once. */
 export async function runSchedule({ config, log, signal }: CommandContext): Promise<number> {

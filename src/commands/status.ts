@@ -4,12 +4,12 @@ import { formatCount, formatMinute, formatNumber, formatPercent, formatTable, sh
 import type { Paint } from '../assembly/terminal.ts'
 import { troubleText } from '../assembly/trouble-text.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
+import { SECOND } from '../base/time/units.ts'
 import { lanes } from '../fleet/budget.ts'
 import type { LaneTrouble } from '../fleet/lane-troubles.ts'
 import { formatPartList } from '../fleet/queue-parts.ts'
 import { openQueueEngine } from '../queue/engine.ts'
 import { openBudgetStore } from '../queue/open-budget-store.ts'
-import { SECOND } from '../time/units.ts'
 import { runsTable } from './runs.ts'
 
 /** Prints lag, freshness, last runs, backlog, failures by reason and budget. */

@@ -5,7 +5,7 @@ import { profileIdsOf, type Selection, selectedStreams, tellIfNobody } from '../
 import { formatCount, formatMinute, formatNumber, formatPercent, formatTable } from '../assembly/table.ts'
 import type { Terminal } from '../assembly/terminal.ts'
 import { type OpenPipeline, withPipeline } from '../assembly/with-pipeline.ts'
-import { Problem } from '../errors.ts'
+import { Problem } from '../base/errors.ts'
 import { measuredRateOf } from '../ledger/measured-rate.ts'
 import { type CoveredWindow, sampleCoveredWindows } from '../warehouse/verification/covered-windows.ts'
 import type { VerifiedWindow } from '../work/verify-window.ts'

@@ -3,7 +3,7 @@ import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { reportLines } from '../assembly/day-report-text.ts'
 import { profileIdsOf, selectedStreams } from '../assembly/select-profiles.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
 import { readDayReports } from '../warehouse/reports/day-report.ts'
 
 type WhyOptions = { readonly externalId: string; readonly date: string; readonly streams: readonly string[] }

@@ -8,8 +8,8 @@ import { produceRun } from '../assembly/produce-run.ts'
 import { openMonitoring } from '../assembly/start-monitoring.ts'
 import { type RunningWorker, startWorker, workerCloseMaxMs } from '../assembly/start-worker.ts'
 import { untilAborted } from '../assembly/until-aborted.ts'
-import { openCloseStack } from '../close-stack.ts'
-import { UsageProblem } from '../errors.ts'
+import { openCloseStack } from '../base/close-stack.ts'
+import { UsageProblem } from '../base/errors.ts'
 import { formatPartList } from '../fleet/queue-parts.ts'
 
 type WorkerOptions = {

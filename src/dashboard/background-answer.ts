@@ -1,4 +1,4 @@
-import { SECOND } from '../time/units.ts'
+import { SECOND } from '../base/time/units.ts'
 
 type BackgroundAnswerOptions<T> = {
   /** How old the answer may get before it is asked for again. */

@@ -1,4 +1,4 @@
-import { MINUTE } from '../time/units.ts'
+import { MINUTE } from '../base/time/units.ts'
 
 /** `well`: nothing to do. `busy`: work is under way. `odd`: look when there is time. `bad`: nothing goes on until somebody acts. */
 type Tone = 'well' | 'busy' | 'odd' | 'bad' | 'unknown'

@@ -1,7 +1,7 @@
 import { readFile, rename } from 'node:fs/promises'
 import { z } from 'zod'
-import { UsageProblem } from '../errors.ts'
-import { openPrivateFile } from '../files/private-file.ts'
+import { UsageProblem } from '../base/errors.ts'
+import { openPrivateFile } from '../base/files/private-file.ts'
 
 const bookmarkSchema = z.object({
   /** Only rows that changed after this instant are exported; absent: all rows. */

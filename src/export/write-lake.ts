@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { UsageProblem } from '../errors.ts'
-import { type LockWords, lockFolder } from '../files/folder-lock.ts'
+import { UsageProblem } from '../base/errors.ts'
+import { type LockWords, lockFolder } from '../base/files/folder-lock.ts'
 import type { PulledStream } from '../transfer/stream.ts'
 import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
 import {

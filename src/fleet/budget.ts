@@ -5,7 +5,7 @@
  */
 
 import { z } from 'zod'
-import { SECOND } from '../time/units.ts'
+import { SECOND } from '../base/time/units.ts'
 
 /** Most urgent first: nightly goes before manual, manual before backfill. */
 export const lanes = ['nightly', 'manual', 'backfill'] as const

@@ -1,4 +1,4 @@
-import { SECOND } from '../time/units.ts'
+import { SECOND } from '../base/time/units.ts'
 
 /**
  * The division of the profiles into buckets by a hash of their id. It is the hash and the division of Citus, so that a bucket is

@@ -1,4 +1,4 @@
-import { SECOND } from '../time/units.ts'
+import { SECOND } from '../base/time/units.ts'
 import type { LaneFacts, QuickFacts } from './fleet-facts.ts'
 
 /** Why a process is not ready, in one word. The list is closed: a metric carries the word. */

@@ -6,7 +6,7 @@
  * process or another, waits for the next generation. A lease ends when the new token is saved, by release, or by time.
  */
 
-import { HOUR, MINUTE, SECOND } from '../time/units.ts'
+import { HOUR, MINUTE, SECOND } from '../base/time/units.ts'
 
 /** `profileId` is our own id; without it, the name is that of the account's token. `account` is a digest, never a client id. */
 export type TokenName = { readonly account: string; readonly profileId?: string | undefined }

@@ -1,6 +1,6 @@
-import { formatOffset } from '../contract/instant.ts'
-import { DAY, HOUR, MINUTE } from '../time/units.ts'
-import { zoneOffsetMs } from '../time/zones.ts'
+import { formatOffset } from '../base/time/instant.ts'
+import { DAY, HOUR, MINUTE } from '../base/time/units.ts'
+import { zoneOffsetMs } from '../base/time/zones.ts'
 
 /** No zone changes its clocks twice within a slot. */
 const CACHE_SLOT_MS = HOUR

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { lstat, open, readdir, stat } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
 import type { ExportFile } from './formats/export-format.ts'
 import { openZipEntries } from './zip-entries.ts'
 

@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync'
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
 import { type FileLine, splitLines } from './split-lines.ts'
 
 export const fileFormats = ['ndjson', 'csv'] as const

@@ -1,4 +1,4 @@
-import { printableLine } from '../text/printable.ts'
+import { printableLine } from '../base/text/printable.ts'
 import type { LogDraft } from './formats/export-format.ts'
 
 type ReasonCount = { readonly reason: string; readonly records: number }

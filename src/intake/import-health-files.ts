@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
-import { UsageProblem } from '../errors.ts'
-import { MINUTE } from '../time/units.ts'
+import { UsageProblem } from '../base/errors.ts'
+import { MINUTE } from '../base/time/units.ts'
 import type { AcceptedCounts, OutboxItem } from '../transfer/parcel.ts'
 import { createWallClock } from './complete-offsets.ts'
 import { isZip } from './export-files.ts'

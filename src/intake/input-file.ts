@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
 import { type FileFormat, fileFormatOf, readEntries } from './file-entries.ts'
 
 /** The file's bytes from `position` on; `-` is standard input. */

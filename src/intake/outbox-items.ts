@@ -1,5 +1,5 @@
-import type { StrangeType } from '../contract/data-types.ts'
-import { parseInstant } from '../contract/instant.ts'
+import type { StrangeType } from '../base/contract/data-types.ts'
+import { parseInstant } from '../base/time/instant.ts'
 import type { OutboxItem } from '../transfer/parcel.ts'
 import type { Fields, PushedStream } from '../transfer/stream.ts'
 import type { FileFormat } from './file-entries.ts'

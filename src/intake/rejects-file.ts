@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { openPrivateFile } from '../files/private-file.ts'
+import { openPrivateFile } from '../base/files/private-file.ts'
 
 export type RejectsFile = {
   write(rejects: readonly object[]): Promise<void>

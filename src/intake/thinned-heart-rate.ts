@@ -1,4 +1,4 @@
-import { MINUTE } from '../time/units.ts'
+import { MINUTE } from '../base/time/units.ts'
 import type { LogDraft } from './formats/export-format.ts'
 
 export const heartRateDetails = ['raw', '1m', '5m'] as const

@@ -1,5 +1,5 @@
 import { type Entry, openPromise } from 'yauzl'
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
 import type { ExportFile } from './formats/export-format.ts'
 import { isOfMachine } from './machine-faults.ts'
 import { copyPrivately } from './private-copies.ts'

@@ -1,5 +1,5 @@
-import { intersect, type Span, subtract, union } from '../time/spans.ts'
-import { HOUR } from '../time/units.ts'
+import { intersect, type Span, subtract, union } from '../base/time/spans.ts'
+import { HOUR } from '../base/time/units.ts'
 
 /** Why a wanted span is not covered. */
 export const gapReasons = ['never-asked', 'refused', 'unsettled', 'waiting'] as const

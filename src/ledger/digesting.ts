@@ -1,6 +1,6 @@
-import type { DerivationState } from '../contract/derivation-state.ts'
-import { clip, overlaps, type Span, subtract, union } from '../time/spans.ts'
-import { DAY } from '../time/units.ts'
+import type { DerivationState } from '../base/contract/derivation-state.ts'
+import { clip, overlaps, type Span, subtract, union } from '../base/time/spans.ts'
+import { DAY } from '../base/time/units.ts'
 
 /**
  * A part of a stream's time that a push touched, with what the readings since have shown. Where upstream gives no word,

@@ -1,4 +1,4 @@
-import type { Span } from '../time/spans.ts'
+import type { Span } from '../base/time/spans.ts'
 
 /** When a reading is believed that records are gone. */
 export type Belief = {

@@ -1,6 +1,6 @@
-import type { DerivationState } from '../contract/derivation-state.ts'
-import { intersect, overlaps, type Span, subtract, union } from '../time/spans.ts'
-import { HOUR } from '../time/units.ts'
+import type { DerivationState } from '../base/contract/derivation-state.ts'
+import { intersect, overlaps, type Span, subtract, union } from '../base/time/spans.ts'
+import { HOUR } from '../base/time/units.ts'
 import { type DigestingPart, partsAfterReading, pendingParts, type SettleRule } from './digesting.ts'
 
 /**

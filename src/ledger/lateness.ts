@@ -1,5 +1,5 @@
-import { contains, type Span } from '../time/spans.ts'
-import { DAY, HOUR, MINUTE } from '../time/units.ts'
+import { contains, type Span } from '../base/time/spans.ts'
+import { DAY, HOUR, MINUTE } from '../base/time/units.ts'
 import type { DigestingPart } from './digesting.ts'
 
 /*

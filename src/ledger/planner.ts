@@ -1,5 +1,5 @@
-import { overlaps, type Span, subtract, totalMs, union } from '../time/spans.ts'
-import { DAY } from '../time/units.ts'
+import { overlaps, type Span, subtract, totalMs, union } from '../base/time/spans.ts'
+import { DAY } from '../base/time/units.ts'
 
 type PlanInput = {
   /** The span to be covered. Its end is "now" for a sync, the end of the range for a backfill. */

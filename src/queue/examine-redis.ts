@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis'
-import { connectionCauses, connectionHint } from '../connections/causes.ts'
-import { connectionFinding } from '../connections/connection-problem.ts'
-import { clockFinding, type Finding } from '../transfer/finding.ts'
+import { connectionCauses, connectionHint } from '../base/connections/causes.ts'
+import { connectionFinding } from '../base/connections/connection-problem.ts'
+import { clockFinding, type Finding } from '../base/connections/finding.ts'
 import {
   connectRedis,
   isRedisTooOld,

@@ -1,6 +1,6 @@
+import type { Log } from '../base/log.ts'
+import { SECOND } from '../base/time/units.ts'
 import { formatPartList } from '../fleet/queue-parts.ts'
-import type { Log } from '../log.ts'
-import { SECOND } from '../time/units.ts'
 import type { LanePart, LaneWorker, QueueEngine } from './engine.ts'
 
 /** The worker of one part's queue of one lane. */

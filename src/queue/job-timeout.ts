@@ -1,4 +1,4 @@
-import { SECOND } from '../time/units.ts'
+import { SECOND } from '../base/time/units.ts'
 import type { Job } from '../work/job.ts'
 
 /** How long an aborted job may take to end. A job that ignores its signal is left behind. */

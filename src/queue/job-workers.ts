@@ -1,9 +1,9 @@
 import { type Job as BullJob, DelayedError, UnrecoverableError, WaitingError, Worker } from 'bullmq'
 import { z } from 'zod'
-import { Rejected } from '../errors.ts'
+import { Rejected } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import { MINUTE } from '../base/time/units.ts'
 import type { Lane } from '../fleet/budget.ts'
-import type { Log } from '../log.ts'
-import { MINUTE } from '../time/units.ts'
 import { type JobCounts, noCounts } from '../transfer/order.ts'
 import type { Job, JobContext, SharedJobContext } from '../work/job.ts'
 import {

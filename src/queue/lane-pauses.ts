@@ -1,4 +1,4 @@
-import { SECOND } from '../time/units.ts'
+import { SECOND } from '../base/time/units.ts'
 import type { LaneQueue } from './engine.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis'
-import { connectionProblem, type ServerAddress } from '../connections/connection-problem.ts'
-import { SECOND } from '../time/units.ts'
+import { connectionProblem, type ServerAddress } from '../base/connections/connection-problem.ts'
+import { SECOND } from '../base/time/units.ts'
 
 /**
  * A Redis that answers nothing for so long is given up, and the connection is made anew. Workers block for at most ten

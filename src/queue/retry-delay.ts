@@ -1,4 +1,4 @@
-import { SECOND } from '../time/units.ts'
+import { SECOND } from '../base/time/units.ts'
 
 /** The backoff type of every job: exponential with jitter, and never before the time that upstream named. */
 export const RETRY_BACKOFF = 'vitalsync'

@@ -1,5 +1,5 @@
+import type { Finding } from '../base/connections/finding.ts'
 import { formatPartList, QUEUE_PARTS_MAX } from '../fleet/queue-parts.ts'
-import type { Finding } from '../transfer/finding.ts'
 import { openQueueEngine, type QueueEngine } from './engine.ts'
 import { partsInUse } from './queues-in-use.ts'
 

@@ -1,5 +1,5 @@
-import { Problem } from '../errors.ts'
-import { SECOND } from '../time/units.ts'
+import { Problem } from '../base/errors.ts'
+import { SECOND } from '../base/time/units.ts'
 import type { LanePart } from './engine.ts'
 
 type WatchdogOptions = {

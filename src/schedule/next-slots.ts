@@ -1,5 +1,5 @@
 import type { Schedule } from '../../config/schedules.ts'
-import { DAY, MINUTE } from '../time/units.ts'
+import { DAY, MINUTE } from '../base/time/units.ts'
 import { firstSlotAfter } from './slots.ts'
 import { createTimetable } from './timetable.ts'
 

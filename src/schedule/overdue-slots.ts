@@ -1,5 +1,5 @@
 import type { Schedule } from '../../config/schedules.ts'
-import { MINUTE, SECOND } from '../time/units.ts'
+import { MINUTE, SECOND } from '../base/time/units.ts'
 import type { Runs } from '../warehouse/runs/stored-runs.ts'
 import { LATE_MS, slotsBetween } from './slots.ts'
 import { createTimetable } from './timetable.ts'

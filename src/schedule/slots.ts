@@ -1,4 +1,4 @@
-import { DAY, HOUR, MINUTE } from '../time/units.ts'
+import { DAY, HOUR, MINUTE } from '../base/time/units.ts'
 
 /** A cron line in the time of one zone. */
 export type ZonedCron = {

@@ -1,7 +1,7 @@
 import cron, { type ScheduledTask } from 'node-cron'
 import type { Schedule } from '../../config/schedules.ts'
-import { UsageProblem } from '../errors.ts'
-import { zoneOffsetMs } from '../time/zones.ts'
+import { UsageProblem } from '../base/errors.ts'
+import { zoneOffsetMs } from '../base/time/zones.ts'
 import { hasWildcardHour, type ZonedCron } from './slots.ts'
 
 export const createTask = (

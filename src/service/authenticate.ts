@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { operations } from '../contract/operations.ts'
+import { operations } from '../base/contract/operations.ts'
 import type { ServiceContext } from './context.ts'
 import { logIn } from './log-in.ts'
 import { type RequestCaller, setCaller } from './request-caller.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Log } from '../log.ts'
+import type { Log } from '../base/log.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { RefusalPacing } from './refusal-pacing.ts'
 import type { RequestBodies } from './request-bodies.ts'

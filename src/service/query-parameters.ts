@@ -1,5 +1,5 @@
-import { parseInstant } from '../contract/instant.ts'
-import { listParameters } from '../contract/query-shapes.ts'
+import { listParameters } from '../base/contract/query-shapes.ts'
+import { parseInstant } from '../base/time/instant.ts'
 import type { ClosedRange } from './store/derived-reader.ts'
 
 const instantParameters = new Set(['startDateTime', 'endDateTime'])

@@ -1,5 +1,5 @@
-import type { DerivationState } from '../contract/derivation-state.ts'
-import type { Span } from '../time/spans.ts'
+import type { DerivationState } from '../base/contract/derivation-state.ts'
+import type { Span } from '../base/time/spans.ts'
 import type { Fields, PulledStream } from './stream.ts'
 
 /** A record as upstream sent it: `raw` is its exact text, `fields` the same text parsed. Unknown keys are in both. */

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
-import type { StrangeType } from '../contract/data-types.ts'
-import type { Operation } from '../contract/operations.ts'
-import type { QuickCheck } from '../contract/quick-check.ts'
-import type { Span } from '../time/spans.ts'
+import type { StrangeType } from '../base/contract/data-types.ts'
+import type { Operation } from '../base/contract/operations.ts'
+import type { QuickCheck } from '../base/contract/quick-check.ts'
+import type { Span } from '../base/time/spans.ts'
 
 export type Column = {
   /** Column of the stream's table. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Span } from '../time/spans.ts'
+import type { Span } from '../base/time/spans.ts'
 import type { PulledStream } from './stream.ts'
 
 /** Where the tag of a window is kept. A snapshot is asked for in one way, whatever the window: it has one tag. */

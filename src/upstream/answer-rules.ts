@@ -1,4 +1,4 @@
-import type { Operation, OperationName } from '../contract/operations.ts'
+import type { Operation, OperationName } from '../base/contract/operations.ts'
 
 /** Where an answer's meaning is: in the JSON of its body, in its status alone, or in the tagged answer that has not changed since. */
 export type AnswerKind = 'json' | 'bare' | 'unchanged'

@@ -4,16 +4,16 @@ import {
   type ReceivedProfileToken,
   receivedAccountTokenSchema,
   receivedProfileTokenSchema,
-} from '../contract/authentication.ts'
-import { operations } from '../contract/operations.ts'
+} from '../base/contract/authentication.ts'
+import { operations } from '../base/contract/operations.ts'
 import {
   type ReceivedProfile,
   type ReceivedProfilePage,
   receivedProfilePageSchema,
   receivedProfileSchema,
-} from '../contract/profile.ts'
-import { Rejected } from '../errors.ts'
-import type { Span } from '../time/spans.ts'
+} from '../base/contract/profile.ts'
+import { Rejected } from '../base/errors.ts'
+import type { Span } from '../base/time/spans.ts'
 import type { ProfileIds } from '../transfer/planned-profile.ts'
 import type { Reading } from '../transfer/reading.ts'
 import type { PulledStream } from '../transfer/stream.ts'

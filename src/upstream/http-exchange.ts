@@ -2,8 +2,8 @@ import { StringDecoder } from 'node:string_decoder'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
-import { DERIVATION_STATE_HEADER } from '../contract/derivation-state.ts'
-import { SECOND } from '../time/units.ts'
+import { DERIVATION_STATE_HEADER } from '../base/contract/derivation-state.ts'
+import { SECOND } from '../base/time/units.ts'
 import { type HttpRequest, type HttpResponse, type TextSink, TransportError, type TransportLimits } from './http.ts'
 
 /**

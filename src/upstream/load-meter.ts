@@ -1,5 +1,5 @@
+import { SECOND } from '../base/time/units.ts'
 import type { Lane, MemberState, RequestOutcome } from '../fleet/budget.ts'
-import { SECOND } from '../time/units.ts'
 
 /** Measures the requests of this process between two heartbeats: in flight by lane, answers a second, mean latency. */
 export class LoadMeter {

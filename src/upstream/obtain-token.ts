@@ -1,7 +1,7 @@
-import type { ReceivedProfileToken } from '../contract/authentication.ts'
-import { Halted, NotThere, Rejected } from '../errors.ts'
+import type { ReceivedProfileToken } from '../base/contract/authentication.ts'
+import { Halted, NotThere, Rejected } from '../base/errors.ts'
+import { DAY, SECOND } from '../base/time/units.ts'
 import type { NewToken } from '../fleet/tokens.ts'
-import { DAY, SECOND } from '../time/units.ts'
 import type { UpstreamApi } from './api.ts'
 import type { ObtainRequest } from './token-provider.ts'
 

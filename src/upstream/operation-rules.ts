@@ -1,4 +1,4 @@
-import type { Operation, OperationName } from '../contract/operations.ts'
+import type { Operation, OperationName } from '../base/contract/operations.ts'
 import { encodeQueryValue } from './query-string.ts'
 
 /** Writes that do no harm when they are sent twice: logs have ids of their own, and a second token is harmless. */

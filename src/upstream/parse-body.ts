@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { jsonOrUndefined } from '../text/json.ts'
+import { jsonOrUndefined } from '../base/text/json.ts'
 import { isErrorBody } from './answer-rules.ts'
 import type { TimedResponse } from './sender.ts'
 

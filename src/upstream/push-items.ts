@@ -1,4 +1,4 @@
-import type { Rejected } from '../errors.ts'
+import type { Rejected } from '../base/errors.ts'
 
 /** One item to send: an object, or its JSON text, which is sent byte for byte. */
 export type PushItem = object | string

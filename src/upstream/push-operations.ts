@@ -1,5 +1,5 @@
-import { type ReceivedUpload, receivedUploadSchema } from '../contract/data-log.ts'
-import { type Operation, operations } from '../contract/operations.ts'
+import { type ReceivedUpload, receivedUploadSchema } from '../base/contract/data-log.ts'
+import { type Operation, operations } from '../base/contract/operations.ts'
 import { BATCH_BYTES_MAX, ITEMS_PER_BATCH_MAX } from '../transfer/parcel.ts'
 import type { ProfileIds } from '../transfer/planned-profile.ts'
 import type { PushedList, PushedStream } from '../transfer/stream.ts'

@@ -1,4 +1,6 @@
-import { RetryLater } from '../errors.ts'
+import { RetryLater } from '../base/errors.ts'
+import type { Sleep } from '../base/time/sleep.ts'
+import { SECOND } from '../base/time/units.ts'
 import {
   adjustBudget,
   type BudgetLimits,
@@ -15,8 +17,6 @@ import {
   type RequestOutcome,
   wantsPermits,
 } from '../fleet/budget.ts'
-import type { Sleep } from '../time/sleep.ts'
-import { SECOND } from '../time/units.ts'
 import { LoadMeter } from './load-meter.ts'
 import { Waiters } from './waiters.ts'
 

@@ -1,5 +1,5 @@
-import { type DerivationState, derivationStates } from '../contract/derivation-state.ts'
-import { isJsonObject, jsonOrUndefined } from '../text/json.ts'
+import { type DerivationState, derivationStates } from '../base/contract/derivation-state.ts'
+import { isJsonObject, jsonOrUndefined } from '../base/text/json.ts'
 import type { InvalidRecord, Reading, SourceRecord } from '../transfer/reading.ts'
 import type { Fields, PulledStream } from '../transfer/stream.ts'
 import { isErrorBody } from './answer-rules.ts'

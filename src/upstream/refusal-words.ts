@@ -1,7 +1,7 @@
-import { dataLogInputSchema } from '../contract/data-log.ts'
-import { demographicInputSchema } from '../contract/demographic.ts'
-import { deviceInformationInputSchema } from '../contract/device-information.ts'
-import { tagInputSchema } from '../contract/tag.ts'
+import { dataLogInputSchema } from '../base/contract/data-log.ts'
+import { demographicInputSchema } from '../base/contract/demographic.ts'
+import { deviceInformationInputSchema } from '../base/contract/device-information.ts'
+import { tagInputSchema } from '../base/contract/tag.ts'
 
 /** The words in which a validator says what is wrong. Every other word of upstream's could be a name or a finding. */
 const words = `

@@ -1,4 +1,4 @@
-import { HOUR, SECOND } from '../time/units.ts'
+import { HOUR, SECOND } from '../base/time/units.ts'
 
 /** A longer pause that upstream asks for is cut to this. */
 const RETRY_AFTER_MAX_MS = HOUR

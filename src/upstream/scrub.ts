@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { jsonOrUndefined } from '../text/json.ts'
+import { jsonOrUndefined } from '../base/text/json.ts'
 import { isRefusalWord } from './refusal-words.ts'
 
 export type Scrubbing = {

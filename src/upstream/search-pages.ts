@@ -1,4 +1,4 @@
-import { Problem, Rejected } from '../errors.ts'
+import { Problem, Rejected } from '../base/errors.ts'
 
 type SearchPage<T> = {
   readonly items: readonly T[]

@@ -1,8 +1,8 @@
 import { type Attributes, metrics, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
-import type { Operation } from '../contract/operations.ts'
+import type { Operation } from '../base/contract/operations.ts'
+import { traceHeaders } from '../base/monitoring/traced-work.ts'
+import { SECOND } from '../base/time/units.ts'
 import type { Lane } from '../fleet/budget.ts'
-import { traceHeaders } from '../monitoring/traced-work.ts'
-import { SECOND } from '../time/units.ts'
 
 export type Telemetry = {
   start(operation: Operation): Span

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { Halted, RetryLater, Unanswered } from '../errors.ts'
+import { Halted, RetryLater, Unanswered } from '../base/errors.ts'
+import type { Sleep } from '../base/time/sleep.ts'
+import { MINUTE, SECOND } from '../base/time/units.ts'
 import {
   type Breaker,
   decideToken,
@@ -13,8 +15,6 @@ import {
   type TokenStore,
   unprovenStateOf,
 } from '../fleet/tokens.ts'
-import type { Sleep } from '../time/sleep.ts'
-import { MINUTE, SECOND } from '../time/units.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /** `externalId` is needed to ask upstream for the token of a profile; `signal` ends the caller's wait. */

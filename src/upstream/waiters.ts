@@ -1,6 +1,6 @@
-import { type Problem, RetryLater, Unanswered } from '../errors.ts'
+import { type Problem, RetryLater, Unanswered } from '../base/errors.ts'
+import { SECOND } from '../base/time/units.ts'
 import { type Lane, lanes } from '../fleet/budget.ts'
-import { SECOND } from '../time/units.ts'
 
 type Waiter = { readonly sinceMs: number; resolve(): void; reject(problem: Problem): void }
 

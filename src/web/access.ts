@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import { UsageProblem } from '../errors.ts'
-import { isLoopback } from '../text/readable-address.ts'
+import { UsageProblem } from '../base/errors.ts'
+import { isLoopback } from '../base/text/readable-address.ts'
 import { type Passwords, type Role, readPasswords } from './passwords.ts'
 
 /** Who looks or acts. */

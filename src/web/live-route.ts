@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { SECOND } from '../time/units.ts'
+import { SECOND } from '../base/time/units.ts'
 
 type LiveOptions = {
   /** The path of the page, without a slash at the end. */

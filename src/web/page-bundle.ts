@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { Problem } from '../errors.ts'
+import { Problem } from '../base/errors.ts'
 
 /** A file of a page as it is sent. The name holds a digest of the content, so that browsers may keep it for ever. */
 type PageFile = {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { Problem } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { Problem } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
 import type { Actor } from './access.ts'
 import { requireCsrfToken } from './sessions.ts'
 

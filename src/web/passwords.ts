@@ -1,7 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { UsageProblem } from '../errors.ts'
+import { UsageProblem } from '../base/errors.ts'
 
 const roles = ['look', 'act'] as const
 export type Role = (typeof roles)[number]

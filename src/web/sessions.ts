@@ -3,7 +3,7 @@ import cookie from '@fastify/cookie'
 import session, { type SessionStore } from '@fastify/session'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { HOUR } from '../time/units.ts'
+import { HOUR } from '../base/time/units.ts'
 import type { Actor } from './access.ts'
 
 declare module 'fastify' {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { MINUTE } from '../time/units.ts'
+import { MINUTE } from '../base/time/units.ts'
 import type { Passwords } from './passwords.ts'
 import { csrfTokenOf, requireCsrfToken } from './sessions.ts'
 

@@ -1,5 +1,5 @@
 import { metrics } from '@opentelemetry/api'
-import { SECOND } from '../time/units.ts'
+import { SECOND } from '../base/time/units.ts'
 import type { JobAttempt } from './outcome.ts'
 
 /** Counts the attempts at jobs, for the meter provider of the process. The labels are names of jobs, lanes and outcomes. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import type { Log } from '../base/log.ts'
 import type { Lane } from '../fleet/budget.ts'
-import type { Log } from '../log.ts'
 import type { JobCounts } from '../transfer/order.ts'
 import type { Upstream } from '../upstream/client.ts'
 import type { Ledger } from '../warehouse/ledger/coverage-ledger.ts'

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { Halted, NotThere, Problem, Rejected, RetryLater } from '../errors.ts'
+import { Halted, NotThere, Problem, Rejected, RetryLater } from '../base/errors.ts'
+import { MINUTE, SECOND } from '../base/time/units.ts'
 import type { Lane } from '../fleet/budget.ts'
-import { MINUTE, SECOND } from '../time/units.ts'
 import type { EndedJob } from '../transfer/order.ts'
 import { isNodeOutage, isOutage } from '../warehouse/postgres/sql-errors.ts'
 

@@ -1,4 +1,4 @@
-import { NotThere, Rejected, RetryLater, Unanswered } from '../errors.ts'
+import { NotThere, Rejected, RetryLater, Unanswered } from '../base/errors.ts'
 import { addCounts, type JobCounts, noCounts } from '../transfer/order.ts'
 import type { PlannedProfile } from '../transfer/planned-profile.ts'
 import type { DueWindow } from '../transfer/reading.ts'

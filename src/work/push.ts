@@ -1,5 +1,5 @@
-import type { Operation } from '../contract/operations.ts'
-import { Rejected } from '../errors.ts'
+import type { Operation } from '../base/contract/operations.ts'
+import { Rejected } from '../base/errors.ts'
 import { patchBetween } from '../transfer/merge-patch.ts'
 import { addCounts, type JobCounts, noCounts } from '../transfer/order.ts'
 import { batchesOf, batchOfItems, type Parcel, type ParcelItem, type UploadBatch } from '../transfer/parcel.ts'

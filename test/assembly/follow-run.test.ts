@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createLeftWatch } from '../../src/assembly/follow-run.ts'
-import { MINUTE, SECOND } from '../../src/time/units.ts'
+import { MINUTE, SECOND } from '../../src/base/time/units.ts'
 import { ShardMoved } from '../../src/warehouse/postgres/sql-errors.ts'
 import type { Run } from '../../src/warehouse/runs/stored-runs.ts'
 

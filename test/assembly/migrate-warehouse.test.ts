@@ -2,7 +2,7 @@ import pg from 'pg'
 import { expect } from 'vitest'
 import { pulledStreams } from '../../config/streams.ts'
 import { migrateWarehouse, migrationsFolder, requireMigrated } from '../../src/assembly/migrate-warehouse.ts'
-import { readMigrations } from '../../src/engines/apply-migrations.ts'
+import { readMigrations } from '../../src/base/engines/apply-migrations.ts'
 import { test } from '../support/fixtures.ts'
 import { testShards } from '../support/test-shards.ts'
 

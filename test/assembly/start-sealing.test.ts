@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { HOUR } from '../../src/time/units.ts'
+import { HOUR } from '../../src/base/time/units.ts'
 import { createPostgresTokenStore } from '../../src/warehouse/tokens/token-store.ts'
 import { soon } from '../support/fixtures.ts'
 import { test } from '../support/test-pipeline.ts'

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../src/base/time/units.ts'
 import { startRecompute } from '../../src/service/recompute/start-recompute.ts'
 import { createServicePool } from '../../src/service/store/service-pool.ts'
-import { DAY, HOUR, MINUTE } from '../../src/time/units.ts'
 import { quiet } from '../service/recompute/recompute-world.ts'
 import {
   accountAuth,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { addServiceKey, endServiceKey, endTokens } from '../../src/assembly/service-accounts.ts'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/base/log.ts'
+import { MINUTE } from '../../src/base/time/units.ts'
 import { addressGroupOf } from '../../src/service/address-group.ts'
-import { MINUTE } from '../../src/time/units.ts'
 import {
   accountAuth,
   type Credentials,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/base/log.ts'
 import { issueAccountToken } from '../../src/service/store/issued-tokens.ts'
 import { createServicePool, type ServicePool } from '../../src/service/store/service-pool.ts'
 import { openTokenCache } from '../../src/service/store/token-cache.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { endServiceKey, endTokens } from '../../src/assembly/service-accounts.ts'
-import { createLog } from '../../src/log.ts'
-import { DAY } from '../../src/time/units.ts'
+import { createLog } from '../../src/base/log.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import {
   accountAuth,
   call,

@@ -1,4 +1,4 @@
-import { DAY } from '../../src/time/units.ts'
+import { DAY } from '../../src/base/time/units.ts'
 
 /** The five derived streams of a cold pull, each with one record a day for thirty days, in the shapes upstream sends. */
 export const pulledNames = ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const

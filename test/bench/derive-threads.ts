@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { pino } from 'pino'
+import { DAY, HOUR } from '../../src/base/time/units.ts'
 import { startRecompute } from '../../src/service/recompute/start-recompute.ts'
 import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
 import { storeDataLogs } from '../../src/service/store/data-logs.ts'
 import { migrateService } from '../../src/service/store/migrate-service.ts'
 import { createServicePool } from '../../src/service/store/service-pool.ts'
-import { DAY, HOUR } from '../../src/time/units.ts'
 import { startEngines } from './engines.ts'
 import { alternate, type Measure, median, type RoundOptions, ratioOf, rounded } from './measure.ts'
 

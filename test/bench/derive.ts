@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util'
+import { dayNumberAt, dayText } from '../../src/base/time/local-days.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import type { DayFacts } from '../../src/service/derive/day/facts.ts'
 import { factsOfDays } from '../../src/service/derive/day/facts-of-days.ts'
 import type { DataLog } from '../../src/service/derive/day/parsed-log.ts'
@@ -12,8 +14,6 @@ import {
 import { factDaysOf } from '../../src/service/recompute/portion.ts'
 import { unitsReached } from '../../src/service/recompute/reach.ts'
 import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
-import { dayNumberAt, dayText } from '../../src/time/local-days.ts'
-import { DAY } from '../../src/time/units.ts'
 import { derive } from '../service/derive/derive-at-once.ts'
 import { logOf, profileId, unknownDemographics } from '../service/derive/made-logs.ts'
 

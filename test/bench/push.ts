@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { DAY } from '../../src/time/units.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import { cannedLog } from './canned.ts'
 import { costPer, readCost } from './cost.ts'
 import { type Engines, startEngines } from './engines.ts'

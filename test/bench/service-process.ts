@@ -1,4 +1,4 @@
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/base/log.ts'
 import { startService } from '../../src/service/server.ts'
 
 /** The Profile Service as it is run, in a process of its own; its database's address is the one argument. */

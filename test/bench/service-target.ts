@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import fastify from 'fastify'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/base/log.ts'
 import { startService } from '../../src/service/server.ts'
 
 /**

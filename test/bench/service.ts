@@ -7,8 +7,8 @@ import { Worker } from 'node:worker_threads'
 import pg from 'pg'
 import { Pool } from 'undici'
 import { addServiceKey } from '../../src/assembly/service-accounts.ts'
-import { startPostgres } from '../../src/engines/embedded-postgres.ts'
-import { createLog } from '../../src/log.ts'
+import { startPostgres } from '../../src/base/engines/embedded-postgres.ts'
+import { createLog } from '../../src/base/log.ts'
 import { migrateService } from '../../src/service/store/migrate-service.ts'
 
 export type Measure = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/base/time/units.ts'
 import { besideGoal, shownChange, shownMeasured } from '../../src/dashboard/browser/measured.ts'
-import { DAY, HOUR, MINUTE, SECOND } from '../../src/time/units.ts'
 import { datesApart } from '../../src/web/browser/dates-apart.ts'
 import { shownAge, shownPeople, shownSpan } from '../../src/web/browser/shown.ts'
 

@@ -5,8 +5,8 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { expect } from 'vitest'
-import { applyMigrations } from '../../src/engines/apply-migrations.ts'
-import { startPostgres } from '../../src/engines/embedded-postgres.ts'
+import { applyMigrations } from '../../src/base/engines/apply-migrations.ts'
+import { startPostgres } from '../../src/base/engines/embedded-postgres.ts'
 import type { TestPipeline } from '../support/test-pipeline.ts'
 
 /** A warehouse on a Postgres that belongs to the test, so the test can crash it. */

@@ -1,4 +1,4 @@
-import { HOUR } from '../../src/time/units.ts'
+import { HOUR } from '../../src/base/time/units.ts'
 
 /** The machine's clock of this process, which SIGHUP sets two hours ahead. */
 const machineNow = Date.now

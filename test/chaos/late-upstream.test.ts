@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { HOUR } from '../../src/time/units.ts'
+import { HOUR } from '../../src/base/time/units.ts'
 import { daysAgoMs } from '../support/sample-scores.ts'
 import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
 import { agreeingDays, brokenPromises, deriveLate, type LateLog } from './late-upstream.ts'

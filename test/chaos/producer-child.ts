@@ -2,7 +2,7 @@ import { readConfig } from '../../config/env.ts'
 import { requireGivenAddresses } from '../../src/assembly/addresses.ts'
 import { openPipeline } from '../../src/assembly/pipeline.ts'
 import { startProducing } from '../../src/assembly/start-producing.ts'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/base/log.ts'
 
 /** A process that helps to enqueue runs and works on no job. It prints its log, and `ready` when it begins. */
 const config = readConfig(JSON.parse(process.argv[2] ?? '{}'))

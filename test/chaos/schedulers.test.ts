@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { DAY, MINUTE } from '../../src/time/units.ts'
+import { DAY, MINUTE } from '../../src/base/time/units.ts'
 import { soon } from '../support/fixtures.ts'
 import { type Program, startProgram } from '../support/run-program.ts'
 import { type TestPipeline, test } from '../support/test-pipeline.ts'

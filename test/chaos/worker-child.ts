@@ -3,8 +3,8 @@ import { readConfig } from '../../config/env.ts'
 import { requireGivenAddresses } from '../../src/assembly/addresses.ts'
 import { openPipeline } from '../../src/assembly/pipeline.ts'
 import { startWorker } from '../../src/assembly/start-worker.ts'
+import { createLog } from '../../src/base/log.ts'
 import { parsePartList } from '../../src/fleet/queue-parts.ts'
-import { createLog } from '../../src/log.ts'
 import { machineNow } from '../../src/warehouse/postgres/library-clock.ts'
 
 /**

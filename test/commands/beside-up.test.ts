@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { test as base, expect } from 'vitest'
 import { jsonResultSchemas } from '../../src/assembly/json-results.ts'
-import { joinLocalEngines } from '../../src/engines/local-engines.ts'
+import { joinLocalEngines } from '../../src/base/engines/local-engines.ts'
 import { type Program, processesNaming, startProgram } from '../support/run-program.ts'
 
 const timeout = 300_000

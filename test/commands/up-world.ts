@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { test as base, expect } from 'vitest'
-import { readRunning } from '../../src/engines/running-file.ts'
+import { readRunning } from '../../src/base/engines/running-file.ts'
 import { ticksOfChildren } from '../support/processor-time.ts'
 import { type Program, type ProgramEnd, processesNaming, startProgram } from '../support/run-program.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { describeConfig, type Environment, readConfig } from '../../config/env.ts'
-import { UsageProblem } from '../../src/errors.ts'
+import { UsageProblem } from '../../src/base/errors.ts'
 
 const seed = 20261124
 const described = describeConfig({})

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { pulledStreams } from '../../config/streams.ts'
-import type { DerivedKind } from '../../src/contract/derived-kind.ts'
+import type { DerivedKind } from '../../src/base/contract/derived-kind.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import { daysReachedByKind } from '../../src/service/recompute/reach.ts'
-import { DAY } from '../../src/time/units.ts'
 
 const kinds: Partial<Record<string, DerivedKind>> = {
   scores: 'score',

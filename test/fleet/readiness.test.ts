@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { MINUTE, SECOND } from '../../src/base/time/units.ts'
 import type { QuickFacts } from '../../src/fleet/fleet-facts.ts'
 import {
   CLOCK_OFF_MS,
@@ -7,7 +8,6 @@ import {
   NO_PROGRESS_MS,
   unreadyReasons,
 } from '../../src/fleet/readiness.ts'
-import { MINUTE, SECOND } from '../../src/time/units.ts'
 
 const nowMs = Date.parse('2026-03-10T03:00:00Z')
 const idle: QuickFacts = {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { HOUR, MINUTE, SECOND } from '../../src/base/time/units.ts'
 import {
   type Breaker,
   decideToken,
@@ -9,7 +10,6 @@ import {
   type TokenState,
   unprovenStateOf,
 } from '../../src/fleet/tokens.ts'
-import { HOUR, MINUTE, SECOND } from '../../src/time/units.ts'
 
 const issuedAtMs = Date.parse('2026-03-10T00:00:00Z')
 const token = (lifetimeMs: number, generation = 4): Token => ({

@@ -19,12 +19,12 @@ const rooms: ReadonlyArray<{ name: string; rank: number; of: RegExp }> = [
   { name: 'work', rank: 4, of: /^src\/work\// },
   { name: 'upstream', rank: 3, of: /^src\/upstream\// },
   { name: 'warehouse', rank: 3, of: /^src\/warehouse\// },
-  { name: 'engines', rank: 3, of: /^src\/engines\// },
+  { name: 'engines', rank: 3, of: /^src\/base\/engines\// },
   { name: 'config', rank: 2, of: /^config\// },
   { name: 'web', rank: 2, of: /^src\/web\// },
-  { name: 'monitoring', rank: 2, of: /^src\/monitoring\// },
-  { name: 'postgres', rank: 2, of: /^src\/postgres\// },
-  { name: 'connections', rank: 1.5, of: /^src\/connections\// },
+  { name: 'monitoring', rank: 2, of: /^src\/base\/monitoring\// },
+  { name: 'postgres', rank: 2, of: /^src\/base\/postgres\// },
+  { name: 'connections', rank: 1.5, of: /^src\/base\/connections\// },
   { name: 'ledger', rank: 1, of: /^src\/ledger\// },
   { name: 'fleet', rank: 1, of: /^src\/fleet\// },
   { name: 'transfer', rank: 1, of: /^src\/transfer\// },
@@ -103,7 +103,7 @@ test('pages in the browser and the server share types only, but for the pure fil
   expect(offences.map(offence)).toEqual([])
 })
 
-const pure = /^src\/(contract|time|text|ledger|fleet|transfer)\/|^src\/errors\.ts$/
+const pure = /^src\/(contract|time|text|ledger|fleet|transfer)\/|^src\/base\/errors\.ts$/
 
 test('the pure rooms reach for nothing: no file, socket, process, clock or randomness of their own', () => {
   const reaching = imports.filter(
@@ -132,7 +132,7 @@ test('relative imports name the file, and no folder has an index', () => {
 
 /** The folders of the derivation, lowest first. A file may import files of its own folder and of lower ones. */
 const derivation: readonly RegExp[] = [
-  /^src\/time\//,
+  /^src\/base\/time\//,
   /^src\/service\/derive\/model\//,
   /^src\/service\/derive\/day\//,
   /^src\/service\/derive\/days\//,

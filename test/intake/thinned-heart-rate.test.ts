@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { MINUTE, SECOND } from '../../src/base/time/units.ts'
 import type { LogDraft } from '../../src/intake/formats/export-format.ts'
 import { createThinnedHeartRate } from '../../src/intake/thinned-heart-rate.ts'
-import { MINUTE, SECOND } from '../../src/time/units.ts'
 
 const startMs = Date.parse('2026-03-02T08:00:00Z')
 const beat = (seconds: number, value: number, changed: Partial<LogDraft> = {}): LogDraft => ({

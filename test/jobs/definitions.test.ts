@@ -10,7 +10,7 @@ import { sweep } from '../../jobs/sweep.ts'
 import { sync } from '../../jobs/sync.ts'
 import { syncProfile } from '../../jobs/sync-profile.ts'
 import { verifyProfile } from '../../jobs/verify-profile.ts'
-import { HOUR, MINUTE } from '../../src/time/units.ts'
+import { HOUR, MINUTE } from '../../src/base/time/units.ts'
 import type { Job } from '../../src/work/job.ts'
 import type { Producer } from '../../src/work/producer.ts'
 

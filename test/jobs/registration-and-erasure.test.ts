@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { discoverProfiles } from '../../jobs/discover-profiles.ts'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { registerProfile } from '../../jobs/register-profile.ts'
-import { NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
-import { DAY } from '../../src/time/units.ts'
+import { NotThere, Rejected, RetryLater, Unanswered } from '../../src/base/errors.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import { endOf, fails, nowMs, openJobWorld as open, profileId } from '../support/job-world.ts'
 
 describe('a registration', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { backfillProfile } from '../../jobs/backfill-profile.ts'
 import { syncProfile } from '../../jobs/sync-profile.ts'
-import { NotThere, Rejected } from '../../src/errors.ts'
-import { DAY } from '../../src/time/units.ts'
+import { NotThere, Rejected } from '../../src/base/errors.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import { endOf, fails, nowMs, openJobWorld as open, profileId } from '../support/job-world.ts'
 import { dataLogs } from '../support/stream-by-name.ts'
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Span } from '../../src/base/time/spans.ts'
 import {
   type ArrivedReading,
   isHeldByNewer,
@@ -11,7 +12,6 @@ import {
   reachesInto,
   settleReading,
 } from '../../src/ledger/judge.ts'
-import type { Span } from '../../src/time/spans.ts'
 
 const nowMs = 1_000_000_000
 const sentAtMs = nowMs - 50

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { DAY, HOUR } from '../../src/base/time/units.ts'
 import { findGaps, type KnownCoverage } from '../../src/ledger/coverage-gaps.ts'
-import { DAY, HOUR } from '../../src/time/units.ts'
 
 const now = Date.UTC(2026, 6, 11)
 const ago = (days: number) => now - days * DAY

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Span } from '../../src/base/time/spans.ts'
+import { DAY, HOUR } from '../../src/base/time/units.ts'
 import {
   type DigestingPart,
   type DigestingReading,
@@ -9,8 +11,6 @@ import {
   suspectParts,
   touchParts,
 } from '../../src/ledger/digesting.ts'
-import type { Span } from '../../src/time/spans.ts'
-import { DAY, HOUR } from '../../src/time/units.ts'
 
 const rule = { settleMs: 150, intervalsMs: [10, 20, 40] }
 const untouched = { touchedAtMs: 0, readAtMs: null, readings: 0 }

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { contains, union } from '../../src/base/time/spans.ts'
+import { HOUR, MINUTE, SECOND } from '../../src/base/time/units.ts'
 import {
   type DigestingPart,
   type DigestingReading,
@@ -7,8 +9,6 @@ import {
   partsAfterReading,
   touchParts,
 } from '../../src/ledger/digesting.ts'
-import { contains, union } from '../../src/time/spans.ts'
-import { HOUR, MINUTE, SECOND } from '../../src/time/units.ts'
 
 const pushedAtMs = 1_000 * HOUR
 const rule = { settleMs: 72 * HOUR, intervalsMs: [30 * SECOND, 5 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR] }

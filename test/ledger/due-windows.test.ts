@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { intersect, type Span, subtract, union } from '../../src/base/time/spans.ts'
+import { DAY, HOUR } from '../../src/base/time/units.ts'
 import { dueWindows } from '../../src/ledger/planner.ts'
-import { intersect, type Span, subtract, union } from '../../src/time/spans.ts'
-import { DAY, HOUR } from '../../src/time/units.ts'
 
 const at = (text: string) => Date.parse(text)
 const span = (from: string, to: string): Span => ({ startMs: at(from), endMs: at(to) })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../src/base/time/units.ts'
 import type { DigestingPart } from '../../src/ledger/digesting.ts'
 import {
   countLateness,
@@ -10,7 +11,6 @@ import {
   type WatchedBins,
   watchedBins,
 } from '../../src/ledger/lateness.ts'
-import { DAY, HOUR, MINUTE } from '../../src/time/units.ts'
 
 const endMs = 1_000 * DAY
 const night: LatenessContext = {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../src/base/time/units.ts'
 import {
   countLateness,
   LATENESS_BINS,
@@ -8,7 +9,6 @@ import {
   noLatenessCounts,
   watchedBins,
 } from '../../src/ledger/lateness.ts'
-import { DAY, HOUR, MINUTE } from '../../src/time/units.ts'
 
 const dayEnd = 1_000 * DAY
 const night: LatenessContext = {

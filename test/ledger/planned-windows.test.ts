@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { overlaps, type Span, subtract, totalMs, union } from '../../src/base/time/spans.ts'
+import { DAY, HOUR, MINUTE } from '../../src/base/time/units.ts'
 import { dueWindows } from '../../src/ledger/planner.ts'
-import { overlaps, type Span, subtract, totalMs, union } from '../../src/time/spans.ts'
-import { DAY, HOUR, MINUTE } from '../../src/time/units.ts'
 
 type Plan = Parameters<typeof dueWindows>[0]
 

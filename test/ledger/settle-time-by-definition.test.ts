@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { HOUR } from '../../src/base/time/units.ts'
 import { LATENESS_BINS, latenessBin, latenessOfBin } from '../../src/ledger/lateness.ts'
 import {
   boundedSettleMs,
@@ -9,7 +10,6 @@ import {
   settleMsOf,
   settleTimeOf,
 } from '../../src/ledger/settle-time.ts'
-import { HOUR } from '../../src/time/units.ts'
 
 const fallbackMs = 6 * HOUR
 const unbounded = { minMs: 0, maxMs: Number.POSITIVE_INFINITY, intervalsMs: [] }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { HOUR, MINUTE } from '../../src/base/time/units.ts'
 import { LATENESS_BINS, latenessBin, latenessOfBin } from '../../src/ledger/lateness.ts'
 import { boundedSettleMs, type LatenessBinCount, settleMsOf, settleTimeOf } from '../../src/ledger/settle-time.ts'
-import { HOUR, MINUTE } from '../../src/time/units.ts'
 
 const fallbackMs = 72 * HOUR
 const settings = { minMs: 6 * HOUR, maxMs: 240 * HOUR, intervalsMs: [] }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import type { Span } from '../../src/base/time/spans.ts'
+import { DAY, HOUR } from '../../src/base/time/units.ts'
 import { dueWindows } from '../../src/ledger/planner.ts'
-import type { Span } from '../../src/time/spans.ts'
-import { DAY, HOUR } from '../../src/time/units.ts'
 
 const day = (from: number, to: number): Span => ({ startMs: from * DAY, endMs: to * DAY })
 const plan = (more: Partial<Parameters<typeof dueWindows>[0]>) =>

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
+import { SECOND } from '../../src/base/time/units.ts'
 import { createSeededRandom, type SeededRandom } from '../../src/service/sandbox/people/seeded-random.ts'
-import { SECOND } from '../../src/time/units.ts'
 import type { CitusCluster, CitusNode } from '../support/citus-cluster.ts'
 import type { Program } from '../support/run-program.ts'
 import { type ClusterRound, compare, divide, expectDone, syncUntilStill } from './citus-sync.ts'

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { startPostgres } from '../../src/engines/embedded-postgres.ts'
+import { startPostgres } from '../../src/base/engines/embedded-postgres.ts'
 import { startProgram } from '../support/run-program.ts'
 
 /** As the sandbox prints it. */

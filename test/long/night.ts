@@ -8,7 +8,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { parse, stringify } from 'yaml'
-import { readDashboards } from '../monitoring/dashboards.ts'
+import { readDashboards } from '../base/monitoring/dashboards.ts'
 import { createChecklist } from './checklist.ts'
 import { startPrometheus } from './prometheus.ts'
 import { missANightly, openWatchedFleet } from './watched-fleet.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { DAY } from '../../src/time/units.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import { isReadOf } from '../support/peer.ts'
 import { json } from '../support/profile-stub.ts'
 import { daysAgo, daysAgoMs, scoreOf } from '../support/sample-scores.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { DAY, HOUR } from '../../src/time/units.ts'
+import { DAY, HOUR } from '../../src/base/time/units.ts'
 import { daysAgo, scoreOf } from '../support/sample-scores.ts'
 import { test } from '../support/test-pipeline.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { HOUR } from '../../src/time/units.ts'
+import { HOUR } from '../../src/base/time/units.ts'
 import { isReadOf, isUpload } from '../support/peer.ts'
 import { daysAgoMs, scoreOf } from '../support/sample-scores.ts'
 import { test } from '../support/test-pipeline.ts'

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import type { Schedule } from '../../config/schedules.ts'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/base/log.ts'
+import { HOUR } from '../../src/base/time/units.ts'
 import { type Scheduler, startScheduler } from '../../src/schedule/scheduler.ts'
-import { HOUR } from '../../src/time/units.ts'
 import type { Run } from '../../src/warehouse/runs/stored-runs.ts'
 import { test, type Warehouse } from '../support/test-warehouse.ts'
 

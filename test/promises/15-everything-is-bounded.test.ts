@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { nightly } from '../../jobs/nightly.ts'
 import { syncProfile } from '../../jobs/sync-profile.ts'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/base/log.ts'
 import { startWorkers } from '../../src/queue/job-workers.ts'
 import type { Job } from '../../src/work/job.ts'
 import type { JobAttempt } from '../../src/work/outcome.ts'

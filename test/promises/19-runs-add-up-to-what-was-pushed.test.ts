@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { HOUR } from '../../src/time/units.ts'
+import { HOUR } from '../../src/base/time/units.ts'
 import { startWorkerProcess } from '../chaos/workers.ts'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf, isUpload } from '../support/peer.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { DAY } from '../../src/time/units.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import { isReadOf, type Peer } from '../support/peer.ts'
 import { daysAgo, daysAgoMs, scoreOf } from '../support/sample-scores.ts'
 import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, onTestFinished, vi } from 'vitest'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/base/log.ts'
 import { type LaneQueue, openQueueEngine, type QueueEngine } from '../../src/queue/engine.ts'
 import { followFormerParts, type PartWorker } from '../../src/queue/former-parts.ts'
 import { soon, test } from '../support/fixtures.ts'

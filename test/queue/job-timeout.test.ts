@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/base/log.ts'
 import { startWorkers } from '../../src/queue/job-workers.ts'
 import type { Job } from '../../src/work/job.ts'
 import type { JobAttempt } from '../../src/work/outcome.ts'

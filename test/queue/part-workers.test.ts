@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect } from 'vitest'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/base/log.ts'
 import { type LaneQueue, openQueueEngine, type QueueEngine } from '../../src/queue/engine.ts'
 import { type ClaimedJob, type PartWorkers, startPartWorkers } from '../../src/queue/part-workers.ts'
 import { noCounts } from '../../src/transfer/order.ts'

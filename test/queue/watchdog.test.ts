@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { Problem } from '../../src/errors.ts'
+import type { Problem } from '../../src/base/errors.ts'
 import { startWatchdog } from '../../src/queue/watchdog.ts'
 
 /** A lane whose state the test sets; each check is a second after the one before. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { UsageProblem } from '../../src/errors.ts'
+import { UsageProblem } from '../../src/base/errors.ts'
+import { DAY, HOUR } from '../../src/base/time/units.ts'
 import { faultCatalogue, faultNames } from '../../src/service/sandbox/faults/fault-catalogue.ts'
 import {
   type FaultRule,
@@ -15,7 +16,6 @@ import {
   withOldNames,
 } from '../../src/service/sandbox/faults/faulty-records.ts'
 import { createMovableClock } from '../../src/service/sandbox/movable-clock.ts'
-import { DAY, HOUR } from '../../src/time/units.ts'
 
 const scoresOfAda = { operation: 'scoresOf', profile: 'ada' } as const
 

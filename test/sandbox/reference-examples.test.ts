@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
-import { type OperationName, operations } from '../../src/contract/operations.ts'
+import { type OperationName, operations } from '../../src/base/contract/operations.ts'
 import { recordedExamples } from '../../src/service/reference/examples.ts'
 import { test as base } from '../support/fixtures.ts'
 import { json, openSandboxWorld, runner, type SandboxWorld } from './sandbox-world.ts'

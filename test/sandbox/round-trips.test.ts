@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { DAY, MINUTE } from '../../src/base/time/units.ts'
 import { exportFormats } from '../../src/intake/formats/known-formats.ts'
 import { exportWriters } from '../../src/service/sandbox/exports/export-writers.ts'
 import type { SampleLog } from '../../src/service/sandbox/people/sample-logs.ts'
 import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
-import { DAY, MINUTE } from '../../src/time/units.ts'
 import { factsOfLogs } from '../support/facts-of-logs.ts'
 import { entriesOf, fileOf, importInto, type PushedLog } from '../support/health-files.ts'
 

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { dataLogInputSchema } from '../../src/contract/data-log.ts'
-import { demographicInputSchema } from '../../src/contract/demographic.ts'
-import { deviceInformationInputSchema } from '../../src/contract/device-information.ts'
-import { tagInputSchema } from '../../src/contract/tag.ts'
+import { dataLogInputSchema } from '../../src/base/contract/data-log.ts'
+import { demographicInputSchema } from '../../src/base/contract/demographic.ts'
+import { deviceInformationInputSchema } from '../../src/base/contract/device-information.ts'
+import { tagInputSchema } from '../../src/base/contract/tag.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import type { SampleLog } from '../../src/service/sandbox/people/sample-logs.ts'
 import {
   deviceInformationOf,
@@ -13,7 +14,6 @@ import {
   tagsOf,
 } from '../../src/service/sandbox/people/sample-people.ts'
 import { richPeopleMax, type SamplePerson } from '../../src/service/sandbox/people/sample-person.ts'
-import { DAY } from '../../src/time/units.ts'
 
 const days = 60
 const endMs = Date.parse('2026-11-20T18:00:00Z')

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { operations } from '../../src/contract/operations.ts'
-import { scoreAnswerSchema } from '../../src/contract/score.ts'
+import { operations } from '../../src/base/contract/operations.ts'
+import { scoreAnswerSchema } from '../../src/base/contract/score.ts'
 import { test as base, template, within } from '../support/fixtures.ts'
 import { json, newcomer, office, openSandboxWorld, runner, type SandboxWorld } from './sandbox-world.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { MINUTE } from '../../src/base/time/units.ts'
 import { openNextSlots } from '../../src/schedule/next-slots.ts'
-import { MINUTE } from '../../src/time/units.ts'
 
 test('the next slot of each schedule is told, also after it has passed and after the clock was set back', async () => {
   const slots = openNextSlots([

@@ -8,11 +8,11 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import { expect, test } from 'vitest'
 import type { Schedule } from '../../config/schedules.ts'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/base/log.ts'
+import { HOUR } from '../../src/base/time/units.ts'
 import { openOverdueSlots } from '../../src/schedule/overdue-slots.ts'
 import { createSlotClaimer, startScheduler } from '../../src/schedule/scheduler.ts'
 import { createTimetable } from '../../src/schedule/timetable.ts'
-import { HOUR } from '../../src/time/units.ts'
 import type { Run } from '../../src/warehouse/runs/stored-runs.ts'
 
 const nightly: Schedule = { name: 'nightly', cron: '30 2 * * *', timeZone: 'UTC', makeUpMs: 25 * HOUR }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../src/base/time/units.ts'
 import { firstSlotAfter, newestSlotSince, slotsBetween, type ZonedCron } from '../../src/schedule/slots.ts'
-import { DAY, HOUR, MINUTE } from '../../src/time/units.ts'
 import { type ZoneChange, zoneChanges } from '../support/zone-changes.ts'
 
 /** One change for each instant and pair of offsets: many zones change together. */

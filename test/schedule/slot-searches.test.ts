@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../src/base/time/units.ts'
 import {
   firstSlotAfter,
   hasWildcardHour,
@@ -8,7 +9,6 @@ import {
   type ZonedCron,
 } from '../../src/schedule/slots.ts'
 import { createTimetable } from '../../src/schedule/timetable.ts'
-import { DAY, HOUR, MINUTE } from '../../src/time/units.ts'
 
 const quarterHourly: ZonedCron = {
   matches: (wall) => wall.getUTCMinutes() % 15 === 0,

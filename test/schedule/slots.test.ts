@@ -1,8 +1,8 @@
 import cron from 'node-cron'
 import { expect, test } from 'vitest'
+import { HOUR, MINUTE } from '../../src/base/time/units.ts'
+import { zoneOffsetMs } from '../../src/base/time/zones.ts'
 import { hasWildcardHour, newestSlotSince, type ZonedCron } from '../../src/schedule/slots.ts'
-import { HOUR, MINUTE } from '../../src/time/units.ts'
-import { zoneOffsetMs } from '../../src/time/zones.ts'
 
 function timetable(line: string, timeZone: string): ZonedCron {
   const matcher = cron.createTask(line, () => undefined, { timezone: 'UTC' })

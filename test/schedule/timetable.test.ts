@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../config/env.ts'
 import { schedulesOf } from '../../config/schedules.ts'
-import { UsageProblem } from '../../src/errors.ts'
+import { UsageProblem } from '../../src/base/errors.ts'
 import { createTimetable } from '../../src/schedule/timetable.ts'
 
 /** A schedule of a line that the configuration accepts. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { freePort } from '../../src/engines/free-port.ts'
-import { createLog } from '../../src/log.ts'
+import { freePort } from '../../src/base/engines/free-port.ts'
+import { createLog } from '../../src/base/log.ts'
+import { isLoopback } from '../../src/base/text/readable-address.ts'
 import { warnOfExposure } from '../../src/service/exposure.ts'
 import { startService } from '../../src/service/server.ts'
-import { isLoopback } from '../../src/text/readable-address.ts'
 import { test as withDatabase } from '../support/fixtures.ts'
 
 const quiet = createLog({ level: 'silent' })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { operations } from '../../src/contract/operations.ts'
+import { operations } from '../../src/base/contract/operations.ts'
 import { call, registerProfile, stepsLog, test } from './service-world.ts'
 
 /** Never 5xx; that every answer is one the document declares is checked by `call` itself. */

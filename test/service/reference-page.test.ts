@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { operations } from '../../src/contract/operations.ts'
+import { operations } from '../../src/base/contract/operations.ts'
 import { call, test } from './service-world.ts'
 
 const sectionsOf = (page: string) =>

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { expect } from 'vitest'
-import { operations } from '../../src/contract/operations.ts'
+import { operations } from '../../src/base/contract/operations.ts'
 import { call, test } from './service-world.ts'
 
 const folder = new URL('../../', import.meta.url)

@@ -1,4 +1,4 @@
-import { MINUTE, SECOND } from '../../src/time/units.ts'
+import { MINUTE, SECOND } from '../../src/base/time/units.ts'
 import type { Order } from '../../src/transfer/order.ts'
 import type { OutboxItem } from '../../src/transfer/parcel.ts'
 import type { RunBucket } from '../../src/warehouse/runs/run-buckets.ts'

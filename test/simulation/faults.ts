@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { type OperationName, operations } from '../../src/contract/operations.ts'
-import { Halted, type Problem, Rejected, RetryLater } from '../../src/errors.ts'
+import { type OperationName, operations } from '../../src/base/contract/operations.ts'
+import { Halted, type Problem, Rejected, RetryLater } from '../../src/base/errors.ts'
 import { type TransportError, TransportError as TransportFault } from '../../src/upstream/http.ts'
 import { intentOf } from '../../src/upstream/intent.ts'
 

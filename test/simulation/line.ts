@@ -1,4 +1,4 @@
-import { EngineUnreachable } from '../../src/errors.ts'
+import { EngineUnreachable } from '../../src/base/errors.ts'
 import type { createWarehouse, ModelWarehouse, SimulatedProcess } from './warehouse.ts'
 
 /** The connection to Postgres dies before the commit, or after it and before its answer. `at`: before the n-th statement. */

@@ -1,3 +1,4 @@
+import { intersect, overlaps, type Span, subtract, union } from '../../src/base/time/spans.ts'
 import { suspectParts } from '../../src/ledger/digesting.ts'
 import { judgeDoubts } from '../../src/ledger/doubt.ts'
 import {
@@ -11,7 +12,6 @@ import {
 } from '../../src/ledger/judge.ts'
 import { countLateness, noLatenessCounts, similarDays } from '../../src/ledger/lateness.ts'
 import { settleMsOf } from '../../src/ledger/settle-time.ts'
-import { intersect, overlaps, type Span, subtract, union } from '../../src/time/spans.ts'
 import type { WindowReading } from '../../src/transfer/reading.ts'
 import { requestHashOf, taggedSpanOf } from '../../src/transfer/tagged-window.ts'
 import type { StoreResult } from '../../src/warehouse/readings/store-group.ts'

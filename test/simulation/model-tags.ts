@@ -1,4 +1,4 @@
-import type { Span } from '../../src/time/spans.ts'
+import type { Span } from '../../src/base/time/spans.ts'
 import { requestHashOf, taggedSpanOf } from '../../src/transfer/tagged-window.ts'
 import type { ModelReading } from './model-reading.ts'
 import type { ModelChanges } from './model-records.ts'

@@ -1,4 +1,4 @@
-import { intersect, subtract, union } from '../../src/time/spans.ts'
+import { intersect, subtract, union } from '../../src/base/time/spans.ts'
 import {
   type AcceptedCounts,
   cutBatches,

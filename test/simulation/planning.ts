@@ -1,6 +1,6 @@
+import type { Span } from '../../src/base/time/spans.ts'
+import { DAY, HOUR, MINUTE } from '../../src/base/time/units.ts'
 import { dueWindows } from '../../src/ledger/planner.ts'
-import type { Span } from '../../src/time/spans.ts'
-import { DAY, HOUR, MINUTE } from '../../src/time/units.ts'
 import type { PlannedProfile } from '../../src/transfer/planned-profile.ts'
 import type { DueWindow } from '../../src/transfer/reading.ts'
 import type { PulledStream } from '../../src/transfer/stream.ts'

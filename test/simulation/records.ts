@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Span } from '../../src/time/spans.ts'
-import { DAY, HOUR } from '../../src/time/units.ts'
+import type { Span } from '../../src/base/time/spans.ts'
+import { DAY, HOUR } from '../../src/base/time/units.ts'
 import type { SourceRecord } from '../../src/transfer/reading.ts'
 import type { StreamName } from './circumstances.ts'
 

@@ -1,5 +1,5 @@
+import { MINUTE, SECOND } from '../../src/base/time/units.ts'
 import { everybody } from '../../src/fleet/profile-buckets.ts'
-import { MINUTE, SECOND } from '../../src/time/units.ts'
 import { type EndedJob, type OrderKey, paramsText } from '../../src/transfer/order.ts'
 import type { ProfilePage } from '../../src/transfer/planned-profile.ts'
 import type { RunBucket } from '../../src/warehouse/runs/run-buckets.ts'

@@ -1,4 +1,4 @@
-import { subtract } from '../../src/time/spans.ts'
+import { subtract } from '../../src/base/time/spans.ts'
 import { BEGIN, HISTORY, SETTLE } from './circumstances.ts'
 import type { SimulatedUpstream } from './upstream.ts'
 import type { ModelWarehouse } from './warehouse.ts'

@@ -1,5 +1,5 @@
+import { MINUTE } from '../../src/base/time/units.ts'
 import { settleReading } from '../../src/ledger/judge.ts'
-import { MINUTE } from '../../src/time/units.ts'
 import type { EndedJob } from '../../src/transfer/order.ts'
 import type { OutboxItem, PushedParcels, RefusedItem } from '../../src/transfer/parcel.ts'
 import type { ProfilePage } from '../../src/transfer/planned-profile.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import type { OperationName } from '../../src/contract/operations.ts'
+import type { OperationName } from '../../src/base/contract/operations.ts'
 
 /**
  * The expected answers of the 28 operations, as one list of cases. The list is checked against the service over a bare socket

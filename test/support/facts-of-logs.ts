@@ -1,4 +1,4 @@
-import { checkedInstant } from '../../src/contract/instant.ts'
+import { checkedInstant } from '../../src/base/time/instant.ts'
 import type { DayFacts } from '../../src/service/derive/day/facts.ts'
 import { factsOfDays } from '../../src/service/derive/day/facts-of-days.ts'
 

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { test as base, inject } from 'vitest'
-import { applyMigrations, readMigrations } from '../../src/engines/apply-migrations.ts'
+import { applyMigrations, readMigrations } from '../../src/base/engines/apply-migrations.ts'
 import { isDistributed, withinCluster } from './distributed-warehouse.ts'
 import { needRedis } from './own-redis.ts'
 

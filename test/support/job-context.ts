@@ -1,5 +1,5 @@
-import { createLog } from '../../src/log.ts'
-import { DAY } from '../../src/time/units.ts'
+import { createLog } from '../../src/base/log.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import type { PlannedProfile } from '../../src/transfer/planned-profile.ts'
 import type { DueWindow, Reading } from '../../src/transfer/reading.ts'
 import type { JobContext } from '../../src/work/job.ts'

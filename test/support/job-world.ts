@@ -1,4 +1,4 @@
-import { DAY } from '../../src/time/units.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import type { Parcel } from '../../src/transfer/parcel.ts'
 import type { PlannedProfile, ProfileState } from '../../src/transfer/planned-profile.ts'
 import type { JobContext } from '../../src/work/job.ts'

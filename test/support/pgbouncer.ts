@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../../src/engines/free-port.ts'
+import { freePort } from '../../src/base/engines/free-port.ts'
 
 type Options = { readonly databaseUrl: string; readonly mode: 'session' | 'transaction'; readonly settings?: string }
 

@@ -1,4 +1,4 @@
-import { DAY } from '../../src/time/units.ts'
+import { DAY } from '../../src/base/time/units.ts'
 
 const midnight = Math.floor(Date.now() / DAY) * DAY
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { catalogue } from '../../config/streams.ts'
-import { DAY, HOUR } from '../../src/time/units.ts'
+import { DAY, HOUR } from '../../src/base/time/units.ts'
 import { type EndedJob, noCounts } from '../../src/transfer/order.ts'
 import type { WindowReading } from '../../src/transfer/reading.ts'
 import { readPlaces } from '../../src/warehouse/distribution/distributed-tables.ts'

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
+import { HOUR } from '../../src/base/time/units.ts'
 import type { NewToken, Token, TokenName, TokenStore } from '../../src/fleet/tokens.ts'
-import { HOUR } from '../../src/time/units.ts'
 import { createInMemoryTokenStore } from '../../src/upstream/in-memory-token-store.ts'
 import { createTelemetry } from '../../src/upstream/telemetry.ts'
 import { type ObtainRequest, TokenProvider } from '../../src/upstream/token-provider.ts'

@@ -1,4 +1,4 @@
-import { DAY, HOUR, MINUTE } from '../../src/time/units.ts'
+import { DAY, HOUR, MINUTE } from '../../src/base/time/units.ts'
 
 /** A change of a zone's clocks. Offsets are in milliseconds east of UTC: before the instant, and from it on. */
 export type ZoneChange = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Operation } from '../../src/contract/operations.ts'
+import type { Operation } from '../../src/base/contract/operations.ts'
 import type { PulledStream } from '../../src/transfer/stream.ts'
 import { keyColumns } from '../../src/transfer/stream.ts'
 import { requestHashOf, taggedSpanOf } from '../../src/transfer/tagged-window.ts'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
-import { MINUTE } from '../../src/time/units.ts'
+import { MINUTE } from '../../src/base/time/units.ts'
 import { examineUpstream } from '../../src/upstream/examine-upstream.ts'
 import { http, type RawRequest, startRawServer } from '../support/raw-server.ts'
 

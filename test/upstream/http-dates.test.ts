@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { HOUR, SECOND } from '../../src/time/units.ts'
+import { HOUR, SECOND } from '../../src/base/time/units.ts'
 import { httpDateMsOf, retryAfterMsOf } from '../../src/upstream/retry-after.ts'
 
 const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']

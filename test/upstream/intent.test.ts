@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { type OperationName, operations } from '../../src/contract/operations.ts'
-import { Halted, NotThere, Rejected, RetryLater } from '../../src/errors.ts'
+import { type OperationName, operations } from '../../src/base/contract/operations.ts'
+import { Halted, NotThere, Rejected, RetryLater } from '../../src/base/errors.ts'
 import { type HttpResponse, TransportError, type TransportErrorKind } from '../../src/upstream/http.ts'
 import { type Intent, intentOf } from '../../src/upstream/intent.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { RetryLater } from '../../src/errors.ts'
+import { RetryLater } from '../../src/base/errors.ts'
+import { SECOND } from '../../src/base/time/units.ts'
 import type { BudgetStore } from '../../src/fleet/budget.ts'
-import { SECOND } from '../../src/time/units.ts'
 import { answered, openLimiterFleet, overloadedFor } from '../support/limiter-fleet.ts'
 
 const unbounded = Number.POSITIVE_INFINITY

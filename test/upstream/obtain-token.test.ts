@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
+import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../src/base/errors.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import type { Token } from '../../src/fleet/tokens.ts'
-import { DAY } from '../../src/time/units.ts'
 import type { UpstreamApi } from '../../src/upstream/api.ts'
 import { obtainToken } from '../../src/upstream/obtain-token.ts'
 

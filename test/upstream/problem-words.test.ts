@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type OperationName, operations } from '../../src/contract/operations.ts'
-import type { Problem } from '../../src/errors.ts'
+import { type OperationName, operations } from '../../src/base/contract/operations.ts'
+import type { Problem } from '../../src/base/errors.ts'
 import { type HttpResponse, TransportError } from '../../src/upstream/http.ts'
 import { intentOf } from '../../src/upstream/intent.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished } from 'vitest'
-import { RetryLater } from '../../src/errors.ts'
+import { RetryLater } from '../../src/base/errors.ts'
 import { type BudgetLimits, type BudgetStore, initialBudget, type MemberState } from '../../src/fleet/budget.ts'
 import { openPostgresBudgetStore } from '../../src/queue/budget-store-postgres.ts'
 import { openRedisBudgetStore } from '../../src/queue/budget-store-redis.ts'

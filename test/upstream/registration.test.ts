@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { NotThere, Rejected, Unanswered } from '../../src/errors.ts'
+import { NotThere, Rejected, Unanswered } from '../../src/base/errors.ts'
 import { json, startProfileStub } from '../support/profile-stub.ts'
 import { scores } from '../support/stream-by-name.ts'
 import { ada, nightlyCall, openTestUpstream } from '../support/test-upstream.ts'

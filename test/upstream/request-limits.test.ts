@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { operations } from '../../src/contract/operations.ts'
-import { DAY } from '../../src/time/units.ts'
+import { operations } from '../../src/base/contract/operations.ts'
+import { DAY } from '../../src/base/time/units.ts'
 import { BATCH_BYTES_MAX, ITEMS_PER_BATCH_MAX } from '../../src/transfer/parcel.ts'
 import { createUpstreamApi } from '../../src/upstream/api.ts'
 import type { AuthorizedSender } from '../../src/upstream/authorized-sender.ts'

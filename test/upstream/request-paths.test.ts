@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { operations } from '../../src/contract/operations.ts'
+import { operations } from '../../src/base/contract/operations.ts'
 import { answerKindOf, isErrorBody } from '../../src/upstream/answer-rules.ts'
 import { requestPathOf } from '../../src/upstream/operation-rules.ts'
 import { queryStringOf } from '../../src/upstream/query-string.ts'

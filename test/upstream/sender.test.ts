@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type OperationName, operations } from '../../src/contract/operations.ts'
-import { NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
+import { type OperationName, operations } from '../../src/base/contract/operations.ts'
+import { NotThere, Rejected, RetryLater, Unanswered } from '../../src/base/errors.ts'
 import type { RequestOutcome } from '../../src/fleet/budget.ts'
 import { type HttpRequest, type HttpResponse, TransportError } from '../../src/upstream/http.ts'
 import { AttemptError, createSender, type OperationCall, type TimedResponse } from '../../src/upstream/sender.ts'

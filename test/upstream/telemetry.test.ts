@@ -1,7 +1,7 @@
 import { trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { test as base, expect } from 'vitest'
-import { operations } from '../../src/contract/operations.ts'
+import { operations } from '../../src/base/contract/operations.ts'
 import { createTelemetry, type Telemetry } from '../../src/upstream/telemetry.ts'
 import { openTestMeter } from '../support/test-meter.ts'
 

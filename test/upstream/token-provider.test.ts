@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { Halted, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
+import { Halted, Rejected, RetryLater, Unanswered } from '../../src/base/errors.ts'
+import { HOUR, MINUTE, SECOND } from '../../src/base/time/units.ts'
 import type { TokenName } from '../../src/fleet/tokens.ts'
-import { HOUR, MINUTE, SECOND } from '../../src/time/units.ts'
 import {
   accountOfFleet as account,
   failureOf,

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
-import { RetryLater, Unanswered } from '../../src/errors.ts'
+import { RetryLater, Unanswered } from '../../src/base/errors.ts'
 import type { NewToken } from '../../src/fleet/tokens.ts'
 import { accountOfFleet as account, failureOf, LIFETIME_MS, openFleet } from '../support/token-fleet.ts'
 

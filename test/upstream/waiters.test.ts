@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { RetryLater } from '../../src/errors.ts'
+import { RetryLater } from '../../src/base/errors.ts'
 import { type Lane, lanes } from '../../src/fleet/budget.ts'
 import { LoadMeter } from '../../src/upstream/load-meter.ts'
 import { Waiters } from '../../src/upstream/waiters.ts'

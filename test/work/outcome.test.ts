@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { EngineUnreachable, Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
+import { EngineUnreachable, Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../src/base/errors.ts'
 import { NodeUnreachable, ShardMoved } from '../../src/warehouse/postgres/sql-errors.ts'
 import { createWaits, failureOutcomeOf } from '../../src/work/outcome.ts'
 

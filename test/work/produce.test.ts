@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
+import { SECOND } from '../../src/base/time/units.ts'
 import { createProfileBuckets } from '../../src/fleet/profile-buckets.ts'
-import { SECOND } from '../../src/time/units.ts'
 import type { Order } from '../../src/transfer/order.ts'
 import { NodeUnreachable } from '../../src/warehouse/postgres/sql-errors.ts'
 import { bucketOf, produced } from '../support/produce-stage.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../src/errors.ts'
+import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../src/base/errors.ts'
 import type { JobCounts } from '../../src/transfer/order.ts'
 import { ITEMS_PER_BATCH_MAX, type Parcel, type PushedParcels, type RefusedItem } from '../../src/transfer/parcel.ts'
 import type { PushedSnapshot, PushedStream } from '../../src/transfer/stream.ts'

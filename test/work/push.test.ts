@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { Rejected, RetryLater } from '../../src/errors.ts'
+import { Rejected, RetryLater } from '../../src/base/errors.ts'
 import type { OutboxItem } from '../../src/transfer/parcel.ts'
 import type { JobContext } from '../../src/work/job.ts'
 import { pushWaiting } from '../../src/work/push.ts'

@@ -1,4 +1,4 @@
-import { HOUR } from '../../time/units.ts'
+import { HOUR } from '../../base/time/units.ts'
 import { address, changeQuery } from '../../web/browser/address.ts'
 import { type Json, useAnswer } from '../../web/browser/ask.ts'
 import { DayChart, StackChart } from '../../web/browser/charts.tsx'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { pulledStreams, pushedStreams } from '../../../config/streams.ts'
-import { UsageProblem } from '../../errors.ts'
+import { UsageProblem } from '../../base/errors.ts'
 import { createQuarantine } from '../../warehouse/quarantine/stored-quarantine.ts'
 import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
 import { defineAct, defineRead } from '../dashboard-routes.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { UsageProblem } from '../../errors.ts'
+import { UsageProblem } from '../../base/errors.ts'
 import { readQuery } from '../../warehouse/reports/read-query.ts'
 import type { DashboardContext, Visit } from '../dashboard-context.ts'
 import { defineRead } from '../dashboard-routes.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { produceRun } from '../../assembly/produce-run.ts'
-import { UsageProblem } from '../../errors.ts'
+import { UsageProblem } from '../../base/errors.ts'
 import { countDeriving, readFormerRuns, readUsualSpans } from '../../warehouse/reports/run-report.ts'
 import { createFailures } from '../../warehouse/runs/stored-failures.ts'
 import type { Run } from '../../warehouse/runs/stored-runs.ts'

@@ -1,5 +1,5 @@
-import { parseOffset, twoDigits } from '../../contract/instant.ts'
-import { MINUTE } from '../../time/units.ts'
+import { parseOffset, twoDigits } from '../../base/time/instant.ts'
+import { MINUTE } from '../../base/time/units.ts'
 import { createDeviceParser } from './apple-device.ts'
 import { appleMapping, exerciseName, quantityMeasure, sleepMeasure, sleepType } from './apple-types.ts'
 import type { ExportFile, HealthFormat, HealthRecord, LogDraft, RecordBatch, SourceInstant } from './export-format.ts'

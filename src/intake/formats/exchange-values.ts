@@ -1,4 +1,4 @@
-import { HOUR } from '../../time/units.ts'
+import { HOUR } from '../../base/time/units.ts'
 import type { HealthRecord } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { type DraftFrame, faultOf, fieldsIn, measuredRecord, numberIn, textIn } from './source-values.ts'

@@ -1,4 +1,4 @@
-import { DAY, SECOND } from '../../time/units.ts'
+import { DAY, SECOND } from '../../base/time/units.ts'
 import { asDaily, quantityRecord } from './exchange-values.ts'
 import type { FileHead, HealthRecord, MappingRow, ReadOptions, SourceInstant } from './export-format.ts'
 import { formatOfKinds } from './file-kinds.ts'

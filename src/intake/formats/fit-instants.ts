@@ -1,4 +1,4 @@
-import { SECOND } from '../../time/units.ts'
+import { SECOND } from '../../base/time/units.ts'
 import type { SourceInstant } from './export-format.ts'
 
 /** Seconds from 1970 to the last day of 1989, from which a device counts. Smaller ones count from when it was switched on. */

@@ -1,4 +1,4 @@
-import { UsageProblem } from '../../errors.ts'
+import { UsageProblem } from '../../base/errors.ts'
 
 /**
  * A message: its number, and its fields by theirs. A field that is not set is absent; of a list the first value counts. `part` counts

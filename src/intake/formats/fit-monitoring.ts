@@ -1,4 +1,4 @@
-import { DAY, MINUTE, SECOND } from '../../time/units.ts'
+import { DAY, MINUTE, SECOND } from '../../base/time/units.ts'
 import type { HealthRecord } from './export-format.ts'
 import { fitInstant } from './fit-instants.ts'
 import { type DraftFrame, later, measuredRecord } from './source-values.ts'

@@ -1,4 +1,4 @@
-import { HOUR, MINUTE } from '../../time/units.ts'
+import { HOUR, MINUTE } from '../../base/time/units.ts'
 import type { FileHead, HealthRecord, MappingRow, ReadOptions } from './export-format.ts'
 import { type FileKind, formatOfKinds } from './file-kinds.ts'
 import { fitbitDevice } from './fitbit-sleep.ts'

@@ -1,4 +1,4 @@
-import { DAY, MINUTE, SECOND } from '../../time/units.ts'
+import { DAY, MINUTE, SECOND } from '../../base/time/units.ts'
 import type { HealthRecord } from './export-format.ts'
 import { type FileKind, formatOfKinds } from './file-kinds.ts'
 import { fitbitMapping } from './fitbit-mapping.ts'

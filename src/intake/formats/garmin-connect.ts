@@ -1,4 +1,4 @@
-import { MINUTE, SECOND } from '../../time/units.ts'
+import { MINUTE, SECOND } from '../../base/time/units.ts'
 import type { FileHead, HealthRecord, MappingRow, ReadOptions } from './export-format.ts'
 import { formatOfKinds } from './file-kinds.ts'
 import { jsonRows, readJsonList, type SourceRow } from './small-files.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { HOUR, MINUTE, SECOND } from '../../time/units.ts'
+import { HOUR, MINUTE, SECOND } from '../../base/time/units.ts'
 import type { ExportFile, HealthFormat, HealthRecord, MappingRow, RecordBatch } from './export-format.ts'
 import { fitInstant } from './fit-instants.ts'
 import { type FitMessage, fitChecksum, isFit, readFitMessages, TIMESTAMP } from './fit-messages.ts'

@@ -1,4 +1,4 @@
-import { UsageProblem } from '../../errors.ts'
+import { UsageProblem } from '../../base/errors.ts'
 import type { ExportFile, HealthFormat, HealthRecord, MappingRow, RecordBatch, SourceInstant } from './export-format.ts'
 import { deviceIn, exerciseIn, methodIn, stageIn, stagesByNumber } from './health-connect-types.ts'
 import type { MeasureName } from './measures.ts'

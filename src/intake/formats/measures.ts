@@ -1,4 +1,4 @@
-import type { DataLogInput } from '../../contract/data-log.ts'
+import type { DataLogInput } from '../../base/contract/data-log.ts'
 
 /** The log type of a data type, its unit, and the values that a person can have. */
 type Measure = {

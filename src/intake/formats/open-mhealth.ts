@@ -1,4 +1,4 @@
-import { HOUR, MINUTE, SECOND } from '../../time/units.ts'
+import { HOUR, MINUTE, SECOND } from '../../base/time/units.ts'
 import { asDaily, quantityRecord } from './exchange-values.ts'
 import type { FileHead, HealthRecord, MappingRow, SourceInstant } from './export-format.ts'
 import { formatOfKinds } from './file-kinds.ts'

@@ -1,4 +1,4 @@
-import { DAY, HOUR, MINUTE, SECOND } from '../../time/units.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../base/time/units.ts'
 import type { FileHead, HealthRecord, MappingRow, ReadOptions } from './export-format.ts'
 import { formatOfKinds } from './file-kinds.ts'
 import type { MeasureName } from './measures.ts'

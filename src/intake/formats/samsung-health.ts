@@ -1,4 +1,4 @@
-import { MINUTE } from '../../time/units.ts'
+import { MINUTE } from '../../base/time/units.ts'
 import type { FileHead, HealthRecord, MappingRow } from './export-format.ts'
 import { type FileKind, formatOfKinds } from './file-kinds.ts'
 import type { MeasureName, SessionName } from './measures.ts'

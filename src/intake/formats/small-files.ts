@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync'
-import { UsageProblem } from '../../errors.ts'
+import { UsageProblem } from '../../base/errors.ts'
 import { splitLines } from '../split-lines.ts'
 import type { ExportFile, FileHead } from './export-format.ts'
 

@@ -1,5 +1,5 @@
-import { parseInstant, parseOffset } from '../../contract/instant.ts'
-import { DAY, MINUTE, SECOND } from '../../time/units.ts'
+import { parseInstant, parseOffset } from '../../base/time/instant.ts'
+import { DAY, MINUTE, SECOND } from '../../base/time/units.ts'
 import type { HealthRecord, LogDraft, SourceInstant } from './export-format.ts'
 import { type MeasureName, measureOf, type SessionName } from './measures.ts'
 import type { SourceRow } from './small-files.ts'

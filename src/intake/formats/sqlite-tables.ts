@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url'
-import { UsageProblem } from '../../errors.ts'
+import { UsageProblem } from '../../base/errors.ts'
 import { copyPrivately } from '../private-copies.ts'
 import type { ExportFile, FileHead } from './export-format.ts'
 import type { SourceRow } from './small-files.ts'

@@ -1,4 +1,4 @@
-import { SECOND } from '../../time/units.ts'
+import { SECOND } from '../../base/time/units.ts'
 import type { FileHead, HealthRecord, MappingRow, ReadOptions } from './export-format.ts'
 import { type FileKind, formatOfKinds } from './file-kinds.ts'
 import type { MeasureName } from './measures.ts'

@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import { Parser } from 'htmlparser2'
-import { Problem, UsageProblem } from '../../errors.ts'
+import { Problem, UsageProblem } from '../../base/errors.ts'
 
 export type ElementReader = {
   open(name: string, attributes: Readonly<Record<string, string>>): void

@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync'
-import { UsageProblem } from '../../errors.ts'
+import { UsageProblem } from '../../base/errors.ts'
 
 /** A reference figure: what somebody measured for a person on a local day. */
 export type ReferenceFigure = {

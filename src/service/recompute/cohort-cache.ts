@@ -1,5 +1,5 @@
-import { dayNumberAt } from '../../time/local-days.ts'
-import { DAY } from '../../time/units.ts'
+import { dayNumberAt } from '../../base/time/local-days.ts'
+import { DAY } from '../../base/time/units.ts'
 import { type Cohort, cohortCellOf, cohortRules, type Quantiles } from '../derive/model/cohort.ts'
 import { quantile, roundTo } from '../derive/model/statistics.ts'
 import type { ServicePool } from '../store/service-pool.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { scoreTypes } from '../../contract/score.ts'
+import { scoreTypes } from '../../base/contract/score.ts'
 
 const fraction = z.number().min(0).max(1)
 const count = z.int().min(0)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { externalIdSchema } from '../../contract/authentication.ts'
-import { scoreTypes } from '../../contract/score.ts'
+import { externalIdSchema } from '../../base/contract/authentication.ts'
+import { scoreTypes } from '../../base/contract/score.ts'
 import { authenticateAccount } from '../authenticate.ts'
 import { type DescribedRoute, parameterNames } from '../openapi.ts'
 import { QUERY_NOTES_HEADER, queryNotes } from '../query-notes.ts'

@@ -1,5 +1,5 @@
-import { dayNumberAt, dayText } from '../../time/local-days.ts'
-import { SECOND } from '../../time/units.ts'
+import { dayNumberAt, dayText } from '../../base/time/local-days.ts'
+import { SECOND } from '../../base/time/units.ts'
 import type { Cohort } from '../derive/model/cohort.ts'
 import { modelVersion } from '../derive/model/model.ts'
 import {

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { createLog } from '../../log.ts'
-import { HOUR, MINUTE } from '../../time/units.ts'
+import { createLog } from '../../base/log.ts'
+import { HOUR, MINUTE } from '../../base/time/units.ts'
 import { createServicePool } from '../store/service-pool.ts'
 import { createCohortCache } from './cohort-cache.ts'
 import { createRoundMemory, runRecomputeRound } from './recompute-round.ts'

@@ -1,4 +1,4 @@
-import { SECOND } from '../../time/units.ts'
+import { SECOND } from '../../base/time/units.ts'
 import type { WaitingProfile } from '../store/waiting-profiles.ts'
 
 /** Derivation time that accounts and profiles took of late, by which the next profile is chosen (fair queueing). */

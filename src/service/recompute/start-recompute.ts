@@ -1,4 +1,4 @@
-import { SECOND } from '../../time/units.ts'
+import { SECOND } from '../../base/time/units.ts'
 import { markOlderModelsDue } from '../store/waiting-profiles.ts'
 import { startThread, type ThreadOptions } from './start-thread.ts'
 

@@ -1,4 +1,4 @@
-import type { OperationName } from '../../contract/operations.ts'
+import type { OperationName } from '../../base/contract/operations.ts'
 
 type Task = { readonly title: string; readonly about: string; readonly operations: readonly OperationName[] }
 

@@ -7,7 +7,7 @@ import {
   refreshInputSchema,
   registerInputSchema,
   tokenLifetimeSecondsMax,
-} from '../../contract/authentication.ts'
+} from '../../base/contract/authentication.ts'
 import { logIn } from '../log-in.ts'
 import { badRequest, unauthorized, unknownProfile } from '../request-error.ts'
 import { defineRoute, type RouteAnswer, type RouteCall } from '../route.ts'

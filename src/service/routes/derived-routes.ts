@@ -4,18 +4,18 @@ import {
   archetypeQuerySchema,
   categoricalArchetypes,
   ordinalArchetypes,
-} from '../../contract/archetype.ts'
-import { biomarkerAnswerSchema, biomarkerQuerySchema } from '../../contract/biomarker.ts'
+} from '../../base/contract/archetype.ts'
+import { biomarkerAnswerSchema, biomarkerQuerySchema } from '../../base/contract/biomarker.ts'
 import {
   comparisonAnswerSchema,
   comparisonCategories,
   comparisonNames,
   comparisonQuerySchema,
-} from '../../contract/comparison.ts'
-import { DERIVATION_STATE_HEADER, derivationStates } from '../../contract/derivation-state.ts'
-import type { DerivedKind } from '../../contract/derived-kind.ts'
-import { scoreAnswerSchema, scoreQuerySchema, scoreTypes } from '../../contract/score.ts'
-import { trendAnswerSchema, trendCategories, trendQuerySchema } from '../../contract/trend.ts'
+} from '../../base/contract/comparison.ts'
+import { DERIVATION_STATE_HEADER, derivationStates } from '../../base/contract/derivation-state.ts'
+import type { DerivedKind } from '../../base/contract/derived-kind.ts'
+import { scoreAnswerSchema, scoreQuerySchema, scoreTypes } from '../../base/contract/score.ts'
+import { trendAnswerSchema, trendCategories, trendQuerySchema } from '../../base/contract/trend.ts'
 import { biomarkerForms } from '../derive/model/biomarker-catalogue.ts'
 import { factorNames } from '../derive/model/model.ts'
 import { etagOf, heldTag } from '../etag.ts'

@@ -3,12 +3,12 @@ import {
   type DemographicInput,
   demographicAnswerSchema,
   demographicInputSchema,
-} from '../../contract/demographic.ts'
+} from '../../base/contract/demographic.ts'
 import {
   type DeviceInformationAnswer,
   deviceInformationAnswerSchema,
   deviceInformationInputSchema,
-} from '../../contract/device-information.ts'
+} from '../../base/contract/device-information.ts'
 import { unauthorized } from '../request-error.ts'
 import { defineRoute, type RouteAnswer, type RouteCall } from '../route.ts'
 import {

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import { exposeMetrics } from '../../monitoring/exposition.ts'
+import { exposeMetrics } from '../../base/monitoring/exposition.ts'
 import type { ServiceApp, ServiceContext } from '../context.ts'
 import { type DescribedRoute, openApiOf } from '../openapi.ts'
 import { recordedExamples } from '../reference/examples.ts'

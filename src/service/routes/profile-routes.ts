@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { externalIdSchema } from '../../contract/authentication.ts'
+import { externalIdSchema } from '../../base/contract/authentication.ts'
 import {
   deleteProfilesInputSchema,
   profileAnswerSchema,
   profilePageAnswerSchema,
   profileSearchQuerySchema,
-} from '../../contract/profile.ts'
+} from '../../base/contract/profile.ts'
 import { badRequest, unknownProfile } from '../request-error.ts'
 import { defineRoute } from '../route.ts'
 import { logSecurity } from '../security-log.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type TagInput, tagAnswerSchema, tagQuerySchema, tagsInputSchema, tagTypes } from '../../contract/tag.ts'
+import { type TagInput, tagAnswerSchema, tagQuerySchema, tagsInputSchema, tagTypes } from '../../base/contract/tag.ts'
 import type { ServiceContext } from '../context.ts'
 import { mergedFilter, requestedRangeOf } from '../query-parameters.ts'
 import { unauthorized, unknownProfile } from '../request-error.ts'

@@ -1,4 +1,9 @@
-import { dataLogsInputSchema, logsPerUploadMax, uploadAnswerSchema, uploadBytesMax } from '../../contract/data-log.ts'
+import {
+  dataLogsInputSchema,
+  logsPerUploadMax,
+  uploadAnswerSchema,
+  uploadBytesMax,
+} from '../../base/contract/data-log.ts'
 import { RequestError, unauthorized } from '../request-error.ts'
 import { defineRoute } from '../route.ts'
 import { storeDataLogs } from '../store/data-logs.ts'

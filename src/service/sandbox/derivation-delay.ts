@@ -1,4 +1,4 @@
-import type { Log } from '../../log.ts'
+import type { Log } from '../../base/log.ts'
 import { listWaitingNames } from '../store/sample-profiles.ts'
 import type { ServicePool } from '../store/service-pool.ts'
 

@@ -1,4 +1,4 @@
-import type { OperationName } from '../../contract/operations.ts'
+import type { OperationName } from '../../base/contract/operations.ts'
 import type { FaultName } from './faults/fault-catalogue.ts'
 
 /** The end of a request: its status; or the connection was reset, the body was cut, or the caller disconnected. */

@@ -1,5 +1,5 @@
-import { Problem } from '../../errors.ts'
-import type { Span } from '../../time/spans.ts'
+import { Problem } from '../../base/errors.ts'
+import type { Span } from '../../base/time/spans.ts'
 import { listSampleProfiles } from '../store/sample-profiles.ts'
 import type { ServicePool } from '../store/service-pool.ts'
 import type { PersonKind } from './people/day-plans.ts'

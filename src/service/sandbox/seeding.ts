@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
-import { namedUuid } from '../../text/named-uuid.ts'
-import type { Span } from '../../time/spans.ts'
+import { namedUuid } from '../../base/text/named-uuid.ts'
+import type { Span } from '../../base/time/spans.ts'
 import { ensureAccount } from '../store/api-keys.ts'
 import { storeDataLogs } from '../store/data-logs.ts'
 import { writeDemographics, writeDeviceInformation } from '../store/profile-metadata.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { type OperationName, operations } from '../../contract/operations.ts'
+import { type OperationName, operations } from '../../base/contract/operations.ts'
 import { internalHeader } from './faults/fault-injection.ts'
 import type { ServedRecord } from './faults/faulty-records.ts'
 

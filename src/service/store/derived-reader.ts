@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { DerivedKind } from '../../contract/derived-kind.ts'
+import type { DerivedKind } from '../../base/contract/derived-kind.ts'
 import { createAnswerCache } from './answer-cache.ts'
 import {
   type DerivationProgress,

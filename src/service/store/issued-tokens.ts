@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import { DAY, SECOND } from '../../time/units.ts'
+import { DAY, SECOND } from '../../base/time/units.ts'
 import { createSecret, hashSecret, matchesHash } from '../secrets.ts'
 import { type Queryable, withTransaction } from './service-pool.ts'
 

@@ -1,4 +1,4 @@
-import { applyMigrations } from '../../engines/apply-migrations.ts'
+import { applyMigrations } from '../../base/engines/apply-migrations.ts'
 
 const migrationsFolder = new URL('./migrations/', import.meta.url)
 

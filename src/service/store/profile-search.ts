@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { ProfileAnswer } from '../../contract/profile.ts'
-import { MINUTE } from '../../time/units.ts'
+import type { ProfileAnswer } from '../../base/contract/profile.ts'
+import { MINUTE } from '../../base/time/units.ts'
 import type { Queryable } from './service-pool.ts'
 import { type ProfileRow, profileAnswer, profileColumns, searchTextOf } from './service-profiles.ts'
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import type { Log } from '../../log.ts'
-import { destroyConnection } from '../../postgres/silent-server.ts'
-import { SECOND } from '../../time/units.ts'
+import type { Log } from '../../base/log.ts'
+import { destroyConnection } from '../../base/postgres/silent-server.ts'
+import { SECOND } from '../../base/time/units.ts'
 
 export type RevocationListener = {
   /** Whether a revocation by any process is heard of now: the last heartbeat came back over this line. */

@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { Log } from '../../log.ts'
-import { openPostgresPool } from '../../postgres/postgres-pool.ts'
+import type { Log } from '../../base/log.ts'
+import { openPostgresPool } from '../../base/postgres/postgres-pool.ts'
 
 export type ServicePool = pg.Pool
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import type { ProfileAnswer } from '../../contract/profile.ts'
+import type { ProfileAnswer } from '../../base/contract/profile.ts'
 import { type Queryable, withTransaction } from './service-pool.ts'
 import { forgetWaiting } from './waiting-profiles.ts'
 

@@ -1,4 +1,4 @@
-import { DAY } from '../../time/units.ts'
+import { DAY } from '../../base/time/units.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /** An action, or a look at health values. `what` holds our own ids and settings, no names and no values. */

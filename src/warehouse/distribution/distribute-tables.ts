@@ -1,4 +1,4 @@
-import { UsageProblem } from '../../errors.ts'
+import { UsageProblem } from '../../base/errors.ts'
 import { asTransaction, type Pool, type Tx } from '../postgres/warehouse-pool.ts'
 import { listTablePlaces, readShardCount, type TablePlace } from './distributed-tables.ts'
 import { requireCluster, requireNoWorkers } from './distribution-needs.ts'

@@ -1,4 +1,4 @@
-import { UsageProblem } from '../../errors.ts'
+import { UsageProblem } from '../../base/errors.ts'
 import type { BucketPlace } from '../postgres/node-pools.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 

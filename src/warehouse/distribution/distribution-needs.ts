@@ -1,5 +1,5 @@
-import { UsageProblem } from '../../errors.ts'
-import { SECOND } from '../../time/units.ts'
+import { UsageProblem } from '../../base/errors.ts'
+import { SECOND } from '../../base/time/units.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 import { WORKER_SILENT_MS } from '../runs/live-workers.ts'
 import { hasCitus } from './distributed-tables.ts'

@@ -1,6 +1,6 @@
-import { answersAsPostgres } from '../../connections/probe-server.ts'
+import type { Finding } from '../../base/connections/finding.ts'
+import { answersAsPostgres } from '../../base/connections/probe-server.ts'
 import { createProfileBuckets } from '../../fleet/profile-buckets.ts'
-import type { Finding } from '../../transfer/finding.ts'
 import { isOutage } from '../postgres/sql-errors.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 import { listTablePlaces, readShardCount } from './distributed-tables.ts'

@@ -1,6 +1,6 @@
+import { type Span, type SpanPairs, spansFromPairs } from '../../base/time/spans.ts'
+import { DAY, HOUR } from '../../base/time/units.ts'
 import { dueWindows } from '../../ledger/planner.ts'
-import { type Span, type SpanPairs, spansFromPairs } from '../../time/spans.ts'
-import { DAY, HOUR } from '../../time/units.ts'
 import type { EndedJob } from '../../transfer/order.ts'
 import type { PlannedProfile, ProfileState } from '../../transfer/planned-profile.ts'
 import type { DueWindow } from '../../transfer/reading.ts'

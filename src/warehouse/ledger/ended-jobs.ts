@@ -1,4 +1,4 @@
-import { SECOND } from '../../time/units.ts'
+import { SECOND } from '../../base/time/units.ts'
 import { type EndedJob, paramsText } from '../../transfer/order.ts'
 import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql } from '../postgres/sql-time.ts'

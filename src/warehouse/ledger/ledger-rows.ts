@@ -1,7 +1,7 @@
+import { type Span, type SpanPairs, spansFromPairs, subtract } from '../../base/time/spans.ts'
 import { type DigestingPart, nextReadingAtMs, type SettleRule } from '../../ledger/digesting.ts'
 import type { DoubtedReading } from '../../ledger/doubt.ts'
 import type { AdmissionVerdict, LedgerState, RecentReading, SettledReading } from '../../ledger/judge.ts'
-import { type Span, type SpanPairs, spansFromPairs, subtract } from '../../time/spans.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
 import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
 import { epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'

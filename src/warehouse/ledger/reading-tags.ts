@@ -1,5 +1,5 @@
+import type { Span } from '../../base/time/spans.ts'
 import type { WindowEdges } from '../../ledger/judge.ts'
-import type { Span } from '../../time/spans.ts'
 import type { WindowReading } from '../../transfer/reading.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { requestHashOf, taggedSpanOf } from '../../transfer/tagged-window.ts'

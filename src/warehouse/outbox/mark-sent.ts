@@ -1,4 +1,4 @@
-import { type Span, union } from '../../time/spans.ts'
+import { type Span, union } from '../../base/time/spans.ts'
 import type { Parcel, PushedParcels } from '../../transfer/parcel.ts'
 import type { PulledStream, Reach } from '../../transfer/stream.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'

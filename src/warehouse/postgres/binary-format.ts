@@ -1,4 +1,4 @@
-import { DAY } from '../../time/units.ts'
+import { DAY } from '../../base/time/units.ts'
 
 /**
  * Encodes columns of values as Postgres's binary arrays. As parameters of `unnest` they are a third faster to send than

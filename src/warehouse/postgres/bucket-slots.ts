@@ -1,4 +1,4 @@
-import { SECOND } from '../../time/units.ts'
+import { SECOND } from '../../base/time/units.ts'
 
 /** Work that takes longer waits for a lock or for a node that does not answer. */
 const SLOW_MS = SECOND

@@ -1,5 +1,5 @@
 import { escapeIdentifier } from 'pg'
-import { UsageProblem } from '../../errors.ts'
+import { UsageProblem } from '../../base/errors.ts'
 import { listTablePlaces } from '../distribution/distributed-tables.ts'
 import { sqlState } from './sql-errors.ts'
 import { type Pool, transaction } from './warehouse-pool.ts'

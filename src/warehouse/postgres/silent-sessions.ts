@@ -1,4 +1,4 @@
-import { SECOND } from '../../time/units.ts'
+import { SECOND } from '../../base/time/units.ts'
 import type { Pool } from './warehouse-pool.ts'
 
 /** In the middle of a statement, how long a session may send nothing while another session waits for its locks. */

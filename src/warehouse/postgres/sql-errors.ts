@@ -1,5 +1,5 @@
-import { connectionCauseOf, connectionCauses, connectionHint } from '../../connections/causes.ts'
-import { EngineUnreachable, type Problem } from '../../errors.ts'
+import { connectionCauseOf, connectionCauses, connectionHint } from '../../base/connections/causes.ts'
+import { EngineUnreachable, type Problem } from '../../base/errors.ts'
 
 /** The SQLSTATE of a Postgres error, or the code of a socket error; empty where there is none. */
 export const sqlState = (error: unknown): string =>

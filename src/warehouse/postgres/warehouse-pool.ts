@@ -1,12 +1,12 @@
 import type pg from 'pg'
+import { openPostgresPool } from '../../base/postgres/postgres-pool.ts'
+import { SECOND } from '../../base/time/units.ts'
 import {
   type BucketHashes,
   createProfileBuckets,
   isEverybody,
   type ProfileBuckets,
 } from '../../fleet/profile-buckets.ts'
-import { openPostgresPool } from '../../postgres/postgres-pool.ts'
-import { SECOND } from '../../time/units.ts'
 import { atShard, holdShard, isShardHere, type Shard, statementAtShard } from './shard.ts'
 import { postgresUnreachable, ShardMoved, sqlState } from './sql-errors.ts'
 

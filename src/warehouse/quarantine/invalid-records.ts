@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { jsonOrUndefined } from '../../text/json.ts'
+import { jsonOrUndefined } from '../../base/text/json.ts'
 import type { InvalidRecord, WindowReading } from '../../transfer/reading.ts'
 import { nextIdSql } from '../postgres/shard.ts'
 import type { Tx } from '../postgres/warehouse-pool.ts'

@@ -1,4 +1,4 @@
-import type { Span } from '../../time/spans.ts'
+import type { Span } from '../../base/time/spans.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { drawParcelIds } from '../outbox/stored-parcels.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'

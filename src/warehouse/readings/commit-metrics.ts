@@ -1,5 +1,5 @@
 import { metrics } from '@opentelemetry/api'
-import { SECOND } from '../../time/units.ts'
+import { SECOND } from '../../base/time/units.ts'
 
 /** The outcome of one stream's rows in one transaction. */
 export type RowCounts = {

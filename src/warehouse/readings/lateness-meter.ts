@@ -1,6 +1,6 @@
+import { SECOND } from '../../base/time/units.ts'
 import { LATENESS_BINS, type LatenessCounts, noLatenessCounts } from '../../ledger/lateness.ts'
 import type { SettleSettings } from '../../ledger/settle-time.ts'
-import { SECOND } from '../../time/units.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { addLateness, computeSettleTimes } from '../ledger/settle-times.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'

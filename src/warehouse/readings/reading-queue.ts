@@ -1,5 +1,5 @@
+import type { WorkOrigin } from '../../base/monitoring/traced-work.ts'
 import type { ProfileBuckets } from '../../fleet/profile-buckets.ts'
-import type { WorkOrigin } from '../../monitoring/traced-work.ts'
 import { profileStreamKey } from '../ledger/ledger-rows.ts'
 import type { PreparedReading } from './prepared-reading.ts'
 import type { StoreResult } from './store-group.ts'

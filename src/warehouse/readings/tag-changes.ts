@@ -1,4 +1,4 @@
-import type { Span } from '../../time/spans.ts'
+import type { Span } from '../../base/time/spans.ts'
 import { type LockedLedgerRow, profileStreamKey } from '../ledger/ledger-rows.ts'
 import type { TagChange } from '../ledger/reading-tags.ts'
 import type { AdmittedReading } from './prepared-reading.ts'

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { MINUTE } from '../../time/units.ts'
+import { MINUTE } from '../../base/time/units.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /** `refused` and `quarantined`: people with such a day; `never_read`: people of whom the stream was never read. */

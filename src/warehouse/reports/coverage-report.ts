@@ -1,5 +1,5 @@
+import { type SpanPairs, spansFromPairs, union } from '../../base/time/spans.ts'
 import type { KnownCoverage } from '../../ledger/coverage-gaps.ts'
-import { type SpanPairs, spansFromPairs, union } from '../../time/spans.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'

@@ -1,6 +1,6 @@
 import Cursor from 'pg-cursor'
+import { MINUTE } from '../../base/time/units.ts'
 import { READING_AGE_MAX_MS } from '../../ledger/judge.ts'
-import { MINUTE } from '../../time/units.ts'
 import { keyColumns, type PulledStream } from '../../transfer/stream.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 

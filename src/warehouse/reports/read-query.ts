@@ -1,5 +1,5 @@
 import Cursor from 'pg-cursor'
-import { Problem } from '../../errors.ts'
+import { Problem } from '../../base/errors.ts'
 import { READER_ROLE, readerProblem } from '../postgres/reader-role.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 

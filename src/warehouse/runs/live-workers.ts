@@ -1,5 +1,5 @@
+import { DAY, SECOND } from '../../base/time/units.ts'
 import type { LaneTrouble } from '../../fleet/lane-troubles.ts'
-import { DAY, SECOND } from '../../time/units.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /** A worker that has shown no life for so long is not counted. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { UsageProblem } from '../../errors.ts'
+import { UsageProblem } from '../../base/errors.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 import { createKeyring, type Keyring } from './keyring.ts'
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { NotThere } from '../../errors.ts'
+import { NotThere } from '../../base/errors.ts'
 import {
   type Breaker,
   type Lease,

@@ -1,5 +1,5 @@
+import type { Span } from '../../base/time/spans.ts'
 import type { RecordDifference } from '../../ledger/difference-cause.ts'
-import type { Span } from '../../time/spans.ts'
 import type { SourceRecord } from '../../transfer/reading.ts'
 import { keyColumns, type PulledStream } from '../../transfer/stream.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'

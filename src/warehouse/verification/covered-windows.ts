@@ -1,5 +1,5 @@
+import type { Span } from '../../base/time/spans.ts'
 import type { BucketHashes } from '../../fleet/profile-buckets.ts'
-import type { Span } from '../../time/spans.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { isNodeOutage } from '../postgres/sql-errors.ts'

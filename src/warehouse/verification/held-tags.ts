@@ -1,4 +1,4 @@
-import { type Span, subtract, totalMs } from '../../time/spans.ts'
+import { type Span, subtract, totalMs } from '../../base/time/spans.ts'
 import { requestHashOf, taggedSpanOf } from '../../transfer/tagged-window.ts'
 import { failureOnEveryNode } from '../postgres/sql-errors.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'

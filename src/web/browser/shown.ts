@@ -1,4 +1,4 @@
-import { DAY, HOUR, MINUTE } from '../../time/units.ts'
+import { DAY, HOUR, MINUTE } from '../../base/time/units.ts'
 
 /** How texts, numbers and instants are shown. Instants are UTC everywhere, as on the command line. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dataLogInputSchema } from '../../../src/contract/data-log.ts'
+import { dataLogInputSchema } from '../../../src/base/contract/data-log.ts'
 import { fileOf, importInto, importOne, type PushedLog } from '../../support/health-files.ts'
 
 const head = `<?xml version="1.0" encoding="UTF-8"?>

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { dataLogInputSchema } from '../../../src/contract/data-log.ts'
+import { dataLogInputSchema } from '../../../src/base/contract/data-log.ts'
+import { HOUR } from '../../../src/base/time/units.ts'
 import { exportFormats } from '../../../src/intake/formats/known-formats.ts'
 import { exportWriters } from '../../../src/service/sandbox/exports/export-writers.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
-import { HOUR } from '../../../src/time/units.ts'
 import { entriesOf, fileOf, importOne } from '../../support/health-files.ts'
 import { createSeries, mutated } from '../../support/mutated-files.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { healthImportResult } from '../../../src/assembly/import-result.ts'
 import { migrateWarehouse } from '../../../src/assembly/migrate-warehouse.ts'
-import { startPostgres } from '../../../src/engines/embedded-postgres.ts'
+import { startPostgres } from '../../../src/base/engines/embedded-postgres.ts'
 import { startProgram } from '../../support/run-program.ts'
 import { openTestPool } from '../../support/test-pool.ts'
 

@@ -1,5 +1,5 @@
-import { type Span, subtract, union } from '../../../src/time/spans.ts'
-import { MINUTE, SECOND } from '../../../src/time/units.ts'
+import { type Span, subtract, union } from '../../../src/base/time/spans.ts'
+import { MINUTE, SECOND } from '../../../src/base/time/units.ts'
 import type {
   FinalProfile,
   HeldRecord,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { SECOND } from '../../../src/time/units.ts'
+import { SECOND } from '../../../src/base/time/units.ts'
 
 /**
  * Everything that a run does to the fleet, as a function of its seed. `at`: what a fault happens to; faults of one target

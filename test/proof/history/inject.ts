@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { HOUR, SECOND } from '../../../src/time/units.ts'
+import { HOUR, SECOND } from '../../../src/base/time/units.ts'
 import type { SilentProxy } from '../../support/silent-proxy.ts'
 import type { DamagedPostgres, startDamagedRedis } from './engines.ts'
 import type { FaultName, PlannedFault } from './fault-plan.ts'

@@ -1,4 +1,4 @@
-import { DAY } from '../../../src/time/units.ts'
+import { DAY } from '../../../src/base/time/units.ts'
 import type { FinalProfile, FinalState, HistoryEvent, StoredStream, Witnessed } from './history.ts'
 import { eventsOf, type Rule, type RunSeen } from './rules.ts'
 

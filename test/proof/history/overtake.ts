@@ -1,4 +1,4 @@
-import { DAY, HOUR, SECOND } from '../../../src/time/units.ts'
+import { DAY, HOUR, SECOND } from '../../../src/base/time/units.ts'
 import { type App, changeElsewhere, type People, startRun } from './app.ts'
 import { createDraw } from './fault-plan.ts'
 import type { HeldAnswers } from './held-answers.ts'

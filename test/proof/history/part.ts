@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { HOUR, MINUTE, SECOND } from '../../../src/time/units.ts'
+import { HOUR, MINUTE, SECOND } from '../../../src/base/time/units.ts'
 import type { ProofOptions, ProofPart, ProofResult, ProofTable } from '../part.ts'
 import { type FaultName, faultNames } from './fault-plan.ts'
 import type { HistoryEvent } from './history.ts'

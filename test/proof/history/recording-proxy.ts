@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { operations } from '../../../src/contract/operations.ts'
+import { operations } from '../../../src/base/contract/operations.ts'
 import { createHeldAnswers, type HeldAnswers } from './held-answers.ts'
 import type { History, HistoryEvent, ItemVersion, Outcome } from './history.ts'
 import { beforeName, comparedStreams, heldRecord, shortDigest } from './records.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { produceRun, recoverContextOf } from '../../../src/assembly/produce-run.ts'
+import { MINUTE, SECOND } from '../../../src/base/time/units.ts'
 import { lanes } from '../../../src/fleet/budget.ts'
-import { MINUTE, SECOND } from '../../../src/time/units.ts'
 import { recoverRuns } from '../../../src/work/recover-run.ts'
 import { type App, erase, type People, revive } from './app.ts'
 import type { Damage } from './inject.ts'

@@ -1,6 +1,6 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
-import { openCloseStack } from '../../../src/close-stack.ts'
-import { MINUTE } from '../../../src/time/units.ts'
+import { openCloseStack } from '../../../src/base/close-stack.ts'
+import { MINUTE } from '../../../src/base/time/units.ts'
 import { actAsPlanned } from './app.ts'
 import { check } from './check.ts'
 import { type FaultName, faultNames, planFaults } from './fault-plan.ts'

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { SECOND } from '../../../src/time/units.ts'
+import { SECOND } from '../../../src/base/time/units.ts'
 import { until } from './until.ts'
 
 /** A process of the fleet that is started again whenever it ends, as systemd or Kubernetes does. */

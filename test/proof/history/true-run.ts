@@ -1,4 +1,4 @@
-import { DAY, HOUR, SECOND } from '../../../src/time/units.ts'
+import { DAY, HOUR, SECOND } from '../../../src/base/time/units.ts'
 import type { FinalProfile, FinalState, HeldRecord, HistoryEvent, Reading, Witnessed } from './history.ts'
 import type { RunSeen } from './rules.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { SECOND } from '../../../src/time/units.ts'
+import { SECOND } from '../../../src/base/time/units.ts'
 
 const POLL_MS = SECOND / 10
 

@@ -34,7 +34,7 @@ export const rooms: readonly Room[] = [
   },
   { name: 'transfer', sources: ['src/transfer/*.ts'], tests: pureTests, engines: false, isListed: true },
   { name: 'fleet', sources: ['src/fleet/*.ts'], tests: pureTests, engines: false },
-  { name: 'time', sources: ['src/time/*.ts'], tests: pureTests, engines: false },
+  { name: 'time', sources: ['src/base/time/*.ts'], tests: pureTests, engines: false },
   { name: 'schedule', sources: ['src/schedule/*.ts'], tests: ['test/schedule/*.test.ts'], engines: false },
   {
     name: 'queue',

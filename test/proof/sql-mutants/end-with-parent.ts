@@ -1,4 +1,4 @@
-import { SECOND } from '../../../src/time/units.ts'
+import { SECOND } from '../../../src/base/time/units.ts'
 
 /* Loaded into each process of the tests: it ends when the process that started it has ended, however that ended. */
 

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { SECOND } from '../../../src/time/units.ts'
+import { SECOND } from '../../../src/base/time/units.ts'
 import type { Judged } from './play.ts'
 import type { RecordedTest } from './recording.ts'
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadModule } from 'pgsql-parser'
-import { HOUR, MINUTE } from '../../../src/time/units.ts'
+import { HOUR, MINUTE } from '../../../src/base/time/units.ts'
 import type { ProofOptions, ProofPart, ProofResult } from '../part.ts'
 import { explained, tablesOf, unexplained } from './figures.ts'
 import { killersAfter, knownSurvivors, readKillers, writeKillers } from './listed-mutants.ts'

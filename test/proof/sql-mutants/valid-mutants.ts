@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { applyMigrations } from '../../../src/engines/apply-migrations.ts'
+import { applyMigrations } from '../../../src/base/engines/apply-migrations.ts'
 import type { Mutant } from './mutants.ts'
 
 const schemas = [

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { destroyConnection } from '../../../src/postgres/silent-server.ts'
+import { destroyConnection } from '../../../src/base/postgres/silent-server.ts'
 import type { Cut } from '../../simulation/line.ts'
 
 /** Cuts the connection of one transaction of a pool at a chosen statement. */

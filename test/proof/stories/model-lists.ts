@@ -1,4 +1,4 @@
-import type { Span } from '../../../src/time/spans.ts'
+import type { Span } from '../../../src/base/time/spans.ts'
 import type { ModelProfile } from '../../simulation/model-state.ts'
 import type { ModelWarehouse } from '../../simulation/warehouse.ts'
 import type { StateLists } from './real-state.ts'

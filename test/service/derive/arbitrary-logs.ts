@@ -1,7 +1,7 @@
 import fc from 'fast-check'
+import { namedUuid } from '../../../src/base/text/named-uuid.ts'
+import { DAY } from '../../../src/base/time/units.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
-import { namedUuid } from '../../../src/text/named-uuid.ts'
-import { DAY } from '../../../src/time/units.ts'
 
 /** A Monday. */
 const firstMs = Date.parse('2026-03-02T00:00:00Z')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { archetypeAnswerSchema } from '../../../src/contract/archetype.ts'
+import { archetypeAnswerSchema } from '../../../src/base/contract/archetype.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { bandOf, settledBand } from '../../../src/service/derive/days/hysteresis.ts'
 import { archetypeThresholds, hysteresis } from '../../../src/service/derive/model/archetype-model.ts'

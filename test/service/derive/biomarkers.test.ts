@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { biomarkerAnswerSchema, biomarkerTypes } from '../../../src/contract/biomarker.ts'
+import { biomarkerAnswerSchema, biomarkerTypes } from '../../../src/base/contract/biomarker.ts'
 import { biomarkerForms } from '../../../src/service/derive/model/biomarker-catalogue.ts'
 import { biomarker, daysFrom, deriveAll, factor, log, walk, wornAllDay } from './made-logs.ts'
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
+import { dayNumberAt, dayNumberFromText, midnightMs } from '../../../src/base/time/local-days.ts'
+import { DAY, MINUTE } from '../../../src/base/time/units.ts'
 import { dayBoundsOf } from '../../../src/service/derive/day/day-bounds.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import { createLogsByDay } from '../../../src/service/derive/day/logs-by-day.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { offsetMinutesAt } from '../../../src/service/sandbox/people/zone-offsets.ts'
-import { dayNumberAt, dayNumberFromText, midnightMs } from '../../../src/time/local-days.ts'
-import { DAY, MINUTE } from '../../../src/time/units.ts'
 import { biomarker, daysFrom, deriveAll, log, unknownDemographics } from './made-logs.ts'
 
 const asOfMs = Date.parse('2027-01-01T00:00:00Z')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { comparisonAnswerSchema } from '../../../src/contract/comparison.ts'
+import { comparisonAnswerSchema } from '../../../src/base/contract/comparison.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { magnitude } from '../../../src/service/derive/days/references.ts'
 import { type Cohort, cohortNorm } from '../../../src/service/derive/model/cohort.ts'

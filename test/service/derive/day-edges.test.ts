@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { dayNumberFromText } from '../../../src/base/time/local-days.ts'
+import { HOUR, MINUTE } from '../../../src/base/time/units.ts'
 import { dayBoundsOf, partOnDay } from '../../../src/service/derive/day/day-bounds.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import { logComparator } from '../../../src/service/derive/day/log-ranking.ts'
@@ -7,8 +9,6 @@ import { minuteSamples } from '../../../src/service/derive/day/minute-samples.ts
 import { nightFacts } from '../../../src/service/derive/day/night-facts.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { sleepClusters } from '../../../src/service/derive/day/sleep-clusters.ts'
-import { dayNumberFromText } from '../../../src/time/local-days.ts'
-import { HOUR, MINUTE } from '../../../src/time/units.ts'
 import { log, phone, unknownDemographics } from './made-logs.ts'
 
 const march10 = dayNumberFromText('2026-03-10')

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
+import { midnightMs } from '../../../src/base/time/local-days.ts'
 import type { DayFacts, MovementFacts } from '../../../src/service/derive/day/facts.ts'
 import { createDaySeries, lastMeasure } from '../../../src/service/derive/days/day-series.ts'
 import { createDerivation } from '../../../src/service/derive/days/derivation.ts'
 import { settledBand } from '../../../src/service/derive/days/hysteresis.ts'
 import { activityRegularity } from '../../../src/service/derive/days/movement-over-days.ts'
 import { type ComparedSubject, referencesFor } from '../../../src/service/derive/days/references.ts'
-import { midnightMs } from '../../../src/time/local-days.ts'
 import { unknownDemographics as demographics, profileId, unknownMovement } from './made-logs.ts'
 
 const LATER_MS = midnightMs(30_000, 0)

@@ -1,4 +1,5 @@
-import type { DerivedKind } from '../../../src/contract/derived-kind.ts'
+import type { DerivedKind } from '../../../src/base/contract/derived-kind.ts'
+import { mondayOf, monthOf } from '../../../src/base/time/local-days.ts'
 import type { DayFacts } from '../../../src/service/derive/day/facts.ts'
 import { type FactsInput, factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import { createDerivation, type Derivation } from '../../../src/service/derive/days/derivation.ts'
@@ -10,7 +11,6 @@ import {
   draftsOfMonth,
   draftsOfWeek,
 } from '../../../src/service/derive/records/drafts-by-unit.ts'
-import { mondayOf, monthOf } from '../../../src/time/local-days.ts'
 
 function draftsOf(derivation: Derivation, facts: readonly DayFacts[]): Draft[] {
   const days = facts.map(({ day }) => day)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { dayNumberFromText } from '../../../src/base/time/local-days.ts'
 import { explanationLines } from '../../../src/commands/explain.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { mean } from '../../../src/service/derive/model/statistics.ts'
 import { explainScore } from '../../../src/service/derive/records/explanation.ts'
-import { dayNumberFromText } from '../../../src/time/local-days.ts'
 import { dayBefore, daysFrom, deriveAll, log, phone, score, unknownDemographics, wornAllDay } from './made-logs.ts'
 
 const week = daysFrom('2026-03-02', 7)

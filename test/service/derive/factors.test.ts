@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { dayNumberFromText } from '../../../src/base/time/local-days.ts'
 import type { DayFacts, MovementFacts, NightFacts } from '../../../src/service/derive/day/facts.ts'
 import { createDerivation } from '../../../src/service/derive/days/derivation.ts'
 import { agreement } from '../../../src/service/derive/days/sleep-over-days.ts'
 import type { Demographics } from '../../../src/service/derive/model/demographics.ts'
 import type { FactorName } from '../../../src/service/derive/model/model.ts'
-import { dayNumberFromText } from '../../../src/time/local-days.ts'
 import { profileId, unknownDemographics, unknownMovement } from './made-logs.ts'
 
 // Monday 2 March 2026, in UTC.

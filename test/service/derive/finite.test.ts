@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { valueBoundsOf } from '../../../src/contract/log-value-bounds.ts'
+import { valueBoundsOf } from '../../../src/base/contract/log-value-bounds.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { anyLogs, asOfMs } from './arbitrary-logs.ts'
 import { derive } from './derive-at-once.ts'

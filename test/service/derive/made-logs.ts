@@ -1,11 +1,11 @@
-import { type DataLogInput, dataLogInputSchema } from '../../../src/contract/data-log.ts'
-import { formatInstant, parseInstant } from '../../../src/contract/instant.ts'
+import { type DataLogInput, dataLogInputSchema } from '../../../src/base/contract/data-log.ts'
+import { namedUuid } from '../../../src/base/text/named-uuid.ts'
+import { formatInstant, parseInstant } from '../../../src/base/time/instant.ts'
+import { dayText } from '../../../src/base/time/local-days.ts'
+import { DAY } from '../../../src/base/time/units.ts'
 import type { MovementFacts } from '../../../src/service/derive/day/facts.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import type { Demographics } from '../../../src/service/derive/model/demographics.ts'
-import { namedUuid } from '../../../src/text/named-uuid.ts'
-import { dayText } from '../../../src/time/local-days.ts'
-import { DAY } from '../../../src/time/units.ts'
 import { derive } from './derive-at-once.ts'
 
 export const unknownDemographics: Demographics = { birthDate: null, age: null, gender: null }

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { categoricalArchetypes, ordinalArchetypes } from '../../../src/contract/archetype.ts'
+import { categoricalArchetypes, ordinalArchetypes } from '../../../src/base/contract/archetype.ts'
+import { dayNumberFromText, mondayOf } from '../../../src/base/time/local-days.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { createDerivation } from '../../../src/service/derive/days/derivation.ts'
 import { biomarkerForms } from '../../../src/service/derive/model/biomarker-catalogue.ts'
 import { factorNames } from '../../../src/service/derive/model/model.ts'
 import { weekArchetypeDrafts } from '../../../src/service/derive/records/archetype-records.ts'
-import { dayNumberFromText, mondayOf } from '../../../src/time/local-days.ts'
 import {
   biomarker,
   dayBefore,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { dayNumberFromText } from '../../../src/base/time/local-days.ts'
 import { createLogsByDay } from '../../../src/service/derive/day/logs-by-day.ts'
-import { dayNumberFromText } from '../../../src/time/local-days.ts'
 import { biomarker, deriveAll, log, phone } from './made-logs.ts'
 
 const day = '2026-06-03'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { scoreAnswerSchema } from '../../../src/contract/score.ts'
+import { scoreAnswerSchema } from '../../../src/base/contract/score.ts'
 import type { Factor, Factors } from '../../../src/service/derive/days/factors.ts'
 import { scoresFrom, stateOf } from '../../../src/service/derive/days/scores.ts'
 import { type FactorName, factorUnits } from '../../../src/service/derive/model/model.ts'

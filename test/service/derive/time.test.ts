@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { dayNumberFromText } from '../../../src/base/time/local-days.ts'
 import { ageOn } from '../../../src/service/derive/model/demographics.ts'
-import { dayNumberFromText } from '../../../src/time/local-days.ts'
 import { biomarker, deriveAll, log, phone, score, wornAllDay } from './made-logs.ts'
 
 const asOf = '2026-12-01T00:00:00Z'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { trendAnswerSchema } from '../../../src/contract/trend.ts'
+import { trendAnswerSchema } from '../../../src/base/contract/trend.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { judgeTrend } from '../../../src/service/derive/days/trend-judgement.ts'
 import { serialTest, studentTail } from '../../../src/service/derive/model/serial-noise.ts'

@@ -5,8 +5,8 @@
 
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
+import { DAY } from '../../../src/base/time/units.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
-import { DAY } from '../../../src/time/units.ts'
 import { anyLogs, asOfMs } from './arbitrary-logs.ts'
 import { derive } from './derive-at-once.ts'
 import { logOf, profileId, unknownDemographics } from './made-logs.ts'

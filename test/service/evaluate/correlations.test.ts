@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { UsageProblem } from '../../../src/errors.ts'
+import { UsageProblem } from '../../../src/base/errors.ts'
 import { correlationOverAll, correlationWithin, ranksOf } from '../../../src/service/evaluate/correlations.ts'
 import { parseReferenceFigures } from '../../../src/service/evaluate/reference-file.ts'
 import { createSeededRandom } from '../../../src/service/sandbox/people/seeded-random.ts'

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { dayNumberFromText, dayText, mondayOf, monthOf } from '../../../src/base/time/local-days.ts'
+import { DAY } from '../../../src/base/time/units.ts'
 import { answerState } from '../../../src/service/recompute/answer-state.ts'
 import { nextChangeMs } from '../../../src/service/recompute/next-change.ts'
 import { firstPortion } from '../../../src/service/recompute/portion.ts'
@@ -12,8 +14,6 @@ import {
 import { createShares } from '../../../src/service/recompute/shares.ts'
 import type { DerivationProgress } from '../../../src/service/store/derivation-progress.ts'
 import type { WaitingProfile } from '../../../src/service/store/waiting-profiles.ts'
-import { dayNumberFromText, dayText, mondayOf, monthOf } from '../../../src/time/local-days.ts'
-import { DAY } from '../../../src/time/units.ts'
 
 const changesAfter = (days: Parameters<typeof nextChangeMs>[0], from: string): string[] => {
   const changes: string[] = []

@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
+import { DAY } from '../../../src/base/time/units.ts'
 import { recomputeProfile } from '../../../src/service/recompute/recompute-profile.ts'
 import { startRecompute } from '../../../src/service/recompute/start-recompute.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { readMarks } from '../../../src/service/store/derivation-queue.ts'
 import { deleteProfiles } from '../../../src/service/store/service-profiles.ts'
-import { DAY } from '../../../src/time/units.ts'
 import { soon, test } from '../../support/fixtures.ts'
 import { createProfile, quiet, type RecomputeWorld, upload, withRecompute } from './recompute-world.ts'
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { DataLogInput } from '../../../src/contract/data-log.ts'
+import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
+import { namedUuid } from '../../../src/base/text/named-uuid.ts'
 import { createRoundMemory, runRecomputeRound } from '../../../src/service/recompute/recompute-round.ts'
 import { deleteMarks, readMarks } from '../../../src/service/store/derivation-queue.ts'
 import { withTransaction } from '../../../src/service/store/service-pool.ts'
@@ -8,7 +9,6 @@ import {
   listWaitingProfiles,
   recordDerivationFailure,
 } from '../../../src/service/store/waiting-profiles.ts'
-import { namedUuid } from '../../../src/text/named-uuid.ts'
 import { test } from '../../support/fixtures.ts'
 import { daysFrom } from '../derive/made-logs.ts'
 import { createProfile, quiet, type RecomputeWorld, upload, withRecompute } from './recompute-world.ts'

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads'
 import { expect, onTestFinished } from 'vitest'
+import { DAY } from '../../../src/base/time/units.ts'
 import { startRecompute } from '../../../src/service/recompute/start-recompute.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
-import { DAY } from '../../../src/time/units.ts'
 import { test } from '../../support/fixtures.ts'
 import { createProfile, quiet, rowsOf, upload, withRecompute } from './recompute-world.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
-import type { DataLogInput } from '../../../src/contract/data-log.ts'
+import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
 import type { Demographics } from '../../../src/service/derive/model/demographics.ts'
 import { startRecompute } from '../../../src/service/recompute/start-recompute.ts'
 import { storeDataLogs } from '../../../src/service/store/data-logs.ts'

@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
-import type { DataLogInput } from '../../../src/contract/data-log.ts'
+import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
+import { DAY } from '../../../src/base/time/units.ts'
 import { startRecompute } from '../../../src/service/recompute/start-recompute.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { deleteMarks, readMarks, tryLockProfile } from '../../../src/service/store/derivation-queue.ts'
 import { writeDemographics } from '../../../src/service/store/profile-metadata.ts'
 import { withTransaction } from '../../../src/service/store/service-pool.ts'
-import { DAY } from '../../../src/time/units.ts'
 import { test } from '../../support/fixtures.ts'
 import { createProfile, quiet, remove, rowsOf, upload, withRecompute } from './recompute-world.ts'
 

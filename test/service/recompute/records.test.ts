@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest'
-import type { DataLogInput } from '../../../src/contract/data-log.ts'
+import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
+import { DAY } from '../../../src/base/time/units.ts'
 import { recomputeProfile } from '../../../src/service/recompute/recompute-profile.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
 import { readMarks } from '../../../src/service/store/derivation-queue.ts'
-import { DAY } from '../../../src/time/units.ts'
 import { test } from '../../support/fixtures.ts'
 import { createProfile, rowsOf, upload, withRecompute } from './recompute-world.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { DAY, HOUR, MINUTE } from '../../../src/time/units.ts'
+import { DAY, HOUR, MINUTE } from '../../../src/base/time/units.ts'
 import type { StreamName } from '../../support/stream-by-name.ts'
 import { streamByName } from '../../support/stream-by-name.ts'
 import { scoresReading, test, type Warehouse } from '../../support/test-warehouse.ts'

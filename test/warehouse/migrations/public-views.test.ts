@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'vitest'
-import { DAY } from '../../../src/time/units.ts'
+import { DAY } from '../../../src/base/time/units.ts'
 import { grantReaderRole, READER_ROLE } from '../../../src/warehouse/postgres/reader-role.ts'
 import { isDistributed } from '../../support/distributed-warehouse.ts'
 import { streamByName } from '../../support/stream-by-name.ts'

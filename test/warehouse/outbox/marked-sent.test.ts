@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { HOUR } from '../../../src/time/units.ts'
+import { HOUR } from '../../../src/base/time/units.ts'
 import type { OutboxItem } from '../../../src/transfer/parcel.ts'
 import { scores } from '../../support/stream-by-name.ts'
 import { marchMs, test, type Warehouse } from '../../support/test-warehouse.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { DAY, HOUR } from '../../../src/time/units.ts'
+import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import { itemsOf, type OutboxItem, type Parcel } from '../../../src/transfer/parcel.ts'
 import { createQuarantine } from '../../../src/warehouse/quarantine/stored-quarantine.ts'
 import { soon } from '../../support/fixtures.ts'

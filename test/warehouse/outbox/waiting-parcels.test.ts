@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { HOUR, MINUTE } from '../../../src/time/units.ts'
+import { HOUR, MINUTE } from '../../../src/base/time/units.ts'
 import { ITEMS_PER_BATCH_MAX, itemsOf, type OutboxItem } from '../../../src/transfer/parcel.ts'
 import { marchMs, test } from '../../support/test-warehouse.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, vi } from 'vitest'
-import { createLog } from '../../../src/log.ts'
-import { HOUR, SECOND } from '../../../src/time/units.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { HOUR, SECOND } from '../../../src/base/time/units.ts'
 import { startDatabaseClock } from '../../../src/warehouse/postgres/database-clock.ts'
 import { test } from '../../support/test-warehouse.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
+import { DAY } from '../../../src/base/time/units.ts'
 import { columnArrays, type UnnestColumn } from '../../../src/service/store/array-literal.ts'
-import { DAY } from '../../../src/time/units.ts'
 import {
   binaryColumn,
   binaryRows,

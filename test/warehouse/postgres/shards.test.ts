@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { catalogue } from '../../../config/streams.ts'
+import { HOUR } from '../../../src/base/time/units.ts'
 import { createProfileBuckets } from '../../../src/fleet/profile-buckets.ts'
-import { HOUR } from '../../../src/time/units.ts'
 import type { OutboxItem } from '../../../src/transfer/parcel.ts'
 import { listTablePlaces } from '../../../src/warehouse/distribution/distributed-tables.ts'
 import { createLedger } from '../../../src/warehouse/ledger/coverage-ledger.ts'

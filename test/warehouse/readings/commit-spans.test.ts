@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { createLog } from '../../../src/log.ts'
-import { startOtlp } from '../../../src/monitoring/start-otlp.ts'
-import { withSpan } from '../../../src/monitoring/traced-work.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { startOtlp } from '../../../src/base/monitoring/start-otlp.ts'
+import { withSpan } from '../../../src/base/monitoring/traced-work.ts'
 import { startCollector } from '../../support/collector.ts'
 import { march, scoreRecord, scoresReading, test } from '../../support/test-warehouse.ts'
 

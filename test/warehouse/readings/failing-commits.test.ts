@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { Rejected } from '../../../src/errors.ts'
+import { Rejected } from '../../../src/base/errors.ts'
 import { countTries, failScores } from '../../support/failing-inserts.ts'
 import { streamByName } from '../../support/stream-by-name.ts'
 import { march, scoreRecord, scoresReading, test } from '../../support/test-warehouse.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { catalogue } from '../../../config/streams.ts'
-import { HOUR } from '../../../src/time/units.ts'
+import { HOUR } from '../../../src/base/time/units.ts'
 import { noCounts } from '../../../src/transfer/order.ts'
 import { createFinisher, recordFailure } from '../../../src/warehouse/ledger/ended-jobs.ts'
 import { createOutbox } from '../../../src/warehouse/outbox/outbox.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
+import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import { latenessBin, noLatenessCounts } from '../../../src/ledger/lateness.ts'
-import { DAY, HOUR } from '../../../src/time/units.ts'
 import { computeSettleTimes } from '../../../src/warehouse/ledger/settle-times.ts'
 import { openLatenessMeter } from '../../../src/warehouse/readings/lateness-meter.ts'
 import { openReadingWriter } from '../../../src/warehouse/readings/reading-writer.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { DAY } from '../../../src/time/units.ts'
+import { DAY } from '../../../src/base/time/units.ts'
 import type { WindowReading } from '../../../src/transfer/reading.ts'
 import { streamByName } from '../../support/stream-by-name.ts'
 import { march, marchMs, scoreRecord, scoresReading, test, type Warehouse } from '../../support/test-warehouse.ts'

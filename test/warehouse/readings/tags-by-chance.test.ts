@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { expect } from 'vitest'
+import { DAY } from '../../../src/base/time/units.ts'
 import { isInside } from '../../../src/ledger/judge.ts'
-import { DAY } from '../../../src/time/units.ts'
 import { streamByName } from '../../support/stream-by-name.ts'
 import { marchMs, scoresReading, test } from '../../support/test-warehouse.ts'
 

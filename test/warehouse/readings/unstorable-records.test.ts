@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { Rejected } from '../../../src/errors.ts'
+import { Rejected } from '../../../src/base/errors.ts'
 import { toRecordRows } from '../../../src/warehouse/readings/record-rows.ts'
 import { mayBeUnstorable } from '../../../src/warehouse/readings/storable-rows.ts'
 import { soon } from '../../support/fixtures.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { DAY, HOUR } from '../../../src/time/units.ts'
+import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import { readKnownCoverage } from '../../../src/warehouse/reports/coverage-report.ts'
 import { readDayReports } from '../../../src/warehouse/reports/day-report.ts'
 import { createReports } from '../../../src/warehouse/reports/status-report.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { DAY, HOUR } from '../../../src/time/units.ts'
+import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import { noCounts } from '../../../src/transfer/order.ts'
 import { endBuckets, recordPage } from '../../support/record-orders.ts'
 import { endedJob, test } from '../../support/test-warehouse.ts'

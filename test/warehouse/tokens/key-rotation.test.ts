@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
 import { catalogue } from '../../../config/streams.ts'
-import { HOUR } from '../../../src/time/units.ts'
+import { HOUR } from '../../../src/base/time/units.ts'
 import { openWarehousePool, type Pool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles } from '../../../src/warehouse/profiles/stored-profiles.ts'
 import { sealAnew } from '../../../src/warehouse/seals/seal-anew.ts'

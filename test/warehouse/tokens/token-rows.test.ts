@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
+import { HOUR } from '../../../src/base/time/units.ts'
 import type { LeaseResult, NewToken, TokenName } from '../../../src/fleet/tokens.ts'
-import { HOUR } from '../../../src/time/units.ts'
 import { openWarehousePool, type Pool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { createPostgresTokenStore } from '../../../src/warehouse/tokens/token-store.ts'
 import { test as base, soon } from '../../support/fixtures.ts'

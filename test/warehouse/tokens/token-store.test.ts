@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect } from 'vitest'
+import { HOUR, MINUTE } from '../../../src/base/time/units.ts'
 import type { Lease, LeaseResult, NewToken, TokenStore } from '../../../src/fleet/tokens.ts'
-import { HOUR, MINUTE } from '../../../src/time/units.ts'
 import { createInMemoryTokenStore } from '../../../src/upstream/in-memory-token-store.ts'
 import { openWarehousePool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
 import { createPostgresTokenStore } from '../../../src/warehouse/tokens/token-store.ts'

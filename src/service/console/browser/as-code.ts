@@ -1,4 +1,4 @@
-import { shellQuoted } from '../../../text/shell-quoted.ts'
+import { shellQuoted } from '../../../base/text/shell-quoted.ts'
 import { type ComposedRequest, isSecret, type ShownOperation } from './compose.ts'
 
 /** Who asks, as a program would: ids in clear, secrets by the variable that holds them, unless they are no secret. */

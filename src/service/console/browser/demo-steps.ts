@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
-import { shellQuoted } from '../../../text/shell-quoted.ts'
-import { DAY } from '../../../time/units.ts'
+import { shellQuoted } from '../../../base/text/shell-quoted.ts'
+import { DAY } from '../../../base/time/units.ts'
 import { chosenAppKey } from './callers.ts'
 import { serviceUrl } from './console-session.ts'
 import { serviceNowMs } from './live-sandbox.ts'

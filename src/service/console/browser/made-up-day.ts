@@ -1,4 +1,4 @@
-import { DAY, HOUR, MINUTE } from '../../../time/units.ts'
+import { DAY, HOUR, MINUTE } from '../../../base/time/units.ts'
 
 /** A log as an app uploads it. */
 export type MadeUpLog = {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { tokenLifetimeSecondsMax } from '../../../contract/authentication.ts'
-import { UsageProblem } from '../../../errors.ts'
+import { tokenLifetimeSecondsMax } from '../../../base/contract/authentication.ts'
+import { UsageProblem } from '../../../base/errors.ts'
 import { findApiKey } from '../../store/api-keys.ts'
 import { issueAccountToken } from '../../store/issued-tokens.ts'
 import { type ConsoleContext, type ConsoleVisit, consoleAct, consoleRead } from '../console-context.ts'

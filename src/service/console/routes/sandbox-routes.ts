@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { HOUR } from '../../../time/units.ts'
+import { HOUR } from '../../../base/time/units.ts'
 import { faultCatalogue, faultNames } from '../../sandbox/faults/fault-catalogue.ts'
 import { faultRuleSchema } from '../../sandbox/faults/fault-rules.ts'
 import { personKinds } from '../../sandbox/people/sample-person.ts'

@@ -1,5 +1,5 @@
-import { dayNumberAt, midnightMs } from '../../../time/local-days.ts'
-import type { Span } from '../../../time/spans.ts'
+import { dayNumberAt, midnightMs } from '../../../base/time/local-days.ts'
+import type { Span } from '../../../base/time/spans.ts'
 import type { LogsByDay } from './logs-by-day.ts'
 import type { DataLog } from './parsed-log.ts'
 

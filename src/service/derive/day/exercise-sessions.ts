@@ -1,7 +1,7 @@
-import { dayNumberAt } from '../../../time/local-days.ts'
-import { lowerBound } from '../../../time/lower-bound.ts'
-import type { Span } from '../../../time/spans.ts'
-import { MINUTE } from '../../../time/units.ts'
+import { dayNumberAt } from '../../../base/time/local-days.ts'
+import { lowerBound } from '../../../base/time/lower-bound.ts'
+import type { Span } from '../../../base/time/spans.ts'
+import { MINUTE } from '../../../base/time/units.ts'
 import type { DayInputs } from './day-inputs.ts'
 import type { DataLog } from './parsed-log.ts'
 

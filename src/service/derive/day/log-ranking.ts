@@ -1,4 +1,4 @@
-import { compareText } from '../../../text/compare-text.ts'
+import { compareText } from '../../../base/text/compare-text.ts'
 import type { DataLog } from './parsed-log.ts'
 
 const deviceOrder: readonly string[] = ['watch', 'fitness_band', 'ring', 'chest_strap', 'phone']

@@ -1,4 +1,4 @@
-import { MINUTE } from '../../../time/units.ts'
+import { MINUTE } from '../../../base/time/units.ts'
 import { median } from '../model/statistics.ts'
 import { groupByInstrument } from './log-ranking.ts'
 import type { DataLog } from './parsed-log.ts'

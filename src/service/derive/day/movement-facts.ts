@@ -1,7 +1,7 @@
-import { midnightMs } from '../../../time/local-days.ts'
-import { splitAtLocalHours } from '../../../time/local-hours.ts'
-import { clip, intersect, overlaps, type Span, subtract, totalMs, union } from '../../../time/spans.ts'
-import { HOUR, MINUTE } from '../../../time/units.ts'
+import { midnightMs } from '../../../base/time/local-days.ts'
+import { splitAtLocalHours } from '../../../base/time/local-hours.ts'
+import { clip, intersect, overlaps, type Span, subtract, totalMs, union } from '../../../base/time/spans.ts'
+import { HOUR, MINUTE } from '../../../base/time/units.ts'
 import {
   activeHour,
   activeMinuteKinds,

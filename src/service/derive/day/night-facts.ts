@@ -1,5 +1,5 @@
-import { type Span, totalMs, union } from '../../../time/spans.ts'
-import { MINUTE } from '../../../time/units.ts'
+import { type Span, totalMs, union } from '../../../base/time/spans.ts'
+import { MINUTE } from '../../../base/time/units.ts'
 import { sleepRules } from '../model/model.ts'
 import { roundTo } from '../model/statistics.ts'
 import type { DayMeasure, NightFacts } from './facts.ts'

@@ -1,4 +1,4 @@
-import type { Span } from '../../../time/spans.ts'
+import type { Span } from '../../../base/time/spans.ts'
 
 /**
  * A data log as the derivation reads it: instants in epoch milliseconds, each with the offset (minutes east of UTC) that

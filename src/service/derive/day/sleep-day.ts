@@ -1,6 +1,6 @@
-import { dayNumberAt, midnightMs, minutesSinceMidnight } from '../../../time/local-days.ts'
-import type { Span } from '../../../time/spans.ts'
-import { HOUR } from '../../../time/units.ts'
+import { dayNumberAt, midnightMs, minutesSinceMidnight } from '../../../base/time/local-days.ts'
+import type { Span } from '../../../base/time/spans.ts'
+import { HOUR } from '../../../base/time/units.ts'
 import { sleepRules } from '../model/model.ts'
 
 /** The sleep day that an instant belongs to: from 18:00 of one local day to 18:00 of the next, named by the next. */

@@ -1,4 +1,4 @@
-import { compareText } from '../../../text/compare-text.ts'
+import { compareText } from '../../../base/text/compare-text.ts'
 import type { DayFacts } from '../day/facts.ts'
 import { type OrdinalName, periodMinimums, sessionMinutesMin } from '../model/archetype-model.ts'
 import { exerciseKinds, hybridBelowShare } from '../model/exercise-kinds.ts'

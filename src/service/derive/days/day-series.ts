@@ -1,5 +1,5 @@
-import { midnightMs } from '../../../time/local-days.ts'
-import { lowerBound } from '../../../time/lower-bound.ts'
+import { midnightMs } from '../../../base/time/local-days.ts'
+import { lowerBound } from '../../../base/time/lower-bound.ts'
 import type { DayFacts, DayMeasure } from '../day/facts.ts'
 import type { Demographics } from '../model/demographics.ts'
 

@@ -1,4 +1,4 @@
-import { scoreTypes } from '../../../contract/score.ts'
+import { scoreTypes } from '../../../base/contract/score.ts'
 import { cohortCellOf, cohortNorm, cohortRules } from '../model/cohort.ts'
 import { ageOn, sexOf } from '../model/demographics.ts'
 import { knownForDays, lookBacks } from '../model/model.ts'

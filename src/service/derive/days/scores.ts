@@ -1,4 +1,4 @@
-import type { scoreTypes } from '../../../contract/score.ts'
+import type { scoreTypes } from '../../../base/contract/score.ts'
 import type { FactorName } from '../model/model.ts'
 import {
   type ScoreDefinition,

@@ -1,5 +1,5 @@
-import { weekday } from '../../../time/local-days.ts'
-import { MINUTE } from '../../../time/units.ts'
+import { weekday } from '../../../base/time/local-days.ts'
+import { MINUTE } from '../../../base/time/units.ts'
 import type { DayFacts, NightFacts } from '../day/facts.ts'
 import { ageOn, type Demographics } from '../model/demographics.ts'
 import { lookBacks, sleepNeed } from '../model/model.ts'

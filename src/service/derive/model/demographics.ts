@@ -1,4 +1,4 @@
-import { DAY } from '../../../time/units.ts'
+import { DAY } from '../../../base/time/units.ts'
 
 /** The demographics of a person, as far as the model needs them. */
 export type Demographics = {

@@ -1,5 +1,5 @@
-import { ordinalArchetypes } from '../../../contract/archetype.ts'
-import { isoText, midnightMs, monthOf } from '../../../time/local-days.ts'
+import { ordinalArchetypes } from '../../../base/contract/archetype.ts'
+import { isoText, midnightMs, monthOf } from '../../../base/time/local-days.ts'
 import {
   archetypeMetric,
   type CalendarPeriod,

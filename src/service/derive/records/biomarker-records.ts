@@ -1,4 +1,4 @@
-import { SECOND } from '../../../time/units.ts'
+import { SECOND } from '../../../base/time/units.ts'
 import { sleepDaySpan } from '../day/sleep-day.ts'
 import type { BiomarkerValue } from '../days/biomarker-values.ts'
 import type { Derivation } from '../days/derivation.ts'

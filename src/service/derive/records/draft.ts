@@ -1,8 +1,8 @@
-import type { DerivedKind } from '../../../contract/derived-kind.ts'
-import { namedUuid } from '../../../text/named-uuid.ts'
-import { dayText, isoText, midnightMs } from '../../../time/local-days.ts'
-import type { Span } from '../../../time/spans.ts'
-import { SECOND } from '../../../time/units.ts'
+import type { DerivedKind } from '../../../base/contract/derived-kind.ts'
+import { namedUuid } from '../../../base/text/named-uuid.ts'
+import { dayText, isoText, midnightMs } from '../../../base/time/local-days.ts'
+import type { Span } from '../../../base/time/spans.ts'
+import { SECOND } from '../../../base/time/units.ts'
 
 /**
  * A record before it is known whether it is new: everything but `createdAt` and `version`, which follow from the stored

@@ -1,5 +1,5 @@
-import { compareText } from '../../../text/compare-text.ts'
-import { dayNumberAt, isoText } from '../../../time/local-days.ts'
+import { compareText } from '../../../base/text/compare-text.ts'
+import { dayNumberAt, isoText } from '../../../base/time/local-days.ts'
 import type { DataLog, Lineage } from '../day/parsed-log.ts'
 import { roundTo } from '../model/statistics.ts'
 

@@ -1,4 +1,4 @@
-import { scoreTypes } from '../../../contract/score.ts'
+import { scoreTypes } from '../../../base/contract/score.ts'
 import type { Derivation } from '../days/derivation.ts'
 import { judgeTrend } from '../days/trend-judgement.ts'
 import { factorNames, factorUnits } from '../model/model.ts'

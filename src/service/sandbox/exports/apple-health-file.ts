@@ -1,5 +1,5 @@
-import { checkedInstant, formatOffset } from '../../../contract/instant.ts'
-import { MINUTE } from '../../../time/units.ts'
+import { checkedInstant, formatOffset } from '../../../base/time/instant.ts'
+import { MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
 import { zipOf } from './zip-of.ts'
 

@@ -1,4 +1,4 @@
-import { MINUTE } from '../../../time/units.ts'
+import { MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
 import { nightsOf, ofType, type TimedLog, tableText, timedLog } from './timed-logs.ts'
 import { zipOf } from './zip-of.ts'

@@ -1,4 +1,4 @@
-import { MINUTE, SECOND } from '../../../time/units.ts'
+import { MINUTE, SECOND } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
 import { ofType, type TimedLog, timedLog, wallText } from './timed-logs.ts'
 import { zipOf } from './zip-of.ts'

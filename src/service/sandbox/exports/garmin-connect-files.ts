@@ -1,4 +1,4 @@
-import { DAY } from '../../../time/units.ts'
+import { DAY } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
 import { nightsOf, ofType, secondsOf, type TimedLog, timedLog } from './timed-logs.ts'
 import { zipOf } from './zip-of.ts'

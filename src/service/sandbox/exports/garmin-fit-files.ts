@@ -1,4 +1,4 @@
-import { DAY } from '../../../time/units.ts'
+import { DAY } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
 import { fitFile, fitSeconds, fitTypes } from './fit-file.ts'
 import { ofType, type TimedLog, timedLog } from './timed-logs.ts'

@@ -1,4 +1,4 @@
-import { DAY, HOUR, MINUTE, SECOND } from '../../../time/units.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
 import { nightsOf, offsetText, ofType, secondsOf, type TimedLog, tableText, timedLog } from './timed-logs.ts'
 import { zipOf } from './zip-of.ts'

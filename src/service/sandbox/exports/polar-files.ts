@@ -1,4 +1,4 @@
-import { DAY, MINUTE } from '../../../time/units.ts'
+import { DAY, MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
 import { nightsOf, offsetText, ofType, type TimedLog, timedLog, wallText } from './timed-logs.ts'
 import { zipOf } from './zip-of.ts'

@@ -1,5 +1,5 @@
-import { formatOffset } from '../../../contract/instant.ts'
-import { MINUTE } from '../../../time/units.ts'
+import { formatOffset } from '../../../base/time/instant.ts'
+import { MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
 import { type Cells, nightsOf, ofType, type TimedLog, tableText, timedLog } from './timed-logs.ts'
 import { zipOf } from './zip-of.ts'

@@ -1,5 +1,5 @@
-import { checkedInstant, formatInstant } from '../../../contract/instant.ts'
-import { MINUTE, SECOND } from '../../../time/units.ts'
+import { checkedInstant, formatInstant } from '../../../base/time/instant.ts'
+import { MINUTE, SECOND } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
 
 /** A log with its times as numbers, and how far its clock is ahead of UTC. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type OperationName, operations } from '../../../contract/operations.ts'
-import { UsageProblem } from '../../../errors.ts'
+import { type OperationName, operations } from '../../../base/contract/operations.ts'
+import { UsageProblem } from '../../../base/errors.ts'
 import { type FaultName, faultCatalogue, faultNames, isFaultName } from './fault-catalogue.ts'
 
 /** An active fault: its rate, its operations, its profiles, and how many times it strikes at most. */

@@ -1,4 +1,4 @@
-import type { OperationName } from '../../../contract/operations.ts'
+import type { OperationName } from '../../../base/contract/operations.ts'
 import { hashFraction } from '../people/seeded-random.ts'
 import { type FaultName, faultCatalogue } from './fault-catalogue.ts'
 import type { FaultRule } from './fault-rules.ts'

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { OperationName } from '../../../contract/operations.ts'
+import type { OperationName } from '../../../base/contract/operations.ts'
 import { parseQueryString } from '../../query-parameters.ts'
 import { jsonContentType } from '../../request-error.ts'
 import { type FaultRule, faultSetting } from './fault-rules.ts'

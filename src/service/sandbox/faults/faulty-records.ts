@@ -1,5 +1,5 @@
-import { parseInstant } from '../../../contract/instant.ts'
-import { DAY, HOUR } from '../../../time/units.ts'
+import { parseInstant } from '../../../base/time/instant.ts'
+import { DAY, HOUR } from '../../../base/time/units.ts'
 import { type FaultRule, faultSetting } from './fault-rules.ts'
 import type { FaultSelector } from './fault-selector.ts'
 

@@ -1,4 +1,4 @@
-import type { OperationName } from '../../../contract/operations.ts'
+import type { OperationName } from '../../../base/contract/operations.ts'
 
 /** Tokens that a fault expired or revoked. The service itself still accepts them. */
 export type RejectedTokens = {

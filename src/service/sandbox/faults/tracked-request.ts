@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { OperationName } from '../../../contract/operations.ts'
+import type { OperationName } from '../../../base/contract/operations.ts'
 import type { JournalOutcome } from '../journal.ts'
 import type { FaultName } from './fault-catalogue.ts'
 import type { FaultRule } from './fault-rules.ts'

@@ -1,4 +1,4 @@
-import { DERIVATION_STATE_HEADER } from '../../../contract/derivation-state.ts'
+import { DERIVATION_STATE_HEADER } from '../../../base/contract/derivation-state.ts'
 import { type FaultName, faultCatalogue } from './fault-catalogue.ts'
 import type { FaultRule } from './fault-rules.ts'
 import type { RequestScope } from './tracked-request.ts'

@@ -1,4 +1,4 @@
-import { DAY, HOUR, MINUTE } from '../../../time/units.ts'
+import { DAY, HOUR, MINUTE } from '../../../base/time/units.ts'
 import { isSampleMeasure, type SampleDevice, type SampleLogCollector } from './sample-logs.ts'
 import { sampleNight } from './sample-night.ts'
 import type { LogDetail, SamplePerson } from './sample-person.ts'

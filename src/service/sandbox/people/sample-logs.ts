@@ -1,7 +1,7 @@
-import type { DataLogInput } from '../../../contract/data-log.ts'
-import { formatInstant } from '../../../contract/instant.ts'
-import type { Span } from '../../../time/spans.ts'
-import { MINUTE } from '../../../time/units.ts'
+import type { DataLogInput } from '../../../base/contract/data-log.ts'
+import { formatInstant } from '../../../base/time/instant.ts'
+import type { Span } from '../../../base/time/spans.ts'
+import { MINUTE } from '../../../base/time/units.ts'
 import { type SamplePerson, sampleIdOf } from './sample-person.ts'
 import type { Timeline } from './timeline.ts'
 

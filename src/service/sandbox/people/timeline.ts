@@ -1,4 +1,4 @@
-import { DAY, HOUR, MINUTE } from '../../../time/units.ts'
+import { DAY, HOUR, MINUTE } from '../../../base/time/units.ts'
 import { type DayPlan, dayPlanners } from './day-plans.ts'
 import { sampleNight, sampleStageCode } from './sample-night.ts'
 import { type SamplePerson, zoneOn } from './sample-person.ts'

@@ -1,4 +1,4 @@
-import { DAY, MINUTE } from '../../../time/units.ts'
+import { DAY, MINUTE } from '../../../base/time/units.ts'
 
 const slotMs = 30 * MINUTE
 

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { DAY } from '../../../../time/units.ts'
+import { DAY } from '../../../../base/time/units.ts'
 import { address, changeQuery, goTo } from '../../../../web/browser/address.ts'
 import { refusalOf } from '../../../../web/browser/ask.ts'
 import { Action, Answered, Empty, Failed } from '../../../../web/browser/parts.tsx'

@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { MINUTE } from './units.ts'
+
+/** A point in time together with the offset it was written in: the offset tells which local day it belongs to. */
+export type Instant = { readonly epochMs: number; readonly offsetMinutes: number }
+
+const pattern =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
+
+const offsetMinutesMax = 14 * 60
+
+/** Days of each month in a year without a 29th of February. */
+export const daysInMonths: readonly number[] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/** The two digits at a position of the text as a number. NaN when the characters are no digits: every comparison fails. */
+export function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - 48
+  const ones = text.charCodeAt(at + 1) - 48
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
+}
+
+/** Cache: several rules parse the same date-times of a log, and neighbouring logs share them. Cleared when it is full. */
+const parsedInstants = new Map<string, Instant>()
+const parsedInstantsMax = 4096
+
+/** Parses ISO 8601. Without an offset it is UTC, a date alone is its midnight in UTC; any other text gives undefined. */
+export function parseInstant(text: string): Instant | undefined {
+  const cached = parsedInstants.get(text)
+  if (cached !== undefined) return cached
+  const instant = parseUncached(text)
+  if (parsedInstants.size >= parsedInstantsMax) parsedInstants.clear()
+  if (instant) parsedInstants.set(text, instant)
+  return instant
+}
+
+function parseUncached(text: string): Instant | undefined {
+  if (text.length > 40) return undefined
+  const match = pattern.exec(text)
+  if (!match) return undefined
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0))
+  const offsetMinutes = parseOffset(match[8])
+  if (offsetMinutes === undefined || !isDay(year, month, day) || !isTime(hour, minute, second)) return undefined
+  const fractionMs = Math.floor(Number(`0.${match[7] ?? 0}`) * 1000)
+  const local = new Date(0)
+  local.setUTCFullYear(year ?? 0, (month ?? 1) - 1, day)
+  local.setUTCHours(hour ?? 0, minute ?? 0, second ?? 0, fractionMs)
+  return { epochMs: local.getTime() - offsetMinutes * MINUTE, offsetMinutes }
+}
+
+/** Parses a date-time that a schema has accepted before; throws a RangeError for any other text. */
+export function checkedInstant(text: string): Instant {
+  const instant = parseInstant(text)
+  if (!instant) throw new RangeError('parse date-time: no schema accepted it before')
+  return instant
+}
+
+/** Minutes east of UTC, for `Z`, `+12:00`, `+1200` and `+12`. No place on earth is more than fourteen hours from UTC. */
+export function parseOffset(text: string | undefined): number | undefined {
+  if (text === undefined || text === 'Z' || text === 'z') return 0
+  const match = /^([+-])(\d{2}):?(\d{2})?$/.exec(text)
+  if (!match) return undefined
+  const minutes = Number(match[2]) * 60 + Number(match[3] ?? 0)
+  if (Number(match[3] ?? 0) > 59 || minutes > offsetMinutesMax) return undefined
+  return match[1] === '-' ? -minutes : minutes
+}
+
+/** The calendar date, `YYYY-MM-DD`, of an instant in its own offset. */
+export function localDateOf(instant: Instant): string {
+  return new Date(instant.epochMs + instant.offsetMinutes * MINUTE).toISOString().slice(0, 10)
+}
+
+/** Writes an instant with its own offset: `2026-07-11T00:00:00+12:00`. */
+export function formatInstant({ epochMs, offsetMinutes }: Instant): string {
+  const local = new Date(epochMs + offsetMinutes * MINUTE).toISOString().slice(0, -1).replace('.000', '')
+  return `${local}${formatOffset(offsetMinutes)}`
+}
+
+export function formatOffset(offsetMinutes: number): string {
+  const minutes = Math.abs(offsetMinutes)
+  const hours = String(Math.floor(minutes / 60)).padStart(2, '0')
+  return `${offsetMinutes < 0 ? '-' : '+'}${hours}:${String(minutes % 60).padStart(2, '0')}`
+}
+
+function isDay(year = 0, month = 0, day = 0): boolean {
+  if (year < 1 || month < 1 || month > 12 || day < 1) return false
+  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+  return day <= (daysInMonths[month - 1] ?? 0) + (month === 2 && leap ? 1 : 0)
+}
+
+function isTime(hour = 0, minute = 0, second = 0): boolean {
+  return hour <= 23 && minute <= 59 && second <= 59
+}
+
+export const instantDescription = 'ISO 8601 date-time; without an offset it is UTC, a date alone is its midnight in UTC'
+
+/** The date-times that `parseInstant` accepts, as a JSON schema says it. The pattern allows 29 February in every year. */
+function patternOf(year: string): string {
+  const day = '(0[1-9]|[12][0-9]'
+  const date = `((0[13578]|1[02])-${day}|3[01])|(0[469]|11)-${day}|30)|02-${day}))`
+  const time = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,9})?)?'
+  const offset = '([Zz]|[+-](0[0-9]|1[0-3])(:?[0-5][0-9])?|[+-]14(:?00)?)'
+  return `^${year}-${date}([Tt]${time}${offset}?)?$`
+}
+
+const notAnInstant = 'must be an ISO 8601 date-time such as 2026-07-11T00:00:00+12:00'
+
+/** A date-time, kept as the text that was sent. */
+export const instantSchema = z
+  .string({ error: notAnInstant })
+  .max(40, { error: notAnInstant })
+  .refine((text) => parseInstant(text) !== undefined, { error: notAnInstant })
+  .meta({ description: instantDescription, pattern: patternOf('(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})') })
+
+const storableFromMs = Date.UTC(1900, 0, 1)
+const storableBeforeMs = Date.UTC(2200, 0, 1)
+
+/** A date-time that may be stored: within the centuries in which a person's health can have been measured. */
+export const storableInstantSchema = instantSchema
+  .refine(
+    (text) => {
+      const epochMs = parseInstant(text)?.epochMs ?? storableFromMs
+      return epochMs >= storableFromMs && epochMs < storableBeforeMs
+    },
+    { error: 'must lie between the years 1900 and 2199' },
+  )
+  .meta({ description: `${instantDescription}; from 1900 to 2199`, pattern: patternOf('(19|2[01])[0-9]{2}') })
+
+/** A date-time as the service writes it: always with an offset. */
+export const answeredInstantSchema = z.iso.datetime({ offset: true })

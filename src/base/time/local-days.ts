@@ -1,0 +1,49 @@
+import { formatInstant } from './instant.ts'
+import { DAY, MINUTE, SECOND } from './units.ts'
+
+/**
+ * A local day is a whole number, days since 1970-01-01, so that calendar arithmetic never touches the machine's own time
+ * zone. Only an offset, in minutes east of UTC, turns a day into instants.
+ */
+export function dayNumberAt(ms: number, offset: number): number {
+  return Math.floor((ms + offset * MINUTE) / DAY)
+}
+
+/** Minutes since local midnight, with fractions. */
+export function minutesSinceMidnight(ms: number, offset: number): number {
+  return (ms + offset * MINUTE - dayNumberAt(ms, offset) * DAY) / MINUTE
+}
+
+export function midnightMs(day: number, offset: number): number {
+  return day * DAY - offset * MINUTE
+}
+
+export function dayText(day: number): string {
+  return new Date(day * DAY).toISOString().slice(0, 10)
+}
+
+export function dayNumberFromText(text: string): number {
+  return Math.round(Date.parse(`${text.slice(0, 10)}T00:00:00Z`) / DAY)
+}
+
+/** ISO 8601 in whole seconds, with the offset. */
+export function isoText(ms: number, offset: number): string {
+  return formatInstant({ epochMs: Math.floor(ms / SECOND) * SECOND, offsetMinutes: offset })
+}
+
+/** 0 for Monday to 6 for Sunday. Day 0, 1970-01-01, was a Thursday. */
+export function weekday(day: number): number {
+  return (((day + 3) % 7) + 7) % 7
+}
+
+export function mondayOf(day: number): number {
+  return day - weekday(day)
+}
+
+/** The first and the last day of the calendar month `months` after the one that holds `day`. */
+export function monthOf(day: number, months = 0): { first: number; last: number } {
+  const date = new Date(day * DAY)
+  const first = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, 1) / DAY
+  const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months + 1, 1) / DAY
+  return { first, last: next - 1 }
+}

@@ -1,0 +1,44 @@
+import { chmod, chown, lstat, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test as base, expect } from 'vitest'
+import { UsageProblem } from '../../../src/base/errors.ts'
+import { openPrivateFile } from '../../../src/base/files/private-file.ts'
+
+const test = base.extend<{ folder: string }>({
+  folder: async ({}, use) => {
+    const folder = await mkdtemp(join(tmpdir(), 'vitalsync-private-'))
+    await use(folder)
+    await rm(folder, { recursive: true, force: true })
+  },
+})
+const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
+
+test('a new file, and an existing one, may be read by its owner only', async ({ folder }) => {
+  const [fresh, known] = [join(folder, 'fresh'), join(folder, 'known')]
+  await writeFile(known, 'former')
+  await chmod(known, 0o644)
+
+  for (const path of [fresh, known]) await (await openPrivateFile(path, 'hint')).close()
+
+  expect([await modeOf(fresh), await modeOf(known)]).toEqual(['600', '600'])
+  expect(await readFile(known, 'utf8')).toBe('former')
+})
+
+test('a link, a folder and the file of another user are refused, and stay as they are', async ({ folder }) => {
+  const [target, link, given] = [join(folder, 'target'), join(folder, 'link'), join(folder, 'given')]
+  await writeFile(given, 'theirs')
+  // Only root can give a file away, and only root may write the files of others.
+  const foreign = process.getuid?.() === 0 ? given : '/etc/passwd'
+  if (foreign === given) await chown(given, 65_534, 65_534)
+  await writeFile(target, 'mine')
+  await symlink(target, link)
+
+  for (const path of [link, folder, '/dev/null'])
+    await expect(openPrivateFile(path, 'Choose another file.')).rejects.toThrow(UsageProblem)
+  await expect(openPrivateFile(link, 'Choose another file.')).rejects.toThrow(`write ${link}: it is a symbolic link`)
+  await expect(openPrivateFile(foreign, 'Choose another file.')).rejects.toThrow(UsageProblem)
+
+  expect(await readFile(target, 'utf8')).toBe('mine')
+  expect((await lstat(link)).isSymbolicLink()).toBe(true)
+})

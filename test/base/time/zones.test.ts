@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { HOUR, MINUTE, SECOND } from '../../../src/base/time/units.ts'
+import { zoneOffsetMs } from '../../../src/base/time/zones.ts'
+import { zoneChanges } from '../../support/zone-changes.ts'
+
+test.for([
+  ['UTC', '2026-03-10T00:00:00Z', 0],
+  ['Asia/Kathmandu', '2026-03-10T00:00:00Z', 5.75],
+  ['America/St_Johns', '2026-01-10T00:00:00Z', -3.5],
+  ['Europe/Berlin', '2026-03-29T00:59:59.999Z', 1],
+  ['Europe/Berlin', '2026-03-29T01:00:00Z', 2],
+  ['Europe/Berlin', '2026-10-25T00:59:59.999Z', 2],
+  ['Europe/Berlin', '2026-10-25T01:00:00Z', 1],
+  ['Australia/Lord_Howe', '2026-04-04T14:59:59Z', 11],
+  ['Australia/Lord_Howe', '2026-04-04T15:00:00Z', 10.5],
+  ['Pacific/Kiritimati', '2026-12-31T23:59:59.5Z', 14],
+  ['Pacific/Pago_Pago', '2026-01-01T00:00:00.5Z', -11],
+  ['Europe/London', '1969-12-31T23:59:59.999Z', 1],
+] as const)('%s is at %s ahead of UTC by %d hours', ([zone, at, hours]) => {
+  expect(zoneOffsetMs(zone)(Date.parse(at))).toBe(hours * HOUR)
+})
+
+test('an offset begins with the millisecond of its change, at all changes of all zones in ten years', () => {
+  const changes = zoneChanges()
+  const offsetOf = new Map<string, (atMs: number) => number>()
+  const wrong: string[] = []
+  for (const { zone, atMs, beforeMs, afterMs } of changes) {
+    const offsetMs = offsetOf.get(zone) ?? zoneOffsetMs(zone)
+    offsetOf.set(zone, offsetMs)
+    for (const [ms, offset] of [
+      [atMs - 61 * MINUTE, beforeMs],
+      [atMs - SECOND, beforeMs],
+      [atMs - 1, beforeMs],
+      [atMs, afterMs],
+      [atMs + 1, afterMs],
+      [atMs + 61 * MINUTE, afterMs],
+    ] as const)
+      if (offsetMs(ms) !== offset) wrong.push(`${zone} ${new Date(ms).toISOString()}: ${offsetMs(ms)}, not ${offset}`)
+  }
+
+  expect(wrong).toEqual([])
+  expect(changes.length).toBeGreaterThan(2000)
+  expect(changes).toContainEqual({
+    zone: 'Europe/Berlin',
+    atMs: Date.parse('2026-03-29T01:00:00Z'),
+    beforeMs: HOUR,
+    afterMs: 2 * HOUR,
+  })
+})
