@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { QUEUE_PARTS_MAX } from '../src/fleet/queue-parts.ts'
+import { QUEUE_PARTS_MAX } from '../src/pipeline/fleet/queue-parts.ts'
 import { scheduleDefaults } from './schedules.ts'
 import {
   cronLine,

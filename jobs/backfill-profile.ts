@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { HOUR } from '../src/base/time/units.ts'
-import { noCounts } from '../src/transfer/order.ts'
-import { defineJob } from '../src/work/job.ts'
-import { pullDue } from '../src/work/pull.ts'
+import { noCounts } from '../src/pipeline/transfer/order.ts'
+import { defineJob } from '../src/pipeline/work/job.ts'
+import { pullDue } from '../src/pipeline/work/pull.ts'
 import { registerProfile } from './register-profile.ts'
 
 /**

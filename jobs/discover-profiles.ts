@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { HOUR } from '../src/base/time/units.ts'
-import { type JobCounts, noCounts } from '../src/transfer/order.ts'
-import { defineJob } from '../src/work/job.ts'
+import { type JobCounts, noCounts } from '../src/pipeline/transfer/order.ts'
+import { defineJob } from '../src/pipeline/work/job.ts'
 
 /**
  * Adds every profile that upstream knows and the warehouse does not, page by page.

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { RetryLater } from '../src/base/errors.ts'
 import { MINUTE } from '../src/base/time/units.ts'
-import { noCounts } from '../src/transfer/order.ts'
-import { defineJob } from '../src/work/job.ts'
+import { noCounts } from '../src/pipeline/transfer/order.ts'
+import { defineJob } from '../src/pipeline/work/job.ts'
 
 /**
  * Erases a profile: upstream first, then in the warehouse. Only a salted hash stays, by which running jobs and later

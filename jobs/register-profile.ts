@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { NotThere, Rejected } from '../src/base/errors.ts'
 import { MINUTE } from '../src/base/time/units.ts'
-import { noCounts } from '../src/transfer/order.ts'
-import { defineJob } from '../src/work/job.ts'
+import { noCounts } from '../src/pipeline/transfer/order.ts'
+import { defineJob } from '../src/pipeline/work/job.ts'
 
 /** Far longer than a request may take: after it, a worker that died has no registration under way any more. */
 const REGISTRATION_MAX_MS = 2 * MINUTE

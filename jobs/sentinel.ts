@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineProducer } from '../src/work/producer.ts'
+import { defineProducer } from '../src/pipeline/work/producer.ts'
 import { verifyProfile } from './verify-profile.ts'
 
 /**

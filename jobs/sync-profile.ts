@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { NotThere } from '../src/base/errors.ts'
 import { MINUTE } from '../src/base/time/units.ts'
-import { addCounts, noCounts } from '../src/transfer/order.ts'
-import { defineJob } from '../src/work/job.ts'
-import { pullDue } from '../src/work/pull.ts'
-import { pushWaiting } from '../src/work/push.ts'
+import { addCounts, noCounts } from '../src/pipeline/transfer/order.ts'
+import { defineJob } from '../src/pipeline/work/job.ts'
+import { pullDue } from '../src/pipeline/work/pull.ts'
+import { pushWaiting } from '../src/pipeline/work/push.ts'
 import { registerProfile } from './register-profile.ts'
 
 /**

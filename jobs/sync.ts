@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineProducer } from '../src/work/producer.ts'
+import { defineProducer } from '../src/pipeline/work/producer.ts'
 import { syncProfile } from './sync-profile.ts'
 
 /** A nightly that an operator starts: of all profiles or the named ones, of all streams or the named ones. */

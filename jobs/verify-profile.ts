@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { NotThere, Rejected, RetryLater, Unanswered } from '../src/base/errors.ts'
 import { MINUTE } from '../src/base/time/units.ts'
-import { addCounts, type JobCounts, noCounts } from '../src/transfer/order.ts'
-import { defineJob, type JobContext } from '../src/work/job.ts'
+import { addCounts, type JobCounts, noCounts } from '../src/pipeline/transfer/order.ts'
+import { defineJob, type JobContext } from '../src/pipeline/work/job.ts'
 
 type Verification = JobContext['verification']
 type CoveredWindow = Awaited<ReturnType<Verification['listDrawn']>>[number]

@@ -1,4 +1,4 @@
-import type { DayReport, DayState } from '../warehouse/reports/day-report.ts'
+import type { DayReport, DayState } from '../pipeline/warehouse/reports/day-report.ts'
 import { formatCount, formatMinute } from './table.ts'
 
 export function reportLines(report: DayReport): string[] {

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { NotThere, RetryLater } from '../base/errors.ts'
-import { createProfileReport } from '../warehouse/reports/profile-report.ts'
+import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
 import type { Pipeline } from './pipeline.ts'
 import { unknownIdProblem } from './select-profiles.ts'
 import { formatDuration } from './table.ts'

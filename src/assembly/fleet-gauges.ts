@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import { SECOND } from '../base/time/units.ts'
-import { lagBoundsSeconds, type QuickFacts, type SlowFacts } from '../fleet/fleet-facts.ts'
+import { lagBoundsSeconds, type QuickFacts, type SlowFacts } from '../pipeline/fleet/fleet-facts.ts'
 import type { FleetWatch } from './fleet-watch.ts'
 
 /** A value with the labels of its series. */

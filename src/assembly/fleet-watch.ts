@@ -3,19 +3,19 @@ import { schedulesOf } from '../../config/schedules.ts'
 import { pulledStreams, pushedStreams } from '../../config/streams.ts'
 import type { Log } from '../base/log.ts'
 import { MINUTE, SECOND } from '../base/time/units.ts'
-import { lanes } from '../fleet/budget.ts'
+import { lanes } from '../pipeline/fleet/budget.ts'
 import {
   type LaneFacts,
   type QuickFacts,
   quickFactsSchema,
   type SlowFacts,
   slowFactsSchema,
-} from '../fleet/fleet-facts.ts'
-import { isWorking } from '../fleet/readiness.ts'
-import { oldestJobMs } from '../queue/enqueue.ts'
-import { openOverdueSlots } from '../schedule/overdue-slots.ts'
-import { askQuickFacts, askSlowFacts } from '../warehouse/reports/ask-facts.ts'
-import { readSharedFacts } from '../warehouse/reports/shared-facts.ts'
+} from '../pipeline/fleet/fleet-facts.ts'
+import { isWorking } from '../pipeline/fleet/readiness.ts'
+import { oldestJobMs } from '../pipeline/queue/enqueue.ts'
+import { openOverdueSlots } from '../pipeline/schedule/overdue-slots.ts'
+import { askQuickFacts, askSlowFacts } from '../pipeline/warehouse/reports/ask-facts.ts'
+import { readSharedFacts } from '../pipeline/warehouse/reports/shared-facts.ts'
 import type { Pipeline } from './pipeline.ts'
 import { countLiveWorkers } from './worker-heartbeat.ts'
 

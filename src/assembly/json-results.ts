@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { gapReasons } from '../ledger/coverage-gaps.ts'
-import { dayStates } from '../warehouse/reports/day-report.ts'
+import { gapReasons } from '../pipeline/ledger/coverage-gaps.ts'
+import { dayStates } from '../pipeline/warehouse/reports/day-report.ts'
 import { doctorResult } from './doctor-result.ts'
 import { evaluationResult } from './evaluation-result.ts'
 import { explanationResult } from './explanation-result.ts'

@@ -10,14 +10,18 @@ import {
 import { UsageProblem } from '../base/errors.ts'
 import { requireServerVersion } from '../base/postgres/server-version.ts'
 import { DAY, MINUTE } from '../base/time/units.ts'
-import { type Distribution, distributeTables, placeNewTables } from '../warehouse/distribution/distribute-tables.ts'
-import { readShardCount, requireDivision } from '../warehouse/distribution/distributed-tables.ts'
-import { storeSettleFallbacks } from '../warehouse/ledger/settle-fallbacks.ts'
-import { grantReaderRole } from '../warehouse/postgres/reader-role.ts'
-import { failureOnEveryNode, isNodeOutage } from '../warehouse/postgres/sql-errors.ts'
-import { openWarehousePool, type Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import {
+  type Distribution,
+  distributeTables,
+  placeNewTables,
+} from '../pipeline/warehouse/distribution/distribute-tables.ts'
+import { readShardCount, requireDivision } from '../pipeline/warehouse/distribution/distributed-tables.ts'
+import { storeSettleFallbacks } from '../pipeline/warehouse/ledger/settle-fallbacks.ts'
+import { grantReaderRole } from '../pipeline/warehouse/postgres/reader-role.ts'
+import { failureOnEveryNode, isNodeOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
+import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 
-export const migrationsFolder = new URL('../warehouse/migrations/', import.meta.url)
+export const migrationsFolder = new URL('../pipeline/warehouse/migrations/', import.meta.url)
 
 const NODE_AWAY =
   'A node of the warehouse does not answer. No migration is missing; the rest, which needs all nodes, is left to the next `vitalsync migrate`.'

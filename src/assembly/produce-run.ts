@@ -7,9 +7,9 @@ import { sweep } from '../../jobs/sweep.ts'
 import { sync } from '../../jobs/sync.ts'
 import { Problem } from '../base/errors.ts'
 import { withSpan } from '../base/monitoring/traced-work.ts'
-import type { Run } from '../warehouse/runs/stored-runs.ts'
-import { helpProduce, type ProduceContext, type Produced, type Producer, produce } from '../work/producer.ts'
-import type { RecoverContext } from '../work/recover-run.ts'
+import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
+import { helpProduce, type ProduceContext, type Produced, type Producer, produce } from '../pipeline/work/producer.ts'
+import type { RecoverContext } from '../pipeline/work/recover-run.ts'
 import type { Pipeline } from './pipeline.ts'
 
 const producers: readonly Producer[] = [nightly, sweep, sync, backfill, sentinel]

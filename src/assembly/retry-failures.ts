@@ -1,9 +1,13 @@
 import { catalogue } from '../../config/streams.ts'
-import type { Enqueuer } from '../queue/enqueue.ts'
-import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
-import { createProfiles } from '../warehouse/profiles/stored-profiles.ts'
-import { createFailures, type FailureFilter, type RepeatableBackfill } from '../warehouse/runs/stored-failures.ts'
-import { createRuns } from '../warehouse/runs/stored-runs.ts'
+import type { Enqueuer } from '../pipeline/queue/enqueue.ts'
+import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { createProfiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
+import {
+  createFailures,
+  type FailureFilter,
+  type RepeatableBackfill,
+} from '../pipeline/warehouse/runs/stored-failures.ts'
+import { createRuns } from '../pipeline/warehouse/runs/stored-runs.ts'
 import { produceRun } from './produce-run.ts'
 
 type RetryContext = Omit<Parameters<typeof produceRun>[0], 'pipeline'> & {

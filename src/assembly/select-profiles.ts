@@ -1,7 +1,7 @@
 import { UsageProblem } from '../base/errors.ts'
 import { printableLine } from '../base/text/printable.ts'
-import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
-import { createProfileReport } from '../warehouse/reports/profile-report.ts'
+import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
 import { exitCodes } from './command-context.ts'
 import type { Terminal } from './terminal.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { lanes } from '../fleet/budget.ts'
+import { lanes } from '../pipeline/fleet/budget.ts'
 import { count, instant, share } from './result-fields.ts'
 
 const backlog = z.strictObject({ waiting: count, active: count, delayed: count })

@@ -1,4 +1,4 @@
-import type { LaneTrouble } from '../fleet/lane-troubles.ts'
+import type { LaneTrouble } from '../pipeline/fleet/lane-troubles.ts'
 import { formatCount, formatMinute } from './table.ts'
 
 /** One line on what keeps the workers from a lane. `waiting`: who waits, such as `3 jobs`. */

@@ -1,5 +1,5 @@
 import { type CloseStack, openCloseStack } from '../base/close-stack.ts'
-import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import type { CommandContext } from './command-context.ts'
 import { joinEngines, joinWarehouse, type StartedEngines } from './join-engines.ts'
 import type { Pipeline } from './pipeline.ts'

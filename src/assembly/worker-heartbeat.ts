@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Log } from '../base/log.ts'
-import type { LaneTroubles } from '../fleet/lane-troubles.ts'
-import { findUnservedParts } from '../queue/served-parts.ts'
-import { endSilentSessions } from '../warehouse/postgres/silent-sessions.ts'
-import { WORKER_HEARTBEAT_MS } from '../warehouse/runs/live-workers.ts'
+import type { LaneTroubles } from '../pipeline/fleet/lane-troubles.ts'
+import { findUnservedParts } from '../pipeline/queue/served-parts.ts'
+import { endSilentSessions } from '../pipeline/warehouse/postgres/silent-sessions.ts'
+import { WORKER_HEARTBEAT_MS } from '../pipeline/warehouse/runs/live-workers.ts'
 import type { Pipeline } from './pipeline.ts'
 import { repeatUntilClosed } from './repeat.ts'
 

@@ -15,7 +15,7 @@ export async function describeError(
   if (error instanceof Problem) return { text: error.message, hint: error.hint, code: exitCodeOf(error) }
   const file = describeFileError(error)
   if (file) return file
-  const { isOutage, sqlState } = await import('../warehouse/postgres/sql-errors.ts')
+  const { isOutage, sqlState } = await import('../pipeline/warehouse/postgres/sql-errors.ts')
   const state = sqlState(error)
   const known = postgresErrors.find(({ states }) => states.test(state))
   if (known) return { text: `query Postgres: ${(error as Error).message}`, hint: known.hint, code: known.code }
@@ -30,7 +30,7 @@ async function lostPostgres(error: unknown, databaseUrl: string | undefined): Pr
   const { connectionProblem } = await import('../base/connections/connection-problem.ts')
   const { OWN_HINT } = await import('../base/connections/own-server.ts')
   if (databaseUrl) return connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, error)
-  const { postgresUnreachable } = await import('../warehouse/postgres/sql-errors.ts')
+  const { postgresUnreachable } = await import('../pipeline/warehouse/postgres/sql-errors.ts')
   const { message } = postgresUnreachable(error)
   return new EngineUnreachable(message, { hint: OWN_HINT, cause: error })
 }

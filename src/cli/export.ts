@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { type FormulaHandling, formulaHandlings } from '../export/csv.ts'
-import type { ExportFormat } from '../export/formats.ts'
+import { type FormulaHandling, formulaHandlings } from '../pipeline/export/csv.ts'
+import type { ExportFormat } from '../pipeline/export/formats.ts'
 import {
   type CliProcess,
   choiceOption,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type HeartRateDetail, heartRateDetails } from '../intake/thinned-heart-rate.ts'
-import type { PushedStream } from '../transfer/stream.ts'
+import type { PushedStream } from '../pipeline/transfer/stream.ts'
 import { declareImportFormats } from './import-formats.ts'
 import {
   type CliProcess,

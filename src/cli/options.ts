@@ -3,8 +3,8 @@ import { catalogue } from '../../config/streams.ts'
 import type { CommandContext, UncheckedContext } from '../assembly/command-context.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { parseInstant } from '../base/time/instant.ts'
-import { parsePartList } from '../fleet/queue-parts.ts'
-import type { PushedStream } from '../transfer/stream.ts'
+import { parsePartList } from '../pipeline/fleet/queue-parts.ts'
+import type { PushedStream } from '../pipeline/transfer/stream.ts'
 
 /** The process in which a command runs, as far as the declarations of the commands use it. */
 export type CliProcess = {

@@ -6,8 +6,8 @@ import { type OpenPipeline, withPipeline } from '../assembly/with-pipeline.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { DAY } from '../base/time/units.ts'
 import { readExternalIds } from '../intake/input-file.ts'
-import { paramsText } from '../transfer/order.ts'
-import type { Run } from '../warehouse/runs/stored-runs.ts'
+import { paramsText } from '../pipeline/transfer/order.ts'
+import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
 import { runPlan } from './plan.ts'
 
 type BackfillOptions = Selection & {

@@ -9,8 +9,8 @@ import {
   RECORDS_ENOUGH,
   type SettleBasis,
   type SettleSettings,
-} from '../ledger/settle-time.ts'
-import { readSettleTimes, type SettleTimeReport } from '../warehouse/reports/lateness-report.ts'
+} from '../pipeline/ledger/settle-time.ts'
+import { readSettleTimes, type SettleTimeReport } from '../pipeline/warehouse/reports/lateness-report.ts'
 
 /** Prints the settle time of every stream, and what it follows from. */
 export async function runExplainSettle(context: CommandContext): Promise<number> {

@@ -3,12 +3,12 @@ import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { formatNumber } from '../assembly/table.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { UsageProblem } from '../base/errors.ts'
-import type { FormulaHandling } from '../export/csv.ts'
-import { readExportState, type SavedExportState } from '../export/export-state.ts'
-import type { ExportFormat } from '../export/formats.ts'
-import { type ExportOutput, openFileOutput, openPipeOutput } from '../export/output.ts'
-import { writeLake } from '../export/write-lake.ts'
-import { type ExportedStreams, type ExportOfStreams, writeStreams } from '../export/write-streams.ts'
+import type { FormulaHandling } from '../pipeline/export/csv.ts'
+import { readExportState, type SavedExportState } from '../pipeline/export/export-state.ts'
+import type { ExportFormat } from '../pipeline/export/formats.ts'
+import { type ExportOutput, openFileOutput, openPipeOutput } from '../pipeline/export/output.ts'
+import { writeLake } from '../pipeline/export/write-lake.ts'
+import { type ExportedStreams, type ExportOfStreams, writeStreams } from '../pipeline/export/write-streams.ts'
 
 type ExportOptions = {
   readonly streams: readonly string[]

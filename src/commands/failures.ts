@@ -6,9 +6,9 @@ import { formatMinute, formatNumber, formatTable, shadedCell } from '../assembly
 import type { Paint } from '../assembly/terminal.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import type { CloseStack } from '../base/close-stack.ts'
-import { openQueueEngine } from '../queue/engine.ts'
-import { createEnqueuer } from '../queue/enqueue.ts'
-import { createFailures, type FailureFilter, type RecordedFailure } from '../warehouse/runs/stored-failures.ts'
+import { openQueueEngine } from '../pipeline/queue/engine.ts'
+import { createEnqueuer } from '../pipeline/queue/enqueue.ts'
+import { createFailures, type FailureFilter, type RecordedFailure } from '../pipeline/warehouse/runs/stored-failures.ts'
 
 export async function listFailures(
   context: CommandContext,

@@ -3,9 +3,9 @@ import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { profileIdsOf, type Selection, selectedStreams, tellIfNobody } from '../assembly/select-profiles.ts'
 import { formatCount, formatMinute, formatNumber, formatTable } from '../assembly/table.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
-import { findGaps, type Gap, type GapReason, gapReasons } from '../ledger/coverage-gaps.ts'
-import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
-import { readKnownCoverage } from '../warehouse/reports/coverage-report.ts'
+import { findGaps, type Gap, type GapReason, gapReasons } from '../pipeline/ledger/coverage-gaps.ts'
+import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { readKnownCoverage } from '../pipeline/warehouse/reports/coverage-report.ts'
 
 type GapsOptions = Selection & { readonly limit: number; readonly all: boolean }
 

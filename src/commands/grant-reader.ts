@@ -1,6 +1,6 @@
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
-import { createReader } from '../warehouse/postgres/reader-role.ts'
+import { createReader } from '../pipeline/warehouse/postgres/reader-role.ts'
 
 /** Lets a database role read the public views, and nothing else. */
 export async function runGrantReader(context: CommandContext, { role }: { role: string }): Promise<number> {

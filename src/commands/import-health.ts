@@ -19,12 +19,12 @@ import { removeLeftCopies } from '../intake/private-copies.ts'
 import { openRejectsFile } from '../intake/rejects-file.ts'
 import { createProfileResolver } from '../intake/resolve-profiles.ts'
 import type { HeartRateDetail } from '../intake/thinned-heart-rate.ts'
-import { createImports } from '../warehouse/outbox/import-progress.ts'
-import { createOutbox } from '../warehouse/outbox/outbox.ts'
-import { openRehearsal } from '../warehouse/outbox/rehearsal.ts'
-import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
-import { createProfiles } from '../warehouse/profiles/stored-profiles.ts'
-import { createProfileReport } from '../warehouse/reports/profile-report.ts'
+import { createImports } from '../pipeline/warehouse/outbox/import-progress.ts'
+import { createOutbox } from '../pipeline/warehouse/outbox/outbox.ts'
+import { openRehearsal } from '../pipeline/warehouse/outbox/rehearsal.ts'
+import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { createProfiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
+import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
 
 type HealthImportOptions = {
   readonly path: string

@@ -17,12 +17,12 @@ import { csvColumnsOf, requiredColumnsOf, unknownColumns } from '../intake/outbo
 import { openRejectsFile } from '../intake/rejects-file.ts'
 import { createProfileResolver } from '../intake/resolve-profiles.ts'
 import { openResumableFile } from '../intake/resumable-file.ts'
-import type { PushedStream } from '../transfer/stream.ts'
-import { createImports } from '../warehouse/outbox/import-progress.ts'
-import { createOutbox } from '../warehouse/outbox/outbox.ts'
-import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
-import { createProfiles } from '../warehouse/profiles/stored-profiles.ts'
-import { createProfileReport } from '../warehouse/reports/profile-report.ts'
+import type { PushedStream } from '../pipeline/transfer/stream.ts'
+import { createImports } from '../pipeline/warehouse/outbox/import-progress.ts'
+import { createOutbox } from '../pipeline/warehouse/outbox/outbox.ts'
+import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { createProfiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
+import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
 
 type ImportOptions = {
   readonly stream: PushedStream

@@ -1,7 +1,7 @@
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { distributeWarehouse, migrateWarehouse } from '../assembly/migrate-warehouse.ts'
 import { UsageProblem } from '../base/errors.ts'
-import type { Distribution } from '../warehouse/distribution/distribute-tables.ts'
+import type { Distribution } from '../pipeline/warehouse/distribution/distribute-tables.ts'
 
 /** The shards of a warehouse that is divided while WAREHOUSE_SHARDS does not ask for any. */
 const SHARDS = 32

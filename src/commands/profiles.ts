@@ -10,8 +10,8 @@ import { UsageProblem } from '../base/errors.ts'
 import { DAY } from '../base/time/units.ts'
 import type { FileFormat } from '../intake/file-entries.ts'
 import { readExternalIds } from '../intake/input-file.ts'
-import { type AddedProfiles, createProfiles } from '../warehouse/profiles/stored-profiles.ts'
-import { createProfileReport } from '../warehouse/reports/profile-report.ts'
+import { type AddedProfiles, createProfiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
+import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
 
 type AddOptions = {
   /** The data of the profiles is wanted from this instant on; absent: from HISTORY_DAYS ago on. */

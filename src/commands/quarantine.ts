@@ -3,7 +3,7 @@ import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../assembly/select-profiles.ts'
 import { formatMinute, formatNumber, formatTable } from '../assembly/table.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
-import { createQuarantine, type QuarantineFilter } from '../warehouse/quarantine/stored-quarantine.ts'
+import { createQuarantine, type QuarantineFilter } from '../pipeline/warehouse/quarantine/stored-quarantine.ts'
 
 export async function listQuarantine(
   context: CommandContext,

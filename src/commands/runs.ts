@@ -4,7 +4,7 @@ import { formatDuration, formatMinute, formatTable, shadedCell } from '../assemb
 import type { Paint } from '../assembly/terminal.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { UsageProblem } from '../base/errors.ts'
-import { createRuns, type Run } from '../warehouse/runs/stored-runs.ts'
+import { createRuns, type Run } from '../pipeline/warehouse/runs/stored-runs.ts'
 
 /** Prints the last runs, newest first. */
 export async function runRuns(context: CommandContext, { limit }: { limit: number }): Promise<number> {

@@ -2,7 +2,7 @@ import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { formatCount, formatTable } from '../assembly/table.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { UsageProblem } from '../base/errors.ts'
-import { readQuery } from '../warehouse/reports/read-query.ts'
+import { readQuery } from '../pipeline/warehouse/reports/read-query.ts'
 
 type SqlOptions = { readonly text: string | undefined; readonly limit: number }
 

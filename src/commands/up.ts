@@ -21,10 +21,10 @@ import { portOf, readKeptPort } from '../base/engines/kept-port.ts'
 import { type RunningEngines, writeRunning } from '../base/engines/running-file.ts'
 import { Problem } from '../base/errors.ts'
 import { startDashboard } from '../dashboard/start-dashboard.ts'
+import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
+import { recoverRun } from '../pipeline/work/recover-run.ts'
 import { shrinkHeap } from '../service/recompute/shrink-heap.ts'
 import type { Sandbox } from '../service/sandbox/start-sandbox.ts'
-import type { Run } from '../warehouse/runs/stored-runs.ts'
-import { recoverRun } from '../work/recover-run.ts'
 
 type UpOptions = {
   /** Leaves after the first sync. */

@@ -6,9 +6,9 @@ import { formatCount, formatMinute, formatNumber, formatPercent, formatTable } f
 import type { Terminal } from '../assembly/terminal.ts'
 import { type OpenPipeline, withPipeline } from '../assembly/with-pipeline.ts'
 import { Problem } from '../base/errors.ts'
-import { measuredRateOf } from '../ledger/measured-rate.ts'
-import { type CoveredWindow, sampleCoveredWindows } from '../warehouse/verification/covered-windows.ts'
-import type { VerifiedWindow } from '../work/verify-window.ts'
+import { measuredRateOf } from '../pipeline/ledger/measured-rate.ts'
+import { type CoveredWindow, sampleCoveredWindows } from '../pipeline/warehouse/verification/covered-windows.ts'
+import type { VerifiedWindow } from '../pipeline/work/verify-window.ts'
 
 type VerifyOptions = Selection & {
   readonly sample: number

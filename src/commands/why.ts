@@ -4,7 +4,7 @@ import { reportLines } from '../assembly/day-report-text.ts'
 import { profileIdsOf, selectedStreams } from '../assembly/select-profiles.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { UsageProblem } from '../base/errors.ts'
-import { readDayReports } from '../warehouse/reports/day-report.ts'
+import { readDayReports } from '../pipeline/warehouse/reports/day-report.ts'
 
 type WhyOptions = { readonly externalId: string; readonly date: string; readonly streams: readonly string[] }
 

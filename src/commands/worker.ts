@@ -10,7 +10,7 @@ import { type RunningWorker, startWorker, workerCloseMaxMs } from '../assembly/s
 import { untilAborted } from '../assembly/until-aborted.ts'
 import { openCloseStack } from '../base/close-stack.ts'
 import { UsageProblem } from '../base/errors.ts'
-import { formatPartList } from '../fleet/queue-parts.ts'
+import { formatPartList } from '../pipeline/fleet/queue-parts.ts'
 
 type WorkerOptions = {
   /** Enqueues due profiles, and exits when no profile is due and no job waits. */

@@ -3,8 +3,8 @@ import type { EngineAddresses } from '../assembly/addresses.ts'
 import type { FleetWatch } from '../assembly/fleet-watch.ts'
 import type { Pipeline } from '../assembly/pipeline.ts'
 import type { Log } from '../base/log.ts'
-import type { Audit } from '../warehouse/audit/stored-audit.ts'
-import type { Pool } from '../warehouse/postgres/warehouse-pool.ts'
+import type { Audit } from '../pipeline/warehouse/audit/stored-audit.ts'
+import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import type { Actor } from '../web/access.ts'
 
 /** The parts that the routes work with. */

@@ -1,4 +1,4 @@
-import type { AcceptedCounts, OutboxItem } from '../transfer/parcel.ts'
+import type { AcceptedCounts, OutboxItem } from '../pipeline/transfer/parcel.ts'
 import type { FileEntry } from './file-entries.ts'
 import { type ItemOptions, type ParsedItem, toItem } from './outbox-items.ts'
 

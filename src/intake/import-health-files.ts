@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import { UsageProblem } from '../base/errors.ts'
 import { MINUTE } from '../base/time/units.ts'
-import type { AcceptedCounts, OutboxItem } from '../transfer/parcel.ts'
+import type { AcceptedCounts, OutboxItem } from '../pipeline/transfer/parcel.ts'
 import { createWallClock } from './complete-offsets.ts'
 import { isZip } from './export-files.ts'
 import { createFileTally, type FileReport, type FileTally } from './file-report.ts'

@@ -1,7 +1,7 @@
 import type { StrangeType } from '../base/contract/data-types.ts'
 import { parseInstant } from '../base/time/instant.ts'
-import type { OutboxItem } from '../transfer/parcel.ts'
-import type { Fields, PushedStream } from '../transfer/stream.ts'
+import type { OutboxItem } from '../pipeline/transfer/parcel.ts'
+import type { Fields, PushedStream } from '../pipeline/transfer/stream.ts'
 import type { FileFormat } from './file-entries.ts'
 
 const instantFields = ['startDateTime', 'endDateTime', 'postDateTime', 'modifiedDateTime']

@@ -1,4 +1,4 @@
-import type { Profiles } from '../warehouse/profiles/stored-profiles.ts'
+import type { Profiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
 import type { IntakeOptions } from './import-entries.ts'
 
 type ResolverParts = {

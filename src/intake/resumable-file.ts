@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
-import type { ImportProgress, Imports } from '../warehouse/outbox/import-progress.ts'
+import type { ImportProgress, Imports } from '../pipeline/warehouse/outbox/import-progress.ts'
 import type { IntakeProgress } from './import-entries.ts'
 import { requireFile } from './input-file.ts'
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createLeftWatch } from '../../src/assembly/follow-run.ts'
 import { MINUTE, SECOND } from '../../src/base/time/units.ts'
-import { ShardMoved } from '../../src/warehouse/postgres/sql-errors.ts'
-import type { Run } from '../../src/warehouse/runs/stored-runs.ts'
+import { ShardMoved } from '../../src/pipeline/warehouse/postgres/sql-errors.ts'
+import type { Run } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 
 const jobs = 1000
 const runAfter = (done: number): Run => ({

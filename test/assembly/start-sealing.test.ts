@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { HOUR } from '../../src/base/time/units.ts'
-import { createPostgresTokenStore } from '../../src/warehouse/tokens/token-store.ts'
+import { createPostgresTokenStore } from '../../src/pipeline/warehouse/tokens/token-store.ts'
 import { soon } from '../support/fixtures.ts'
 import { test } from '../support/test-pipeline.ts'
 

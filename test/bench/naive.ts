@@ -1,6 +1,6 @@
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import { keyColumns } from '../../src/transfer/stream.ts'
+import { keyColumns } from '../../src/pipeline/transfer/stream.ts'
 import { type PulledName, pulledNames } from './canned.ts'
 import type { PlainPull } from './ceiling.ts'
 import { plainPool } from './copy.ts'

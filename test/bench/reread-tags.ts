@@ -2,7 +2,7 @@ import pg from 'pg'
 import { Pool } from 'undici'
 import { catalogue } from '../../config/streams.ts'
 import { HOUR } from '../../src/base/time/units.ts'
-import { accountDigest } from '../../src/upstream/client.ts'
+import { accountDigest } from '../../src/pipeline/upstream/client.ts'
 import { firstDay, type PulledName, pulledNames } from './canned.ts'
 import { type Engines, startEngines } from './engines.ts'
 import {

@@ -1,5 +1,5 @@
 import { catalogue } from '../../config/streams.ts'
-import type { PulledStream } from '../../src/transfer/stream.ts'
+import type { PulledStream } from '../../src/pipeline/transfer/stream.ts'
 import { type PulledName, pulledNames } from './canned.ts'
 
 const sqlType = { text: 'text', instant: 'timestamptz', number: 'float8', boolean: 'bool' } as const

@@ -74,7 +74,7 @@ test('a dump that is taken while a worker writes is restored, verified against u
 }) => {
   const { url, bin } = await startDebianPostgres(skip)
   await query(url('postgres'), 'create database original')
-  const migrations = new URL('../../src/warehouse/migrations/', import.meta.url)
+  const migrations = new URL('../../src/pipeline/warehouse/migrations/', import.meta.url)
   await applyMigrations({ databaseUrl: url('original'), folder: migrations, schema: 'vitalsync' })
   const names = Array.from({ length: people }, (_, index) => `person-${index}`)
   for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4), scoreOf(20, 0.6)])

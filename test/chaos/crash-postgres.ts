@@ -15,7 +15,7 @@ export async function startWarehouse(parent: string = tmpdir()) {
   await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
   const postgres = await startPostgres({ folder })
   const databaseUrl = postgres.adminUrl('postgres')
-  const migrations = new URL('../../src/warehouse/migrations/', import.meta.url)
+  const migrations = new URL('../../src/pipeline/warehouse/migrations/', import.meta.url)
   await applyMigrations({ databaseUrl, folder: migrations, schema: 'vitalsync' })
   const close = async () => {
     await postgres.close()

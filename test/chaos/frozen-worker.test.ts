@@ -1,5 +1,5 @@
-import { openWarehousePool } from '../../src/warehouse/postgres/warehouse-pool.ts'
-import { WORKER_SILENT_MS } from '../../src/warehouse/runs/live-workers.ts'
+import { openWarehousePool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
+import { WORKER_SILENT_MS } from '../../src/pipeline/warehouse/runs/live-workers.ts'
 import { soon } from '../support/fixtures.ts'
 import { ownQueue } from '../support/own-redis.ts'
 import { isReadOf } from '../support/peer.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { createReports } from '../../src/warehouse/reports/status-report.ts'
+import { createReports } from '../../src/pipeline/warehouse/reports/status-report.ts'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf, isUpload, type Peer } from '../support/peer.ts'
 import { scoreOf } from '../support/sample-scores.ts'

@@ -4,8 +4,8 @@ import { requireGivenAddresses } from '../../src/assembly/addresses.ts'
 import { openPipeline } from '../../src/assembly/pipeline.ts'
 import { startWorker } from '../../src/assembly/start-worker.ts'
 import { createLog } from '../../src/base/log.ts'
-import { parsePartList } from '../../src/fleet/queue-parts.ts'
-import { machineNow } from '../../src/warehouse/postgres/library-clock.ts'
+import { parsePartList } from '../../src/pipeline/fleet/queue-parts.ts'
+import { machineNow } from '../../src/pipeline/warehouse/postgres/library-clock.ts'
 
 /**
  * A worker process that a test can kill. Prints `ready` when it works, and its machine's time on SIGUSR2. Its lease is short: a test need not wait half a

@@ -17,7 +17,7 @@ test.for(['contract', 'ledger', 'simulation', 'text', 'time', 'transfer'])(
 )
 
 test('a test is not pure when a file that it imports, at any distance, opens a connection or starts a process', () => {
-  const direct = 'test/warehouse/postgres/sql-errors.test.ts' // imports pg
+  const direct = 'test/pipeline/warehouse/postgres/sql-errors.test.ts' // imports pg
   const byFixtures = 'test/promises/03-coverage-not-a-cursor.test.ts' // fixtures import the driver
   const byProcess = 'test/cli/completion.test.ts' // starts the program
 

@@ -11,8 +11,8 @@ import { sync } from '../../jobs/sync.ts'
 import { syncProfile } from '../../jobs/sync-profile.ts'
 import { verifyProfile } from '../../jobs/verify-profile.ts'
 import { HOUR, MINUTE } from '../../src/base/time/units.ts'
-import type { Job } from '../../src/work/job.ts'
-import type { Producer } from '../../src/work/producer.ts'
+import type { Job } from '../../src/pipeline/work/job.ts'
+import type { Producer } from '../../src/pipeline/work/producer.ts'
 
 // Names are stored: in orders, runs, slots and the queue. A job of another name would be unknown to what is stored.
 test.for<[Job, string, number, number]>([

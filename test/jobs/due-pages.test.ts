@@ -4,9 +4,9 @@ import { nightly } from '../../jobs/nightly.ts'
 import { sentinel } from '../../jobs/sentinel.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { sync } from '../../jobs/sync.ts'
-import type { ProfileLists } from '../../src/warehouse/profiles/profile-lists.ts'
-import type { Run } from '../../src/warehouse/runs/stored-runs.ts'
-import type { Producer } from '../../src/work/producer.ts'
+import type { ProfileLists } from '../../src/pipeline/warehouse/profiles/profile-lists.ts'
+import type { Run } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
+import type { Producer } from '../../src/pipeline/work/producer.ts'
 
 const startedAt = new Date('2026-03-03T03:00:00Z')
 const draw = { seed: 's', upTo: '9' }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { verifyProfile } from '../../jobs/verify-profile.ts'
 import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../src/base/errors.ts'
-import type { JobContext } from '../../src/work/job.ts'
+import type { JobContext } from '../../src/pipeline/work/job.ts'
 import { adaPlanned, contextWith, dueDays } from '../support/job-context.ts'
 
 type Verified = Awaited<ReturnType<JobContext['verification']['verify']>>

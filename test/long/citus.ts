@@ -42,7 +42,7 @@ const { values } = parseArgs({
     refusals: { type: 'string' },
   },
 })
-const TESTS = ['test/warehouse', 'test/promises']
+const TESTS = ['test/pipeline/warehouse', 'test/promises']
 const shards = Number(values.shards)
 const checklist = createChecklist()
 const { say, until, end } = checklist

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { createFailures } from '../../src/warehouse/runs/stored-failures.ts'
+import { createFailures } from '../../src/pipeline/warehouse/runs/stored-failures.ts'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf } from '../support/peer.ts'
 import { json } from '../support/profile-stub.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
-import { lanes } from '../../src/fleet/budget.ts'
+import { lanes } from '../../src/pipeline/fleet/budget.ts'
 import { startWorkerProcess } from '../chaos/workers.ts'
 import { soon } from '../support/fixtures.ts'
 import { isReadOf, isUpload } from '../support/peer.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Lane } from '../../src/fleet/budget.ts'
-import { clearEndedPause, pauseLane, pauseLeftMs } from '../../src/queue/lane-pauses.ts'
+import type { Lane } from '../../src/pipeline/fleet/budget.ts'
+import { clearEndedPause, pauseLane, pauseLeftMs } from '../../src/pipeline/queue/lane-pauses.ts'
 import { isReadOf } from '../support/peer.ts'
 import { json } from '../support/profile-stub.ts'
 import { scoreOf } from '../support/sample-scores.ts'

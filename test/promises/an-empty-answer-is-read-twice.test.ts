@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { backfillProfile } from '../../jobs/backfill-profile.ts'
-import type { JobContext } from '../../src/work/job.ts'
+import type { JobContext } from '../../src/pipeline/work/job.ts'
 import { isReadOf, type Peer } from '../support/peer.ts'
 import { json, type Reply } from '../support/profile-stub.ts'
 import { daysAgoMs, scoreOf } from '../support/sample-scores.ts'

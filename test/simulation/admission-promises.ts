@@ -3,8 +3,8 @@ import {
   READING_AGE_MAX_MS,
   type RecentReading,
   type WindowEdges,
-} from '../../src/ledger/judge.ts'
-import type { WindowReading } from '../../src/transfer/reading.ts'
+} from '../../src/pipeline/ledger/judge.ts'
+import type { WindowReading } from '../../src/pipeline/transfer/reading.ts'
 
 type Admission = {
   readonly request: WindowReading

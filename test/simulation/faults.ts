@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { type OperationName, operations } from '../../src/base/contract/operations.ts'
 import { Halted, type Problem, Rejected, RetryLater } from '../../src/base/errors.ts'
-import { type TransportError, TransportError as TransportFault } from '../../src/upstream/http.ts'
-import { intentOf } from '../../src/upstream/intent.ts'
+import { type TransportError, TransportError as TransportFault } from '../../src/pipeline/upstream/http.ts'
+import { intentOf } from '../../src/pipeline/upstream/intent.ts'
 
 const documented = readFileSync(new URL('../../docs/upstream.md', import.meta.url), 'utf8')
 const table = documented.slice(documented.indexOf('## The next step after an answer'))

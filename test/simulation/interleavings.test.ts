@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { HOUR } from '../../src/base/time/units.ts'
-import { settleReading } from '../../src/ledger/judge.ts'
+import { settleReading } from '../../src/pipeline/ledger/judge.ts'
 import { createSituations, type Situations, unseenIn } from './situations.ts'
 import { createWorld } from './world.ts'
 

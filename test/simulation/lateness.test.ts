@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/base/time/units.ts'
-import { countLateness, noLatenessCounts } from '../../src/ledger/lateness.ts'
-import { settleMsOf, settleTimeOf } from '../../src/ledger/settle-time.ts'
+import { countLateness, noLatenessCounts } from '../../src/pipeline/ledger/lateness.ts'
+import { settleMsOf, settleTimeOf } from '../../src/pipeline/ledger/settle-time.ts'
 import { type Chance, createChance } from './stage.ts'
 
 const PROFILES = 640

@@ -1,6 +1,6 @@
 import { intersect, overlaps, type Span, subtract, union } from '../../src/base/time/spans.ts'
-import { suspectParts } from '../../src/ledger/digesting.ts'
-import { judgeDoubts } from '../../src/ledger/doubt.ts'
+import { suspectParts } from '../../src/pipeline/ledger/digesting.ts'
+import { judgeDoubts } from '../../src/pipeline/ledger/doubt.ts'
 import {
   type AdmissionVerdict,
   isHeldByNewer,
@@ -9,12 +9,12 @@ import {
   reachesInto,
   type settleReading,
   type WindowEdges,
-} from '../../src/ledger/judge.ts'
-import { countLateness, noLatenessCounts, similarDays } from '../../src/ledger/lateness.ts'
-import { settleMsOf } from '../../src/ledger/settle-time.ts'
-import type { WindowReading } from '../../src/transfer/reading.ts'
-import { requestHashOf, taggedSpanOf } from '../../src/transfer/tagged-window.ts'
-import type { StoreResult } from '../../src/warehouse/readings/store-group.ts'
+} from '../../src/pipeline/ledger/judge.ts'
+import { countLateness, noLatenessCounts, similarDays } from '../../src/pipeline/ledger/lateness.ts'
+import { settleMsOf } from '../../src/pipeline/ledger/settle-time.ts'
+import type { WindowReading } from '../../src/pipeline/transfer/reading.ts'
+import { requestHashOf, taggedSpanOf } from '../../src/pipeline/transfer/tagged-window.ts'
+import type { StoreResult } from '../../src/pipeline/warehouse/readings/store-group.ts'
 import { violationsOfAdmission } from './admission-promises.ts'
 import type { ProcessSettings } from './circumstances.ts'
 import { compareWithStored, type ModelChanges, writeChanges } from './model-records.ts'

@@ -1,4 +1,4 @@
-import { type Belief, MANY_RECORDS } from '../../src/ledger/doubt.ts'
+import { type Belief, MANY_RECORDS } from '../../src/pipeline/ledger/doubt.ts'
 import type { ModelReading } from './model-reading.ts'
 import type { FormerRecord, ModelProfile, StoredRecord } from './model-state.ts'
 import { type ModelRecord, periodOf } from './records.ts'

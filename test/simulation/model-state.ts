@@ -1,8 +1,8 @@
 import { type Span, subtract, union } from '../../src/base/time/spans.ts'
-import { type DigestingPart, nextReadingAtMs, type SettleRule } from '../../src/ledger/digesting.ts'
-import type { DoubtedReading } from '../../src/ledger/doubt.ts'
-import type { RecentReading, WindowEdges } from '../../src/ledger/judge.ts'
-import type { Parcel } from '../../src/transfer/parcel.ts'
+import { type DigestingPart, nextReadingAtMs, type SettleRule } from '../../src/pipeline/ledger/digesting.ts'
+import type { DoubtedReading } from '../../src/pipeline/ledger/doubt.ts'
+import type { RecentReading, WindowEdges } from '../../src/pipeline/ledger/judge.ts'
+import type { Parcel } from '../../src/pipeline/transfer/parcel.ts'
 import type { ModelRecord } from './records.ts'
 import type { ModelRun } from './runs.ts'
 

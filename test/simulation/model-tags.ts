@@ -1,5 +1,5 @@
 import type { Span } from '../../src/base/time/spans.ts'
-import { requestHashOf, taggedSpanOf } from '../../src/transfer/tagged-window.ts'
+import { requestHashOf, taggedSpanOf } from '../../src/pipeline/transfer/tagged-window.ts'
 import type { ModelReading } from './model-reading.ts'
 import type { ModelChanges } from './model-records.ts'
 import type { HeldTag, LedgerRow, ModelProfile } from './model-state.ts'

@@ -1,6 +1,6 @@
 import { overlaps, type Span, subtract } from '../../src/base/time/spans.ts'
 import { DAY } from '../../src/base/time/units.ts'
-import { dueWindows } from '../../src/ledger/planner.ts'
+import { dueWindows } from '../../src/pipeline/ledger/planner.ts'
 import { UNIT } from './circumstances.ts'
 import { violationsOfPlan } from './plan-promises.ts'
 

@@ -6,9 +6,9 @@ import {
   type Parcel,
   type PushedParcels,
   type RefusedItem,
-} from '../../src/transfer/parcel.ts'
-import type { PulledStream } from '../../src/transfer/stream.ts'
-import type { WaitingParcels } from '../../src/warehouse/outbox/stored-parcels.ts'
+} from '../../src/pipeline/transfer/parcel.ts'
+import type { PulledStream } from '../../src/pipeline/transfer/stream.ts'
+import type { WaitingParcels } from '../../src/pipeline/warehouse/outbox/stored-parcels.ts'
 import type { ModelProfile } from './model-state.ts'
 import type { Situations } from './situations.ts'
 

@@ -1,6 +1,6 @@
 import { type Span, subtract, totalMs, union } from '../../src/base/time/spans.ts'
 import { DAY } from '../../src/base/time/units.ts'
-import type { dueWindows } from '../../src/ledger/planner.ts'
+import type { dueWindows } from '../../src/pipeline/ledger/planner.ts'
 import { violationsOfTags } from './tag-promises.ts'
 
 type PlanInput = Parameters<typeof dueWindows>[0]

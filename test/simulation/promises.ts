@@ -1,5 +1,5 @@
 import type { Span } from '../../src/base/time/spans.ts'
-import { mustHaveHeld } from '../../src/ledger/judge.ts'
+import { mustHaveHeld } from '../../src/pipeline/ledger/judge.ts'
 import type { ModelProfile } from './model-state.ts'
 import type { Truth } from './records.ts'
 import { isLifelong } from './truth.ts'

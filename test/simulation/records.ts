@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Span } from '../../src/base/time/spans.ts'
 import { DAY, HOUR } from '../../src/base/time/units.ts'
-import type { SourceRecord } from '../../src/transfer/reading.ts'
+import type { SourceRecord } from '../../src/pipeline/transfer/reading.ts'
 import type { StreamName } from './circumstances.ts'
 
 /** A record as upstream has it: `value` undefined: it has none at the moment. */

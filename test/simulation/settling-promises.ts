@@ -1,6 +1,6 @@
 import type { Span } from '../../src/base/time/spans.ts'
-import type { DigestingPart, SettleRule } from '../../src/ledger/digesting.ts'
-import type { SettledReading } from '../../src/ledger/judge.ts'
+import type { DigestingPart, SettleRule } from '../../src/pipeline/ledger/digesting.ts'
+import type { SettledReading } from '../../src/pipeline/ledger/judge.ts'
 import type { ModelReading } from './model-reading.ts'
 
 /** The effect of one reading on the spans that settle, and all that it was decided by. */

@@ -1,6 +1,6 @@
 import { overlaps, type Span, subtract, totalMs, union } from '../../src/base/time/spans.ts'
 import { DAY } from '../../src/base/time/units.ts'
-import type { dueWindows } from '../../src/ledger/planner.ts'
+import type { dueWindows } from '../../src/pipeline/ledger/planner.ts'
 
 type PlanInput = Parameters<typeof dueWindows>[0]
 type TaggedInput = PlanInput & { readonly tagged: NonNullable<PlanInput['tagged']> }

@@ -1,10 +1,10 @@
 import { MINUTE } from '../../src/base/time/units.ts'
-import { settleReading } from '../../src/ledger/judge.ts'
-import type { EndedJob } from '../../src/transfer/order.ts'
-import type { OutboxItem, PushedParcels, RefusedItem } from '../../src/transfer/parcel.ts'
-import type { ProfilePage } from '../../src/transfer/planned-profile.ts'
-import type { WindowReading } from '../../src/transfer/reading.ts'
-import type { AddedProfiles } from '../../src/warehouse/profiles/stored-profiles.ts'
+import { settleReading } from '../../src/pipeline/ledger/judge.ts'
+import type { EndedJob } from '../../src/pipeline/transfer/order.ts'
+import type { OutboxItem, PushedParcels, RefusedItem } from '../../src/pipeline/transfer/parcel.ts'
+import type { ProfilePage } from '../../src/pipeline/transfer/planned-profile.ts'
+import type { WindowReading } from '../../src/pipeline/transfer/reading.ts'
+import type { AddedProfiles } from '../../src/pipeline/warehouse/profiles/stored-profiles.ts'
 import { LOGS, type ProcessSettings, streamNames } from './circumstances.ts'
 import { storeInModel } from './model-reading.ts'
 import { type ModelData, type ModelProfile, newLedgerRow } from './model-state.ts'
@@ -35,7 +35,7 @@ const backoffMs = (attempts: number, maxMs: number) => Math.min(15 * MINUTE * 2 
 export type ModelWarehouse = ReturnType<typeof createWarehouse>
 
 /**
- * A warehouse as small as it can be, with the real planner and judge in it: what the statements of `src/warehouse` do in
+ * A warehouse as small as it can be, with the real planner and judge in it: what the statements of `src/pipeline/warehouse` do in
  * SQL is said here in a few lines each, one function a transaction. The stories hold it against the SQL itself.
  */
 export function createWarehouse({

@@ -4,7 +4,7 @@ import type { OperationName } from '../../src/base/contract/operations.ts'
 
 /**
  * The expected answers of the 28 operations, as one list of cases. The list is checked against the service over a bare socket
- * (test/service/conformance.test.ts) and through our client (test/upstream/client-conformance.test.ts): both must get the same.
+ * (test/service/conformance.test.ts) and through our client (test/pipeline/upstream/client-conformance.test.ts): both must get the same.
  */
 export type ConformancePerson = { externalId: string; profileToken: string; refreshToken: string }
 

@@ -7,7 +7,7 @@ import { needRedis } from './own-redis.ts'
 
 /** Template databases: migrated once per run, and cloned for each test. A clone takes about 40 ms, a migration far longer. */
 const templates = {
-  warehouse: { folder: new URL('../../src/warehouse/migrations/', import.meta.url), schema: 'vitalsync' },
+  warehouse: { folder: new URL('../../src/pipeline/warehouse/migrations/', import.meta.url), schema: 'vitalsync' },
   service: { folder: new URL('../../src/service/store/migrations/', import.meta.url), schema: 'service' },
 }
 

@@ -3,7 +3,7 @@ import { appleHealth } from '../../src/intake/formats/apple-health.ts'
 import type { ExportFile, HealthFormat } from '../../src/intake/formats/export-format.ts'
 import { importHealthFiles } from '../../src/intake/import-health-files.ts'
 import type { HeartRateDetail } from '../../src/intake/thinned-heart-rate.ts'
-import type { OutboxItem } from '../../src/transfer/parcel.ts'
+import type { OutboxItem } from '../../src/pipeline/transfer/parcel.ts'
 
 /** A file in memory, which comes in chunks of `chunkBytes`. */
 export function fileOf(name: string, content: string | Buffer, chunkBytes = 65_536): ExportFile {

@@ -1,8 +1,8 @@
 import { createLog } from '../../src/base/log.ts'
 import { DAY } from '../../src/base/time/units.ts'
-import type { PlannedProfile } from '../../src/transfer/planned-profile.ts'
-import type { DueWindow, Reading } from '../../src/transfer/reading.ts'
-import type { JobContext } from '../../src/work/job.ts'
+import type { PlannedProfile } from '../../src/pipeline/transfer/planned-profile.ts'
+import type { DueWindow, Reading } from '../../src/pipeline/transfer/reading.ts'
+import type { JobContext } from '../../src/pipeline/work/job.ts'
 import { scores } from './stream-by-name.ts'
 
 export const adaPlanned: PlannedProfile = { profileId: '7', externalId: 'ada', state: 'active', waiting: [] }

@@ -1,7 +1,7 @@
 import { DAY } from '../../src/base/time/units.ts'
-import type { Parcel } from '../../src/transfer/parcel.ts'
-import type { PlannedProfile, ProfileState } from '../../src/transfer/planned-profile.ts'
-import type { JobContext } from '../../src/work/job.ts'
+import type { Parcel } from '../../src/pipeline/transfer/parcel.ts'
+import type { PlannedProfile, ProfileState } from '../../src/pipeline/transfer/planned-profile.ts'
+import type { JobContext } from '../../src/pipeline/work/job.ts'
 import { adaPlanned, contextWith, dueDays, partOf, readingOf } from './job-context.ts'
 
 export const nowMs = 100 * DAY

@@ -1,4 +1,4 @@
-import type { MemberState } from '../../src/fleet/budget.ts'
+import type { MemberState } from '../../src/pipeline/fleet/budget.ts'
 
 export const noWaiters = { nightly: 0, manual: 0, backfill: 0 }
 

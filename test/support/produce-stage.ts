@@ -1,10 +1,10 @@
 import { sync } from '../../jobs/sync.ts'
-import { everybody } from '../../src/fleet/profile-buckets.ts'
-import type { Order } from '../../src/transfer/order.ts'
-import type { ProfileLists } from '../../src/warehouse/profiles/profile-lists.ts'
-import type { RunBucket } from '../../src/warehouse/runs/run-buckets.ts'
-import type { Run, Runs } from '../../src/warehouse/runs/stored-runs.ts'
-import { type Backlog, type ProduceContext, produce } from '../../src/work/producer.ts'
+import { everybody } from '../../src/pipeline/fleet/profile-buckets.ts'
+import type { Order } from '../../src/pipeline/transfer/order.ts'
+import type { ProfileLists } from '../../src/pipeline/warehouse/profiles/profile-lists.ts'
+import type { RunBucket } from '../../src/pipeline/warehouse/runs/run-buckets.ts'
+import type { Run, Runs } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
+import { type Backlog, type ProduceContext, produce } from '../../src/pipeline/work/producer.ts'
 import { partOf } from './job-context.ts'
 
 export const producedRun = { id: '9', kind: 'sync', params: {}, enqueuedAll: false, startedAt: new Date(0) } as Run

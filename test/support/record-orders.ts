@@ -1,7 +1,7 @@
-import { hashBigint } from '../../src/fleet/profile-buckets.ts'
-import type { OrderKey } from '../../src/transfer/order.ts'
-import type { RunBucket } from '../../src/warehouse/runs/run-buckets.ts'
-import type { Runs } from '../../src/warehouse/runs/stored-runs.ts'
+import { hashBigint } from '../../src/pipeline/fleet/profile-buckets.ts'
+import type { OrderKey } from '../../src/pipeline/transfer/order.ts'
+import type { RunBucket } from '../../src/pipeline/warehouse/runs/run-buckets.ts'
+import type { Runs } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 
 /** Takes the bucket of a profile; the other buckets are given back. */
 async function takeBucketOf(runs: Runs, runId: string, profileId: string): Promise<RunBucket> {

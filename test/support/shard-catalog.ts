@@ -1,5 +1,5 @@
-import type { Shard } from '../../src/warehouse/postgres/shard.ts'
-import type { Pool } from '../../src/warehouse/postgres/warehouse-pool.ts'
+import type { Shard } from '../../src/pipeline/warehouse/postgres/shard.ts'
+import type { Pool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 
 /**
  * Gives a plain Postgres the part of the catalog of Citus that says where shards are, so that it can be a node of a warehouse. All

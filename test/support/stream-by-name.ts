@@ -1,5 +1,5 @@
 import { pulledStreams, pushedStreams } from '../../config/streams.ts'
-import type { PulledStream, PushedList, PushedStream } from '../../src/transfer/stream.ts'
+import type { PulledStream, PushedList, PushedStream } from '../../src/pipeline/transfer/stream.ts'
 
 export type StreamName = (typeof pulledStreams)[number]['name']
 

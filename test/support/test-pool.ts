@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { createProfileBuckets } from '../../src/fleet/profile-buckets.ts'
-import { type Pool, withBuckets } from '../../src/warehouse/postgres/warehouse-pool.ts'
+import { createProfileBuckets } from '../../src/pipeline/fleet/profile-buckets.ts'
+import { type Pool, withBuckets } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { testShards } from './test-shards.ts'
 
 /**

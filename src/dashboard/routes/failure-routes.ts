@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { retryRecordedFailures } from '../../assembly/retry-failures.ts'
-import { readFailureGroups } from '../../warehouse/reports/failure-groups.ts'
-import { createFailures, type RecordedFailure } from '../../warehouse/runs/stored-failures.ts'
+import { readFailureGroups } from '../../pipeline/warehouse/reports/failure-groups.ts'
+import { createFailures, type RecordedFailure } from '../../pipeline/warehouse/runs/stored-failures.ts'
 import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
 import { defineAct, defineRead } from '../dashboard-routes.ts'
 

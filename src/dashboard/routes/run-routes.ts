@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { produceRun } from '../../assembly/produce-run.ts'
 import { UsageProblem } from '../../base/errors.ts'
-import { countDeriving, readFormerRuns, readUsualSpans } from '../../warehouse/reports/run-report.ts'
-import { createFailures } from '../../warehouse/runs/stored-failures.ts'
-import type { Run } from '../../warehouse/runs/stored-runs.ts'
+import { countDeriving, readFormerRuns, readUsualSpans } from '../../pipeline/warehouse/reports/run-report.ts'
+import { createFailures } from '../../pipeline/warehouse/runs/stored-failures.ts'
+import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
 import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
 import { defineAct, defineRead } from '../dashboard-routes.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { pulledStreams } from '../../../config/streams.ts'
-import type { Column, Fields, PulledStream } from '../../../src/transfer/stream.ts'
+import type { Column, Fields, PulledStream } from '../../../src/pipeline/transfer/stream.ts'
 import type { HeldRecord } from './history.ts'
 
 /** The streams whose records have a time: what is compared. */

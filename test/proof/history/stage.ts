@@ -9,7 +9,7 @@ import { applyMigrations } from '../../../src/base/engines/apply-migrations.ts'
 import { freePort } from '../../../src/base/engines/free-port.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { DAY, MINUTE } from '../../../src/base/time/units.ts'
-import { type Lane, lanes } from '../../../src/fleet/budget.ts'
+import { type Lane, lanes } from '../../../src/pipeline/fleet/budget.ts'
 import { credentialsOf } from '../../../src/service/sandbox/seeding.ts'
 import { startSilentProxy } from '../../support/silent-proxy.ts'
 import { type App, type People, startRun, versionOf } from './app.ts'
@@ -121,7 +121,7 @@ async function createDatabases(urlOf: (database: string) => string): Promise<[st
   await admin.query('create database service')
   await admin.end()
   const databaseUrl = urlOf('warehouse')
-  const folder = new URL('../../../src/warehouse/migrations/', import.meta.url)
+  const folder = new URL('../../../src/pipeline/warehouse/migrations/', import.meta.url)
   await applyMigrations({ databaseUrl, folder, schema: 'vitalsync' })
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()

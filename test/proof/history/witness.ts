@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { spanPairsSql } from '../../../src/warehouse/postgres/sql-time.ts'
+import { spanPairsSql } from '../../../src/pipeline/warehouse/postgres/sql-time.ts'
 import type { StoredStream, Witnessed } from './history.ts'
 import { comparedStreams, heldRecord } from './records.ts'
 

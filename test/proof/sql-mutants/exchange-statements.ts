@@ -16,7 +16,7 @@ export type RecordedStatement = {
   readonly file: string
   readonly name: string | undefined
   readonly text: string
-  /** The line of the product that sent it: `src/warehouse/runs/stored-runs.ts:81:12`. */
+  /** The line of the product that sent it: `src/pipeline/warehouse/runs/stored-runs.ts:81:12`. */
   readonly origin: string
 }
 

@@ -21,7 +21,7 @@ const idsOf = (...statements: ReturnType<typeof recorded>[]) =>
   mutantsOf(statementsOf(statements).statements).map(({ id }) => id)
 
 const query = 'select id from vitalsync.runs where kind = $1 and state <> $2 order by id'
-const folder = 'src/warehouse/runs'
+const folder = 'src/pipeline/warehouse/runs'
 
 test('a mutant keeps its id when its file moves, the line changes, or other statements are recorded with it', () => {
   const ids = idsOf(recorded(`${folder}/stored-runs.ts:81:12`, query))

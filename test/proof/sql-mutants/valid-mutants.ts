@@ -3,7 +3,7 @@ import { applyMigrations } from '../../../src/base/engines/apply-migrations.ts'
 import type { Mutant } from './mutants.ts'
 
 const schemas = [
-  { folder: new URL('../../../src/warehouse/migrations/', import.meta.url), schema: 'vitalsync' },
+  { folder: new URL('../../../src/pipeline/warehouse/migrations/', import.meta.url), schema: 'vitalsync' },
   { folder: new URL('../../../src/service/store/migrations/', import.meta.url), schema: 'service' },
 ]
 

@@ -18,7 +18,7 @@ const PROCESSES = 3
 const FINDINGS_MAX = 3
 const HOUR_MS = 3_600_000
 
-const migrations = new URL('../../../src/warehouse/migrations/', import.meta.url)
+const migrations = new URL('../../../src/pipeline/warehouse/migrations/', import.meta.url)
 
 /** The stories that were played. The whole form keeps this, and continues from it. */
 type Progress = {

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { openWarehousePool } from '../../../src/warehouse/postgres/warehouse-pool.ts'
+import { openWarehousePool } from '../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import type { Situations } from '../../simulation/situations.ts'
 import { createWorld } from '../../simulation/world.ts'
 import { installCutter } from './cut-connections.ts'

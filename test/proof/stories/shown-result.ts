@@ -1,4 +1,4 @@
-import type { DueWindow } from '../../../src/transfer/reading.ts'
+import type { DueWindow } from '../../../src/pipeline/transfer/reading.ts'
 import type { ModelPlan } from '../../simulation/planning.ts'
 
 const shownDue = ({ stream, window, generation, heldTag }: DueWindow) => [stream.name, window, generation, heldTag]

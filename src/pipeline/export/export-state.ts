@@ -1,0 +1,60 @@
+import { readFile, rename } from 'node:fs/promises'
+import { z } from 'zod'
+import { UsageProblem } from '../../base/errors.ts'
+import { openPrivateFile } from '../../base/files/private-file.ts'
+
+const bookmarkSchema = z.object({
+  /** Only rows that changed after this instant are exported; absent: all rows. */
+  since: z.string().optional(),
+  /** Up to which instant the unfinished export reads. Absent when no export is unfinished. */
+  upto: z.string().optional(),
+  /** The last profile id that the unfinished export has written. */
+  after: z.string().regex(/^\d+$/).optional(),
+})
+/** A file that we wrote, or the last line that a Singer target printed. */
+const stateSchema = z.object({ bookmarks: z.record(z.string(), bookmarkSchema), bytes: z.int().default(0) })
+
+/** How far the export of one stream has come: a state file and a Singer STATE hold it. */
+export type Bookmark = Readonly<z.output<typeof bookmarkSchema>>
+export type ExportState = { readonly bookmarks: Readonly<Record<string, Bookmark>> }
+/** With the length of the output up to the bookmarks: what stands after it was not finished. */
+export type SavedExportState = ExportState & { readonly bytes: number }
+
+const noState: SavedExportState = { bookmarks: {}, bytes: 0 }
+
+/** Without a file, or with an empty one, the export begins anew. */
+export async function readExportState(path: string | undefined): Promise<SavedExportState> {
+  if (path === undefined) return noState
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw new UsageProblem(`read state ${path}: ${error.message}`, {
+      hint: 'Give a file this user may read and write.',
+    })
+  })
+  if (text === undefined || text.trim() === '') return noState
+  const saved = stateSchema.safeParse(parseJsonOrUndefined(text.trim().split('\n').at(-1) ?? ''))
+  if (saved.success) return saved.data
+  throw new UsageProblem(`read state ${path}: it is no state of an export`, {
+    hint: 'Take it away to begin anew, or give the one that the last export wrote.',
+  })
+}
+
+function parseJsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Replaces the file in one step: a crash leaves the former state or the new one. */
+export async function saveExportState(path: string, saved: SavedExportState): Promise<void> {
+  const handle = await openPrivateFile(`${path}.new`, 'Give a file this user may write with --state.')
+  try {
+    await handle.truncate()
+    await handle.writeFile(`${JSON.stringify(saved)}\n`)
+  } finally {
+    await handle.close()
+  }
+  await rename(`${path}.new`, path)
+}

@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { rename, rm } from 'node:fs/promises'
+import { openPrivateFile } from '../../base/files/private-file.ts'
+import { printableText } from '../../base/text/printable.ts'
+
+export type ExportOutput = {
+  write(chunk: string | Uint8Array): Promise<void>
+  /** The length of the output so far. */
+  bytes(): number
+  close(options: { isComplete: boolean }): Promise<void>
+}
+
+export function openPipeOutput(): ExportOutput {
+  let bytes = 0
+  return {
+    bytes: () => bytes,
+    async write(chunk) {
+      if (chunk.length === 0) return
+      bytes += Buffer.byteLength(chunk)
+      // Backpressure: a slow reader slows the export down, and the memory stays bounded.
+      const shown = process.stdout.isTTY && typeof chunk === 'string' ? printableText(chunk) : chunk
+      if (!process.stdout.write(shown)) await once(process.stdout, 'drain')
+    },
+    close: async () => undefined,
+  }
+}
+
+type FileOptions = {
+  /** The first bytes of an existing file that stay. */
+  readonly keptBytes: number
+  /** Written to `<path>.partial` and renamed when it is complete: for a format that is invalid before its end. */
+  readonly isInvalidUntilComplete: boolean
+}
+
+export async function openFileOutput(path: string, options: FileOptions): Promise<ExportOutput> {
+  const { keptBytes, isInvalidUntilComplete } = options
+  const written = isInvalidUntilComplete ? `${path}.partial` : path
+  const handle = await openPrivateFile(written, 'Choose another file with --output.')
+  await handle.truncate(keptBytes)
+  let bytes = keptBytes
+  return {
+    bytes: () => bytes,
+    async write(chunk) {
+      if (chunk.length === 0) return
+      const buffer = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+      await handle.write(buffer, 0, buffer.length, bytes)
+      bytes += buffer.length
+    },
+    async close({ isComplete }) {
+      await handle.close()
+      if (written === path) return
+      if (isComplete) await rename(written, path)
+      else await rm(written, { force: true })
+    },
+  }
+}

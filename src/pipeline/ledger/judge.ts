@@ -1,0 +1,137 @@
+import type { DerivationState } from '../../base/contract/derivation-state.ts'
+import { intersect, overlaps, type Span, subtract, union } from '../../base/time/spans.ts'
+import { HOUR } from '../../base/time/units.ts'
+import { type DigestingPart, partsAfterReading, pendingParts, type SettleRule } from './digesting.ts'
+
+/**
+ * The evidence of a reading about the edges of its window. `crossingHashes` holds the key hash (`recordKeyHash`) of each record
+ * that the reading held and that reaches beyond the window. `reachesBack`: one of these records had begun before the
+ * window, so upstream does tell records that began before a window.
+ */
+export type WindowEdges = { readonly crossingHashes: readonly number[]; readonly reachesBack: boolean }
+
+/** A reading of the last hour. */
+export type RecentReading = Span & WindowEdges & { readonly sentAtMs: number }
+
+/** The ledger's row of a profile's stream at the moment of commit, when the row is locked. */
+export type LedgerState = {
+  readonly generation: number
+  /** Spans that pushes touched and that have not settled since. */
+  readonly digesting: readonly DigestingPart[]
+  readonly recent: readonly RecentReading[]
+}
+
+export type ArrivedReading = WindowEdges & {
+  readonly window: Span
+  /** A reading of a snapshot speaks of everything there is, whatever its window. */
+  readonly stream: { readonly kind: 'windowed' | 'snapshot' }
+  readonly sentAtMs: number
+  readonly serverAtMs: number | undefined
+  readonly word: DerivationState | undefined
+  readonly generation: number
+}
+
+export type ReadingVerdict =
+  /** The profile has no ledger row: it was erased, and nothing of it may be stored. */
+  | { readonly kind: 'erased' }
+  /** The reading is so old that newer readings may have been forgotten: it stores nothing and covers nothing. */
+  | { readonly kind: 'too-old' }
+  | AdmissionVerdict
+
+export type AdmissionVerdict = {
+  readonly kind: 'admitted'
+  /** Newer readings of any window, for a record may reach across several windows. See `isHeldByNewer`. */
+  readonly newer: readonly RecentReading[]
+  /** Whether a record that the reading lacks may be marked gone: not where a newer reading overlaps, nor while upstream derives. */
+  readonly complete: boolean
+  /** Whether the reading may cover: where it is complete, and was planned after the last push that touched the stream. */
+  readonly mayCover: boolean
+  readonly recent: readonly RecentReading[]
+}
+
+/** The changes of the ledger by a stored reading. */
+export type SettledReading = {
+  /** The spans that the reading covers. */
+  readonly covers: readonly Span[]
+  /** Spans that are not covered any more, because upstream calls them pending. */
+  readonly uncovers: readonly Span[]
+  /** Spans that pushes touched and that this reading has not settled either. */
+  readonly digesting: readonly DigestingPart[]
+}
+
+/** How long a reading may be on its way. Newer readings are remembered for this long. */
+export const READING_AGE_MAX_MS = HOUR
+
+/** Whether a record lies wholly inside a window. */
+export const isInside = (record: Span, window: Span): boolean =>
+  record.startMs >= window.startMs && record.startMs < window.endMs && record.endMs <= window.endMs
+
+/** Whether a record had begun before a window and reaches into it. */
+export const reachesInto = (record: Span, window: Span): boolean =>
+  record.startMs < window.startMs && record.endMs > window.startMs
+
+/**
+ * Whether a reading must have held the record if upstream had it. This is so for a record that lies wholly inside the
+ * window, whatever upstream means by a record that "touches" a window; and for a record that had begun before the window
+ * and ends inside it, if the answer itself shows that upstream tells such records. So a record across two windows belongs
+ * to the window that holds its end. `mustHaveHeldSql` says the same in SQL.
+ */
+export const mustHaveHeld = (reading: Span & Pick<WindowEdges, 'reachesBack'>, record: Span): boolean =>
+  isInside(record, reading) || (reading.reachesBack && reachesInto(record, reading) && record.endMs <= reading.endMs)
+
+/** Whether a newer reading has spoken about this record, so that an older reading must not. */
+export const isHeldByNewer = (record: Span & { readonly keyHash: number }, newer: readonly RecentReading[]): boolean =>
+  newer.some((read) => mustHaveHeld(read, record) || read.crossingHashes.includes(record.keyHash))
+
+/** Decides what a reading may do to the warehouse. Pure: the promises about order and coverage are kept here. */
+export function judgeReading(reading: ArrivedReading, ledger: LedgerState | undefined, nowMs: number): ReadingVerdict {
+  if (!ledger) return { kind: 'erased' }
+  const { window, sentAtMs, crossingHashes, reachesBack } = reading
+  if (sentAtMs < nowMs - READING_AGE_MAX_MS) return { kind: 'too-old' }
+  const isSnapshot = reading.stream.kind === 'snapshot'
+  const newer = ledger.recent.filter((read) => read.sentAtMs > sentAtMs)
+  const speaksOfOurs = (read: RecentReading) => isSnapshot || overlaps(read, window)
+  const overtaken = newer.some(speaksOfOurs)
+  // Of two readings sent at one instant, by clocks that differ, nobody knows which one is newer: the first stays.
+  const isSecond = ledger.recent.some((read) => read.sentAtMs === sentAtMs && speaksOfOurs(read))
+  const touches = (read: RecentReading) => read.startMs <= window.endMs && window.startMs <= read.endMs
+  const saysNoMore = (read: RecentReading) =>
+    read.sentAtMs <= sentAtMs &&
+    (isSnapshot || (read.startMs >= window.startMs && read.endMs <= window.endMs && !newer.some(touches)))
+  const kept = ledger.recent.filter((read) => read.sentAtMs >= nowMs - READING_AGE_MAX_MS && !saysNoMore(read))
+  return {
+    kind: 'admitted',
+    newer,
+    complete: !overtaken && reading.word !== 'pending',
+    mayCover: !overtaken && !isSecond && reading.generation === ledger.generation,
+    recent: [...kept, { ...window, sentAtMs, crossingHashes, reachesBack }],
+  }
+}
+
+export type StoredReading = {
+  readonly mayCover: boolean
+  /** The end of the oldest record that the reading changed; undefined when it changed none. */
+  readonly firstChangeMs: number | undefined
+  readonly rule: SettleRule
+}
+
+/**
+ * Decides what a reading covers, when it is known what it changed: the part of its window that had settled when its request
+ * was sent, by the slower of the two clocks, without what upstream may still derive from a push.
+ */
+export function settleReading(
+  reading: Pick<ArrivedReading, 'window' | 'sentAtMs' | 'serverAtMs' | 'word'>,
+  { digesting }: Pick<LedgerState, 'digesting'>,
+  { mayCover, firstChangeMs, rule }: StoredReading,
+): SettledReading {
+  const { window, sentAtMs, serverAtMs, word } = reading
+  const knownAtMs = Math.min(sentAtMs, serverAtMs ?? sentAtMs)
+  const settledUntilMs = knownAtMs - rule.settleMs
+  // The newest days change from hour to hour. That says nothing about what was pushed for older days.
+  const changed = firstChangeMs !== undefined && firstChangeMs <= settledUntilMs
+  const left = partsAfterReading(digesting, { window, sentAtMs, knownAtMs, word, changed, mayCover }, rule)
+  if (!mayCover) return { covers: [], uncovers: [], digesting: left }
+  const settled = intersect([window], [{ startMs: Number.NEGATIVE_INFINITY, endMs: settledUntilMs }])
+  if (word === 'pending') return { covers: [], uncovers: settled, digesting: pendingParts(left, settled, sentAtMs) }
+  return { covers: subtract(settled, union(left)), uncovers: [], digesting: left }
+}

@@ -1,0 +1,34 @@
+import { SECOND } from '../../base/time/units.ts'
+import type { LaneQueue } from './engine.ts'
+
+/**
+ * BullMQ keeps to the pause that `rateLimit` sets only where a limit of jobs a second holds as well, on both engines. No lane
+ * ever reaches this one. It stands in the queue only while a lane pauses: under a limit, Postgres starts the jobs of a lane one
+ * after another, each by a lock and a commit.
+ */
+const unreachableLimit = { max: 1_000_000_000, duration: SECOND }
+
+/** For how long no worker starts a job of the queue; 0 or less when it is not paused. */
+export const pauseLeftMs = (queue: LaneQueue): Promise<number> => queue.getRateLimitTtl(unreachableLimit.max)
+
+/** Pauses a lane, in all its parts, for every worker. A pause never ends a longer one: one short outage must not cut upstream's Retry-After. */
+export async function pauseLane(queues: readonly LaneQueue[], pauseMs: number): Promise<void> {
+  await Promise.all(queues.map((queue) => pauseQueue(queue, pauseMs)))
+}
+
+async function pauseQueue(queue: LaneQueue, pauseMs: number): Promise<void> {
+  if (pauseMs > (await pauseLeftMs(queue))) await queue.rateLimit(Math.max(1, Math.ceil(pauseMs)))
+  await setLimit(queue)
+}
+
+/** Takes the limit out of the queue when no pause needs it. Gives whether it is out. */
+export async function clearEndedPause(queue: LaneQueue): Promise<boolean> {
+  if ((await pauseLeftMs(queue)) > 0) return false
+  await queue.removeGlobalRateLimit()
+  // Another worker sets its pause before its limit: a pause that began before the removal is seen here, a later one sets its own.
+  if ((await pauseLeftMs(queue)) <= 0) return true
+  await setLimit(queue)
+  return false
+}
+
+const setLimit = (queue: LaneQueue) => queue.setGlobalRateLimit(unreachableLimit.max, unreachableLimit.duration)

@@ -1,0 +1,91 @@
+import { Cluster, Redis } from 'ioredis'
+import { connectionProblem, type ServerAddress } from '../../base/connections/connection-problem.ts'
+import { SECOND } from '../../base/time/units.ts'
+
+/**
+ * A Redis that answers nothing for so long is given up, and the connection is made anew. Workers block for at most ten
+ * seconds (BullMQ's longest wait for a delayed job) before Redis answers that there is no job.
+ */
+const silenceLimits = { connectTimeout: 5 * SECOND, socketTimeout: 20 * SECOND, keepAlive: 10 * SECOND }
+
+/** A producer must fail within a second when Redis is down; a worker reconnects until Redis is back. */
+export const failFast: RetryOptions = { maxRetriesPerRequest: 1 }
+export const reconnectForever: RetryOptions = { maxRetriesPerRequest: null }
+
+type RetryOptions = { maxRetriesPerRequest: number | null }
+
+export function connectRedis(queueUrl: string, retries: RetryOptions): Redis | Cluster {
+  const options = { ...silenceLimits, ...retries }
+  const urls = queueUrl
+    .split(',')
+    .map((text, index) => (index === 0 ? text : text.replace(/^(?!rediss?:)/, 'redis://')))
+  const first = new URL(urls[0] ?? queueUrl)
+  const isCluster = urls.length > 1 || first.searchParams.has('cluster')
+  first.search = ''
+  if (!isCluster) return new Redis(first.href, options)
+  const tls = first.protocol === 'rediss:' ? { tls: {} } : {}
+  const redisOptions = { ...options, ...tls, username: first.username, password: decodeURIComponent(first.password) }
+  return new Cluster(
+    urls.map((url) => ({ host: new URL(url).hostname, port: Number(new URL(url).port || 6379) })),
+    { redisOptions },
+  )
+}
+
+const ANSWER_TIMEOUT_MS = 8 * SECOND
+/** 6.2: older servers lack commands of the queue's scripts. */
+const REDIS_OLDEST = [6, 2] as const
+
+/** The answer of `info`, by name. */
+export type RedisInfo = ReadonlyMap<string, string>
+
+export function parseRedisInfo(text: string): RedisInfo {
+  const pairs = text.split(/\r?\n/).filter((line) => line.includes(':'))
+  return new Map(pairs.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
+}
+
+export function isRedisTooOld(info: RedisInfo): boolean {
+  const [major = 0, minor = 0] = (info.get('redis_version') ?? '0').split('.').map(Number)
+  return major < REDIS_OLDEST[0] || (major === REDIS_OLDEST[0] && minor < REDIS_OLDEST[1])
+}
+
+/** Its error names no cause: the connection that fails has told the cause before, in an event. */
+export function createRedisCheck(
+  queueUrl: string,
+  connection: Redis | Cluster,
+  write: () => Promise<unknown>,
+): () => Promise<void> {
+  const lastError = lastErrorOf(connection)
+  const server: ServerAddress = { kind: 'Redis', url: queueUrl, variable: 'QUEUE_URL' }
+  return async () => {
+    await requireRedis(connection, write).catch(async (error: unknown) => {
+      throw await connectionProblem(server, lastError() ?? error)
+    })
+  }
+}
+
+/** The last error that the connection told in an event. */
+export function lastErrorOf(connection: Redis | Cluster): () => Error | undefined {
+  let last: Error | undefined
+  connection.on('error', (error: Error) => {
+    last = error
+  })
+  return () => last
+}
+
+async function requireRedis(connection: Redis | Cluster, write: () => Promise<unknown>): Promise<void> {
+  const info = parseRedisInfo(await withAnswerTimeout(connection.info()))
+  if (isRedisTooOld(info)) throw new Error('too old')
+  if (info.get('role') === 'slave') throw new Error('READONLY')
+  await withAnswerTimeout(write())
+}
+
+/** A server that takes a command and never answers is silent. */
+export async function withAnswerTimeout<T>(answer: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => late.reject(new Error(`no answer within ${ANSWER_TIMEOUT_MS / SECOND} s`)),
+    ANSWER_TIMEOUT_MS,
+  )
+  answer.catch(() => undefined) // the answer may fail after the timeout
+  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,131 @@
+import { metrics } from '@opentelemetry/api'
+import cron from 'node-cron'
+import type { Schedule } from '../../../config/schedules.ts'
+import type { Log } from '../../base/log.ts'
+import { withSpan } from '../../base/monitoring/traced-work.ts'
+import { MINUTE, SECOND } from '../../base/time/units.ts'
+import type { Run, Runs } from '../warehouse/runs/stored-runs.ts'
+import { LATE_MS, newestSlotSince, slotsBetween } from './slots.ts'
+import { createTask, createTimetable, type ScheduleTimetable } from './timetable.ts'
+
+type SchedulerOptions = {
+  readonly schedules: readonly Schedule[]
+  readonly runs: Pick<Runs, 'lastSlot' | 'claimSlot'>
+  readonly now: () => number
+  /** Enqueues the profiles that are due in the run. Called once per slot, whatever the number of schedulers. */
+  readonly produce: (run: Run, signal: AbortSignal) => Promise<void>
+  /** Recovers the runs that showed no life for `idleMs`. */
+  readonly recoverRuns: (idleMs: number, signal: AbortSignal) => Promise<void>
+  readonly log: Log
+}
+
+export type Scheduler = {
+  /** When each schedule ticks next. */
+  nextTicks(): Array<{ name: string; at: Date | null }>
+  close(): Promise<void>
+}
+
+/** After so long without a sign of life another scheduler takes a run over. */
+const TAKEOVER_MS = 2 * MINUTE
+
+/**
+ * Cron lines say when a slot is, a row in the warehouse says that it was claimed: of any number of schedulers one claims a
+ * slot. Besides the ticks, every scheduler searches each minute for a slot that is not claimed, so a slot that was missed,
+ * for whatever reason, is made up once. A run whose producer died is continued from the page it had reached.
+ */
+export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
+  const work = createBackgroundWork(options.log)
+  cron.setLogger(cronLoggerOf(options.log))
+  const timetables = options.schedules.map((schedule) => createTimetable(schedule))
+  const claimers = timetables.map((timetable) => {
+    const claimSlot = createSlotClaimer(timetable, options)
+    return async () => {
+      const run = await claimSlot()
+      if (!run) return
+      const { name: schedule } = timetable.schedule
+      work.start((signal) => withSpan('tick', { schedule }, () => options.produce(run, signal)))
+    }
+  })
+  const ticks = timetables.map(({ schedule }, index) => {
+    const tick = () => work.start(async () => claimers[index]?.())
+    return createTask(schedule.cron, tick, { name: schedule.name, timezone: schedule.timeZone })
+  })
+  const claimAll = () => {
+    for (const claim of claimers) work.start(claim)
+  }
+  const minute = createTask('* * * * *', claimAll, { name: 'claim slots', timezone: 'UTC' })
+  const recover = () => work.start((signal) => options.recoverRuns(TAKEOVER_MS, signal))
+
+  await Promise.all(claimers.map((claim) => claim()))
+  recover()
+  const timer = setInterval(recover, TAKEOVER_MS)
+  for (const task of [...ticks, minute]) await task.start()
+
+  return {
+    nextTicks: () =>
+      timetables.map(({ schedule }, index) => ({ name: schedule.name, at: ticks[index]?.getNextRun() ?? null })),
+    async close() {
+      clearInterval(timer)
+      work.abort()
+      for (const task of [...ticks, minute, ...timetables.map(({ matcher }) => matcher)]) await task.destroy()
+      await work.ended()
+    },
+  }
+}
+
+/** Promises that are awaited only at the close. A failure is logged: the next tick plans the same work again. */
+function createBackgroundWork(log: Log) {
+  const stop = new AbortController()
+  const underWay = new Set<Promise<void>>()
+  return {
+    start(begin: (signal: AbortSignal) => Promise<void>) {
+      const logged = begin(stop.signal).catch((error: Error) => {
+        if (!stop.signal.aborted)
+          log.error({ err: error.message }, 'a tick failed; the next one plans the same work again')
+      })
+      underWay.add(logged)
+      void logged.finally(() => underWay.delete(logged))
+    },
+    abort: () => stop.abort(),
+    ended: () => Promise.all(underWay),
+  }
+}
+
+/** Claims the newest slot that is not claimed yet, if there is one. */
+export function createSlotClaimer(
+  { schedule, timetable }: ScheduleTimetable,
+  { runs, now, log }: Pick<SchedulerOptions, 'runs' | 'now' | 'log'>,
+) {
+  const missedSlots = metrics.getMeter('vitalsync.schedule').createCounter('vitalsync.slots.missed')
+  let searchedToMs = Number.NEGATIVE_INFINITY
+  return async (): Promise<Run | undefined> => {
+    const nowMs = now() + 30 * SECOND // the nearest minute: clocks may differ a little
+    const sinceMs = Math.max(searchedToMs, nowMs - Math.max(schedule.makeUpMs, LATE_MS))
+    const slotAt = newestSlotSince(timetable, sinceMs, nowMs)
+    const run = slotAt && (await claim(slotAt, nowMs))
+    // Only after the claim: if it fails, the next search finds the slot again.
+    searchedToMs = Math.floor(nowMs / MINUTE) * MINUTE
+    return run
+  }
+
+  async function claim(slotAt: Date, nowMs: number): Promise<Run | undefined> {
+    const last = await runs.lastSlot(schedule.name)
+    const isLate = nowMs - slotAt.getTime() > LATE_MS
+    // A schedule that never had a slot has missed none.
+    if (last === undefined ? isLate : last >= slotAt) return undefined
+    const run = await runs.claimSlot(schedule.name, slotAt)
+    if (run && last !== undefined) {
+      const missed = slotsBetween(timetable, last.getTime(), slotAt.getTime()).length + (isLate ? 1 : 0)
+      if (missed > 0) missedSlots.add(missed, { schedule: schedule.name })
+    }
+    if (run && isLate) log.info({ schedule: schedule.name, slotAt: slotAt.toISOString() }, 'making up a missed slot')
+    return run
+  }
+}
+
+const cronLoggerOf = (log: Log) => ({
+  info: (message: string) => log.debug(message),
+  warn: (message: string) => log.debug(message),
+  debug: () => undefined,
+  error: (message: string | Error) => log.error(String(message)),
+})

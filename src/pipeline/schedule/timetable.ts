@@ -1,0 +1,32 @@
+import cron, { type ScheduledTask } from 'node-cron'
+import type { Schedule } from '../../../config/schedules.ts'
+import { UsageProblem } from '../../base/errors.ts'
+import { zoneOffsetMs } from '../../base/time/zones.ts'
+import { hasWildcardHour, type ZonedCron } from './slots.ts'
+
+export const createTask = (
+  line: string,
+  tick: () => void,
+  options: { name: string; timezone: string },
+): ScheduledTask => {
+  try {
+    return cron.createTask(line, tick, { ...options, suppressMissedWarning: true })
+  } catch (error) {
+    throw new UsageProblem(`read the cron line ${line}: ${(error as Error).message}`, {
+      hint: 'NIGHTLY_CRON and SWEEP_CRON are lines of five fields: minute, hour, day of the month, month and weekday, such as 0 3 * * *.',
+    })
+  }
+}
+
+export type ScheduleTimetable = { schedule: Schedule; timetable: ZonedCron; matcher: ScheduledTask }
+
+/** The cron library decides which times a line matches: a task in UTC, asked about the wall clock's time as if it were UTC. */
+export function createTimetable(schedule: Schedule): ScheduleTimetable {
+  const matcher = createTask(schedule.cron, () => undefined, { name: `${schedule.name} lines`, timezone: 'UTC' })
+  const timetable = {
+    matches: (wall: Date) => matcher.match(wall),
+    hourIsWildcard: hasWildcardHour(schedule.cron),
+    offsetMs: zoneOffsetMs(schedule.timeZone),
+  }
+  return { schedule, timetable, matcher }
+}

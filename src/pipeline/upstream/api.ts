@@ -1,0 +1,183 @@
+import {
+  type ProfileTokenInput,
+  type ReceivedAccountToken,
+  type ReceivedProfileToken,
+  receivedAccountTokenSchema,
+  receivedProfileTokenSchema,
+} from '../../base/contract/authentication.ts'
+import { operations } from '../../base/contract/operations.ts'
+import {
+  type ReceivedProfile,
+  type ReceivedProfilePage,
+  receivedProfilePageSchema,
+  receivedProfileSchema,
+} from '../../base/contract/profile.ts'
+import { Rejected } from '../../base/errors.ts'
+import type { Span } from '../../base/time/spans.ts'
+import type { ProfileIds } from '../transfer/planned-profile.ts'
+import type { Reading } from '../transfer/reading.ts'
+import type { PulledStream } from '../transfer/stream.ts'
+import type { AuthorizedSender } from './authorized-sender.ts'
+import { bodyParserOf } from './parse-body.ts'
+import { createPushOperations, type PushOperations } from './push-operations.ts'
+import { queryStringOf } from './query-string.ts'
+import { parseReading, RecordCollector, unchangedReading } from './record-collector.ts'
+import { AttemptError, type CallOptions, type Sender, type TimedResponse } from './sender.ts'
+
+/** The credentials of the account, from the configuration. */
+export type UpstreamCredentials = { readonly clientId: string; readonly clientSecret: string }
+
+type ProfileTokenRequest = Pick<ProfileTokenInput, 'externalId'> & Partial<ProfileTokenInput>
+type SpentTokens = { readonly profileToken: string; readonly refreshToken: string }
+type ProfilePageQuery = {
+  readonly searchParameter?: string | undefined
+  readonly currentPage: number
+  readonly pageSize: number
+}
+
+/**
+ * The operations of the interface that an account needs, each by its name in the contract; `read` covers all operations
+ * that read a stream. `registerByApp` is missing: it needs the credentials of an app.
+ */
+export type UpstreamApi = {
+  accountToken(options: CallOptions): Promise<ReceivedAccountToken>
+  register(externalId: string, options: CallOptions): Promise<ReceivedProfileToken>
+  profileToken(request: ProfileTokenRequest, options: CallOptions): Promise<ReceivedProfileToken>
+  /** Spends the refresh token, even when the answer is lost: never retried. */
+  refreshToken(spent: SpentTokens, options: CallOptions): Promise<ReceivedProfileToken>
+  profile(externalId: string, options: CallOptions): Promise<ReceivedProfile>
+  searchProfiles(query: ProfilePageQuery, options: CallOptions): Promise<ReceivedProfilePage>
+  deleteProfiles(externalIds: readonly string[], options: CallOptions): Promise<void>
+  /** Reads one stream as its row of the catalogue says. */
+  read(stream: PulledStream, target: WindowToRead, options: CallOptions): Promise<Reading>
+} & PushOperations
+
+type WindowToRead = ProfileIds & {
+  readonly window?: Span
+  /** The tag of the last reading of the same window, if its records are still stored as they came. */
+  readonly heldTag?: string | undefined
+}
+
+type ApiParts = {
+  readonly sender: Sender
+  readonly authorized: AuthorizedSender
+  readonly credentials: UpstreamCredentials
+}
+
+export function createUpstreamApi(parts: ApiParts): UpstreamApi {
+  return {
+    ...tokenOperations(parts),
+    ...profileOperations(parts),
+    ...readOperations(parts),
+    ...createPushOperations(parts),
+  }
+}
+
+/** A call without a token of ours has no token to renew: its 401 is a refusal like any other. */
+function withoutRenewal(sender: Sender): Sender {
+  return (call) =>
+    sender(call).catch((error: unknown) => {
+      if (!(error instanceof AttemptError)) throw error
+      throw new Rejected(`call ${call.operation.name}: upstream refuses (status 401)`, { status: 401 })
+    })
+}
+
+type TokenOperations = Pick<UpstreamApi, 'accountToken' | 'register' | 'profileToken' | 'refreshToken'>
+
+function tokenOperations({ sender, authorized, credentials: { clientId, clientSecret } }: ApiParts): TokenOperations {
+  const send = withoutRenewal(sender)
+  const parse = bodyParserOf(receivedProfileTokenSchema)
+  return {
+    accountToken: (options) =>
+      send({
+        operation: operations.accountToken,
+        ...options,
+        body: JSON.stringify({ clientId, clientSecret }),
+        secrets: [clientSecret, clientId],
+        parse: bodyParserOf(receivedAccountTokenSchema),
+      }),
+    register: (externalId, options) =>
+      authorized.asAccount({ operation: operations.register, ...options, body: JSON.stringify({ externalId }), parse }),
+    profileToken(request, options) {
+      const { externalId } = request
+      const body = JSON.stringify(request)
+      return authorized.asAccount({ operation: operations.profileToken, ...options, externalId, body, parse })
+    },
+    refreshToken: ({ profileToken, refreshToken }, options) =>
+      send({
+        operation: operations.refreshToken,
+        ...options,
+        identity: ['authorization', `profile ${profileToken}`],
+        body: JSON.stringify({ refreshToken }),
+        secrets: [refreshToken, profileToken],
+        parse,
+      }),
+  }
+}
+
+type ProfileOperations = Pick<UpstreamApi, 'profile' | 'searchProfiles' | 'deleteProfiles'>
+
+function profileOperations({ authorized }: ApiParts): ProfileOperations {
+  const parseErased = bodyParserOf(undefined)
+  const parsePage = bodyParserOf(receivedProfilePageSchema)
+  return {
+    profile: (externalId, options) =>
+      authorized.asAccount({
+        operation: operations.profile,
+        externalId,
+        ...options,
+        parse: bodyParserOf(receivedProfileSchema),
+      }),
+    searchProfiles: (query, options) =>
+      authorized.asAccount({
+        operation: operations.searchProfiles,
+        query: queryStringOf(query),
+        externalId: query.searchParameter,
+        ...options,
+        parse: (answered) => (answered.kind === 'bare' ? { items: [] } : parsePage(answered)),
+      }),
+    deleteProfiles: (externalIds, options) =>
+      authorized.asAccount<void>({
+        operation: operations.deleteProfiles,
+        ...options,
+        body: JSON.stringify({ externalIds }),
+        parse: (answered) => void parseErased(answered),
+      }),
+  }
+}
+
+function readOperations({ authorized }: ApiParts): Pick<UpstreamApi, 'read'> {
+  return {
+    /** The operation says by whose token it is called. */
+    read(stream, target, options) {
+      const { operation } = stream
+      const call = {
+        operation,
+        ...options,
+        query: target.window && windowQueryOf(stream, target.window),
+        heldTag: target.heldTag,
+        sinkFor: (status: number) => (status === 200 ? new RecordCollector(stream) : undefined),
+        parse: (timed: TimedResponse) =>
+          timed.kind === 'unchanged' ? unchangedReading(target.heldTag, timed) : parseReading(stream, timed),
+      }
+      return operation.caller === 'profile'
+        ? authorized.asProfile(target, call)
+        : authorized.asAccount({ ...call, externalId: target.externalId })
+    },
+  }
+}
+
+function windowQueryOf(stream: PulledStream, window: Span): string {
+  const { name, query } = stream
+  if (!(window.startMs < window.endMs)) {
+    throw new RangeError(`read ${name}: the window would end (${window.endMs}) before it starts (${window.startMs})`)
+  }
+  const last = lastQueries.get(stream)
+  if (last?.startMs === window.startMs && last.endMs === window.endMs) return last.text
+  const text = queryStringOf(query?.(window) ?? {})
+  lastQueries.set(stream, { ...window, text })
+  return text
+}
+
+/** The last window of each stream: a nightly asks for the same windows of everybody. */
+const lastQueries = new WeakMap<PulledStream, Span & { readonly text: string }>()

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { type ReceivedProfile, receivedProfileSchema } from '../../base/contract/profile.ts'
+import { NotThere, Unanswered } from '../../base/errors.ts'
+import type { Sleep } from '../../base/time/sleep.ts'
+import type { TokenStore } from '../fleet/tokens.ts'
+import type { ProfileIds } from '../transfer/planned-profile.ts'
+import { createUpstreamApi, type UpstreamApi, type UpstreamCredentials } from './api.ts'
+import { AuthorizedSender } from './authorized-sender.ts'
+import { type Transport, type TransportLimits, transportDefaults } from './http.ts'
+import { newProfileToken, obtainToken } from './obtain-token.ts'
+import type { RateLimiter } from './rate-limiter.ts'
+import { searchPages } from './search-pages.ts'
+import { type CallOptions, createSender } from './sender.ts'
+import { createTelemetry, type Telemetry } from './telemetry.ts'
+import { TokenProvider } from './token-provider.ts'
+import { acceptEncodingFor, basePathOf, openTransport } from './transport.ts'
+
+type ProfileSearch = { readonly searchParameter?: string; readonly pageSize?: number }
+
+export type Upstream = {
+  /** Reads one stream as its row of the catalogue says. 204 and an empty list are readings without records. */
+  readonly read: UpstreamApi['read']
+
+  /** One request: at most 90 items and 150 KB, see `cutBatches`. `Rejected` names bad items, see `itemFaultsByIndex`. */
+  readonly pushItems: UpstreamApi['pushItems']
+  readonly pushSnapshot: UpstreamApi['pushSnapshot']
+
+  /** Registers a new profile and saves its token. After a lost answer it asks for the token, and never registers again. */
+  register(profile: ProfileIds, options: CallOptions): Promise<void>
+  /** One profile as upstream has it. Throws `NotThere` when upstream does not know the profile. */
+  profile(externalId: string, options: CallOptions): Promise<ReceivedProfile>
+  /** All profiles that match, page by page. */
+  searchProfiles(query: ProfileSearch, options: CallOptions): AsyncIterable<readonly ReceivedProfile[]>
+  /** Removes profiles upstream for good. Unknown profiles are no error. */
+  deleteProfiles(externalIds: readonly string[], options: CallOptions): Promise<void>
+  /** Deletes the profile's token from the token store. */
+  forgetToken(profileId: string): Promise<void>
+
+  /** The operations one by one, as the conformance tests send them. */
+  readonly api: UpstreamApi
+
+  close(): Promise<void>
+}
+
+type UpstreamOptions = {
+  readonly url: string
+  readonly credentials: UpstreamCredentials
+  readonly tokenStore: TokenStore
+  readonly rateLimiter: RateLimiter
+  /** Milliseconds since 1970, by the clock that orders readings. */
+  readonly clock: () => number
+  /** 0 ≤ random() < 1 */
+  readonly random: () => number
+  readonly sleep: Sleep
+  /** Without it, a pool of connections to `url`. Tests hand in a transport that records or garbles. */
+  readonly transport?: Transport | undefined
+}
+
+const PAGE_SIZE = 100
+const PAGES_MAX = 100_000
+
+export function openUpstream(options: UpstreamOptions): Upstream {
+  const { url, credentials, rateLimiter, clock, random, sleep, tokenStore } = options
+  const transport = options.transport ?? openTransport(url, limitsFor(url, rateLimiter))
+  const telemetry = createTelemetry()
+  const basePath = basePathOf(url)
+  const sender = createSender({ transport, rateLimiter, telemetry, basePath, clock, random, sleep })
+  const account = accountDigest(url, credentials.clientId)
+  const tokens = new TokenProvider({
+    store: tokenStore,
+    telemetry,
+    clock,
+    random,
+    sleep,
+    obtain: (request) => obtainToken({ api, clock }, request),
+  })
+  const authorized = new AuthorizedSender({ sender, tokens, account, clock })
+  const api = createUpstreamApi({ sender, authorized, credentials })
+  return {
+    api,
+    read: api.read,
+    pushItems: api.pushItems,
+    pushSnapshot: api.pushSnapshot,
+    register: (profile, callOptions) => registerProfile({ api, tokens, account, clock }, profile, callOptions),
+    profile: api.profile,
+    searchProfiles: (query, callOptions) => searchAllPages({ api, telemetry }, query, callOptions),
+    deleteProfiles: api.deleteProfiles,
+    forgetToken: (profileId) => tokens.forget({ account, profileId }),
+    async close() {
+      await tokens.close()
+      await transport.close()
+    },
+  }
+}
+
+const CONNECTIONS_MAX = 1024
+
+/** As many connections as the budget has requests in flight: more are never needed, fewer would be a second budget. */
+function limitsFor(url: string, rateLimiter: RateLimiter): TransportLimits {
+  const connectionsMax = Math.min(rateLimiter.state().inFlightMax, CONNECTIONS_MAX)
+  return { ...transportDefaults, connectionsMax, acceptEncoding: acceptEncodingFor(url) }
+}
+
+/** Identifies the account at this address. A digest, so that tables and memory hold no credential. */
+export function accountDigest(url: string, clientId: string): string {
+  return createHash('sha256')
+    .update(`${new URL(url).origin}\n${clientId}`)
+    .digest('hex')
+    .slice(0, 32)
+}
+
+type RegisterParts = { api: UpstreamApi; tokens: TokenProvider; account: string; clock: () => number }
+
+/**
+ * A registration whose answer was lost is never sent again: a request for the profile's token shows whether upstream
+ * registered the profile. Only when upstream does not know the profile may the queue retry.
+ */
+async function registerProfile(
+  { api, tokens, account, clock }: RegisterParts,
+  { profileId, externalId }: ProfileIds,
+  options: CallOptions,
+): Promise<void> {
+  const name = { account, profileId }
+  const sentAtMs = clock()
+  try {
+    const answer = await api.register(externalId, options)
+    await tokens.save(name, newProfileToken(answer, sentAtMs))
+  } catch (error) {
+    if (!(error instanceof Unanswered)) throw error
+    const token = Promise.resolve(tokens.get(name, 0, { externalId, signal: options.signal }))
+    await token.catch((tokenError: unknown) => {
+      throw tokenError instanceof NotThere ? error : tokenError
+    })
+  }
+}
+
+type SearchParts = { api: UpstreamApi; telemetry: Telemetry }
+
+async function* searchAllPages({ api, telemetry }: SearchParts, query: ProfileSearch, options: CallOptions) {
+  const { searchParameter, pageSize = PAGE_SIZE } = query
+  const ask = async (currentPage: number) => api.searchProfiles({ searchParameter, currentPage, pageSize }, options)
+  const idOf = (item: unknown) => JSON.stringify(item)
+  for await (const items of searchPages({ ask, idOf, pagesMax: PAGES_MAX })) {
+    const profiles = items.flatMap((item) => receivedProfileSchema.safeParse(item).data ?? [])
+    if (profiles.length < items.length) telemetry.invalidRecords('profiles', items.length - profiles.length)
+    yield profiles
+  }
+}

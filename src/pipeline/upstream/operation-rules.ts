@@ -1,0 +1,24 @@
+import type { Operation, OperationName } from '../../base/contract/operations.ts'
+import { encodeQueryValue } from './query-string.ts'
+
+/** Writes that do no harm when they are sent twice: logs have ids of their own, and a second token is harmless. */
+const idempotentWrites: readonly OperationName[] = ['uploadLogs', 'accountToken', 'profileToken']
+
+/** Whether the client itself may retry the operation within seconds. The queue retries all other operations. */
+export function isRetryable({ name, method }: Operation): boolean {
+  return method === 'GET' || idempotentWrites.some((idempotent) => idempotent === name)
+}
+
+/** Whether a refusal concerns one profile only, not the whole account. */
+export function isAboutProfile({ name, caller, path }: Operation): boolean {
+  return caller === 'profile' || path.includes(pathParameter) || name === 'profileToken'
+}
+
+const pathParameter = '{externalId}'
+
+/** The path with `externalId` at its end, where the operation has one. Undefined when the id would change the path. */
+export function requestPathOf({ path }: Operation, externalId: string | undefined): string | undefined {
+  if (!path.endsWith(pathParameter)) return path
+  if (externalId === undefined || externalId === '' || externalId === '.' || externalId === '..') return undefined
+  return externalId.isWellFormed() ? path.slice(0, -pathParameter.length) + encodeQueryValue(externalId) : undefined
+}

@@ -1,0 +1,148 @@
+import { UsageProblem } from '../../../base/errors.ts'
+import { asTransaction, type Pool, type Tx } from '../postgres/warehouse-pool.ts'
+import { listTablePlaces, readShardCount, type TablePlace } from './distributed-tables.ts'
+import { requireCluster, requireNoWorkers } from './distribution-needs.ts'
+
+export type Distribution = {
+  readonly shards: number
+  /** The tables that were moved now, in this order: none when all of it was done before. */
+  readonly moved: readonly string[]
+}
+
+/**
+ * Divides the tables of profiles among the nodes by the profile's id, into so many shards, and copies small tables to each node.
+ * Each table is a transaction of its own. Stopped at any point, the next call does the rest.
+ */
+export async function distributeTables(
+  pool: Pool,
+  { shards, say }: { readonly shards: number; say(text: string): void },
+): Promise<Distribution> {
+  await requireCluster(pool)
+  return alone(pool, async (tx) => {
+    const present = await readShardCount(tx)
+    if (present !== undefined && present !== shards) {
+      throw new UsageProblem(`distribute the warehouse: it has ${present} shards already, not ${shards}`, {
+        hint: `Set WAREHOUSE_SHARDS=${present}, or change the number with all processes stopped: docs/citus.md.`,
+      })
+    }
+    const places = await listTablePlaces(tx)
+    if (places.some(({ is }) => is === 'whole')) await requireNoWorkers(tx)
+    await forbidCompilation(tx)
+    await copyFunctions(tx)
+    if (present === undefined) await distributeProfiles(tx, places, shards)
+    const moved = await moveTables(tx, places, say)
+    return { shards, moved: present === undefined ? ['profiles', ...moved] : moved }
+  })
+}
+
+/** After a migration: new tables go where the others are, and new foreign keys are made. Nothing to do on a plain Postgres but the keys. */
+export async function placeNewTables(pool: Pool, say: (text: string) => void): Promise<void> {
+  if ((await readShardCount(pool)) === undefined) {
+    await addForeignKeys(pool)
+    return
+  }
+  await alone(pool, async (tx) => {
+    await copyFunctions(tx)
+    await moveTables(tx, await listTablePlaces(tx), say)
+  })
+}
+
+const TURN_POLL_MS = 100
+
+/** One process at a time, whichever connection holds what. */
+async function alone<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const tx = asTransaction(await pool.connect(), pool)
+  try {
+    const ask = "select pg_try_advisory_lock(hashtextextended('vitalsync distribute', 0)) as taken"
+    for (;;) {
+      const { rows } = await tx.query<{ taken: boolean }>(ask)
+      if (rows[0]?.taken) break
+      await new Promise((resolve) => setTimeout(resolve, TURN_POLL_MS))
+    }
+    return await work(tx)
+  } finally {
+    tx.release(true) // the lock ends with the session
+  }
+}
+
+/** A foreign key may not refer from a whole table to a divided one: the keys go, and come back when their tables have moved. */
+async function distributeProfiles(tx: Tx, places: readonly TablePlace[], shards: number): Promise<void> {
+  await inTransaction(tx, async () => {
+    for (const { table, hasKey } of places)
+      if (hasKey) await tx.query(`alter table vitalsync.${table} drop constraint ${table}_profile_id_fkey`)
+    await tx.query(
+      `select create_distributed_table('vitalsync.profiles', 'id', colocate_with => 'none', shard_count => $1::int)`,
+      [shards],
+    )
+  })
+  await dropLocalRows(tx, 'profiles')
+}
+
+async function moveTables(tx: Tx, places: readonly TablePlace[], say: (text: string) => void): Promise<string[]> {
+  const moved: string[] = []
+  for (const { table, is, wanted } of places) {
+    if (is === 'whole' && table !== 'profiles') {
+      say(wanted === 'copied' ? `Copying ${table} to each node …` : `Dividing ${table} …`)
+      await tx.query(
+        wanted === 'copied'
+          ? `select create_reference_table('vitalsync.${table}')`
+          : `select create_distributed_table('vitalsync.${table}', 'profile_id', colocate_with => 'vitalsync.profiles')`,
+      )
+      moved.push(table)
+    }
+    await dropLocalRows(tx, table)
+  }
+  await addForeignKeys(tx)
+  return moved
+}
+
+/** The rows as they lay here before they were copied to the nodes: nobody reads them again. */
+async function dropLocalRows(tx: Tx, table: string): Promise<void> {
+  const { rows } = await tx.query<{ bytes: string }>(`select pg_relation_size('vitalsync.${table}') as bytes`)
+  if (rows[0]?.bytes !== '0')
+    await tx.query(`select truncate_local_data_after_distributing_table('vitalsync.${table}')`)
+}
+
+async function addForeignKeys(db: Pool | Tx): Promise<void> {
+  for (const { table, hasKey, wantsKey } of await listTablePlaces(db)) {
+    if (hasKey || !wantsKey) continue
+    await db.query(
+      `alter table vitalsync.${table} add constraint ${table}_profile_id_fkey
+       foreign key (profile_id) references vitalsync.profiles on delete cascade`,
+    )
+  }
+}
+
+/** The functions of the views are called where the rows are. Citus copies those that are made after the extension by itself. */
+async function copyFunctions(tx: Tx): Promise<void> {
+  await tx.query(
+    `select create_distributed_function(p.oid::regprocedure) from pg_proc p
+     where p.pronamespace = 'vitalsync'::regnamespace and p.provolatile = 'i' and not exists (
+       select from pg_dist_object o where o.classid = 'pg_proc'::regclass and o.objid = p.oid)`,
+  )
+}
+
+/**
+ * The nodes answer in sessions of Citus, which take no setting from the session that asks. Each of them would compile its part of a
+ * view for seconds (`jit`), which it then answers in a moment.
+ */
+async function forbidCompilation(tx: Tx): Promise<void> {
+  const { rows } = await tx.query<{ name: string }>('select quote_ident(current_database()) as name')
+  await tx.query(`alter database ${rows[0]?.name} set jit = off`).catch((cause: Error) => {
+    throw new UsageProblem(`set jit = off for the database on each node: ${cause.message}`, {
+      hint: 'The user must own the database on each node, as the user does who created it.',
+      cause,
+    })
+  })
+}
+
+async function inTransaction(tx: Tx, work: () => Promise<void>): Promise<void> {
+  await tx.query('begin')
+  try {
+    await work()
+    await tx.query('commit')
+  } catch (error) {
+    await tx.query('rollback').catch(() => undefined) // a lost connection has rolled back
+    throw error
+  }
+}

@@ -1,0 +1,236 @@
+import { type Span, type SpanPairs, spansFromPairs, subtract } from '../../../base/time/spans.ts'
+import { type DigestingPart, nextReadingAtMs, type SettleRule } from '../../ledger/digesting.ts'
+import type { DoubtedReading } from '../../ledger/doubt.ts'
+import type { AdmissionVerdict, LedgerState, RecentReading, SettledReading } from '../../ledger/judge.ts'
+import type { WindowReading } from '../../transfer/reading.ts'
+import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
+import { epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
+import { inBucketSql, type Tx } from '../postgres/warehouse-pool.ts'
+import { falseTagsSql } from './false-tags.ts'
+
+/** A ledger row belongs to one stream of one profile. */
+type ProfileStream = Pick<WindowReading, 'profileId' | 'stream'>
+
+/** One text for each ledger row, to look readings up by. */
+export const profileStreamKey = ({ profileId, stream }: ProfileStream): string => keyOf(profileId, stream.name)
+const keyOf = (profileId: string, streamName: string) => `${streamName} ${profileId}`
+
+export type LockedLedgerRow = LedgerState & {
+  /** No reading of the stream was ever stored, so its table cannot hold a record of the profile. */
+  readonly unread: boolean
+  /** Whether tags of readings are kept for the row, and count. */
+  readonly tagged: boolean
+  /** Tags of the stream were found to be false: no tag is kept. */
+  readonly falseTags: boolean
+  /** When the newest stored reading was sent; null before the first. */
+  readonly readAtMs: number | null
+  /** The covered spans; none where they leave out the reading's window. */
+  readonly coveredBefore: readonly Span[]
+  /** The settle time that the measured lateness asks for; null before it was ever computed. */
+  readonly measuredSettleMs: number | null
+  readonly doubts: readonly DoubtedReading[]
+}
+
+type LedgerStateRow = {
+  profile_id: string
+  stream: string
+  generation: number
+  recent: RecentReadingJson[]
+  tagged: boolean
+  false_tags: boolean
+  read_at: number | null
+  covered: SpanPairs
+  settle_ms: number | null
+  touched_at: number | null
+  digesting: SpanPairs
+  doubts: DoubtedReadingJson[] | null
+  rereads: RereadJson[]
+}
+
+/** Locks the ledger rows of these readings, always in the same order, and reads them. An erased profile has no row. */
+export async function lockLedgerRows(
+  tx: Tx,
+  readings: readonly (ProfileStream & Pick<WindowReading, 'window'>)[],
+  account: string,
+): Promise<Map<string, LockedLedgerRow>> {
+  const { rows } = await tx.query<LedgerStateRow>({
+    name: 'lock ledger',
+    text: `select l.profile_id, l.stream, l.generation::float8 as generation, l.recent, l.doubts,
+        l.tagged, ${falseTagsSql} as false_tags, ${epochMsSql('l.read_at')} as read_at, ${epochMsSql('l.touched_at')} as touched_at, l.rereads, t.settle_ms,
+        case when l.covered && i.span then ${spanPairsSql('l.covered')} end as covered,
+        ${spanPairsSql('l.digesting')} as digesting
+      from vitalsync.ledger l
+      join (select u.profile_id, u.stream, tstzrange(u.from_at, u.to_at) as span
+          from unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as u(profile_id, stream, from_at, to_at)) i
+        on l.profile_id = i.profile_id and l.stream = i.stream
+      left join vitalsync.settle_times t on t.account = $5 and t.stream = l.stream
+      where ${inBucketSql(tx, 'l.profile_id', '$1')}
+      order by l.profile_id, l.stream for update of l`,
+    values: [
+      binaryColumn('int8', readings, ({ profileId }) => profileId),
+      binaryColumn('text', readings, ({ stream }) => stream.name),
+      binaryColumn('timestamptz', readings, ({ window }) => window.startMs * 1000),
+      binaryColumn('timestamptz', readings, ({ window }) => window.endMs * 1000),
+      account,
+    ],
+  })
+  return new Map(rows.map((row) => [keyOf(row.profile_id, row.stream), toLockedLedgerRow(row)]))
+}
+
+const toLockedLedgerRow = (row: LedgerStateRow): LockedLedgerRow => ({
+  unread: row.read_at === null,
+  tagged: row.tagged,
+  falseTags: row.false_tags,
+  readAtMs: row.read_at,
+  coveredBefore: spansFromPairs(row.covered),
+  measuredSettleMs: row.settle_ms,
+  generation: row.generation,
+  digesting: digestingPartsOf(row),
+  recent: row.recent.map(recentReadingFromJson),
+  doubts: (row.doubts ?? []).map(([startMs, endMs, sentAtMs, lackedHashes]) => ({
+    startMs,
+    endMs,
+    sentAtMs,
+    lackedHashes,
+  })),
+})
+
+/** A doubted reading as the ledger stores it. */
+type DoubtedReadingJson = [number, number, number, readonly number[]]
+
+type DoubtsEntry = ProfileStream & { readonly doubts: readonly DoubtedReading[] }
+
+/** Remembers what readings lacked that were not believed. Few ledger rows ever have doubts. */
+export async function writeDoubts(tx: Tx, entries: readonly DoubtsEntry[]): Promise<void> {
+  const textOf = (doubts: readonly DoubtedReading[]) =>
+    JSON.stringify(doubts.map(({ startMs, endMs, sentAtMs, lackedHashes }) => [startMs, endMs, sentAtMs, lackedHashes]))
+  await tx.query({
+    name: 'write doubts',
+    text: `update vitalsync.ledger l set doubts = i.doubts::jsonb
+      from unnest($1::int8[], $2::text[], $3::text[]) as i(profile_id, stream, doubts)
+      where l.profile_id = i.profile_id and l.stream = i.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
+    values: [
+      binaryColumn('int8', entries, ({ profileId }) => profileId),
+      binaryColumn('text', entries, ({ stream }) => stream.name),
+      binaryColumn('text', entries, ({ doubts }) => (doubts.length > 0 ? textOf(doubts) : null)),
+    ],
+  })
+}
+
+/** An admitted reading, as far as the ledger row is concerned. */
+type LedgerEntry = ProfileStream &
+  Pick<WindowReading, 'window' | 'sentAtMs'> &
+  Pick<AdmissionVerdict, 'recent'> &
+  SettledReading & {
+    readonly rule: SettleRule
+    /** Whether a refusal of the window counts as ended. */
+    readonly believed: boolean
+  }
+
+/**
+ * Writes what is covered and was read, and ends refusals. Windows shift from day to day, so a refusal that is due for
+ * another try counts as ended when a part of its span was read: if upstream refuses the rest again, a new refusal is written.
+ */
+export async function writeLedgerRows(tx: Tx, entries: readonly LedgerEntry[]): Promise<void> {
+  if (entries.length === 0) return
+  const column = (type: ColumnType, cell: (entry: LedgerEntry) => ColumnValue) => binaryColumn(type, entries, cell)
+  await tx.query({
+    name: 'write ledger',
+    text: `with input as materialized (
+        select profile_id, stream, covers::tstzmultirange as covers, recent::jsonb as recent, sent_at,
+          tstzrange(from_at, to_at) as span, digesting::tstzmultirange as digesting, rereads::jsonb as rereads, digested_at,
+          uncovers::tstzmultirange as uncovers
+        from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[],
+            $8::text[], $9::text[], $10::timestamptz[], $11::text[])
+          as u(profile_id, stream, covers, recent, sent_at, from_at, to_at, digesting, rereads, digested_at, uncovers)
+      ), ended as (
+        delete from vitalsync.refusals f using input i
+        where f.profile_id = i.profile_id and f.stream = i.stream and f.span && i.span and ${inBucketSql(tx, 'f.profile_id', '$1')}
+          and (f.span <@ i.span or f.next_try_at <= statement_timestamp())
+      )
+      update vitalsync.ledger l set covered = l.covered + i.covers - i.uncovers, recent = i.recent,
+        read_at = greatest(l.read_at, i.sent_at), digesting = i.digesting, rereads = i.rereads,
+        digested_at = coalesce(i.digested_at, '-infinity')
+      from input i where l.profile_id = i.profile_id and l.stream = i.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
+    values: [
+      column('int8', ({ profileId }) => profileId),
+      column('text', ({ stream }) => stream.name),
+      column('text', ({ covers }) => toMultirange(covers)),
+      column('text', ({ recent }) => JSON.stringify(recent.map(recentReadingToJson))),
+      column('timestamptz', ({ sentAtMs }) => sentAtMs * 1000),
+      column('timestamptz', ({ window }) => window.startMs * 1000),
+      column('timestamptz', ({ window, believed }) => (believed ? window.endMs : window.startMs) * 1000),
+      column('text', ({ digesting }) => toMultirange(digesting.filter(isUnread))),
+      column('text', ({ digesting }) => JSON.stringify(rereadsToJson(digesting))),
+      column('timestamptz', nextReadingMicros),
+      column('text', ({ uncovers }) => toMultirange(uncovers)),
+    ],
+  })
+}
+
+/**
+ * When the next reading of what is digesting counts. Parts that this reading could have read and did not are left out: they
+ * belong to other windows of the same job, or lie before the wanted span, where nobody reads.
+ */
+function nextReadingMicros({ digesting, sentAtMs, rule }: LedgerEntry): number | null {
+  const nextMs = digesting.map((part) => nextReadingAtMs(part, rule)).filter((ms) => ms > sentAtMs)
+  return nextMs.length === 0 ? null : Math.ceil(Math.min(...nextMs)) * 1000
+}
+
+/** The text of a `tstzmultirange`. */
+const toMultirange = (spans: readonly Span[]): string =>
+  `{${spans.map(({ startMs, endMs }) => `[${boundText(startMs)},${boundText(endMs)})`).join(',')}}`
+
+/** Nothing stands for an open end. */
+const boundText = (ms: number): string => (Number.isFinite(ms) ? `"${new Date(ms).toISOString()}"` : '')
+
+/** Parts that a push touched and nothing has read since stand in a column of their own, which a push changes by itself. */
+const isUnread = ({ readAtMs, isSuspect }: DigestingPart): boolean => readAtMs === null && !isSuspect
+
+/** A part that is read again, as the ledger stores it: start, end, pushed, read, readings; then 1 if it is suspect. */
+type RereadJson = [number | null, number | null, number, number | null, number, 1?]
+
+const rereadsToJson = (parts: readonly DigestingPart[]): RereadJson[] =>
+  parts
+    .filter((part) => !isUnread(part))
+    .map(({ startMs, endMs, touchedAtMs, readAtMs, readings, isSuspect }) =>
+      isSuspect
+        ? [startMs, endMs, touchedAtMs, readAtMs, readings, 1]
+        : [startMs, endMs, touchedAtMs, readAtMs, readings],
+    )
+
+/** A push that touches again what was read since the push before it makes the agreement begin anew. */
+function digestingPartsOf({ digesting, touched_at, rereads }: LedgerStateRow): DigestingPart[] {
+  const unread = spansFromPairs(digesting)
+  const read = rereads.flatMap(([start, end, touchedAtMs, readAtMs, readings, suspect]) =>
+    subtract(spansFromPairs([[start, end]]), unread).map((span) => ({
+      ...span,
+      ...{ touchedAtMs, readAtMs, readings },
+      ...(suspect ? { isSuspect: true as const } : {}),
+    })),
+  )
+  const touchedAtMs = touched_at ?? 0
+  return [...read, ...unread.map((span) => ({ ...span, touchedAtMs, readAtMs: null, readings: 0 }))]
+}
+
+/**
+ * A recent reading as the ledger stores it: start, end, sent; then, if a record crossed the window's edges, the key hashes of
+ * these records; then 1 if one of them had begun before the window.
+ */
+type RecentReadingJson = [number, number, number, number[]?, 1?]
+
+function recentReadingToJson(recent: RecentReading): RecentReadingJson {
+  const { startMs, endMs, sentAtMs, crossingHashes, reachesBack } = recent
+  if (crossingHashes.length === 0) return [startMs, endMs, sentAtMs]
+  return reachesBack
+    ? [startMs, endMs, sentAtMs, [...crossingHashes], 1]
+    : [startMs, endMs, sentAtMs, [...crossingHashes]]
+}
+
+const recentReadingFromJson = ([startMs, endMs, sentAtMs, hashes = [], back]: RecentReadingJson): RecentReading => ({
+  startMs,
+  endMs,
+  sentAtMs,
+  crossingHashes: hashes,
+  reachesBack: back === 1,
+})

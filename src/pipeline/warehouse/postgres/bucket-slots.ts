@@ -1,0 +1,56 @@
+import { SECOND } from '../../../base/time/units.ts'
+
+/** Work that takes longer waits for a lock or for a node that does not answer. */
+const SLOW_MS = SECOND
+
+/** So many pieces of work go on at once; each is of one bucket of profiles. */
+export type BucketSlots = {
+  /** How many are under way, without those that are slow. */
+  readonly busy: number
+  /** Nothing is under way, not even slowly. */
+  isIdle(): boolean
+  /** Whether work of any bucket may begin. */
+  isFree(): boolean
+  /** Whether work of this bucket may begin where any may: no bucket has more under way than all may have, slow ones included. */
+  isOpen(bucket: number): boolean
+  /** Runs `work` in a slot, and calls `onFree` when the slot is free: when the work is done, and sooner when it is slow. */
+  run(bucket: number, work: () => Promise<void>): void
+}
+
+/**
+ * The slots of several buckets. Work that is slow gives up its slot, so that a node that is silent holds up its own people only; the
+ * work of its bucket goes on to count for the bucket.
+ */
+export function createBucketSlots(atOnce: number, onFree: () => void): BucketSlots {
+  const underWay = new Map<number, number>()
+  let busy = 0
+  const add = (bucket: number, change: 1 | -1) => {
+    const now = (underWay.get(bucket) ?? 0) + change
+    if (now === 0) underWay.delete(bucket)
+    else underWay.set(bucket, now)
+  }
+  return {
+    get busy() {
+      return busy
+    },
+    isIdle: () => underWay.size === 0,
+    isFree: () => busy < atOnce,
+    isOpen: (bucket) => (underWay.get(bucket) ?? 0) < atOnce,
+    run(bucket, work) {
+      let isHeld = true
+      const giveUp = () => {
+        if (isHeld) busy -= 1
+        isHeld = false
+        onFree()
+      }
+      busy += 1
+      add(bucket, 1)
+      const timer = setTimeout(giveUp, SLOW_MS)
+      void work().finally(() => {
+        clearTimeout(timer)
+        add(bucket, -1)
+        giveUp()
+      })
+    },
+  }
+}

@@ -1,0 +1,49 @@
+import { hash } from 'node:crypto'
+import { jsonOrUndefined } from '../../../base/text/json.ts'
+import type { InvalidRecord, WindowReading } from '../../transfer/reading.ts'
+import { nextIdSql } from '../postgres/shard.ts'
+import type { Tx } from '../postgres/warehouse-pool.ts'
+import { localDateTextOf } from '../readings/record-rows.ts'
+
+type ReadingWithInvalid = Pick<WindowReading, 'profileId' | 'stream' | 'window' | 'invalid'>
+type FoundInvalid = { readonly record: InvalidRecord; readonly reading: ReadingWithInvalid; readonly digest: Buffer }
+
+/** Quarantines each invalid record whole, and once: a record that is seen again only counts up. */
+export async function quarantineInvalid(tx: Tx, readings: readonly ReadingWithInvalid[], nowMs: number): Promise<void> {
+  const found = readings.flatMap((reading) =>
+    reading.invalid.map((record) => ({ record, reading, digest: digestOf(record.raw) })),
+  )
+  const once = [...new Map(found.map((one) => [identityOf(one), one])).values()]
+  if (once.length === 0) return
+  const now = new Date(nowMs).toISOString()
+  await tx.query({
+    name: 'keep odd',
+    text: `insert into vitalsync.quarantine as q
+        (id, profile_id, stream, direction, digest, path, reason, body, span, local_date, first_seen_at, last_seen_at)
+      overriding system value
+      select ${nextIdSql('quarantine')}, i.profile_id, i.stream, 'pull', i.digest, i.path, i.reason, i.body, tstzrange(i.from_at, i.to_at), i.local_date, $10, $10
+      from unnest($1::int8[], $2::text[], $3::bytea[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[],
+        $9::date[]) as i(profile_id, stream, digest, path, reason, body, from_at, to_at, local_date)
+      on conflict (profile_id, stream, direction, digest)
+        do update set times = q.times + 1, last_seen_at = excluded.last_seen_at, reason = excluded.reason,
+          span = excluded.span, local_date = excluded.local_date`,
+    values: [
+      once.map(({ reading }) => reading.profileId),
+      once.map(({ reading }) => reading.stream.name),
+      once.map(({ digest }) => digest),
+      once.map(({ record }) => record.path),
+      once.map(({ record }) => record.reason),
+      once.map(({ record }) => record.raw.replaceAll('\u0000', '')),
+      once.map(({ reading }) => new Date(reading.window.startMs).toISOString()),
+      once.map(({ reading }) => new Date(reading.window.endMs).toISOString()),
+      once.map(({ record, reading }) => localDateTextOf(reading.stream, jsonOrUndefined(record.raw)) ?? null),
+      now,
+    ],
+  })
+}
+
+/** Eight bytes that tell one record's text from another's. */
+const digestOf = (raw: string): Buffer => hash('sha1', raw, 'buffer').subarray(0, 8)
+
+const identityOf = ({ reading, digest }: FoundInvalid) =>
+  `${reading.stream.name} ${reading.profileId} ${digest.toString('hex')}`

@@ -1,0 +1,208 @@
+import type { Span } from '../../../base/time/spans.ts'
+import type { PulledStream } from '../../transfer/stream.ts'
+import { drawParcelIds } from '../outbox/stored-parcels.ts'
+import { epochMsSql } from '../postgres/sql-time.ts'
+import { type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { toRecordRows } from '../readings/record-rows.ts'
+
+type QuarantinedRecord = {
+  id: string
+  /** Our own id of the person. */
+  profileId: string
+  externalId: string
+  stream: string
+  direction: 'push' | 'pull'
+  path: string
+  reason: string
+  times: number
+  firstSeenAt: Date
+  lastSeenAt: Date
+}
+
+export type QuarantineFilter = {
+  readonly ids?: readonly string[] | undefined
+  readonly stream?: string | undefined
+  readonly direction?: string | undefined
+  readonly profile?: string | undefined
+}
+
+type ReplayedCounts = { pushed: number; reread: number }
+
+export type Quarantine = {
+  list(filter: QuarantineFilter, limit: number): Promise<QuarantinedRecord[]>
+  show(id: string): Promise<(QuarantinedRecord & { body: string }) | undefined>
+  /**
+   * Takes records and items out of the quarantine for another try. An item waits again to be pushed. For a record its own
+   * period becomes due again, or the window in which it was read, so that upstream is asked anew. A record or item that
+   * still does not fit comes back with its reason.
+   */
+  replay(filter: QuarantineFilter): Promise<ReplayedCounts>
+}
+
+const quarantineColumns = `q.id, p.id as "profileId", p.external_id as "externalId", q.stream, q.direction, q.path, q.reason, q.times,
+  q.first_seen_at as "firstSeenAt", q.last_seen_at as "lastSeenAt"`
+const where = `($1::int8[] is null or q.id = any($1)) and ($2::text is null or q.stream = $2)
+  and ($3::text is null or q.direction = $3) and ($4::text is null or p.external_id = $4)`
+const from = 'from vitalsync.quarantine q join vitalsync.profiles p on p.id = q.profile_id'
+
+const valuesOf = ({ ids, stream, direction, profile }: QuarantineFilter) => [
+  ids ?? null,
+  stream ?? null,
+  direction ?? null,
+  profile ?? null,
+]
+
+const ROWS_PER_REPLAY = 500
+
+export function createQuarantine(options: { pool: Pool; streams: readonly PulledStream[] }): Quarantine {
+  const { pool, streams } = options
+  return {
+    async list(filter, limit) {
+      const { rows } = await pool.query<QuarantinedRecord>(
+        `select ${quarantineColumns} ${from} where ${where} order by q.last_seen_at desc, q.id limit $5`,
+        [...valuesOf(filter), limit],
+      )
+      return rows
+    },
+    async show(id) {
+      const { rows } = await pool.query<QuarantinedRecord & { body: string }>(
+        `select ${quarantineColumns}, q.body ${from} where q.id = $1`,
+        [id],
+      )
+      return rows[0]
+    },
+    async replay(filter) {
+      const replayed: ReplayedCounts = { pushed: 0, reread: 0 }
+      for (;;) {
+        const { rows } = await pool.query<ChosenRow>(
+          `select q.id, q.profile_id as "profileId" ${from} where ${where} order by q.profile_id, q.id
+           limit ${ROWS_PER_REPLAY}`,
+          valuesOf(filter),
+        )
+        for (const chosen of pool.buckets.split(rows, ({ profileId }) => profileId)) {
+          const { pushed, reread } = await transaction(pool, (tx) => replayRows(tx, streams, chosen))
+          replayed.pushed += pushed
+          replayed.reread += reread
+        }
+        if (rows.length < ROWS_PER_REPLAY) return replayed
+      }
+    },
+  }
+}
+
+type QuarantineRow = {
+  id: string
+  profile_id: string
+  stream: string
+  direction: 'push' | 'pull'
+  body: string
+  read_from: number | null
+  read_to: number | null
+}
+
+type ChosenRow = { readonly id: string; readonly profileId: string }
+
+async function replayRows(
+  tx: Tx,
+  streams: readonly PulledStream[],
+  chosen: readonly ChosenRow[],
+): Promise<ReplayedCounts> {
+  const profileIds = [...new Set(chosen.map(({ profileId }) => profileId))]
+  const { rows } = await tx.query<QuarantineRow>(
+    `select q.id, q.profile_id, q.stream, q.direction, q.body,
+       ${epochMsSql('lower(q.span)')} as read_from, ${epochMsSql('upper(q.span)')} as read_to
+     from vitalsync.quarantine q where q.id = any($1) and q.profile_id = any($2)
+     order by q.profile_id, q.id for update of q`,
+    [chosen.map(({ id }) => id), profileIds],
+  )
+  const { push = [], pull = [] } = Object.groupBy(rows, ({ direction }) => direction)
+  if (push.length > 0) await returnToOutbox(tx, push)
+  await uncoverSpans(
+    tx,
+    pull.map((row) => ({ row, span: recordSpanOf(streams, row) ?? readWindowOf(row) })),
+  )
+  const ids = rows.map(({ id }) => id)
+  await tx.query('delete from vitalsync.quarantine where id = any($1) and profile_id = any($2)', [ids, profileIds])
+  await tx.query('update vitalsync.profiles set due_at = statement_timestamp() where id = any($1)', [profileIds])
+  return { pushed: push.length, reread: pull.length }
+}
+
+/**
+ * Each item becomes a parcel of its own, unless the item came in anew meanwhile: then the newer form counts. Imports into
+ * the same profiles wait for the lock, so that at most one form of an item waits.
+ */
+async function returnToOutbox(tx: Tx, items: readonly QuarantineRow[]): Promise<void> {
+  const profileIds = [...new Set(items.map((row) => row.profile_id))]
+  await tx.query('select from vitalsync.profiles where id = any($1) order by id for no key update', [profileIds])
+  const parcelIds = await drawParcelIds(tx, items.length)
+  const { rows: meant } = await tx.query<{ parcel_id: string }>(
+    `update vitalsync.items i set parcel_id = r.parcel_id, place = 0
+     from vitalsync.quarantine q
+     join unnest($2::int8[], $3::int8[]) as r(id, parcel_id) on r.id = q.id
+     where q.profile_id = any($1) and q.start_at is not null
+       and i.profile_id = q.profile_id and i.profile_id = any($1) and i.stream = q.stream and i.digest = q.digest
+       and not exists (select from vitalsync.parcels p
+         where p.id = i.parcel_id and p.profile_id = any($1) and i.place <> all(p.taken_out))
+     returning i.parcel_id`,
+    [profileIds, items.map(({ id }) => id), parcelIds],
+  )
+  const isMeant = new Set(meant.map((row) => row.parcel_id))
+  const returned = items.flatMap(({ id }, index) => {
+    const parcelId = parcelIds[index] ?? ''
+    return isMeant.has(parcelId) ? [{ id, parcelId }] : []
+  })
+  await tx.query(
+    `insert into vitalsync.parcels (id, profile_id, stream, mode, start_at, first_end_at, last_end_at, sizes, body)
+     select r.parcel_id, q.profile_id, q.stream, q.mode, q.start_at, q.end_at, q.end_at, array[octet_length(q.body)], q.body
+     from vitalsync.quarantine q join unnest($2::int8[], $3::int8[]) as r(id, parcel_id) on r.id = q.id
+     where q.profile_id = any($1)`,
+    [profileIds, returned.map(({ id }) => id), returned.map(({ parcelId }) => parcelId)],
+  )
+}
+
+/** The period of a record, where its fields tell it. */
+function recordSpanOf(streams: readonly PulledStream[], row: QuarantineRow): Span | undefined {
+  const stream = streams.find(({ name }) => name === row.stream)
+  if (!stream) return undefined
+  try {
+    const fields: unknown = JSON.parse(row.body)
+    if (typeof fields !== 'object' || fields === null) return undefined
+    const [record] = toRecordRows(stream, [{ raw: row.body, fields: { ...fields } }]).rows
+    if (record?.startMicros == null) return undefined
+    return { startMs: record.startMicros / 1000, endMs: (record.endMicros ?? record.startMicros) / 1000 + 1 }
+  } catch {
+    return undefined // the body is not JSON
+  }
+}
+
+/** The window in which the record was last read. Rows of versions that stored no window have none. */
+const readWindowOf = ({ read_from: startMs, read_to: endMs }: QuarantineRow): Span | undefined =>
+  startMs === null || endMs === null ? undefined : { startMs, endMs }
+
+/** Makes the spans due again, and everything where the span is not known. */
+async function uncoverSpans(
+  tx: Tx,
+  records: ReadonlyArray<{ readonly row: QuarantineRow; readonly span: Span | undefined }>,
+): Promise<void> {
+  if (records.length === 0) return
+  await tx.query(
+    `with input as (
+       select profile_id, stream, range_agg(
+         tstzrange(to_timestamp(start_ms / 1000), to_timestamp(end_ms / 1000))) as spans
+       from unnest($1::int8[], $2::text[], $3::float8[], $4::float8[]) as i(profile_id, stream, start_ms, end_ms)
+       group by profile_id, stream
+     ), locked as (
+       select l.profile_id, l.stream, i.spans from vitalsync.ledger l join input i using (profile_id, stream)
+       where l.profile_id = any($1)
+       order by l.profile_id, l.stream for update of l
+     )
+     update vitalsync.ledger l set generation = l.generation + 1, covered = l.covered - k.spans, tagged = false
+     from locked k where l.profile_id = k.profile_id and l.stream = k.stream and l.profile_id = any($1)`,
+    [
+      records.map(({ row }) => row.profile_id),
+      records.map(({ row }) => row.stream),
+      records.map(({ span }) => span?.startMs ?? null),
+      records.map(({ span }) => span?.endMs ?? null),
+    ],
+  )
+}

@@ -1,0 +1,147 @@
+import { Rejected } from '../../../base/errors.ts'
+import { currentOrigin, withSharedSpan } from '../../../base/monitoring/traced-work.ts'
+import type { Belief } from '../../ledger/doubt.ts'
+import type { SettleSettings } from '../../ledger/settle-time.ts'
+import type { WindowReading } from '../../transfer/reading.ts'
+import { createBucketSlots } from '../postgres/bucket-slots.ts'
+import { isDataException, sqlState } from '../postgres/sql-errors.ts'
+import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { createCommitMetrics } from './commit-metrics.ts'
+import { type LatenessMeter, openLatenessMeter } from './lateness-meter.ts'
+import { prepareReading } from './prepared-reading.ts'
+import { type QueuedReading, ReadingQueue } from './reading-queue.ts'
+import { mayBeUnstorable, separateStorable } from './storable-rows.ts'
+import { type StoreResult, storeGroup } from './store-group.ts'
+
+export type ReadingWriter = {
+  /** Resolves when the reading's rows and its ledger row are committed, both in one transaction. */
+  store(reading: WindowReading): Promise<StoreResult>
+  /** Waits until every reading that was handed in is stored or rejected. */
+  close(): Promise<void>
+}
+
+type ReadingWriterOptions = {
+  pool: Pool
+  now(): number
+  /** How many records must wait before a transaction starts while another is under way. */
+  rowsPerCommit: number
+  commitsAtOnce: number
+  belief: Belief
+  settle: SettleSettings
+  /** Digest of upstream's address and the client id, by which lateness is counted. */
+  account: string
+}
+
+/**
+ * Group commit: the readings of many concurrent jobs go to Postgres in one transaction, and each job waits for its own.
+ * A group that the database refuses is halved until the refused reading is alone; the other readings lose nothing.
+ */
+export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
+  const options = { ...given, meter: openLatenessMeter(given), countCommit: createCommitMetrics() }
+  const { buckets } = options.pool
+  const queue = new ReadingQueue(buckets)
+  let isScheduled = false
+  let onIdle: (() => void) | undefined
+  const isIdle = () => queue.isEmpty && slots.isIdle()
+
+  const startCommits = () => {
+    isScheduled = false
+    while (!queue.isEmpty && slots.isFree()) {
+      if (slots.busy > 0 && queue.rowCount < options.rowsPerCommit) return
+      const group = queue.takeGroup(slots.isOpen)
+      const [first] = group
+      if (!first) return
+      slots.run(buckets.of(first.reading.profileId), () =>
+        commitGroup(options, group).finally(() => queue.unlock(group)),
+      )
+    }
+    if (isIdle()) onIdle?.()
+  }
+  const slots = createBucketSlots(options.commitsAtOnce, startCommits)
+
+  const storeReading = async (reading: WindowReading): Promise<StoreResult> => {
+    const origin = currentOrigin()
+    const prepared = prepareReading(reading)
+    const mayFail = prepared.rows.some(mayBeUnstorable)
+    const stored = queue.add(
+      mayFail ? await separateStorable(options.pool.of(prepared.profileId), prepared) : prepared,
+      origin,
+    )
+    // The jobs that are ready in this turn of the event loop share one transaction.
+    if (!isScheduled) setImmediate(startCommits)
+    isScheduled = true
+    return stored
+  }
+
+  return {
+    store: storeReading,
+    async close() {
+      if (!isIdle()) {
+        await new Promise<void>((resolve) => {
+          onIdle = resolve
+        })
+      }
+      await options.meter.close()
+    },
+  }
+}
+
+type CommitOptions = ReadingWriterOptions & {
+  readonly meter: LatenessMeter
+  readonly countCommit: ReturnType<typeof createCommitMetrics>
+}
+
+async function commitGroup(options: CommitOptions, group: readonly QueuedReading[]): Promise<void> {
+  try {
+    const readings = group.map(({ reading }) => reading)
+    const begunAtMs = performance.now()
+    const { results, lateness, counts } = await withSharedSpan('commit', sharedBy(group), () =>
+      transaction(
+        options.pool.of(readings[0]?.profileId ?? ''),
+        (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }),
+        'by-index',
+      ),
+    )
+    options.meter.add(lateness)
+    options.countCommit({ counts, durationMs: performance.now() - begunAtMs })
+    group.forEach((queued, index) => {
+      const stored = results[index]
+      if (stored) queued.resolve(stored)
+    })
+  } catch (error) {
+    if (!isDataException(error)) return rejectAll(group, error)
+    const alone = group.length === 1 ? group[0] : undefined
+    if (alone) return storeWithoutRefused(options, alone, error)
+    const middle = Math.ceil(group.length / 2)
+    await commitGroup(options, group.slice(0, middle))
+    await commitGroup(options, group.slice(middle))
+  }
+}
+
+const sharedBy = (group: readonly QueuedReading[]) => ({
+  attributes: {
+    'vitalsync.commit.readings': group.length,
+    'vitalsync.commit.rows': group.reduce((sum, { reading }) => sum + reading.rows.length, 0),
+  },
+  origins: group.map(({ origin }) => origin),
+})
+
+function rejectAll(group: readonly QueuedReading[], error: unknown): void {
+  for (const { reject } of group) reject(error)
+}
+
+/** Finds the records of one reading that Postgres refuses, moves them to the invalid records, and stores the others. */
+async function storeWithoutRefused(options: CommitOptions, queued: QueuedReading, refusal: unknown): Promise<void> {
+  const reading = await separateStorable(options.pool.of(queued.reading.profileId), queued.reading)
+  if (reading.rows.length === queued.reading.rows.length) return queued.reject(rejectedReading(refusal))
+  await commitGroup(options, [{ ...queued, reading }])
+}
+
+/** No record of the reading is at fault by its text: the window is refused as a whole, and blocks nothing else. */
+function rejectedReading(refusal: unknown): Rejected {
+  return new Rejected(`store reading: Postgres refuses it (${sqlState(refusal)})`, {
+    status: 0,
+    hint: 'A constraint or trigger that was added to the warehouse may be in the way.',
+    cause: refusal,
+  })
+}

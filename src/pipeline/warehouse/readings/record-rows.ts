@@ -1,0 +1,167 @@
+import { hash } from 'node:crypto'
+import { epochDayOf, instantMicrosOf } from '../../../base/time/instant-micros.ts'
+import type { Span } from '../../../base/time/spans.ts'
+import { DAY } from '../../../base/time/units.ts'
+import { isInside, reachesInto, type WindowEdges } from '../../ledger/judge.ts'
+import type { InvalidRecord, SourceRecord } from '../../transfer/reading.ts'
+import type { Column, Fields, PulledStream } from '../../transfer/stream.ts'
+import type { ColumnValue } from '../postgres/binary-format.ts'
+import { digestCharactersOf } from '../postgres/text-digest.ts'
+
+/** A record as a row of its table: one cell for each column of the catalogue, in that order. */
+export type RecordRow = {
+  readonly cells: readonly ColumnValue[]
+  /** The values of the key columns, each with U+0000 after it. */
+  readonly key: string
+  /** The record's own period, in microseconds since 1970. */
+  readonly startMicros: number | null
+  readonly endMicros: number | null
+  readonly localDateMs: number | null
+  /** The day for which the record counts, in streams with a `livedPeriodicity`. */
+  readonly countsForMs: number | null
+  readonly raw: string
+  /** The digest of `raw`, eight bytes as characters. */
+  readonly digest: string
+}
+
+/** Makes rows of records. A record that lacks a part of its key is invalid; the other records are stored all the same. */
+export function toRecordRows(
+  stream: PulledStream,
+  records: readonly SourceRecord[],
+): { rows: RecordRow[]; invalid: InvalidRecord[] } {
+  const rows = new Map<string, RecordRow>()
+  const invalid: InvalidRecord[] = []
+  for (const record of records) {
+    const row = toRecordRow(stream, record)
+    if ('reason' in row) invalid.push(row)
+    // Upstream sends the newest record first: of two records with one key in one answer the first counts.
+    else if (!rows.has(row.key)) rows.set(row.key, row)
+  }
+  return { rows: [...rows.values()], invalid }
+}
+
+function toRecordRow(stream: PulledStream, record: SourceRecord): RecordRow | InvalidRecord {
+  const cells: ColumnValue[] = []
+  let key = ''
+  let startMicros: number | null = null
+  let endMicros: number | null = null
+  let startText = ''
+  let periodicity: ColumnValue = null
+  for (const column of stream.columns) {
+    const found = pickValue(column, record.fields)
+    const cell = cellOfColumn(column, found)
+    if (cell === undefined || (cell === null && column.key)) return invalidRecord(column, found, record.raw)
+    if (column.key && typeof cell === 'string' && cell.length > KEY_LENGTH_MAX)
+      return invalidRecord(column, found, record.raw)
+    cells.push(cell)
+    if (column.key) key += `${cell}\u0000`
+    if (column.name === stream.startColumn) {
+      startMicros = cell as number | null // the cell of an instant is a number of microseconds
+      startText = String(found)
+    }
+    if (column.name === stream.endColumn) endMicros = cell as number | null
+    if (column.name === 'periodicity') periodicity = cell
+  }
+  const localDateMs = localDateMsOf(startText)
+  const isLived = periodicity === stream.livedPeriodicity
+  return {
+    cells,
+    key,
+    startMicros,
+    endMicros: endMicros ?? startMicros,
+    localDateMs,
+    countsForMs: isLived && localDateMs !== null && startsAfterNoon(startText) ? localDateMs + DAY : localDateMs,
+    raw: record.raw,
+    digest: digestCharactersOf(record.raw),
+  }
+}
+
+function pickValue(column: Column, fields: Fields): unknown {
+  for (const name of column.from) {
+    const value = fields[name]
+    if (value !== undefined && value !== null) return value
+  }
+  return column.absent
+}
+
+/** Undefined for a value of the wrong kind in a key column; null for a missing value, and for an unusable value outside the key. */
+function cellOfColumn(column: Column, value: unknown): ColumnValue | undefined {
+  if (value === undefined || value === null) return null
+  const cell = cellOfType(column.type, value)
+  return cell === undefined && !column.key ? null : cell
+}
+
+function cellOfType(type: Column['type'], value: unknown): ColumnValue | undefined {
+  switch (type) {
+    case 'text':
+      if (typeof value === 'string') return value
+      return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
+    case 'instant':
+      return typeof value === 'string' ? instantMicrosOf(value) : undefined
+    case 'number': {
+      const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+      return typeof number === 'number' && Number.isFinite(number) ? number : undefined
+    }
+    case 'boolean':
+      return typeof value === 'boolean' ? value : undefined
+  }
+}
+
+function invalidRecord(column: Column, found: unknown, raw: string): InvalidRecord {
+  const path = column.from[0] ?? column.name
+  const reason =
+    found === undefined || found === null ? 'missing, and the record has no name without it' : `not ${kindOf(column)}`
+  return { path, reason, raw }
+}
+
+/** An index of Postgres holds no key of more than 2,700 bytes. No real key comes near this length. */
+const KEY_LENGTH_MAX = 200
+
+/** The kind of value that a column takes, for the reason of an invalid record. */
+function kindOf({ type, key }: Column): string {
+  if (type === 'instant') return 'a date-time that can be stored'
+  return key && type === 'text' ? `a text of at most ${KEY_LENGTH_MAX} characters` : `a ${type}`
+}
+
+/** The record's period in milliseconds; without bounds in streams that have none. */
+export const recordPeriod = (row: RecordRow): Span => ({
+  startMs: row.startMicros === null ? Number.NEGATIVE_INFINITY : row.startMicros / 1000,
+  endMs: row.endMicros === null ? Number.POSITIVE_INFINITY : row.endMicros / 1000,
+})
+
+/** A short hash of a record's key, unique enough within one profile's stream. `recordKeyHashSql` computes the same of a stored record. */
+export const recordKeyHash = (row: RecordRow): number =>
+  hash('md5', row.key.replaceAll('\u0000', KEY_SEPARATOR), 'buffer').readInt32BE(0)
+
+/** Stands after each part of a key in place of U+0000, which Postgres does not know. */
+const KEY_SEPARATOR = '\u001f'
+
+/** Finds the records that reach beyond the window: readings of the neighbouring windows may hold these records too. */
+export function windowEdgesOf(rows: readonly RecordRow[], window: Span): WindowEdges {
+  const crossing = rows.filter((row) => row.startMicros !== null && !isInside(recordPeriod(row), window))
+  return {
+    crossingHashes: crossing.map(recordKeyHash),
+    reachesBack: crossing.some((row) => reachesInto(recordPeriod(row), window)),
+  }
+}
+
+/** The local day on which a record starts, such as `2026-03-02`, even if nothing else of it fits. */
+export function localDateTextOf(stream: PulledStream, record: unknown): string | undefined {
+  const start = stream.columns.find(({ name }) => name === stream.startColumn)
+  const localDateMs = start && localDateMsOf(String(pickValue(start, Object(record))))
+  if (typeof localDateMs !== 'number' || localDateMs < YEAR_1_MS || localDateMs > YEAR_9999_MS) return undefined
+  return new Date(localDateMs).toISOString().slice(0, 10)
+}
+
+const YEAR_1_MS = Date.parse('0001-01-01')
+const YEAR_9999_MS = Date.parse('9999-12-31')
+
+/** By the hour of a date-time in its own offset: a sleep day that starts in the afternoon belongs to the next day. */
+const startsAfterNoon = (text: string): boolean => text.slice(11, 13) >= '12'
+
+/** The calendar day of a date-time in its own offset, as midnight of that day in UTC. */
+function localDateMsOf(text: string): number | null {
+  const day = epochDayOf(text)
+  const dayMs = day === undefined ? Date.parse(`${text.slice(0, 10)}T00:00:00Z`) : day * DAY
+  return Number.isNaN(dayMs) ? null : dayMs
+}

@@ -1,0 +1,110 @@
+import { intersect } from '../../../base/time/spans.ts'
+import { type SettleRule, suspectParts } from '../../ledger/digesting.ts'
+import { type SettledReading, settleReading } from '../../ledger/judge.ts'
+import { countLateness, type LatenessCounts, noLatenessCounts, similarDays } from '../../ledger/lateness.ts'
+import { type SettleSettings, settleMsOf } from '../../ledger/settle-time.ts'
+import type { PulledStream } from '../../transfer/stream.ts'
+import { type LockedLedgerRow, profileStreamKey } from '../ledger/ledger-rows.ts'
+import type { AdmittedReading } from './prepared-reading.ts'
+import { type ChangeSummary, recordEndMs } from './record-changes.ts'
+
+/** A reading that changed records whose days had been called covered, without a push that touched them. */
+export type SilentDifference = {
+  readonly profileId: string
+  readonly stream: PulledStream
+  readonly foundAtMs: number
+  readonly records: number
+  readonly lateMs: number
+}
+
+type SettledEntry = AdmittedReading & SettledReading & { readonly rule: SettleRule }
+
+export type SettledGroup = {
+  readonly entries: readonly SettledEntry[]
+  readonly silent: readonly SilentDifference[]
+  /** The group's evidence about the lateness of each stream. It counts once the group is committed. */
+  readonly lateness: ReadonlyMap<PulledStream, LatenessCounts>
+}
+
+type Settling = {
+  readonly ledger: ReadonlyMap<string, LockedLedgerRow>
+  readonly summaries: ReadonlyMap<string, ChangeSummary>
+  readonly settle: SettleSettings
+}
+
+const noChanges: ChangeSummary = { came: [], changed: [] }
+
+/** The changes of the ledger by readings, and their evidence about upstream's lateness, now that the changed records are known. */
+export function settleReadings(admitted: readonly AdmittedReading[], settling: Settling): SettledGroup {
+  const lateness = new Map<PulledStream, LatenessCounts>()
+  const silent: SilentDifference[] = []
+  const entries = admitted.map((reading): SettledEntry => {
+    const key = profileStreamKey(reading)
+    const row = settling.ledger.get(key)
+    const changes = settling.summaries.get(key) ?? noChanges
+    const rule = ruleOf(reading, row, settling.settle)
+    const ends = [...changes.came, ...changes.changed]
+    const firstChangeMs = ends.length > 0 ? ends.reduce((a, b) => Math.min(a, b)) : undefined
+    const { mayCover, sentAtMs } = reading
+    const settled = settleReading(reading, row ?? { digesting: [] }, { mayCover, firstChangeMs, rule })
+    const silentEnds = row ? countReading(lateness, reading, { row, changes, rule }) : []
+    const entry = { ...reading, ...settled, rule }
+    if (silentEnds.length === 0) return entry
+    silent.push(silentDifferenceOf(reading, silentEnds))
+    const suspect = similarDays(silentEnds)
+    return {
+      ...entry,
+      digesting: suspectParts(settled.digesting, suspect, sentAtMs),
+      uncovers: [...settled.uncovers, ...suspect],
+    }
+  })
+  return { entries, silent, lateness }
+}
+
+function ruleOf(
+  { stream, profileId }: AdmittedReading,
+  row: LockedLedgerRow | undefined,
+  settings: SettleSettings,
+): SettleRule {
+  const settleMs = settleMsOf(profileId, row?.measuredSettleMs ?? null, { fallbackMs: stream.settleMs, settings })
+  return { settleMs, intervalsMs: settings.intervalsMs }
+}
+
+type Counted = { readonly row: LockedLedgerRow; readonly changes: ChangeSummary; readonly rule: SettleRule }
+
+/**
+ * Counts one reading. Snapshots have no period to be late for; a first reading, and one that may not speak for its whole
+ * window, has no reading before it to compare with.
+ */
+function countReading(
+  lateness: Map<PulledStream, LatenessCounts>,
+  reading: AdmittedReading,
+  { row, changes, rule }: Counted,
+): number[] {
+  const { stream, window, rows, sentAtMs, complete } = reading
+  if (stream.kind === 'snapshot' || row.readAtMs === null || !complete) return []
+  const counts = lateness.get(stream) ?? noLatenessCounts()
+  lateness.set(stream, counts)
+  return countLateness(
+    counts,
+    { seen: rows.map(recordEndMs), ...changes },
+    {
+      sentAtMs,
+      formerAtMs: row.readAtMs,
+      settleMs: rule.settleMs,
+      covered: intersect(row.coveredBefore, [window]),
+      digesting: row.digesting,
+    },
+  )
+}
+
+const silentDifferenceOf = (
+  { profileId, stream, sentAtMs }: AdmittedReading,
+  ends: readonly number[],
+): SilentDifference => ({
+  profileId,
+  stream,
+  foundAtMs: sentAtMs,
+  records: ends.length,
+  lateMs: sentAtMs - ends.reduce((a, b) => Math.min(a, b)),
+})

@@ -1,0 +1,134 @@
+import { LRUCache } from 'lru-cache'
+import { MINUTE } from '../../../base/time/units.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
+
+/** `refused` and `quarantined`: people with such a day; `never_read`: people of whom the stream was never read. */
+export const troubleKinds = ['refused', 'quarantined', 'never_read'] as const
+type TroubleKind = (typeof troubleKinds)[number]
+
+type MapSelection = {
+  readonly stream: string
+  /** `worst`: the people with the most trouble first. `added`: in the order in which they came. */
+  readonly sort: 'worst' | 'added'
+  readonly only: TroubleKind | undefined
+  /** Letters with which an externalId begins, or one of our own ids. */
+  readonly search: string
+}
+
+type MapRow = {
+  readonly profileId: string
+  readonly externalId: string
+  /** A letter a day, as `dayLetters`; a dot where the day is not wanted. */
+  readonly cells: string
+}
+
+/** `troubled`: people with a refused or quarantined day. `unread`: people without one, of whom the stream was never read. */
+type MapCounts = Readonly<Record<TroubleKind | 'troubled' | 'unread', number>>
+type MapOrder = { readonly ids: readonly string[]; readonly counts: MapCounts }
+
+const dayLetters = {
+  data: 'd',
+  empty: 'e',
+  unsettled: 'u',
+  never_read: 'n',
+  refused: 'r',
+  quarantined: 'q',
+  erased_upstream: 'x',
+} as const
+
+const ORDERS_KEPT_MAX = 16
+const ORDER_KEPT_MS = MINUTE / 2
+
+export type CoverageMap = {
+  /** The order of all people and their rows from `from` on. The order is kept for half a minute, so that scrolling does not move. */
+  read(
+    selection: MapSelection,
+    page: { readonly from: number; readonly count: number; readonly lastDay: string; readonly days: number },
+  ): Promise<{ total: number; counts: MapOrder['counts']; rows: MapRow[] }>
+}
+
+export function createCoverageMap({ pool }: { pool: Pool }): CoverageMap {
+  const orders = new LRUCache<string, Promise<MapOrder>>({ max: ORDERS_KEPT_MAX, ttl: ORDER_KEPT_MS })
+  const orderOf = (selection: MapSelection): Promise<MapOrder> => {
+    const key = JSON.stringify(selection)
+    const kept = orders.get(key)
+    if (kept) return kept
+    const asked = readOrder(pool, selection)
+    orders.set(key, asked)
+    asked.catch(() => orders.delete(key))
+    return asked
+  }
+  return {
+    async read(selection, { from, count, lastDay, days }) {
+      const { ids, counts } = await orderOf(selection)
+      const shown = ids.slice(from, from + count)
+      const rows = await readRows(pool, shown, { stream: selection.stream, lastDay, days })
+      return { total: ids.length, counts, rows }
+    },
+  }
+}
+
+async function readOrder(pool: Pool, { stream, sort, only, search }: MapSelection): Promise<MapOrder> {
+  const { rows } = await pool.query<{ ids: string | null } & MapOrder['counts']>(orderQuery, [
+    stream,
+    search,
+    `${search.replaceAll(/[\\%_]/g, '\\$&')}%`,
+    sort === 'worst',
+    only ?? null,
+  ])
+  const none = { ids: null, refused: 0, quarantined: 0, never_read: 0, troubled: 0, unread: 0 }
+  const { ids, ...counts } = rows[0] ?? none
+  return { ids: ids?.split(',') ?? [], counts }
+}
+
+/** All ids come as one text: a hundred thousand rows would take longer to send and to take apart than to find. */
+const orderQuery = `
+  with trouble as (
+    select profile_id, sum(refused)::int as refused, sum(quarantined)::int as quarantined from (
+      select profile_id, count(*)::int as refused, 0 as quarantined from vitalsync.refusals where stream = $1 group by 1
+      union all
+      select profile_id, 0, count(*)::int from vitalsync.quarantine where stream = $1 and direction = 'pull' group by 1) x
+    group by 1
+  )
+  select count(*) filter (where refused > 0)::int as refused, count(*) filter (where quarantined > 0)::int as quarantined,
+    count(*) filter (where never_read)::int as never_read, count(*) filter (where refused + quarantined > 0)::int as troubled,
+    count(*) filter (where never_read and coalesce(refused + quarantined, 0) = 0)::int as unread,
+    string_agg(id::text, ',' order by troubles desc, oldest nulls first, id)
+      filter (where case $5 when 'refused' then refused > 0 when 'quarantined' then quarantined > 0
+        when 'never_read' then never_read else true end) as ids
+  from (
+    select l.profile_id as id, l.read_at is null as never_read, t.refused, t.quarantined,
+      case when $4 then coalesce(t.refused + t.quarantined, 0) else 0 end as troubles, case when $4 then l.read_at end as oldest
+    from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id left join trouble t on t.profile_id = l.profile_id
+    where l.stream = $1 and p.state <> 'gone' and ($2 = '' or p.external_id like $3 or p.id::text = $2)) found`
+
+const letterCases = Object.entries(dayLetters).map(([state, letter]) => `when '${state}' then '${letter}'`)
+
+/** The view is asked alone: joined with anything but tables of profiles, a divided warehouse would first collect everybody's days. */
+const cellsQuery = `
+  select external_id as "externalId", $3::date - local_date as "daysAgo", case state ${letterCases.join(' ')} end as letter
+  from warehouse.days where external_id = any($1) and stream = $2 and local_date between $3::date - $4::int + 1 and $3::date`
+
+type Cell = { readonly externalId: string; readonly daysAgo: number; readonly letter: string }
+
+async function readRows(
+  pool: Pool,
+  profileIds: readonly string[],
+  { stream, lastDay, days }: { readonly stream: string; readonly lastDay: string; readonly days: number },
+): Promise<MapRow[]> {
+  const { rows: people } = await pool.query<{ id: string; externalId: string }>(
+    'select id::text as id, external_id as "externalId" from vitalsync.profiles where id = any($1::int8[])',
+    [profileIds],
+  )
+  const names = people.map(({ externalId }) => externalId)
+  const { rows: cells } = await pool.query<Cell>(cellsQuery, [names, stream, lastDay, days])
+  const cellsOf = Map.groupBy(cells, ({ externalId }) => externalId)
+  const nameOf = new Map(people.map(({ id, externalId }) => [id, externalId]))
+  return profileIds.flatMap((profileId) => {
+    const externalId = nameOf.get(profileId)
+    if (externalId === undefined) return [] // erased meanwhile
+    const letters = Array<string>(days).fill('.')
+    for (const { daysAgo, letter } of cellsOf.get(externalId) ?? []) letters[days - 1 - daysAgo] = letter
+    return [{ profileId, externalId, cells: letters.join('') }]
+  })
+}

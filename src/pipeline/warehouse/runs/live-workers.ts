@@ -1,0 +1,60 @@
+import { DAY, SECOND } from '../../../base/time/units.ts'
+import type { LaneTrouble } from '../../fleet/lane-troubles.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
+
+/** A worker that has shown no life for so long is not counted. */
+export const WORKER_SILENT_MS = 15 * SECOND
+export const WORKER_HEARTBEAT_MS = 5 * SECOND
+
+/** Rows of workers that were killed are kept for so long. */
+const ROWS_KEPT_MS = DAY
+
+/** The workers that show life, by the database's clock. */
+export type LiveWorkers = {
+  heartbeat(workerId: string, queueId: string, troubles: readonly LaneTrouble[]): Promise<void>
+  remove(workerId: string): Promise<void>
+  /** How many workers of this queue showed life within WORKER_SILENT_MS. */
+  count(queueId: string): Promise<number>
+  /** The troubles that keep these workers from their work, the longest first. */
+  listTroubles(queueId: string): Promise<LaneTrouble[]>
+}
+
+export function createLiveWorkers({ pool }: { pool: Pool }): LiveWorkers {
+  return {
+    async heartbeat(workerId, queueId, troubles) {
+      const { rows } = await pool.query<{ isNew: boolean }>(heartbeatStatement, [
+        workerId,
+        queueId,
+        JSON.stringify(troubles),
+      ])
+      if (rows[0]?.isNew) await pool.query(forgetStatement, [ROWS_KEPT_MS])
+    },
+    async remove(workerId) {
+      await pool.query('delete from vitalsync.workers where id = $1', [workerId])
+    },
+    async count(queueId) {
+      const { rows } = await pool.query<{ n: number }>(countQuery, [queueId, WORKER_SILENT_MS])
+      return rows[0]?.n ?? 0
+    },
+    async listTroubles(queueId) {
+      const { rows } = await pool.query<{ trouble: LaneTrouble }>(troublesQuery, [queueId, WORKER_SILENT_MS])
+      return rows.map(({ trouble }) => trouble)
+    },
+  }
+}
+
+const heartbeatStatement = `
+  insert into vitalsync.workers (id, queue, seen_at, troubles) values ($1, $2, clock_timestamp(), $3)
+  on conflict (id) do update set queue = excluded.queue, seen_at = excluded.seen_at, troubles = excluded.troubles
+  returning xmax = 0 as "isNew"`
+
+const forgetStatement = "delete from vitalsync.workers where seen_at < clock_timestamp() - $1::float8 * interval '1 ms'"
+
+const countQuery = `
+  select count(*)::int as n from vitalsync.workers
+  where queue = $1 and seen_at > clock_timestamp() - $2::float8 * interval '1 ms'`
+
+const troublesQuery = `
+  select t as trouble from vitalsync.workers w, jsonb_array_elements(w.troubles) t
+  where w.queue = $1 and w.seen_at > clock_timestamp() - $2::float8 * interval '1 ms'
+  order by t ->> 'sinceAt', t ->> 'lane'`

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { DAY, HOUR } from '../../../src/base/time/units.ts'
+import { findGaps, type KnownCoverage } from '../../../src/pipeline/ledger/coverage-gaps.ts'
+
+const now = Date.UTC(2026, 6, 11)
+const ago = (days: number) => now - days * DAY
+const nothing: KnownCoverage = {
+  wanted: { startMs: ago(60), endMs: now },
+  covered: [],
+  digesting: [],
+  digestedAtMs: null,
+  refused: [],
+  readAtMs: null,
+  settleMs: 3 * DAY,
+}
+const gapsInDays = (known: Partial<KnownCoverage>) =>
+  findGaps({ ...nothing, ...known }).map(({ startMs, endMs, reason }) => [
+    (now - startMs) / DAY,
+    (now - endMs) / DAY,
+    reason,
+  ])
+
+test('what was never read was never asked for', () => {
+  expect(gapsInDays({})).toEqual([[60, 0, 'never-asked']])
+})
+
+test('what is covered is no gap, and the tail of a reading has not settled', () => {
+  expect(gapsInDays({ covered: [{ startMs: ago(60), endMs: ago(3) }], readAtMs: now })).toEqual([[3, 0, 'unsettled']])
+})
+
+test('a hole in the middle is never called unsettled', () => {
+  const covered = [
+    { startMs: ago(60), endMs: ago(40) },
+    { startMs: ago(30), endMs: ago(3) },
+  ]
+
+  expect(gapsInDays({ covered, readAtMs: now })).toEqual([
+    [40, 30, 'never-asked'],
+    [3, 0, 'unsettled'],
+  ])
+})
+
+test('each span has one reason, the refused before the waiting before the unsettled', () => {
+  const refused = [{ startMs: ago(12), endMs: ago(1), reason: 'status 400', nextTryAtMs: now + HOUR }]
+  const digesting = [{ startMs: ago(20), endMs: ago(10) }]
+  const gaps = findGaps({ ...nothing, refused, digesting, digestedAtMs: now + HOUR, readAtMs: now })
+
+  expect(
+    gaps.map(({ startMs, endMs, reason, detail }) => [(now - startMs) / DAY, (now - endMs) / DAY, reason, detail]),
+  ).toEqual([
+    [60, 20, 'never-asked', null],
+    [20, 12, 'waiting', null],
+    [12, 1, 'refused', 'status 400'],
+    [1, 0, 'unsettled', null],
+  ])
+  expect(gaps.map(({ nextTryAtMs }) => nextTryAtMs)).toEqual([null, now + HOUR, now + HOUR, null])
+})

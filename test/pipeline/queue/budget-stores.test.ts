@@ -1,0 +1,37 @@
+import { Redis } from 'ioredis'
+import { expect } from 'vitest'
+import type { BudgetStore, FleetBudget } from '../../../src/pipeline/fleet/budget.ts'
+import { openPostgresBudgetStore } from '../../../src/pipeline/queue/budget-store-postgres.ts'
+import { openRedisBudgetStore } from '../../../src/pipeline/queue/budget-store-redis.ts'
+import { memberState } from '../../support/member-state.ts'
+import { redisOfOurOwn } from '../../support/test-pipeline.ts'
+import { test } from '../../support/test-warehouse.ts'
+
+const budgetOf = (version: number, inFlight: number): FleetBudget => ({
+  ...{ version, inFlight, requestsPerSecond: 10, pausedUntilMs: 0, cutAtMs: 0, grownAtMs: 0, quietLatencyMs: 0 },
+})
+
+async function expectOneChangeOfEachVersion(store: BudgetStore): Promise<void> {
+  const stored = async () => (await store.heartbeat(memberState('m', {}))).budget
+  expect(await stored()).toBeUndefined()
+  const [first, second, other] = [budgetOf(1, 8), budgetOf(2, 4), budgetOf(2, 2)]
+
+  expect(await store.compareAndSet(undefined, first)).toBe(true)
+  expect(await store.compareAndSet(undefined, other)).toBe(false)
+  expect(await store.compareAndSet(first, second)).toBe(true)
+  // Another process saw the same overload, under the version before.
+  expect(await store.compareAndSet(first, other)).toBe(false)
+
+  expect(await stored()).toEqual(second)
+}
+
+test('of all that change one version of the budget one succeeds (postgres)', async ({ warehouse }) => {
+  await expectOneChangeOfEachVersion(openPostgresBudgetStore({ pool: warehouse.pool }))
+})
+
+test('of all that change one version of the budget one succeeds (redis)', async ({ redisUrl }) => {
+  expect(redisUrl).not.toBe('')
+  const store = openRedisBudgetStore({ redis: new Redis(await redisOfOurOwn()) })
+  await expectOneChangeOfEachVersion(store)
+  await store.close()
+})

@@ -1,0 +1,225 @@
+import { expect } from 'vitest'
+import { z } from 'zod'
+import { Rejected, RetryLater } from '../../../src/base/errors.ts'
+import { createLog } from '../../../src/base/log.ts'
+import type { Lane } from '../../../src/pipeline/fleet/budget.ts'
+import { type LaneQueue, openQueueEngine, type QueueEngine } from '../../../src/pipeline/queue/engine.ts'
+import { startWorkers } from '../../../src/pipeline/queue/job-workers.ts'
+import { pauseLane, pauseLeftMs } from '../../../src/pipeline/queue/lane-pauses.ts'
+import { noCounts } from '../../../src/pipeline/transfer/order.ts'
+import { NodeUnreachable } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
+import type { Job, JobContext } from '../../../src/pipeline/work/job.ts'
+import type { JobAttempt, LanePause } from '../../../src/pipeline/work/outcome.ts'
+import { test as base, soon } from '../../support/fixtures.ts'
+import { contextWith } from '../../support/job-context.ts'
+
+type Work = (attempt: { profileId: string; context: JobContext }) => Promise<void>
+
+type Worked = {
+  readonly engine: QueueEngine
+  readonly attempts: JobAttempt[]
+  readonly pauses: LanePause[]
+  add(profileId: string, options?: { lane?: Lane; attempts?: number; jobId?: string }): Promise<unknown>
+}
+
+const test = base.extend<{ start: (work: Work, wrap?: (engine: QueueEngine) => QueueEngine) => Promise<Worked> }>({
+  start: async ({ database }, use) => {
+    const engine = await openQueueEngine(database)
+    const closing: Array<() => Promise<void>> = []
+    await use(async (work, wrap = (one) => one) => {
+      const attempts: JobAttempt[] = []
+      const pauses: LanePause[] = []
+      const workers = startWorkers({
+        engine: wrap(engine),
+        parts: [0],
+        jobs: [jobOf(work)],
+        concurrency: { nightly: 1, manual: 4, backfill: 1 },
+        context: contextWith(),
+        onAttempt: async (attempt) => void attempts.push(attempt),
+        onPause: (pause) => void pauses.push(pause),
+        leaseMs: 30_000,
+        log: createLog({ level: 'silent' }),
+      })
+      closing.push(() => workers.close(0))
+      const add: Worked['add'] = (profileId, { lane = 'manual', attempts: most = 1, jobId } = {}) =>
+        engine
+          .queue(lane)
+          .add(
+            'work',
+            { runId: '1', profileId, params: {} },
+            { attempts: most, removeOnComplete: true, removeOnFail: true, ...(jobId ? { jobId } : {}) },
+          )
+      return { engine, attempts, pauses, add }
+    })
+    for (const close of closing) await close()
+    await engine.close()
+  },
+})
+
+const jobOf = (work: Work): Job => ({
+  name: 'work',
+  payload: z.looseObject({ profileId: z.string() }),
+  attemptsMax: 1,
+  timeoutMs: 60_000,
+  async run(payload, context) {
+    await work({ profileId: z.looseObject({ profileId: z.string() }).parse(payload).profileId, context })
+    return noCounts
+  },
+})
+
+const wait = (waitMs: number) => new RetryLater('upstream wants fewer requests', { waitMs })
+const outcomesOf = (attempts: readonly JobAttempt[], profileId: string) =>
+  attempts.filter((one) => one.profileId === profileId).map(({ outcome }) => outcome)
+
+test('jobs that ask for a pause while a longer one is under way report no second one', async ({ start }) => {
+  const asks = new Map(['long', 'short', 'late'].map((name) => [name, Promise.withResolvers<void>()]))
+  let begun = 0
+  const { add, attempts, pauses } = await start(async ({ profileId }) => {
+    begun += 1
+    await asks.get(profileId)?.promise
+    throw wait(profileId === 'long' ? 600_000 : 1)
+  })
+  for (const profileId of asks.keys()) await add(profileId)
+  // A job that has not begun when the lane pauses would wait.
+  await expect.poll(() => begun, soon).toBe(asks.size)
+  for (const [count, ask] of [...asks.values()].entries()) {
+    ask.resolve()
+    await expect.poll(() => attempts.length, soon).toBe(count + 1)
+  }
+
+  expect(pauses).toMatchObject([{ lane: 'manual', outcome: 'again', pauseMs: 600_000 }])
+})
+
+test('a pause that begins after another has ended is reported', async ({ start }) => {
+  const { add, pauses } = await start(async () => {
+    throw wait(1)
+  })
+  await add('ada')
+
+  await expect.poll(() => pauses.length, soon).toBeGreaterThan(1)
+})
+
+/** A worker that dies leaves the limit of a pause that has ended. */
+async function leaveLimit(queue: LaneQueue): Promise<void> {
+  await pauseLane([queue], 1)
+  await expect.poll(() => pauseLeftMs(queue), soon).toBeLessThanOrEqual(0)
+}
+
+test('the limit of a pause is out of the queue after the first job that starts when it has ended, each time', async ({
+  start,
+}) => {
+  const refused = new Set<string>()
+  const { engine, add, attempts } = await start(async ({ profileId }) => {
+    if (profileId === 'ada' || refused.has(profileId)) return
+    refused.add(profileId)
+    throw wait(1)
+  })
+  await leaveLimit(engine.queue('manual'))
+  for (const profileId of ['ada', 'bob', 'eve']) {
+    await add(profileId)
+    await expect.poll(() => outcomesOf(attempts, profileId).at(-1), soon).toBe('done')
+
+    expect(await engine.queue('manual').getGlobalRateLimit(), profileId).toBeNull()
+  }
+})
+
+test('a limit that could not be taken out is taken out by the next job', async ({ start }) => {
+  let failures = 0
+  const failingOnce = (engine: QueueEngine): QueueEngine => ({
+    ...engine,
+    queue(lane, part) {
+      const queue = engine.queue(lane, part)
+      if (failures > 0) return queue
+      failures += 1
+      return Object.assign(Object.create(queue), {
+        getRateLimitTtl: () => Promise.reject(new Error('Connection terminated')),
+      })
+    },
+  })
+  const { engine, add, attempts } = await start(async () => undefined, failingOnce)
+  const queue = engine.queue('manual')
+  await leaveLimit(queue)
+  await add('ada')
+  await expect.poll(() => attempts.length, soon).toBe(1)
+  expect(await queue.getGlobalRateLimit()).not.toBeNull()
+
+  await add('bob')
+  await expect.poll(() => attempts.length, soon).toBe(2)
+
+  expect(await queue.getGlobalRateLimit()).toBeNull()
+})
+
+test('a job that the queue gave up may wait again as often, if it comes back', async ({ start }) => {
+  const { engine, add, attempts } = await start(async ({ profileId }) => {
+    if (profileId.startsWith('waits')) throw wait(1)
+  })
+  // A job may wait three times while others succeed. Its one attempt is used up then.
+  const timesOfWaiting = async (profileId: string) => {
+    await add(profileId, { jobId: 'same' })
+    for (let times = 1; times <= 3; times += 1) {
+      await expect.poll(() => outcomesOf(attempts, profileId).length, soon).toBeGreaterThanOrEqual(times)
+      await add(`succeeds-${profileId}-${times}`, { lane: 'nightly' })
+      await expect.poll(() => outcomesOf(attempts, `succeeds-${profileId}-${times}`), soon).toEqual(['done'])
+    }
+    await expect.poll(() => outcomesOf(attempts, profileId).at(-1), soon).toBe('failed')
+    // While the queue still has the job, it drops another of the same id.
+    await expect.poll(() => engine.queue('manual').getJobCountByTypes('active', 'failed'), soon).toBe(0)
+    return outcomesOf(attempts, profileId).filter((outcome) => outcome === 'again').length
+  }
+
+  expect(await timesOfWaiting('waits')).toBeGreaterThanOrEqual(3)
+  expect(await timesOfWaiting('waits again')).toBeGreaterThanOrEqual(3)
+})
+
+test('jobs of one id in two queues count their waits each for itself', async ({ start }) => {
+  const released = Promise.withResolvers<void>()
+  let waits = 0
+  const { add, attempts } = await start(async ({ profileId }) => {
+    if (profileId === 'succeeds') return
+    waits += 1
+    if (profileId === 'ada' && waits > 3) return released.promise
+    throw wait(1)
+  })
+  await add('ada', { jobId: 'same' })
+  await expect.poll(() => waits, soon).toBe(4)
+  await add('succeeds', { lane: 'nightly' })
+  await expect.poll(() => outcomesOf(attempts, 'succeeds'), soon).toEqual(['done'])
+
+  await add('bob', { lane: 'backfill', jobId: 'same' })
+
+  await expect.poll(() => outcomesOf(attempts, 'bob')[0], soon).toBe('again')
+  released.resolve()
+})
+
+test('a job whose node is away is delayed: it keeps its attempts, and is reported as a pause', async ({ start }) => {
+  const { engine, add, attempts, pauses } = await start(async () => {
+    throw new NodeUnreachable('reach node')
+  })
+  await add('ada')
+  await expect.poll(() => engine.queue('manual').getDelayed(), soon).toMatchObject([{ attemptsMade: 0 }])
+
+  expect(attempts).toMatchObject([{ outcome: 'again', isPause: true }])
+  expect(pauses).toEqual([])
+})
+
+test('a job knows its last attempt, and its lane, and one that is refused has none left', async ({ start }) => {
+  const known: unknown[] = []
+  const { engine, add, attempts } = await start(async ({ profileId, context: { lastAttempt, lane, runId } }) => {
+    known.push({ profileId, lastAttempt, lane, runId })
+    if (profileId === 'bob') throw new Rejected('refused', { status: 400 })
+    throw new Error('fails')
+  })
+  await add('ada', { attempts: 2 })
+  await expect.poll(() => outcomesOf(attempts, 'ada'), soon).toEqual(['again', 'failed'])
+  await add('bob', { attempts: 2, lane: 'nightly' })
+  await expect.poll(() => outcomesOf(attempts, 'bob'), soon).toEqual(['failed'])
+
+  const ada = { profileId: 'ada', lane: 'manual', runId: '1' }
+  expect(known).toEqual([
+    { ...ada, lastAttempt: false },
+    { ...ada, lastAttempt: true },
+    { profileId: 'bob', lane: 'nightly', runId: '1', lastAttempt: false },
+  ])
+  await expect.poll(() => engine.queue('nightly').getJobCountByTypes('waiting', 'active', 'delayed'), soon).toBe(0)
+  expect(attempts).toMatchObject([{ isPause: false }, { isPause: false }, { isPause: false }])
+})

@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest'
+import { RetryLater } from '../../../src/base/errors.ts'
+import { SECOND } from '../../../src/base/time/units.ts'
+import type { BudgetStore } from '../../../src/pipeline/fleet/budget.ts'
+import { answered, openLimiterFleet, overloadedFor } from '../../support/limiter-fleet.ts'
+
+const unbounded = Number.POSITIVE_INFINITY
+const limits = { requestsPerSecond: unbounded, inFlight: 20 }
+
+/** The end of a wait: admitted, or the error. */
+const endOf = (wait: Promise<void> | undefined) =>
+  Promise.resolve(wait).then(
+    () => 'admitted',
+    (error: unknown) => error,
+  )
+
+describe('a pause that upstream asks for', () => {
+  test.for([-20, -3, 0, 3, 20])(
+    'lasts as long for every process, though the store’s clock is %i s ahead',
+    async (aheadSeconds) => {
+      const fleet = openLimiterFleet({ limits, storeAheadMs: aheadSeconds * SECOND })
+      const [one, other] = [fleet.open('one'), fleet.open('other')]
+      await Promise.all([endOf(one.acquire('nightly', undefined)), fleet.advance(1500)])
+
+      one.release('nightly', overloadedFor(4000))
+      const beganMs = fleet.clock()
+      await fleet.advance(1500)
+
+      expect(one.state().pausedUntilMs - beganMs).toBe(4000)
+      expect(other.state().pausedUntilMs - beganMs).toBe(4000)
+      await fleet.advance(3 * SECOND)
+      expect(one.state().pausedUntilMs).toBe(0)
+      // The budget grows again two seconds after the overload.
+      expect(one.state().inFlightMax).toBeGreaterThan(12)
+    },
+  )
+
+  test('is not shortened by a shorter one that comes after it', async () => {
+    const fleet = openLimiterFleet({ limits })
+    const one = fleet.open('one')
+    await Promise.all([one.acquire('nightly', undefined), one.acquire('nightly', undefined), fleet.advance(0)])
+
+    one.release('nightly', overloadedFor(4000))
+    one.release('nightly', overloadedFor(1000))
+    expect(one.state().pausedUntilMs).toBe(fleet.clock() + 4000)
+    await fleet.advance(400)
+
+    expect(one.state().pausedUntilMs).toBe(fleet.clock() + 3600)
+  })
+
+  test('is kept by all when another process was faster to write a shorter one', async () => {
+    const fleet = openLimiterFleet({ limits })
+    const [one, other] = [fleet.open('one'), fleet.open('other')]
+    await Promise.all([one.acquire('nightly', undefined), other.acquire('nightly', undefined), fleet.advance(1500)])
+
+    other.release('nightly', overloadedFor(1000))
+    one.release('nightly', overloadedFor(4000))
+    const beganMs = fleet.clock()
+    await fleet.advance(2500)
+
+    expect([one, other].map((limiter) => limiter.state().pausedUntilMs - beganMs)).toEqual([4000, 4000])
+    await fleet.advance(2000)
+    expect([one, other].map((limiter) => limiter.state().pausedUntilMs)).toEqual([0, 0])
+  })
+
+  test.for([
+    [5000, 'admitted'],
+    [5001, 'sent back'],
+  ] as const)('of %i ms: a call is %s', async ([pauseMs, outcome]) => {
+    const fleet = openLimiterFleet({ limits })
+    const one = fleet.open('one')
+    await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
+    one.release('nightly', overloadedFor(pauseMs))
+
+    const end = endOf(one.acquire('nightly', undefined))
+    await fleet.advance(pauseMs + 200)
+
+    expect(await end).toSatisfy((it) => (it instanceof RetryLater ? 'sent back' : it) === outcome)
+  })
+
+  test('sends the waiting calls back with the time that is left', async () => {
+    const fleet = openLimiterFleet({ limits: { ...limits, inFlight: 1 } })
+    const one = fleet.open('one')
+    await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
+    const waits = endOf(one.acquire('backfill', undefined))
+
+    one.release('nightly', overloadedFor(60_000))
+    await fleet.advance(200)
+
+    expect(await waits).toMatchObject({ name: 'RetryLater', waitMs: expect.closeTo(60_000, -3) })
+    expect(one.state().waiting).toEqual({ nightly: 0, manual: 0, backfill: 0 })
+  })
+
+  test('when it ends lets nobody pass the calls that waited', async () => {
+    const fleet = openLimiterFleet({ limits })
+    const one = fleet.open('one')
+    await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
+    one.release('nightly', overloadedFor(350))
+    const order: string[] = []
+    const early = endOf(one.acquire('nightly', undefined)).then(() => order.push('early'))
+    // Between two heartbeats.
+    await fleet.advance(360)
+
+    const late = endOf(one.acquire('nightly', undefined)).then(() => order.push('late'))
+    await Promise.all([early, late])
+
+    expect(order).toEqual(['early', 'late'])
+  })
+})
+
+test('a call waits 30 s for a permit, then it goes back to the queue', async () => {
+  const fleet = openLimiterFleet({ limits: { ...limits, inFlight: 1 } })
+  const one = fleet.open('one')
+  await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
+  let ended = ''
+  void endOf(one.acquire('nightly', undefined)).then((end) => {
+    ended = String(end)
+  })
+
+  await fleet.advance(30 * SECOND)
+  expect(ended).toBe('')
+  await fleet.advance(400)
+  expect(ended).toContain('upstream wants fewer requests')
+  expect(one.state()).toMatchObject({ inFlight: 1, waiting: { nightly: 0 } })
+})
+
+describe('a store that is away', () => {
+  function openBreakable() {
+    let isAway = false
+    const fail = () => Promise.reject(new Error('the store is away'))
+    const fleet = openLimiterFleet({
+      limits: { ...limits, inFlight: 50 },
+      changed: (store) => ({ heartbeat: (mine) => (isAway ? fail() : store.heartbeat(mine)) }),
+    })
+    const turn = (away: boolean) => {
+      isAway = away
+    }
+    return { ...fleet, turn }
+  }
+
+  test('leaves a process its share for 5 s, and a tenth of the budget from then on', async () => {
+    const { open, advance, turn } = openBreakable()
+    const one = open('one')
+    await Promise.all([one.acquire('nightly', undefined), advance(0)])
+    for (let outage = 0; outage < 2; outage += 1) {
+      turn(true)
+      await advance(4800)
+      expect(one.state().inFlightMax).toBe(50)
+      await advance(600)
+      expect(one.state().inFlightMax).toBe(5)
+      turn(false)
+      await advance(400)
+      expect(one.state().inFlightMax).toBe(50)
+    }
+  })
+
+  test('leaves at least one request to a process that never saw it', async () => {
+    const fleet = openLimiterFleet({
+      limits: { ...limits, inFlight: 4 },
+      changed: () => ({ heartbeat: () => Promise.reject(new Error('away')) }),
+    })
+    const one = fleet.open('one')
+    const waits = Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
+    await waits
+
+    expect(one.state()).toMatchObject({ inFlight: 1, inFlightMax: 1 })
+  })
+})
+
+test('closing sends waiting calls back, and takes the process out of the store before it leaves the store', async () => {
+  const acts: string[] = []
+  const fleet = openLimiterFleet({
+    limits: { ...limits, inFlight: 1 },
+    changed: () => ({
+      removeMember: async (member) => void acts.push(`remove ${member}`),
+      close: async () => void acts.push('close'),
+    }),
+  })
+  const one = fleet.open('one')
+  await Promise.all([one.acquire('nightly', undefined), fleet.advance(0)])
+  const waits = endOf(one.acquire('nightly', undefined))
+
+  await one.close()
+
+  expect(await waits).toMatchObject({ name: 'RetryLater', message: 'wait for budget: this process is stopping' })
+  expect(acts).toEqual(['remove one', 'close'])
+})
+
+test('closing ends well though the store is away', async () => {
+  const closed: string[] = []
+  const away: Partial<BudgetStore> = {
+    removeMember: () => Promise.reject(new Error('away')),
+    close: async () => void closed.push('closed'),
+  }
+  const one = openLimiterFleet({ limits, changed: () => away }).open('one')
+  one.release('nightly', answered)
+  await one.close()
+
+  expect(closed).toEqual(['closed'])
+})

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { operations } from '../../../src/base/contract/operations.ts'
+import { DAY } from '../../../src/base/time/units.ts'
+import { BATCH_BYTES_MAX, ITEMS_PER_BATCH_MAX } from '../../../src/pipeline/transfer/parcel.ts'
+import { createUpstreamApi } from '../../../src/pipeline/upstream/api.ts'
+import type { AuthorizedSender } from '../../../src/pipeline/upstream/authorized-sender.ts'
+import type { OperationCall, Sender } from '../../../src/pipeline/upstream/sender.ts'
+import { dataLogs, scores } from '../../support/stream-by-name.ts'
+
+const ada = { profileId: '1', externalId: 'ada' }
+const nightlyCall = { lane: 'nightly' } as const
+
+type Call = Omit<OperationCall<unknown>, 'identity' | 'secrets'> & Partial<OperationCall<unknown>>
+
+/** The interface over a sender that notes each call and answers nothing. */
+function open() {
+  const calls: Call[] = []
+  const take = async (call: Call) => void calls.push(call)
+  const authorized = { asAccount: take, asProfile: (_: unknown, call: Call) => take(call) }
+  const api = createUpstreamApi({
+    sender: take as unknown as Sender, // no answer is read
+    authorized: authorized as unknown as AuthorizedSender,
+    credentials: { clientId: 'id', clientSecret: 'secret' },
+  })
+  return { api, calls }
+}
+
+const text = (bytes: number, letter = 'x') => letter.repeat(bytes / Buffer.byteLength(letter))
+/** Bytes of a list of two texts beside the texts: brackets and comma. */
+const LIST_BYTES = 3
+
+describe('one request', () => {
+  test.for([
+    ['as many items as may be', Array(ITEMS_PER_BATCH_MAX).fill('1'), true],
+    ['one item more', Array(ITEMS_PER_BATCH_MAX + 1).fill('1'), false],
+    ['as many bytes as may be', [text(1000), text(BATCH_BYTES_MAX - 1000 - LIST_BYTES)], true],
+    ['a byte more', [text(1000), text(BATCH_BYTES_MAX - 999 - LIST_BYTES)], false],
+    ['few letters of many bytes', [text(100_000, 'é'), text(60_000, 'é')], false],
+    ['one item, however large', [text(4 * BATCH_BYTES_MAX)], true],
+    ['nothing', [], true],
+  ] as const)('takes %s, or is refused before it is sent', async ([, items, isTaken]) => {
+    for (const batch of [items, { joined: items.join(','), count: items.length }]) {
+      const { api, calls } = open()
+      const sent = await api.pushItems(ada, { stream: dataLogs, items: batch }, nightlyCall).then(
+        () => 'sent',
+        (error: Error) => error.name,
+      )
+      expect(sent).toBe(isTaken ? 'sent' : 'RangeError')
+      expect(calls.map(({ body }) => body)).toEqual(isTaken ? [`[${items.join(',')}]`] : [])
+    }
+  })
+})
+
+describe('a window', () => {
+  test('is asked for as it is, though the last one of its stream had the same begin or the same end', async () => {
+    const { api, calls } = open()
+    const windows = [
+      [1, 2],
+      [1, 3],
+      [2, 3],
+      [2, 3],
+      [1, 2],
+    ].map(([from = 0, to = 0]) => ({ startMs: from * DAY, endMs: to * DAY }))
+    for (const window of windows) await api.read(scores, { ...ada, window }, nightlyCall)
+
+    const instant = (ms: number) => new Date(ms).toISOString()
+    expect(calls.map(({ query }) => query)).toEqual(
+      windows.map((at) => `?startDateTime=${instant(at.startMs)}&endDateTime=${instant(at.endMs)}`),
+    )
+  })
+
+  test.for<[number, number]>([
+    [2, 2],
+    [3, 2],
+    [Number.NaN, 2],
+  ])('from %i to %i is none', ([startMs, endMs]) => {
+    const { api, calls } = open()
+
+    expect(() => api.read(scores, { ...ada, window: { startMs, endMs } }, nightlyCall)).toThrow(RangeError)
+    expect(calls).toEqual([])
+  })
+})
+
+test('what a call must keep secret is named with it', async () => {
+  const { api, calls } = open()
+  await api.accountToken(nightlyCall)
+  await api.refreshToken({ profileToken: 'p', refreshToken: 'r' }, nightlyCall)
+
+  expect(calls.map(({ operation, secrets }) => [operation.name, secrets])).toEqual([
+    ['accountToken', ['secret', 'id']],
+    ['refreshToken', ['r', 'p']],
+  ])
+})
+
+test('lane and signal of the caller reach every operation', async () => {
+  const { api, calls } = open()
+  const options = { lane: 'backfill', signal: AbortSignal.timeout(60_000) } as const
+  const body = { age: 3 }
+  await Promise.all([
+    api.accountToken(options),
+    api.register('ada', options),
+    api.profileToken({ externalId: 'ada' }, options),
+    api.refreshToken({ profileToken: 'p', refreshToken: 'r' }, options),
+    api.profile('ada', options),
+    api.searchProfiles({ currentPage: 1, pageSize: 1 }, options),
+    api.deleteProfiles(['ada'], options),
+    api.read(scores, ada, options),
+    api.pushItems(ada, { stream: dataLogs, items: [] }, options),
+    api.pushSnapshot(ada, { operation: operations.updateDemographic, schema: dataLogs.schema, body }, options),
+  ])
+
+  expect(calls).toHaveLength(10)
+  for (const call of calls) expect(call, call.operation.name).toMatchObject(options)
+})

@@ -1,0 +1,214 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Halted, Rejected, RetryLater, Unanswered } from '../../../src/base/errors.ts'
+import { HOUR, MINUTE, SECOND } from '../../../src/base/time/units.ts'
+import type { TokenName } from '../../../src/pipeline/fleet/tokens.ts'
+import {
+  accountOfFleet as account,
+  failureOf,
+  LIFETIME_MS,
+  openFleet,
+  profileOfFleet as profile,
+} from '../../support/token-fleet.ts'
+
+const lost = new Unanswered('lost')
+const busy = new RetryLater('busy', { waitMs: 77 })
+const refused = new Rejected('no', { status: 403 })
+const halted = new Halted('refused for good')
+
+describe('a renewal that fails', () => {
+  test.for<[string, Error, TokenName, unknown]>([
+    ['no answer, of the account', lost, account, { name: 'RetryLater', waitMs: 10 * SECOND, cause: lost }],
+    ['no answer, of a profile', lost, profile, lost],
+    ['busy, of the account', busy, account, busy],
+    ['busy, of a profile', busy, profile, busy],
+    ['a refusal, of the account', refused, account, refused],
+    ['a refusal, of a profile', refused, profile, refused],
+    ['a halt, of a profile', halted, profile, halted],
+  ])('%s: fails as it must, and the next process may renew at once', async ([, error, name, expected]) => {
+    const { provider, pauses, tokenOf } = openFleet((_, number) => {
+      if (number === 1) throw error
+      return tokenOf(number)
+    })
+
+    expect(await failureOf(() => provider().get(name, 0, {}))).toMatchObject(expected as Error)
+    expect(await provider().get(name, 0, {})).toMatchObject({ generation: 1, secret: 't2' })
+    expect(pauses).toEqual([])
+  })
+
+  test('says why, also when its lease cannot be given back', async () => {
+    const release = () => Promise.reject(new Error('the store is away'))
+    const { provider } = openFleet(
+      () => {
+        throw busy
+      },
+      () => ({ release }),
+    )
+
+    expect(await failureOf(() => provider().get(account, 0, {}))).toBe(busy)
+  })
+
+  test('is not shared with the next caller of the same process', async () => {
+    const { provider, tokenOf } = openFleet((_, number) => {
+      if (number === 1) throw busy
+      return tokenOf(number)
+    })
+    const one = provider()
+    await failureOf(() => one.get(account, 0, {}))
+
+    expect(await one.get(account, 0, {})).toMatchObject({ secret: 't2' })
+  })
+
+  test('of the account by a halt opens the breaker for every process, each time for twice as long', async () => {
+    const { provider, store, clock, advance, obtained } = openFleet(() => {
+      throw halted
+    })
+    for (const [openings, seconds] of [15, 30, 60, 120, 240, 300, 300].entries()) {
+      expect(await failureOf(() => provider().get(account, 0, {}))).toBeInstanceOf(Halted)
+      const { breaker } = await store.read(account)
+      expect(breaker).toMatchObject({ openings: openings + 1, untilMs: clock() + seconds * SECOND })
+      advance(seconds * SECOND - 1)
+      expect(await failureOf(() => provider().get(account, 0, {}))).toBeInstanceOf(Halted)
+      expect(obtained).toHaveLength(openings + 1)
+      advance(1)
+    }
+  })
+
+  test('when its lease was lost meanwhile saves nothing, and is tried again', async () => {
+    const { provider, store } = openFleet(undefined, () => ({ save: async () => undefined }))
+
+    expect(await failureOf(() => provider().get(account, 0, {}))).toMatchObject({ name: 'RetryLater', waitMs: SECOND })
+    expect(await store.read(account)).toMatchObject({ token: undefined })
+  })
+})
+
+describe('the old token, whose refresh token may be spent', () => {
+  test.for<[string, number, number, boolean]>([
+    ['lives, and nobody refused it', 9 * HOUR, 0, true],
+    ['lives for a millisecond more', LIFETIME_MS - 1, 0, true],
+    ['ends now', LIFETIME_MS, 0, false],
+    ['is over', LIFETIME_MS + 1, 0, false],
+    ['lives, and was refused', HOUR, 1, false],
+  ])('that %s: by %i ms with refusal of %i handed on: %o', async ([, ageMs, refusal, isHandedOn]) => {
+    const { provider, obtained, advance } = openFleet()
+    const one = provider()
+    await one.get(profile, 0, {})
+    advance(ageMs)
+    await one.get(profile, refusal, {})
+    await one.close()
+
+    expect(obtained).toHaveLength(2)
+    expect(obtained[1]?.previous?.refreshSecret).toBe(isHandedOn ? 'r1' : undefined)
+  })
+})
+
+test('a renewal ahead of time that fails is tried again after a minute, and not before', async () => {
+  const { provider, obtained, advance, tokenOf } = openFleet((_, number) => {
+    if (number > 1) throw lost
+    return tokenOf(number)
+  })
+  const one = provider()
+  await one.get(account, 0, {})
+  advance(9 * HOUR)
+  const idle = () => new Promise((turned) => setImmediate(turned))
+  const askAfter = async (ms: number) => {
+    advance(ms)
+    expect(one.get(account, 0, {})).toMatchObject({ secret: 't1' })
+    await idle()
+    return obtained.length
+  }
+
+  expect(await askAfter(0)).toBe(2)
+  expect(await askAfter(MINUTE - 1)).toBe(2)
+  expect(await askAfter(1)).toBe(3)
+  expect(await askAfter(MINUTE - 1)).toBe(3)
+})
+
+describe('a lease that another process holds', () => {
+  test('is polled at pauses that grow to half a second, and given up after 45 s', async () => {
+    const { provider, pauses } = openFleet(undefined, () => ({ lease: async () => ({ kind: 'busy' }) }))
+
+    expect(await failureOf(() => provider().get(account, 0, {}))).toMatchObject({ name: 'RetryLater', waitMs: 10_000 })
+    expect(pauses.slice(0, 3)).toEqual([30, 45, 67.5])
+    expect(pauses.toSorted((a, b) => a - b)).toEqual(pauses)
+    expect(pauses.at(-1)).toBe(500)
+    const waitedMs = pauses.reduce((sum, ms) => sum + ms, 0)
+    expect(waitedMs).toBeGreaterThanOrEqual(45_000)
+    expect(waitedMs).toBeLessThan(45_500)
+  })
+
+  test('and died with it is taken over when it ends, and its token is adopted when it does not', async () => {
+    const { provider, store, pauses, outcomes, tokenOf } = openFleet()
+    await store.lease(account, { generation: 0, leaseMs: 3 * SECOND })
+    expect(await provider().get(account, 0, {})).toMatchObject({ generation: 1 })
+    expect(pauses.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(3.6 * SECOND)
+
+    const held = await store.lease(account, { generation: 1, leaseMs: 3 * SECOND })
+    const waiting = provider().get(account, 1, {})
+    if (held.kind === 'leased') await store.save(account, held.lease, { ...tokenOf(9), secret: 'theirs' })
+    expect(await waiting).toMatchObject({ generation: 2, secret: 'theirs' })
+    expect(outcomes).toEqual(['account obtained', 'account adopted'])
+  })
+
+  test('keeps a registration from saving its token, which else is stored and used', async () => {
+    const { provider, store, tokenOf, obtained } = openFleet()
+    const one = provider()
+    await store.lease(profile, { generation: 0, leaseMs: SECOND })
+    await one.save(profile, tokenOf(5))
+    expect((await store.read(profile)).token).toBeUndefined()
+
+    const other = { account: 'a', profileId: '8' }
+    await one.save(other, tokenOf(6))
+    expect(one.get(other, 0, {})).toMatchObject({ generation: 1, secret: 't6' })
+    expect(obtained).toEqual([])
+  })
+})
+
+test('upstream has less time for a token than its lease lasts', async () => {
+  const leases: number[] = []
+  const timeout = vi.spyOn(AbortSignal, 'timeout')
+  onTestFinished(() => timeout.mockRestore())
+  const { provider, obtained } = openFleet(undefined, (memory) => ({
+    lease(name, ask) {
+      leases.push(ask.leaseMs)
+      return memory.lease(name, ask)
+    },
+  }))
+  const end = new AbortController()
+  timeout.mockReturnValueOnce(end.signal)
+  await provider().get(account, 0, {})
+
+  expect(timeout.mock.calls[0]?.[0]).toBeLessThan(leases[0] ?? 0)
+  end.abort('time is up')
+  expect(obtained[0]?.signal.reason).toBe('time is up')
+})
+
+test('a token that was refused is never given out again: a shared renewal of an older one is followed by another', async () => {
+  const first = Promise.withResolvers<void>()
+  const { provider, obtained, tokenOf } = openFleet(async (_, number) => {
+    if (number === 1) await first.promise
+    return tokenOf(number)
+  })
+  const one = provider()
+  const early = one.get(account, 0, {})
+  const late = one.get(account, 1, {})
+  first.resolve()
+
+  expect(await early).toMatchObject({ generation: 1 })
+  expect(await late).toMatchObject({ generation: 2 })
+  expect(obtained).toHaveLength(2)
+})
+
+test('a refusal of a generation that the store is not near to ends after three renewals', async () => {
+  const { provider, obtained } = openFleet()
+
+  expect(await failureOf(() => provider().get(account, 100, {}))).toMatchObject({ name: 'RetryLater', waitMs: SECOND })
+  expect(obtained).toHaveLength(3)
+})
+
+test('a token that has expired is replaced, though nobody refused it and another process made it', async () => {
+  const { provider, advance } = openFleet()
+  await provider().get(account, 0, {})
+  advance(LIFETIME_MS)
+
+  expect(await provider().get(account, 0, {})).toMatchObject({ generation: 2 })
+})

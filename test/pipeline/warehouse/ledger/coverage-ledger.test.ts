@@ -1,0 +1,292 @@
+import { expect } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../../../src/base/time/units.ts'
+import { streamByName } from '../../../support/stream-by-name.ts'
+import {
+  endedJob,
+  march,
+  scoreRecord,
+  scoresReading,
+  test,
+  type Warehouse,
+  wantedFromMs,
+} from '../../../support/test-warehouse.ts'
+
+const dueInMinutes = async ({ rows }: Warehouse, profileId: string) => {
+  const [row] = await rows(
+    'select extract(epoch from due_at - clock_timestamp())::float8 / 60 as minutes from vitalsync.profiles where id = $1',
+    [profileId],
+  )
+  return Math.round(Number(row?.['minutes']))
+}
+
+test('a refused window is left alone for a while, longer each time, and blocks nothing else', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, rows, startedAtMs } = warehouse
+  const range = { startMs: startedAtMs - 90 * DAY, endMs: startedAtMs }
+  const planned = async (stream: string) =>
+    (await ledger.plan({ profileId: ada, nowMs: startedAtMs, streams: [stream], range }))?.due.map(
+      (one) => one.window,
+    ) ?? []
+  const [newest, ...others] = await planned('scores')
+  if (!newest) throw new Error('a window is due')
+  const refusal = { profileId: ada, stream: 'scores', window: newest, status: 400, reason: 'no' }
+
+  await ledger.recordRefusal(refusal)
+  expect(await planned('scores')).toEqual(others)
+  expect((await planned('trends')).length).toBeGreaterThan(0)
+
+  // A day later the window has shifted: the refusal is the same.
+  await ledger.recordRefusal({ ...refusal, window: { startMs: newest.startMs + DAY, endMs: newest.endMs + DAY } })
+  const kept = 'select attempts, extract(epoch from next_try_at - last_at)::int / 60 as minutes from vitalsync.refusals'
+  expect(await rows(kept)).toEqual([{ attempts: 2, minutes: 30 }])
+  for (let times = 0; times < 20; times += 1) await ledger.recordRefusal(refusal)
+  expect(await rows(kept)).toEqual([{ attempts: 22, minutes: 7 * 24 * 60 }])
+})
+
+test('a reading of a refused span ends the refusal, also when windows have shifted since', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, writer, rows, startedAtMs } = warehouse
+  const window = { startMs: startedAtMs - 20 * DAY, endMs: startedAtMs - 10 * DAY }
+  const refusal = { profileId: ada, stream: 'scores', window, status: 400, reason: 'no' }
+  const read = (from: number, to: number) =>
+    writer.store(
+      scoresReading({
+        profileId: ada,
+        sentAtMs: startedAtMs,
+        window: { startMs: startedAtMs - from * DAY, endMs: startedAtMs - to * DAY },
+        records: [],
+      }),
+    )
+  const left = () => rows('select 1 from vitalsync.refusals')
+
+  await ledger.recordRefusal(refusal)
+  await read(15, 5)
+  expect(await left()).toHaveLength(1)
+  await read(20, 10)
+  expect(await left()).toHaveLength(0)
+
+  await ledger.recordRefusal(refusal)
+  await rows('update vitalsync.refusals set next_try_at = statement_timestamp()')
+  await read(15, 5)
+  expect(await left()).toHaveLength(0)
+})
+
+test('a profile that is done is due after the next nightly, or earlier when a part of it falls due', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, outbox, writer, rows } = warehouse
+  const finish = () => ledger.recordFinished(endedJob(ada))
+
+  await finish()
+  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
+
+  const window = { startMs: 0, endMs: 1 }
+  await ledger.recordRefusal({ profileId: ada, stream: 'scores', window, status: 400, reason: 'no' })
+  await finish()
+  expect(await dueInMinutes(warehouse, ada)).toBe(15)
+  await rows(`update vitalsync.refusals set next_try_at = statement_timestamp() - interval '1 day'`)
+  await finish()
+  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
+
+  const item = { profileId: ada, stream: 'data-logs', itemKey: 'a', body: '{}', startAtMs: 0, endAtMs: 0 } as const
+  await outbox.add([item])
+  await rows(`update vitalsync.parcels set added_at = statement_timestamp() - interval '2 minutes'`)
+  await finish()
+  expect(await dueInMinutes(warehouse, ada)).toBe(5)
+  const { parcels } = await outbox.readWaiting(ada, 'data-logs')
+  await outbox.markSent({ profileId: ada, stream: 'data-logs', parcels })
+  await finish()
+  expect(await dueInMinutes(warehouse, ada)).toBe(60)
+
+  // A stream that was read when the reading counted makes no profile due again, however far the touched span reaches.
+  await rows(`update vitalsync.ledger set touched_at = statement_timestamp() - interval '2 hours'`)
+  for (const name of ['scores', 'biomarkers', 'archetypes', 'trends', 'comparisons'] as const) {
+    const stream = streamByName(name)
+    const reading = { generation: 1, sentAtMs: Date.now(), word: 'finished' } as const
+    const window = { startMs: wantedFromMs, endMs: Date.now() }
+    await writer.store(scoresReading({ profileId: ada, stream, window, ...reading, records: [] }))
+  }
+  await finish()
+  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
+})
+
+test('a profile stays due for what came while its job ran', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, outbox, rows, profiles } = warehouse
+  const due = async () => (await profiles.listDue('0', 10)).ids.length === 1
+  const begunAtMs = Date.now() - 1000
+
+  await rows(`update vitalsync.profiles set due_at = statement_timestamp()`)
+  await ledger.recordFinished(endedJob(ada, { begunAtMs }))
+  expect(await due()).toBe(true)
+  for (const before of [
+    `'-infinity'`,
+    `statement_timestamp() - interval '3 s'`,
+    `statement_timestamp() + interval '1 hour'`,
+  ]) {
+    await rows(`update vitalsync.profiles set due_at = ${before}`)
+    await ledger.recordFinished(endedJob(ada, { begunAtMs }))
+    expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
+  }
+
+  await outbox.add([{ profileId: ada, stream: 'data-logs', itemKey: 'a', body: '{}', startAtMs: 0, endAtMs: 0 }])
+  await ledger.recordFinished(endedJob(ada, { begunAtMs }))
+  expect(await due()).toBe(true)
+  await rows(`update vitalsync.parcels set added_at = statement_timestamp() - interval '2 minutes'`)
+  await ledger.recordFinished(endedJob(ada))
+  expect(await dueInMinutes(warehouse, ada)).toBe(5)
+})
+
+test('a failure is kept with its reason until the next success, and the sweep waits longer each time', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, rows, profiles } = warehouse
+  const scope = '[["from",1]]'
+  const params = { from: 1 }
+  const fail = () => ledger.recordFailed(endedJob(ada, { params }), { reason: 'not known upstream', hint: 'erase it' })
+
+  expect((await profiles.listDue('0', 10)).ids).toEqual([ada])
+  await fail()
+  expect((await profiles.listDue('0', 10)).ids).toEqual([])
+  expect(await dueInMinutes(warehouse, ada)).toBe(15)
+  for (let times = 0; times < 10; times += 1) await fail()
+  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
+  expect(await rows('select reason, hint, attempts, scope from vitalsync.failures')).toEqual([
+    { reason: 'not known upstream', hint: 'erase it', attempts: 11, scope },
+  ])
+
+  await ledger.recordFinished(endedJob(ada))
+  expect(await rows('select 1 from vitalsync.failures')).toEqual([])
+})
+
+test('a profile whose app pushes without end is read all the same', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, rows, startedAtMs } = warehouse
+  await rows(`update vitalsync.ledger set digesting = '{(,)}', touched_at = statement_timestamp()`)
+  const due = async () => (await ledger.plan({ profileId: ada, nowMs: startedAtMs, streams: ['scores'] }))?.due.length
+
+  await rows(`update vitalsync.ledger set read_at = statement_timestamp() - interval '1 hour'`)
+  expect(await due()).toBe(0)
+  await rows(`update vitalsync.ledger set read_at = statement_timestamp() - interval '7 hours'`)
+  expect(await due()).toBeGreaterThan(0)
+})
+
+test('the unsettled tail is due again, and nothing before it', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, writer, startedAtMs } = warehouse
+  const range = { startMs: startedAtMs - 20 * DAY, endMs: startedAtMs }
+  const plan = async (nowMs: number) =>
+    (await ledger.plan({ profileId: ada, nowMs, streams: ['scores'], range: { ...range, endMs: nowMs } }))?.due ?? []
+  const [whole] = await plan(startedAtMs)
+  if (!whole) throw new Error('a window is due')
+  const records = [scoreRecord({ scoreDateTime: march(2) })]
+  await writer.store(scoresReading({ profileId: ada, window: whole.window, sentAtMs: startedAtMs, records }))
+
+  const later = startedAtMs + 10 * MINUTE
+
+  expect((await plan(later)).map((one) => one.window)).toEqual([{ startMs: startedAtMs - 72 * HOUR, endMs: later }])
+})
+
+test('what readings have shown since a push is kept, and a profile is due when the next reading counts', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, outbox, writer, rows, startedAtMs } = warehouse
+  const day = startedAtMs - 10 * DAY
+  const window = { startMs: day - 5 * DAY, endMs: day + 5 * DAY }
+  await outbox.add([{ profileId: ada, stream: 'tags', itemKey: 'a', body: '{}', startAtMs: day, endAtMs: day + HOUR }])
+  const { parcels } = await outbox.readWaiting(ada, 'tags')
+  await outbox.markSent({ profileId: ada, stream: 'tags', parcels })
+  const touched = async (ago: string) => {
+    await rows(`update vitalsync.ledger set touched_at = statement_timestamp() - $1::interval where stream = 'tags'`, [
+      ago,
+    ])
+  }
+  const read = (sentAtMs: number) =>
+    writer.store(
+      scoresReading({ profileId: ada, stream: streamByName('tags'), window, generation: 1, sentAtMs, records: [] }),
+    )
+  const state = async () => {
+    await ledger.recordFinished(endedJob(ada))
+    const [row] = await rows(
+      `select digesting::text, jsonb_array_length(rereads) as rereads, rereads -> 0 -> 4 as readings,
+         covered @> to_timestamp($1::float8 / 1000) as covered from vitalsync.ledger where stream = 'tags'`,
+      [day],
+    )
+    return { ...row, dueInMinutes: await dueInMinutes(warehouse, ada) }
+  }
+  const unread = { rereads: 0, readings: null, covered: false }
+
+  await touched('59 minutes')
+  await read(Date.now())
+  expect(await state()).toMatchObject({ ...unread, dueInMinutes: 1 })
+
+  await touched('100 hours')
+  await read(Date.now())
+  expect(await state()).toEqual({ digesting: '{}', rereads: 1, readings: 1, covered: false, dueInMinutes: 375 })
+
+  await rows(
+    `update vitalsync.ledger set rereads = jsonb_set(rereads, '{0,3}', to_jsonb($1::float8))
+    where stream = 'tags'`,
+    [Date.now() - 4 * HOUR],
+  )
+  await read(Date.now())
+  expect(await state()).toEqual({ digesting: '{}', ...unread, covered: true, dueInMinutes: 26 * 60 })
+})
+
+test('what a job left out because the push was young is looked at again, though its last reading went out later', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, outbox, writer, rows, startedAtMs } = warehouse
+  const day = startedAtMs - 10 * DAY
+  await outbox.add([{ profileId: ada, stream: 'tags', itemKey: 'a', body: '{}', startAtMs: day, endAtMs: day + HOUR }])
+  const { parcels } = await outbox.readWaiting(ada, 'tags')
+  await outbox.markSent({ profileId: ada, stream: 'tags', parcels })
+  const nowMs = Date.now()
+  const plan = await ledger.plan({ profileId: ada, nowMs, streams: ['tags'] })
+  const due = plan?.due ?? []
+  expect(due.length).toBeGreaterThan(0)
+  expect(due.filter(({ window }) => window.startMs <= day && day < window.endMs)).toEqual([])
+
+  // The push was an hour ago when the requests went out.
+  await rows(`update vitalsync.ledger set touched_at = statement_timestamp() - interval '61 minutes', digested_at =
+    statement_timestamp() - interval '1 minute' where stream = 'tags'`)
+  for (const one of due) {
+    await writer.store(scoresReading({ profileId: ada, ...one, sentAtMs: Date.now(), records: [] }))
+  }
+  await ledger.recordFinished(endedJob(ada))
+  expect(await dueInMinutes(warehouse, ada)).toBe(60)
+
+  // A refusal has its own time, and what is not wanted is not looked at.
+  const refused = { startMs: day - HOUR, endMs: day + 2 * HOUR }
+  await ledger.recordRefusal({ profileId: ada, stream: 'tags', window: refused, status: 400, reason: 'no' })
+  await ledger.recordFinished(endedJob(ada))
+  expect(await dueInMinutes(warehouse, ada)).toBe(15)
+  await rows('delete from vitalsync.refusals')
+  await rows(`update vitalsync.profiles set wanted_from = statement_timestamp() - interval '1 day'`)
+  await ledger.recordFinished(endedJob(ada))
+  expect(await dueInMinutes(warehouse, ada)).toBe(26 * 60)
+})
+
+test('one reading of a snapshot answers for every hole in its coverage', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { ledger, writer, startedAtMs } = warehouse
+  const range = { startMs: startedAtMs - 20 * DAY, endMs: startedAtMs - 10 * DAY }
+  const read = async (request: { range?: typeof range; nowMs: number }) => {
+    const plan = await ledger.plan({ profileId: ada, streams: ['demographics'], ...request })
+    for (const due of plan?.due ?? []) {
+      await writer.store({ ...scoresReading({ profileId: ada, sentAtMs: request.nowMs, records: [] }), ...due })
+    }
+  }
+
+  // A backfill came first, so that spans before it and after it are due.
+  await read({ range, nowMs: startedAtMs - 3 * MINUTE })
+  await read({ nowMs: startedAtMs - 2 * MINUTE })
+
+  const gapsUpTo = (endMs: number) =>
+    ledger.plan({ profileId: ada, streams: ['demographics'], nowMs: endMs, range: { startMs: wantedFromMs, endMs } })
+  expect((await gapsUpTo(startedAtMs - 2 * MINUTE))?.due).toEqual([])
+})

@@ -1,0 +1,205 @@
+import { expect } from 'vitest'
+import { soon } from '../../../support/fixtures.ts'
+import { countLockWaiters } from '../../../support/lock-waiters.ts'
+import { recordPage } from '../../../support/record-orders.ts'
+import { connect, endedJob, march, scoreRecord, scoresReading, test } from '../../../support/test-warehouse.ts'
+
+const wanted = { wantedFrom: new Date('2026-01-01T00:00:00Z'), state: 'active' } as const
+
+test('people are taken in once, in any number of ways', async ({ warehouse }) => {
+  const { profiles, rows } = warehouse
+
+  expect(await profiles.add(['ada', 'bob', 'ada'], wanted)).toEqual({ added: 2, known: 0, erased: 0 })
+  const both = await Promise.all([profiles.add(['bob', 'eve', 'zoe'], wanted), profiles.add(['zoe', 'eve'], wanted)])
+
+  expect(both.reduce((sum, { added }) => sum + added, 0)).toBe(2)
+  expect(await rows('select count(*)::int as n from vitalsync.profiles')).toEqual([{ n: 4 }])
+  const [{ streams, people } = {}] = await rows(
+    'select count(distinct stream)::int as streams, count(distinct profile_id)::int as people from vitalsync.ledger',
+  )
+  expect([streams, people]).toEqual([9, 4])
+  expect(await rows('select id, external_id from vitalsync.profiles order by id')).toEqual(
+    await rows('select id, external_id from vitalsync.names order by id'),
+  )
+})
+
+test('pages by id neither skip nor repeat anybody', async ({ warehouse }) => {
+  const { profiles } = warehouse
+  const people = await warehouse.addProfiles(...Array.from({ length: 25 }, (_, index) => `person-${index}`))
+  const seen: string[] = []
+
+  for (let afterId = '0'; ; ) {
+    const page = await profiles.list(afterId, 10)
+    seen.push(...page.ids)
+    afterId = page.lastId
+    if (page.ids.length < 10) break
+  }
+
+  expect(seen).toEqual([...people].sort((a, b) => Number(a) - Number(b)))
+})
+
+test('of the erased nothing is left but a hash, and no import brings them back', async ({ warehouse }) => {
+  const { profiles, writer, outbox, ledger, runs, rows, startedAtMs: sentAtMs } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addProfiles('ada@example.org', 'bob')
+  const run = await runs.create('sync', {})
+  for (const profileId of [ada, bob]) {
+    const odd = [{ path: '', reason: 'odd', raw: '{}' }]
+    await writer.store(
+      scoresReading({ profileId, sentAtMs, invalid: odd, records: [scoreRecord({ scoreDateTime: march(2) })] }),
+    )
+    await writer.store(
+      scoresReading({
+        profileId,
+        sentAtMs: sentAtMs + 1,
+        records: [scoreRecord({ scoreDateTime: march(2), value: 1 })],
+      }),
+    )
+    const item = { profileId, stream: 'data-logs', itemKey: 'a', body: '{}', startAtMs: 0, endAtMs: 0 } as const
+    await outbox.add([item])
+    await ledger.recordRefusal({
+      profileId,
+      stream: 'scores',
+      window: { startMs: 0, endMs: 1 },
+      status: 400,
+      reason: 'no',
+    })
+    await ledger.recordFailed(endedJob(profileId), { reason: 'no', hint: undefined })
+    await recordPage(runs, run.id, [{ profileId, job: 'sync-profile', params: {} }])
+  }
+
+  const removed = await profiles.erase(ada)
+
+  expect(removed.filter(({ rows }) => rows > 0).map(({ table }) => table)).toEqual(
+    expect.arrayContaining([
+      'ledger',
+      'scores',
+      'history',
+      'quarantine',
+      'refusals',
+      'failures',
+      'parcels',
+      'items',
+      'orders',
+      'profiles',
+    ]),
+  )
+  const tables = await rows(
+    `select format('%I.%I', table_schema, table_name) as name from information_schema.columns
+     where column_name = 'profile_id' and table_schema = 'vitalsync'`,
+  )
+  expect(tables.length).toBeGreaterThan(12)
+  for (const { name } of tables) {
+    expect(await rows(`select 1 from ${name} where profile_id = $1`, [ada]), String(name)).toEqual([])
+  }
+  expect(await rows('select 1 from vitalsync.scores where profile_id = $1', [bob])).toHaveLength(1)
+  expect(await profiles.isErased('ada@example.org')).toBe(true)
+  expect(await profiles.add(['ada@example.org', 'eve'], wanted)).toEqual({ added: 1, known: 0, erased: 1 })
+  expect(await profiles.findId('ada@example.org')).toBeUndefined()
+  expect(await profiles.erase(ada)).toEqual([])
+})
+
+test('an import that meets an erasure under way does not bring the person back', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const { profiles, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  await rows('create table vitalsync.held_up (profile_id bigint references vitalsync.names on delete cascade)')
+  const other = await connect(warehouseUrl)
+  // Holds up the erasure at its very last step, when the person's row is gone but nobody can see that yet.
+  await other.query('begin; lock vitalsync.held_up in access exclusive mode')
+  const erasing = profiles.erase(ada)
+  const blocked = () => countLockWaiters(rows)
+  await expect.poll(blocked, soon).toBe(1)
+
+  const adding = profiles.add(['ada'], wanted)
+  await expect.poll(blocked, soon).toBe(2)
+  await other.query('commit')
+
+  await erasing
+  expect(await adding).toEqual({ added: 0, known: 0, erased: 1 })
+  expect(await profiles.findId('ada')).toBeUndefined()
+  await other.end()
+})
+
+test('an erasure takes the rows of one profile alone, in every table', async ({ warehouse }) => {
+  const { profiles, writer, outbox, ledger, rows, startedAtMs: sentAtMs } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+  for (const profileId of [ada, bob]) {
+    const invalid = [{ path: '', reason: 'odd', raw: '{}' }]
+    const reading = { profileId, invalid, tag: '"1"' }
+    const record = scoreRecord({ scoreDateTime: march(2) })
+    await writer.store(scoresReading({ ...reading, sentAtMs, records: [record] }))
+    await writer.store(scoresReading({ ...reading, sentAtMs: sentAtMs + 1, records: [{ ...record, value: 1 }] }))
+    await outbox.add([{ profileId, stream: 'data-logs', itemKey: 'a', body: '{}', startAtMs: 0, endAtMs: 0 }])
+    const refusal = { window: { startMs: 0, endMs: 1 }, status: 400, reason: 'no' }
+    await ledger.recordRefusal({ profileId, stream: 'scores', ...refusal })
+    await ledger.recordFailed(endedJob(profileId), { reason: 'no', hint: undefined })
+    await rows(`insert into vitalsync.tokens (account, profile_id) values ('account', $1)`, [profileId])
+  }
+  const tables = await rows(
+    `select format('%I.%I', table_schema, table_name) as name from information_schema.columns join information_schema.tables
+       using (table_schema, table_name) where column_name = 'profile_id' and table_schema = 'vitalsync' and table_type = 'BASE TABLE'`,
+  )
+  const countsOf = async (profileId: string) => {
+    const counts: Record<string, unknown> = {}
+    for (const { name } of tables) {
+      const [row] = await rows(`select count(*)::int as n from ${name} where profile_id = $1`, [profileId])
+      counts[String(name)] = row?.['n']
+    }
+    return counts
+  }
+  const before = await countsOf(bob)
+
+  await profiles.erase(ada)
+
+  expect(await countsOf(bob)).toEqual(before)
+  expect(Object.values(before).filter((n) => n !== 0).length).toBeGreaterThanOrEqual(9)
+  expect(Object.values(await countsOf(ada)).filter((n) => n !== 0)).toEqual([])
+  expect(await profiles.list('0', 10)).toEqual({ ids: [bob], lastId: bob })
+  expect(await profiles.findId('bob')).toEqual({ profileId: bob })
+  expect(await profiles.isErased('bob')).toBe(false)
+})
+
+test('lists leave out who is gone, who is not due, and who was finished since', async ({ warehouse }) => {
+  const { profiles, rows } = warehouse
+  const [gone = '', late = '', due = '', fresh = '', never = ''] = await warehouse.addProfiles('a', 'b', 'c', 'd', 'e')
+  const slotAt = new Date('2026-03-02T03:00:00Z')
+  await rows('update vitalsync.profiles set due_at = $2 where id = any($1)', [[gone, due], new Date('2026-03-01')])
+  await rows(`update vitalsync.profiles set due_at = now() + interval '1 hour' where not (id = any($1))`, [[gone, due]])
+  // An update moves a row behind the others.
+  await rows('update vitalsync.profiles set finished_at = $2 where id = $1', [fresh, slotAt])
+  await rows(`update vitalsync.profiles set finished_at = $2 where id = any($1)`, [
+    [gone, late, due],
+    new Date('2026-03-01'),
+  ])
+  expect(await profiles.setState(gone, 'gone')).toBe(true)
+
+  expect((await profiles.listDue('0', 10)).ids).toEqual([due])
+  expect((await profiles.listUnfinishedSince(slotAt, '0', 10)).ids).toEqual([late, due, never])
+  expect((await profiles.listUnfinishedSince(slotAt, late, 10)).ids).toEqual([due, never])
+  expect((await profiles.list('0', 10)).ids).toEqual([late, due, fresh, never])
+  expect((await profiles.list('0', 10, [gone, never, late])).ids).toEqual([late, never])
+})
+
+test('who is gone is neither registered nor active again, and no other profile changes', async ({ warehouse }) => {
+  const { profiles, rows } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+  const leaseMs = 3_600_000
+  expect(await profiles.beginRegistration(ada, leaseMs)).toBe(true)
+
+  expect(await profiles.registrationLeftMs(ada)).toBeGreaterThan(leaseMs / 2)
+  expect(await profiles.registrationLeftMs(bob)).toBe(0)
+  await profiles.beginRegistration(bob, leaseMs)
+  await profiles.endRegistration(ada)
+  expect(await profiles.registrationLeftMs(ada)).toBe(0)
+  expect(await profiles.registrationLeftMs(bob)).toBeGreaterThan(0)
+  expect(await profiles.setState(ada, 'gone')).toBe(true)
+  expect(await profiles.setState(ada, 'active')).toBe(false)
+  expect(await profiles.beginRegistration(ada, leaseMs)).toBe(false)
+  expect(await profiles.setState(ada, 'gone')).toBe(true)
+  expect(await rows('select state from vitalsync.profiles order by id')).toEqual([
+    { state: 'gone' },
+    { state: 'active' },
+  ])
+})

@@ -1,0 +1,117 @@
+import { expect } from 'vitest'
+import { openReadingWriter } from '../../../../src/pipeline/warehouse/readings/reading-writer.ts'
+import { test as base, march, scoreRecord, scoresReading, settle } from '../../../support/test-warehouse.ts'
+
+type Fixtures = {
+  ada: string
+  /** Stores scores of the first hours of March: one for each number, asked for so many ms after the first reading. */
+  store: (laterMs: number, hours: readonly number[], value?: number) => Promise<string>
+  gone: () => Promise<number>
+  doubts: () => Promise<unknown>
+}
+
+const test = base.extend<Fixtures>({
+  ada: async ({ warehouse }, use) => {
+    const [ada = ''] = await warehouse.addProfiles('ada')
+    await use(ada)
+  },
+  store: async ({ warehouse, ada }, use) => {
+    const belief = { goneShareMax: 0.5, spacingMs: 100 }
+    const writer = openReadingWriter({
+      pool: warehouse.pool,
+      now: Date.now,
+      rowsPerCommit: 1000,
+      commitsAtOnce: 2,
+      belief,
+      settle,
+      account: 'test',
+    })
+    await use(async (laterMs, hours, value = 0.5) => {
+      const records = hours.map((hour) => {
+        const scoreDateTime = march(1, `${String(hour).padStart(2, '0')}:00:00Z`)
+        return scoreRecord({ scoreDateTime, value })
+      })
+      const sentAtMs = warehouse.startedAtMs + laterMs
+      return (await writer.store(scoresReading({ profileId: ada, sentAtMs, records }))).outcome
+    })
+    await writer.close()
+  },
+  gone: async ({ warehouse }, use) => {
+    await use(async () => (await warehouse.rows('select 1 from vitalsync.scores where gone_at is not null')).length)
+  },
+  doubts: async ({ warehouse }, use) => {
+    await use(async () => (await warehouse.rows(`select doubts from vitalsync.ledger where stream = 'scores'`))[0])
+  },
+})
+
+const hours = (count: number) => Array.from({ length: count }, (_, hour) => hour)
+
+test('a reading without any of the stored records marks nothing gone and covers nothing, until a second one agrees', async ({
+  warehouse,
+  ada,
+  store,
+  gone,
+  doubts,
+}) => {
+  await store(0, hours(3))
+  await warehouse.rows(`update vitalsync.ledger set covered = '{}'`)
+
+  expect(await store(10, [])).toBe('doubted')
+  expect(await store(109, [])).toBe('doubted')
+  expect(await gone()).toBe(0)
+  expect(await warehouse.covered(ada, 'scores')).toBe('{}')
+  expect(await warehouse.rows('select 1 from vitalsync.history')).toEqual([])
+
+  expect(await store(110, [])).toBe('stored')
+  expect(await gone()).toBe(3)
+  expect(await warehouse.covered(ada, 'scores')).not.toBe('{}')
+  expect(await warehouse.rows('select 1 from vitalsync.history')).toHaveLength(3)
+  expect(await doubts()).toEqual({ doubts: null })
+})
+
+test('of ten records and more, one reading may mark half of them gone and no more; of fewer, all but one', async ({
+  store,
+  gone,
+}) => {
+  await store(0, hours(10))
+  expect(await store(1000, hours(4))).toBe('doubted')
+  expect(await store(1001, hours(5))).toBe('stored')
+  expect(await gone()).toBe(5)
+
+  expect(await store(2000, hours(1))).toBe('stored')
+  expect(await gone()).toBe(9)
+})
+
+test('what a doubted reading brings is stored, and what comes back is doubted no more', async ({
+  warehouse,
+  store,
+  gone,
+  doubts,
+}) => {
+  await store(0, hours(4))
+
+  expect(await store(10, [7], 0.9)).toBe('doubted')
+  expect(await warehouse.rows('select value from vitalsync.scores where value = 0.9')).toHaveLength(1)
+  expect(await store(1000, [...hours(4), 7], 0.9)).toBe('stored')
+
+  expect(await gone()).toBe(0)
+  expect(await doubts()).toEqual({ doubts: null })
+  expect(await store(2000, [])).toBe('doubted')
+})
+
+test('a doubted reading does not end a refusal: the time of the next try goes on growing', async ({
+  warehouse,
+  ada,
+  store,
+}) => {
+  await store(0, hours(3))
+  const { window, stream } = scoresReading({ profileId: ada, sentAtMs: 0, records: [] })
+  const refusal = { profileId: ada, stream: stream.name, window, status: undefined, reason: 'not twice the same' }
+  await warehouse.ledger.recordRefusal(refusal)
+  await store(10, [])
+  await warehouse.ledger.recordRefusal(refusal)
+
+  expect(await warehouse.rows('select attempts from vitalsync.refusals')).toEqual([{ attempts: 2 }])
+  await store(200, [])
+  expect(await warehouse.rows('select attempts from vitalsync.refusals')).toEqual([])
+})

@@ -1,0 +1,160 @@
+import { expect } from 'vitest'
+import { DAY } from '../../../../src/base/time/units.ts'
+import type { WindowReading } from '../../../../src/pipeline/transfer/reading.ts'
+import { streamByName } from '../../../support/stream-by-name.ts'
+import { march, marchMs, scoreRecord, scoresReading, test, type Warehouse } from '../../../support/test-warehouse.ts'
+
+const left = { startMs: marchMs(1), endMs: marchMs(5) }
+const right = { startMs: marchMs(5), endMs: marchMs(9) }
+const score = (day: number, value = 0.5) => scoreRecord({ scoreDateTime: march(day, '06:00:00Z'), value })
+
+const stream = streamByName('biomarkers')
+/** It lies across the edge between the two windows. */
+const night = (value: string) => ({
+  type: 'deep',
+  category: 'sleep',
+  periodicity: 'daily',
+  aggregation: 'total',
+  startDateTime: march(4, '18:00:00Z'),
+  endDateTime: march(5, '18:00:00Z'),
+  value,
+})
+
+async function openAda(warehouse: Warehouse) {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const sentAtMs = (laterMs: number) => warehouse.startedAtMs - 60_000 + laterMs
+  const store = (laterMs: number, more: Partial<Omit<WindowReading, 'records'>> & { records: object[] }) =>
+    warehouse.writer.store(scoresReading({ profileId: ada, window: left, sentAtMs: sentAtMs(laterMs), ...more }))
+  return {
+    ada,
+    store,
+    unchanged: (laterMs: number, tag: string, more: Partial<Omit<WindowReading, 'records'>> = {}) =>
+      store(laterMs, { records: [], tag, unchanged: true, ...more }),
+    tags: async () =>
+      (await warehouse.rows('select tag from vitalsync.reading_tags order by from_at, to_at')).map(({ tag }) => tag),
+  }
+}
+
+test('an unchanged reading covers and is the newest reading, and touches no record', async ({ warehouse }) => {
+  const { ada, store, unchanged, tags } = await openAda(warehouse)
+  await store(0, { records: [score(2)], tag: '"a"' })
+  await warehouse.rows(`update vitalsync.ledger set covered = '{}'`)
+  const refusal = { profileId: ada, stream: 'scores', window: left, status: undefined, reason: 'it would not answer' }
+  await warehouse.ledger.recordRefusal(refusal)
+
+  expect(await unchanged(10, '"a"')).toMatchObject({ outcome: 'stored', read: 0, written: 0 })
+
+  expect(await warehouse.covered(ada, 'scores')).toContain('2026-03-01')
+  expect(await warehouse.rows('select 1 from vitalsync.refusals')).toEqual([])
+  expect(await warehouse.rows('select revision, gone_at from vitalsync.scores')).toEqual([
+    { revision: 1, gone_at: null },
+  ])
+  expect(await tags()).toEqual(['"a"'])
+  // An older answer that comes later brings nothing back.
+  await store(5, { records: [score(2, 0.9)], tag: '"b"' })
+  expect(await warehouse.rows('select value from vitalsync.scores')).toEqual([{ value: 0.5 }])
+})
+
+test('an older answer that comes later brings back no record across the edge that the unchanged answer held', async ({
+  warehouse,
+}) => {
+  const { store, unchanged } = await openAda(warehouse)
+  await store(0, { stream, records: [night('1')], tag: '"a"' })
+  await unchanged(10, '"a"', { stream })
+
+  await store(5, { stream, records: [night('2')] })
+
+  expect(await warehouse.rows('select value from vitalsync.biomarkers')).toEqual([{ value: '1' }])
+})
+
+test('an unchanged reading about a tag that is held no more says nothing', async ({ warehouse }) => {
+  const { ada, store, unchanged } = await openAda(warehouse)
+  await store(0, { records: [score(2)], tag: '"a"' })
+  await store(5, { records: [score(2, 0.6)], tag: '"b"' })
+  await warehouse.rows(`update vitalsync.ledger set covered = '{}'`)
+
+  expect(await unchanged(10, '"a"')).toMatchObject({ outcome: 'outdated' })
+  expect(await unchanged(11, '"b"', { window: right })).toMatchObject({ outcome: 'outdated' })
+  expect(await warehouse.covered(ada, 'scores')).toBe('{}')
+
+  await warehouse.rows('update vitalsync.ledger set tagged = false')
+  expect(await unchanged(12, '"b"')).toMatchObject({ outcome: 'outdated' })
+  await warehouse.profiles.erase(ada)
+  expect(await unchanged(13, '"b"')).toMatchObject({ outcome: 'erased' })
+  expect(await warehouse.rows('select 1 from vitalsync.reading_tags')).toEqual([])
+})
+
+test('a tag that no longer counts does not count again with the next tag', async ({ warehouse }) => {
+  const { store, tags } = await openAda(warehouse)
+  await store(0, { records: [score(2)], tag: '"a"' })
+  await store(0, { window: right, records: [score(6)], tag: '"b"' })
+  expect(await tags()).toEqual(['"a"', '"b"'])
+  await warehouse.rows('update vitalsync.ledger set tagged = false')
+
+  await store(10, { window: right, records: [score(6)], tag: '"c"' })
+
+  expect(await tags()).toEqual(['"c"'])
+})
+
+test('a reading drops the tags of the windows whose records it changed, and no others', async ({ warehouse }) => {
+  const { store, tags } = await openAda(warehouse)
+  const whole = { startMs: left.startMs, endMs: right.endMs }
+  await store(0, { records: [score(2)], tag: '"left"' })
+  await store(0, { window: right, records: [score(6)], tag: '"right"' })
+
+  await store(10, { window: whole, records: [score(2), score(6)], tag: '"same"' })
+  expect(await tags()).toEqual(['"left"', '"same"', '"right"'])
+  await store(20, { window: whole, records: [score(2), score(6, 0.9)] })
+  expect(await tags()).toEqual(['"left"'])
+  await store(30, { window: whole, records: [score(6, 0.9)] })
+  expect(await tags()).toEqual([])
+})
+
+test('a reading that was overtaken keeps no tag, nor one of which a record did not fit', async ({ warehouse }) => {
+  const { store, tags } = await openAda(warehouse)
+  await store(10, { window: right, records: [score(6)] })
+  await store(5, { window: { startMs: left.startMs, endMs: right.startMs + DAY }, records: [score(2)], tag: '"old"' })
+  await store(20, { records: [], invalid: [{ path: 'type', reason: 'missing', raw: '{}' }], tag: '"odd"' })
+  await store(30, { records: [score(2)], tag: '"pending"', word: 'pending' })
+
+  expect(await tags()).toEqual([])
+})
+
+test('a record that ends earlier than before drops the tags of the windows into which it reached', async ({
+  warehouse,
+}) => {
+  const { store, tags } = await openAda(warehouse)
+  const stream = streamByName('tags')
+  const fever = (endDateTime: string) => ({
+    ...{ type: 'illness', name: 'fever', source: 'app', category: 'health', value: '1' },
+    startDateTime: march(4, '18:00:00Z'),
+    endDateTime,
+  })
+  await store(0, { stream, window: left, records: [fever(march(5, '18:00:00Z'))], tag: '"left"' })
+  await store(0, { stream, window: right, records: [fever(march(5, '18:00:00Z'))], tag: '"right"' })
+
+  await store(10, { stream, window: left, records: [fever(march(4, '20:00:00Z'))], tag: '"shorter"' })
+
+  expect(await tags()).toEqual(['"shorter"'])
+})
+
+test('an answer of which a newer reading of the neighbouring window held a record leaves no tag', async ({
+  warehouse,
+}) => {
+  const { store, tags } = await openAda(warehouse)
+  await store(10, { stream, window: right, records: [night('2')], tag: '"right"' })
+
+  await store(5, { stream, window: left, records: [night('1')], tag: '"left"' })
+
+  expect(await warehouse.rows('select value from vitalsync.biomarkers')).toEqual([{ value: '2' }])
+  expect(await tags()).toEqual(['"right"'])
+})
+
+test('a ledger row keeps a hundred tags, those that came last', async ({ warehouse }) => {
+  const { store, tags } = await openAda(warehouse)
+  const window = (index: number) => ({ startMs: left.startMs + index * 1000, endMs: left.startMs + index * 1000 + 500 })
+  for (let index = 0; index < 103; index += 1)
+    await store(index, { window: window(index), records: [], tag: `"${index}"` })
+
+  expect(await tags()).toEqual(Array.from({ length: 100 }, (_, index) => `"${index + 3}"`))
+})

@@ -1,0 +1,54 @@
+import { expect } from 'vitest'
+import { createCoverageMap } from '../../../../src/pipeline/warehouse/reports/coverage-map.ts'
+import { test } from '../../../support/test-warehouse.ts'
+
+const day = new Date().toISOString().slice(0, 10)
+
+test('people with the most trouble come first, then those never read, then those whose reading is the oldest', async ({
+  warehouse,
+}) => {
+  const names = ['fresh', 'gone', 'mixed', 'old', 'one refused', 'two refused', 'unread']
+  const ids = await warehouse.addProfiles(...names)
+  const { rows, pool } = warehouse
+  const idOf = (name: string) => ids[names.indexOf(name)]
+  await rows(`update vitalsync.ledger set read_at = now() - interval '1 hour' where profile_id <> $1`, [idOf('unread')])
+  await rows(`update vitalsync.ledger set read_at = now() - interval '9 days' where profile_id = $1`, [idOf('old')])
+  await rows(`update vitalsync.profiles set state = 'gone' where id = $1`, [idOf('gone')])
+  const refuse = (name: string, ago: number) =>
+    rows(
+      `insert into vitalsync.refusals (profile_id, stream, span, reason, first_at, last_at, next_try_at)
+       values ($1, 'scores', tstzrange(now() - ($2 + 1) * interval '1 day', now() - $2 * interval '1 day'), 'no', now(), now(), now())`,
+      [idOf(name), ago],
+    )
+  for (const [name, ago] of [
+    ['one refused', 1],
+    ['two refused', 1],
+    ['two refused', 2],
+    ['mixed', 1],
+  ] as const)
+    await refuse(name, ago)
+  for (const digest of ['a', 'b'])
+    await rows(
+      `insert into vitalsync.quarantine (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
+       values ($1, 'scores', 'pull', $2::bytea, 'value', 'no', '{}', now(), now())`,
+      [idOf('mixed'), digest],
+    )
+  const read = async (more: object = {}, from = 0) => {
+    const selection = { stream: 'scores', sort: 'worst', only: undefined, search: '', ...more } as const
+    const found = await createCoverageMap({ pool }).read(selection, { from, count: 10, lastDay: day, days: 3 })
+    return { ...found, rows: found.rows.map(({ externalId }) => externalId) }
+  }
+
+  const worst = await read()
+  expect(worst.rows).toEqual(['mixed', 'two refused', 'one refused', 'unread', 'old', 'fresh'])
+  expect(worst).toMatchObject({
+    total: 6,
+    counts: { refused: 3, quarantined: 1, never_read: 1, troubled: 3, unread: 1 },
+  })
+  expect((await read({ sort: 'added' })).rows).toEqual(names.filter((name) => name !== 'gone'))
+  expect((await read({ only: 'refused' })).rows).toEqual(['mixed', 'two refused', 'one refused'])
+  expect((await read({ only: 'never_read' })).rows).toEqual(['unread'])
+  expect((await read({ search: 'o' })).rows).toEqual(['one refused', 'old'])
+  expect((await read({ search: 'nobody' })).total).toBe(0)
+  expect((await read({}, 4)).rows).toEqual(['old', 'fresh'])
+})

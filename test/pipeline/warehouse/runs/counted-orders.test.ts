@@ -1,0 +1,154 @@
+import { expect } from 'vitest'
+import { noCounts } from '../../../../src/pipeline/transfer/order.ts'
+import { transaction } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
+import { countEnded } from '../../../../src/pipeline/warehouse/runs/open-orders.ts'
+import { endBuckets, recordPage } from '../../../support/record-orders.ts'
+import { connect, endedJob, test } from '../../../support/test-warehouse.ts'
+
+const order = (profileId: string, job = 'sync-profile') => ({ profileId, job, params: {} })
+
+test('a job counts its requests and rows for its own run alone', async ({ warehouse }) => {
+  const { runs, ledger } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const own = await runs.create('sync', {})
+  const other = await runs.create('sync', {})
+  for (const { id } of [own, other]) {
+    await recordPage(runs, id, [order(ada)])
+    await endBuckets(runs, id)
+  }
+
+  await ledger.recordFinished(
+    endedJob(ada, {
+      runId: own.id,
+      counts: { ...noCounts, refused: 1, requests: 2, rowsRead: 3, rowsWritten: 4, unchanged: 5 },
+    }),
+  )
+
+  const counts = { done: 1, failed: 0, state: 'done', endedAt: expect.any(Date) }
+  expect(await runs.get(own.id)).toMatchObject({
+    ...counts,
+    refused: 1,
+    requests: 2,
+    rowsRead: 3,
+    rowsWritten: 4,
+    unchanged: 5,
+  })
+  expect(await runs.get(other.id)).toMatchObject({
+    ...counts,
+    refused: 0,
+    requests: 0,
+    rowsRead: 0,
+    rowsWritten: 0,
+    unchanged: 0,
+  })
+})
+
+test('a job leaves open the orders of other jobs, of other profiles, and those that came after it began', async ({
+  warehouse,
+}) => {
+  const { pool, runs } = warehouse
+  const [ada = '', bob = '', eve = ''] = await warehouse.addNeighbours(3)
+  const run = await runs.create('sync', {})
+  const other = await runs.create('backfill', {})
+  await recordPage(runs, run.id, [order(ada), order(bob), order(eve)])
+  await recordPage(runs, other.id, [order(ada, 'backfill-profile'), order(bob)])
+  const orderedAtMs = Date.parse('2026-03-02T03:00:00Z')
+  await warehouse.rows('update vitalsync.orders set ordered_at = $1', [new Date(orderedAtMs)])
+
+  // Ada's job and Bob's end in one statement, of a third run. Bob's began before he was ordered, Ada's at that instant.
+  const ended = [endedJob(ada, { begunAtMs: orderedAtMs }), endedJob(bob, { begunAtMs: orderedAtMs - 1 })]
+  await transaction(pool, (tx) => countEnded(tx, ended, 'done'))
+
+  expect((await runs.listOpenOrders(run.id, '0', 10)).ids.map(Number)).toEqual(
+    [bob, eve].map(Number).toSorted((a, b) => a - b),
+  )
+  expect((await runs.listOpenOrders(other.id, '0', 10)).ids).toHaveLength(2)
+  expect(await runs.get(run.id)).toMatchObject({ done: 1 })
+  expect(await runs.get(other.id)).toMatchObject({ done: 0 })
+})
+
+test('a run that was stopped stays stopped, whatever ends after it', async ({ warehouse }) => {
+  const { runs, ledger, profiles, rows } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
+  const stopped = await runs.create('sync', {})
+  await recordPage(runs, stopped.id, [order(ada), order(bob)])
+  await rows(`update vitalsync.runs set state = 'stopped', enqueued_all = true, enqueued = 1, ended_at = '2026-03-02'`)
+
+  await ledger.recordFinished(endedJob(ada, { runId: stopped.id }))
+  await profiles.erase(bob)
+
+  expect(await runs.get(stopped.id)).toMatchObject({
+    state: 'stopped',
+    endedAt: new Date('2026-03-02T00:00:00Z'),
+    done: 2,
+  })
+})
+
+test('an erasure counts the open orders of that profile alone, and ends no run that others wait for', async ({
+  warehouse,
+}) => {
+  const { runs, profiles } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
+  const both = await runs.create('sync', {})
+  const partly = await runs.create('sync', {})
+  const bobs = await runs.create('sync', {})
+  await recordPage(runs, both.id, [order(ada), order(bob)])
+  await recordPage(runs, partly.id, [order(ada)])
+  await recordPage(runs, bobs.id, [order(bob)])
+  for (const { id } of [both, bobs]) await endBuckets(runs, id)
+
+  await profiles.erase(ada)
+
+  expect(await runs.get(both.id)).toMatchObject({ state: 'running', endedAt: null, done: 1 })
+  expect(await runs.get(partly.id)).toMatchObject({ state: 'running', endedAt: null, done: 1 })
+  expect(await runs.get(bobs.id)).toMatchObject({ state: 'running', endedAt: null, done: 0 })
+  expect((await runs.listOpenOrders(both.id, '0', 10)).ids).toEqual([bob])
+})
+
+test('jobs are counted while another session holds a run that they are not about', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const { runs, ledger } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const run = await runs.create('sync', {})
+  const held = await runs.create('sync', {})
+  await recordPage(runs, run.id, [order(ada)])
+  await endBuckets(runs, run.id)
+  const holder = await connect(warehouseUrl)
+  await holder.query('begin')
+  await holder.query('select from vitalsync.runs where id = $1 for update', [held.id])
+
+  await ledger.recordFinished(endedJob(ada, { runId: run.id }))
+
+  expect(await runs.get(run.id)).toMatchObject({ state: 'done' })
+  await holder.end()
+})
+
+test('open orders are listed by id, each page from the profile after the last one', async ({ warehouse }) => {
+  const { runs } = warehouse
+  const ids = await warehouse.addNeighbours(5)
+  const run = await runs.create('sync', {})
+  const other = await runs.create('sync', {})
+  await recordPage(
+    runs,
+    run.id,
+    ids.toReversed().map((id) => order(id)),
+  )
+  await recordPage(runs, other.id, [order(ids[0] ?? '')])
+
+  const first = await runs.listOpenOrders(run.id, '0', 2)
+  const second = await runs.listOpenOrders(run.id, first.lastId, 2)
+  const third = await runs.listOpenOrders(run.id, second.lastId, 2)
+
+  expect([first, second, third].map((page) => page.ids)).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)])
+})
+
+test('equal orders of several runs are listed once', async ({ warehouse }) => {
+  const { runs } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
+  for (const profileId of [ada, ada, bob])
+    await recordPage(runs, (await runs.create('sync', {})).id, [order(profileId)])
+
+  expect(await runs.listOrdersOf(ada)).toEqual([order(ada)])
+})

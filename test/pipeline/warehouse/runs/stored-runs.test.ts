@@ -1,0 +1,280 @@
+import { expect } from 'vitest'
+import { DAY, HOUR } from '../../../../src/base/time/units.ts'
+import { noCounts } from '../../../../src/pipeline/transfer/order.ts'
+import { endBuckets, recordPage } from '../../../support/record-orders.ts'
+import { endedJob, test } from '../../../support/test-warehouse.ts'
+
+const slot = new Date('2026-03-02T03:00:00Z')
+const order = (profileId: string) => ({ profileId, job: 'sync-profile', params: {} })
+
+test('a slot is claimed once, however many schedulers try', async ({ warehouse }) => {
+  const { runs } = warehouse
+
+  const claimed = await Promise.all(Array.from({ length: 8 }, () => runs.claimSlot('nightly', slot)))
+
+  expect(claimed.filter((run) => run !== undefined)).toHaveLength(1)
+  expect(await runs.claimSlot('sweep', slot)).toBeDefined()
+  expect(await runs.lastSlot('nightly')).toEqual(slot)
+  expect(await warehouse.rows('select kind, state from warehouse.runs order by kind')).toEqual([
+    { kind: 'nightly', state: 'running' },
+    { kind: 'sweep', state: 'running' },
+  ])
+})
+
+test('a run ends with the last of its jobs, each counted once however often it is done', async ({ warehouse }) => {
+  const { runs, ledger } = warehouse
+  const [ada = '', bob = '', eve = ''] = await warehouse.addProfiles('ada', 'bob', 'eve')
+  const run = await runs.create('sync', {})
+  const end = (profileId: string) =>
+    ledger.recordFinished(endedJob(profileId, { runId: run.id, counts: { ...noCounts, rowsRead: 7 } }))
+
+  await recordPage(runs, run.id, [order(ada), order(bob)])
+  await Promise.all([end(ada), end(bob)])
+  await end(ada)
+  expect(await runs.get(run.id)).toMatchObject({ state: 'running', enqueued: 2, done: 2 })
+  await recordPage(runs, run.id, [order(eve)])
+  await endBuckets(runs, run.id)
+  expect((await runs.get(run.id))?.state).toBe('running')
+  await ledger.recordFailed(endedJob(eve, { runId: run.id }), { reason: 'no', hint: undefined })
+
+  expect(await runs.get(run.id)).toMatchObject({ state: 'done', enqueued: 3, done: 2, failed: 1, rowsRead: 21 })
+})
+
+test('a job counts for every run that ordered the same before it began, and for no other', async ({ warehouse }) => {
+  const { runs, ledger, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const started: string[] = []
+  for (let times = 0; times < 4; times += 1) started.push((await runs.create('sync', {})).id)
+  const [own = '', before = '', after = '', other = ''] = started
+  for (const id of [own, before, after]) await recordPage(runs, id, [order(ada)])
+  await recordPage(runs, other, [{ ...order(ada), params: { from: 1 } }])
+  for (const id of [own, before, after, other]) await endBuckets(runs, id)
+  await rows(`update vitalsync.orders set ordered_at = now() - interval '1 hour' where run_id <> $1`, [after])
+  const begunAtMs = Date.now() - 60_000
+
+  await ledger.recordFinished(endedJob(ada, { runId: own, begunAtMs }))
+
+  const counted = await rows('select id, done::int, state from vitalsync.runs order by id')
+  expect(counted).toEqual([
+    { id: own, done: 1, state: 'done' },
+    { id: before, done: 1, state: 'done' },
+    { id: after, done: 0, state: 'running' },
+    { id: other, done: 0, state: 'running' },
+  ])
+  expect((await runs.listOpenOrders(after, '0', 10)).ids).toEqual([ada])
+})
+
+test('a run does not wait for a profile that is erased', async ({ warehouse }) => {
+  const { runs, profiles } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const run = await runs.create('sync', {})
+  await recordPage(runs, run.id, [order(ada)])
+  await endBuckets(runs, run.id)
+
+  await profiles.erase(ada)
+
+  expect(await runs.get(run.id)).toMatchObject({ state: 'done', done: 1, endedAt: expect.any(Date) })
+})
+
+test('a run whose producer died is found, with the page it had reached', async ({ warehouse }) => {
+  const { runs, rows } = warehouse
+  const run = await runs.create('sync', {})
+  await recordPage(runs, run.id, [order('3'), order('5')])
+
+  expect(await runs.listUnproduced(60_000)).toEqual([])
+  await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
+
+  expect(await runs.listUnproduced(60_000)).toMatchObject([{ id: run.id }])
+  expect(await rows('select after_id from vitalsync.run_buckets where after_id > 0')).toEqual([{ after_id: '5' }])
+  await endBuckets(runs, run.id)
+  expect(await runs.listUnproduced(60_000)).toEqual([])
+  await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
+  expect(await runs.listSilent(60_000)).toMatchObject([{ id: run.id }])
+})
+
+test('what is left of a run: open jobs, profiles to come, and what waits to be pushed for them', async ({
+  warehouse,
+}) => {
+  const { runs, outbox } = warehouse
+  const [ada = '', bob = '', eve = ''] = await warehouse.addNeighbours(3)
+  const log = (profileId: string, index: number) => ({
+    profileId,
+    stream: 'data-logs',
+    itemKey: `log-${index}`,
+    body: '{}',
+    startAtMs: 0,
+    endAtMs: index,
+  })
+  await outbox.add([log(ada, 1), log(bob, 1), log(bob, 2), log(eve, 1)])
+  const run = await runs.create('sync', { profileIds: [ada, bob, eve] })
+  await recordPage(runs, run.id, [order(bob)])
+  const now = async () => (await runs.get(run.id)) ?? run
+
+  expect(await runs.workLeft(await now())).toEqual({ jobs: 2, items: 3, itemsOfLongestJob: 2 })
+  await endBuckets(runs, run.id)
+  expect(await runs.workLeft(await now())).toEqual({ jobs: 1, items: 2, itemsOfLongestJob: 2 })
+})
+
+test('the work left of a run is that of its own orders, buckets and profiles', async ({ warehouse }) => {
+  const { runs, outbox, rows } = warehouse
+  const [ada = '', bob = '', eve = '', gone = '', stranger = ''] = await warehouse.addNeighbours(5)
+  for (const [profileId, count] of [
+    [ada, 1],
+    [bob, 2],
+    [eve, 4],
+    [gone, 8],
+    [stranger, 16],
+  ] as const)
+    await outbox.add(
+      Array.from({ length: count }, (_, index) => ({
+        ...{ profileId, stream: 'data-logs', itemKey: `log-${index}` },
+        ...{ body: '{}', startAtMs: 0, endAtMs: index },
+      })),
+    )
+  await rows(`update vitalsync.profiles set state = 'gone' where id = $1`, [gone])
+  const other = await runs.create('sync', {})
+  await recordPage(runs, other.id, [order(ada)])
+  const run = await runs.create('sync', { profileIds: [ada, bob, eve, gone] })
+  const left = () => runs.workLeft(run)
+
+  await recordPage(runs, run.id, [order(bob)])
+  expect(await left()).toEqual({ jobs: 2, items: 6, itemsOfLongestJob: 4 })
+  await rows('delete from vitalsync.orders where profile_id = $1', [bob])
+  expect(await left()).toEqual({ jobs: 1, items: 4, itemsOfLongestJob: 4 })
+  await rows('delete from vitalsync.parcels')
+  expect(await left()).toEqual({ jobs: 1, items: 0, itemsOfLongestJob: 0 })
+  await rows('update vitalsync.run_buckets set first_hash = hashint8($2), last_hash = hashint8($2) where run_id = $1', [
+    ...[run.id, stranger],
+  ])
+  expect(await left()).toEqual({ jobs: 0, items: 0, itemsOfLongestJob: 0 })
+})
+
+test('what ended long ago is forgotten, but for what runs still and the newest slot of a schedule', async ({
+  warehouse,
+}) => {
+  const { runs, rows } = warehouse
+  const hours = (count: number) => new Date(slot.getTime() + count * HOUR)
+  const ids: string[] = []
+  for (let index = 0; index < 4; index += 1) ids.push((await runs.claimSlot('nightly', hours(index)))?.id ?? '')
+  const [oldest = '', old = '', fresh = '', newest = ''] = ids
+  const other = await runs.create('sync', {})
+  const running = await runs.create('sync', {})
+  for (const id of [...ids, other.id]) await runs.end(id, 'done')
+  await rows(`update vitalsync.runs set ended_at = now() - interval '91 days' where id <> $1 and id <> $2`, [
+    fresh,
+    running.id,
+  ])
+  await rows(`insert into vitalsync.tokens (account, expires_at) values
+    ('old', now() - interval '91 days'), ('fresh', now() - interval '1 day'), ('unused', null)`)
+
+  expect(await runs.forgetEnded(90 * DAY)).toEqual({ runs: 4, tokens: 1 })
+
+  expect((await runs.listNewest(10)).map(({ id }) => id)).toEqual([running.id, fresh])
+  expect(await runs.lastSlot('nightly')).toEqual(hours(3))
+  expect(await rows('select run_id from vitalsync.slots order by slot_at')).toEqual([
+    { run_id: fresh },
+    { run_id: null },
+  ])
+  expect(await rows('select account from vitalsync.tokens order by 1')).toEqual([
+    { account: 'fresh' },
+    { account: 'unused' },
+  ])
+  expect(await runs.claimSlot('nightly', hours(3))).toBeUndefined()
+  expect([oldest, old, newest]).not.toContain('')
+  expect(await runs.forgetEnded(90 * DAY)).toEqual({ runs: 0, tokens: 0 })
+})
+
+test('what still runs keeps its orders when what ended is forgotten, and each schedule its newest slot', async ({
+  warehouse,
+}) => {
+  const { runs, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const hours = (count: number) => new Date(slot.getTime() + count * HOUR)
+  const old = await runs.claimSlot('nightly', slot)
+  await runs.end(old?.id ?? '', 'done')
+  await rows(`update vitalsync.runs set ended_at = now() - interval '91 days'`)
+  const running = await runs.claimSlot('sweep', hours(-1))
+  await recordPage(runs, running?.id ?? '', [order(ada)])
+  await rows(
+    `insert into vitalsync.tokens (account, expires_at, lease_until) values ('leased', now() - interval '91 days', now() + interval '1 hour')`,
+  )
+
+  expect(await runs.forgetEnded(90 * DAY)).toEqual({ runs: 1, tokens: 0 })
+
+  expect((await runs.listOpenOrders(running?.id ?? '', '0', 10)).ids).toEqual([ada])
+  expect(await rows('select schedule, run_id from vitalsync.slots order by 1')).toEqual([
+    { schedule: 'nightly', run_id: null },
+    { schedule: 'sweep', run_id: running?.id },
+  ])
+})
+
+test('the newest runs are listed first, of all kinds or of one', async ({ warehouse }) => {
+  const { runs } = warehouse
+  const ids: string[] = []
+  for (const kind of ['sync', 'nightly', 'sync', 'sweep']) ids.push((await runs.create(kind, {})).id)
+  const [first = '', , third = '', fourth = ''] = ids
+
+  expect((await runs.listNewest(2)).map(({ id }) => id)).toEqual([fourth, third])
+  expect((await runs.listNewest(10, 'sync')).map(({ id }) => id)).toEqual([third, first])
+})
+
+test('requests per profile and per second come from the newest runs that are done', async ({ warehouse }) => {
+  const { runs, rows } = warehouse
+  await rows(`insert into vitalsync.runs (kind, state, done, requests, started_at, ended_at) values
+    ('nightly', 'done', 10, 900, '2026-03-01 00:00Z', '2026-03-01 00:01Z'),
+    ('nightly', 'done', 10, 200, '2026-03-02 00:00Z', '2026-03-02 00:01Z'),
+    ('nightly', 'done', 0, 50, '2026-03-03 00:00Z', '2026-03-03 00:01Z'),
+    ('nightly', 'stopped', 10, 7000, '2026-03-04 00:00Z', '2026-03-04 00:01Z'),
+    ('sync', 'done', 1, 300, '2026-03-05 00:00Z', '2026-03-05 00:01Z'),
+    ('sync', 'done', 1, 49, '2026-03-06 00:00Z', '2026-03-06 00:01Z')`)
+
+  expect(await runs.requestsPerProfile('nightly')).toBe(20)
+  expect(await runs.requestsPerProfile('backfill')).toBeUndefined()
+  expect(await runs.measuredRequestRate()).toBeCloseTo((900 + 200 + 50 + 300) / (4 * 60))
+  await rows(`insert into vitalsync.runs (kind, state, done, requests, started_at, ended_at)
+    select 'sync', 'done', 1, 600, '2026-03-07 00:00Z', '2026-03-07 00:01Z' from generate_series(1, 5)`)
+  expect(await runs.measuredRequestRate()).toBeCloseTo(10)
+})
+
+test('runs without a sign of life are listed by id: those not enqueued in full, and those whose jobs are missing', async ({
+  warehouse,
+}) => {
+  const { runs, rows } = warehouse
+  const ids: string[] = []
+  for (let index = 0; index < 6; index += 1) ids.push((await runs.create('sync', {})).id)
+  const [, , stopped = '', fresh = '', full = '', alsoFull = ''] = ids
+  for (const id of [full, alsoFull]) await rows('update vitalsync.runs set enqueued_all = true where id = $1', [id])
+  await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
+  await runs.end(stopped, 'stopped')
+  await runs.heartbeat(fresh)
+  // An update moves a row behind the others.
+  await rows('update vitalsync.runs set requests = 1 where id = $1', [ids[0]])
+  await rows('update vitalsync.runs set requests = 1 where id = $1', [full])
+
+  expect((await runs.listUnproduced(60_000)).map(({ id }) => id)).toEqual(ids.slice(0, 2))
+  expect((await runs.listSilent(60_000)).map(({ id }) => id)).toEqual([full, alsoFull])
+  expect((await runs.listTakeable()).map(({ id }) => id)).toEqual([ids[0], ids[1], fresh])
+})
+
+test('a sentinel finds the nightlies of the last day that are read in full and quiet, each once', async ({
+  warehouse,
+}) => {
+  const { runs, rows } = warehouse
+  const hourly = (hour: number) => new Date(slot.getTime() + hour * HOUR)
+  const claim = async (hour: number) => (await runs.claimSlot('nightly', hourly(hour)))?.id ?? ''
+  const ids: string[] = []
+  for (let hour = 0; hour < 6; hour += 1) ids.push(await claim(hour))
+  const [quiet = '', unread = '', stopped = '', yesterdays = '', watched = '', busy = ''] = ids
+  const swept = (await runs.claimSlot('sweep', hourly(9)))?.id
+  const byHand = (await runs.create('nightly', {})).id
+  await rows('update vitalsync.runs set enqueued_all = true where id <> $1', [unread])
+  await rows(`update vitalsync.runs set started_at = now() - interval '25 hours' where id = $1`, [yesterdays])
+  await rows(`update vitalsync.runs set state = 'stopped' where id = $1`, [stopped])
+  await runs.skipSlot({ schedule: 'sentinel', slotAt: hourly(4), runId: watched })
+  await runs.skipSlot({ schedule: 'another', slotAt: hourly(0), runId: quiet })
+  await rows(`update vitalsync.runs set touched_at = now() - interval '2 minutes' where id <> $1`, [busy])
+  expect([swept, byHand]).not.toContain(undefined)
+
+  expect((await runs.takeUnwatched(60_000)).map(({ id }) => id)).toEqual([quiet])
+  expect(await runs.takeUnwatched(60_000)).toEqual([])
+})

@@ -1,0 +1,215 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect } from 'vitest'
+import { HOUR, MINUTE } from '../../../../src/base/time/units.ts'
+import type { Lease, LeaseResult, NewToken, TokenStore } from '../../../../src/pipeline/fleet/tokens.ts'
+import { createInMemoryTokenStore } from '../../../../src/pipeline/upstream/in-memory-token-store.ts'
+import { openWarehousePool } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
+import { createPostgresTokenStore } from '../../../../src/pipeline/warehouse/tokens/token-store.ts'
+import { test } from '../../../support/fixtures.ts'
+import { insertPeople } from '../../../support/insert-people.ts'
+import { testShards } from '../../../support/test-shards.ts'
+
+type World = { store: TokenStore /** Lets every lease and every breaker expire. */; timePasses(): Promise<void> }
+
+const name = { account: 'a', profileId: '1' }
+const long = { leaseMs: HOUR }
+
+function token(secret: string): NewToken {
+  const nowMs = Date.now()
+  return { secret, refreshSecret: `refresh-${secret}`, issuedAtMs: nowMs, expiresAtMs: nowMs + HOUR }
+}
+
+function leaseOf(answer: LeaseResult): Lease {
+  if (answer.kind !== 'leased') throw new Error(`expected a lease, got ${answer.kind}`)
+  return answer.lease
+}
+
+async function storeFirst(store: TokenStore): Promise<void> {
+  await store.save(name, leaseOf(await store.lease(name, { generation: 0, ...long })), token('one'))
+}
+
+const suites: Array<[string, (title: string, body: (world: World) => Promise<void>) => void]> = [
+  [
+    'memory',
+    (title, body) => {
+      test(title, async () => {
+        let nowMs = Date.now()
+        const timePasses = async () => {
+          nowMs += 2 * HOUR
+        }
+        await body({ store: createInMemoryTokenStore(() => nowMs), timePasses })
+      })
+    },
+  ],
+  [
+    'Postgres',
+    (title, body) => {
+      test(title, async ({ warehouseUrl }) => {
+        const pool = openWarehousePool({
+          databaseUrl: warehouseUrl,
+          bucketCount: testShards,
+          connectionsMax: 4,
+          name: 'token-store',
+        })
+        await insertPeople(pool, ['ada', 'bob'])
+        const timePasses = async () => {
+          await pool.query(`update vitalsync.tokens set lease_until = lease_until - interval '2 hours',
+            broken_until = broken_until - interval '2 hours'`)
+        }
+        await body({ store: createPostgresTokenStore({ pool, keys: [randomBytes(32)] }), timePasses }).finally(() =>
+          pool.end(),
+        )
+      })
+    },
+  ],
+]
+
+describe.for(suites)('the token store in %s', ([, each]) => {
+  each('has nothing at first, and then what was stored', async ({ store }) => {
+    expect(await store.read(name)).toMatchObject({ generation: 0, token: undefined, proven: false })
+
+    await storeFirst(store)
+
+    expect(await store.read(name)).toMatchObject({ generation: 1, proven: false })
+    expect((await store.read(name)).token).toMatchObject({ generation: 1, secret: 'one', refreshSecret: 'refresh-one' })
+    expect((await store.read({ account: 'a' })).token).toBeUndefined()
+    expect((await store.read({ account: 'b', profileId: '1' })).token).toBeUndefined()
+  })
+
+  each('gives each account its own token of one person, also when they ask at once', async ({ store }) => {
+    const names = [{ account: 'a' }, name, { account: 'b', profileId: '1' }]
+    for (const one of names)
+      await store.save(one, leaseOf(await store.lease(one, { generation: 0, ...long })), token(JSON.stringify(one)))
+
+    const states = await Promise.all([...names, ...names].map((one) => store.read(one)))
+
+    expect(states.map((state) => state.token?.secret)).toEqual([...names, ...names].map((one) => JSON.stringify(one)))
+  })
+
+  each('leases to one of many, and again when the holder is done or dead', async ({ store, timePasses }) => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => store.lease(name, { generation: 0, ...long })))
+    expect(answers.map(({ kind }) => kind).sort()).toEqual([...Array(7).fill('busy'), 'leased'])
+
+    await timePasses()
+    const second = leaseOf(await store.lease(name, { generation: 0, ...long }))
+    await store.release(name, second)
+
+    expect((await store.lease(name, { generation: 0, ...long })).kind).toBe('leased')
+  })
+
+  each('answers newer to a lease of an older generation', async ({ store }) => {
+    await storeFirst(store)
+
+    expect(await store.lease(name, { generation: 0, ...long })).toMatchObject({
+      kind: 'newer',
+      token: { generation: 1 },
+    })
+    expect((await store.lease(name, { generation: 1, ...long })).kind).toBe('leased')
+    // The stored token is the one that was refused: all others wait for the next.
+    expect(await store.lease(name, { generation: 1, ...long })).toEqual({ kind: 'busy' })
+  })
+
+  each('stores nothing for a holder that lost its lease', async ({ store, timePasses }) => {
+    const lost = leaseOf(await store.lease(name, { generation: 0, ...long }))
+    await timePasses()
+    const held = leaseOf(await store.lease(name, { generation: 0, ...long }))
+
+    expect(await store.save(name, lost, token('late'))).toBeUndefined()
+    expect(await store.save(name, held, token('good'))).toMatchObject({ generation: 1, secret: 'good' })
+    await store.release(name, lost)
+    expect((await store.read(name)).token?.secret).toBe('good')
+  })
+
+  each('gives a refresh token to the first lease of its generation alone', async ({ store, timePasses }) => {
+    await storeFirst(store)
+    const first = leaseOf(await store.lease(name, { generation: 1, ...long }))
+    expect(first.token?.refreshSecret).toBe('refresh-one')
+
+    expect((await store.read(name)).token?.refreshSecret).toBeUndefined()
+    await timePasses()
+    const second = leaseOf(await store.lease(name, { generation: 1, ...long }))
+    expect(second.token).toMatchObject({ secret: 'one', refreshSecret: undefined })
+
+    await store.save(name, second, token('two'))
+    const third = leaseOf(await store.lease(name, { generation: 2, ...long }))
+    expect(third.token?.refreshSecret).toBe('refresh-two')
+  })
+
+  each('breaks for all until its time, but never over a newer token', async ({ store, timePasses }) => {
+    await storeFirst(store)
+    const breaker = { reason: 'refused', untilMs: Date.now() + MINUTE, openings: 2 }
+    await store.tripBreaker(name, { generation: 0, breaker })
+    expect((await store.read(name)).breaker).toBeUndefined()
+
+    await store.tripBreaker(name, { generation: 1, breaker })
+    expect(await store.lease(name, { generation: 1, ...long })).toMatchObject({
+      kind: 'broken',
+      breaker: { reason: 'refused', openings: 2 },
+    })
+
+    await timePasses()
+    const lease = leaseOf(await store.lease(name, { generation: 1, ...long }))
+    // Its time is over, though nobody knows yet whether the account is mended: the others wait for the one that tries.
+    expect(await store.lease(name, { generation: 1, ...long })).toEqual({ kind: 'busy' })
+    await store.save(name, lease, token('two'))
+    expect((await store.read(name)).breaker?.openings).toBe(2)
+    await store.markProven(name, 1)
+    expect((await store.read(name)).proven).toBe(false)
+    await store.markProven(name, 2)
+    expect(await store.read(name)).toMatchObject({ proven: true, breaker: undefined })
+  })
+
+  each('counts the generations in a row that nobody saw accepted', async ({ store }) => {
+    const counts: number[] = []
+    for (let generation = 0; generation < 4; generation += 1) {
+      await store.save(name, leaseOf(await store.lease(name, { generation, ...long })), token(`t${generation}`))
+      counts.push((await store.read(name)).unprovenBefore)
+      if (generation === 1) await store.markProven(name, 2)
+    }
+
+    expect(counts).toEqual([0, 1, 0, 1])
+  })
+
+  each('proves and breaks one token, and no other of its account or of its profile', async ({ store }) => {
+    const others = [{ account: 'a' }, { account: 'b', profileId: '1' }, { account: 'a', profileId: '2' }]
+    for (const one of [name, ...others])
+      await store.save(one, leaseOf(await store.lease(one, { generation: 0, ...long })), token('one'))
+    const breaker = { reason: 'refused', untilMs: Date.now() + MINUTE, openings: 1 }
+    const othersNow = () => Promise.all(others.map((one) => store.read(one)))
+
+    await store.markProven(name, 1)
+    await store.tripBreaker(name, { generation: 1, breaker })
+
+    expect(await store.read(name)).toMatchObject({ proven: true, breaker: { reason: 'refused' } })
+    for (const other of await othersNow()) expect(other).toMatchObject({ proven: false, breaker: undefined })
+
+    await store.markProven({ account: 'a' }, 1)
+    await store.tripBreaker({ account: 'a' }, { generation: 1, breaker })
+
+    const [own, ...rest] = await othersNow()
+    expect(own).toMatchObject({ proven: true, breaker: { reason: 'refused' } })
+    for (const other of rest) expect(other).toMatchObject({ proven: false, breaker: undefined })
+  })
+
+  each('lifts a breaker by the first proof of a token, and by no later one', async ({ store }) => {
+    await storeFirst(store)
+    const breaker = { reason: 'refused', untilMs: Date.now() + MINUTE, openings: 1 }
+    await store.markProven(name, 1)
+    await store.tripBreaker(name, { generation: 1, breaker })
+
+    await store.markProven(name, 1)
+
+    expect((await store.read(name)).breaker).toMatchObject({ reason: 'refused' })
+  })
+
+  each('erases a profile under every account, and no other profile', async ({ store }) => {
+    await storeFirst(store)
+    const own = { account: 'a' }
+    await store.save(own, leaseOf(await store.lease(own, { generation: 0, ...long })), token('own'))
+
+    await store.eraseProfile('1')
+
+    expect((await store.read(name)).token).toBeUndefined()
+    expect((await store.read(own)).token?.secret).toBe('own')
+  })
+})

@@ -1,0 +1,271 @@
+import { describe, expect } from 'vitest'
+import { pulledStreams } from '../../../config/streams.ts'
+import { Unanswered } from '../../../src/base/errors.ts'
+import { MINUTE } from '../../../src/base/time/units.ts'
+import type { Reading } from '../../../src/pipeline/transfer/reading.ts'
+import type { CoveredWindow } from '../../../src/pipeline/warehouse/verification/covered-windows.ts'
+import { createVerification, type VerifiedWindow } from '../../../src/pipeline/work/verify-window.ts'
+import { readingOf } from '../../support/job-context.ts'
+import { scores } from '../../support/stream-by-name.ts'
+import {
+  test as base,
+  march,
+  marchMs,
+  scoreRecord,
+  scoresReading,
+  type Warehouse,
+} from '../../support/test-warehouse.ts'
+
+const window = { startMs: marchMs(1), endMs: marchMs(5) }
+const covered = `{[${march(1)},${march(5)})}`
+const stored = [
+  scoreRecord({ scoreDateTime: march(2), value: 0.1 }),
+  scoreRecord({ scoreDateTime: march(3), value: 0.2 }),
+]
+const records = (...some: object[]) => some.map((fields) => ({ raw: JSON.stringify(fields), fields: { ...fields } }))
+const [first = {}, second = {}] = stored
+const changed = { ...second, value: 0.9 }
+const late = scoreRecord({ scoreDateTime: march(4), value: 0.4 })
+
+type Read = Partial<Reading> | ((warehouse: Warehouse, ada: string) => Promise<Partial<Reading>>)
+type Story = {
+  /** Upstream's answers to the reads of the window, in turn; the last one again and again. */
+  reads: readonly Read[]
+  mend?: boolean
+  /** Nothing can be stored any more. */
+  storeFails?: boolean
+  /** The tag that the ledger holds of the window, and upstream's answer to a read by it. */
+  tag?: { held: string; answer: Partial<Reading> }
+}
+
+type Told = VerifiedWindow & { asked: Array<string | undefined>; covered: string; findings: object[]; due: boolean }
+
+const test = base.extend<{ verify: (story: Story) => Promise<Told> }>({
+  /** Stores two scores of a covered window, then verifies it. */
+  verify: async ({ warehouse }, use) => {
+    const [ada = ''] = await warehouse.addProfiles('ada')
+    const { rows } = warehouse
+    await use(async ({ reads, mend = true, tag, storeFails = false }) => {
+      const reading = { profileId: ada, window, records: stored, sentAtMs: warehouse.startedAtMs - MINUTE }
+      await warehouse.writer.store(scoresReading({ ...reading, tag: tag?.held }))
+      await rows(`update vitalsync.ledger set covered = $2 where profile_id = $1 and stream = 'scores'`, [ada, covered])
+      await rows(`update vitalsync.profiles set due_at = 'infinity' where id = $1`, [ada])
+      const asked: Array<string | undefined> = []
+      const verification = createVerification({
+        pool: warehouse.pool,
+        streams: pulledStreams,
+        writer: storeFails ? { store: () => Promise.reject(new Error('away')) } : warehouse.writer,
+        upstream: {
+          async read(_, { heldTag }) {
+            asked.push(heldTag)
+            if (heldTag !== undefined) return readingOf({ tag: heldTag, unchanged: true, ...tag?.answer })
+            const whole = asked.filter((one) => one === undefined).length
+            const next = reads[Math.min(whole, reads.length) - 1] ?? {}
+            return readingOf({
+              sentAtMs: Date.now(),
+              ...(typeof next === 'function' ? await next(warehouse, ada) : next),
+            })
+          },
+        },
+      })
+      const drawn: CoveredWindow = { profileId: ada, externalId: 'ada', stream: scores, window, generation: 0 }
+      const verified = await verification.verify(drawn, { mend, options: { lane: 'manual' } })
+      const [profile] = await rows('select due_at <= now() as due from vitalsync.profiles where id = $1', [ada])
+      return {
+        ...verified,
+        asked,
+        covered: (await warehouse.covered(ada, 'scores')) === '{}' ? 'nothing' : 'the window',
+        findings: await rows('select cause, mended_at is not null as mended from vitalsync.differences'),
+        due: profile?.['due'] === true,
+      }
+    })
+  },
+})
+
+const same = { records: records(...stored) }
+const differs = { records: records(first, changed) }
+const pending = { word: 'pending' as const }
+
+test('a window that is as it was takes one request, and leaves everything as it is', async ({ verify }) => {
+  expect(await verify({ reads: [same] })).toMatchObject({
+    outcome: 'same',
+    requests: 1,
+    records: 2,
+    covered: 'the window',
+    findings: [],
+    due: false,
+  })
+})
+
+test('a difference is believed when a second reading shows it too', async ({ verify }) => {
+  const verified = await verify({ reads: [differs, same] })
+
+  expect(verified).toMatchObject({ outcome: 'same', requests: 2, covered: 'the window', findings: [] })
+  expect(verified.asked).toHaveLength(2)
+})
+
+test('a difference that is stored while it is looked for is none', async ({ verify }) => {
+  const storeIt = async (warehouse: Warehouse, profileId: string) => {
+    await warehouse.writer.store(scoresReading({ profileId, window, records: [first, changed], sentAtMs: Date.now() }))
+    await warehouse.rows(`update vitalsync.ledger set covered = $2 where profile_id = $1`, [profileId, covered])
+    return differs
+  }
+
+  expect(await verify({ reads: [differs, storeIt] })).toMatchObject({ outcome: 'same', findings: [] })
+})
+
+describe('a window that upstream is deriving', () => {
+  for (const [name, reads, requests] of [
+    ['at the first reading', [{ ...differs, ...pending }], 1],
+    ['though it is as it was', [{ ...same, ...pending }], 1],
+    ['at the second', [differs, { ...differs, ...pending }], 2],
+  ] as const) {
+    for (const mend of [true, false]) {
+      test(`${name} is due again${mend ? '' : ', unless nothing may be mended'}, and no difference`, async ({
+        verify,
+      }) => {
+        expect(await verify({ reads, mend })).toMatchObject({
+          outcome: 'uncovered',
+          requests,
+          covered: mend ? 'nothing' : 'the window',
+          findings: [],
+          due: mend,
+        })
+      })
+    }
+  }
+})
+
+test('a window that is covered no more, or of which a push waits, promises nothing', async ({ verify }) => {
+  const uncover = async ({ rows }: Warehouse, ada: string) => {
+    await rows(`update vitalsync.ledger set covered = '{}' where profile_id = $1`, [ada])
+    return differs
+  }
+  expect(await verify({ reads: [differs, uncover] })).toMatchObject({ outcome: 'uncovered', requests: 2, findings: [] })
+
+  const push = async ({ outbox }: Warehouse, profileId: string) => {
+    const item = {
+      profileId,
+      stream: 'data-logs',
+      itemKey: 'x',
+      body: '{}',
+      startAtMs: marchMs(9),
+      endAtMs: marchMs(9),
+    }
+    await outbox.add([item])
+    return differs
+  }
+  expect(await verify({ reads: [differs, push] })).toMatchObject({ outcome: 'uncovered', findings: [] })
+})
+
+describe('a difference', () => {
+  test('without leave to mend is told, and nothing is written', async ({ verify }) => {
+    expect(await verify({ reads: [differs], mend: false })).toMatchObject({
+      outcome: 'differs',
+      requests: 2,
+      counts: { missingHere: 0, differing: 1, missingUpstream: 0 },
+      causes: { 'lost-here': 0, 'changed-upstream': 1, 'late-upstream': 0 },
+      mended: false,
+      written: 0,
+      covered: 'the window',
+      findings: [],
+      due: false,
+    })
+  })
+
+  test('is stored, recorded with its cause, and marked mended', async ({ verify, warehouse }) => {
+    expect(await verify({ reads: [{ records: records(first, changed, late) }] })).toMatchObject({
+      outcome: 'differs',
+      counts: { missingHere: 1, differing: 1, missingUpstream: 0 },
+      mended: true,
+      written: 2,
+      findings: [{ cause: 'changed-upstream', mended: true }],
+      due: true,
+    })
+    expect(await warehouse.rows('select value from vitalsync.scores where gone_at is null order by 1')).toEqual(
+      [0.1, 0.4, 0.9].map((value) => ({ value })),
+    )
+  })
+
+  test('that mending does not remove leaves the window due again, and is not marked mended', async ({ verify }) => {
+    // A reading that is older than what is stored writes nothing.
+    const old = { ...differs, sentAtMs: marchMs(1) }
+
+    expect(await verify({ reads: [old] })).toMatchObject({
+      outcome: 'differs',
+      mended: false,
+      written: 0,
+      covered: 'nothing',
+      findings: [{ cause: 'changed-upstream', mended: false }],
+      due: true,
+    })
+  })
+})
+
+describe('the tag of the last reading', () => {
+  const held = '"t"'
+  const lost = { ...same, records: records(first, second, late) }
+
+  test('that upstream still gives proves that a missing record was lost here: its window is un-covered before it is stored', async ({
+    verify,
+  }) => {
+    const verified = await verify({ reads: [lost], tag: { held, answer: {} } })
+
+    expect(verified).toMatchObject({
+      requests: 3,
+      causes: { 'lost-here': 1, 'changed-upstream': 0, 'late-upstream': 0 },
+      mended: true,
+      findings: [{ cause: 'lost-here', mended: true }],
+    })
+    expect(verified.asked).toEqual([undefined, undefined, held])
+  })
+
+  test('that proves a loss un-covers the window before it is stored: a death in between leaves it due', async ({
+    verify,
+    warehouse,
+  }) => {
+    await expect(verify({ reads: [lost], tag: { held, answer: {} }, storeFails: true })).rejects.toThrow('away')
+    const [{ covered: left } = {}] = await warehouse.rows(
+      `select covered::text from vitalsync.ledger where stream = 'scores'`,
+    )
+
+    expect(left).toBe('{}')
+  })
+
+  test.for<[string, Partial<Reading>]>([
+    ['changed', { unchanged: false, tag: '"u"' }],
+    ['unchanged, of another tag', { unchanged: true, tag: '"u"' }],
+    ['whole, with the same tag', { unchanged: false, tag: held }],
+  ])('to which upstream answers %s proves nothing', async ([, answer], { verify }) => {
+    expect(await verify({ reads: [lost], tag: { held, answer } })).toMatchObject({
+      requests: 3,
+      causes: { 'lost-here': 0, 'late-upstream': 1 },
+    })
+  })
+
+  for (const mend of [true, false]) {
+    const distrusted = mend ? [{ stream: 'scores' }] : []
+    test(`is false where what is stored, undamaged, differs: it proves nothing${mend ? ', and is believed no more' : ''}`, async ({
+      verify,
+      warehouse,
+    }) => {
+      const verified = await verify({ reads: [differs], tag: { held, answer: {} }, mend })
+
+      expect(verified).toMatchObject({ requests: 3, causes: { 'lost-here': 0, 'changed-upstream': 1 } })
+      expect(await warehouse.rows('select stream from vitalsync.false_tags')).toEqual(distrusted)
+    })
+  }
+})
+
+test('a window without tags has no proof', async ({ verify }) => {
+  const lost = { records: records(first, second, late) }
+
+  expect(await verify({ reads: [lost] })).toMatchObject({ requests: 2, causes: { 'lost-here': 0, 'late-upstream': 1 } })
+})
+
+test('a reading that fails fails the verification, and changes nothing', async ({ verify, warehouse }) => {
+  const fail = () => Promise.reject(new Unanswered('lost'))
+
+  await expect(verify({ reads: [differs, fail] })).rejects.toThrow('lost')
+  expect(await warehouse.rows('select 1 from vitalsync.differences')).toEqual([])
+})
