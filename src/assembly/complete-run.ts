@@ -1,18 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Problem } from '../base/errors.ts'
+import { followRun } from '../operations/follow-run.ts'
+import { type RunningWorker, startWorker, workerCloseMaxMs } from '../operations/processes/start-worker.ts'
+import { untilAborted } from '../operations/processes/until-aborted.ts'
+import { countWorkersOfAllParts } from '../operations/processes/worker-heartbeat.ts'
+import { produceRun, recoverContextOf } from '../operations/produce-run.ts'
 import { WORKER_HEARTBEAT_MS } from '../pipeline/warehouse/runs/live-workers.ts'
 import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
 import { recoverRun } from '../pipeline/work/recover-run.ts'
 import type { Sandbox } from '../service/sandbox/start-sandbox.ts'
 import { type CommandContext, exitCodes } from './command-context.ts'
-import { followRun } from './follow-run.ts'
-import { produceRun, recoverContextOf } from './produce-run.ts'
-import { type RunningWorker, startWorker, workerCloseMaxMs } from './start-worker.ts'
 import { formatCount, formatDuration, formatNumber } from './table.ts'
 import type { Terminal } from './terminal.ts'
-import { untilAborted } from './until-aborted.ts'
 import type { OpenPipeline } from './with-pipeline.ts'
-import { countWorkersOfAllParts } from './worker-heartbeat.ts'
 
 /**
  * A sync that starts before the local sandbox has derived scores from its people's logs would find little. A real

@@ -6,11 +6,17 @@ import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../base/
 import { readRunning } from '../base/engines/running-file.ts'
 import { lockHolderOf } from '../base/files/folder-lock.ts'
 import { MINUTE } from '../base/time/units.ts'
+import {
+  type EngineAddresses,
+  requireTokenKey,
+  resolveAddresses,
+  resolveDatabases,
+  tokenKeysOf,
+} from '../operations/addresses.ts'
+import { migrateWarehouse, requireMigrated } from '../operations/migrate-warehouse.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import type { Sandbox, SandboxOptions } from '../service/sandbox/start-sandbox.ts'
-import { type EngineAddresses, requireTokenKey, resolveAddresses, resolveDatabases, tokenKeysOf } from './addresses.ts'
 import type { CommandContext } from './command-context.ts'
-import { migrateWarehouse, requireMigrated } from './migrate-warehouse.ts'
 import { sandboxDefaults } from './sandbox-defaults.ts'
 import { formatNumber } from './table.ts'
 

@@ -1,8 +1,8 @@
 import { type CloseStack, openCloseStack } from '../base/close-stack.ts'
+import type { Pipeline } from '../operations/pipeline.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import type { CommandContext } from './command-context.ts'
 import { joinEngines, joinWarehouse, type StartedEngines } from './join-engines.ts'
-import type { Pipeline } from './pipeline.ts'
 
 /** Opens the warehouse, runs `work` and closes the warehouse, also when `work` fails. */
 export async function withWarehouse<T>(
@@ -35,7 +35,7 @@ export async function withPipeline<T>(context: CommandContext, work: (opened: Op
   try {
     const engines = await joinEngines(context, closeStack)
     const { config, log } = context
-    const { openPipeline } = await import('./pipeline.ts') // queue and upstream: `withWarehouse` needs neither
+    const { openPipeline } = await import('../operations/pipeline.ts') // queue and upstream: `withWarehouse` needs neither
     const pipeline = await openPipeline({ config, addresses: engines.addresses, log, onSkewed: fail })
     closeStack.add(pipeline, 'pipeline')
     await pipeline.engine.requireUsable()

@@ -1,7 +1,7 @@
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { untilAborted } from '../assembly/until-aborted.ts'
 import { withPipeline } from '../assembly/with-pipeline.ts'
 import { startDashboard } from '../dashboard/start-dashboard.ts'
+import { untilAborted } from '../operations/processes/until-aborted.ts'
 
 type DashboardOptions = { readonly port?: number; readonly host?: string }
 

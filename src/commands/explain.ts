@@ -1,6 +1,6 @@
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { type ExplainOptions, fetchExplanation } from '../assembly/fetch-explanation.ts'
 import { withPipeline } from '../assembly/with-pipeline.ts'
+import { type ExplainOptions, fetchExplanation } from '../operations/fetch-explanation.ts'
 import type { ExplainedLogGroup } from '../service/derive/records/explained-logs.ts'
 import type { ExplainedFactor, Explanation } from '../service/derive/records/explanation.ts'
 

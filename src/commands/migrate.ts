@@ -1,6 +1,6 @@
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { distributeWarehouse, migrateWarehouse } from '../assembly/migrate-warehouse.ts'
 import { UsageProblem } from '../base/errors.ts'
+import { distributeWarehouse, migrateWarehouse } from '../operations/migrate-warehouse.ts'
 import type { Distribution } from '../pipeline/warehouse/distribution/distribute-tables.ts'
 
 /** The shards of a warehouse that is divided while WAREHOUSE_SHARDS does not ask for any. */

@@ -1,9 +1,9 @@
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { makePlan, type Plan } from '../assembly/make-plan.ts'
-import { profileIdsOf, type Selection, tellIfNobody } from '../assembly/select-profiles.ts'
 import { formatCount, formatDuration, formatNumber, formatTable } from '../assembly/table.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { SECOND } from '../base/time/units.ts'
+import { makePlan, type Plan } from '../operations/make-plan.ts'
+import { profileIdsOf, type Selection, tellIfNobody } from '../operations/select-profiles.ts'
 
 type PlanOptions = Selection & {
   /** Absent: the plan of a sync; given: the plan of a back-fill from here. */

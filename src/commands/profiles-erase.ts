@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { eraseAndProve } from '../assembly/erase-and-prove.ts'
 import { formatNumber, formatTable } from '../assembly/table.ts'
 import type { Terminal } from '../assembly/terminal.ts'
 import { withPipeline } from '../assembly/with-pipeline.ts'
 import { UsageProblem } from '../base/errors.ts'
+import { eraseAndProve } from '../operations/erase-and-prove.ts'
 
 type EraseOptions = { readonly externalId: string; readonly yes: boolean }
 

@@ -1,8 +1,8 @@
 import { pulledStreams } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../assembly/select-profiles.ts'
 import { formatMinute, formatNumber, formatTable } from '../assembly/table.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
+import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../operations/select-profiles.ts'
 import { createQuarantine, type QuarantineFilter } from '../pipeline/warehouse/quarantine/stored-quarantine.ts'
 
 export async function listQuarantine(

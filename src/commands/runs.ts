@@ -1,9 +1,9 @@
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { unknownIdProblem } from '../assembly/select-profiles.ts'
 import { formatDuration, formatMinute, formatTable, shadedCell } from '../assembly/table.ts'
 import type { Paint } from '../assembly/terminal.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { UsageProblem } from '../base/errors.ts'
+import { unknownIdProblem } from '../operations/select-profiles.ts'
 import { createRuns, type Run } from '../pipeline/warehouse/runs/stored-runs.ts'
 
 /** Prints the last runs, newest first. */

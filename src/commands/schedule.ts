@@ -1,11 +1,11 @@
-import { requireGivenAddresses } from '../assembly/addresses.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
 import { warnOfExposedConnections } from '../assembly/exposed-connections.ts'
-import { openPipeline } from '../assembly/pipeline.ts'
-import { openMonitoring } from '../assembly/start-monitoring.ts'
-import { startProducingScheduler } from '../assembly/start-scheduler.ts'
-import { untilAborted } from '../assembly/until-aborted.ts'
 import { openCloseStack } from '../base/close-stack.ts'
+import { requireGivenAddresses } from '../operations/addresses.ts'
+import { openPipeline } from '../operations/pipeline.ts'
+import { openMonitoring } from '../operations/processes/start-monitoring.ts'
+import { startProducingScheduler } from '../operations/processes/start-scheduler.ts'
+import { untilAborted } from '../operations/processes/until-aborted.ts'
 
 /** Creates runs by the cron lines until SIGTERM. Any number of processes may run: each slot is claimed once. */
 export async function runSchedule({ config, log, signal }: CommandContext): Promise<number> {

@@ -1,7 +1,7 @@
 import type { CommandContext } from '../assembly/command-context.ts'
 import { completeRun, printRunSummary, untilSandboxDerived } from '../assembly/complete-run.ts'
-import { profileIdsOf, type Selection, tellIfNobody } from '../assembly/select-profiles.ts'
 import { withPipeline } from '../assembly/with-pipeline.ts'
+import { profileIdsOf, type Selection, tellIfNobody } from '../operations/select-profiles.ts'
 
 /** Starts the same work as the nightly run now, and follows it to its end. */
 export async function runSync(context: CommandContext, { profiles, streams }: Selection): Promise<number> {

@@ -1,9 +1,9 @@
 import { pulledStreams } from '../../config/streams.ts'
 import { type CommandContext, exitCodes } from '../assembly/command-context.ts'
-import { reportLines } from '../assembly/day-report-text.ts'
-import { profileIdsOf, selectedStreams } from '../assembly/select-profiles.ts'
 import { withWarehouse } from '../assembly/with-pipeline.ts'
 import { UsageProblem } from '../base/errors.ts'
+import { reportLines } from '../operations/day-report-text.ts'
+import { profileIdsOf, selectedStreams } from '../operations/select-profiles.ts'
 import { readDayReports } from '../pipeline/warehouse/reports/day-report.ts'
 
 type WhyOptions = { readonly externalId: string; readonly date: string; readonly streams: readonly string[] }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
-import { migrateWarehouse } from '../../src/assembly/migrate-warehouse.ts'
+import { migrateWarehouse } from '../../src/operations/migrate-warehouse.ts'
 import { openWarehousePool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { insertPeople, peopleNames } from '../support/insert-people.ts'
 import { testShards } from '../support/test-shards.ts'

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { pulledStreams } from '../../config/streams.ts'
-import { migrateWarehouse } from '../../src/assembly/migrate-warehouse.ts'
+import { migrateWarehouse } from '../../src/operations/migrate-warehouse.ts'
 import { createReader, READER_ROLE } from '../../src/pipeline/warehouse/postgres/reader-role.ts'
 import { openWarehousePool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { insertPeople, peopleNames } from '../support/insert-people.ts'

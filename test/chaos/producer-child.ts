@@ -1,8 +1,8 @@
 import { readConfig } from '../../config/env.ts'
-import { requireGivenAddresses } from '../../src/assembly/addresses.ts'
-import { openPipeline } from '../../src/assembly/pipeline.ts'
-import { startProducing } from '../../src/assembly/start-producing.ts'
 import { createLog } from '../../src/base/log.ts'
+import { requireGivenAddresses } from '../../src/operations/addresses.ts'
+import { openPipeline } from '../../src/operations/pipeline.ts'
+import { startProducing } from '../../src/operations/processes/start-producing.ts'
 
 /** A process that helps to enqueue runs and works on no job. It prints its log, and `ready` when it begins. */
 const config = readConfig(JSON.parse(process.argv[2] ?? '{}'))

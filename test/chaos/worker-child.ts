@@ -1,9 +1,9 @@
 import './jumping-date.ts'
 import { readConfig } from '../../config/env.ts'
-import { requireGivenAddresses } from '../../src/assembly/addresses.ts'
-import { openPipeline } from '../../src/assembly/pipeline.ts'
-import { startWorker } from '../../src/assembly/start-worker.ts'
 import { createLog } from '../../src/base/log.ts'
+import { requireGivenAddresses } from '../../src/operations/addresses.ts'
+import { openPipeline } from '../../src/operations/pipeline.ts'
+import { startWorker } from '../../src/operations/processes/start-worker.ts'
 import { parsePartList } from '../../src/pipeline/fleet/queue-parts.ts'
 import { machineNow } from '../../src/pipeline/warehouse/postgres/library-clock.ts'
 

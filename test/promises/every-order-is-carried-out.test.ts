@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { recoverContextOf } from '../../src/assembly/produce-run.ts'
+import { recoverContextOf } from '../../src/operations/produce-run.ts'
 import type { Run } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 import { recoverRun } from '../../src/pipeline/work/recover-run.ts'
 import { startWorkerProcess } from '../chaos/workers.ts'

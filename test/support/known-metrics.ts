@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
-import { addFleetGauges } from '../../src/assembly/fleet-gauges.ts'
-import { addProcessGauges } from '../../src/assembly/process-gauges.ts'
 import { createMeterProvider } from '../../src/base/monitoring/meter-provider.ts'
+import { addFleetGauges } from '../../src/operations/processes/fleet-gauges.ts'
+import { addProcessGauges } from '../../src/operations/processes/process-gauges.ts'
 import { createServiceMetrics } from '../../src/service/metrics.ts'
 
 export type KnownMetric = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { retryRecordedFailures } from '../../assembly/retry-failures.ts'
+import { retryRecordedFailures } from '../../operations/retry-failures.ts'
 import { readFailureGroups } from '../../pipeline/warehouse/reports/failure-groups.ts'
 import { createFailures, type RecordedFailure } from '../../pipeline/warehouse/runs/stored-failures.ts'
 import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { produceRun } from '../../assembly/produce-run.ts'
 import { UsageProblem } from '../../base/errors.ts'
+import { produceRun } from '../../operations/produce-run.ts'
 import { countDeriving, readFormerRuns, readUsualSpans } from '../../pipeline/warehouse/reports/run-report.ts'
 import { createFailures } from '../../pipeline/warehouse/runs/stored-failures.ts'
 import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'

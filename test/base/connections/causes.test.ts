@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, inject } from 'vitest'
-import { migrateWarehouse, requireMigrated } from '../../../src/assembly/migrate-warehouse.ts'
 import {
   type ConnectionCause,
   connectionCauseOf,
@@ -16,6 +15,7 @@ import { examinePostgres } from '../../../src/base/engines/examine-postgres.ts'
 import { freePort } from '../../../src/base/engines/free-port.ts'
 import { requireDirectConnection } from '../../../src/base/postgres/direct-connection.ts'
 import { describeError } from '../../../src/cli/describe-error.ts'
+import { migrateWarehouse, requireMigrated } from '../../../src/operations/migrate-warehouse.ts'
 import { openQueueEngine } from '../../../src/pipeline/queue/engine.ts'
 import { examineRedis } from '../../../src/pipeline/queue/examine-redis.ts'
 import { examineUpstream } from '../../../src/pipeline/upstream/examine-upstream.ts'

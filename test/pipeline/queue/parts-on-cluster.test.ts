@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { recoverContextOf } from '../../../src/assembly/produce-run.ts'
+import { recoverContextOf } from '../../../src/operations/produce-run.ts'
 import { QUEUE_PARTS_MAX, queuePartTag, redisSlotOf } from '../../../src/pipeline/fleet/queue-parts.ts'
 import { recoverRun } from '../../../src/pipeline/work/recover-run.ts'
 import { startWorkerProcess } from '../../chaos/workers.ts'

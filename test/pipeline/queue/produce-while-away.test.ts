@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { produceRun } from '../../../src/assembly/produce-run.ts'
+import { produceRun } from '../../../src/operations/produce-run.ts'
 import { NodeUnreachable } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import type { Pool } from '../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { soon } from '../../support/fixtures.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { countWorkersOfAllParts } from '../../../src/assembly/worker-heartbeat.ts'
+import { countWorkersOfAllParts } from '../../../src/operations/processes/worker-heartbeat.ts'
 import { createProfileBuckets } from '../../../src/pipeline/fleet/profile-buckets.ts'
 import { oldestJobMs } from '../../../src/pipeline/queue/enqueue.ts'
 import { pauseLane, pauseLeftMs } from '../../../src/pipeline/queue/lane-pauses.ts'

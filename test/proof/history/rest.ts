@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { produceRun, recoverContextOf } from '../../../src/assembly/produce-run.ts'
 import { MINUTE, SECOND } from '../../../src/base/time/units.ts'
+import { produceRun, recoverContextOf } from '../../../src/operations/produce-run.ts'
 import { lanes } from '../../../src/pipeline/fleet/budget.ts'
 import { recoverRuns } from '../../../src/pipeline/work/recover-run.ts'
 import { type App, erase, type People, revive } from './app.ts'

@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest'
-import { fetchExplanation } from '../../../src/assembly/fetch-explanation.ts'
 import { addServiceKey } from '../../../src/assembly/service-accounts.ts'
 import { DAY } from '../../../src/base/time/units.ts'
+import { fetchExplanation } from '../../../src/operations/fetch-explanation.ts'
 import { explanationSchema } from '../../../src/service/recompute/explanation-schema.ts'
 import { deriveExtension } from '../../../src/service/recompute/extension.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'

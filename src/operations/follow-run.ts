@@ -1,4 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { formatCount, formatDuration, formatNumber } from '../assembly/table.ts'
+import type { Terminal } from '../assembly/terminal.ts'
 import type { Problem } from '../base/errors.ts'
 import { createTimeLeft } from '../base/time/time-left.ts'
 import { SECOND } from '../base/time/units.ts'
@@ -6,8 +8,6 @@ import type { Lane } from '../pipeline/fleet/budget.ts'
 import { isNodeOutage, isOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
 import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
 import type { Pipeline } from './pipeline.ts'
-import { formatCount, formatDuration, formatNumber } from './table.ts'
-import type { Terminal } from './terminal.ts'
 import { troubleText } from './trouble-text.ts'
 
 export type FollowRunOptions = {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { Log } from '../base/log.ts'
-import type { LaneTroubles } from '../pipeline/fleet/lane-troubles.ts'
-import { findUnservedParts } from '../pipeline/queue/served-parts.ts'
-import { endSilentSessions } from '../pipeline/warehouse/postgres/silent-sessions.ts'
-import { WORKER_HEARTBEAT_MS } from '../pipeline/warehouse/runs/live-workers.ts'
-import type { Pipeline } from './pipeline.ts'
+import type { Log } from '../../base/log.ts'
+import type { LaneTroubles } from '../../pipeline/fleet/lane-troubles.ts'
+import { findUnservedParts } from '../../pipeline/queue/served-parts.ts'
+import { endSilentSessions } from '../../pipeline/warehouse/postgres/silent-sessions.ts'
+import { WORKER_HEARTBEAT_MS } from '../../pipeline/warehouse/runs/live-workers.ts'
+import type { Pipeline } from '../pipeline.ts'
 import { repeatUntilClosed } from './repeat.ts'
 
 type WorkerHeartbeat = { close(): Promise<void> }

@@ -1,12 +1,12 @@
-import type { Config } from '../../config/env.ts'
-import { pulledStreams } from '../../config/streams.ts'
-import type { Log } from '../base/log.ts'
-import { MINUTE, SECOND } from '../base/time/units.ts'
-import { isNodeOutage, isOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
-import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
-import { drawCoveredWindows, type WindowDraw } from '../pipeline/warehouse/verification/covered-windows.ts'
-import { uncoverUnmended } from '../pipeline/warehouse/verification/stored-differences.ts'
-import type { Pipeline } from './pipeline.ts'
+import type { Config } from '../../../config/env.ts'
+import { pulledStreams } from '../../../config/streams.ts'
+import type { Log } from '../../base/log.ts'
+import { MINUTE, SECOND } from '../../base/time/units.ts'
+import { isNodeOutage, isOutage } from '../../pipeline/warehouse/postgres/sql-errors.ts'
+import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
+import { drawCoveredWindows, type WindowDraw } from '../../pipeline/warehouse/verification/covered-windows.ts'
+import { uncoverUnmended } from '../../pipeline/warehouse/verification/stored-differences.ts'
+import type { Pipeline } from '../pipeline.ts'
 
 /** A small warehouse draws more than its share, or it would learn nothing for years. */
 const WINDOWS_MIN = 3

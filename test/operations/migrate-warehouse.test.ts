@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { expect } from 'vitest'
 import { pulledStreams } from '../../config/streams.ts'
-import { migrateWarehouse, migrationsFolder, requireMigrated } from '../../src/assembly/migrate-warehouse.ts'
 import { readMigrations } from '../../src/base/engines/apply-migrations.ts'
+import { migrateWarehouse, migrationsFolder, requireMigrated } from '../../src/operations/migrate-warehouse.ts'
 import { test } from '../support/fixtures.ts'
 import { testShards } from '../support/test-shards.ts'
 

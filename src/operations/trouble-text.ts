@@ -1,5 +1,5 @@
+import { formatCount, formatMinute } from '../assembly/table.ts'
 import type { LaneTrouble } from '../pipeline/fleet/lane-troubles.ts'
-import { formatCount, formatMinute } from './table.ts'
 
 /** One line on what keeps the workers from a lane. `waiting`: who waits, such as `3 jobs`. */
 export function troubleText({ lane, reason, sinceAt, untilAt, attempts }: LaneTrouble, waiting: string): string {

@@ -1,11 +1,11 @@
 import { statfs } from 'node:fs/promises'
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
-import type { Unready } from '../base/monitoring/metrics-port.ts'
-import { SECOND } from '../base/time/units.ts'
-import { lanes } from '../pipeline/fleet/budget.ts'
-import { unreadyReasons } from '../pipeline/fleet/readiness.ts'
-import type { FleetWatch } from './fleet-watch.ts'
-import type { Pipeline } from './pipeline.ts'
+import type { Unready } from '../../base/monitoring/metrics-port.ts'
+import { SECOND } from '../../base/time/units.ts'
+import { lanes } from '../../pipeline/fleet/budget.ts'
+import { unreadyReasons } from '../../pipeline/fleet/readiness.ts'
+import type { FleetWatch } from '../fleet-watch.ts'
+import type { Pipeline } from '../pipeline.ts'
 
 type WatchedProcess = {
   readonly pipeline: () => Pipeline | undefined

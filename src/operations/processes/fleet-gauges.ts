@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
-import { SECOND } from '../base/time/units.ts'
-import { lagBoundsSeconds, type QuickFacts, type SlowFacts } from '../pipeline/fleet/fleet-facts.ts'
-import type { FleetWatch } from './fleet-watch.ts'
+import { SECOND } from '../../base/time/units.ts'
+import { lagBoundsSeconds, type QuickFacts, type SlowFacts } from '../../pipeline/fleet/fleet-facts.ts'
+import type { FleetWatch } from '../fleet-watch.ts'
 
 /** A value with the labels of its series. */
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]

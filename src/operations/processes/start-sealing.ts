@@ -1,8 +1,8 @@
-import type { Log } from '../base/log.ts'
-import { MINUTE } from '../base/time/units.ts'
-import { sqlState } from '../pipeline/warehouse/postgres/sql-errors.ts'
-import { sealAnew } from '../pipeline/warehouse/seals/seal-anew.ts'
-import type { Pipeline } from './pipeline.ts'
+import type { Log } from '../../base/log.ts'
+import { MINUTE } from '../../base/time/units.ts'
+import { sqlState } from '../../pipeline/warehouse/postgres/sql-errors.ts'
+import { sealAnew } from '../../pipeline/warehouse/seals/seal-anew.ts'
+import type { Pipeline } from '../pipeline.ts'
 
 const sealEveryMs = 10 * MINUTE
 

@@ -1,9 +1,9 @@
+import { exitCodes } from '../assembly/command-context.ts'
+import type { Terminal } from '../assembly/terminal.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { printableLine } from '../base/text/printable.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
-import { exitCodes } from './command-context.ts'
-import type { Terminal } from './terminal.ts'
 
 /** The profiles and streams that a command is asked about; none means all. */
 export type Selection = { readonly profiles: readonly string[]; readonly streams: readonly string[] }

@@ -1,11 +1,11 @@
 import { catalogue } from '../../config/streams.ts'
+import type { CommandContext } from '../assembly/command-context.ts'
 import { DAY } from '../base/time/units.ts'
 import { createLedger } from '../pipeline/warehouse/ledger/coverage-ledger.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
 import { createReports } from '../pipeline/warehouse/reports/status-report.ts'
 import { createRuns } from '../pipeline/warehouse/runs/stored-runs.ts'
-import type { CommandContext } from './command-context.ts'
 import { selectedStreams } from './select-profiles.ts'
 
 type PlanOptions = {

@@ -1,5 +1,5 @@
+import { formatCount, formatMinute } from '../assembly/table.ts'
 import type { DayReport, DayState } from '../pipeline/warehouse/reports/day-report.ts'
-import { formatCount, formatMinute } from './table.ts'
 
 export function reportLines(report: DayReport): string[] {
   const { externalId, stream, localDate, state, reason, rows, settled } = report

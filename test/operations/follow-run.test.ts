@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createLeftWatch } from '../../src/assembly/follow-run.ts'
 import { MINUTE, SECOND } from '../../src/base/time/units.ts'
+import { createLeftWatch } from '../../src/operations/follow-run.ts'
 import { ShardMoved } from '../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import type { Run } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 

@@ -17,7 +17,7 @@ import { openOverdueSlots } from '../pipeline/schedule/overdue-slots.ts'
 import { askQuickFacts, askSlowFacts } from '../pipeline/warehouse/reports/ask-facts.ts'
 import { readSharedFacts } from '../pipeline/warehouse/reports/shared-facts.ts'
 import type { Pipeline } from './pipeline.ts'
-import { countLiveWorkers } from './worker-heartbeat.ts'
+import { countLiveWorkers } from './processes/worker-heartbeat.ts'
 
 /** The last answers of the engines, and the facts of the fleet. Times are of this process's own clock. */
 export type FleetWatch = {

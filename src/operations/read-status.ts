@@ -10,7 +10,7 @@ import { countSilentDifferences } from '../pipeline/warehouse/reports/lateness-r
 import { createReports } from '../pipeline/warehouse/reports/status-report.ts'
 import { createLiveWorkers } from '../pipeline/warehouse/runs/live-workers.ts'
 import { createRuns } from '../pipeline/warehouse/runs/stored-runs.ts'
-import { countLiveWorkers } from './worker-heartbeat.ts'
+import { countLiveWorkers } from './processes/worker-heartbeat.ts'
 
 const RUNS_SHOWN = 5
 /** Joins the fleet to read the budget, and demands no share of it. */

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import { HOUR } from '../../src/base/time/units.ts'
-import { createPostgresTokenStore } from '../../src/pipeline/warehouse/tokens/token-store.ts'
-import { soon } from '../support/fixtures.ts'
-import { test } from '../support/test-pipeline.ts'
+import { HOUR } from '../../../src/base/time/units.ts'
+import { createPostgresTokenStore } from '../../../src/pipeline/warehouse/tokens/token-store.ts'
+import { soon } from '../../support/fixtures.ts'
+import { test } from '../../support/test-pipeline.ts'
 
 const [former, next] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 const name = { account: 'a' }

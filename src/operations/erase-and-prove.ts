@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
+import { formatDuration } from '../assembly/table.ts'
+import type { Terminal } from '../assembly/terminal.ts'
 import { NotThere, RetryLater } from '../base/errors.ts'
 import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
 import type { Pipeline } from './pipeline.ts'
 import { unknownIdProblem } from './select-profiles.ts'
-import { formatDuration } from './table.ts'
-import type { Terminal } from './terminal.ts'
 
 /** Erases a profile upstream and here. Returns the removed rows, the answer of upstream, and the remaining rows. */
 export async function eraseAndProve(
