@@ -29,8 +29,8 @@ if (major >= 24) {
   nodeModule.enableCompileCache(cache)
   process.env.NODE_COMPILE_CACHE ??= cache // a thread looks for it there only
   // In a checkout Node runs the sources; the published package holds them compiled, for Node compiles nothing in node_modules.
-  const sources = new URL('./cli.ts', import.meta.url)
-  await import(existsSync(sources) ? sources.href : new URL('../dist/src/cli.js', import.meta.url).href)
+  const sources = new URL('./app/cli.ts', import.meta.url)
+  await import(existsSync(sources) ? sources.href : new URL('../dist/src/app/cli.js', import.meta.url).href)
 } else {
   const packaged = findPackagedNode()
   if (packaged === undefined) {

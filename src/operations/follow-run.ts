@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { formatCount, formatDuration, formatNumber } from '../assembly/table.ts'
-import type { Terminal } from '../assembly/terminal.ts'
+import { formatCount, formatDuration, formatNumber } from '../app/terminal/table.ts'
+import type { Terminal } from '../app/terminal/terminal.ts'
 import type { Problem } from '../base/errors.ts'
 import { createTimeLeft } from '../base/time/time-left.ts'
 import { SECOND } from '../base/time/units.ts'

@@ -1,5 +1,5 @@
 import { catalogue } from '../../config/streams.ts'
-import type { CommandContext } from '../assembly/command-context.ts'
+import type { CommandContext } from '../app/terminal/command-context.ts'
 import { DAY } from '../base/time/units.ts'
 import { createLedger } from '../pipeline/warehouse/ledger/coverage-ledger.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'

@@ -1,5 +1,5 @@
-import { exitCodes } from '../assembly/command-context.ts'
-import type { Terminal } from '../assembly/terminal.ts'
+import { exitCodes } from '../app/terminal/command-context.ts'
+import type { Terminal } from '../app/terminal/terminal.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { printableLine } from '../base/text/printable.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'

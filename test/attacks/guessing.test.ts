@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect } from 'vitest'
-import { addServiceKey, endServiceKey, endTokens } from '../../src/assembly/service-accounts.ts'
+import { addServiceKey, endServiceKey, endTokens } from '../../src/app/service-accounts.ts'
 import { createLog } from '../../src/base/log.ts'
 import { MINUTE } from '../../src/base/time/units.ts'
 import { addressGroupOf } from '../../src/service/address-group.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { endServiceKey, endTokens } from '../../src/assembly/service-accounts.ts'
+import { endServiceKey, endTokens } from '../../src/app/service-accounts.ts'
 import { createLog } from '../../src/base/log.ts'
 import { DAY } from '../../src/base/time/units.ts'
 import {

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import pg from 'pg'
-import { addServiceKey } from '../../src/assembly/service-accounts.ts'
+import { addServiceKey } from '../../src/app/service-accounts.ts'
 import { createLog } from '../../src/base/log.ts'
 import { migrateService } from '../../src/service/store/migrate-service.ts'
 import { cannedBody, firstDay, type PulledName, pulledNames } from './canned.ts'

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { readConfig } from '../../config/env.ts'
-import { commandsOf, tree } from '../cli/reference.ts'
+import { commandsOf, tree } from '../app/cli/reference.ts'
 import { unknownMetricsIn } from '../support/known-metrics.ts'
 import { needProgram } from '../support/programs.ts'
 

@@ -81,7 +81,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   'prom-client': /^src\/(monitoring|assembly|service)\//,
   fastify: /^src\/(service|web|dashboard)\//,
   esbuild: /^src\/web\//,
-  commander: /^src\/cli(\/|\.ts)/,
+  commander: /^src\/app\/cli(\/|\.ts)/,
   'node-cron': /^src\/pipeline\/schedule\//,
 }
 
@@ -183,7 +183,7 @@ test('a command that asks the warehouse only loads no service, no queue and no u
   const heavy = /^src\/(service|queue|upstream)\/|^(fastify|bullmq|undici)$/
   for (const command of commands)
     expect(
-      loadedBy(`src/commands/${command}.ts`).filter((from) => heavy.test(from)),
+      loadedBy(`src/app/commands/${command}.ts`).filter((from) => heavy.test(from)),
       command,
     ).toEqual([])
 })

@@ -30,7 +30,7 @@ const baseNamesInTwoRooms: Readonly<Record<string, string>> = {
 }
 
 test('a file name stands once, but for a verb in commands/ and cli/', () => {
-  const withoutCli = (file: string) => (file.startsWith('src/cli/') ? [] : [basename(file)])
+  const withoutCli = (file: string) => (file.startsWith('src/app/cli/') ? [] : [basename(file)])
   expect(Object.keys(sharedKeys(withoutCli)).toSorted()).toEqual(Object.keys(baseNamesInTwoRooms).toSorted())
   expect(Object.keys(baseNamesInTwoRooms).length).toBeLessThanOrEqual(10)
 })

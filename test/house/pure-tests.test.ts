@@ -19,7 +19,7 @@ test.for(['contract', 'ledger', 'simulation', 'text', 'time', 'transfer'])(
 test('a test is not pure when a file that it imports, at any distance, opens a connection or starts a process', () => {
   const direct = 'test/pipeline/warehouse/postgres/sql-errors.test.ts' // imports pg
   const byFixtures = 'test/promises/03-coverage-not-a-cursor.test.ts' // fixtures import the driver
-  const byProcess = 'test/cli/completion.test.ts' // starts the program
+  const byProcess = 'test/app/cli/completion.test.ts' // starts the program
 
   expect([direct, byFixtures, byProcess].filter((file) => pure.has(file))).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { addServiceKey } from '../../src/assembly/service-accounts.ts'
+import { addServiceKey } from '../../src/app/service-accounts.ts'
 import { startPostgres } from '../../src/base/engines/embedded-postgres.ts'
 import { createLog } from '../../src/base/log.ts'
 import { startSandbox } from '../../src/service/sandbox/start-sandbox.ts'

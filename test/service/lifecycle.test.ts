@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import pg from 'pg'
 import { describe, expect } from 'vitest'
-import { endServiceKey, grantServicePrivileges, readServiceKeys } from '../../src/assembly/service-accounts.ts'
+import { endServiceKey, grantServicePrivileges, readServiceKeys } from '../../src/app/service-accounts.ts'
 import { createLog } from '../../src/base/log.ts'
 import { startService } from '../../src/service/server.ts'
 import { test as withDatabase } from '../support/fixtures.ts'

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, inject } from 'vitest'
+import { describeError } from '../../../src/app/cli/describe-error.ts'
 import {
   type ConnectionCause,
   connectionCauseOf,
@@ -14,7 +15,6 @@ import type { Finding } from '../../../src/base/connections/finding.ts'
 import { examinePostgres } from '../../../src/base/engines/examine-postgres.ts'
 import { freePort } from '../../../src/base/engines/free-port.ts'
 import { requireDirectConnection } from '../../../src/base/postgres/direct-connection.ts'
-import { describeError } from '../../../src/cli/describe-error.ts'
 import { migrateWarehouse, requireMigrated } from '../../../src/operations/migrate-warehouse.ts'
 import { openQueueEngine } from '../../../src/pipeline/queue/engine.ts'
 import { examineRedis } from '../../../src/pipeline/queue/examine-redis.ts'

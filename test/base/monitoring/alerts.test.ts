@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { commandsOf, tree } from '../../cli/reference.ts'
+import { commandsOf, tree } from '../../app/cli/reference.ts'
 import { unknownMetricsIn } from '../../support/known-metrics.ts'
 import { needProgram } from '../../support/programs.ts'
 

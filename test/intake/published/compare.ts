@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { healthImportResult } from '../../../src/assembly/import-result.ts'
+import { healthImportResult } from '../../../src/app/results/import-result.ts'
 import { startPostgres } from '../../../src/base/engines/embedded-postgres.ts'
 import { migrateWarehouse } from '../../../src/operations/migrate-warehouse.ts'
 import { startProgram } from '../../support/run-program.ts'

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest'
-import { addServiceKey } from '../../../src/assembly/service-accounts.ts'
+import { addServiceKey } from '../../../src/app/service-accounts.ts'
 import { DAY } from '../../../src/base/time/units.ts'
 import { fetchExplanation } from '../../../src/operations/fetch-explanation.ts'
 import { explanationSchema } from '../../../src/service/recompute/explanation-schema.ts'

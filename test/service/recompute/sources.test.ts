@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { setOrReadSourcePriority } from '../../../src/assembly/service-accounts.ts'
+import { setOrReadSourcePriority } from '../../../src/app/service-accounts.ts'
 import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
 import { namedUuid } from '../../../src/base/text/named-uuid.ts'
 import { recomputeProfile } from '../../../src/service/recompute/recompute-profile.ts'

@@ -1,0 +1,105 @@
+import { setImmediate } from 'node:timers/promises'
+import { CommanderError } from 'commander'
+import { loadEnvironment, readConfig } from '../../config/env.ts'
+import { Problem } from '../base/errors.ts'
+import { createLog } from '../base/log.ts'
+import { printableText } from '../base/text/printable.ts'
+import { MINUTE, SECOND } from '../base/time/units.ts'
+import { describeError } from './cli/describe-error.ts'
+import { createProgram } from './cli/program.ts'
+import { exitCodes, type UncheckedContext } from './terminal/command-context.ts'
+import { createTerminal, painterFor } from './terminal/terminal.ts'
+
+/** Reads the arguments, runs the command and sets the exit code. */
+const stop = new AbortController()
+let interrupts = 0
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    interrupts += 1
+    // The first signal lets the running work finish, the second stops at once.
+    if (interrupts > 1) process.exit(130)
+    stop.abort(new Error(signal))
+  })
+}
+
+/** After a signal and the time for running jobs, how long closing may take. */
+const CLOSE_MAX_MS = MINUTE
+
+/** A server that answers nothing must not keep the process from ending. */
+function exitAfter(delayMs: number): void {
+  const leave = () => {
+    process.stderr.write(
+      `vitalsync: ended without waiting any longer: not everything could be closed. Nothing is lost.\n`,
+    )
+    process.exit(exitCodes.failures)
+  }
+  setTimeout(leave, delayMs).unref()
+}
+
+/**
+ * A closed pipe (`vitalsync … | head`) or a closed terminal is no failure: the command stops and closes what it opened.
+ * Results that cannot be written, for example to a full disk, are a failure.
+ */
+let isOutputClosed = false
+let writeError: unknown
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE' || error.code === 'EIO') isOutputClosed = true
+  else writeError ??= Object.assign(error, { path: 'standard output' })
+  stop.abort(error)
+})
+// Remarks that cannot be written stop nothing.
+process.stderr.on('error', () => undefined)
+
+/** The address that the running command was given, for the words about a connection that it loses. */
+let givenDatabaseUrl: string | undefined
+
+const program = createProgram({
+  context({ json }) {
+    const { environment, terminal } = uncheckedContext(json)
+    const config = readConfig(environment)
+    givenDatabaseUrl = config.databaseUrl
+    stop.signal.addEventListener('abort', () => exitAfter(config.drainSeconds * SECOND + CLOSE_MAX_MS))
+    return {
+      config,
+      terminal,
+      log: createLog({ level: config.logLevel, format: config.logFormat }),
+      signal: stop.signal,
+    }
+  },
+  uncheckedContext: ({ json }) => uncheckedContext(json),
+  print: (text) => process.stdout.write(`${text}\n`),
+  exit(code) {
+    process.exitCode = code
+  },
+})
+
+function uncheckedContext(json: boolean): UncheckedContext {
+  const environment = loadEnvironment()
+  return { environment, terminal: createTerminal({ json, term: environment['TERM'] }) }
+}
+
+const failure: unknown = await program.parseAsync().then(
+  () => undefined,
+  (error: unknown) => error,
+)
+// An exit loses output that a slow reader has not taken yet. A failed write is reported one turn of the event loop later.
+await new Promise((resolve) => process.stdout.write('', resolve))
+await setImmediate()
+if (writeError ?? failure) process.exitCode = await reportError(writeError ?? failure)
+if (isOutputClosed) process.exitCode = exitCodes.done
+// The command has closed what it opened; a handle that a library left open must not keep the process alive.
+process.exit()
+
+async function reportError(error: unknown): Promise<number> {
+  // The parser has printed what is wrong.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+  if (isOutputClosed) return exitCodes.done
+  if (stop.signal.aborted && error !== writeError && !(error instanceof Problem)) {
+    process.stderr.write('vitalsync: stopped before its end\n')
+    return exitCodes.failures
+  }
+  const { text, hint, code } = await describeError(error, { databaseUrl: givenDatabaseUrl })
+  const name = painterFor(process.stderr)('bad', 'vitalsync:')
+  process.stderr.write(printableText(`${name} ${text}\n${hint ? `  → ${hint}\n` : ''}`))
+  return code
+}

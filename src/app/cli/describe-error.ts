@@ -1,0 +1,94 @@
+import { EngineUnreachable, Problem, RetryLater, Unanswered, UsageProblem } from '../../base/errors.ts'
+import { exitCodes } from '../terminal/command-context.ts'
+
+/** The text and the hint for the terminal, and the exit code for the shell. */
+export type DescribedError = { readonly text: string; readonly hint: string | undefined; readonly code: number }
+
+/** Upstream counts as an engine: a missing answer, or a request to retry later, is no failure of the command. */
+const unreachableErrors = [EngineUnreachable, Unanswered, RetryLater]
+
+/** Describes any error. The stack is shown only for an error that nobody has foreseen. */
+export async function describeError(
+  error: unknown,
+  given: { databaseUrl: string | undefined } = { databaseUrl: undefined },
+): Promise<DescribedError> {
+  if (error instanceof Problem) return { text: error.message, hint: error.hint, code: exitCodeOf(error) }
+  const file = describeFileError(error)
+  if (file) return file
+  const { isOutage, sqlState } = await import('../../pipeline/warehouse/postgres/sql-errors.ts')
+  const state = sqlState(error)
+  const known = postgresErrors.find(({ states }) => states.test(state))
+  if (known) return { text: `query Postgres: ${(error as Error).message}`, hint: known.hint, code: known.code }
+  // Classes 28 and 3D: Postgres refuses the role, or has no such database.
+  if (isOutage(error) || /^(28|3D)/.test(state)) return describeError(await lostPostgres(error, given.databaseUrl))
+  const stack = error instanceof Error ? error.stack : String(error)
+  return { text: `unexpected error, please report it\n${stack}`, hint: undefined, code: exitCodes.failures }
+}
+
+/** A connection that was lost in the middle of a command. Without a given address it is that of our own Postgres. */
+async function lostPostgres(error: unknown, databaseUrl: string | undefined): Promise<Problem> {
+  const { connectionProblem } = await import('../../base/connections/connection-problem.ts')
+  const { OWN_HINT } = await import('../../base/connections/own-server.ts')
+  if (databaseUrl) return connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, error)
+  const { postgresUnreachable } = await import('../../pipeline/warehouse/postgres/sql-errors.ts')
+  const { message } = postgresUnreachable(error)
+  return new EngineUnreachable(message, { hint: OWN_HINT, cause: error })
+}
+
+function exitCodeOf(problem: Problem): number {
+  if (problem instanceof UsageProblem) return exitCodes.usage
+  if (problem instanceof EngineUnreachable && problem.isConfiguration) return exitCodes.usage
+  return unreachableErrors.some((kind) => problem instanceof kind) ? exitCodes.unreachable : exitCodes.failures
+}
+
+const { failures, usage } = exitCodes
+const NAME_ANOTHER_FILE = 'Name another file or folder, or run it as a user with this permission.'
+
+/** Errors of the file system. */
+const fileErrors: Readonly<Record<string, { words: string; hint: string; code: number }>> = {
+  ENOSPC: { words: 'the disk is full', hint: 'Free some space, and give the same command again.', code: failures },
+  EDQUOT: { words: 'the quota is used up', hint: 'Free some space, and give the same command again.', code: failures },
+  EFBIG: {
+    words: 'the file is too large',
+    hint: 'Choose a disk that allows larger files, or raise the limit.',
+    code: failures,
+  },
+  EMFILE: { words: 'too many files are open', hint: 'Raise the limit: ulimit -n 4096.', code: failures },
+  EIO: { words: 'the disk has an error', hint: 'Check the disk, or name another file.', code: failures },
+  EROFS: { words: 'the disk is read-only', hint: NAME_ANOTHER_FILE, code: usage },
+  EACCES: { words: 'permission denied for this user', hint: NAME_ANOTHER_FILE, code: usage },
+  EPERM: { words: 'permission denied for this user', hint: NAME_ANOTHER_FILE, code: usage },
+  EISDIR: { words: 'it is a folder', hint: 'Name a file.', code: usage },
+  ENOTDIR: { words: 'a part of its path is no folder', hint: 'Name another path.', code: usage },
+  ENOENT: { words: 'there is no such file or folder', hint: 'Check the path, or make the folder first.', code: usage },
+  ENAMETOOLONG: { words: 'the name is too long', hint: 'Choose a shorter name.', code: usage },
+}
+
+/** Errors of Postgres that an operator can fix. Their messages name roles and tables, no profiles. */
+const postgresErrors: ReadonlyArray<{ states: RegExp; hint: string; code: number }> = [
+  {
+    states: /^53100$/,
+    hint: 'The disk of Postgres is full: free some space there, and give the same command again.',
+    code: failures,
+  },
+  { states: /^42704$/, hint: 'Name an existing role, or create it: create role … login password ….', code: usage },
+  {
+    states: /^(42P01|3F000)$/,
+    hint: 'The warehouse’s tables are created by vitalsync migrate, the tables of the Profile Service by vitalsync service.',
+    code: usage,
+  },
+  { states: /^42501$/, hint: 'Run it as the role that owns the tables.', code: usage },
+]
+
+type SystemError = Error & { code: string; syscall: string; path?: string }
+
+const isSystemError = (error: unknown): error is SystemError =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && 'syscall' in error
+
+function describeFileError(error: unknown): DescribedError | undefined {
+  if (!isSystemError(error) || error.syscall === 'connect') return undefined
+  const known = fileErrors[error.code]
+  if (!known) return undefined
+  const { words, hint, code } = known
+  return { text: `${error.syscall} ${error.path ?? 'a file'}: ${words}`, hint, code }
+}

@@ -1,0 +1,117 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { catalogue } from '../../../config/streams.ts'
+import { UsageProblem } from '../../base/errors.ts'
+import { parseInstant } from '../../base/time/instant.ts'
+import { parsePartList } from '../../pipeline/fleet/queue-parts.ts'
+import type { PushedStream } from '../../pipeline/transfer/stream.ts'
+import type { CommandContext, UncheckedContext } from '../terminal/command-context.ts'
+
+/** The process in which a command runs, as far as the declarations of the commands use it. */
+export type CliProcess = {
+  context(options: { json: boolean }): CommandContext
+  /** For a command that examines the configuration, which may be wrong. */
+  uncheckedContext(options: { json: boolean }): UncheckedContext
+  print(text: string): void
+  exit(code: number): void
+}
+
+export const streamNames: readonly string[] = catalogue.pulled.map(({ name }) => name)
+/** The most frequent imports first, which is the reverse of the order of pushing. */
+export const pushedStreamNames: readonly string[] = catalogue.pushed.map(({ name }) => name).toReversed()
+
+export function parsePushedStream(text: string): PushedStream {
+  const stream = catalogue.pushed.find(({ name }) => name === text)
+  if (!stream) throw new InvalidArgumentError(`Allowed choices are ${pushedStreamNames.join(', ')}.`)
+  return stream
+}
+
+export function parseWhole(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}
+
+export function parsePositive(text: string): number {
+  if (parseWhole(text) === 0) throw new InvalidArgumentError('It must be at least 1.')
+  return Number(text)
+}
+
+/** A number by which a list names what it holds: longer than a number can be. */
+export function parseListNumber(text: string): string {
+  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('It must be a number of the list.')
+  return text
+}
+
+export function parsePort(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
+  return Number(text)
+}
+
+export function parseParts(text: string): number[] {
+  const parts = parsePartList(text)
+  if (!parts) throw new InvalidArgumentError('It must be parts of the queue such as 0-3 or 0,2,5-7.')
+  return parts
+}
+
+export function parseLocalDay(text: string): string {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || !parseInstant(text))
+    throw new InvalidArgumentError('It must be a day such as 2026-01-31.')
+  return text
+}
+
+/** A date is its midnight in UTC, a date-time without an offset is UTC. */
+export function parseDateOption(text: string): Date {
+  const read = parseInstant(text)
+  if (!read) throw new InvalidArgumentError('It must be a date such as 2026-01-31, or 2026-01-31T06:00:00Z.')
+  return new Date(read.epochMs)
+}
+
+export function collectValues(text: string, before: readonly string[]): string[] {
+  return [...before, text]
+}
+
+/** For an option that may be given several times: each value is checked, and the message lists the allowed names. */
+export function collectStream(text: string, before: readonly string[]): string[] {
+  if (!streamNames.includes(text)) throw new InvalidArgumentError(`It must be one of ${streamNames.join(', ')}.`)
+  return [...before, text]
+}
+
+export function parseTimeZone(text: string): string {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
+  } catch {
+    throw new InvalidArgumentError('It must be a time zone such as Europe/Berlin, or +02:00.')
+  }
+}
+
+export const examples = (...lines: string[]) =>
+  `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${lines.map((line) => `  ${line}`).join('\n')}`
+
+export const jsonOption = (what: string) => new Option('--json', what).default(false)
+export const choiceOption = (flags: string, about: string, words: readonly string[]) =>
+  new Option(flags, about).choices(words)
+
+/** `--profile` and `--stream`; each may be given several times. */
+export function withSelectionOptions(command: Command): Command {
+  return withStreamOption(
+    command.option('--profile <externalId>', 'only this profile; may be given several times', collectValues, []),
+  )
+}
+
+/** `--stream`, which may be given several times. */
+export const withStreamOption = (command: Command): Command =>
+  command.option(
+    '--stream <name>',
+    `only this stream (${streamNames.join(', ')}); may be given several times`,
+    collectStream,
+    [],
+  )
+
+export type SelectionOptions = { profile: string[]; stream: string[] }
+export const selectionOf = ({ profile, stream }: SelectionOptions) => ({ profiles: profile, streams: stream })
+
+/** A command without ids and without a filter must not act on everything. */
+export function requireIdsOrFilter(ids: readonly string[], filter: string | boolean | undefined): void {
+  if (ids.length > 0 || filter !== undefined) return
+  throw new UsageProblem('choose: neither ids nor a filter were given', { hint: 'Name ids, or give --all.' })
+}

@@ -1,0 +1,95 @@
+import type { Command } from 'commander'
+import { type FileFormat, fileFormats } from '../../intake/file-entries.ts'
+import { type CliProcess, choiceOption, examples, jsonOption, parseDateOption, parsePositive } from './options.ts'
+import { declareProfilesErase } from './profiles-erase.ts'
+
+export function declareProfiles(program: Command, cli: CliProcess): void {
+  const profiles = program
+    .command('profiles')
+    .description('the profiles that are synced')
+    .addHelpText('after', examples('vitalsync profiles discover', 'vitalsync profiles list'))
+  declareAdd(profiles, cli)
+  declareImport(profiles, cli)
+  declareDiscover(profiles, cli)
+  declareList(profiles, cli)
+  declareShow(profiles, cli)
+  declareProfilesErase(profiles, cli)
+}
+
+const fromOption = [
+  '--from <date>',
+  'start of the wanted history; HISTORY_DAYS ago when absent',
+  parseDateOption,
+] as const
+
+function declareAdd(profiles: Command, cli: CliProcess): void {
+  profiles
+    .command('add <externalId...>')
+    .description('add profiles; the next sync registers them upstream where needed')
+    .option(...fromOption)
+    .addOption(jsonOption('print the counts as JSON'))
+    .addHelpText('after', examples('vitalsync profiles add ada grace --from 2026-01-01'))
+    .action(async (externalIds: string[], { json, from }: { from?: Date; json: boolean }) => {
+      const { addProfiles } = await import('../commands/profiles.ts')
+      cli.exit(await addProfiles(cli.context({ json }), { externalIds, from }))
+    })
+}
+
+type ImportCliOptions = { format?: FileFormat; from?: Date; rejects?: string; json: boolean }
+
+function declareImport(profiles: Command, cli: CliProcess): void {
+  profiles
+    .command('import <file>')
+    .description('add the profiles of a file: CSV with a column externalId, or NDJSON; - is standard input')
+    .addOption(choiceOption('--format <format>', 'by the name of the file when absent', fileFormats))
+    .option(...fromOption)
+    .option('--rejects <file>', 'file for the lines that could not be read, with the reasons')
+    .addOption(jsonOption('print the counts as JSON'))
+    .addHelpText(
+      'after',
+      examples('vitalsync profiles import cohort.csv', 'vitalsync profiles import - --format ndjson'),
+    )
+    .action(async (file: string, { json, format, from, rejects }: ImportCliOptions) => {
+      const { importProfiles } = await import('../commands/profiles.ts')
+      cli.exit(await importProfiles(cli.context({ json }), { file, format, from, rejects }))
+    })
+}
+
+function declareDiscover(profiles: Command, cli: CliProcess): void {
+  profiles
+    .command('discover')
+    .description('add every profile that upstream knows')
+    .option('--search <text>', 'only the profiles that upstream finds by this text')
+    .addOption(jsonOption('print the counts as JSON'))
+    .addHelpText('after', examples('vitalsync profiles discover', 'vitalsync profiles discover --search study-7-'))
+    .action(async ({ json, ...options }: { search?: string; json: boolean }) => {
+      const { discoverUpstreamProfiles } = await import('../commands/profiles.ts')
+      cli.exit(await discoverUpstreamProfiles(cli.context({ json }), options))
+    })
+}
+
+function declareList(profiles: Command, cli: CliProcess): void {
+  profiles
+    .command('list')
+    .description('all profiles, with the counts of their failures')
+    .addOption(choiceOption('--state <state>', 'only profiles of this state', ['new', 'active', 'gone']))
+    .option('--limit <n>', 'how many; 100 when absent, with --json all', parsePositive)
+    .addOption(jsonOption('print one JSON object a line'))
+    .addHelpText('after', examples('vitalsync profiles list --state gone'))
+    .action(async ({ json, ...options }: { state?: string; limit?: number; json: boolean }) => {
+      const { listProfiles } = await import('../commands/profiles.ts')
+      cli.exit(await listProfiles(cli.context({ json }), options))
+    })
+}
+
+function declareShow(profiles: Command, cli: CliProcess): void {
+  profiles
+    .command('show <externalId>')
+    .description('one profile, stream by stream')
+    .addOption(jsonOption('print it as JSON'))
+    .addHelpText('after', examples('vitalsync profiles show ada'))
+    .action(async (externalId: string, { json }: { json: boolean }) => {
+      const { showProfile } = await import('../commands/profiles.ts')
+      cli.exit(await showProfile(cli.context({ json }), { externalId }))
+    })
+}

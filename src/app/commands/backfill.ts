@@ -1,0 +1,73 @@
+import type { BackfillParams } from '../../../jobs/backfill.ts'
+import { UsageProblem } from '../../base/errors.ts'
+import { DAY } from '../../base/time/units.ts'
+import { readExternalIds } from '../../intake/input-file.ts'
+import { profileIdsOf, type Selection, tellIfNobody } from '../../operations/select-profiles.ts'
+import { paramsText } from '../../pipeline/transfer/order.ts'
+import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
+import { completeRun, printRunSummary, untilSandboxDerived } from '../complete-run.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
+import { type OpenPipeline, withPipeline } from '../with-pipeline.ts'
+import { runPlan } from './plan.ts'
+
+type BackfillOptions = Selection & {
+  readonly from: Date
+  /** Absent: the end of today. */
+  readonly to?: Date
+  /** A file that names further profiles to read. */
+  readonly profilesFrom?: string
+  readonly again: boolean
+  readonly dryRun: boolean
+}
+
+/** Reads a range of the past, newest windows first; covered windows are not read again. Stopped anywhere, the same command resumes. */
+export async function runBackfill(context: CommandContext, options: BackfillOptions): Promise<number> {
+  const { terminal } = context
+  const profiles = [...options.profiles, ...(await externalIdsOfFile(options.profilesFrom))]
+  if (options.dryRun) return runPlan(context, { ...options, profiles })
+  const run = await withPipeline(context, async (opened) => {
+    if (opened.sandbox) await untilSandboxDerived(opened.sandbox, { terminal, signal: opened.signal })
+    const params = await runParamsOf(opened, { ...options, profiles })
+    if (!params.profileIds) await tellIfNobody(opened.pipeline.pool, terminal)
+    const open = await findUnfinishedRun(opened, params)
+    if (open) terminal.say(`carrying on with run ${open.id}, begun ${open.startedAt.toISOString()}`)
+    return completeRun(context, opened, open ?? (await opened.pipeline.runs.create('backfill', params)))
+  })
+  return printRunSummary('backfill', terminal, run)
+}
+
+async function externalIdsOfFile(file: string | undefined): Promise<string[]> {
+  if (file === undefined) return []
+  const onFault = (line: number, reason: string) => {
+    throw new UsageProblem(`read profiles: line ${line}: ${reason}`, { hint: 'Mend the file; nothing was begun.' })
+  }
+  const names: string[] = []
+  for await (const name of readExternalIds(file, { format: undefined, onFault })) names.push(name)
+  return names
+}
+
+/** The range ends with today, so that the same command on the same day has the same params and resumes the same run. */
+const endOfToday = (nowMs: number) => Math.ceil(nowMs / DAY) * DAY
+
+async function runParamsOf({ pipeline }: OpenPipeline, options: BackfillOptions): Promise<BackfillParams> {
+  const profileIds = await profileIdsOf(pipeline.pool, options.profiles)
+  const to = options.to?.getTime() ?? endOfToday(pipeline.clock.now())
+  if (options.from.getTime() >= to)
+    throw new UsageProblem('back-fill: --from does not lie before --to', { hint: 'Both are UTC: 2026-01-31.' })
+  return {
+    from: options.from.getTime(),
+    to,
+    ...(options.streams.length > 0 ? { streams: [...options.streams] } : {}),
+    ...(profileIds ? { profileIds } : {}),
+    ...(options.again ? { again: true } : {}),
+  }
+}
+
+const RUNS_SEARCHED_MAX = 1000
+
+/** The unfinished run of equal params: its open orders are enqueued again, and it continues after its last page. */
+async function findUnfinishedRun({ pipeline }: OpenPipeline, params: BackfillParams): Promise<Run | undefined> {
+  const text = paramsText(params)
+  const recent = await pipeline.runs.listNewest(RUNS_SEARCHED_MAX)
+  return recent.find((run) => run.kind === 'backfill' && run.state === 'running' && paramsText(run.params) === text)
+}

@@ -1,0 +1,108 @@
+import type { Config } from '../../../config/env.ts'
+import type { CloseStack } from '../../base/close-stack.ts'
+import { retryRecordedFailures } from '../../operations/retry-failures.ts'
+import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
+import { openQueueEngine } from '../../pipeline/queue/engine.ts'
+import { createEnqueuer } from '../../pipeline/queue/enqueue.ts'
+import {
+  createFailures,
+  type FailureFilter,
+  type RecordedFailure,
+} from '../../pipeline/warehouse/runs/stored-failures.ts'
+import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import { formatMinute, formatNumber, formatTable, shadedCell } from '../terminal/table.ts'
+import type { Paint } from '../terminal/terminal.ts'
+import { withWarehouse } from '../with-pipeline.ts'
+
+export async function listFailures(
+  context: CommandContext,
+  { limit, ...filter }: FailureFilter & { limit: number },
+): Promise<number> {
+  const { terminal } = context
+  const found = await withWarehouse(context, async (pool) => {
+    await requireKnownProfile(pool, filter.profile)
+    return createFailures({ pool }).list(filter, limit)
+  })
+  if (terminal.json) for (const failure of found) terminal.printJson('failures list', failure)
+  else terminal.print(found.length === 0 ? 'No failures.' : failureTable(found, terminal.paint))
+  return exitCodes.done
+}
+
+function failureTable(found: readonly RecordedFailure[], paint: Paint): string {
+  return formatTable(
+    ['failure', 'profile', 'tries', 'last', 'next try', 'reason'],
+    found.map((one) => [
+      one.id,
+      one.externalId,
+      one.attempts,
+      formatMinute(one.lastAt),
+      one.nextTryAt ? formatMinute(one.nextTryAt) : shadedCell('never', 'odd'),
+      one.reason,
+    ]),
+    paint,
+  )
+}
+
+export async function showFailure(context: CommandContext, { id }: { id: string }): Promise<number> {
+  const { terminal } = context
+  const [found] = await withWarehouse(context, (pool) => createFailures({ pool }).list({ ids: [id] }, 1))
+  if (!found) throw unknownIdProblem('failure', 'vitalsync failures list')
+  if (terminal.json) terminal.printJson('failures show', found)
+  else {
+    const span = found.startAt && found.endAt ? ` ${found.startAt.toISOString()} to ${found.endAt.toISOString()}` : ''
+    terminal.print(
+      [
+        `${found.kind} ${found.subject}${span} of ${found.externalId}`,
+        `reason:   ${found.reason}${found.status === null ? '' : ` (status ${found.status})`}`,
+        `what to do: ${found.hint ?? 'see the worker’s log at level error'}`,
+        `tried ${formatNumber(found.attempts)} times, first ${found.firstAt.toISOString()}, last ${found.lastAt.toISOString()}`,
+        found.nextTryAt ? `next try: ${found.nextTryAt.toISOString()}` : 'next try: never, unless retried',
+      ].join('\n'),
+    )
+  }
+  return exitCodes.done
+}
+
+const NOTHING_TO_DO = 'Nothing to do: no failure fits. The list: vitalsync failures list.'
+
+export async function retryFailures(context: CommandContext, filter: FailureFilter): Promise<number> {
+  const { terminal } = context
+  const { due, enqueued, retried } = await withWarehouse(context, async (pool, { queueUrl, tokenKeys, closeStack }) => {
+    await requireKnownProfile(pool, filter.profile)
+    const { config, signal } = context
+    return retryRecordedFailures(
+      { pool, tokenKeys, config, signal, joinQueue: () => joinQueue(queueUrl, config, closeStack) },
+      filter,
+    )
+  })
+  if (terminal.json) terminal.printJson('failures retry', { retried, enqueued })
+  else {
+    const parts = [
+      ...(due > 0 ? [`${formatNumber(due)} are due again: the next sweep takes them; at once: vitalsync sync.`] : []),
+      ...(enqueued > 0
+        ? [`${formatNumber(enqueued)} wait in the queue for a worker: vitalsync up, or vitalsync worker.`]
+        : []),
+    ]
+    if (parts.length > 0 || !filter.ids) terminal.print(parts.join('\n') || NOTHING_TO_DO)
+  }
+  return requireAllFound(retried, filter, ['failure', 'vitalsync failures list'])
+}
+
+async function joinQueue(queueUrl: string, { queueParts }: Config, closeStack: CloseStack) {
+  const engine = closeStack.add(await openQueueEngine(queueUrl, { parts: queueParts }), 'queue')
+  await engine.requireUsable()
+  return createEnqueuer(engine)
+}
+
+export async function discardFailures(context: CommandContext, filter: FailureFilter): Promise<number> {
+  const { terminal } = context
+  const discarded = await withWarehouse(context, async (pool) => {
+    await requireKnownProfile(pool, filter.profile)
+    return createFailures({ pool }).discard(filter)
+  })
+  if (terminal.json) terminal.printJson('failures discard', { discarded })
+  else if (discarded === 0 && !filter.ids) terminal.print(NOTHING_TO_DO)
+  else if (discarded > 0)
+    terminal.print(`${formatNumber(discarded)} discarded. Windows among them stay gaps and are not asked for again.`)
+  return requireAllFound(discarded, filter, ['failure', 'vitalsync failures list'])
+}

@@ -1,0 +1,183 @@
+import type { Config } from '../../../config/env.ts'
+import { catalogue } from '../../../config/streams.ts'
+import type { StrangeType } from '../../base/contract/data-types.ts'
+import { UsageProblem } from '../../base/errors.ts'
+import { closestWord } from '../../base/text/closest-word.ts'
+import { DAY } from '../../base/time/units.ts'
+import { createOffsetCompleter } from '../../intake/complete-offsets.ts'
+import { type FileFormat, fileFormatOf, readCsvColumns, readEntries } from '../../intake/file-entries.ts'
+import { type IntakeOptions, type IntakeProgress, importEntries } from '../../intake/import-entries.ts'
+import { readBytesFrom } from '../../intake/input-file.ts'
+import { csvColumnsOf, requiredColumnsOf, unknownColumns } from '../../intake/outbox-items.ts'
+import { openRejectsFile } from '../../intake/rejects-file.ts'
+import { createProfileResolver } from '../../intake/resolve-profiles.ts'
+import { openResumableFile } from '../../intake/resumable-file.ts'
+import { asTyped } from '../../operations/select-profiles.ts'
+import type { PushedStream } from '../../pipeline/transfer/stream.ts'
+import { createImports } from '../../pipeline/warehouse/outbox/import-progress.ts'
+import { createOutbox } from '../../pipeline/warehouse/outbox/outbox.ts'
+import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { createProfiles } from '../../pipeline/warehouse/profiles/stored-profiles.ts'
+import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
+import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import { formatCount, formatNumber } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { withWarehouse } from '../with-pipeline.ts'
+
+type ImportOptions = {
+  readonly stream: PushedStream
+  readonly file: string
+  /** `ndjson` or `csv`; absent: by the name of the file. */
+  readonly format?: string
+  readonly timeZone: string
+  readonly rejects?: string
+  readonly addProfiles: boolean
+  readonly replace: boolean
+  /** Reads from the beginning, however far an earlier import came. */
+  readonly again: boolean
+}
+
+/** Adds a file to the outbox; the next sync pushes it. Stopped anywhere, the same command resumes. */
+export async function runImport(context: CommandContext, options: ImportOptions): Promise<number> {
+  const { terminal } = context
+  const { stream, file, timeZone, replace, again } = options
+  const format = fileFormatOf(file, options.format)
+  const rejectsPath = options.rejects ?? (file === '-' ? 'stdin.rejects.ndjson' : `${file}.rejects.ndjson`)
+  const result = await withWarehouse(context, async (pool, { closeStack, tokenKeys }) => {
+    const readAs = [format, timeZone, replace]
+    const opening = openResumableFile(file, { imports: createImports({ pool }), stream: stream.name, readAs, again })
+    const input = closeStack.add(await opening, file)
+    const { begin, sizeBytes } = input
+    if (input.isResumed) terminal.say(`carrying on behind line ${formatNumber(begin.line)}`)
+    const rejects = closeStack.add(openRejectsFile(rejectsPath, begin.rejectsBytes), 'rejects')
+    const strange = new Map<string, StrangeCount>()
+    const progress = await importEntries({
+      ...(await openEntries({ ...options, format, begin, onStrangeType: (one) => countStrange(strange, one) })),
+      ...createStorage({ pool, tokenKeys }, context.config, options),
+      begin,
+      signal: context.signal,
+      reject: rejects.write,
+      async progressed(now) {
+        await input.save({ ...now, rejectsBytes: rejects.bytes() })
+        showProgress(terminal, now, sizeBytes)
+      },
+    }).finally(() => terminal.progressEnd())
+    const finished = !context.signal.aborted
+    if (finished) await input.finish()
+    return { progress, finished, resumedAtLine: begin.line, strange: [...strange.values()] }
+  })
+  return printResult(terminal, { ...result, kind: stream.name, rejectsPath })
+}
+
+type ImportResult = {
+  readonly kind: string
+  readonly progress: IntakeProgress
+  readonly rejectsPath: string
+  readonly finished: boolean
+  readonly resumedAtLine: number
+  readonly strange: readonly StrangeCount[]
+}
+
+type StrangeCount = StrangeType & { lines: number }
+
+/** So many types are counted; a column that was taken for the type has a new one on each line. */
+const strangeTypesMax = 20
+
+function countStrange(counts: Map<string, StrangeCount>, strange: StrangeType): void {
+  const known = counts.get(strange.type)
+  if (known) known.lines += 1
+  else if (counts.size < strangeTypesMax) counts.set(strange.type, { ...strange, lines: 1 })
+}
+
+function strangeText({ type, closest, lines }: StrangeCount): string {
+  const meant = closest ? `, is ${closest} meant?` : ''
+  return `${formatCount(lines, 'line')} of a type from which nothing is derived: ${asTyped(type)}${meant}`
+}
+
+/** Names the next step: only added logs can be pushed. */
+function nextText({ accepted, duplicate, rejected }: IntakeProgress): string {
+  if (accepted > 0) return 'The next sync pushes them: vitalsync sync'
+  if (duplicate > 0) return `Nothing is new: ${rejected > 0 ? 'what fits' : 'all of it'} is here already.`
+  return 'Nothing was added.'
+}
+
+function printResult(terminal: Terminal, result: ImportResult): number {
+  const { kind, progress, rejectsPath, finished, resumedAtLine, strange } = result
+  const { read, accepted, duplicate, rejected } = progress
+  const counts = { read, accepted, duplicate, rejected }
+  const rejects = rejected > 0 ? rejectsPath : null
+  if (terminal.json) {
+    const strangeTypes = strange.map(({ type, closest = null, lines }) => ({ type, closest, lines }))
+    terminal.printJson('import', { kind, resumedAtLine, ...counts, rejects, finished, strangeTypes })
+  } else {
+    terminal.print(countsText(progress, ', '))
+    for (const one of strange) terminal.print(strangeText(one))
+    if (rejects) terminal.print(`The rejected lines with their reasons: ${rejects}`)
+    terminal.print(finished ? nextText(progress) : 'Stopped: the same command carries on.')
+  }
+  return finished && rejected === 0 ? exitCodes.done : exitCodes.failures
+}
+
+const countsText = ({ read, accepted, duplicate, rejected }: IntakeProgress, separator: string): string =>
+  Object.entries({ read, accepted, duplicate, rejected })
+    .map(([name, count]) => `${formatNumber(count)} ${name}`)
+    .join(separator)
+
+const showProgress = (terminal: Terminal, now: IntakeProgress, sizeBytes: number | undefined): void =>
+  terminal.progress(countsText(now, ' · '), sizeBytes ? now.position / sizeBytes : undefined)
+
+type Position = { readonly position: number; readonly line: number }
+
+type Opening = Omit<ImportOptions, 'format'> & {
+  format: FileFormat
+  begin: Position
+  onStrangeType: (strange: StrangeType) => void
+}
+
+async function openEntries(opening: Opening): Promise<Pick<IntakeOptions, 'entries' | 'options'>> {
+  const { file, stream, timeZone, replace, format, begin, onStrangeType } = opening
+  const checkColumns = (columns: readonly string[]) => requireColumns(stream, columns)
+  const columns = format === 'csv' && file !== '-' ? await readCsvColumns(await readBytesFrom(file, 0)) : undefined
+  if (columns) checkColumns(columns)
+  const bytes = await readBytesFrom(file, begin.position)
+  const completeOffset = timeZone === 'UTC' ? (text: string) => text.replace(' ', 'T') : createOffsetCompleter(timeZone)
+  return {
+    entries: readEntries({ bytes, format, begin, columns: begin.position > 0 ? columns : undefined, checkColumns }),
+    options: { stream, format, completeOffset, replace, nowMs: Date.now(), onStrangeType },
+  }
+}
+
+/** Columns that no item has would be lost, and without a required column every line would be rejected: either is told once. */
+function requireColumns(stream: PushedStream, columns: readonly string[]): void {
+  const unknown = unknownColumns(stream, columns)
+  const missing = requiredColumnsOf(stream).filter((name) => !columns.includes(name))
+  const [first] = unknown
+  if (first === undefined) {
+    if (missing.length === 0) return
+    throw new UsageProblem(
+      `read CSV: ${stream.name} need the column ${missing.join(', ')}, and the first line has none`,
+      {
+        hint: `Required are externalId, ${requiredColumnsOf(stream).join(', ')}.`,
+      },
+    )
+  }
+  const known = csvColumnsOf(stream)
+  const meant = closestWord(first, known)
+  throw new UsageProblem(`read CSV: ${stream.name} have no column ${unknown.join(', ')}`, {
+    hint: `${meant ? `Did you mean ${meant}? ` : ''}The columns: externalId, ${known.join(', ')}. Further properties: additionalProperties.<name>.`,
+  })
+}
+
+function createStorage(
+  { pool, tokenKeys }: { pool: Pool; tokenKeys: readonly Buffer[] },
+  { settle, historyDays }: Config,
+  { addProfiles }: ImportOptions,
+): Pick<IntakeOptions, 'resolve' | 'add'> {
+  const profiles = createProfiles({ pool, catalogue, tokenKeys })
+  const { idsOf } = createProfileReport({ pool })
+  const addFrom = addProfiles ? () => new Date(Date.now() - historyDays * DAY) : undefined
+  return {
+    add: createOutbox({ pool, catalogue, firstReadingMs: settle.intervalsMs[0] ?? 0 }).add,
+    resolve: createProfileResolver({ profiles, idsOf, addFrom }),
+  }
+}

@@ -1,0 +1,35 @@
+import { UsageProblem } from '../../base/errors.ts'
+import { distributeWarehouse, migrateWarehouse } from '../../operations/migrate-warehouse.ts'
+import type { Distribution } from '../../pipeline/warehouse/distribution/distribute-tables.ts'
+import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+
+/** The shards of a warehouse that is divided while WAREHOUSE_SHARDS does not ask for any. */
+const SHARDS = 32
+
+export type MigrateOptions = { readonly distribute: boolean; readonly shards: number | undefined }
+
+/** Brings the given warehouse up to this version; with `distribute` it divides its tables among the nodes of Citus then. */
+export async function runMigrate(
+  { config, terminal }: CommandContext,
+  { distribute, shards = config.warehouseShards > 1 ? config.warehouseShards : SHARDS }: MigrateOptions,
+): Promise<number> {
+  const { databaseUrl } = config
+  if (!databaseUrl) throw new UsageProblem('migrate: DATABASE_URL is not set', { hint: 'Set it to the warehouse.' })
+  const result = await migrateWarehouse({ databaseUrl, bucketCount: config.warehouseShards }, terminal.say)
+  const distribution = distribute ? await distributeWarehouse({ databaseUrl, shards }, terminal.say) : undefined
+  if (terminal.json) terminal.printJson('migrate', { ...result, ...(distribution ? { distribution } : {}) })
+  else {
+    if (result.applied.length > 0) terminal.print(`Applied:\n  ${result.applied.join('\n  ')}`)
+    else if (!distribution?.moved.length) terminal.print('Nothing to do.')
+    if (distribution) terminal.print(distributionText(distribution, config.warehouseShards))
+  }
+  return exitCodes.done
+}
+
+function distributionText({ shards, moved }: Distribution, warehouseShards: number): string {
+  const done =
+    moved.length === 0
+      ? `The tables are divided into ${shards} shards.`
+      : `Divided into ${shards} shards: ${moved.join(', ')}.`
+  return warehouseShards === shards ? done : `${done}\nSet WAREHOUSE_SHARDS=${shards} for every process now.`
+}

@@ -1,0 +1,212 @@
+import { writeFile } from 'node:fs/promises'
+import { catalogue } from '../../../config/streams.ts'
+import { discoverProfiles } from '../../../jobs/discover-profiles.ts'
+import { externalIdSchema } from '../../base/contract/authentication.ts'
+import { UsageProblem } from '../../base/errors.ts'
+import { DAY } from '../../base/time/units.ts'
+import type { FileFormat } from '../../intake/file-entries.ts'
+import { readExternalIds } from '../../intake/input-file.ts'
+import { asTyped, unknownIdProblem } from '../../operations/select-profiles.ts'
+import { type AddedProfiles, createProfiles } from '../../pipeline/warehouse/profiles/stored-profiles.ts'
+import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
+import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import { formatCount, formatMinute, formatNumber, formatTable, shadedCell, type TableCell } from '../terminal/table.ts'
+import { withPipeline, withWarehouse } from '../with-pipeline.ts'
+
+type AddOptions = {
+  /** The data of the profiles is wanted from this instant on; absent: from HISTORY_DAYS ago on. */
+  readonly from?: Date | undefined
+}
+
+const PROFILES_PER_BATCH = 1000
+const REJECTS_KEPT_MAX = 1000
+const REJECTS_SHOWN = 10
+const REJECT_TEXT_LENGTH_MAX = 1000
+
+/** Adds profiles. The next sync registers upstream the profiles that upstream does not know. */
+export async function addProfiles(
+  context: CommandContext,
+  { externalIds, from }: AddOptions & { externalIds: readonly string[] },
+): Promise<number> {
+  const wrong = externalIds.find((externalId) => !externalIdSchema.safeParse(externalId).success)
+  if (wrong !== undefined)
+    throw new UsageProblem(`add profiles: ${asTyped(wrong)} must have 1 to 100 characters, none of them odd`, {
+      hint: 'Give each person the externalId that upstream knows them by.',
+    })
+  return printTotals('profiles add', context, { totals: await addInBatches(context, externalIds, from), rejected: [] })
+}
+
+type ImportOptions = {
+  readonly file: string
+  readonly format?: FileFormat | undefined
+  readonly rejects?: string | undefined
+}
+
+/** Adds the profiles of a file of any length. */
+export async function importProfiles(
+  context: CommandContext,
+  { file, format, from, rejects }: AddOptions & ImportOptions,
+): Promise<number> {
+  const rejected: string[] = []
+  let count = 0
+  const onFault = (line: number, reason: string, text: string) => {
+    count += 1
+    if (rejected.length >= REJECTS_KEPT_MAX) return
+    rejected.push(JSON.stringify({ line, reason, text: text.slice(0, REJECT_TEXT_LENGTH_MAX) }))
+  }
+  const totals = await addInBatches(context, readExternalIds(file, { format, onFault }), from)
+  if (rejects && rejected.length > 0) await writeFile(rejects, `${rejected.join('\n')}\n`)
+  return printTotals('profiles import', context, { totals: { ...totals, rejected: count }, rejected })
+}
+
+type AddTotals = AddedProfiles & { readonly read: number; readonly rejected: number }
+
+async function addInBatches(
+  context: CommandContext,
+  names: Iterable<string> | AsyncIterable<string>,
+  from: Date | undefined,
+): Promise<AddTotals> {
+  const { config, signal } = context
+  return withWarehouse(context, async (pool, { tokenKeys }) => {
+    const profiles = createProfiles({ pool, catalogue, tokenKeys })
+    const wantedFrom = from ?? new Date(Date.now() - config.historyDays * DAY)
+    let totals: AddTotals = { read: 0, added: 0, known: 0, erased: 0, rejected: 0 }
+    let batch: string[] = []
+    const flush = async () => {
+      const counts = await profiles.add(batch, { wantedFrom, state: 'new' })
+      const { added, known, erased } = totals
+      totals = {
+        ...totals,
+        read: totals.read + batch.length,
+        added: added + counts.added,
+        known: known + counts.known + batch.length - new Set(batch).size,
+        erased: erased + counts.erased,
+      }
+      batch = []
+    }
+    for await (const name of names) {
+      signal.throwIfAborted()
+      batch.push(name)
+      if (batch.length >= PROFILES_PER_BATCH) await flush()
+    }
+    if (batch.length > 0) await flush()
+    return totals
+  })
+}
+
+function printTotals(
+  command: 'profiles add' | 'profiles import',
+  { terminal }: CommandContext,
+  { totals, rejected }: { totals: AddTotals; rejected: readonly string[] },
+): number {
+  const { read, added, known, erased } = totals
+  if (terminal.json)
+    terminal.printJson(command, { read: read + totals.rejected, added, known, erased, rejected: totals.rejected })
+  else {
+    terminal.print(
+      `${formatNumber(added)} added, ${formatNumber(known)} known already, ${formatNumber(erased)} erased before and left out, ${formatNumber(totals.rejected)} rejected`,
+    )
+    for (const line of rejected.slice(0, REJECTS_SHOWN)) terminal.say(line)
+    if (added > 0) terminal.print('The next sync registers them upstream where needed and reads what is there.')
+  }
+  return totals.rejected > 0 ? exitCodes.failures : exitCodes.done
+}
+
+/** Adds every profile that upstream knows. */
+export async function discoverUpstreamProfiles(
+  context: CommandContext,
+  { search }: { search?: string },
+): Promise<number> {
+  const { terminal } = context
+  const counts = await withPipeline(context, ({ pipeline, signal }) =>
+    discoverProfiles.run(search === undefined ? {} : { search }, {
+      ...pipeline.context,
+      signal,
+      lane: 'manual',
+      lastAttempt: true,
+    }),
+  )
+  if (terminal.json)
+    terminal.printJson('profiles discover', {
+      pages: counts.requests,
+      found: counts.rowsRead,
+      added: counts.rowsWritten,
+    })
+  else
+    terminal.print(
+      `${formatNumber(counts.rowsRead)} found in ${formatCount(counts.requests, 'page')}, ${formatNumber(counts.rowsWritten)} added`,
+    )
+  return exitCodes.done
+}
+
+export async function listProfiles(
+  context: CommandContext,
+  options: { state?: string; limit?: number },
+): Promise<number> {
+  const { terminal, signal } = context
+  const limit = options.limit ?? (terminal.json ? Number.POSITIVE_INFINITY : 100)
+  const rows: TableCell[][] = []
+  await withWarehouse(context, async (pool) => {
+    const report = createProfileReport({ pool })
+    let afterId = '0'
+    for (let left = limit; left > 0; ) {
+      signal.throwIfAborted()
+      const page = await report.list({ state: options.state }, { afterId, limit: Math.min(left, PROFILES_PER_BATCH) })
+      for (const profile of page) {
+        if (terminal.json) terminal.printJson('profiles list', profile)
+        else rows.push(profileCells(profile))
+      }
+      afterId = page.at(-1)?.profileId ?? afterId
+      left -= page.length
+      if (page.length < Math.min(left + page.length, PROFILES_PER_BATCH)) break
+    }
+  })
+  if (terminal.json) return exitCodes.done
+  const head = ['profile', 'id', 'state', 'wanted from', 'last done', 'failures', 'refused', 'quarantined', 'waiting']
+  terminal.print(
+    rows.length === 0
+      ? 'No profile yet: vitalsync profiles discover, or add.'
+      : formatTable(head, rows, terminal.paint),
+  )
+  return exitCodes.done
+}
+
+type ProfileListing = Awaited<ReturnType<ReturnType<typeof createProfileReport>['list']>>[number]
+
+const profileCells = (profile: ProfileListing): TableCell[] => [
+  profile.externalId,
+  profile.profileId,
+  shadedCell(profile.state, profile.state === 'gone' ? 'odd' : undefined),
+  formatMinute(profile.wantedFrom),
+  formatMinute(profile.finishedAt) || 'never',
+  shadedCell(profile.failures, profile.failures > 0 ? 'bad' : undefined),
+  shadedCell(profile.refused, profile.refused > 0 ? 'odd' : undefined),
+  profile.quarantined,
+  profile.waiting,
+]
+
+export async function showProfile(context: CommandContext, { externalId }: { externalId: string }): Promise<number> {
+  const { terminal } = context
+  const found = await withWarehouse(context, (pool) => createProfileReport({ pool }).show(externalId))
+  if (!found) throw unknownIdProblem('profile', 'vitalsync profiles list')
+  if (terminal.json) terminal.printJson('profiles show', found)
+  else {
+    // Streams that are only pushed have no readings.
+    const pulled = found.streams.filter((one) => catalogue.pulled.some(({ name }) => name === one.stream))
+    const streamRows = pulled.map((one) => [
+      one.stream,
+      formatMinute(one.checkpoint),
+      formatMinute(one.readAt) || 'never',
+    ])
+    terminal.print(
+      [
+        `${found.externalId} (our id ${found.profileId}), ${found.state}`,
+        `wanted from ${found.wantedFrom.toISOString()}, last done ${found.finishedAt?.toISOString() ?? 'never'}, due ${found.dueAt.toISOString()}`,
+        `${found.failures} failures, ${found.refused} windows refused, ${found.quarantined} in quarantine, ${found.waiting} waiting to be pushed`,
+        '',
+        formatTable(['stream', 'without a hole up to', 'last reading'], streamRows),
+      ].join('\n'),
+    )
+  }
+  return exitCodes.done
+}

@@ -1,0 +1,76 @@
+import { pulledStreams } from '../../../config/streams.ts'
+import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
+import { createQuarantine, type QuarantineFilter } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
+import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import { formatMinute, formatNumber, formatTable } from '../terminal/table.ts'
+import { withWarehouse } from '../with-pipeline.ts'
+
+export async function listQuarantine(
+  context: CommandContext,
+  { limit, ...filter }: QuarantineFilter & { limit: number },
+): Promise<number> {
+  const { terminal } = context
+  const found = await withWarehouse(context, async (pool) => {
+    await requireKnownProfile(pool, filter.profile)
+    return createQuarantine({ pool, streams: pulledStreams }).list(filter, limit)
+  })
+  if (terminal.json) for (const { profileId: _, ...one } of found) terminal.printJson('quarantine list', one)
+  else if (found.length === 0) terminal.print('Quarantine is empty.')
+  else {
+    const rows = found.map((one) => [
+      one.id,
+      one.externalId,
+      one.stream,
+      one.direction,
+      String(one.times),
+      formatMinute(one.lastSeenAt),
+      one.path,
+      one.reason,
+    ])
+    terminal.print(formatTable(['id', 'profile', 'stream', 'way', 'times', 'last seen', 'at', 'reason'], rows))
+  }
+  return exitCodes.done
+}
+
+/** Prints the content of a record. No other command and no log does. */
+export async function showQuarantined(context: CommandContext, { id }: { id: string }): Promise<number> {
+  const { terminal } = context
+  const found = await withWarehouse(context, (pool) => createQuarantine({ pool, streams: pulledStreams }).show(id))
+  if (!found) throw unknownIdProblem('quarantined record', 'vitalsync quarantine list')
+  const { profileId: _, ...told } = found
+  if (terminal.json) terminal.printJson('quarantine show', told)
+  else {
+    terminal.print(
+      [
+        `${found.stream} (${found.direction}) of ${found.externalId}, seen ${formatNumber(found.times)} times, last ${found.lastSeenAt.toISOString()}`,
+        `reason: ${found.path === '' ? '' : `${found.path}: `}${found.reason}`,
+        '',
+        found.body,
+      ].join('\n'),
+    )
+  }
+  return exitCodes.done
+}
+
+export async function replayQuarantine(context: CommandContext, filter: QuarantineFilter): Promise<number> {
+  const { terminal } = context
+  const replayed = await withWarehouse(context, async (pool) => {
+    await requireKnownProfile(pool, filter.profile)
+    return createQuarantine({ pool, streams: pulledStreams }).replay(filter)
+  })
+  if (terminal.json) terminal.printJson('quarantine replay', replayed)
+  else {
+    const { pushed, reread } = replayed
+    const parts = [
+      ...(pushed > 0 ? [`${formatNumber(pushed)} wait to be pushed again.`] : []),
+      ...(reread > 0 ? [`For ${formatNumber(reread)} upstream is asked again.`] : []),
+    ]
+    if (parts.length > 0 || !filter.ids)
+      terminal.print(
+        parts.length > 0
+          ? `${parts.join(' ')} The next sweep does it; at once: vitalsync sync.`
+          : 'Nothing to do: no quarantined record fits. The list: vitalsync quarantine list.',
+      )
+  }
+  return requireAllFound(replayed.pushed + replayed.reread, filter, ['quarantined record', 'vitalsync quarantine list'])
+}

@@ -1,0 +1,188 @@
+import { pulledStreams } from '../../../config/streams.ts'
+import { discoverProfiles } from '../../../jobs/discover-profiles.ts'
+import { type CloseStack, openCloseStack } from '../../base/close-stack.ts'
+import { portOf, readKeptPort } from '../../base/engines/kept-port.ts'
+import { type RunningEngines, writeRunning } from '../../base/engines/running-file.ts'
+import { Problem } from '../../base/errors.ts'
+import { startDashboard } from '../../dashboard/start-dashboard.ts'
+import type { EngineAddresses } from '../../operations/addresses.ts'
+import { followRun } from '../../operations/follow-run.ts'
+import { migrateWarehouse } from '../../operations/migrate-warehouse.ts'
+import { openPipeline, type Pipeline } from '../../operations/pipeline.ts'
+import { openMonitoring } from '../../operations/processes/start-monitoring.ts'
+import { startProducingScheduler } from '../../operations/processes/start-scheduler.ts'
+import { type RunningWorker, startWorker, workerCloseMaxMs } from '../../operations/processes/start-worker.ts'
+import { untilAborted } from '../../operations/processes/until-aborted.ts'
+import { produceRun, recoverContextOf } from '../../operations/produce-run.ts'
+import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
+import { recoverRun } from '../../pipeline/work/recover-run.ts'
+import { shrinkHeap } from '../../service/recompute/shrink-heap.ts'
+import type { Sandbox } from '../../service/sandbox/start-sandbox.ts'
+import { untilSandboxDerived } from '../complete-run.ts'
+import { warnOfExposedConnections } from '../exposed-connections.ts'
+import { type StartedEngines, startEngines } from '../join-engines.ts'
+import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import { inviteToSandbox } from '../terminal/sandbox-invitation.ts'
+import { formatCount, formatDuration, formatNumber, formatTable } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+
+type UpOptions = {
+  /** Leaves after the first sync. */
+  readonly once: boolean
+  readonly profiles: number
+}
+
+/** Runs the whole pipeline in one process: starts every engine that has no given address, syncs, then works by schedule. */
+export async function runUp(given: CommandContext, { once, profiles }: UpOptions): Promise<number> {
+  // Log lines would hide the remarks on the terminal: only warnings and errors are logged, unless LOG_LEVEL is set.
+  const log = given.config.logLevelGiven ? given.log : given.log.child({}, { level: 'warn' })
+  const context = { ...given, log }
+  const { config, terminal, signal } = context
+  const closeStack = openCloseStack()
+  try {
+    terminal.say(`vitalsync: starting in ${config.dataFolder}`)
+    const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-up', log }), 'monitoring')
+    const { addresses, local, sandbox } = await startEngines(context, { profiles }, closeStack)
+    warnOfExposedConnections(log, addresses)
+    const { databaseUrl } = addresses
+    await migrateWarehouse({ databaseUrl, bucketCount: config.warehouseShards }, terminal.say)
+    const stop = new AbortController()
+    const pipeline = closeStack.add(
+      await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),
+      'pipeline',
+    )
+    const worker = closeStack.add(
+      startWorker({ pipeline, config, log, onSilent: (problem) => stop.abort(problem) }),
+      'worker',
+      workerCloseMaxMs(config),
+    )
+    closeStack.add(monitoring.watch(pipeline, worker), 'fleet watch')
+    if (local) closeStack.add(await writeRunning(config.dataFolder, runningEnginesOf(addresses)), 'addresses')
+    const stopped = AbortSignal.any([signal, stop.signal])
+    if (!once) await serveDashboard(context, { pipeline, addresses }, closeStack)
+    const run = await runFirstSync({ ...context, signal: stopped }, { pipeline, worker, sandbox })
+    await printLoaded(pipeline, run, terminal)
+    if (!terminal.json && !once) await printAddresses({ local, sandbox }, pipeline, context)
+    if (!terminal.json && once) printHowToGoOn(context, local !== undefined)
+    if (monitoring.url && !once) terminal.say(`Metrics:          ${monitoring.url}/metrics`)
+    shrinkHeap()
+    if (!once) await stayUntilStopped({ ...context, signal: stopped }, pipeline, closeStack)
+    if (stop.signal.aborted) throw stop.signal.reason
+    return run.failed + run.refused > 0 ? exitCodes.failures : exitCodes.done
+  } catch (error) {
+    if (!signal.aborted) throw explainFullDisk(error)
+    terminal.progressEnd()
+    return exitCodes.done
+  } finally {
+    await closeStack.close()
+    if (signal.aborted) terminal.say('stopped')
+  }
+}
+
+/** The address stays: the folder keeps the port. */
+async function serveDashboard(
+  { config, terminal, log }: CommandContext,
+  { pipeline, addresses }: { pipeline: Pipeline; addresses: EngineAddresses },
+  closeStack: CloseStack,
+): Promise<void> {
+  const { host, port: firstPort } = config.dashboard
+  const kept = await readKeptPort(config.dataFolder, 'dashboard-port', firstPort)
+  const dashboard = await startDashboard({ pipeline, addresses, config, log, host, port: kept.candidates })
+  closeStack.add(dashboard, 'dashboard')
+  const port = portOf(dashboard.url)
+  const takenPort = await kept.keep(port)
+  if (takenPort !== undefined) terminal.say(`    Port ${takenPort} is taken: the dashboard is at ${port}`)
+  terminal.say(`\nDashboard:        ${dashboard.url}\n`)
+}
+
+/** Any write may meet a full disk: the error has the code of the system or the code of Postgres. */
+function explainFullDisk(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code !== 'ENOSPC' && code !== '53100') return error
+  return new Problem('work in the data folder: the disk is full', {
+    hint: 'Free some space, or choose a folder on another disk with VITALSYNC_DATA, and start again: nothing that was stored is lost.',
+    cause: error,
+  })
+}
+
+function runningEnginesOf({ databaseUrl, queueUrl, upstream, tokenKeys }: EngineAddresses): RunningEngines {
+  const startedAt = new Date().toISOString()
+  return {
+    pid: process.pid,
+    startedAt,
+    databaseUrl,
+    queueUrl,
+    upstream,
+    tokenKeys: tokenKeys.map((key) => key.toString('base64')),
+  }
+}
+
+type UpParts = { pipeline: Pipeline; worker: RunningWorker; sandbox: Sandbox | undefined }
+
+/** Adds all profiles that upstream knows, and syncs them. */
+async function runFirstSync(context: CommandContext, { pipeline, worker, sandbox }: UpParts): Promise<Run> {
+  const { config, terminal, signal } = context
+  if (sandbox) await untilSandboxDerived(sandbox, context)
+  await discoverProfiles.run({}, { ...pipeline.context, signal, lane: 'manual', lastAttempt: true })
+  const run = await pipeline.runs.create('sync', {})
+  const producing = { pipeline, config, signal }
+  await produceRun(producing, run, { untilAll: true })
+  return followRun({
+    pipeline,
+    runId: run.id,
+    lane: 'manual',
+    terminal,
+    signal,
+    recoverRun: (now) => recoverRun(recoverContextOf(producing), now),
+    halted: worker.halted,
+  })
+}
+
+async function printLoaded(pipeline: Pipeline, run: Run, terminal: Terminal): Promise<void> {
+  const counts = await countRows(pipeline)
+  if (terminal.json) return terminal.printJson('up', { run, rows: Object.fromEntries(counts) })
+  const took = run.endedAt ? formatDuration(run.endedAt.getTime() - run.startedAt.getTime()) : '…'
+  terminal.print(
+    `\nSynced ${formatCount(run.done, 'profile')} in ${took}: ${formatCount(run.requests, 'request')}, ${formatNumber(run.rowsRead)} rows read, ${formatNumber(run.rowsWritten)} written` +
+      (run.failed > 0 ? `, ${terminal.paint('bad', `${formatCount(run.failed, 'profile')} failed`)}` : '') +
+      (run.refused > 0 ? `, ${terminal.paint('odd', `${formatNumber(run.refused)} windows or records refused`)}` : ''),
+  )
+  terminal.print(`\n${formatTable(['stream', 'rows in the warehouse'], counts)}`)
+}
+
+async function countRows({ pool }: Pipeline): Promise<Array<[string, number]>> {
+  const counts: Array<[string, number]> = []
+  for (const { name, table } of pulledStreams) {
+    const { rows } = await pool.query<{ n: number }>(`select count(*)::int as n from vitalsync.${table}`)
+    counts.push([name, rows[0]?.n ?? 0])
+  }
+  return counts
+}
+
+async function printAddresses(
+  { local, sandbox }: Pick<StartedEngines, 'local' | 'sandbox'>,
+  { pool }: Pipeline,
+  { terminal, config }: CommandContext,
+): Promise<void> {
+  if (local) terminal.print(`\nLook at it:       ${local.psqlLine}`)
+  if (sandbox) terminal.print((await inviteToSandbox({ pool, sandbox, folder: config.dataFolder })).join('\n'))
+}
+
+/** A shell does not find the program of a checkout, which runs its sources, under its own name. */
+const program = import.meta.filename.endsWith('.ts') ? 'npx vitalsync' : 'vitalsync'
+
+/** After the only sync no address answers any more. */
+function printHowToGoOn({ terminal, config }: CommandContext, isLocal: boolean): void {
+  if (isLocal) terminal.print(`\nEverything stops now; the data stays in ${config.dataFolder}.`)
+  terminal.print(`Look at it:       ${program} sql "select * from warehouse.scores limit 5"`)
+  terminal.print(`Start it again:   ${program} up`)
+}
+
+async function stayUntilStopped(context: CommandContext, pipeline: Pipeline, closeStack: CloseStack): Promise<void> {
+  const { config, terminal, log, signal } = context
+  const scheduler = closeStack.add(await startProducingScheduler(pipeline, config, log), 'schedule')
+  for (const { name, at } of scheduler.nextTicks()) terminal.say(`next ${name}: ${at?.toISOString() ?? 'never'}`)
+  terminal.say('Working by schedule. Ctrl-C stops.')
+  await untilAborted(signal)
+  terminal.say('stopping …')
+}

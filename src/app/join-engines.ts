@@ -1,0 +1,170 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { CloseStack } from '../base/close-stack.ts'
+import { portOf, readKeptPort } from '../base/engines/kept-port.ts'
+import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../base/engines/local-engines.ts'
+import { readRunning } from '../base/engines/running-file.ts'
+import { lockHolderOf } from '../base/files/folder-lock.ts'
+import { MINUTE } from '../base/time/units.ts'
+import {
+  type EngineAddresses,
+  requireTokenKey,
+  resolveAddresses,
+  resolveDatabases,
+  tokenKeysOf,
+} from '../operations/addresses.ts'
+import { migrateWarehouse, requireMigrated } from '../operations/migrate-warehouse.ts'
+import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
+import type { Sandbox, SandboxOptions } from '../service/sandbox/start-sandbox.ts'
+import { sandboxDefaults } from './sandbox-defaults.ts'
+import type { CommandContext } from './terminal/command-context.ts'
+import { formatNumber } from './terminal/table.ts'
+
+export type StartedEngines = {
+  readonly addresses: EngineAddresses
+  readonly local: LocalEngines | undefined
+  readonly sandbox: Sandbox | undefined
+}
+
+/** Starts every engine that has no given address, for a process that stays. */
+export async function startEngines(
+  context: CommandContext,
+  { profiles }: { profiles: number },
+  closeStack: CloseStack,
+): Promise<StartedEngines> {
+  const { config, terminal } = context
+  requireTokenKey(config)
+  const tick = terminal.paintRemark('good', '✓')
+  const needsLocal = !config.databaseUrl || !config.upstream
+  if (needsLocal) terminal.progress('  starting Postgres …')
+  const local = needsLocal
+    ? closeStack.add(await startLocalEngines(config.dataFolder, { slow: terminal.say }), 'Postgres')
+    : undefined
+  if (local) terminal.say(`  ${tick} Postgres is running`)
+  if (local?.moved) {
+    terminal.say(`    It runs as the user nobody, who may not enter this folder: its files are in ${local.dataFolder}`)
+  }
+  if (!config.upstream)
+    terminal.progress('  starting the Profile Service; the first start stores the logs of its sample people …')
+  const sandbox =
+    config.upstream || !local ? undefined : await startLocalSandbox({ ...context, local, profiles }, closeStack)
+  if (sandbox)
+    terminal.say(
+      `  ${tick} Profile Service is running, with ${formatNumber(profiles)} sample people, at ${sandbox.url}`,
+    )
+  return {
+    local,
+    sandbox,
+    addresses: resolveAddresses(config, local, config.upstream ?? (sandbox && upstreamOf(sandbox))),
+  }
+}
+
+/**
+ * For a command that ends soon: joins the engines that run already and starts the others. The embedded warehouse is migrated
+ * to this version.
+ */
+export async function joinEngines(context: CommandContext, closeStack: CloseStack): Promise<StartedEngines> {
+  const { config } = context
+  const needsLocal = !config.databaseUrl || !config.upstream
+  const local = needsLocal ? await joinLocal(context, closeStack) : undefined
+  const running = config.upstream ?? (await runningUpstream(config.dataFolder))
+  const profiles = await readSandboxSize(config.dataFolder)
+  const sandbox = running || !local ? undefined : await startLocalSandbox({ ...context, local, profiles }, closeStack)
+  const addresses = resolveAddresses(config, local, running ?? (sandbox && upstreamOf(sandbox)))
+  await ensureMigrated(context, addresses.databaseUrl)
+  return { local, sandbox, addresses }
+}
+
+/** Only warehouse and queue, for a command that does not call upstream. */
+export async function joinWarehouse(
+  context: CommandContext,
+  closeStack: CloseStack,
+): Promise<{ pool: Pool; queueUrl: string; tokenKeys: readonly Buffer[] }> {
+  const { config } = context
+  const local = config.databaseUrl ? undefined : await joinLocal(context, closeStack)
+  const { databaseUrl, queueUrl } = resolveDatabases(config, local)
+  await ensureMigrated(context, databaseUrl)
+  const pool = openWarehousePool({
+    databaseUrl,
+    connectionsMax: 4,
+    name: 'vitalsync command',
+    statementTimeoutMs: 10 * MINUTE,
+    bucketCount: config.warehouseShards,
+  })
+  closeStack.add({ close: () => pool.end() }, 'pool')
+  return { pool, queueUrl, tokenKeys: tokenKeysOf(config, local) ?? [] }
+}
+
+/** A command that only looks must not make a database in silence. */
+async function joinLocal({ config, terminal }: CommandContext, closeStack: CloseStack): Promise<LocalEngines> {
+  const { dataFolder } = config
+  const making = () =>
+    terminal.say(`DATABASE_URL is not set, and there is no data yet: making a Postgres in ${dataFolder} …`)
+  return closeStack.add(await joinLocalEngines(dataFolder, { slow: terminal.say, making }), 'Postgres')
+}
+
+/** The embedded warehouse is migrated here; a given warehouse is migrated only by `vitalsync migrate`. */
+async function ensureMigrated({ config, terminal }: CommandContext, databaseUrl: string): Promise<void> {
+  if (!config.databaseUrl)
+    return void (await migrateWarehouse({ databaseUrl, bucketCount: config.warehouseShards }, terminal.say))
+  await requireMigrated(databaseUrl, config.warehouseShards)
+}
+
+type LocalSandboxOptions = CommandContext & { local: LocalEngines; profiles: number }
+
+async function startLocalSandbox(options: LocalSandboxOptions, closeStack: CloseStack): Promise<Sandbox> {
+  const { local, config, profiles, log, terminal } = options
+  await writeFile(sandboxSizeFile(config.dataFolder), String(profiles))
+  // The whole service: most commands never need it, and it is half of what they would load.
+  const { startSandbox } = await import('../service/sandbox/start-sandbox.ts')
+  const start = (port: SandboxOptions['port']) =>
+    startSandbox({
+      databaseUrl: local.serviceUrl,
+      port,
+      profiles,
+      days: sandboxDefaults.days,
+      seed: sandboxDefaults.seed,
+      log,
+      console: { passwordFile: config.consolePasswordFile, trustedProxies: config.trustedProxies },
+    })
+  const sandbox = await startAtKeptPort(config.dataFolder, { config, terminal }, start)
+  return closeStack.add(sandbox, 'Profile Service')
+}
+
+/** At PORT; without it at the port of the last start, so that an address that was written down still works. */
+export async function startAtKeptPort(
+  folder: string,
+  { config, terminal }: Pick<CommandContext, 'config' | 'terminal'>,
+  start: (port: SandboxOptions['port']) => Promise<Sandbox>,
+): Promise<Sandbox> {
+  if (config.port !== 0) return start(config.port)
+  const kept = await readKeptPort(folder, 'service-port')
+  const sandbox = await start(kept.candidates)
+  const port = portOf(sandbox.url)
+  const takenPort = await kept.keep(port)
+  if (takenPort !== undefined)
+    terminal.say(`    Port ${takenPort} of the last start is taken: the Profile Service is at ${port} now`)
+  return sandbox
+}
+
+const upstreamOf = ({ url, clientId, clientSecret }: Sandbox): EngineAddresses['upstream'] => ({
+  url,
+  clientId,
+  clientSecret,
+})
+
+/** The address of the sandbox that `vitalsync up` runs in the folder. */
+async function runningUpstream(folder: string): Promise<EngineAddresses['upstream'] | undefined> {
+  const running = await readRunning(folder)
+  if (!running || running.pid !== (await lockHolderOf(folder))) return undefined
+  const { url, clientId, clientSecret } = running.upstream
+  return { url, clientId, clientSecret }
+}
+
+const sandboxSizeFile = (folder: string) => join(folder, 'sandbox-people')
+
+/** The number of people with which the folder's sandbox was last started: a command must not add people. */
+async function readSandboxSize(folder: string): Promise<number> {
+  const text = await readFile(sandboxSizeFile(folder), 'utf8').catch(() => '')
+  return /^\d{1,9}$/.test(text) ? Number(text) : sandboxDefaults.profiles
+}

@@ -1,0 +1,245 @@
+import { z } from 'zod'
+import { gapReasons } from '../../pipeline/ledger/coverage-gaps.ts'
+import { dayStates } from '../../pipeline/warehouse/reports/day-report.ts'
+import { doctorResult } from './doctor-result.ts'
+import { evaluationResult } from './evaluation-result.ts'
+import { explanationResult } from './explanation-result.ts'
+import { entriesImportResult, healthImportResult } from './import-result.ts'
+import { count, instant, share } from './result-fields.ts'
+import { runResult, statusResult } from './status-result.ts'
+
+const profileResult = z.strictObject({
+  profileId: z.string(),
+  externalId: z.string(),
+  state: z.enum(['new', 'active', 'gone']),
+  wantedFrom: instant,
+  addedAt: instant,
+  finishedAt: instant.nullable(),
+  dueAt: instant,
+  failures: count,
+  refused: count,
+  quarantined: count,
+  waiting: count,
+})
+
+const failure = z.strictObject({
+  id: z.string(),
+  kind: z.enum(['job', 'window']),
+  externalId: z.string(),
+  subject: z.string(),
+  startAt: instant.nullable(),
+  endAt: instant.nullable(),
+  status: z.int().nullable(),
+  reason: z.string(),
+  hint: z.string().nullable(),
+  attempts: count,
+  firstAt: instant,
+  lastAt: instant,
+  nextTryAt: instant.nullable(),
+})
+
+const quarantined = z.strictObject({
+  id: z.string(),
+  externalId: z.string(),
+  stream: z.string(),
+  direction: z.enum(['push', 'pull']),
+  path: z.string(),
+  reason: z.string(),
+  times: count,
+  firstSeenAt: instant,
+  lastSeenAt: instant,
+})
+
+const plan = z.strictObject({
+  profiles: count,
+  fromAt: instant.nullable(),
+  toAt: instant.nullable(),
+  windows: count,
+  covered: count,
+  requests: count,
+  itemsWaiting: count,
+  requestsPerSecond: z.number().nullable(),
+  seconds: z.number().nonnegative(),
+  measuredPerSecond: z.number().nullable(),
+  expectedSeconds: z.number().nonnegative(),
+  streams: z.array(z.strictObject({ stream: z.string(), windows: count, covered: count })),
+})
+
+const addedCounts = z.strictObject({ read: count, added: count, known: count, erased: count, rejected: count })
+
+const sandboxAddress = {
+  url: z.string(),
+  clientId: z.string(),
+  clientSecret: z.string(),
+  appId: z.string(),
+  appSecret: z.string(),
+}
+
+/**
+ * The public shape of the results that `--json` prints, by command. Fields are added, never renamed or removed. A list is
+ * printed as one object a line, every other result as one object.
+ */
+export const jsonResultSchemas = {
+  doctor: doctorResult,
+  explain: explanationResult,
+  evaluate: evaluationResult,
+  'explain settle': z.strictObject({
+    stream: z.string(),
+    settleSeconds: z.number(),
+    basis: z.enum(['fallback', 'measured', 'extrapolated', 'longer']),
+    fallbackSeconds: z.number(),
+    days: count,
+    watched: count,
+    changedLater: count,
+    computedAt: instant.nullable(),
+  }),
+  sandbox: z.strictObject({ ...sandboxAddress, controlUrl: z.string() }),
+  'sandbox people': z.strictObject({ file: z.string(), timeZone: z.string(), days: count, format: z.string() }),
+  dashboard: z.strictObject({ url: z.string() }),
+  'dashboard password': z.strictObject({ line: z.string() }),
+  service: z.strictObject({ url: z.string() }),
+  'service keys create': z.union([
+    z.strictObject({ clientId: z.string(), clientSecret: z.string() }),
+    z.strictObject({ appId: z.string(), appSecret: z.string() }),
+  ]),
+  'service keys list': z.array(
+    z.strictObject({
+      publicId: z.string(),
+      kind: z.enum(['client', 'app']),
+      account: z.string(),
+      label: z.string(),
+      createdAt: instant,
+      revokedAt: instant.nullable(),
+    }),
+  ),
+  'service sources': z.strictObject({ sources: z.array(z.string()), profiles: count }),
+  up: z.strictObject({ run: runResult, rows: z.record(z.string(), count) }),
+  migrate: z.strictObject({
+    applied: z.array(z.string()),
+    readerGranted: z.boolean(),
+    /** With `--distribute`. */
+    distribution: z.strictObject({ shards: z.number(), moved: z.array(z.string()) }).optional(),
+  }),
+  sync: runResult,
+  backfill: runResult,
+  plan,
+  runs: runResult,
+  status: statusResult,
+  why: z.strictObject({
+    externalId: z.string(),
+    stream: z.string(),
+    localDate: z.string(),
+    state: z.enum(dayStates),
+    reason: z.string(),
+    rows: count,
+    settled: z.boolean(),
+    readAt: instant.nullable(),
+    coveredFrom: instant.nullable(),
+    coveredTo: instant.nullable(),
+    itemsWaiting: count,
+    refusals: z.array(
+      z.strictObject({
+        status: z.int().nullable(),
+        reason: z.string(),
+        attempts: count,
+        firstAt: instant,
+        nextTryAt: instant.nullable(),
+      }),
+    ),
+    quarantined: z.array(z.strictObject({ id: z.string(), path: z.string(), reason: z.string(), lastSeenAt: instant })),
+    runId: z.string().nullable(),
+  }),
+  sql: z.record(z.string(), z.unknown()),
+  gaps: z.strictObject({
+    externalId: z.string(),
+    stream: z.string(),
+    startAt: instant,
+    endAt: instant,
+    reason: z.enum(gapReasons),
+    detail: z.string().nullable(),
+    nextTryAt: instant.nullable(),
+  }),
+  verify: z.strictObject({
+    seed: count,
+    asked: count,
+    drawn: count,
+    windows: count,
+    windowsDiffering: count,
+    windowsMended: count,
+    records: count,
+    missingHere: count,
+    differing: count,
+    missingUpstream: count,
+    unreadable: count,
+    rate: share.nullable(),
+    rateFrom: share.nullable(),
+    rateUpTo: share.nullable(),
+    differences: z.array(
+      z.strictObject({
+        externalId: z.string(),
+        stream: z.string(),
+        startAt: instant,
+        endAt: instant,
+        records: count,
+        lostHere: count,
+        changedUpstream: count,
+        lateUpstream: count,
+        mended: z.boolean(),
+      }),
+    ),
+  }),
+  'failures list': failure,
+  'failures show': failure,
+  'failures retry': z.strictObject({ retried: count, enqueued: count }),
+  'failures discard': z.strictObject({ discarded: count }),
+  'quarantine list': quarantined,
+  'quarantine show': quarantined.extend({ body: z.string() }),
+  'quarantine replay': z.strictObject({ pushed: count, reread: count }),
+  'profiles add': addedCounts,
+  'profiles import': addedCounts,
+  'profiles discover': z.strictObject({ pages: count, found: count, added: count }),
+  'profiles list': profileResult,
+  'profiles show': profileResult.extend({
+    streams: z.array(
+      z.strictObject({
+        stream: z.string(),
+        covered: z.string(),
+        checkpoint: instant.nullable(),
+        readAt: instant.nullable(),
+      }),
+    ),
+  }),
+  'profiles erase': z.strictObject({
+    removed: z.array(z.strictObject({ table: z.string(), rows: count })),
+    queueJobs: count,
+    upstream: z.enum(['gone', 'still there', 'not asked']),
+    tombstone: z.boolean(),
+    left: z.array(z.strictObject({ table: z.string(), rows: count })),
+    complete: z.boolean(),
+  }),
+  import: z.union([entriesImportResult, healthImportResult]),
+  'import formats': z.strictObject({ name: z.string(), title: z.string(), files: z.string() }),
+  export: z.strictObject({
+    streams: z.array(z.strictObject({ stream: z.string(), rows: count })),
+    format: z.string(),
+    output: z.string(),
+    since: instant.nullable(),
+    upto: instant,
+  }),
+} as const
+
+type JsonResultSchemas = typeof jsonResultSchemas
+export type JsonResultName = keyof JsonResultSchemas
+
+/** A value that JSON.stringify turns into a result of this command: a Date becomes its ISO text. */
+export type JsonResult<N extends JsonResultName> = BeforeStringify<z.output<JsonResultSchemas[N]>>
+
+type BeforeStringify<T> = unknown extends T
+  ? unknown
+  : string extends T
+    ? T | Date
+    : T extends ReadonlyArray<infer E>
+      ? ReadonlyArray<BeforeStringify<E>>
+      : T extends object
+        ? { readonly [K in keyof T]: BeforeStringify<T[K]> }
+        : T

@@ -1,0 +1,54 @@
+import { type CloseStack, openCloseStack } from '../base/close-stack.ts'
+import type { Pipeline } from '../operations/pipeline.ts'
+import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { joinEngines, joinWarehouse, type StartedEngines } from './join-engines.ts'
+import type { CommandContext } from './terminal/command-context.ts'
+
+/** Opens the warehouse, runs `work` and closes the warehouse, also when `work` fails. */
+export async function withWarehouse<T>(
+  context: CommandContext,
+  work: (pool: Pool, parts: { queueUrl: string; tokenKeys: readonly Buffer[]; closeStack: CloseStack }) => Promise<T>,
+): Promise<T> {
+  const closeStack = openCloseStack()
+  try {
+    const { pool, ...parts } = await joinWarehouse(context, closeStack)
+    return await work(pool, { ...parts, closeStack })
+  } finally {
+    await closeStack.close()
+  }
+}
+
+export type OpenPipeline = StartedEngines & {
+  readonly pipeline: Pipeline
+  readonly closeStack: CloseStack
+  /** Aborted by Ctrl-C and by `fail`. */
+  readonly signal: AbortSignal
+  /** Stops the work; `withPipeline` throws the error. */
+  fail(error: Error): void
+}
+
+/** Opens warehouse, queue and upstream, runs `work` and closes them, also when `work` fails. */
+export async function withPipeline<T>(context: CommandContext, work: (opened: OpenPipeline) => Promise<T>): Promise<T> {
+  const closeStack = openCloseStack()
+  const stop = new AbortController()
+  const fail = (error: Error) => stop.abort(error)
+  try {
+    const engines = await joinEngines(context, closeStack)
+    const { config, log } = context
+    const { openPipeline } = await import('../operations/pipeline.ts') // queue and upstream: `withWarehouse` needs neither
+    const pipeline = await openPipeline({ config, addresses: engines.addresses, log, onSkewed: fail })
+    closeStack.add(pipeline, 'pipeline')
+    await pipeline.engine.requireUsable()
+    return await work({
+      ...engines,
+      pipeline,
+      closeStack,
+      signal: AbortSignal.any([context.signal, stop.signal]),
+      fail,
+    })
+  } catch (error) {
+    throw stop.signal.aborted ? stop.signal.reason : error
+  } finally {
+    await closeStack.close()
+  }
+}

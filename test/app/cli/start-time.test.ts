@@ -1,0 +1,43 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, inject, test } from 'vitest'
+import { ticksOfChildren } from '../../support/processor-time.ts'
+import { entry } from '../../support/run-program.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'vitalsync-start-'))
+
+/** The command that loads service, queue, warehouse and dashboard. */
+const wholeProgram = new URL('../../../src/app/commands/up.ts', import.meta.url).href
+
+const RUNS = 6
+
+/** The sum of several runs, after one that may compile: the system counts whole ticks, and a single run has few. */
+function ticksOf(words: readonly string[], env: Record<string, string> = {}): number {
+  const run = () => {
+    const { status } = spawnSync(process.execPath, words, {
+      env: { PATH: '/usr/bin:/bin', VITALSYNC_HOME: folder, ...env },
+      stdio: 'ignore',
+    })
+    expect(status).toBeLessThan(2)
+  }
+  run()
+  const before = ticksOfChildren()
+  for (let runs = 0; runs < RUNS; runs += 1) run()
+  return ticksOfChildren() - before
+}
+
+test('help and short commands load little of the program', ({ skip, onTestFinished }) => {
+  if (process.platform !== 'linux') skip('reads /proc')
+  if (process.env['FAKETIME']) skip('a shifted clock takes time of its own')
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const cached = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
+  const whole = ticksOf(['-e', `import('${wholeProgram}')`], cached)
+  const help = ticksOf([entry, '--help'])
+  const doctor = ticksOf([entry, 'doctor'], { DATABASE_URL: inject('databaseUrl') })
+
+  // Measured, quiet and busy: 0.4 and 0.8. As ratios to work of the same kind, so that a slow or busy machine says the same.
+  expect(help / whole).toBeLessThan(0.6)
+  expect(doctor / whole).toBeLessThan(1.2)
+})

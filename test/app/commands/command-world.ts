@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { createLog } from '../../../src/base/log.ts'
+import { type Sandbox, startSandbox } from '../../../src/service/sandbox/start-sandbox.ts'
+import { template, testDatabaseUrl } from '../../support/fixtures.ts'
+import { type Program, type ProgramEnd, runProgram, startProgram } from '../../support/run-program.ts'
+import { openTestPool } from '../../support/test-pool.ts'
+
+/** A sandbox, a warehouse and a folder for one test file; the program runs on them as a process. */
+export type CommandWorld = {
+  readonly sandbox: Sandbox
+  readonly databaseUrl: string
+  readonly folder: string
+  readonly env: Readonly<Record<string, string>>
+  run(...words: string[]): Promise<ProgramEnd>
+  start(words: readonly string[], env?: Readonly<Record<string, string>>): Program
+  /** The parsed objects that the command printed, one a line. */
+  json(...words: string[]): Promise<unknown[]>
+  query(text: string, values?: unknown[]): Promise<Array<Record<string, unknown>>>
+  close(): Promise<void>
+}
+
+export async function openCommandWorld(options: { profiles: number; days: number }): Promise<CommandWorld> {
+  const service = await makeDatabase('service')
+  const warehouse = await makeDatabase('warehouse')
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-cli-'))
+  const log = createLog({ level: 'silent' })
+  const sandbox = await startSandbox({ databaseUrl: service.url, port: 0, seed: 'commands', log, ...options })
+  await sandbox.derived()
+  const pool = openTestPool(warehouse.url)
+  const env = {
+    DATABASE_URL: warehouse.url,
+    UPSTREAM_URL: sandbox.url,
+    UPSTREAM_CLIENT_ID: sandbox.clientId,
+    UPSTREAM_CLIENT_SECRET: sandbox.clientSecret,
+    TOKEN_KEY: randomBytes(32).toString('base64'),
+    VITALSYNC_DATA: join(folder, 'data'),
+    HISTORY_DAYS: String(options.days),
+    LOG_LEVEL: 'silent',
+  }
+  const started = new Set<Program>()
+  const start: CommandWorld['start'] = (words, more = {}) => {
+    const program = startProgram(words, { cwd: folder, env: { ...env, ...more } })
+    started.add(program)
+    return program
+  }
+  const run = (...words: string[]) => runProgram(words, { cwd: folder, env })
+  return {
+    sandbox,
+    databaseUrl: warehouse.url,
+    folder,
+    env,
+    run,
+    start,
+    async json(...words) {
+      const { stdout, stderr, code } = await run(...words, '--json')
+      if (code === 2 || code === 3) throw new Error(`vitalsync ${words.join(' ')}: exit code ${code}\n${stderr}`)
+      return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
+    },
+    query: async (text, values) => (await pool.query(text, values)).rows,
+    async close() {
+      for (const program of started) program.kill('SIGKILL')
+      await Promise.all([...started].map((program) => program.ended))
+      await pool.end()
+      await sandbox.close()
+      await Promise.all([service.drop(), warehouse.drop()])
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function makeDatabase(kind: 'service' | 'warehouse'): Promise<{ url: string; drop(): Promise<void> }> {
+  const name = `test_${randomBytes(12).toString('hex')}`
+  const from = await template(kind)
+  await administer(`create database ${name} template ${from}`)
+  return { url: testDatabaseUrl(name), drop: () => administer(`drop database if exists ${name} with (force)`) }
+}
+
+async function administer(text: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: inject('databaseUrl') })
+  await admin.connect()
+  await admin.query(text)
+  await admin.end()
+}

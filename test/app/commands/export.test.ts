@@ -1,0 +1,205 @@
+import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
+import { expect } from 'vitest'
+import { test as base } from '../../support/fixtures.ts'
+import { insertPeople, peopleNames } from '../../support/insert-people.ts'
+import { type Program, type ProgramEnd, startProgram } from '../../support/run-program.ts'
+import { openTestPool } from '../../support/test-pool.ts'
+
+type Query = (text: string, values?: unknown[]) => Promise<Array<Record<string, unknown>>>
+type Fixtures = {
+  folder: string
+  begin: (...words: string[]) => Program
+  run: (...words: string[]) => Promise<ProgramEnd>
+  query: Query
+}
+
+const timeout = 300_000
+const people = 120
+/** So many days that a page of profiles has more rows than one read of the cursor returns. */
+const days = 45
+const rows = people * days
+
+/** Stores scores of many profiles, changed long ago. */
+const fill = `insert into vitalsync.scores (profile_id, score_date_time, type, value, state, body, digest, read_at, first_seen_at, changed_at)
+  select id, '2026-01-01'::timestamptz + d * interval '1 day' + interval '123456 microseconds', 'sleep', d / 3.0,
+    case when d % 2 = 0 then 'a, "b"' else '' end, jsonb_build_object('n', 12345678901234567890, 'd', d)::text, d, now(),
+    '2026-06-01', '2026-06-01'
+  from vitalsync.profiles, generate_series(1, ${days}) d`
+
+const test = base.extend<Fixtures>({
+  folder: async ({}, use) => {
+    const folder = await mkdtemp(join(tmpdir(), 'vitalsync-export-'))
+    await use(folder)
+    await rm(folder, { recursive: true, force: true })
+  },
+  query: async ({ warehouseUrl }, use) => {
+    const pool = openTestPool(warehouseUrl, 1)
+    await insertPeople(pool, peopleNames(people, 'person-', 4))
+    await pool.query(fill)
+    await use(async (text, values) => (await pool.query(text, values)).rows)
+    await pool.end()
+  },
+  begin: async ({ folder, warehouseUrl, query: _ }, use) => {
+    const started: Program[] = []
+    await use((...words) => {
+      const env = { DATABASE_URL: warehouseUrl }
+      const program = startProgram(['export', '--stream', 'scores', ...words], { cwd: folder, env })
+      started.push(program)
+      return program
+    })
+    for (const program of started) program.kill('SIGKILL')
+    await Promise.all(started.map((program) => program.ended))
+  },
+  run: async ({ begin }, use) => use((...words) => begin(...words).ended),
+})
+
+const linesOf = (text: string) => text.split('\n').filter(Boolean)
+const nameOf = (row: Record<string, unknown>) => `${row['external_id']} ${row['score_date_time']}`
+
+test('NDJSON and CSV hold every row once, value for value', { timeout }, async ({ run, folder }) => {
+  const { stdout, code, stderr } = await run()
+  const file = join(folder, 'scores.csv')
+  const summary = await run('--format', 'csv', '--output', file, '--json')
+
+  const objects = linesOf(stdout).map((line) => JSON.parse(line))
+  expect(code, stderr).toBe(0)
+  expect(new Set(objects.map(nameOf)).size).toBe(rows)
+  expect(objects[0]).toMatchObject({
+    external_id: 'person-0001',
+    score_date_time: '2026-01-02T00:00:00.123456Z',
+    value: 1 / 3,
+    state: '',
+    gone_at: null,
+    revision: 1,
+  })
+  expect(linesOf(stdout)[0]).toContain('12345678901234567890') // all digits are exported
+  expect(JSON.parse(summary.stdout)).toMatchObject({ streams: [{ stream: 'scores', rows }], output: file })
+  const cells: Array<Record<string, string>> = parse(await readFile(file), { columns: true })
+  expect(cells.map(nameOf)).toEqual(objects.map(nameOf))
+  expect(cells[1]).toMatchObject({ state: 'a, "b"', gone_at: '', revision: '1' })
+})
+
+test('Parquet reads back as it was written, and half a file is never left behind', { timeout }, async ({
+  run,
+  begin,
+  folder,
+}) => {
+  const file = join(folder, 'scores.parquet')
+  await run('--format', 'parquet', '--output', file)
+  const buffer = await asyncBufferFromFile(file)
+  const { num_rows: count } = await parquetMetadataAsync(buffer)
+  const [first] = await parquetReadObjects({ file: buffer, rowStart: 0, rowEnd: 1 })
+  const other = join(folder, 'other.parquet')
+  const killed = begin('--format', 'parquet', '--output', other)
+  await killed.said(/rows/)
+  killed.kill('SIGINT')
+  const ended = await killed.ended
+
+  expect(Number(count)).toBe(rows)
+  expect(first).toMatchObject({ external_id: 'person-0001', value: 1 / 3, revision: 1, gone_at: null })
+  expect(first?.['score_date_time']).toEqual(new Date('2026-01-02T00:00:00.123Z'))
+  const whole = await stat(other).then(
+    () => true,
+    () => false,
+  )
+  expect(whole).toBe(ended.code === 0)
+  await expect(stat(`${other}.partial`)).rejects.toThrow('ENOENT')
+})
+
+test('stopped anywhere it goes on where it was, into the same file', { timeout }, async ({ run, folder }) => {
+  const file = join(folder, 'scores.ndjson')
+  const state = join(folder, 'state.json')
+  await run('--output', file, '--state', state)
+  const whole = await readFile(file, 'utf8')
+  const finished = JSON.parse(await readFile(state, 'utf8'))
+  // The state after a kill behind the first page: the state file covers the first page, and the output holds more.
+  const half =
+    linesOf(whole)
+      .slice(0, 50 * days)
+      .join('\n').length + 1
+  const upto = new Date().toISOString()
+  await writeFile(state, JSON.stringify({ bookmarks: { scores: { upto, after: '50' } }, bytes: half }))
+  await truncate(file, half + 77)
+  await run('--output', file, '--state', state)
+
+  expect(await readFile(file, 'utf8')).toBe(whole)
+  expect(finished.bookmarks.scores).toEqual({ since: expect.any(String) })
+})
+
+test('the next export brings what changed since, the last hour again, and nothing else', { timeout }, async ({
+  run,
+  query,
+  folder,
+}) => {
+  const state = join(folder, 'state.json')
+  await run('--state', state)
+  // Read by a request half an hour ago, stored now.
+  await query(`update vitalsync.scores set changed_at = now() - interval '30 minutes', revision = 2
+    where profile_id = 7 and score_date_time < '2026-01-03'`)
+  const second = await run('--state', state)
+  const since = await run('--since', '2026-05-31')
+  const after = await run('--since', '2026-06-02T00:00:00Z')
+
+  expect(linesOf(second.stdout).map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ external_id: 'person-0007', revision: 2 }),
+  ])
+  expect(linesOf(since.stdout)).toHaveLength(rows)
+  expect(linesOf(after.stdout)).toHaveLength(1)
+})
+
+test('Singer messages keep the rules of the specification, and a STATE leads on', { timeout }, async ({
+  run,
+  folder,
+}) => {
+  const { stdout } = await run('--stream', 'tags', '--format', 'singer')
+  const messages = linesOf(stdout).map((line) => JSON.parse(line))
+  const states = messages.filter(({ type }) => type === 'STATE')
+  const state = join(folder, 'state.json')
+  await writeFile(state, `nothing yet\n${JSON.stringify(states[0].value)}\n`)
+  const rest = linesOf((await run('--format', 'singer', '--state', state)).stdout).map((line) => JSON.parse(line))
+
+  const schemas = new Map<string, { properties: Record<string, { type: string | string[] }>; keys: string[] }>()
+  for (const message of messages) {
+    expect(['SCHEMA', 'RECORD', 'STATE']).toContain(message.type)
+    if (message.type === 'SCHEMA') {
+      schemas.set(message.stream, { properties: message.schema.properties, keys: message.key_properties })
+      expect(message.key_properties.every((key: string) => key in message.schema.properties)).toBe(true)
+    }
+    if (message.type !== 'RECORD') continue
+    const schema = schemas.get(message.stream) // a RECORD may only follow its SCHEMA
+    expect(Object.keys(message.record)).toEqual(Object.keys(schema?.properties ?? {}))
+    for (const [name, value] of Object.entries(message.record)) {
+      const type = value === null ? 'null' : Number.isInteger(value) ? 'integer' : typeof value
+      const allowed = [schema?.properties[name]?.type].flat()
+      expect(allowed.includes(type) || (type === 'integer' && allowed.includes('number'))).toBe(true)
+    }
+    expect(schema?.keys.every((key) => message.record[key] !== null)).toBe(true)
+  }
+  expect(messages.filter(({ type }) => type === 'RECORD')).toHaveLength(rows)
+  expect(Object.keys(states.at(-1).value.bookmarks)).toEqual(['scores', 'tags'])
+  const told = messages.slice(0, messages.indexOf(states[0])).filter(({ type }) => type === 'RECORD').length
+  expect(told).toBeGreaterThan(2000)
+  expect(told + rest.filter(({ type }) => type === 'RECORD').length).toBe(rows)
+})
+
+test('a reader that has seen enough is no failure, and what is wrong is said', { timeout }, async ({ run, folder }) => {
+  const state = join(folder, 'state.json')
+  await writeFile(state, 'nonsense')
+  const cases: Array<[words: string[], says: RegExp]> = [
+    [['--state', state], /no state of an export/],
+    [['--format', 'xml'], /Allowed choices/],
+    [['--stream', 'tags'], /takes one stream/],
+    [['--since', 'yesterday'], /must be a date/],
+    [['--output', join(folder, 'none', 'x')], /--output/],
+  ]
+  for (const [words, says] of cases) {
+    const { code, stderr } = await run(...words)
+
+    expect(stderr).toMatch(says)
+    expect([1, 2]).toContain(code)
+  }
+})

@@ -1,0 +1,127 @@
+import { spawnSync } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { jsonResultSchemas } from '../../../src/app/results/json-results.ts'
+import { type Checked, checkedIn } from './checked-json.ts'
+import { type CommandWorld, openCommandWorld } from './command-world.ts'
+
+let world: CommandWorld
+const timeout = 300_000
+const gone = 'SampleProfile-office-worker-1'
+const entry = fileURLToPath(new URL('../../../src/vitalsync.mjs', import.meta.url))
+
+beforeAll(async () => {
+  world = await openCommandWorld({ profiles: 3, days: 3 })
+  await world.json('profiles', 'discover')
+}, timeout)
+afterAll(() => world.close(), timeout)
+const checked: Checked = (name, ...words) => checkedIn(world, name, ...words)
+
+async function forget(...names: string[]): Promise<void> {
+  for (const table of ['profiles', 'names'])
+    await world.query(
+      `delete from vitalsync.${table} where external_id in (${names.map((name) => `'${name}'`).join(', ')})`,
+    )
+}
+
+test('people are added, imported, listed and shown', { timeout }, async () => {
+  const file = join(world.folder, 'people.csv')
+  await writeFile(file, 'externalId,cohort\nmary,a\nmary,a\n"",b\n')
+  const [added] = await checked('profiles add', 'mary', 'paul')
+  const [imported] = await checked('profiles import', file)
+  const listed = await checked('profiles list', '--state', 'new')
+  const [shown] = await checked('profiles show', 'mary')
+  await forget('mary', 'paul')
+
+  expect(added).toMatchObject({ read: 2, added: 2, known: 0 })
+  expect(imported).toMatchObject({ read: 3, added: 0, known: 2, rejected: 1 })
+  expect(listed.map(({ externalId }) => externalId)).toEqual(['mary', 'paul'])
+  expect(shown).toMatchObject({ state: 'new', externalId: 'mary' })
+})
+
+test('NDJSON of people is taken in, from a file or a pipe; what does not fit is kept with line and reason', {
+  timeout,
+}, async () => {
+  const file = join(world.folder, 'people.ndjson')
+  const rejects = join(world.folder, 'odd.ndjson')
+  const long = 'x'.repeat(101)
+  await writeFile(
+    file,
+    `{"externalId":"nora","cohort":"a"}\n"otto"\n\n{"id":"nobody"}\nno JSON\n{"externalId":"${long}"}\n`,
+  )
+  const [imported] = await checked('profiles import', file, '--from', '2026-01-01', '--rejects', rejects)
+  const odd = (await readFile(rejects, 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const words = [entry, 'profiles', 'import', '-', '--format', 'ndjson', '--json']
+  const piped = spawnSync(process.execPath, words, {
+    cwd: world.folder,
+    env: world.env,
+    input: '{"externalId":"nora"}\n"pia"',
+  })
+  const listed = await checked('profiles list', '--state', 'new')
+  await forget('nora', 'otto', 'pia')
+
+  expect(imported).toMatchObject({ read: 5, added: 2, known: 0, rejected: 3 })
+  expect(odd).toMatchObject([
+    { line: 4, reason: expect.stringContaining('externalId'), text: '{"id":"nobody"}' },
+    { line: 5, reason: 'the line is not JSON', text: 'no JSON' },
+    { line: 6, reason: expect.stringContaining('1 to 100') },
+  ])
+  expect([piped.status, JSON.parse(String(piped.stdout))]).toMatchObject([0, { read: 2, added: 1, known: 1 }])
+  expect(listed.map(({ externalId, wantedFrom }) => [externalId, wantedFrom]).slice(0, 2)).toEqual([
+    ['nora', '2026-01-01T00:00:00.000Z'],
+    ['otto', '2026-01-01T00:00:00.000Z'],
+  ])
+})
+
+test('a back-fill of the people of a file reads theirs and nobody else’s; a file that does not fit begins nothing', {
+  timeout,
+}, async () => {
+  const [one, two] = (await checked('profiles list')).map(({ externalId }) => String(externalId))
+  const range = ['--from', '2021-01-01', '--to', '2021-02-01', '--stream', 'trends']
+  const given = async (name: string, text: string) => {
+    await writeFile(join(world.folder, name), text)
+    return world.run('backfill', ...range, '--profiles-from', name, '--json')
+  }
+  const csv = await given('one.csv', `cohort,externalId\na,${one}\n`)
+  const both = await given('two.ndjson', `{"externalId":"${one}"}\n"${two}"\n`)
+  const odd = await given('odd.ndjson', `"${one}"\n{"id":3}\n`)
+  const strange = await given('strange.csv', `externalId\n${one}\nnobody-here\n`)
+  const covered =
+    await world.query(`select p.external_id as who from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id
+    where l.stream = 'trends' and l.covered @> tstzrange('2021-01-01', '2021-02-01') order by p.id`)
+  const runs = await checked('runs')
+
+  expect(jsonResultSchemas.backfill.parse(JSON.parse(csv.stdout))).toMatchObject({
+    state: 'done',
+    done: 1,
+    requests: 1,
+  })
+  expect(jsonResultSchemas.backfill.parse(JSON.parse(both.stdout))).toMatchObject({
+    state: 'done',
+    done: 2,
+    requests: 1,
+  })
+  expect(covered).toEqual([{ who: one }, { who: two }])
+  expect([odd.code, odd.stderr]).toEqual([2, expect.stringMatching(/line 2: externalId must be/)])
+  expect([strange.code, strange.stderr]).toEqual([2, expect.stringMatching(/1 of 2 are not known here: "[^"]+"/)])
+  expect(runs.filter(({ kind }) => kind === 'backfill')).toHaveLength(2)
+})
+
+test('erase takes a person away everywhere and proves it', { timeout }, async () => {
+  const refused = await world.run('profiles', 'erase', gone)
+  const [proof] = await checked('profiles erase', gone, '--yes')
+  const [again] = await checked('profiles add', gone)
+  const upstream = await world.json('profiles', 'discover', '--search', gone)
+  const rows = await world.query(`select count(*)::int as n from warehouse.scores where external_id = $1`, [gone])
+
+  expect(refused.code).toBe(2)
+  expect(proof).toMatchObject({ complete: true, upstream: 'gone', tombstone: true, left: [] })
+  expect(again).toMatchObject({ added: 0, erased: 1 })
+  expect(upstream).toMatchObject([{ found: 0 }])
+  expect(rows).toEqual([{ n: 0 }])
+})

@@ -1,0 +1,60 @@
+import { expect } from 'vitest'
+import { runProgram } from '../../support/run-program.ts'
+import { scoreOf } from '../../support/sample-scores.ts'
+import { test } from '../../support/test-pipeline.ts'
+
+test('sql asks as the reader role, which sees the views, changes nothing and reads nothing else', async ({
+  open,
+  peer,
+}) => {
+  const line = await open('postgres')
+  await line.addProfiles('ada', 'bob')
+  peer.give('ada', 'scores', [scoreOf(12, 0.25)])
+  line.work()
+  await line.tick('sync', { streams: ['scores'] })
+  await line.idle()
+  const program = { cwd: '/tmp', env: line.settings }
+  const run = (...words: string[]) => runProgram(words, program)
+  const granted = await run('grant-reader', 'vitalsync_reader')
+  expect(granted).toMatchObject({ code: 0 })
+  expect(granted.stderr).toMatch(/^vitalsync_reader (was created and )?may read the views of schema warehouse\./)
+
+  const table = await run('sql', 'select external_id, value from warehouse.scores;')
+  expect(table).toMatchObject({ code: 0, stderr: '' })
+  expect(table.stdout).toMatch(
+    /^external_id +value\n.*\nada +0\.25\n\n1 row\n$|^external_id +value\nada +0\.25\n\n1 row\n$/,
+  )
+  const one = `select 1::int8 as small, 9007199254740993::int8 as large, date '2026-03-01' as day, null as nothing,
+    '{"a":[1]}'::jsonb as object, timestamptz '2026-03-01 00:00+13' as at, 'NaN'::float8 as odd, true as yes`
+  expect(JSON.parse((await run('sql', '--json', one)).stdout)).toEqual({
+    small: 1,
+    large: '9007199254740993',
+    day: '2026-03-01',
+    nothing: null,
+    object: { a: [1] },
+    at: '2026-02-28 11:00:00+00',
+    odd: 'NaN',
+    yes: true,
+  })
+  const many = await run('sql', '--json', 'select n from generate_series(1, 100000) n')
+  expect(many.stdout.trim().split('\n')).toHaveLength(100_000)
+  const few = await run('sql', '--limit', '2', 'select n from generate_series(1, 100000) n')
+  expect(few.stdout).toMatch(/\n2 rows, and more: --limit, or --json for all\n$/)
+
+  for (const forbidden of [
+    'select * from vitalsync.tokens',
+    'create table warehouse.mine ()',
+    'delete from vitalsync.profiles',
+    'reset role; delete from vitalsync.profiles',
+    'select pg_sleep(0); commit; delete from vitalsync.profiles',
+  ]) {
+    const refused = await run('sql', forbidden)
+    expect(refused, forbidden).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr, forbidden).toMatch(/^vitalsync: run the query: /)
+  }
+  expect(await run('sql', 'set role none')).toMatchObject({ stdout: expect.not.stringContaining('ada') })
+  expect(await line.rows('select 1 from vitalsync.profiles')).toHaveLength(2)
+  const typo = await run('sql', 'select * from warehouse.score')
+  expect(typo).toMatchObject({ code: 1, stderr: expect.stringContaining('relation "warehouse.score" does not exist') })
+  expect((await run('doctor')).stdout).toMatch(/✓ readers: .*vitalsync_reader/)
+})

@@ -1,0 +1,104 @@
+import { readdir } from 'node:fs/promises'
+import { expect } from 'vitest'
+import { processesNaming } from '../../support/run-program.ts'
+import { isReady, nothingLeft, rowsIn, test, timeout } from './up-world.ts'
+
+/**
+ * Measured: 12 s of the clock on two idle cores; 18 s of processor time, on two busy ones. The clock tells more about other
+ * programs than about the start, so processor time is held: 15 s of the clock are 30 s of it at most.
+ */
+const firstStartTicksMax = 3000
+
+const logged = (text: string) => text.split('\n').filter((line) => line.includes('"level"'))
+
+test('a first start loads the sample people, and a second finds everything still there', { timeout }, async ({
+  first: { ended: first, ticks, left, folder: firstFolder },
+  folder,
+  startedBefore,
+  up,
+}) => {
+  expect(first, first.stderr).toMatchObject({ code: 0, signal: null })
+  expect(first.stdout).toMatch(/Synced 8 profiles/)
+  expect(first.stdout).toMatch(/scores +[1-9]/)
+  // Its addresses end with it: it says how to look all the same.
+  expect(first.stdout).not.toMatch(/psql|curl|http:/)
+  expect(first.stdout).toContain(`the data stays in ${firstFolder}`)
+  expect(first.stdout).toContain('npx vitalsync sql')
+  if (!process.env['FAKETIME']) expect(ticks).toBeLessThan(firstStartTicksMax)
+  expect(logged(first.stderr)).toEqual([])
+  expect(left).toEqual([])
+  await nothingLeft(firstFolder)
+
+  await startedBefore()
+  const ended = await up().ended
+  expect(ended).toMatchObject({ code: 0 })
+  expect(ended.stdout.match(/scores +\S+/)?.[0]).toBe(first.stdout.match(/scores +\S+/)?.[0])
+  expect(ended.stderr).not.toMatch(/"level"/)
+  await nothingLeft(folder)
+})
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} leaves no process and no lock`, { timeout }, async ({ folder, up, startedBefore }) => {
+    await startedBefore()
+    const program = up([])
+    await program.said(isReady)
+    expect(await rowsIn(folder)).toBeGreaterThan(0)
+    program.kill(signal)
+    expect(await program.ended).toMatchObject({ code: 0, signal: null })
+    expect(program.stderr()).not.toMatch(/"level"/)
+    await nothingLeft(folder)
+  })
+}
+
+test('Ctrl-C during a first start leaves no process, and the next start works', { timeout }, async ({ folder, up }) => {
+  const program = up()
+  await program.said(/Postgres is running/)
+  program.kill('SIGINT')
+  expect(await program.ended).toMatchObject({ code: 0, signal: null })
+  await nothingLeft(folder)
+  expect(await up().ended).toMatchObject({ code: 0 })
+})
+
+test('a kill -9 of everything is forgotten by the next start', { timeout }, async ({ folder, up, startedBefore }) => {
+  await startedBefore()
+  const program = up([])
+  await program.said(isReady)
+  const before = await rowsIn(folder)
+  for (const pid of [program.pid, ...(await processesNaming(folder))]) process.kill(pid, 'SIGKILL')
+  await program.ended
+
+  const next = up([])
+  await next.said(isReady)
+  expect(await rowsIn(folder)).toBe(before)
+})
+
+test('a Postgres that outlived its killed parent is taken back', { timeout }, async ({ folder, up, startedBefore }) => {
+  await startedBefore()
+  const program = up([])
+  await program.said(isReady)
+  const before = await rowsIn(folder)
+  program.kill('SIGKILL')
+  await program.ended
+  expect(await processesNaming(folder)).not.toEqual([])
+
+  const next = up([])
+  await next.said(isReady)
+  expect(await rowsIn(folder)).toBe(before)
+  next.kill('SIGTERM')
+  expect(await next.ended).toMatchObject({ code: 0 })
+  await nothingLeft(folder)
+})
+
+test('a kill -9 while Postgres makes its data leaves nothing that a next start trips over', { timeout }, async ({
+  folder,
+  up,
+}) => {
+  const program = up()
+  await program.said(/starting Postgres/)
+  await expect
+    .poll(() => readdir(folder).catch(() => []), { timeout: 120_000, interval: 5 })
+    .toContainEqual(expect.stringMatching(/^postgres\.new-\d+$/))
+  program.kill('SIGKILL')
+  await program.ended
+  expect(await up().ended).toMatchObject({ code: 0 })
+})

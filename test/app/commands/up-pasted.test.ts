@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import { mkdir, readFile, stat } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { runProgram, startCommand } from '../../support/run-program.ts'
+import { isReady, nothingLeft, test, timeout } from './up-world.ts'
+
+const portIn = (text: string) =>
+  Number(text.match(/Profile Service is running, .* at http:\/\/127\.0\.0\.1:(\d+)$/m)?.[1])
+
+/** The memory of a process and all that it started, each shared page counted once; the processes of one tree. */
+async function residentMb(pid: number): Promise<number> {
+  const pss = /^Pss: +(\d+) kB/m.exec(await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => ''))
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+  const below = await Promise.all(
+    children
+      .split(' ')
+      .filter(Boolean)
+      .map((child) => residentMb(Number(child))),
+  )
+  return below.reduce((sum, mb) => sum + mb, Number(pss?.[1] ?? 0) / 1024)
+}
+
+test('what a start prints works when pasted, commands for the service join what runs, and its port stays', {
+  timeout,
+}, async ({ home, folder, up }) => {
+  const program = up([])
+  await program.said(isReady)
+  const [, line = ''] = program.stdout().match(/^(curl .*)$/m) ?? []
+  const pasted = await startCommand(line, { cwd: home }).ended
+  const scores = JSON.parse(pasted.stdout)
+  const file = join(folder, 'sandbox-credentials.json')
+  const vitalsync = (...words: string[]) => runProgram(words, { cwd: home, env: { VITALSYNC_DATA: folder } })
+  const created = await vitalsync('service', 'keys', 'create', '--account', 'acme', '--json')
+  const answer = await fetch(`http://127.0.0.1:${portIn(program.stderr())}/api/v1/oauth/account/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: created.stdout,
+  })
+  const listed = await vitalsync('service', 'keys', 'list')
+  const revoked = await vitalsync('service', 'tokens', 'revoke', '--account', 'acme')
+
+  expect(scores[0]).toMatchObject({ type: expect.any(String), scoreDateTime: expect.any(String) })
+  expect(program.stdout()).toContain(`clientId:         ${JSON.parse(await readFile(file, 'utf8')).clientId}`)
+  expect(program.stdout()).toMatch(/^Sample person: {4}\S+$/m)
+  expect(program.stdout()).not.toContain(JSON.parse(await readFile(file, 'utf8')).clientSecret)
+  expect((await stat(file)).mode & 0o077).toBe(0)
+  expect([created.code, answer.status]).toEqual([0, 200])
+  expect(listed.stdout).toContain('acme')
+  expect(revoked).toMatchObject({ code: 0, stderr: expect.stringContaining('1 tokens are revoked') })
+
+  // Measured: about 350 MB with eight people, once the connections of the first sync have gone and its memory was given back.
+  await expect.poll(() => residentMb(program.pid), { interval: 500 }).toBeLessThan(480)
+  program.kill('SIGTERM')
+  await program.ended
+  const first = portIn(program.stderr())
+  const second = portIn((await up().ended).stderr)
+  const holder = createServer().listen(first, '127.0.0.1')
+  await once(holder, 'listening')
+  const third = await up().ended
+  holder.close()
+
+  expect([first > 0, second]).toEqual([true, first])
+  expect(third.code, third.stderr).toBe(0)
+  expect(portIn(third.stderr)).not.toBe(first)
+  expect(third.stderr).toContain(
+    `Port ${first} of the last start is taken: the Profile Service is at ${portIn(third.stderr)} now`,
+  )
+  await nothingLeft(folder)
+})
+
+test('without a service that runs or has run, its commands say how to start one', { timeout }, async ({
+  home,
+  folder,
+}) => {
+  await mkdir(folder)
+  const { code, stderr } = await runProgram(['service', 'keys', 'list'], { cwd: home, env: { VITALSYNC_DATA: folder } })
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('DATABASE_URL is not set')
+  expect(stderr).toContain('vitalsync up')
+})
