@@ -1,5 +1,5 @@
 import { UsageProblem } from '../base/errors.ts'
-import { logSecurity } from '../service/security-log.ts'
+import { logSecurity } from '../service/http/security-log.ts'
 import {
   type ApiKeyKind,
   type CreatedApiKey,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { send, test } from '../sandbox/sandbox-world.ts'
+import { send, test } from '../service/sandbox/sandbox-world.ts'
 
 test('a page of another site reaches no control route of a sandbox', async ({ world }) => {
   const { controlUrl } = world.sandbox

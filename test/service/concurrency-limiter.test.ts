@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createConcurrencyLimiter } from '../../src/service/concurrency-limiter.ts'
+import { createConcurrencyLimiter } from '../../src/service/http/concurrency-limiter.ts'
 
 describe('turns', () => {
   test('begin in the order they were asked for, so many at once at most', async () => {

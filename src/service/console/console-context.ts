@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { Actor } from '../../web/access.ts'
 import type { ActRoute, ReadRoute } from '../../web/page-questions.ts'
-import type { ServiceContext } from '../context.ts'
-import type { DescribedRoute } from '../openapi.ts'
+import type { ServiceContext } from '../http/context.ts'
+import type { DescribedRoute } from '../reference/openapi.ts'
 import type { SandboxControl } from '../sandbox/sandbox-control.ts'
 import type { SandboxCredentials } from '../sandbox/seeding.ts'
 

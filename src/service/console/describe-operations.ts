@@ -1,5 +1,5 @@
-import type { DescribedRoute, OpenApi, OpenApiOperation } from '../openapi.ts'
 import { callerWords, curlOf, type Example, recordedExamples } from '../reference/examples.ts'
+import type { DescribedRoute, OpenApi, OpenApiOperation } from '../reference/openapi.ts'
 import { fieldsOf, noteOf, type Schema, shapeWords, typeWords } from '../reference/plain-types.ts'
 import { type ReferenceEntry, sectionsOf } from '../reference/sections.ts'
 

@@ -1,5 +1,5 @@
-import type { OpenApiOperation } from '../openapi.ts'
 import recorded from './examples.json' with { type: 'json' }
+import type { OpenApiOperation } from './openapi.ts'
 
 /** A request that was sent to a sandbox, and its answer. Tokens are left out, and lists are cut. */
 export type Example = {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { OpenApi, OpenApiOperation } from '../openapi.ts'
 import { callerWords, curlOf, type Example } from './examples.ts'
+import type { OpenApi, OpenApiOperation } from './openapi.ts'
 import { type Field, fieldsOf, noteOf, type Schema, shapeWords, typeWords } from './plain-types.ts'
 import { type ReferenceEntry, type ReferenceSection, sectionsOf } from './sections.ts'
 import { style } from './style.ts'

@@ -1,4 +1,4 @@
-import type { OpenApi, OpenApiOperation } from '../openapi.ts'
+import type { OpenApi, OpenApiOperation } from './openapi.ts'
 import { tasks } from './tasks.ts'
 
 export type ReferenceEntry = { readonly path: string; readonly method: string; readonly operation: OpenApiOperation }

@@ -8,10 +8,10 @@ import {
   registerInputSchema,
   tokenLifetimeSecondsMax,
 } from '../../base/contract/authentication.ts'
-import { logIn } from '../log-in.ts'
-import { badRequest, unauthorized, unknownProfile } from '../request-error.ts'
-import { defineRoute, type RouteAnswer, type RouteCall } from '../route.ts'
-import { logSecurity } from '../security-log.ts'
+import { logIn } from '../http/log-in.ts'
+import { badRequest, unauthorized, unknownProfile } from '../http/request-error.ts'
+import { defineRoute, type RouteAnswer, type RouteCall } from '../http/route.ts'
+import { logSecurity } from '../http/security-log.ts'
 import { issueAccountToken, issueProfileToken, rotateRefreshToken } from '../store/issued-tokens.ts'
 import { withTransaction } from '../store/service-pool.ts'
 import { createProfile, findProfileId } from '../store/service-profiles.ts'

@@ -18,11 +18,11 @@ import { scoreAnswerSchema, scoreQuerySchema, scoreTypes } from '../../base/cont
 import { trendAnswerSchema, trendCategories, trendQuerySchema } from '../../base/contract/trend.ts'
 import { biomarkerForms } from '../derive/model/biomarker-catalogue.ts'
 import { factorNames } from '../derive/model/model.ts'
-import { etagOf, heldTag } from '../etag.ts'
-import { mergedFilter, requestedRangeOf } from '../query-parameters.ts'
+import { etagOf, heldTag } from '../http/etag.ts'
+import { mergedFilter, requestedRangeOf } from '../http/query-parameters.ts'
+import { unauthorized, unknownProfile } from '../http/request-error.ts'
+import { defineRoute, type RouteAnswer, type RouteCall, type RouteDefinition } from '../http/route.ts'
 import { answerState } from '../recompute/answer-state.ts'
-import { unauthorized, unknownProfile } from '../request-error.ts'
-import { defineRoute, type RouteAnswer, type RouteCall, type RouteDefinition } from '../route.ts'
 import type { DerivedFilter, ProfileReference } from '../store/derived-reader.ts'
 
 /** The fields that a query of any kind may hold; the kind's own schema says which of them it takes. */

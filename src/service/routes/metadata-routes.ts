@@ -9,8 +9,8 @@ import {
   deviceInformationAnswerSchema,
   deviceInformationInputSchema,
 } from '../../base/contract/device-information.ts'
-import { unauthorized } from '../request-error.ts'
-import { defineRoute, type RouteAnswer, type RouteCall } from '../route.ts'
+import { unauthorized } from '../http/request-error.ts'
+import { defineRoute, type RouteAnswer, type RouteCall } from '../http/route.ts'
 import {
   readDemographics,
   readDeviceInformation,

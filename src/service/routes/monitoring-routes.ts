@@ -1,10 +1,10 @@
 import type { Registry } from 'prom-client'
 import { exposeMetrics } from '../../base/monitoring/exposition.ts'
-import type { ServiceApp, ServiceContext } from '../context.ts'
-import { type DescribedRoute, openApiOf } from '../openapi.ts'
+import type { ServiceApp, ServiceContext } from '../http/context.ts'
+import { jsonContentType, unavailable } from '../http/request-error.ts'
 import { recordedExamples } from '../reference/examples.ts'
+import { type DescribedRoute, openApiOf } from '../reference/openapi.ts'
 import { referencePage, referencePagePolicy } from '../reference/reference-page.ts'
-import { jsonContentType, unavailable } from '../request-error.ts'
 
 const readyTimeoutMs = 2_000
 

@@ -6,9 +6,9 @@ import {
   profilePageAnswerSchema,
   profileSearchQuerySchema,
 } from '../../base/contract/profile.ts'
-import { badRequest, unknownProfile } from '../request-error.ts'
-import { defineRoute } from '../route.ts'
-import { logSecurity } from '../security-log.ts'
+import { badRequest, unknownProfile } from '../http/request-error.ts'
+import { defineRoute } from '../http/route.ts'
+import { logSecurity } from '../http/security-log.ts'
 import { deleteProfiles, findProfile } from '../store/service-profiles.ts'
 
 const getProfile = defineRoute({

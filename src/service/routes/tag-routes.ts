@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { type TagInput, tagAnswerSchema, tagQuerySchema, tagsInputSchema, tagTypes } from '../../base/contract/tag.ts'
-import type { ServiceContext } from '../context.ts'
-import { mergedFilter, requestedRangeOf } from '../query-parameters.ts'
-import { unauthorized, unknownProfile } from '../request-error.ts'
-import { defineRoute, type RouteAnswer, type RouteCall } from '../route.ts'
+import type { ServiceContext } from '../http/context.ts'
+import { mergedFilter, requestedRangeOf } from '../http/query-parameters.ts'
+import { unauthorized, unknownProfile } from '../http/request-error.ts'
+import { defineRoute, type RouteAnswer, type RouteCall } from '../http/route.ts'
 import { readTags, storeTags } from '../store/profile-tags.ts'
 import { findProfileId } from '../store/service-profiles.ts'
 

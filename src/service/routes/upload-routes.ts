@@ -4,8 +4,8 @@ import {
   uploadAnswerSchema,
   uploadBytesMax,
 } from '../../base/contract/data-log.ts'
-import { RequestError, unauthorized } from '../request-error.ts'
-import { defineRoute } from '../route.ts'
+import { RequestError, unauthorized } from '../http/request-error.ts'
+import { defineRoute } from '../http/route.ts'
 import { storeDataLogs } from '../store/data-logs.ts'
 
 const uploadLogs = defineRoute({

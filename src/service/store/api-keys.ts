@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createPublicId, createSecret, hashSecret } from '../secrets.ts'
+import { createPublicId, createSecret, hashSecret } from './secrets.ts'
 import type { Queryable } from './service-pool.ts'
 
 export type ApiKeyKind = 'client' | 'app'

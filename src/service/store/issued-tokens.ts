@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { DAY, SECOND } from '../../base/time/units.ts'
-import { createSecret, hashSecret, matchesHash } from '../secrets.ts'
+import { createSecret, hashSecret, matchesHash } from './secrets.ts'
 import { type Queryable, withTransaction } from './service-pool.ts'
 
 /** The account or profile that a token belongs to. `expiresAtMs` is compared with the service's clock at every use. */

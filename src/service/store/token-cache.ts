@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import { SECOND } from '../../base/time/units.ts'
-import { hashSecret } from '../secrets.ts'
 import { findTokenOwner, type TokenOwner } from './issued-tokens.ts'
 import { openRevocationListener, type RevocationListenerOptions } from './revocation-listener.ts'
+import { hashSecret } from './secrets.ts'
 
 export type TokenCache = {
   /**

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { openApiOf } from '../../openapi.ts'
+import { openApiOf } from '../../reference/openapi.ts'
 import { type ConsoleContext, consoleRead } from '../console-context.ts'
 import { describeReference } from '../describe-operations.ts'
 

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { dataLogInputSchema } from '../../src/base/contract/data-log.ts'
-import { demographicInputSchema } from '../../src/base/contract/demographic.ts'
-import { deviceInformationInputSchema } from '../../src/base/contract/device-information.ts'
-import { tagInputSchema } from '../../src/base/contract/tag.ts'
-import { DAY } from '../../src/base/time/units.ts'
-import type { SampleLog } from '../../src/service/sandbox/people/sample-logs.ts'
+import { dataLogInputSchema } from '../../../src/base/contract/data-log.ts'
+import { demographicInputSchema } from '../../../src/base/contract/demographic.ts'
+import { deviceInformationInputSchema } from '../../../src/base/contract/device-information.ts'
+import { tagInputSchema } from '../../../src/base/contract/tag.ts'
+import { DAY } from '../../../src/base/time/units.ts'
+import type { SampleLog } from '../../../src/service/sandbox/people/sample-logs.ts'
 import {
   deviceInformationOf,
   logsOf,
   sampleDemographicsOf,
   samplePeople,
   tagsOf,
-} from '../../src/service/sandbox/people/sample-people.ts'
-import { richPeopleMax, type SamplePerson } from '../../src/service/sandbox/people/sample-person.ts'
+} from '../../../src/service/sandbox/people/sample-people.ts'
+import { richPeopleMax, type SamplePerson } from '../../../src/service/sandbox/people/sample-person.ts'
 
 const days = 60
 const endMs = Date.parse('2026-11-20T18:00:00Z')

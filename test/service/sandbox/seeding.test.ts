@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import { seedAccount } from '../../src/service/sandbox/seeding.ts'
-import { createServicePool } from '../../src/service/store/service-pool.ts'
-import { createProfile } from '../../src/service/store/service-profiles.ts'
-import { template, within } from '../support/fixtures.ts'
+import { seedAccount } from '../../../src/service/sandbox/seeding.ts'
+import { createServicePool } from '../../../src/service/store/service-pool.ts'
+import { createProfile } from '../../../src/service/store/service-profiles.ts'
+import { template, within } from '../../support/fixtures.ts'
 import { openSandboxWorld, query, quiet, runner, test } from './sandbox-world.ts'
 
 const seededAtMs = Date.parse('2026-11-20T18:00:00Z')

@@ -1,5 +1,5 @@
-import type { Log } from '../base/log.ts'
-import { isLoopback, isReadableOnTheWay } from '../base/text/readable-address.ts'
+import type { Log } from '../../base/log.ts'
+import { isLoopback, isReadableOnTheWay } from '../../base/text/readable-address.ts'
 
 /** Warns, once at the start, of connections that others on the network can read. */
 export function warnOfExposure(log: Log, { host, databaseUrl }: { host: string; databaseUrl: string }): void {

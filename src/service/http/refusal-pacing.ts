@@ -1,4 +1,4 @@
-import { SECOND } from '../base/time/units.ts'
+import { SECOND } from '../../base/time/units.ts'
 import { addressGroupOf } from './address-group.ts'
 import { createMinuteCounts } from './minute-counts.ts'
 import { tooManyRequests } from './request-error.ts'

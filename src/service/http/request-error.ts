@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type ErrorBody, errorOriginOf } from '../base/contract/error-body.ts'
+import { type ErrorBody, errorOriginOf } from '../../base/contract/error-body.ts'
 
 export type FieldError = { origin: string; errors: string[] }
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { MINUTE } from '../base/time/units.ts'
+import { MINUTE } from '../../base/time/units.ts'
 
 export type MinuteCounts = {
   /** How often the key was counted in its minute, which began with its first count. */

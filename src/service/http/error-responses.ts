@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
-import type { Log } from '../base/log.ts'
+import type { Log } from '../../base/log.ts'
 import { badRequest, jsonContentType, RequestError, unavailable } from './request-error.ts'
 
 /** Turns any error into an error response. Only an unexpected error is a 500, and only a 500 is logged as an error. */

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { describe, expect } from 'vitest'
-import { DAY, HOUR } from '../../src/base/time/units.ts'
-import { faultNames } from '../../src/service/sandbox/faults/fault-catalogue.ts'
+import { DAY, HOUR } from '../../../src/base/time/units.ts'
+import { faultNames } from '../../../src/service/sandbox/faults/fault-catalogue.ts'
 import {
   json,
   newcomer,

@@ -1,4 +1,4 @@
-import type { Log } from '../base/log.ts'
+import type { Log } from '../../base/log.ts'
 
 export type SecurityEvent =
   | 'login refused'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
+import type { TokenOwner } from '../store/issued-tokens.ts'
 import { unauthorized } from './request-error.ts'
-import type { TokenOwner } from './store/issued-tokens.ts'
 
 /** The authenticated caller of a request; both ids are empty or absent where anyone may call. */
 export type RequestCaller = Pick<TokenOwner, 'accountId' | 'profileId' | 'keyId'>

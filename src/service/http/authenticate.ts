@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import { operations } from '../base/contract/operations.ts'
+import { operations } from '../../base/contract/operations.ts'
+import type { TokenOwner } from '../store/issued-tokens.ts'
 import type { ServiceContext } from './context.ts'
 import { logIn } from './log-in.ts'
 import { type RequestCaller, setCaller } from './request-caller.ts'
 import { unauthorized } from './request-error.ts'
 import type { RouteDefinition } from './route.ts'
-import type { TokenOwner } from './store/issued-tokens.ts'
 
 const credentialCharsMax = 500
 

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import type { Log } from '../base/log.ts'
+import type { Log } from '../../base/log.ts'
+import type { DerivedReader } from '../store/derived-reader.ts'
+import type { ProfileSearch } from '../store/profile-search.ts'
+import type { ServicePool } from '../store/service-pool.ts'
+import type { TokenCache } from '../store/token-cache.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { RefusalPacing } from './refusal-pacing.ts'
 import type { RequestBodies } from './request-bodies.ts'
-import type { DerivedReader } from './store/derived-reader.ts'
-import type { ProfileSearch } from './store/profile-search.ts'
-import type { ServicePool } from './store/service-pool.ts'
-import type { TokenCache } from './store/token-cache.ts'
 
 /** Milliseconds since 1970. The sandbox passes a clock that can be moved. */
 export type Clock = () => number

@@ -1,9 +1,9 @@
 import { Agent } from 'node:http'
 import { describe, expect } from 'vitest'
-import { DAY, HOUR } from '../../src/base/time/units.ts'
-import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
-import { credentialsOf } from '../../src/service/sandbox/seeding.ts'
-import { startService } from '../../src/service/server.ts'
+import { DAY, HOUR } from '../../../src/base/time/units.ts'
+import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
+import { credentialsOf } from '../../../src/service/sandbox/seeding.ts'
+import { startService } from '../../../src/service/server.ts'
 import {
   json,
   newcomer,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { DAY, MINUTE } from '../../src/base/time/units.ts'
-import { exportFormats } from '../../src/intake/formats/known-formats.ts'
-import { exportWriters } from '../../src/service/sandbox/exports/export-writers.ts'
-import type { SampleLog } from '../../src/service/sandbox/people/sample-logs.ts'
-import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
-import { factsOfLogs } from '../support/facts-of-logs.ts'
-import { entriesOf, fileOf, importInto, type PushedLog } from '../support/health-files.ts'
+import { DAY, MINUTE } from '../../../src/base/time/units.ts'
+import { exportFormats } from '../../../src/intake/formats/known-formats.ts'
+import { exportWriters } from '../../../src/service/sandbox/exports/export-writers.ts'
+import type { SampleLog } from '../../../src/service/sandbox/people/sample-logs.ts'
+import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
+import { factsOfLogs } from '../../support/facts-of-logs.ts'
+import { entriesOf, fileOf, importInto, type PushedLog } from '../../support/health-files.ts'
 
 /** Two weeks with a change of clocks in London, on 29 March; exported in summer time. */
 const endMs = Date.parse('2026-04-05T12:00:00Z')

@@ -1,4 +1,4 @@
-import { closestWord } from '../base/text/closest-word.ts'
+import { closestWord } from '../../base/text/closest-word.ts'
 
 /** The header that tells what of a query has no effect; absent where all of it has. */
 export const QUERY_NOTES_HEADER = 'query-notes'

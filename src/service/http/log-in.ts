@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
+import { type ApiKeyKind, findApiKey } from '../store/api-keys.ts'
+import { matchesHash } from '../store/secrets.ts'
 import type { ServiceContext } from './context.ts'
 import { unauthorized } from './request-error.ts'
-import { matchesHash } from './secrets.ts'
 import { logSecurity } from './security-log.ts'
-import { type ApiKeyKind, findApiKey } from './store/api-keys.ts'
 
 /**
  * The account of a key, for its secret. Throws 401 when the id or the secret is wrong, or the key was revoked, and 429 to those

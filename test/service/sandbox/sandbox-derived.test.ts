@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
-import { operations } from '../../src/base/contract/operations.ts'
-import { scoreAnswerSchema } from '../../src/base/contract/score.ts'
-import { test as base, template, within } from '../support/fixtures.ts'
+import { operations } from '../../../src/base/contract/operations.ts'
+import { scoreAnswerSchema } from '../../../src/base/contract/score.ts'
+import { test as base, template, within } from '../../support/fixtures.ts'
 import { json, newcomer, office, openSandboxWorld, runner, type SandboxWorld } from './sandbox-world.ts'
 
 /** A fixed time: on some days of a year, each of the last weeks of a regular sleeper happens to be less regular. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { SECOND } from '../base/time/units.ts'
+import { SECOND } from '../../base/time/units.ts'
 
 type Guest = {
   /** Guests of one group wait for one another; groups take turns. */

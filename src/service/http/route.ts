@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { type OperationName, operations } from '../base/contract/operations.ts'
+import { type OperationName, operations } from '../../base/contract/operations.ts'
 import type { ServiceContext } from './context.ts'
 import { badRequest, fieldErrorsOf } from './request-error.ts'
 

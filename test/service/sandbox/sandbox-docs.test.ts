@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { controlRouteTexts } from '../../src/service/sandbox/control-routes.ts'
-import { faultCatalogue } from '../../src/service/sandbox/faults/fault-catalogue.ts'
-import { samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
-import { lightPeopleMax, richPeopleMax } from '../../src/service/sandbox/people/sample-person.ts'
+import { controlRouteTexts } from '../../../src/service/sandbox/control-routes.ts'
+import { faultCatalogue } from '../../../src/service/sandbox/faults/fault-catalogue.ts'
+import { samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
+import { lightPeopleMax, richPeopleMax } from '../../../src/service/sandbox/people/sample-person.ts'
 
-const page = await readFile(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
+const page = await readFile(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8')
 
 /** The cells of every row of the page's tables that begins with `code`. */
 const rows = page

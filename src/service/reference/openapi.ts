@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { externalIdSchema } from '../base/contract/authentication.ts'
-import { errorBodySchema } from '../base/contract/error-body.ts'
-import { type CallerKind, type Operation, operations } from '../base/contract/operations.ts'
-import { listParameters } from '../base/contract/query-shapes.ts'
-import { QUERY_NOTES_HEADER } from './query-notes.ts'
-import type { DescribedHeaders, RouteDefinition } from './route.ts'
+import { externalIdSchema } from '../../base/contract/authentication.ts'
+import { errorBodySchema } from '../../base/contract/error-body.ts'
+import { type CallerKind, type Operation, operations } from '../../base/contract/operations.ts'
+import { listParameters } from '../../base/contract/query-shapes.ts'
+import { QUERY_NOTES_HEADER } from '../http/query-notes.ts'
+import type { DescribedHeaders, RouteDefinition } from '../http/route.ts'
 
 type Json = { [key: string]: unknown }
 

@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { UsageProblem } from '../../src/base/errors.ts'
-import { DAY, HOUR } from '../../src/base/time/units.ts'
-import { faultCatalogue, faultNames } from '../../src/service/sandbox/faults/fault-catalogue.ts'
+import { UsageProblem } from '../../../src/base/errors.ts'
+import { DAY, HOUR } from '../../../src/base/time/units.ts'
+import { faultCatalogue, faultNames } from '../../../src/service/sandbox/faults/fault-catalogue.ts'
 import {
   type FaultRule,
   faultRuleSchema,
   faultSetting,
   parseFaultRule,
-} from '../../src/service/sandbox/faults/fault-rules.ts'
-import { createFaultSelector } from '../../src/service/sandbox/faults/fault-selector.ts'
+} from '../../../src/service/sandbox/faults/fault-rules.ts'
+import { createFaultSelector } from '../../../src/service/sandbox/faults/fault-selector.ts'
 import {
   applySpellingFaults,
   applyTimedFaults,
   excludeEnd,
   withOldNames,
-} from '../../src/service/sandbox/faults/faulty-records.ts'
-import { createMovableClock } from '../../src/service/sandbox/movable-clock.ts'
+} from '../../../src/service/sandbox/faults/faulty-records.ts'
+import { createMovableClock } from '../../../src/service/sandbox/movable-clock.ts'
 
 const scoresOfAda = { operation: 'scoresOf', profile: 'ada' } as const
 

@@ -1,6 +1,6 @@
-import { listParameters } from '../base/contract/query-shapes.ts'
-import { parseInstant } from '../base/time/instant.ts'
-import type { ClosedRange } from './store/derived-reader.ts'
+import { listParameters } from '../../base/contract/query-shapes.ts'
+import { parseInstant } from '../../base/time/instant.ts'
+import type { ClosedRange } from '../store/derived-reader.ts'
 
 const instantParameters = new Set(['startDateTime', 'endDateTime'])
 const listParameterNames = new Set<string>(listParameters)

@@ -1,4 +1,4 @@
-import type { ServiceApp, ServiceContext } from './context.ts'
+import type { ServiceApp, ServiceContext } from '../http/context.ts'
 import type { DescribedRoute } from './openapi.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { test as base, soon } from '../support/fixtures.ts'
+import { test as base, soon } from '../../support/fixtures.ts'
 import { json, office, openSandboxWorld, runner, type SandboxWorld, steps } from './sandbox-world.ts'
 
 const machine = () => Date.parse('2026-11-18T12:00:00Z')

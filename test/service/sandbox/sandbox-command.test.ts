@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describe, expect } from 'vitest'
-import { test as base } from '../support/fixtures.ts'
+import { test as base } from '../../support/fixtures.ts'
 import { json, query, runner, send } from './sandbox-world.ts'
 
-const program = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
+const program = fileURLToPath(new URL('../../../src/vitalsync.mjs', import.meta.url))
 
 type Running = { child: ChildProcess; firstLine: Promise<string>; ended: Promise<Ended> }
 type Ended = { code: number | null; signal: string | null; stdout: string; stderr: string }

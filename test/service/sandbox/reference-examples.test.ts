@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
-import { type OperationName, operations } from '../../src/base/contract/operations.ts'
-import { recordedExamples } from '../../src/service/reference/examples.ts'
-import { test as base } from '../support/fixtures.ts'
+import { type OperationName, operations } from '../../../src/base/contract/operations.ts'
+import { recordedExamples } from '../../../src/service/reference/examples.ts'
+import { test as base } from '../../support/fixtures.ts'
 import { json, openSandboxWorld, runner, type SandboxWorld } from './sandbox-world.ts'
 
 /** A fixed time: the same people live the same days in every recording. */
 const machine = () => Date.parse('2026-11-18T12:00:00Z')
-const file = fileURLToPath(new URL('../../src/service/reference/examples.json', import.meta.url))
+const file = fileURLToPath(new URL('../../../src/service/reference/examples.json', import.meta.url))
 
 const test = base.extend<{ world: SandboxWorld }>({
   world: async ({ serviceUrl }, use) => {
