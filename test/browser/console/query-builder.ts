@@ -88,7 +88,7 @@ test('TypeScript does the same, by the typed client where it reads so, with secr
 
 async function runScripts(texts: readonly string[], { sandbox }: ConsoleWorld): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-code-'))
-  const client = new URL('../../../src/assembly/upstream-client.ts', import.meta.url).href
+  const client = new URL('../../../src/client.ts', import.meta.url).href
   const env = { ...process.env, CLIENT_SECRET: sandbox.clientSecret, APP_SECRET: sandbox.appSecret }
   try {
     return await inTurn(texts, async (text) => {
