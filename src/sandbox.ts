@@ -6,7 +6,7 @@ import { type CloseStack, openCloseStack } from './base/close-stack.ts'
 import { startPostgres } from './base/engines/embedded-postgres.ts'
 import { createLog } from './base/log.ts'
 import { parseFaultRule } from './service/sandbox/faults/fault-rules.ts'
-import { type Sandbox, startSandbox } from './service/sandbox/start-sandbox.ts'
+import { type Sandbox, startSandbox } from './service/start-sandbox.ts'
 
 /**
  * `vitalsync/sandbox`: a Profile Service with sample people for the tests of others. It brings a Postgres of its own, which

@@ -15,7 +15,7 @@ import {
 } from '../operations/addresses.ts'
 import { migrateWarehouse, requireMigrated } from '../operations/migrate-warehouse.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
-import type { Sandbox, SandboxOptions } from '../service/sandbox/start-sandbox.ts'
+import type { Sandbox, SandboxOptions } from '../service/start-sandbox.ts'
 import { sandboxDefaults } from './sandbox-defaults.ts'
 import type { CommandContext } from './terminal/command-context.ts'
 import { formatNumber } from './terminal/table.ts'
@@ -116,7 +116,7 @@ async function startLocalSandbox(options: LocalSandboxOptions, closeStack: Close
   const { local, config, profiles, log, terminal } = options
   await writeFile(sandboxSizeFile(config.dataFolder), String(profiles))
   // The whole service: most commands never need it, and it is half of what they would load.
-  const { startSandbox } = await import('../service/sandbox/start-sandbox.ts')
+  const { startSandbox } = await import('../service/start-sandbox.ts')
   const start = (port: SandboxOptions['port']) =>
     startSandbox({
       databaseUrl: local.serviceUrl,

@@ -17,7 +17,7 @@ import { addPageGuard } from '../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
 import { addPageRoutes } from '../web/page-routes.ts'
 import { openNow } from './read-now.ts'
-import { dashboardRoutes } from './routes.ts'
+import { dashboardRoutes } from './routes/routes.ts'
 import { addVisits } from './visits.ts'
 
 type DashboardOptions = {

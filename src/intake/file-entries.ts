@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync'
 import { UsageProblem } from '../base/errors.ts'
-import { type FileLine, splitLines } from './split-lines.ts'
+import { type FileLine, splitLines } from './formats/split-lines.ts'
 
 export const fileFormats = ['ndjson', 'csv'] as const
 export type FileFormat = (typeof fileFormats)[number]

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { type FileEntry, type FileFormat, readEntries } from '../../src/intake/file-entries.ts'
-import { splitLines } from '../../src/intake/split-lines.ts'
+import { splitLines } from '../../src/intake/formats/split-lines.ts'
 
 async function* inPieces(text: string, size: number) {
   const bytes = Buffer.from(text)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { addServiceKey } from '../../src/app/service-accounts.ts'
 import { startPostgres } from '../../src/base/engines/embedded-postgres.ts'
 import { createLog } from '../../src/base/log.ts'
-import { startSandbox } from '../../src/service/sandbox/start-sandbox.ts'
+import { startSandbox } from '../../src/service/start-sandbox.ts'
 
 /**
  * A sandbox of its own for a fuzzer, on a Postgres of its own. Prints one line of JSON when it is ready (address, tokens,

@@ -1,4 +1,4 @@
-import { createReader } from '../../pipeline/warehouse/postgres/reader-role.ts'
+import { createReader } from '../../pipeline/warehouse/reports/reader-role.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { withWarehouse } from '../with-pipeline.ts'
 

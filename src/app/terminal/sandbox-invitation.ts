@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { shellQuoted } from '../../base/text/shell-quoted.ts'
 import { DAY } from '../../base/time/units.ts'
 import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
-import type { Sandbox } from '../../service/sandbox/start-sandbox.ts'
+import type { Sandbox } from '../../service/start-sandbox.ts'
 
 type InvitationOptions = { readonly pool: Pool; readonly sandbox: Sandbox; readonly folder: string }
 

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import { UsageProblem } from '../../base/errors.ts'
-import { splitLines } from '../split-lines.ts'
 import type { ExportFile, FileHead } from './export-format.ts'
+import { splitLines } from './split-lines.ts'
 
 export type SourceRow = Readonly<Record<string, unknown>>
 type RowBatch = { readonly rows: readonly SourceRow[]; readonly bytesRead: number }

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { UsageProblem } from '../../base/errors.ts'
-import { copyPrivately } from '../private-copies.ts'
 import type { ExportFile, FileHead } from './export-format.ts'
+import { copyPrivately } from './private-copies.ts'
 import type { SourceRow } from './small-files.ts'
 
 /** The rows of a table, each with those of these columns that it has; of a child with columns of its parent. */

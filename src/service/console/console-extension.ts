@@ -10,8 +10,8 @@ import { addSessions, csrfTokenOf } from '../../web/sessions.ts'
 import { addSignIn } from '../../web/sign-in.ts'
 import { logSecurity } from '../http/security-log.ts'
 import type { ServiceExtension } from '../reference/service-extension.ts'
-import type { ConsoleContext, ConsoleRecord, ConsoleSandbox, ConsoleVisit } from './console-context.ts'
 import { consoleRoutes } from './console-routes.ts'
+import type { ConsoleContext, ConsoleRecord, ConsoleSandbox, ConsoleVisit } from './routes/console-context.ts'
 import { readSandboxState } from './routes/sandbox-routes.ts'
 
 export type ConsoleOptions = {

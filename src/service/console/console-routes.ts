@@ -1,5 +1,5 @@
-import type { ConsoleContext, ConsoleRoute } from './console-context.ts'
 import { callerRoutes } from './routes/caller-routes.ts'
+import type { ConsoleContext, ConsoleRoute } from './routes/console-context.ts'
 import { keyRoutes } from './routes/key-routes.ts'
 import { operationsRoutes } from './routes/operations-routes.ts'
 import { sandboxRoutes } from './routes/sandbox-routes.ts'

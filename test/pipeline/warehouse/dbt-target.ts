@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { startPostgres } from '../../../src/base/engines/embedded-postgres.ts'
 import { createLog } from '../../../src/base/log.ts'
-import { startSandbox } from '../../../src/service/sandbox/start-sandbox.ts'
+import { startSandbox } from '../../../src/service/start-sandbox.ts'
 import { runProgram } from '../../support/run-program.ts'
 
 /**

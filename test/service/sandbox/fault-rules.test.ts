@@ -15,7 +15,7 @@ import {
   excludeEnd,
   withOldNames,
 } from '../../../src/service/sandbox/faults/faulty-records.ts'
-import { createMovableClock } from '../../../src/service/sandbox/movable-clock.ts'
+import { createMovableClock } from '../../../src/service/sandbox/faults/movable-clock.ts'
 
 const scoresOfAda = { operation: 'scoresOf', profile: 'ada' } as const
 

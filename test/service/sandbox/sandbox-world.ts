@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 import pg from 'pg'
 import { operations } from '../../../src/base/contract/operations.ts'
 import { createLog } from '../../../src/base/log.ts'
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/service/sandbox/start-sandbox.ts'
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/service/start-sandbox.ts'
 import { test as base } from '../../support/fixtures.ts'
 
 export type SandboxAnswer = {

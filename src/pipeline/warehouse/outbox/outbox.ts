@@ -2,9 +2,9 @@ import type { AcceptedCounts, OutboxItem, PushedParcels, RefusedItem } from '../
 import type { Catalogue } from '../../transfer/stream.ts'
 import { createBatcher } from '../postgres/batcher.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
-import { quarantineRefusedItems } from '../quarantine/refused-items.ts'
 import { addItems } from './add-items.ts'
 import { type MarkedPush, markSent } from './mark-sent.ts'
+import { quarantineRefusedItems } from './refused-items.ts'
 import { readWaiting, type WaitingParcels, type WaitingQuery } from './stored-parcels.ts'
 
 export type Outbox = {

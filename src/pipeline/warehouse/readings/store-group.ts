@@ -5,11 +5,10 @@ import type { SettleSettings } from '../../ledger/settle-time.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, lockLedgerRows, profileStreamKey, writeLedgerRows } from '../ledger/ledger-rows.ts'
 import { changeTags, findHeldTags, type HeldTags } from '../ledger/reading-tags.ts'
-import { recordSilentDifferences } from '../ledger/silent-differences.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
-import { quarantineInvalid } from '../quarantine/invalid-records.ts'
 import type { RowCounts } from './commit-metrics.ts'
 import { resolveDoubts } from './doubted-readings.ts'
+import { quarantineInvalid } from './invalid-records.ts'
 import type { AdmittedReading, PreparedReading } from './prepared-reading.ts'
 import {
   type ChangeSummary,
@@ -20,6 +19,7 @@ import {
 } from './record-changes.ts'
 import { type RecordRow, recordKeyHash, recordPeriod, windowEdgesOf } from './record-rows.ts'
 import { settleReadings } from './settle-readings.ts'
+import { recordSilentDifferences } from './silent-differences.ts'
 import { tagChangesOf } from './tag-changes.ts'
 
 export type StoreResult = {

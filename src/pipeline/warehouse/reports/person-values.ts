@@ -1,5 +1,5 @@
-import { READER_ROLE, readerProblem } from '../postgres/reader-role.ts'
 import type { Connection, Pool } from '../postgres/warehouse-pool.ts'
+import { READER_ROLE, readerProblem } from './reader-role.ts'
 
 type PersonDay = {
   readonly day: string

@@ -1,7 +1,7 @@
 import Cursor from 'pg-cursor'
 import { Problem } from '../../../base/errors.ts'
-import { READER_ROLE, readerProblem } from '../postgres/reader-role.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
+import { READER_ROLE, readerProblem } from './reader-role.ts'
 
 type QueryCell = string | number | boolean | null | object
 export type QueryRows = { readonly columns: readonly string[]; readonly rows: ReadonlyArray<readonly QueryCell[]> }

@@ -1,6 +1,6 @@
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
-import { openToken, sealToken } from '../tokens/sealed-token.ts'
 import { createKeyring } from './keyring.ts'
+import { openToken, sealToken } from './sealed-token.ts'
 import { sealTombstoneKey } from './tombstone-key.ts'
 
 const TOKENS_AT_ONCE = 200

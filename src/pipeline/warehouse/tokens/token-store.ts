@@ -14,7 +14,7 @@ import {
 import { sqlState } from '../postgres/sql-errors.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import { createKeyring, type Keyring } from '../seals/keyring.ts'
-import { openToken, sealToken } from './sealed-token.ts'
+import { openToken, sealToken } from '../seals/sealed-token.ts'
 import { openTokenRows, type TokenRow, type TokenRows } from './token-rows.ts'
 
 /**

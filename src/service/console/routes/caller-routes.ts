@@ -3,7 +3,7 @@ import { tokenLifetimeSecondsMax } from '../../../base/contract/authentication.t
 import { UsageProblem } from '../../../base/errors.ts'
 import { findApiKey } from '../../store/api-keys.ts'
 import { issueAccountToken } from '../../store/issued-tokens.ts'
-import { type ConsoleContext, type ConsoleVisit, consoleAct, consoleRead } from '../console-context.ts'
+import { type ConsoleContext, type ConsoleVisit, consoleAct, consoleRead } from './console-context.ts'
 
 const chosenKey = z.strictObject({ keyId: z.string().min(1).max(100) })
 const peopleQuery = z.strictObject({ keyId: z.string().min(1).max(100), search: z.string().max(100).default('') })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { openApiOf } from '../../reference/openapi.ts'
-import { type ConsoleContext, consoleRead } from '../console-context.ts'
-import { describeReference } from '../describe-operations.ts'
+import { type ConsoleContext, consoleRead } from './console-context.ts'
+import { describeReference } from './describe-operations.ts'
 
 export type ReferenceAnswer = ReturnType<typeof describeReference>
 

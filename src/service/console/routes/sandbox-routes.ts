@@ -4,7 +4,7 @@ import { faultCatalogue, faultNames } from '../../sandbox/faults/fault-catalogue
 import { faultRuleSchema } from '../../sandbox/faults/fault-rules.ts'
 import { personKinds } from '../../sandbox/people/sample-person.ts'
 import { countDirtyDays } from '../../store/sample-profiles.ts'
-import { type ConsoleContext, type ConsoleSandbox, consoleAct, consoleRead } from '../console-context.ts'
+import { type ConsoleContext, type ConsoleSandbox, consoleAct, consoleRead } from './console-context.ts'
 
 const JOURNAL_SHOWN = 80
 const PEOPLE_SHOWN = 10_000

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationName } from '../../../base/contract/operations.ts'
-import type { JournalOutcome } from '../journal.ts'
 import type { FaultName } from './fault-catalogue.ts'
 import type { FaultRule } from './fault-rules.ts'
+import type { JournalOutcome } from './journal.ts'
 
 /** A request to one of the 28 operations, with the rules that strike it. */
 export type TrackedRequest = {

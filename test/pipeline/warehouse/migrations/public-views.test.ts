@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'vitest'
 import { DAY } from '../../../../src/base/time/units.ts'
-import { grantReaderRole, READER_ROLE } from '../../../../src/pipeline/warehouse/postgres/reader-role.ts'
+import { grantReaderRole, READER_ROLE } from '../../../../src/pipeline/warehouse/reports/reader-role.ts'
 import { isDistributed } from '../../../support/distributed-warehouse.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
 import {

@@ -1,7 +1,7 @@
-import { callerWords, curlOf, type Example, recordedExamples } from '../reference/examples.ts'
-import type { DescribedRoute, OpenApi, OpenApiOperation } from '../reference/openapi.ts'
-import { fieldsOf, noteOf, type Schema, shapeWords, typeWords } from '../reference/plain-types.ts'
-import { type ReferenceEntry, sectionsOf } from '../reference/sections.ts'
+import { callerWords, curlOf, type Example, recordedExamples } from '../../reference/examples.ts'
+import type { DescribedRoute, OpenApi, OpenApiOperation } from '../../reference/openapi.ts'
+import { fieldsOf, noteOf, type Schema, shapeWords, typeWords } from '../../reference/plain-types.ts'
+import { type ReferenceEntry, sectionsOf } from '../../reference/sections.ts'
 
 /** The reference as the console shows it: the OpenAPI document in plain words, by task. */
 export function describeReference(document: OpenApi, routes: readonly DescribedRoute[]) {

@@ -1,7 +1,7 @@
 import { binaryColumn } from '../postgres/binary-format.ts'
 import { nextIdSql } from '../postgres/shard.ts'
 import type { Tx } from '../postgres/warehouse-pool.ts'
-import type { SilentDifference } from '../readings/settle-readings.ts'
+import type { SilentDifference } from './settle-readings.ts'
 
 /** Records silent differences in the commit that makes their days due again. */
 export async function recordSilentDifferences(

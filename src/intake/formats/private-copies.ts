@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { lstat, mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { UsageProblem } from '../base/errors.ts'
-import { isProcessAlive } from '../base/files/process-alive.ts'
-import type { ExportFile } from './formats/export-format.ts'
+import { UsageProblem } from '../../base/errors.ts'
+import { isProcessAlive } from '../../base/files/process-alive.ts'
+import type { ExportFile } from './export-format.ts'
 
 export type PrivateCopy = { readonly path: string; remove(): Promise<void> }
 

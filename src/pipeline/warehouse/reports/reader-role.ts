@@ -1,8 +1,8 @@
 import { escapeIdentifier } from 'pg'
 import { UsageProblem } from '../../../base/errors.ts'
 import { listTablePlaces } from '../distribution/distributed-tables.ts'
-import { sqlState } from './sql-errors.ts'
-import { type Pool, transaction } from './warehouse-pool.ts'
+import { sqlState } from '../postgres/sql-errors.ts'
+import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 
 /** The role for analysts: reads the public views and nothing else. */
 export const READER_ROLE = 'vitalsync_reader'

@@ -1,7 +1,7 @@
 import type { PushedParcels, RefusedItem } from '../../transfer/parcel.ts'
-import { itemDigest, takeItemsOut } from '../outbox/stored-parcels.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
 import type { Tx } from '../postgres/warehouse-pool.ts'
+import { itemDigest, takeItemsOut } from './stored-parcels.ts'
 
 /**
  * Moves refused items from their parcels to the quarantine. An item that does not wait in its parcel any more was replaced

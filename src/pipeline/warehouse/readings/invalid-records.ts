@@ -3,7 +3,7 @@ import { jsonOrUndefined } from '../../../base/text/json.ts'
 import type { InvalidRecord, WindowReading } from '../../transfer/reading.ts'
 import { nextIdSql } from '../postgres/shard.ts'
 import type { Tx } from '../postgres/warehouse-pool.ts'
-import { localDateTextOf } from '../readings/record-rows.ts'
+import { localDateTextOf } from './record-rows.ts'
 
 type ReadingWithInvalid = Pick<WindowReading, 'profileId' | 'stream' | 'window' | 'invalid'>
 type FoundInvalid = { readonly record: InvalidRecord; readonly reading: ReadingWithInvalid; readonly digest: Buffer }

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
-import type { Actor } from '../../web/access.ts'
-import type { ActRoute, ReadRoute } from '../../web/page-questions.ts'
-import type { ServiceContext } from '../http/context.ts'
-import type { DescribedRoute } from '../reference/openapi.ts'
-import type { SandboxControl } from '../sandbox/sandbox-control.ts'
-import type { SandboxCredentials } from '../sandbox/seeding.ts'
+import type { Actor } from '../../../web/access.ts'
+import type { ActRoute, ReadRoute } from '../../../web/page-questions.ts'
+import type { ServiceContext } from '../../http/context.ts'
+import type { DescribedRoute } from '../../reference/openapi.ts'
+import type { SandboxControl } from '../../sandbox/sandbox-control.ts'
+import type { SandboxCredentials } from '../../sandbox/seeding.ts'
 
 /** A sandbox behind the console. Its keys follow from the seed and are no secret. */
 export type ConsoleSandbox = { readonly control: SandboxControl; readonly credentials: SandboxCredentials }

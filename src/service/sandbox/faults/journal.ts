@@ -1,5 +1,5 @@
-import type { OperationName } from '../../base/contract/operations.ts'
-import type { FaultName } from './faults/fault-catalogue.ts'
+import type { OperationName } from '../../../base/contract/operations.ts'
+import type { FaultName } from './fault-catalogue.ts'
 
 /** The end of a request: its status; or the connection was reset, the body was cut, or the caller disconnected. */
 export type JournalOutcome = `${number}` | 'reset' | 'cut' | 'aborted'

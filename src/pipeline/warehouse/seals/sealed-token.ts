@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { TokenName } from '../../fleet/tokens.ts'
-import type { Keyring } from '../seals/keyring.ts'
+import type { Keyring } from './keyring.ts'
 
 /** The generation of a token, by which its sealed bytes are bound to its row: they open in no other row. */
 type TokenGeneration = { readonly name: TokenName; readonly generation: number }

@@ -1,24 +1,30 @@
 import { randomBytes } from 'node:crypto'
-import type { Log } from '../../base/log.ts'
-import type { OtlpExport } from '../../base/monitoring/otlp-settings.ts'
-import { DAY } from '../../base/time/units.ts'
-import { type ConsoleOptions, consoleExtension, consolePath } from '../console/console-extension.ts'
-import { explainExtension } from '../recompute/extension.ts'
-import { startRecompute } from '../recompute/start-recompute.ts'
-import type { ServiceExtension } from '../reference/service-extension.ts'
-import { startService } from '../server.ts'
-import { migrateService } from '../store/migrate-service.ts'
-import { addControlRoutes, controlPath } from './control-routes.ts'
-import { createDerivationDelay } from './derivation-delay.ts'
-import { addFaultInjection } from './faults/fault-injection.ts'
-import type { FaultRule } from './faults/fault-rules.ts'
-import { createFaultSelector } from './faults/fault-selector.ts'
-import { createJournal } from './journal.ts'
-import { createMovableClock } from './movable-clock.ts'
-import { samplePeople } from './people/sample-people.ts'
-import { createSandboxControl, type SandboxControl } from './sandbox-control.ts'
-import { credentialsOf, type SandboxCredentials, type SeedProgress, seedAccount, seedPeople } from './seeding.ts'
-import { createServedRecordsReader } from './served-records.ts'
+import type { Log } from '../base/log.ts'
+import type { OtlpExport } from '../base/monitoring/otlp-settings.ts'
+import { DAY } from '../base/time/units.ts'
+import { type ConsoleOptions, consoleExtension, consolePath } from './console/console-extension.ts'
+import { explainExtension } from './recompute/extension.ts'
+import { startRecompute } from './recompute/start-recompute.ts'
+import type { ServiceExtension } from './reference/service-extension.ts'
+import { addControlRoutes, controlPath } from './sandbox/control-routes.ts'
+import { createDerivationDelay } from './sandbox/derivation-delay.ts'
+import { addFaultInjection } from './sandbox/faults/fault-injection.ts'
+import type { FaultRule } from './sandbox/faults/fault-rules.ts'
+import { createFaultSelector } from './sandbox/faults/fault-selector.ts'
+import { createJournal } from './sandbox/faults/journal.ts'
+import { createMovableClock } from './sandbox/faults/movable-clock.ts'
+import { samplePeople } from './sandbox/people/sample-people.ts'
+import { createSandboxControl, type SandboxControl } from './sandbox/sandbox-control.ts'
+import {
+  credentialsOf,
+  type SandboxCredentials,
+  type SeedProgress,
+  seedAccount,
+  seedPeople,
+} from './sandbox/seeding.ts'
+import { createServedRecordsReader } from './sandbox/served-records.ts'
+import { startService } from './server.ts'
+import { migrateService } from './store/migrate-service.ts'
 
 export type SandboxOptions = {
   /** A database whose schema `service` the sandbox creates and migrates. */
