@@ -10,9 +10,9 @@ import type { receivedScoreSchema } from './base/contract/score.ts'
 import type { receivedTrendSchema } from './base/contract/trend.ts'
 import { UsageProblem } from './base/errors.ts'
 import { openUpstream } from './pipeline/upstream/client.ts'
-import { createInMemoryBudgetStore } from './pipeline/upstream/in-memory-budget-store.ts'
-import { createInMemoryTokenStore } from './pipeline/upstream/in-memory-token-store.ts'
-import { openRateLimiter } from './pipeline/upstream/rate-limiter.ts'
+import { createInMemoryBudgetStore } from './pipeline/upstream/limits/in-memory-budget-store.ts'
+import { openRateLimiter } from './pipeline/upstream/limits/rate-limiter.ts'
+import { createInMemoryTokenStore } from './pipeline/upstream/tokens/in-memory-token-store.ts'
 
 /**
  * `vitalsync/client`: the client of the pipeline for programs of others. Tokens and the request budget live in this process;

@@ -9,8 +9,8 @@ import {
   type ListedApiKey,
   listApiKeys,
   revokeApiKey,
-} from '../service/store/api-keys.ts'
-import { revokeTokens } from '../service/store/issued-tokens.ts'
+} from '../service/store/credentials/api-keys.ts'
+import { revokeTokens } from '../service/store/credentials/issued-tokens.ts'
 import { migrateService } from '../service/store/migrate-service.ts'
 import { grantRuntimePrivileges } from '../service/store/runtime-privileges.ts'
 import { createServicePool, type ServicePool } from '../service/store/service-pool.ts'

@@ -26,11 +26,11 @@ import { addOperationRoutes, operationRoutes, type RateLimits } from './operatio
 import { describedRoute } from './reference/openapi.ts'
 import type { ServiceExtension } from './reference/service-extension.ts'
 import { addMonitoringRoutes } from './routes/monitoring-routes.ts'
+import { deleteOldTokens } from './store/credentials/issued-tokens.ts'
+import { openTokenCache } from './store/credentials/token-cache.ts'
 import { createDerivedReader } from './store/derived-reader.ts'
-import { deleteOldTokens } from './store/issued-tokens.ts'
 import { createProfileSearch } from './store/profile-search.ts'
 import { createServicePool } from './store/service-pool.ts'
-import { openTokenCache } from './store/token-cache.ts'
 
 export type ServiceLimits = AppTimeouts &
   BodyLimits &

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
-import { issueAccountToken } from '../../src/service/store/issued-tokens.ts'
+import { issueAccountToken } from '../../src/service/store/credentials/issued-tokens.ts'
+import { openTokenCache } from '../../src/service/store/credentials/token-cache.ts'
 import { createServicePool, type ServicePool } from '../../src/service/store/service-pool.ts'
-import { openTokenCache } from '../../src/service/store/token-cache.ts'
 import { soon, test } from '../support/fixtures.ts'
 import { type SilentProxy, startSilentProxy } from '../support/silent-proxy.ts'
 

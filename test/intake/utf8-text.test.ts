@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { appleHealth } from '../../src/intake/formats/apple-health.ts'
+import { appleHealth } from '../../src/intake/formats/apple-health/apple-health.ts'
 import { whoop } from '../../src/intake/formats/whoop.ts'
 import { asUtf8 } from '../../src/intake/utf8-text.ts'
 import { fileOf, importOne } from '../support/health-files.ts'

@@ -1,5 +1,5 @@
 import { inflateRawSync } from 'node:zlib'
-import { appleHealth } from '../../src/intake/formats/apple-health.ts'
+import { appleHealth } from '../../src/intake/formats/apple-health/apple-health.ts'
 import type { ExportFile, HealthFormat } from '../../src/intake/formats/export-format.ts'
 import { importHealthFiles } from '../../src/intake/import-health-files.ts'
 import type { HeartRateDetail } from '../../src/intake/thinned-heart-rate.ts'

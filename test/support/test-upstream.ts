@@ -6,10 +6,10 @@ import type { TokenStore } from '../../src/pipeline/fleet/tokens.ts'
 import type { UpstreamCredentials } from '../../src/pipeline/upstream/api.ts'
 import { openUpstream, type Upstream } from '../../src/pipeline/upstream/client.ts'
 import { type Transport, type TransportLimits, transportDefaults } from '../../src/pipeline/upstream/http.ts'
-import { createInMemoryBudgetStore } from '../../src/pipeline/upstream/in-memory-budget-store.ts'
-import { createInMemoryTokenStore } from '../../src/pipeline/upstream/in-memory-token-store.ts'
-import { openRateLimiter, type RateLimiter } from '../../src/pipeline/upstream/rate-limiter.ts'
+import { createInMemoryBudgetStore } from '../../src/pipeline/upstream/limits/in-memory-budget-store.ts'
+import { openRateLimiter, type RateLimiter } from '../../src/pipeline/upstream/limits/rate-limiter.ts'
 import type { CallOptions } from '../../src/pipeline/upstream/sender.ts'
+import { createInMemoryTokenStore } from '../../src/pipeline/upstream/tokens/in-memory-token-store.ts'
 import { openTransport } from '../../src/pipeline/upstream/transport.ts'
 
 export const nightlyCall: CallOptions = { lane: 'nightly' }

@@ -1,9 +1,9 @@
 import { onTestFinished } from 'vitest'
 import { HOUR } from '../../src/base/time/units.ts'
 import type { NewToken, Token, TokenName, TokenStore } from '../../src/pipeline/fleet/tokens.ts'
-import { createInMemoryTokenStore } from '../../src/pipeline/upstream/in-memory-token-store.ts'
 import { createTelemetry } from '../../src/pipeline/upstream/telemetry.ts'
-import { type ObtainRequest, TokenProvider } from '../../src/pipeline/upstream/token-provider.ts'
+import { createInMemoryTokenStore } from '../../src/pipeline/upstream/tokens/in-memory-token-store.ts'
+import { type ObtainRequest, TokenProvider } from '../../src/pipeline/upstream/tokens/token-provider.ts'
 
 export const accountOfFleet: TokenName = { account: 'a' }
 export const profileOfFleet = { account: 'a', profileId: '7' }

@@ -8,7 +8,7 @@ import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
 import { completeRun, printRunSummary, untilSandboxDerived } from '../complete-run.ts'
 import type { CommandContext } from '../terminal/command-context.ts'
 import { type OpenPipeline, withPipeline } from '../with-pipeline.ts'
-import { runPlan } from './plan.ts'
+import { runPlan } from './questions/plan.ts'
 
 type BackfillOptions = Selection & {
   readonly from: Date

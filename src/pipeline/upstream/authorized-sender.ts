@@ -5,7 +5,7 @@ import type { Token, TokenName } from '../fleet/tokens.ts'
 import type { ProfileIds } from '../transfer/planned-profile.ts'
 import { bodyParserOf } from './parse-body.ts'
 import { AttemptError, type OperationCall, type Sender } from './sender.ts'
-import type { TokenProvider } from './token-provider.ts'
+import type { TokenProvider } from './tokens/token-provider.ts'
 
 /** A call without its caller: the authorized sender adds the token and its secrets. */
 type AnonymousCall<T> = Omit<OperationCall<T>, 'identity' | 'secrets'>

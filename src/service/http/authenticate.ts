@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { operations } from '../../base/contract/operations.ts'
-import type { TokenOwner } from '../store/issued-tokens.ts'
+import type { TokenOwner } from '../store/credentials/issued-tokens.ts'
 import type { ServiceContext } from './context.ts'
 import { logIn } from './log-in.ts'
 import { type RequestCaller, setCaller } from './request-caller.ts'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { type ApiKeyKind, findApiKey } from '../store/api-keys.ts'
-import { matchesHash } from '../store/secrets.ts'
+import { type ApiKeyKind, findApiKey } from '../store/credentials/api-keys.ts'
+import { matchesHash } from '../store/credentials/secrets.ts'
 import type { ServiceContext } from './context.ts'
 import { unauthorized } from './request-error.ts'
 import { logSecurity } from './security-log.ts'

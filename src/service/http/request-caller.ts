@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { TokenOwner } from '../store/issued-tokens.ts'
+import type { TokenOwner } from '../store/credentials/issued-tokens.ts'
 import { unauthorized } from './request-error.ts'
 
 /** The authenticated caller of a request; both ids are empty or absent where anyone may call. */

@@ -12,7 +12,7 @@ import { logIn } from '../http/log-in.ts'
 import { badRequest, unauthorized, unknownProfile } from '../http/request-error.ts'
 import { defineRoute, type RouteAnswer, type RouteCall } from '../http/route.ts'
 import { logSecurity } from '../http/security-log.ts'
-import { issueAccountToken, issueProfileToken, rotateRefreshToken } from '../store/issued-tokens.ts'
+import { issueAccountToken, issueProfileToken, rotateRefreshToken } from '../store/credentials/issued-tokens.ts'
 import { withTransaction } from '../store/service-pool.ts'
 import { createProfile, findProfileId } from '../store/service-profiles.ts'
 

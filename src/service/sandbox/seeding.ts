@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { namedUuid } from '../../base/text/named-uuid.ts'
 import type { Span } from '../../base/time/spans.ts'
-import { ensureAccount } from '../store/api-keys.ts'
+import { ensureAccount } from '../store/credentials/api-keys.ts'
 import { storeDataLogs } from '../store/data-logs.ts'
 import { writeDemographics, writeDeviceInformation } from '../store/profile-metadata.ts'
 import { storeTags } from '../store/profile-tags.ts'

@@ -1,5 +1,5 @@
-import type { ApiKeyKind } from './api-keys.ts'
-import { hashSecret } from './secrets.ts'
+import type { ApiKeyKind } from './credentials/api-keys.ts'
+import { hashSecret } from './credentials/secrets.ts'
 import type { Queryable } from './service-pool.ts'
 
 /** Creates a key with the given id and secret unless one of that id exists. Stores only the hash of the secret. */

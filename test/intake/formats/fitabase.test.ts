@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { fitabase } from '../../../src/intake/formats/fitabase.ts'
-import { fitbit } from '../../../src/intake/formats/fitbit.ts'
+import { fitabase } from '../../../src/intake/formats/fitbit/fitabase.ts'
+import { fitbit } from '../../../src/intake/formats/fitbit/fitbit.ts'
 import { fileOf, importInto, importOne } from '../../support/health-files.ts'
 
 const options = { timeZone: 'America/Chicago', formats: [fitbit, fitabase] }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { dataLogInputSchema } from '../../../src/base/contract/data-log.ts'
-import { fitbit } from '../../../src/intake/formats/fitbit.ts'
+import { fitbit } from '../../../src/intake/formats/fitbit/fitbit.ts'
 import { fileOf, importInto, importOne, type PushedLog } from '../../support/health-files.ts'
 
 const berlin = { timeZone: 'Europe/Berlin', formats: [fitbit] }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { garminFit } from '../../../src/intake/formats/garmin-fit.ts'
+import { garminFit } from '../../../src/intake/formats/garmin-fit/garmin-fit.ts'
 import { fitFile, fitSeconds, fitTypes } from '../../../src/service/sandbox/exports/fit-file.ts'
 import { fileOf, importOne } from '../../support/health-files.ts'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test, vi } from 'vitest'
-import { healthConnect } from '../../../src/intake/formats/health-connect.ts'
+import { healthConnect } from '../../../src/intake/formats/health-connect/health-connect.ts'
 import { fileOf, importInto, importOne } from '../../support/health-files.ts'
 
 const options = { formats: [healthConnect] }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { SECOND } from '../../../src/base/time/units.ts'
 import type { Lane, MemberState } from '../../../src/pipeline/fleet/budget.ts'
-import type { RateLimiter } from '../../../src/pipeline/upstream/rate-limiter.ts'
+import type { RateLimiter } from '../../../src/pipeline/upstream/limits/rate-limiter.ts'
 import { answered, openLimiterFleet, overloadedFor } from '../../support/limiter-fleet.ts'
 import { memberState } from '../../support/member-state.ts'
 

@@ -13,7 +13,7 @@ import { demographicInputSchema } from '../../../src/base/contract/demographic.t
 import { operations } from '../../../src/base/contract/operations.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { openRedisBudgetStore } from '../../../src/pipeline/queue/budget-store-redis.ts'
-import { openRateLimiter } from '../../../src/pipeline/upstream/rate-limiter.ts'
+import { openRateLimiter } from '../../../src/pipeline/upstream/limits/rate-limiter.ts'
 import { openWarehousePool, type Pool } from '../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createPostgresTokenStore } from '../../../src/pipeline/warehouse/tokens/token-store.ts'
 import { test } from '../../support/fixtures.ts'

@@ -3,7 +3,7 @@ import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../../src
 import { DAY } from '../../../src/base/time/units.ts'
 import type { Token } from '../../../src/pipeline/fleet/tokens.ts'
 import type { UpstreamApi } from '../../../src/pipeline/upstream/api.ts'
-import { obtainToken } from '../../../src/pipeline/upstream/obtain-token.ts'
+import { obtainToken } from '../../../src/pipeline/upstream/tokens/obtain-token.ts'
 
 const account = { account: 'a' }
 const profile = { account: 'a', profileId: '7' }

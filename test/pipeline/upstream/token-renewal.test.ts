@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../../src/base/errors.ts'
 import { HOUR, MINUTE } from '../../../src/base/time/units.ts'
-import { createInMemoryTokenStore } from '../../../src/pipeline/upstream/in-memory-token-store.ts'
+import { createInMemoryTokenStore } from '../../../src/pipeline/upstream/tokens/in-memory-token-store.ts'
 import { json, type ProfileStub, type StubOptions, startProfileStub } from '../../support/profile-stub.ts'
 import { biomarkers, dataLogs, demographics, scores } from '../../support/stream-by-name.ts'
 import {

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { RetryLater } from '../../../src/base/errors.ts'
 import { type Lane, lanes } from '../../../src/pipeline/fleet/budget.ts'
-import { LoadMeter } from '../../../src/pipeline/upstream/load-meter.ts'
-import { Waiters } from '../../../src/pipeline/upstream/waiters.ts'
+import { LoadMeter } from '../../../src/pipeline/upstream/limits/load-meter.ts'
+import { Waiters } from '../../../src/pipeline/upstream/limits/waiters.ts'
 
 const anyLane = fc.constantFrom<Lane>(...lanes)
 const step = fc.oneof(

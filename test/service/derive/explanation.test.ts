@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { explanationLines } from '../../../src/app/commands/explain.ts'
+import { explanationLines } from '../../../src/app/commands/questions/explain.ts'
 import { dayNumberFromText } from '../../../src/base/time/local-days.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'

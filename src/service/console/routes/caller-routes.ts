@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { tokenLifetimeSecondsMax } from '../../../base/contract/authentication.ts'
 import { UsageProblem } from '../../../base/errors.ts'
-import { findApiKey } from '../../store/api-keys.ts'
-import { issueAccountToken } from '../../store/issued-tokens.ts'
+import { findApiKey } from '../../store/credentials/api-keys.ts'
+import { issueAccountToken } from '../../store/credentials/issued-tokens.ts'
 import { type ConsoleContext, type ConsoleVisit, consoleAct, consoleRead } from './console-context.ts'
 
 const chosenKey = z.strictObject({ keyId: z.string().min(1).max(100) })

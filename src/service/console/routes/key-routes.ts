@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { UsageProblem } from '../../../base/errors.ts'
 import { logSecurity } from '../../http/security-log.ts'
-import { createApiKey, ensureAccount, listApiKeys, revokeApiKey } from '../../store/api-keys.ts'
+import { createApiKey, ensureAccount, listApiKeys, revokeApiKey } from '../../store/credentials/api-keys.ts'
 import { type ConsoleContext, consoleAct, consoleRead } from './console-context.ts'
 
 const name = (charsMax: number) =>

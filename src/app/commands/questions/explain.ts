@@ -1,0 +1,63 @@
+import { type ExplainOptions, fetchExplanation } from '../../../operations/fetch-explanation.ts'
+import type { ExplainedLogGroup } from '../../../service/derive/records/explained-logs.ts'
+import type { ExplainedFactor, Explanation } from '../../../service/derive/records/explanation.ts'
+import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import { withPipeline } from '../../with-pipeline.ts'
+
+/** Prints where a score comes from. */
+export async function runExplain(context: CommandContext, options: ExplainOptions): Promise<number> {
+  const { terminal } = context
+  const found = await withPipeline(context, ({ addresses: { upstream } }) =>
+    fetchExplanation({ ...upstream, ...options }),
+  )
+  if (terminal.json) terminal.printJson('explain', found)
+  else terminal.print(explanationLines(found).join('\n'))
+  return exitCodes.done
+}
+
+/** The explanation as lines for a terminal. */
+export function explanationLines(explanation: Explanation): string[] {
+  const { score, date, value, state, coverage, modelVersion, reason, factors, missing } = explanation
+  const head =
+    value === null
+      ? `${score} on ${date}: no score, because ${reason}`
+      : `${score} on ${date}: ${value.toFixed(2)} (${state}), from ${Math.round(coverage * 100)} % of its weight, model ${modelVersion}`
+  return [
+    head,
+    explanation.notice,
+    '',
+    ...alignColumns([
+      ['factor', 'value', 'goal', 'unit', 'score', 'weight', 'contribution'],
+      ...factors.map(factorCells),
+    ]),
+    ...missing.map(({ name, weight, reason }) => `${name}: none, because ${reason} (weight ${weight})`),
+    '',
+    `logs of the day behind it: ${explanation.usedCount}`,
+    ...alignColumns(explanation.usedGroups.map(groupCells)),
+    '',
+    `logs of the day left out: ${explanation.leftOutCount}`,
+    ...alignColumns(explanation.leftOutGroups.map(groupCells)),
+  ]
+}
+
+function factorCells({ name, value, goal, unit, score, weight, contribution, basis }: ExplainedFactor): string[] {
+  const share = weight === 0 ? '-' : weight.toFixed(3)
+  const added = weight === 0 ? '-' : contribution.toFixed(3)
+  return [name, String(value), String(goal) + (basis ? ` (${basis})` : ''), unit, score.toFixed(2), share, added]
+}
+
+/** Logs of one kind, source and reason are one line. */
+function groupCells({ dataType, source, deviceType, count, startDateTime, endDateTime, ...group }: ExplainedLogGroup) {
+  const told = group.reason ?? (group.amount === undefined ? '' : `counts ${group.amount}`)
+  return [`${count} ×`, dataType, `${startDateTime} to ${endDateTime}`, `${source} (${deviceType})`, told]
+}
+
+function alignColumns(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}

@@ -1,0 +1,89 @@
+import { pulledStreams } from '../../../../config/streams.ts'
+import { profileIdsOf, type Selection, selectedStreams, tellIfNobody } from '../../../operations/select-profiles.ts'
+import { findGaps, type Gap, type GapReason, gapReasons } from '../../../pipeline/ledger/coverage-gaps.ts'
+import type { Pool } from '../../../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { readKnownCoverage } from '../../../pipeline/warehouse/reports/coverage-report.ts'
+import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import { formatCount, formatMinute, formatNumber, formatTable } from '../../terminal/table.ts'
+import { withWarehouse } from '../../with-pipeline.ts'
+
+type GapsOptions = Selection & { readonly limit: number; readonly all: boolean }
+
+const PROFILES_PER_PAGE = 500
+
+/** Prints the missing windows with the reasons, page by page of profiles. */
+export async function runGaps(context: CommandContext, options: GapsOptions): Promise<number> {
+  const { terminal, signal } = context
+  const shown: string[][] = []
+  const totals = new Map<string, number>()
+  let passing = 0
+  await withWarehouse(context, async (pool) => {
+    await tellIfNobody(pool, terminal)
+    for await (const { externalId, stream, gap } of eachGap(pool, options)) {
+      signal.throwIfAborted()
+      if (!options.all && isPassing(gap)) {
+        passing += 1
+        continue
+      }
+      totals.set(gap.reason, (totals.get(gap.reason) ?? 0) + 1)
+      const row = { externalId, stream, startAt: new Date(gap.startMs), endAt: new Date(gap.endMs), reason: gap.reason }
+      const nextTryAt = gap.nextTryAtMs === null ? null : new Date(gap.nextTryAtMs)
+      if (terminal.json) terminal.printJson('gaps', { ...row, detail: gap.detail, nextTryAt })
+      else if (shown.length < options.limit) {
+        const again = nextTryAt ? `again ${formatMinute(nextTryAt)}` : ''
+        const why = [gap.detail ?? '', again].filter(Boolean).join('; ')
+        shown.push([externalId, stream, formatMinute(row.startAt), formatMinute(row.endAt), gap.reason, why])
+      }
+    }
+  })
+  if (terminal.json) return exitCodes.done
+  if (shown.length === 0) {
+    const young =
+      passing === 0 ? ' and has settled' : `; ${formatCount(passing, 'young span')} will settle in time: --all`
+    return print(terminal, `No gaps: everything that is wanted was read${young}.`)
+  }
+  const all = [...totals.values()].reduce((sum, n) => sum + n, 0)
+  const sums = [...totals].map(([reason, n]) => `${formatNumber(n)} ${reason}`).join(', ')
+  const rest = all > shown.length ? `\n… and ${formatNumber(all - shown.length)} more: --limit, or --json for all` : ''
+  const meanings = gapReasons
+    .filter((reason) => totals.has(reason))
+    .map((reason) => `  ${reason}: ${reasonMeanings[reason]}`)
+    .join('\n')
+  return print(
+    terminal,
+    `${formatTable(['profile', 'stream', 'from', 'to', 'reason', 'detail'], shown)}${rest}\n\n${formatCount(all, 'gap')}: ${sums}\n${meanings}`,
+  )
+}
+
+/** The span was read and is read again without anybody: nobody could bring in more now. */
+const isPassing = ({ reason }: Gap): boolean => reason === 'unsettled' || reason === 'waiting'
+
+const reasonMeanings: Readonly<Record<GapReason, string>> = {
+  'never-asked': 'wanted, and no reading has asked for it yet; the next sync does',
+  refused: 'upstream would not give it; the detail says why and when it is asked again',
+  unsettled: 'it was read, and is read again until late data can no longer change it',
+  waiting:
+    'something was pushed for it; it is read again until upstream says that it has derived, or two readings agree',
+}
+
+function print(terminal: CommandContext['terminal'], text: string): number {
+  terminal.print(text)
+  return exitCodes.done
+}
+
+async function* eachGap(
+  pool: Pool,
+  chosen: Selection,
+): AsyncGenerator<{ externalId: string; stream: string; gap: Gap }> {
+  const wanted = selectedStreams(pulledStreams, chosen.streams)
+  const ids = await profileIdsOf(pool, chosen.profiles)
+  for (let afterId = '0'; ; ) {
+    const known = await readKnownCoverage({ pool, streams: wanted }, { afterId, limit: PROFILES_PER_PAGE, ids })
+    const last = known.at(-1)
+    if (!last) return
+    for (const one of known) {
+      for (const gap of findGaps(one)) yield { externalId: one.externalId, stream: one.stream, gap }
+    }
+    afterId = last.profileId
+  }
+}

@@ -1,0 +1,45 @@
+import { SECOND } from '../../../base/time/units.ts'
+import { makePlan, type Plan } from '../../../operations/make-plan.ts'
+import { profileIdsOf, type Selection, tellIfNobody } from '../../../operations/select-profiles.ts'
+import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import { formatCount, formatDuration, formatNumber, formatTable } from '../../terminal/table.ts'
+import { withWarehouse } from '../../with-pipeline.ts'
+
+type PlanOptions = Selection & {
+  /** Absent: the plan of a sync; given: the plan of a back-fill from here. */
+  readonly from?: Date | undefined
+  readonly to?: Date | undefined
+  readonly again: boolean
+}
+
+/** Prints the windows and requests that a sync, or a back-fill of the range, would take, the covered windows, and the duration. */
+export async function runPlan(context: CommandContext, options: PlanOptions): Promise<number> {
+  const { terminal } = context
+  const plan = await withWarehouse(context, async (pool) => {
+    await tellIfNobody(pool, terminal)
+    return makePlan(pool, context, { ...options, profileIds: await profileIdsOf(pool, options.profiles) })
+  })
+  if (terminal.json) terminal.printJson('plan', plan)
+  else terminal.print(planLines(plan).join('\n'))
+  return exitCodes.done
+}
+
+function durationText({ windows, requestsPerSecond, seconds, measuredPerSecond, expectedSeconds }: Plan): string {
+  const atBudget = `at least ${formatDuration(seconds * SECOND)} at ${formatNumber(requestsPerSecond)} a second`
+  if (measuredPerSecond === null || windows === 0) return `${atBudget}, the budget; no run has been measured yet`
+  const rate = measuredPerSecond < 10 ? measuredPerSecond.toFixed(1) : formatNumber(Math.round(measuredPerSecond))
+  return `about ${formatDuration(expectedSeconds * SECOND)} at the ${rate} a second of the latest runs, ${atBudget}, the budget`
+}
+
+function planLines(plan: Plan): string[] {
+  const { profiles, windows, covered, itemsWaiting, streams } = plan
+  const share = windows + covered === 0 ? 1 : covered / (windows + covered)
+  const rows = streams.map((one) => [one.stream, one.windows, one.covered])
+  return [
+    formatTable(['stream', 'windows due', 'covered already'], rows),
+    '',
+    `${formatCount(profiles, 'profile')}, ${formatCount(windows, 'window')}: as many requests, ${durationText(plan)}`,
+    `${(share * 100).toFixed(1)} % is covered already and is not asked for again`,
+    ...(itemsWaiting > 0 ? [`${formatCount(itemsWaiting, 'item')} to be pushed first`] : []),
+  ]
+}

@@ -1,0 +1,53 @@
+import { UsageProblem } from '../../../base/errors.ts'
+import { readQuery } from '../../../pipeline/warehouse/reports/read-query.ts'
+import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import { formatCount, formatTable } from '../../terminal/table.ts'
+import { withWarehouse } from '../../with-pipeline.ts'
+
+type SqlOptions = { readonly text: string | undefined; readonly limit: number }
+
+const TEXT_CHARACTERS_MAX = 100_000
+
+/** Runs a statement as the reader role, and prints its rows. */
+export async function runSql(context: CommandContext, { text, limit }: SqlOptions): Promise<number> {
+  const { terminal } = context
+  const statement = (text ?? (await readStandardInput())).trim().replace(/;\s*$/, '')
+  if (statement === '') {
+    throw new UsageProblem('run a query: there is none', {
+      hint: `Give it as an argument: vitalsync sql "select * from warehouse.days limit 5". Or pipe it in.`,
+    })
+  }
+  const shown: string[][] = []
+  let head: readonly string[] = []
+  let more = false
+  await withWarehouse(context, async (pool) => {
+    for await (const { columns, rows } of readQuery(pool, statement)) {
+      context.signal.throwIfAborted()
+      head = columns
+      for (const row of rows) {
+        if (terminal.json) terminal.printJson('sql', Object.fromEntries(columns.map((name, at) => [name, row[at]])))
+        else if (shown.length < limit) shown.push(row.map(cellText))
+        else more = true
+      }
+      if (more) return
+    }
+  })
+  if (terminal.json) return exitCodes.done
+  const rest = more ? ', and more: --limit, or --json for all' : ''
+  terminal.print(`${formatTable(head, shown)}\n\n${formatCount(shown.length, 'row')}${rest}`)
+  return exitCodes.done
+}
+
+const cellText = (cell: unknown): string =>
+  cell === null || cell === undefined ? '' : typeof cell === 'object' ? JSON.stringify(cell) : String(cell)
+
+async function readStandardInput(): Promise<string> {
+  if (process.stdin.isTTY) return ''
+  let text = ''
+  for await (const chunk of process.stdin) {
+    text += String(chunk)
+    if (text.length > TEXT_CHARACTERS_MAX)
+      throw new UsageProblem('run a query: it is too long', { hint: 'Shorten it.' })
+  }
+  return text
+}

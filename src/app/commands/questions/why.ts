@@ -1,0 +1,27 @@
+import { pulledStreams } from '../../../../config/streams.ts'
+import { UsageProblem } from '../../../base/errors.ts'
+import { reportLines } from '../../../operations/day-report-text.ts'
+import { profileIdsOf, selectedStreams } from '../../../operations/select-profiles.ts'
+import { readDayReports } from '../../../pipeline/warehouse/reports/day-report.ts'
+import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import { withWarehouse } from '../../with-pipeline.ts'
+
+type WhyOptions = { readonly externalId: string; readonly date: string; readonly streams: readonly string[] }
+
+/** Prints whether a person's day is there, or why it is not, with the evidence. */
+export async function runWhy(context: CommandContext, { externalId, date, streams }: WhyOptions): Promise<number> {
+  const { terminal } = context
+  const names = selectedStreams(pulledStreams, streams).map(({ name }) => name)
+  const found = await withWarehouse(context, async (pool) => {
+    const [profileId = ''] = (await profileIdsOf(pool, [externalId])) ?? []
+    return readDayReports(pool, { profileId, localDate: date, streams: names })
+  })
+  if (found.length === 0) {
+    throw new UsageProblem(`tell why of ${date}: the day is not wanted of this profile`, {
+      hint: `It lies before the first wanted day or in the future. Bring it in: vitalsync backfill --from ${date}`,
+    })
+  }
+  if (terminal.json) for (const report of found) terminal.printJson('why', report)
+  else terminal.print(found.map((report) => reportLines(report).join('\n')).join('\n'))
+  return exitCodes.done
+}

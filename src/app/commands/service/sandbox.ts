@@ -1,0 +1,99 @@
+import type { Config } from '../../../../config/env.ts'
+import { type CloseStack, openCloseStack } from '../../../base/close-stack.ts'
+import { startLocalEngines } from '../../../base/engines/local-engines.ts'
+import { openOtlp } from '../../../base/monitoring/open-otlp.ts'
+import { untilAborted } from '../../../operations/processes/until-aborted.ts'
+import { parseFaultRule } from '../../../service/sandbox/faults/fault-rules.ts'
+import type { SeedProgress } from '../../../service/sandbox/seeding.ts'
+import { type Sandbox, type SandboxOptions as StartOptions, startSandbox } from '../../../service/start-sandbox.ts'
+import { startAtKeptPort } from '../../join-engines.ts'
+import { sandboxFolderOf } from '../../service-database.ts'
+import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import { formatNumber } from '../../terminal/table.ts'
+
+type SandboxOptions = {
+  /** Absent: PORT. 0 takes a free one. */
+  readonly port?: number
+  readonly host: string
+  readonly profiles: number
+  readonly days: number
+  readonly seed: string
+  /** As on the command line: `name=rate`, with more after commas. */
+  readonly faults: readonly string[]
+}
+
+/** Progress is printed from this many profiles on; fewer are stored before a line could be read. */
+const PROGRESS_SHOWN_FROM = 50
+
+/**
+ * Runs a sandbox until it is stopped, on DATABASE_URL or on an embedded Postgres of its own. With `--json` exactly one line
+ * is printed, when the sandbox answers requests. A sandbox that is stopped while it stores its people stores the rest of
+ * them at the next start.
+ */
+export async function runSandbox(context: CommandContext, options: SandboxOptions): Promise<number> {
+  const { config, terminal, log, signal } = context
+  const { host, profiles, days, seed } = options
+  const faults = options.faults.map(parseFaultRule)
+  const closeStack = openCloseStack()
+  try {
+    const otlp = await openOtlp(config.otlp, { name: 'vitalsync-sandbox', log })
+    if (otlp) closeStack.add(otlp, 'traces')
+    const databaseUrl = config.databaseUrl ?? (await startOwnPostgres(context, closeStack))
+    const onProgress = ({ people, total, logs }: SeedProgress) => {
+      if (total < PROGRESS_SHOWN_FROM) return
+      terminal.progress(`storing people: ${formatNumber(people)} of ${formatNumber(total)}, ${formatNumber(logs)} logs`)
+    }
+    const settings = { databaseUrl, host, profiles, days, seed, log, faults, signal, onProgress }
+    const console = { passwordFile: config.consolePasswordFile, trustedProxies: config.trustedProxies }
+    const start = (port: StartOptions['port']) => startSandbox({ ...settings, port, otlp, console })
+    const sandbox = closeStack.add(await startAtChosenPort(context, options.port, start), 'sandbox')
+    terminal.progressEnd()
+    if (terminal.json) terminal.printJson('sandbox', credentialsOf(sandbox))
+    else terminal.print(readyText(sandbox, config, options))
+    await untilAborted(signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    await closeStack.close()
+  }
+  return exitCodes.done
+}
+
+async function startOwnPostgres({ config, terminal }: CommandContext, closeStack: CloseStack): Promise<string> {
+  const engines = await startLocalEngines(sandboxFolderOf(config), { slow: terminal.say })
+  return closeStack.add(engines, 'Postgres').serviceUrl
+}
+
+/** Beside its own Postgres a sandbox keeps its port. */
+async function startAtChosenPort(
+  context: CommandContext,
+  port: number | undefined,
+  start: (port: StartOptions['port']) => Promise<Sandbox>,
+): Promise<Sandbox> {
+  const { config } = context
+  if (port !== undefined) return start(port)
+  if (config.databaseUrl) return start(config.port)
+  return startAtKeptPort(sandboxFolderOf(config), context, start)
+}
+
+function credentialsOf({ url, clientId, clientSecret, appId, appSecret, controlUrl }: Sandbox) {
+  return { url, clientId, clientSecret, appId, appSecret, controlUrl }
+}
+
+function readyText(sandbox: Sandbox, config: Config, { profiles, seed, faults }: SandboxOptions): string {
+  const lines = {
+    'Profile Service (sandbox)': sandbox.url,
+    console: sandbox.consoleUrl,
+    reference: `${sandbox.url}/docs`,
+    control: sandbox.controlUrl,
+    clientId: sandbox.clientId,
+    clientSecret: sandbox.clientSecret,
+    appId: sandbox.appId,
+    appSecret: sandbox.appSecret,
+    people: `${profiles} sample profiles of seed ${seed}`,
+    faults: faults.length > 0 ? faults.join(' ') : 'none',
+    data: config.databaseUrl ? 'DATABASE_URL, schema service' : sandboxFolderOf(config),
+  }
+  const rows = Object.entries(lines).map(([name, value]) => `${name.padEnd(27)}${value}`)
+  return `${rows.join('\n')}\nCtrl-C stops it; its data stays.`
+}

@@ -1,0 +1,191 @@
+import { parseOffset, twoDigits } from '../../../base/time/instant.ts'
+import { MINUTE } from '../../../base/time/units.ts'
+import type { ExportFile, HealthFormat, HealthRecord, LogDraft, RecordBatch, SourceInstant } from '../export-format.ts'
+import { type MeasureName, measureOf } from '../measures.ts'
+import { conversionTo } from '../source-units.ts'
+import { wallClockMs } from '../wall-clock.ts'
+import { createDeviceParser } from './apple-device.ts'
+import { appleMapping, exerciseName, quantityMeasure, sleepMeasure, sleepType } from './apple-types.ts'
+import { createXmlElements } from './xml-elements.ts'
+
+type Attributes = Readonly<Record<string, string>>
+
+/** An element whose children are still to come. */
+type OpenElement = {
+  readonly attributes: Attributes
+  readonly metadata: Map<string, string>
+  readonly sums: Attributes[]
+}
+
+/** Children of one element that are kept; an element with more is no record of Apple's. */
+const CHILDREN_MAX = 200
+const TEXT_SHOWN_MAX = 500
+
+/**
+ * Apple Health: `export.xml`, alone or in the zip, whatever its name (it is translated). Every date-time is written in the
+ * offset that the phone had when it exported: instants are right, local days are right only in that offset's zone.
+ */
+export const appleHealth: HealthFormat = {
+  name: 'apple-health',
+  title: 'Apple Health',
+  vendor: 'apple',
+  files: 'export.zip, or the export.xml in it, by any name',
+  checked:
+    'published files (tdda/applehealthdata, MIT; dogsheep/healthkit-to-sqlite, Apache-2.0), and files of our own writer',
+  mapping: appleMapping,
+  detects: ({ text }) => /<!DOCTYPE\s+HealthData\b|<HealthData\b/.test(text),
+  read: readAppleHealth,
+}
+
+async function* readAppleHealth(file: ExportFile): AsyncGenerator<RecordBatch> {
+  const collector = createCollector()
+  const elements = createXmlElements(file.name, collector)
+  let bytesRead = 0
+  for await (const chunk of await file.open()) {
+    elements.write(chunk)
+    bytesRead += chunk.length
+    yield { records: collector.take(), bytesRead }
+  }
+  elements.end()
+  yield { records: collector.take(), bytesRead }
+}
+
+/** Collects the records of the elements that were closed since it was asked last. */
+function createCollector() {
+  const deviceOf = createDeviceParser()
+  let records: HealthRecord[] = []
+  let number = 0
+  let current: OpenElement | undefined
+  const add = (of: (element: OpenElement) => SourceOutcome, element: OpenElement) => {
+    number += 1
+    records.push({ place: `record ${number}`, ...of(element) })
+  }
+  return {
+    open(name: string, attributes: Attributes) {
+      if (name === 'Record' || name === 'Workout') current = { attributes, metadata: new Map(), sums: [] }
+      else if (name === 'MetadataEntry') keepMetadata(current, attributes)
+      else if (name === 'WorkoutStatistics' && (current?.sums.length ?? CHILDREN_MAX) < CHILDREN_MAX)
+        current?.sums.push(attributes)
+      else if (name === 'ActivitySummary') add(() => ({ leftOut: 'ActivitySummary' }), noElement)
+      else if (name === 'Me') add(() => ({ leftOut: 'Me' }), noElement)
+    },
+    close(name: string) {
+      if (!current || (name !== 'Record' && name !== 'Workout')) return
+      add((element) => (name === 'Record' ? recordOf(element, deviceOf) : workoutOf(element, deviceOf)), current)
+      current = undefined
+    },
+    take() {
+      const taken = records
+      records = []
+      return taken
+    },
+  }
+}
+
+const noElement: OpenElement = { attributes: {}, metadata: new Map(), sums: [] }
+
+function keepMetadata(element: OpenElement | undefined, { key, value }: Attributes): void {
+  if (element && key !== undefined && value !== undefined && element.metadata.size < CHILDREN_MAX)
+    element.metadata.set(key, value)
+}
+
+type SourceOutcome = { draft: LogDraft } | { leftOut: string } | { fault: string; text: string }
+type DeviceOf = ReturnType<typeof createDeviceParser>
+
+const faultOf = (fault: string, { attributes }: OpenElement): SourceOutcome => ({
+  fault,
+  text: JSON.stringify(attributes).slice(0, TEXT_SHOWN_MAX),
+})
+
+function recordOf(element: OpenElement, deviceOf: DeviceOf): SourceOutcome {
+  const { type = '', value = '', unit = '' } = element.attributes
+  if (type === sleepType) {
+    const stage = sleepMeasure(value)
+    return stage ? draftOf(element, deviceOf, { dataType: stage }) : { leftOut: `${type} of another value` }
+  }
+  const dataType = quantityMeasure(type)
+  if (!dataType) return { leftOut: type === '' ? 'Record without a type' : type }
+  const number = value.trim() === '' ? Number.NaN : Number(value)
+  if (!Number.isFinite(number)) return faultOf('value: is no number', element)
+  const amount = amountOf(dataType, number, unit)
+  return amount === undefined
+    ? faultOf('unit: is not known for this type', element)
+    : draftOf(element, deviceOf, { dataType, value: amount })
+}
+
+/** Apple writes percentages from 0 to 1, and energy in kcal or kJ by the phone's locale. */
+function amountOf(dataType: MeasureName, value: number, unit: string): number | undefined {
+  const conversion = conversionTo(measureOf(dataType).unit, unit === '%' ? 'fraction' : unit)
+  return conversion && value * conversion.scale + conversion.shift
+}
+
+function workoutOf(element: OpenElement, deviceOf: DeviceOf): SourceOutcome {
+  const { workoutActivityType = '' } = element.attributes
+  const dataType = `exercise_session_${exerciseName(workoutActivityType)}` as const
+  return draftOf(element, deviceOf, { dataType, properties: totalsOf(element) })
+}
+
+/** The totals of a workout: attributes of it until iOS 15, and elements in it since. */
+function totalsOf({ attributes, sums }: OpenElement): Record<string, string> {
+  const total = (ours: string, value: string | undefined, unit: string | undefined) => {
+    const conversion = conversionTo(ours, unit ?? '')
+    const number = Number(value)
+    return conversion && value !== undefined && Number.isFinite(number) ? number * conversion.scale : undefined
+  }
+  const sumOf = (type: RegExp) => sums.find((one) => type.test(one['type'] ?? '') && one['sum'] !== undefined)
+  const energy = sumOf(/ActiveEnergyBurned$/)
+  const distance = sumOf(/Distance/)
+  const found = {
+    activeEnergyKcal:
+      total('kcal', energy?.['sum'], energy?.['unit']) ??
+      total('kcal', attributes['totalEnergyBurned'], attributes['totalEnergyBurnedUnit']),
+    distanceM:
+      total('m', distance?.['sum'], distance?.['unit']) ??
+      total('m', attributes['totalDistance'], attributes['totalDistanceUnit']),
+  }
+  return Object.fromEntries(
+    Object.entries(found).flatMap(([name, sum]) => (sum === undefined ? [] : [[name, String(Number(sum.toFixed(3)))]])),
+  )
+}
+
+type Found = Pick<LogDraft, 'dataType'> & Partial<Pick<LogDraft, 'value' | 'properties'>>
+
+function draftOf(element: OpenElement, deviceOf: DeviceOf, { dataType, value, properties }: Found): SourceOutcome {
+  const { startDate, endDate, creationDate, sourceName, device } = element.attributes
+  // Most records are of a moment, and written in it: its text is parsed once.
+  const start = parseAppleInstant(startDate)
+  const end = endDate === startDate ? start : parseAppleInstant(endDate)
+  if (!start || !end) return faultOf('startDate or endDate: is no date-time with an offset', element)
+  const source = sourceName?.replace(/\s+/g, ' ').trim() || 'unknown'
+  return {
+    draft: {
+      dataType,
+      value: value ?? (end.atMs - start.atMs) / MINUTE,
+      start,
+      end,
+      source,
+      ...deviceOf(device, source),
+      recordingMethod: element.metadata.get('HKWasUserEntered') === '1' ? 'manual_entry' : 'automatically_recorded',
+      modifiedMs: (creationDate === endDate ? end : parseAppleInstant(creationDate))?.atMs,
+      properties: properties && Object.keys(properties).length > 0 ? properties : undefined,
+    },
+  }
+}
+
+const appleInstant = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}$/
+
+/** `2026-03-29 07:45:03 +0200` */
+function parseAppleInstant(text: string | undefined): SourceInstant | undefined {
+  if (text === undefined || !appleInstant.test(text)) return undefined
+  const offsetMinutes = parseOffset(text.slice(20))
+  const localMs = wallClockMs({
+    year: twoDigits(text, 0) * 100 + twoDigits(text, 2),
+    month: twoDigits(text, 5),
+    day: twoDigits(text, 8),
+    hour: twoDigits(text, 11),
+    minute: twoDigits(text, 14),
+    second: twoDigits(text, 17),
+  })
+  if (offsetMinutes === undefined || localMs === undefined) return undefined
+  return { atMs: localMs - offsetMinutes * MINUTE, offsetMinutes }
+}

@@ -1,0 +1,177 @@
+import { UsageProblem } from '../../../base/errors.ts'
+
+/**
+ * A message: its number, and its fields by theirs. A field that is not set is absent; of a list the first value counts. `part` counts
+ * the files that follow one another in one: each has a device and a clock of its own.
+ */
+export type FitMessage = {
+  readonly part: number
+  readonly number: number
+  readonly fields: ReadonlyMap<number, number>
+  readonly end: number
+}
+
+type Field = { readonly number: number; readonly size: number; readonly type: number }
+type Definition = {
+  readonly number: number
+  readonly littleEndian: boolean
+  readonly fields: readonly Field[]
+  /** The bytes of fields that an app on the device added. */
+  readonly addedBytes: number
+}
+
+/** By base type: how long a value is, how it is read, and the value that stands for none. */
+type BaseType = {
+  readonly size: number
+  readonly read: (bytes: Buffer, at: number, littleEndian: boolean) => number
+  readonly none: number
+}
+
+const byte = (none: number): BaseType => ({ size: 1, none, read: (bytes, at) => bytes.readUInt8(at) })
+const short = (none: number): BaseType => ({
+  size: 2,
+  none,
+  read: (bytes, at, little) => (little ? bytes.readUInt16LE(at) : bytes.readUInt16BE(at)),
+})
+const long = (none: number): BaseType => ({
+  size: 4,
+  none,
+  read: (bytes, at, little) => (little ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at)),
+})
+
+const baseTypes: ReadonlyMap<number, BaseType> = new Map([
+  [0x00, byte(0xff)],
+  [0x01, { size: 1, none: 0x7f, read: (bytes, at) => bytes.readInt8(at) }],
+  [0x02, byte(0xff)],
+  [0x0a, byte(0)],
+  [0x0d, byte(0xff)],
+  [
+    0x83,
+    { size: 2, none: 0x7fff, read: (bytes, at, little) => (little ? bytes.readInt16LE(at) : bytes.readInt16BE(at)) },
+  ],
+  [0x84, short(0xffff)],
+  [0x8b, short(0)],
+  [
+    0x85,
+    {
+      size: 4,
+      none: 0x7fffffff,
+      read: (bytes, at, little) => (little ? bytes.readInt32LE(at) : bytes.readInt32BE(at)),
+    },
+  ],
+  [0x86, long(0xffffffff)],
+  [0x8c, long(0)],
+  [
+    0x88,
+    {
+      size: 4,
+      none: Number.NaN,
+      read: (bytes, at, little) => (little ? bytes.readFloatLE(at) : bytes.readFloatBE(at)),
+    },
+  ],
+])
+
+/** The number of the field that holds a time, which a short form of a header may hold instead. */
+export const TIMESTAMP = 253
+
+const SIGNATURE = '.FIT'
+const HEADER_SIZES = [12, 14]
+
+export const isFit = (bytes: Buffer): boolean =>
+  bytes.length >= 12 && HEADER_SIZES.includes(bytes.readUInt8(0)) && bytes.toString('latin1', 8, 12) === SIGNATURE
+
+/**
+ * The messages of a file, in their order. Files may follow one another in one. Every length comes from the file itself, so each
+ * is checked against its end: a file that breaks is read up to there, and then throws.
+ */
+export function* readFitMessages(bytes: Buffer, name: string): Generator<FitMessage> {
+  let start = 0
+  for (let part = 0; start < bytes.length; part += 1) {
+    if (!isFit(bytes.subarray(start))) throw new UsageProblem(`read ${name}: it is no whole FIT file`)
+    const headerSize = bytes.readUInt8(start)
+    const end = start + headerSize + bytes.readUInt32LE(start + 4)
+    yield* messagesIn(bytes.subarray(0, end), start + headerSize, part)
+    if (end > bytes.length) throw new UsageProblem(`read ${name}: it ends in the middle`)
+    start = end + 2
+  }
+}
+
+function* messagesIn(bytes: Buffer, begin: number, part: number): Generator<FitMessage> {
+  const definitions = new Map<number, Definition>()
+  let lastTimestamp = 0
+  let at = begin
+  while (at < bytes.length) {
+    const header = bytes.readUInt8(at)
+    at += 1
+    if ((header & 0xc0) === 0x40) {
+      const { definition, next } = definitionAt(bytes, at, (header & 0x20) !== 0)
+      definitions.set(header & 0x0f, definition)
+      at = next
+      continue
+    }
+    const isShort = (header & 0x80) !== 0
+    const definition = definitions.get(isShort ? (header >> 5) & 0x03 : header & 0x0f)
+    if (!definition) throw new UsageProblem('a message has no definition')
+    const { fields, next } = fieldsAt(bytes, at, definition)
+    // Five bits of seconds since the last whole time, which wrap.
+    if (isShort) fields.set(TIMESTAMP, lastTimestamp + (((header & 0x1f) - lastTimestamp) & 0x1f))
+    lastTimestamp = fields.get(TIMESTAMP) ?? lastTimestamp
+    at = next
+    yield { part, number: definition.number, fields, end: at }
+  }
+}
+
+function definitionAt(bytes: Buffer, at: number, hasAdded: boolean): { definition: Definition; next: number } {
+  requireBytes(bytes, at + 5)
+  const littleEndian = bytes.readUInt8(at + 1) === 0
+  const number = littleEndian ? bytes.readUInt16LE(at + 2) : bytes.readUInt16BE(at + 2)
+  const count = bytes.readUInt8(at + 4)
+  let next = at + 5 + count * 3
+  requireBytes(bytes, next)
+  const fields = Array.from({ length: count }, (_, index) => {
+    const [own = 0, size = 0, type = 0] = bytes.subarray(at + 5 + index * 3, at + 8 + index * 3)
+    return { number: own, size, type }
+  })
+  let addedBytes = 0
+  if (hasAdded) {
+    requireBytes(bytes, next + 1)
+    const added = bytes.readUInt8(next)
+    requireBytes(bytes, next + 1 + added * 3)
+    for (let index = 0; index < added; index += 1) addedBytes += bytes.readUInt8(next + 2 + index * 3)
+    next += 1 + added * 3
+  }
+  return { definition: { number, littleEndian, fields, addedBytes }, next }
+}
+
+function fieldsAt(bytes: Buffer, at: number, { fields, littleEndian, addedBytes }: Definition) {
+  const values = new Map<number, number>()
+  let next = at
+  for (const { number, size, type } of fields) {
+    requireBytes(bytes, next + size)
+    const base = baseTypes.get(type)
+    if (base && size >= base.size) {
+      const value = base.read(bytes, next, littleEndian)
+      if (value !== base.none && !Number.isNaN(value)) values.set(number, value)
+    }
+    next += size
+  }
+  requireBytes(bytes, next + addedBytes)
+  return { fields: values, next: next + addedBytes }
+}
+
+function requireBytes(bytes: Buffer, end: number): void {
+  if (end > bytes.length) throw new UsageProblem('a message reaches beyond the end of the file')
+}
+
+const crcTable = [
+  0x0000, 0xcc01, 0xd801, 0x1400, 0xf001, 0x3c00, 0x2800, 0xe401, 0xa001, 0x6c00, 0x7800, 0xb401, 0x5000, 0x9c01,
+  0x8801, 0x4400,
+]
+
+/** The checksum of a file: CRC-16 with the polynomial 0x8005, mirrored, four bits at a time. */
+export function fitChecksum(bytes: Buffer): number {
+  let crc = 0
+  for (const one of bytes)
+    for (const half of [one & 0x0f, one >> 4]) crc = (crc >> 4) ^ (crcTable[(crc ^ half) & 0x0f] ?? 0)
+  return crc
+}

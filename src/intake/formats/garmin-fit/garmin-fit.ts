@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto'
+import { HOUR, MINUTE, SECOND } from '../../../base/time/units.ts'
+import type { ExportFile, HealthFormat, HealthRecord, MappingRow, RecordBatch } from '../export-format.ts'
+import type { MeasureName } from '../measures.ts'
+import { wholeFile } from '../small-files.ts'
+import { type DraftFrame, lastingRecord, later, measuredRecord } from '../source-values.ts'
+import { fitInstant } from './fit-instants.ts'
+import { type FitMessage, fitChecksum, isFit, readFitMessages, TIMESTAMP } from './fit-messages.ts'
+import { createFitMonitoring } from './fit-monitoring.ts'
+import { sportName } from './fit-sports.ts'
+
+type Fields = FitMessage['fields']
+
+/** A field of a message: the measure, and how many of its steps make one of our unit. */
+type FitField = {
+  readonly field: number
+  readonly name: string
+  readonly to: MeasureName
+  readonly unit: string
+  readonly per: number
+}
+
+const MESSAGE = { fileId: 0, session: 18, record: 20, weight: 30, activity: 34, monitoring: 55, monitoringInfo: 103 }
+
+/** Messages whose fields are measurements of a moment. */
+const momentsByMessage: ReadonlyMap<number, { readonly name: string; readonly fields: readonly FitField[] }> = new Map([
+  [
+    MESSAGE.record,
+    { name: 'record', fields: [{ field: 3, name: 'heart_rate', to: 'heart_rate', unit: 'bpm', per: 1 }] },
+  ],
+  [
+    MESSAGE.weight,
+    {
+      name: 'weight_scale',
+      fields: [
+        { field: 0, name: 'weight', to: 'weight', unit: 'kg', per: 100 },
+        { field: 1, name: 'percent_fat', to: 'body_fat', unit: 'percent', per: 100 },
+        { field: 4, name: 'bone_mass', to: 'bone_mass', unit: 'kg', per: 100 },
+        { field: 7, name: 'basal_met', to: 'basal_metabolic_rate', unit: 'kcal/day', per: 4 },
+        { field: 13, name: 'bmi', to: 'body_mass_index', unit: 'count', per: 10 },
+      ],
+    },
+  ],
+  [
+    211,
+    {
+      name: 'monitoring_hr_data',
+      fields: [{ field: 1, name: 'current_day_resting_heart_rate', to: 'resting_heart_rate', unit: 'bpm', per: 1 }],
+    },
+  ],
+  [
+    269,
+    {
+      name: 'spo2_data',
+      fields: [{ field: 0, name: 'reading_spo2', to: 'oxygen_saturation', unit: 'percent', per: 1 }],
+    },
+  ],
+  [
+    297,
+    {
+      name: 'respiration_rate',
+      fields: [{ field: 0, name: 'respiration_rate', to: 'respiratory_rate', unit: 'breath/min', per: 100 }],
+    },
+  ],
+  [
+    371,
+    {
+      name: 'hrv_value',
+      fields: [{ field: 0, name: 'value', to: 'heart_rate_variability_rmssd', unit: 'ms', per: 128 }],
+    },
+  ],
+])
+
+const OFFSET_MAX_MS = 14 * HOUR
+const WEIGHT_FILE = 9
+
+/** The words of a file about itself: the device, and how far its clock was ahead of UTC, which only a local time beside another tells. */
+type AboutFile = { device: Fields; offsetMinutes: number }
+
+function aboutFiles(bytes: Buffer, name: string): readonly AboutFile[] {
+  const files: AboutFile[] = []
+  try {
+    for (const { part, number, fields } of readFitMessages(bytes, name)) {
+      const file = files[part] ?? { device: new Map(), offsetMinutes: 0 }
+      files[part] = file
+      if (number === MESSAGE.fileId && file.device.size === 0) file.device = fields
+      const local = fields.get(number === MESSAGE.activity ? 5 : 0)
+      const timestamp = fields.get(TIMESTAMP)
+      if (number !== MESSAGE.activity && number !== MESSAGE.monitoringInfo) continue
+      if (local === undefined || timestamp === undefined) continue
+      const ahead = Math.round(((local - timestamp) * SECOND) / (15 * MINUTE)) * 15
+      if (Math.abs(ahead * MINUTE) <= OFFSET_MAX_MS) file.offsetMinutes = ahead
+    }
+  } catch {
+    // The second reading tells where the file breaks.
+  }
+  return files
+}
+
+const GARMIN = 1
+
+function originOf(device: Fields): Omit<DraftFrame, 'start' | 'end'> {
+  const named = [1, 2, 3].map((field) => device.get(field) ?? '')
+  return {
+    source: device.get(1) === GARMIN ? 'Garmin' : 'FIT',
+    deviceType: device.get(0) === WEIGHT_FILE ? 'scale' : 'watch',
+    recordingMethod: 'automatically_recorded',
+    // The serial number belongs to the person, its digest serves as well.
+    deviceId: createHash('sha256').update(JSON.stringify(named)).digest('hex').slice(0, 32),
+  }
+}
+
+const BATCH_RECORDS = 1000
+
+async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
+  const bytes = await wholeFile(file)
+  const readers = aboutFiles(bytes, file.name).map(({ device, offsetMinutes }) =>
+    createMessageReader(originOf(device), offsetMinutes),
+  )
+  let records: HealthRecord[] = []
+  let bytesRead = 0
+  let number = 0
+  try {
+    for (const message of readFitMessages(bytes, file.name)) {
+      number += 1
+      bytesRead = message.end
+      for (const record of readers[message.part]?.(message, `message ${number}`) ?? []) records.push(record)
+      if (records.length < BATCH_RECORDS) continue
+      yield { records, bytesRead }
+      records = []
+    }
+  } finally {
+    yield { records, bytesRead }
+  }
+  if (fitChecksum(bytes) !== 0)
+    yield { records: [{ place: 'the end of the file', fault: 'its checksum does not fit', text: '' }], bytesRead }
+}
+
+function createMessageReader(origin: Omit<DraftFrame, 'start' | 'end'>, offsetMinutes: number) {
+  const monitoring = createFitMonitoring(origin, offsetMinutes)
+  return ({ number, fields }: FitMessage, place: string): readonly HealthRecord[] => {
+    monitoring.sees(fields.get(TIMESTAMP))
+    if (number === MESSAGE.monitoringInfo) monitoring.begins(fields)
+    if (number === MESSAGE.monitoring) return monitoring.recordsOf(fields, place)
+    if (number === MESSAGE.session) return sessionOf(fields, place, { origin, offsetMinutes })
+    const kind = momentsByMessage.get(number)
+    if (!kind) return []
+    const at = fitInstant(fields.get(TIMESTAMP), offsetMinutes)
+    // Devices write 0 for a heart rate that they did not find.
+    const found = kind.fields.filter(({ field }) => (fields.get(field) ?? 0) > 0)
+    if (found.length === 0) return []
+    if (!at) return [{ place, fault: 'its time counts from when the device was switched on', text: '' }]
+    return found.map(({ field, to, unit, per }) =>
+      measuredRecord(place, { to, unit, value: (fields.get(field) ?? 0) / per }, { ...origin, start: at, end: at }),
+    )
+  }
+}
+
+type Placing = { readonly origin: Omit<DraftFrame, 'start' | 'end'>; readonly offsetMinutes: number }
+
+function sessionOf(fields: Fields, place: string, { origin, offsetMinutes }: Placing): HealthRecord[] {
+  const start = fitInstant(fields.get(2), offsetMinutes)
+  const elapsedMs = fields.get(7)
+  if (!start || elapsedMs === undefined)
+    return [{ place, fault: 'a session without its start or its length', text: '' }]
+  const end = later(start, elapsedMs)
+  const frame: DraftFrame = { ...origin, recordingMethod: 'actively_recorded', start, end }
+  return [lastingRecord(place, sportName(fields.get(5), fields.get(6)), frame)]
+}
+
+const mapping: readonly MappingRow[] = [
+  ...[...momentsByMessage.values()].flatMap(({ name, fields }) =>
+    fields.map((field) => ({
+      from: `${name}, ${field.name}`,
+      to: field.to,
+      units: `${field.unit}${field.per === 1 ? '' : ` × ${field.per}`}`,
+    })),
+  ),
+  {
+    from: 'monitoring, cycles',
+    to: 'steps',
+    units: 'cycles × 2, of walking and running',
+    note: 'counts go on for a day: a log is what came since the message before',
+  },
+  { from: 'monitoring, heart_rate', to: 'heart_rate', units: 'bpm' },
+  { from: 'session', to: 'exercise_session_<sport>', units: 'from start to end' },
+  { from: 'session, sums and means', note: 'its records, and monitoring, have the parts' },
+  {
+    from: 'monitoring, calories, distance, active time',
+    note: 'counts of a day and a kind of activity, which overlap',
+  },
+  { from: 'sleep_level', note: 'whether a level begins or ends with its time is not documented' },
+  { from: 'any other message', note: 'nothing is derived from it' },
+]
+
+/** FIT: files of Garmin and others, as they lie on a device or in the export of an account. Times are UTC. */
+export const garminFit: HealthFormat = {
+  name: 'garmin-fit',
+  title: 'Garmin FIT',
+  vendor: 'garmin',
+  files: 'FIT files of activities, monitoring and scales, or a zip or folder of them',
+  checked: 'published files of many devices (above), and files of our own writer',
+  mapping,
+  detects: ({ bytes }) => isFit(bytes),
+  read: readGarminFit,
+}

@@ -1,0 +1,297 @@
+import { RetryLater } from '../../../base/errors.ts'
+import type { Sleep } from '../../../base/time/sleep.ts'
+import { SECOND } from '../../../base/time/units.ts'
+import {
+  adjustBudget,
+  type BudgetLimits,
+  type BudgetStore,
+  decreaseBudget,
+  type FleetBudget,
+  type FleetView,
+  fairShareOf,
+  initialBudget,
+  type Lane,
+  laneRateLimit,
+  type MemberState,
+  permitsLeftByOthers,
+  type RequestOutcome,
+  wantsPermits,
+} from '../../fleet/budget.ts'
+import { LoadMeter } from './load-meter.ts'
+import { Waiters } from './waiters.ts'
+
+/** Every request to upstream acquires a permit first. `acquire` gives undefined when the request may go at once. */
+export type RateLimiter = {
+  acquire(lane: Lane, signal: AbortSignal | undefined): Promise<void> | undefined
+  release(lane: Lane, outcome: RequestOutcome): void
+  state(): RateLimiterState
+  close(): Promise<void>
+}
+
+type RateLimiterState = {
+  readonly requestsPerSecond: number
+  readonly inFlightMax: number
+  readonly inFlight: number
+  /** Processes that share the budget, this process included. */
+  readonly memberCount: number
+  readonly waiting: Readonly<Record<Lane, number>>
+  readonly pausedUntilMs: number
+}
+
+type RateLimiterParts = {
+  readonly store: BudgetStore
+  readonly limits: BudgetLimits
+  /** Unique among all processes. */
+  readonly member: string
+  readonly clock: () => number
+  readonly sleep: Sleep
+}
+
+const HEARTBEAT_MS = 200
+const IDLE_HEARTBEAT_MS = SECOND
+/** A call that would have to wait longer goes back to the queue, where waiting costs nothing. */
+const WAIT_MAX_MS = 30 * SECOND
+const PAUSE_WAITED_OUT_MAX_MS = 5 * SECOND
+/** While the budget store is away, each process goes on with this part of the budget. */
+const FALLBACK_SHARE = 0.1
+const STORE_SILENT_MAX_MS = 5 * SECOND
+const RATE_PERMITS_PER_SECOND = 20
+
+/**
+ * Admits the requests of this process within its share of the fleet's budget, the most urgent lane first. A heartbeat
+ * several times a second tells the other processes what this process wants and reads its new share.
+ */
+export function openRateLimiter(parts: RateLimiterParts): RateLimiter {
+  const limiter = new FleetRateLimiter(parts)
+  limiter.start()
+  return limiter
+}
+
+class FleetRateLimiter implements RateLimiter {
+  private readonly parts: RateLimiterParts
+  private readonly closing = new AbortController()
+  private readonly waiters = new Waiters()
+  private readonly load: LoadMeter
+  private inFlight = 0
+  private inFlightPermits = 0
+  private announcedPermits = 0
+  private ratePermits = 0
+  private ratePermitsEndAtMs = 0
+  private acquiringRatePermits = false
+  private pausedUntilMs = 0
+  /** How far the store's clock is ahead of ours. The budget holds instants of the store's clock, for all processes. */
+  private storeAheadMs = 0
+  /** The end of the longest pause that upstream asked of this process, by the store's clock. */
+  private askedPauseEndMs = 0
+  private fleetBudget: FleetBudget | undefined
+  private members: readonly MemberState[] = []
+  private heartbeatLoop: Promise<void> = Promise.resolve()
+  private idleSleep: AbortController | undefined
+  private askedForNone = false
+
+  constructor(parts: RateLimiterParts) {
+    this.parts = parts
+    this.load = new LoadMeter(parts.clock)
+  }
+
+  start(): void {
+    this.heartbeatLoop = this.runHeartbeats()
+  }
+
+  acquire(lane: Lane, signal: AbortSignal | undefined): Promise<void> | undefined {
+    if (this.waiters.size === 0 && this.hasPermit()) {
+      this.takePermit(lane)
+      return undefined
+    }
+    return this.waitForPermit(lane, signal)
+  }
+
+  release(lane: Lane, outcome: RequestOutcome): void {
+    this.inFlight -= 1
+    this.load.requestEnded(lane, outcome)
+    if (outcome.overloaded) this.slowDown(outcome)
+    if (this.waiters.size > 0) this.admitWaiters()
+  }
+
+  state(): RateLimiterState {
+    const { requestsPerSecond, inFlight } = this.fleetBudget ?? this.parts.limits
+    return {
+      requestsPerSecond,
+      inFlightMax: inFlight,
+      inFlight: this.inFlight,
+      memberCount: this.members.length,
+      waiting: this.waiters.countByLane(),
+      pausedUntilMs: this.pausedUntilMs,
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort(new Error('the rate limiter is closing'))
+    await this.heartbeatLoop
+    this.waiters.rejectAll(new RetryLater('wait for budget: this process is stopping', { waitMs: SECOND }))
+    await this.parts.store.removeMember(this.parts.member).catch(() => undefined)
+    await this.parts.store.close()
+  }
+
+  private hasPermit(): boolean {
+    if (this.inFlight >= this.inFlightPermits) return false
+    if (this.pausedUntilMs > 0 && this.parts.clock() < this.pausedUntilMs) return false
+    if (this.isRateUnbounded()) return true
+    if (this.ratePermits > 0 && this.parts.clock() < this.ratePermitsEndAtMs) return true
+    this.ratePermits = 0
+    return false
+  }
+
+  private isRateUnbounded(): boolean {
+    return this.fleetBudget?.requestsPerSecond === Number.POSITIVE_INFINITY
+  }
+
+  private takePermit(lane: Lane): void {
+    this.inFlight += 1
+    this.load.requestStarted(lane)
+    if (this.ratePermits > 0) this.ratePermits -= 1
+  }
+
+  private waitForPermit(lane: Lane, signal: AbortSignal | undefined): Promise<void> {
+    const nowMs = this.parts.clock()
+    const pauseMs = this.pausedUntilMs - nowMs
+    if (pauseMs > PAUSE_WAITED_OUT_MAX_MS) return Promise.reject(retryAfterPause(pauseMs))
+    const admitted = this.waiters.add(lane, nowMs, signal)
+    this.admitWaiters()
+    // An idle process that gets work again asks for its share at once.
+    if (this.waiters.size > 0) this.idleSleep?.abort()
+    return admitted
+  }
+
+  /** Admits as many waiters as there are permits, the most urgent lane first. */
+  private admitWaiters(): void {
+    for (let lane = this.waiters.nextLane(); lane !== undefined; lane = this.waiters.nextLane()) {
+      if (!this.hasPermit()) {
+        if (!this.isRateUnbounded() && this.ratePermits === 0) this.acquireRatePermits(lane)
+        return
+      }
+      this.takePermit(lane)
+      this.waiters.admitFirst(lane)
+    }
+  }
+
+  /** Takes a part of the fleet's requests of this second. One request to the store at a time. */
+  private acquireRatePermits(lane: Lane): void {
+    if (this.acquiringRatePermits || this.fleetBudget === undefined || this.inFlight >= this.inFlightPermits) return
+    const { store, clock, sleep } = this.parts
+    const { requestsPerSecond } = this.fleetBudget
+    const limit = laneRateLimit(lane, { members: this.members, requestsPerSecond })
+    const wanted = Math.max(1, Math.min(this.waiters.size, Math.ceil(requestsPerSecond / RATE_PERMITS_PER_SECOND)))
+    this.acquiringRatePermits = true
+    store
+      .acquireRatePermits(wanted, limit)
+      .then(async ({ granted, endsInMs }) => {
+        this.ratePermits = granted
+        this.ratePermitsEndAtMs = clock() + endsInMs
+        if (granted === 0) await sleep(Math.max(5, Math.min(endsInMs, SECOND)), this.closing.signal)
+      })
+      .catch(() => sleep(HEARTBEAT_MS, this.closing.signal).catch(() => undefined))
+      .finally(() => {
+        this.acquiringRatePermits = false
+        if (this.waiters.size > 0 && !this.closing.signal.aborted) this.admitWaiters()
+      })
+  }
+
+  private async runHeartbeats(): Promise<void> {
+    const { signal } = this.closing
+    let storeAnsweredAtMs = this.parts.clock()
+    while (!signal.aborted) {
+      try {
+        await this.heartbeat()
+        storeAnsweredAtMs = this.parts.clock()
+      } catch {
+        // The store is away, and so is the queue beside it. A small part of the budget lets running jobs go on.
+        const silentMs = this.parts.clock() - storeAnsweredAtMs
+        if (silentMs > STORE_SILENT_MAX_MS || this.fleetBudget === undefined) this.useFallbackBudget()
+      }
+      this.rejectLongWaiters()
+      if (this.waiters.size > 0) this.admitWaiters()
+      const idle = this.waiters.size === 0 && this.inFlight === 0
+      // Requests came while the heartbeat was under way: it asked for no permits, and got none.
+      if (!idle && this.askedForNone) continue
+      this.idleSleep = idle ? new AbortController() : undefined
+      const waking = this.idleSleep === undefined ? signal : AbortSignal.any([signal, this.idleSleep.signal])
+      await this.parts.sleep(idle ? IDLE_HEARTBEAT_MS : HEARTBEAT_MS, waking).catch(() => undefined)
+    }
+  }
+
+  /** A smaller share takes effect at once. A larger share is announced first, then used as far as the others leave room. */
+  private async heartbeat(): Promise<void> {
+    const { member } = this.parts
+    const waiting = this.waiters.countByLane()
+    const measured = { member, waiting, ...this.load.take(waiting) }
+    this.askedForNone = !wantsPermits(measured)
+    const seen = await this.announce({ ...measured, holds: this.announcedPermits })
+    const share = Math.min(fairShareOf(member, seen), permitsLeftByOthers(member, seen))
+    const grows = share > this.announcedPermits
+    this.inFlightPermits = grows
+      ? Math.min(share, permitsLeftByOthers(member, await this.announce({ ...measured, holds: share })))
+      : share
+    this.announcedPermits = Math.max(this.inFlightPermits, this.inFlight)
+  }
+
+  private async announce(mine: MemberState): Promise<FleetView> {
+    const { store, limits } = this.parts
+    const { members, budget, nowMs } = await store.heartbeat(mine)
+    let current = budget ?? initialBudget(limits, nowMs)
+    if (budget === undefined) await store.compareAndSet(undefined, current)
+    const next = this.withAskedPause(adjustBudget(current, { members, limits, nowMs }), current)
+    if (next !== current && (await store.compareAndSet(current, next))) current = next
+    this.fleetBudget = current
+    this.members = members
+    this.storeAheadMs = nowMs - this.parts.clock()
+    this.pausedUntilMs = current.pausedUntilMs > nowMs ? current.pausedUntilMs - this.storeAheadMs : 0
+    return { members, inFlight: Math.min(current.inFlight, limits.inFlight) }
+  }
+
+  /** Another process may have been faster to write a shorter pause. */
+  private withAskedPause(next: FleetBudget, current: FleetBudget): FleetBudget {
+    if (next.pausedUntilMs >= this.askedPauseEndMs) return next
+    return { ...next, version: current.version + 1, pausedUntilMs: this.askedPauseEndMs }
+  }
+
+  /** Upstream is overloaded: this process slows down at once, and the store tells the other processes. */
+  private slowDown({ retryAfterMs }: RequestOutcome): void {
+    const { store, clock, member } = this.parts
+    const nowMs = clock()
+    if (retryAfterMs > 0) {
+      this.pausedUntilMs = Math.max(this.pausedUntilMs, nowMs + retryAfterMs)
+      this.askedPauseEndMs = Math.max(this.askedPauseEndMs, nowMs + this.storeAheadMs + retryAfterMs)
+    }
+    const { fleetBudget } = this
+    if (fleetBudget === undefined) return
+    const others = this.members.filter((other) => other.member !== member)
+    const answersPerSecond = others.reduce((sum, other) => sum + other.answersPerSecond, this.load.answersPerSecond())
+    const overload = { retryAfterMs, answersPerSecond, nowMs: nowMs + this.storeAheadMs }
+    const next = decreaseBudget(fleetBudget, overload)
+    if (next.cutAtMs === fleetBudget.cutAtMs && next.pausedUntilMs === fleetBudget.pausedUntilMs) return
+    this.fleetBudget = next
+    this.inFlightPermits = Math.min(this.inFlightPermits, next.inFlight)
+    // First committer wins: when another process decreased the budget first, the next heartbeat reads its budget.
+    store.compareAndSet(fleetBudget, next).catch(() => undefined)
+  }
+
+  private useFallbackBudget(): void {
+    const { limits, clock } = this.parts
+    const inFlight = Math.max(1, Math.floor(limits.inFlight * FALLBACK_SHARE))
+    this.fleetBudget = initialBudget({ inFlight, requestsPerSecond: Number.POSITIVE_INFINITY }, clock())
+    this.inFlightPermits = inFlight
+    this.announcedPermits = inFlight
+  }
+
+  private rejectLongWaiters(): void {
+    const nowMs = this.parts.clock()
+    const pauseMs = this.pausedUntilMs - nowMs
+    if (pauseMs > PAUSE_WAITED_OUT_MAX_MS) this.waiters.rejectAll(retryAfterPause(pauseMs))
+    else this.waiters.rejectOlderThan(nowMs - WAIT_MAX_MS, retryAfterPause(5 * SECOND))
+  }
+}
+
+function retryAfterPause(waitMs: number): RetryLater {
+  return new RetryLater('wait for budget: upstream wants fewer requests', { waitMs })
+}
