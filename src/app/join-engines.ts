@@ -5,6 +5,7 @@ import { portOf, readKeptPort } from '../base/engines/kept-port.ts'
 import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../base/engines/local-engines.ts'
 import { readRunning } from '../base/engines/running-file.ts'
 import { lockHolderOf } from '../base/files/folder-lock.ts'
+import { formatNumber } from '../base/text/readable-values.ts'
 import { MINUTE } from '../base/time/units.ts'
 import {
   type EngineAddresses,
@@ -18,7 +19,6 @@ import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/war
 import type { Sandbox, SandboxOptions } from '../service/start-sandbox.ts'
 import { sandboxDefaults } from './sandbox-defaults.ts'
 import type { CommandContext } from './terminal/command-context.ts'
-import { formatNumber } from './terminal/table.ts'
 
 export type StartedEngines = {
   readonly addresses: EngineAddresses

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { formatCount, formatDuration, formatNumber } from '../app/terminal/table.ts'
 import type { Terminal } from '../app/terminal/terminal.ts'
 import type { Problem } from '../base/errors.ts'
+import { formatCount, formatDuration, formatNumber } from '../base/text/readable-values.ts'
 import { createTimeLeft } from '../base/time/time-left.ts'
 import { SECOND } from '../base/time/units.ts'
 import type { Lane } from '../pipeline/fleet/budget.ts'

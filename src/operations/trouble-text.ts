@@ -1,4 +1,4 @@
-import { formatCount, formatMinute } from '../app/terminal/table.ts'
+import { formatCount, formatMinute } from '../base/text/readable-values.ts'
 import type { LaneTrouble } from '../pipeline/fleet/lane-troubles.ts'
 
 /** One line on what keeps the workers from a lane. `waiting`: who waits, such as `3 jobs`. */

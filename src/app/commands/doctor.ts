@@ -11,6 +11,7 @@ import type { Finding } from '../../base/connections/finding.ts'
 import { examineMigrations, examinePostgres } from '../../base/engines/examine-postgres.ts'
 import { readRunning } from '../../base/engines/running-file.ts'
 import { Problem } from '../../base/errors.ts'
+import { formatBytes } from '../../base/text/readable-values.ts'
 import { migrationsFolder } from '../../operations/migrate-warehouse.ts'
 import { examineRedis } from '../../pipeline/queue/examine-redis.ts'
 import { examineParts } from '../../pipeline/queue/served-parts.ts'
@@ -23,7 +24,7 @@ import { examineTombstoneKey } from '../../pipeline/warehouse/seals/tombstone-ke
 import { examineTokenKeys } from '../../pipeline/warehouse/tokens/token-store.ts'
 import { exposureFindings } from '../exposed-connections.ts'
 import { exitCodes, type UncheckedContext } from '../terminal/command-context.ts'
-import { formatBytes, formatTable } from '../terminal/table.ts'
+import { formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 /** The addresses to examine: given by the configuration, or of an `up` that runs in the data folder. */

@@ -1,5 +1,6 @@
 import type { Config } from '../../../config/env.ts'
 import type { CloseStack } from '../../base/close-stack.ts'
+import { formatMinute, formatNumber } from '../../base/text/readable-values.ts'
 import { retryRecordedFailures } from '../../operations/retry-failures.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
 import { openQueueEngine } from '../../pipeline/queue/engine.ts'
@@ -10,7 +11,7 @@ import {
   type RecordedFailure,
 } from '../../pipeline/warehouse/runs/stored-failures.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
-import { formatMinute, formatNumber, formatTable, shadedCell } from '../terminal/table.ts'
+import { formatTable, shadedCell } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { withWarehouse } from '../with-pipeline.ts'
 

@@ -1,8 +1,9 @@
 import { createInterface } from 'node:readline/promises'
 import { UsageProblem } from '../../base/errors.ts'
+import { formatNumber } from '../../base/text/readable-values.ts'
 import { eraseAndProve } from '../../operations/erase-and-prove.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
-import { formatNumber, formatTable } from '../terminal/table.ts'
+import { formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { withPipeline } from '../with-pipeline.ts'
 

@@ -1,8 +1,9 @@
 import { pulledStreams } from '../../../config/streams.ts'
+import { formatMinute, formatNumber } from '../../base/text/readable-values.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
 import { createQuarantine, type QuarantineFilter } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
-import { formatMinute, formatNumber, formatTable } from '../terminal/table.ts'
+import { formatTable } from '../terminal/table.ts'
 import { withWarehouse } from '../with-pipeline.ts'
 
 export async function listQuarantine(

@@ -1,8 +1,9 @@
 import { UsageProblem } from '../../base/errors.ts'
+import { formatDuration, formatMinute } from '../../base/text/readable-values.ts'
 import { unknownIdProblem } from '../../operations/select-profiles.ts'
 import { createRuns, type Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
-import { formatDuration, formatMinute, formatTable, shadedCell } from '../terminal/table.ts'
+import { formatTable, shadedCell } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { withWarehouse } from '../with-pipeline.ts'
 

@@ -1,5 +1,5 @@
+import { formatCount, formatNumber } from '../../base/text/readable-values.ts'
 import type { HealthImportResult } from '../results/import-result.ts'
-import { formatCount, formatNumber } from './table.ts'
 
 type ReportedFile = HealthImportResult['files'][number]
 

@@ -1,4 +1,5 @@
 import { pulledStreams } from '../../../../config/streams.ts'
+import { formatDuration, formatNumber } from '../../../base/text/readable-values.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import {
   boundedSettleMs,
@@ -9,7 +10,7 @@ import {
 } from '../../../pipeline/ledger/settle-time.ts'
 import { readSettleTimes, type SettleTimeReport } from '../../../pipeline/warehouse/reports/lateness-report.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import { formatDuration, formatNumber, formatTable } from '../../terminal/table.ts'
+import { formatTable } from '../../terminal/table.ts'
 import { withWarehouse } from '../../with-pipeline.ts'
 
 /** Prints the settle time of every stream, and what it follows from. */

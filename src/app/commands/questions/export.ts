@@ -1,5 +1,6 @@
 import { catalogue } from '../../../../config/streams.ts'
 import { UsageProblem } from '../../../base/errors.ts'
+import { formatNumber } from '../../../base/text/readable-values.ts'
 import type { FormulaHandling } from '../../../pipeline/export/csv.ts'
 import { readExportState, type SavedExportState } from '../../../pipeline/export/export-state.ts'
 import type { ExportFormat } from '../../../pipeline/export/formats.ts'
@@ -7,7 +8,6 @@ import { type ExportOutput, openFileOutput, openPipeOutput } from '../../../pipe
 import { writeLake } from '../../../pipeline/export/write-lake.ts'
 import { type ExportedStreams, type ExportOfStreams, writeStreams } from '../../../pipeline/export/write-streams.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import { formatNumber } from '../../terminal/table.ts'
 import { withWarehouse } from '../../with-pipeline.ts'
 
 type ExportOptions = {

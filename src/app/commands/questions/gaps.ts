@@ -1,10 +1,11 @@
 import { pulledStreams } from '../../../../config/streams.ts'
+import { formatCount, formatMinute, formatNumber } from '../../../base/text/readable-values.ts'
 import { profileIdsOf, type Selection, selectedStreams, tellIfNobody } from '../../../operations/select-profiles.ts'
 import { findGaps, type Gap, type GapReason, gapReasons } from '../../../pipeline/ledger/coverage-gaps.ts'
 import type { Pool } from '../../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { readKnownCoverage } from '../../../pipeline/warehouse/reports/coverage-report.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import { formatCount, formatMinute, formatNumber, formatTable } from '../../terminal/table.ts'
+import { formatTable } from '../../terminal/table.ts'
 import { withWarehouse } from '../../with-pipeline.ts'
 
 type GapsOptions = Selection & { readonly limit: number; readonly all: boolean }

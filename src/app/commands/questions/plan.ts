@@ -1,8 +1,9 @@
+import { formatCount, formatDuration, formatNumber } from '../../../base/text/readable-values.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { makePlan, type Plan } from '../../../operations/make-plan.ts'
 import { profileIdsOf, type Selection, tellIfNobody } from '../../../operations/select-profiles.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import { formatCount, formatDuration, formatNumber, formatTable } from '../../terminal/table.ts'
+import { formatTable } from '../../terminal/table.ts'
 import { withWarehouse } from '../../with-pipeline.ts'
 
 type PlanOptions = Selection & {

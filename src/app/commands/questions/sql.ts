@@ -1,7 +1,8 @@
 import { UsageProblem } from '../../../base/errors.ts'
+import { formatCount } from '../../../base/text/readable-values.ts'
 import { readQuery } from '../../../pipeline/warehouse/reports/read-query.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import { formatCount, formatTable } from '../../terminal/table.ts'
+import { formatTable } from '../../terminal/table.ts'
 import { withWarehouse } from '../../with-pipeline.ts'
 
 type SqlOptions = { readonly text: string | undefined; readonly limit: number }

@@ -1,3 +1,4 @@
+import { formatCount, formatMinute, formatNumber, formatPercent } from '../../../base/text/readable-values.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { readStatus, type StatusReport } from '../../../operations/read-status.ts'
 import { troubleText } from '../../../operations/trouble-text.ts'
@@ -7,14 +8,7 @@ import { formatPartList } from '../../../pipeline/fleet/queue-parts.ts'
 import { openQueueEngine } from '../../../pipeline/queue/engine.ts'
 import { openBudgetStore } from '../../../pipeline/queue/open-budget-store.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import {
-  formatCount,
-  formatMinute,
-  formatNumber,
-  formatPercent,
-  formatTable,
-  shadedCell,
-} from '../../terminal/table.ts'
+import { formatTable, shadedCell } from '../../terminal/table.ts'
 import type { Paint } from '../../terminal/terminal.ts'
 import { withWarehouse } from '../../with-pipeline.ts'
 import { runsTable } from '../runs.ts'

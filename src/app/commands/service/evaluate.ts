@@ -1,4 +1,5 @@
 import { UsageProblem } from '../../../base/errors.ts'
+import { formatCount } from '../../../base/text/readable-values.ts'
 import { readBytesFrom } from '../../../intake/input-file.ts'
 import type { Correlation } from '../../../service/evaluate/correlations.ts'
 import { type Evaluation, evaluateFigures } from '../../../service/evaluate/evaluate-figures.ts'
@@ -7,7 +8,7 @@ import { createSeededRandom } from '../../../service/sandbox/people/seeded-rando
 import { withServicePool } from '../../service-accounts.ts'
 import { withServiceDatabase } from '../../service-database.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import { formatCount, formatTable } from '../../terminal/table.ts'
+import { formatTable } from '../../terminal/table.ts'
 
 type EvaluateOptions = { readonly file: string; readonly account: string }
 

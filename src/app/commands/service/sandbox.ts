@@ -2,6 +2,7 @@ import type { Config } from '../../../../config/env.ts'
 import { type CloseStack, openCloseStack } from '../../../base/close-stack.ts'
 import { startLocalEngines } from '../../../base/engines/local-engines.ts'
 import { openOtlp } from '../../../base/monitoring/open-otlp.ts'
+import { formatNumber } from '../../../base/text/readable-values.ts'
 import { untilAborted } from '../../../operations/processes/until-aborted.ts'
 import { parseFaultRule } from '../../../service/sandbox/faults/fault-rules.ts'
 import type { SeedProgress } from '../../../service/sandbox/seeding.ts'
@@ -9,7 +10,6 @@ import { type Sandbox, type SandboxOptions as StartOptions, startSandbox } from 
 import { startAtKeptPort } from '../../join-engines.ts'
 import { sandboxFolderOf } from '../../service-database.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import { formatNumber } from '../../terminal/table.ts'
 
 type SandboxOptions = {
   /** Absent: PORT. 0 takes a free one. */
