@@ -7,9 +7,9 @@ import { files, importsOf, lines, offence } from './sources.ts'
  * one another. `test/` may import anything.
  */
 const rooms: ReadonlyArray<{ name: string; rank: number; of: RegExp }> = [
-  { name: 'the command line', rank: 7, of: /^src\/(commands\/|cli\/|cli\.ts|vitalsync\.mjs)/ },
+  { name: 'the command line', rank: 7, of: /^src\/(app\/(commands|cli)\/|app\/cli\.ts|vitalsync\.mjs)/ },
   { name: 'dashboard', rank: 6.5, of: /^src\/dashboard\// },
-  { name: 'assembly', rank: 6, of: /^src\/assembly\// },
+  { name: 'app, operations and the doors', rank: 6, of: /^src\/(app|operations)\/|^src\/(client|sandbox)\.ts$/ },
   { name: 'jobs', rank: 5, of: /^jobs\// },
   { name: 'queue', rank: 5, of: /^src\/pipeline\/queue\// },
   { name: 'schedule', rank: 5, of: /^src\/pipeline\/schedule\// },
@@ -31,7 +31,7 @@ const rooms: ReadonlyArray<{ name: string; rank: number; of: RegExp }> = [
   {
     name: 'contract, time, text, files, errors, log and close-stack',
     rank: 0,
-    of: /^src\/(contract|time|text|files)\/|^src\/(errors|log|close-stack)\.ts$/,
+    of: /^src\/base\/((contract|time|text|files)\/|(errors|log|close-stack)\.ts$)/,
   },
 ]
 const roomOf = (file: string) => rooms.find(({ of }) => of.test(file))
@@ -64,8 +64,7 @@ test('settings are handed down: only the command line and the assembly read conf
 
 test('the service and the pipeline share the contract, the pure files, the connections, the metrics and the engines, nothing else', () => {
   const offences = imports.filter(
-    ({ file, from }) =>
-      file.startsWith('src/service/') && /^(src\/(warehouse|upstream|queue|schedule)|jobs)\//.test(from),
+    ({ file, from }) => file.startsWith('src/service/') && /^(src\/pipeline|jobs)\//.test(from),
   )
   expect(offences.map(offence)).toEqual([])
 })
@@ -76,9 +75,9 @@ const homes: Readonly<Record<string, RegExp>> = {
   ioredis: /^src\/pipeline\/queue\//,
   undici: /^src\/pipeline\/upstream\//,
   // Also the queue's engine: BullMQ's Postgres backend is prepared over a plain connection (docs/decisions/postgres-queue.md).
-  pg: /^src\/(postgres|warehouse|engines|service\/store)\/|^src\/pipeline\/queue\/(engine|examine-redis)\.ts$/,
-  'pg-cursor': /^src\/(warehouse|service\/store)\//,
-  'prom-client': /^src\/(monitoring|assembly|service)\//,
+  pg: /^src\/(base\/(postgres|engines)|pipeline\/warehouse|service\/store)\/|^src\/pipeline\/queue\/(engine|examine-redis)\.ts$/,
+  'pg-cursor': /^src\/(pipeline\/warehouse|service\/store)\//,
+  'prom-client': /^src\/(base\/monitoring|operations\/processes|service)\//,
   fastify: /^src\/(service|web|dashboard)\//,
   esbuild: /^src\/web\//,
   commander: /^src\/app\/cli(\/|\.ts)/,
@@ -103,7 +102,7 @@ test('pages in the browser and the server share types only, but for the pure fil
   expect(offences.map(offence)).toEqual([])
 })
 
-const pure = /^src\/(contract|time|text|ledger|fleet|transfer)\/|^src\/base\/errors\.ts$/
+const pure = /^src\/(base\/(contract|time|text)|pipeline\/(ledger|fleet|transfer))\/|^src\/base\/errors\.ts$/
 
 test('the pure rooms reach for nothing: no file, socket, process, clock or randomness of their own', () => {
   const reaching = imports.filter(
@@ -179,8 +178,10 @@ test('a command that asks the warehouse only loads no service, no queue and no u
         if (!typeOnly && !text.includes('import(')) loaded.add(from)
     return [...loaded]
   }
-  const commands = ['explain-settle', 'export', 'gaps', 'migrate', 'plan', 'quarantine', 'runs', 'sql', 'why']
-  const heavy = /^src\/(service|queue|upstream)\/|^(fastify|bullmq|undici)$/
+  const questions = ['explain-settle', 'export', 'gaps', 'plan', 'sql', 'why'].map((name) => `questions/${name}`)
+  const commands = ['migrate', 'quarantine', 'runs', ...questions]
+  const heavy = /^src\/(service|pipeline\/(queue|upstream))\/|^(fastify|bullmq|undici)$/
+  expect(commands.filter((command) => !sources.includes(`src/app/commands/${command}.ts`))).toEqual([])
   for (const command of commands)
     expect(
       loadedBy(`src/app/commands/${command}.ts`).filter((from) => heavy.test(from)),

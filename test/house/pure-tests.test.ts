@@ -6,7 +6,7 @@ import { pureTests } from '../../config/pure-tests.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const pure = new Set(pureTests(root))
 
-test.for(['contract', 'ledger', 'simulation', 'text', 'time', 'transfer'])(
+test.for(['pipeline/ledger', 'simulation', 'base/text', 'base/time', 'pipeline/transfer'])(
   'the tests of a pure room need no engine: %s',
   (room) => {
     const tests = globSync(`test/${room}/*.test.ts`, { cwd: root })

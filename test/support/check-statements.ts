@@ -31,7 +31,11 @@ function isOfProduct(): boolean {
   const caller = frames.find(
     (frame) => !/node_modules|node:|check-statements/.test(frame) && /\/(src|test|jobs)\//.test(frame),
   )
-  return caller !== undefined && /\/(src|jobs)\//.test(caller) && !/\/src\/(service|queue|engines)\//.test(caller)
+  return (
+    caller !== undefined &&
+    /\/(src|jobs)\//.test(caller) &&
+    !/\/src\/(service|pipeline\/queue|base\/engines)\//.test(caller)
+  )
 }
 
 for (const { prototype } of [pg.Pool, pg.Client] as Array<{ prototype: { query: (...given: unknown[]) => unknown } }>) {

@@ -31,7 +31,7 @@ const legacyRecordingMethods = [
   'RECORDING_METHOD_ACTIVELY_RECORDED',
 ] as const
 
-/** The limits of the service for one upload. The client sends fewer: ITEMS_PER_BATCH_MAX in transfer/parcel.ts. */
+/** The limits of the service for one upload. The client sends fewer: ITEMS_PER_BATCH_MAX in pipeline/transfer/parcel.ts. */
 export const logsPerUploadMax = 1000
 export const uploadBytesMax = 1024 * 1024
 

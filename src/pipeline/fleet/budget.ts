@@ -1,7 +1,7 @@
 /**
  * The request budget of the whole fleet: the requests a second, the requests in flight, the order of urgency, and the
  * rules by which the budget decreases when upstream is overloaded and increases when it is not. Pure: the decisions, and
- * the shape of the state that `src/pipeline/queue/budget-store-redis.ts` and `src/pipeline/queue/budget-store-postgres.ts` store.
+ * the shape of the state that `budget-store-redis.ts` and `budget-store-postgres.ts` of `src/pipeline/queue/` store.
  */
 
 import { z } from 'zod'

@@ -51,7 +51,7 @@ type SenderOptions = {
   readonly sleep: Sleep
 }
 
-/** A failed attempt, with the intent that follows from it. Never leaves src/pipeline/upstream: callers get the problem inside. */
+/** A failed attempt, with the intent that follows from it. Never leaves this folder: callers get the problem inside. */
 export class AttemptError extends Error {
   readonly intent: Intent
 

@@ -18,7 +18,10 @@ export type Room = {
   readonly simulated?: readonly string[]
 }
 
-const pureTests = ['test/{ledger,fleet,transfer,time,text,schedule}/*.test.ts', 'test/simulation/interleavings.test.ts']
+const pureTests = [
+  'test/{base/{time,text},pipeline/{ledger,fleet,transfer,schedule}}/*.test.ts',
+  'test/simulation/interleavings.test.ts',
+]
 
 /** The random worlds, without the slow simulation of lateness. */
 export const simulation: readonly string[] = ['test/simulation/interleavings.test.ts']
@@ -32,9 +35,15 @@ export const rooms: readonly Room[] = [
     isListed: true,
     simulated: ['src/pipeline/ledger/{judge,planner,digesting}.ts'],
   },
-  { name: 'transfer', sources: ['src/pipeline/transfer/*.ts'], tests: pureTests, engines: false, isListed: true },
+  {
+    name: 'transfer',
+    sources: ['src/pipeline/transfer/*.ts', 'src/base/connections/finding.ts'],
+    tests: [...pureTests, 'test/base/connections/finding.test.ts'],
+    engines: false,
+    isListed: true,
+  },
   { name: 'fleet', sources: ['src/pipeline/fleet/*.ts'], tests: pureTests, engines: false },
-  { name: 'time', sources: ['src/base/time/*.ts'], tests: pureTests, engines: false },
+  { name: 'time', sources: ['src/base/time/!(instant).ts'], tests: pureTests, engines: false },
   {
     name: 'schedule',
     sources: ['src/pipeline/schedule/*.ts'],
@@ -68,7 +77,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'upstream',
     // The words of refusal-words are a list that only a person can judge.
-    sources: ['src/pipeline/upstream/!(transport|client|examine-upstream|refusal-words).ts'],
+    sources: ['src/pipeline/upstream/**/!(transport|client|examine-upstream|refusal-words).ts'],
     tests: ['test/pipeline/upstream/*.test.ts'],
     engines: false,
   },

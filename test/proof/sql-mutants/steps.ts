@@ -14,13 +14,17 @@ const AREA_TESTS_MS_MAX = 60_000
 const testsOfArea: ReadonlyArray<{ area: RegExp; tests: RegExp }> = [
   {
     area: /^coverage$/,
-    tests: /\/(warehouse\/(ledger|readings|verification)\/|promises\/(03|04|08|18|an-empty|edges|the-service))/,
+    tests:
+      /\/(pipeline\/warehouse\/(ledger|readings|verification)\/|promises\/(03|04|08|18|an-empty|edges|the-service))/,
   },
-  { area: /^readings$/, tests: /\/(warehouse\/readings\/|promises\/(01|05|06|edges))/ },
-  { area: /^outbox$/, tests: /\/(warehouse\/outbox\/|work\/push|promises\/(07|08|what-has-not))/ },
-  { area: /^runs$/, tests: /\/(warehouse\/runs\/|work\/|schedule\/|promises\/(02|12|19|every-order))/ },
-  { area: /^tokens$/, tests: /\/(warehouse\/tokens\/|upstream\/|promises\/10)/ },
-  { area: /^erasure$/, tests: /\/(warehouse\/profiles\/|promises\/13)/ },
+  { area: /^readings$/, tests: /\/(pipeline\/warehouse\/readings\/|promises\/(01|05|06|edges))/ },
+  { area: /^outbox$/, tests: /\/(pipeline\/warehouse\/outbox\/|pipeline\/work\/push|promises\/(07|08|what-has-not))/ },
+  {
+    area: /^runs$/,
+    tests: /\/(pipeline\/warehouse\/runs\/|pipeline\/(work|schedule)\/|promises\/(02|12|19|every-order))/,
+  },
+  { area: /^tokens$/, tests: /\/(pipeline\/warehouse\/tokens\/|pipeline\/upstream\/|promises\/10)/ },
+  { area: /^erasure$/, tests: /\/(pipeline\/warehouse\/profiles\/|promises\/13)/ },
   { area: /./, tests: /\/service\// },
 ]
 
