@@ -1,15 +1,7 @@
 import { HOUR } from '../src/base/time/units.ts'
+import type { Schedule } from '../src/pipeline/schedule/timetable.ts'
 
 /** When runs are produced. NIGHTLY_CRON and SWEEP_CRON change the cron lines, SCHEDULE_TIME_ZONE the zone. */
-export type Schedule = {
-  readonly name: 'nightly' | 'sweep'
-  /** Five cron fields, in `timeZone`. */
-  readonly cron: string
-  readonly timeZone: string
-  /** A missed slot is made up when it is not older than this. */
-  readonly makeUpMs: number
-}
-
 export const scheduleDefaults = {
   nightlyCron: '0 3 * * *',
   sweepCron: '*/10 * * * *',

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import type { Schedule } from '../../config/schedules.ts'
 import { createLog } from '../../src/base/log.ts'
 import { HOUR } from '../../src/base/time/units.ts'
 import { type Scheduler, startScheduler } from '../../src/pipeline/schedule/scheduler.ts'
+import type { Schedule } from '../../src/pipeline/schedule/timetable.ts'
 import type { Run } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 import { test, type Warehouse } from '../support/test-warehouse.ts'
 

@@ -1,7 +1,6 @@
-import type { Schedule } from '../../../config/schedules.ts'
 import { DAY, MINUTE } from '../../base/time/units.ts'
 import { firstSlotAfter } from './slots.ts'
-import { createTimetable } from './timetable.ts'
+import { createTimetable, type Schedule } from './timetable.ts'
 
 /** Null: no slot within a day. */
 export type NextSlot = { readonly schedule: string; readonly at: Date | null }

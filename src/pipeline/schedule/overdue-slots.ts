@@ -1,8 +1,7 @@
-import type { Schedule } from '../../../config/schedules.ts'
 import { MINUTE, SECOND } from '../../base/time/units.ts'
 import type { Runs } from '../warehouse/runs/stored-runs.ts'
 import { LATE_MS, slotsBetween } from './slots.ts'
-import { createTimetable } from './timetable.ts'
+import { createTimetable, type Schedule } from './timetable.ts'
 
 /** Slots whose time has come and that no scheduler has claimed; none where a schedule never had a slot. */
 type OverdueSlots = { readonly schedule: string; readonly missed: number; readonly overdueSeconds: number }

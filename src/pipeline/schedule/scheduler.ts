@@ -1,12 +1,11 @@
 import { metrics } from '@opentelemetry/api'
 import cron from 'node-cron'
-import type { Schedule } from '../../../config/schedules.ts'
 import type { Log } from '../../base/log.ts'
 import { withSpan } from '../../base/monitoring/traced-work.ts'
 import { MINUTE, SECOND } from '../../base/time/units.ts'
 import type { Run, Runs } from '../warehouse/runs/stored-runs.ts'
 import { LATE_MS, newestSlotSince, slotsBetween } from './slots.ts'
-import { createTask, createTimetable, type ScheduleTimetable } from './timetable.ts'
+import { createTask, createTimetable, type Schedule, type ScheduleTimetable } from './timetable.ts'
 
 type SchedulerOptions = {
   readonly schedules: readonly Schedule[]

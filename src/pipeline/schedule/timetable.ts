@@ -1,8 +1,17 @@
 import cron, { type ScheduledTask } from 'node-cron'
-import type { Schedule } from '../../../config/schedules.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { zoneOffsetMs } from '../../base/time/zones.ts'
 import { hasWildcardHour, type ZonedCron } from './slots.ts'
+
+/** A schedule of runs: its cron line, and in which zone it is read. */
+export type Schedule = {
+  readonly name: 'nightly' | 'sweep'
+  /** Five cron fields, in `timeZone`. */
+  readonly cron: string
+  readonly timeZone: string
+  /** A missed slot is made up when it is not older than this. */
+  readonly makeUpMs: number
+}
 
 export const createTask = (
   line: string,
