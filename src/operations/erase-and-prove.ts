@@ -1,17 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
-import type { Terminal } from '../app/terminal/terminal.ts'
 import { NotThere, RetryLater } from '../base/errors.ts'
 import { formatDuration } from '../base/text/readable-values.ts'
 import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
 import type { Pipeline } from './pipeline.ts'
-import { unknownIdProblem } from './select-profiles.ts'
+import { type RemarkOutput, unknownIdProblem } from './select-profiles.ts'
 
 /** Erases a profile upstream and here. Returns the removed rows, the answer of upstream, and the remaining rows. */
 export async function eraseAndProve(
   { pipeline, signal }: { pipeline: Pipeline; signal: AbortSignal },
   externalId: string,
-  terminal: Pick<Terminal, 'say'>,
+  { say }: RemarkOutput,
 ) {
   const profileId = (await pipeline.profiles.findId(externalId))?.profileId
   if (profileId === undefined) throw unknownIdProblem('profile', 'vitalsync profiles list')
@@ -26,7 +25,7 @@ export async function eraseAndProve(
   }
   const request = { lane: 'manual', signal } as const
   const context = { ...pipeline.context, ...request, profiles, lastAttempt: true }
-  await retryLater(() => eraseProfile.run({ profileId }, context), { terminal, signal })
+  await retryLater(() => eraseProfile.run({ profileId }, context), { say, signal })
   const upstream = await pipeline.upstream.profile(externalId, request).then(
     () => 'still there' as const,
     (error: unknown) => {
@@ -43,14 +42,14 @@ export async function eraseAndProve(
 /** Waits as long as the error asks, and says so. */
 async function retryLater<T>(
   work: () => Promise<T>,
-  { terminal, signal }: { terminal: Pick<Terminal, 'say'>; signal: AbortSignal },
+  { say, signal }: RemarkOutput & { signal: AbortSignal },
 ): Promise<T> {
   for (;;) {
     try {
       return await work()
     } catch (error) {
       if (!(error instanceof RetryLater)) throw error
-      terminal.say(`${error.message}: going on in ${formatDuration(error.waitMs)}`)
+      say(`${error.message}: going on in ${formatDuration(error.waitMs)}`)
       await wait(error.waitMs, undefined, { signal })
     }
   }

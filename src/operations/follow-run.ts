@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Terminal } from '../app/terminal/terminal.ts'
 import type { Problem } from '../base/errors.ts'
 import { formatCount, formatDuration, formatNumber } from '../base/text/readable-values.ts'
 import { createTimeLeft } from '../base/time/time-left.ts'
@@ -8,13 +7,20 @@ import type { Lane } from '../pipeline/fleet/budget.ts'
 import { isNodeOutage, isOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
 import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
 import type { Pipeline } from './pipeline.ts'
+import type { RemarkOutput } from './select-profiles.ts'
 import { troubleText } from './trouble-text.ts'
+
+/** Where the progress of a run is shown: a terminal, for example. */
+type RunProgress = RemarkOutput & {
+  progress(text: string, share?: number): void
+  progressEnd(): void
+}
 
 export type FollowRunOptions = {
   readonly pipeline: Pipeline
   readonly runId: string
   readonly lane: Lane
-  readonly terminal: Terminal
+  readonly terminal: RunProgress
   readonly signal: AbortSignal
   /** Called for a running run whose lane has stayed empty: the queue has lost its jobs. */
   readonly recoverRun: (run: Run) => Promise<void>

@@ -1,5 +1,5 @@
+import type { Config } from '../../config/env.ts'
 import { catalogue } from '../../config/streams.ts'
-import type { CommandContext } from '../app/terminal/command-context.ts'
 import { DAY } from '../base/time/units.ts'
 import { createLedger } from '../pipeline/warehouse/ledger/coverage-ledger.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
@@ -18,7 +18,7 @@ type PlanOptions = {
   readonly again: boolean
 }
 
-type PlanContext = Pick<CommandContext, 'config' | 'signal'>
+type PlanContext = { readonly config: Config; readonly signal: AbortSignal }
 
 type StreamTally = { stream: string; windows: number; covered: number }
 

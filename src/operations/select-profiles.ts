@@ -1,9 +1,10 @@
-import { exitCodes } from '../app/terminal/command-context.ts'
-import type { Terminal } from '../app/terminal/terminal.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { printableLine } from '../base/text/printable.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
+
+/** Takes a remark for the person who asked. */
+export type RemarkOutput = { say(text: string): void }
 
 /** The profiles and streams that a command is asked about; none means all. */
 export type Selection = { readonly profiles: readonly string[]; readonly streams: readonly string[] }
@@ -45,9 +46,9 @@ export function requireAllFound(
   found: number,
   { ids }: { readonly ids?: readonly string[] | undefined },
   [what, listCommand]: readonly [what: string, listCommand: string],
-): number {
+): void {
   const named = new Set(ids).size
-  if (found >= named) return exitCodes.done
+  if (found >= named) return
   throw new UsageProblem(
     named === 1
       ? `find ${what}: no ${what} has this id`
@@ -61,7 +62,7 @@ const nobodyText =
   'with `vitalsync profiles import <file>`, or all that upstream knows with `vitalsync profiles discover`.'
 
 /** For a command about everybody: without it "nothing missing" of nobody would look like an answer. */
-export async function tellIfNobody(pool: Pool, terminal: Pick<Terminal, 'say'>): Promise<void> {
+export async function tellIfNobody(pool: Pool, { say }: RemarkOutput): Promise<void> {
   const { rows } = await pool.query<{ found: boolean }>('select exists (select from vitalsync.names) as found')
-  if (!rows[0]?.found) terminal.say(nobodyText)
+  if (!rows[0]?.found) say(nobodyText)
 }

@@ -86,7 +86,8 @@ export async function retryFailures(context: CommandContext, filter: FailureFilt
     ]
     if (parts.length > 0 || !filter.ids) terminal.print(parts.join('\n') || NOTHING_TO_DO)
   }
-  return requireAllFound(retried, filter, ['failure', 'vitalsync failures list'])
+  requireAllFound(retried, filter, ['failure', 'vitalsync failures list'])
+  return exitCodes.done
 }
 
 async function joinQueue(queueUrl: string, { queueParts }: Config, closeStack: CloseStack) {
@@ -105,5 +106,6 @@ export async function discardFailures(context: CommandContext, filter: FailureFi
   else if (discarded === 0 && !filter.ids) terminal.print(NOTHING_TO_DO)
   else if (discarded > 0)
     terminal.print(`${formatNumber(discarded)} discarded. Windows among them stay gaps and are not asked for again.`)
-  return requireAllFound(discarded, filter, ['failure', 'vitalsync failures list'])
+  requireAllFound(discarded, filter, ['failure', 'vitalsync failures list'])
+  return exitCodes.done
 }

@@ -73,5 +73,6 @@ export async function replayQuarantine(context: CommandContext, filter: Quaranti
           : 'Nothing to do: no quarantined record fits. The list: vitalsync quarantine list.',
       )
   }
-  return requireAllFound(replayed.pushed + replayed.reread, filter, ['quarantined record', 'vitalsync quarantine list'])
+  requireAllFound(replayed.pushed + replayed.reread, filter, ['quarantined record', 'vitalsync quarantine list'])
+  return exitCodes.done
 }
