@@ -1,3 +1,5 @@
+import { dirname } from 'node:path'
+
 type Arrow = { readonly file: string; readonly from: string }
 
 /** Files that import one another in a circle, each circle as one line: the strongly connected components (Tarjan 1972). */
@@ -25,4 +27,20 @@ export function importCircles(arrows: readonly Arrow[]): string[] {
   }
   for (const file of targets.keys()) if (!order.has(file)) visit(file)
   return circles.toSorted()
+}
+
+/**
+ * Folders that import one another in a circle, each taken with all that it holds. Only folders that lie side by side count: a
+ * folder and what lies within it may import one another.
+ */
+export const folderCircles = (arrows: readonly Arrow[]): string[] =>
+  importCircles(arrows.flatMap(({ file, from }) => arrowBetweenSiblings(file, from)))
+
+/** The arrow between the folders at which two paths part; none where they part at the root, or where one folder holds the other. */
+function arrowBetweenSiblings(file: string, from: string): Arrow[] {
+  const [own, other] = [dirname(file).split('/'), dirname(from).split('/')]
+  const parting = own.findIndex((name, index) => name !== other[index])
+  if (parting < 1 || parting >= other.length) return []
+  const folderOf = (names: readonly string[]) => names.slice(0, parting + 1).join('/')
+  return [{ file: folderOf(own), from: folderOf(other) }]
 }

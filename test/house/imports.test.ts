@@ -1,72 +1,101 @@
 import { expect, test } from 'vitest'
-import { importCircles } from './import-circles.ts'
+import { doorsOf } from './doors.ts'
+import { folderCircles, importCircles } from './import-circles.ts'
 import { files, importsOf, lines, offence } from './sources.ts'
 
 /**
- * Who may import whom. A file may import files of lower ranks and files of its own room; rooms of one rank do not import
- * one another. `test/` may import anything.
+ * Who may import whom. A house imports the houses of lower floors; houses of one floor do not import one another. Within a house that
+ * has rooms, a room imports rooms of lower ranks; rooms of one rank do not import one another, but for those of rank 0. `test/` may import anything.
  */
-const rooms: ReadonlyArray<{ name: string; rank: number; of: RegExp }> = [
-  { name: 'the command line', rank: 7, of: /^src\/(app\/(commands|cli)\/|app\/cli\.ts|vitalsync\.mjs)/ },
-  { name: 'dashboard', rank: 6.5, of: /^src\/dashboard\// },
-  { name: 'app, operations and the doors', rank: 6, of: /^src\/(app|operations)\/|^src\/(client|sandbox)\.ts$/ },
-  { name: 'jobs', rank: 5, of: /^jobs\// },
-  { name: 'queue', rank: 5, of: /^src\/pipeline\/queue\// },
-  { name: 'schedule', rank: 5, of: /^src\/pipeline\/schedule\// },
-  { name: 'service', rank: 5, of: /^src\/service\// },
-  { name: 'intake', rank: 5, of: /^src\/intake\// },
-  { name: 'export', rank: 5, of: /^src\/pipeline\/export\// },
-  { name: 'work', rank: 4, of: /^src\/pipeline\/work\// },
-  { name: 'upstream', rank: 3, of: /^src\/pipeline\/upstream\// },
-  { name: 'warehouse', rank: 3, of: /^src\/pipeline\/warehouse\// },
-  { name: 'engines', rank: 3, of: /^src\/base\/engines\// },
-  { name: 'config', rank: 2, of: /^config\// },
-  { name: 'web', rank: 2, of: /^src\/web\// },
-  { name: 'monitoring', rank: 2, of: /^src\/base\/monitoring\// },
-  { name: 'postgres', rank: 2, of: /^src\/base\/postgres\// },
-  { name: 'connections', rank: 1.5, of: /^src\/base\/connections\// },
-  { name: 'ledger', rank: 1, of: /^src\/pipeline\/ledger\// },
-  { name: 'fleet', rank: 1, of: /^src\/pipeline\/fleet\// },
-  { name: 'transfer', rank: 1, of: /^src\/pipeline\/transfer\// },
+type House = { readonly name: string; readonly floor: number; readonly of: RegExp; readonly rooms?: readonly Room[] }
+type Room = { readonly rank: number; readonly of: RegExp }
+
+const houses: readonly House[] = [
+  { name: 'app and the doors', floor: 6, of: /^src\/(app\/|(client|sandbox)\.ts$|vitalsync\.mjs$)/ },
+  { name: 'dashboard', floor: 5, of: /^src\/dashboard\// },
+  { name: 'operations', floor: 4, of: /^src\/operations\// },
+  { name: 'service', floor: 3, of: /^src\/service\// },
+  { name: 'intake', floor: 3, of: /^src\/intake\// },
+  { name: 'jobs', floor: 3, of: /^jobs\// },
+  { name: 'config', floor: 3, of: /^config\// },
   {
-    name: 'contract, time, text, files, errors, log and close-stack',
-    rank: 0,
-    of: /^src\/base\/((contract|time|text|files)\/|(errors|log|close-stack)\.ts$)/,
+    name: 'pipeline',
+    floor: 2,
+    of: /^src\/pipeline\//,
+    rooms: [
+      { rank: 4, of: /^src\/pipeline\/(queue|schedule|export)\// },
+      { rank: 3, of: /^src\/pipeline\/work\// },
+      { rank: 2, of: /^src\/pipeline\/(upstream|warehouse)\// },
+      { rank: 1, of: /^src\/pipeline\/(ledger|fleet|transfer)\// },
+    ],
+  },
+  { name: 'web', floor: 2, of: /^src\/web\// },
+  {
+    name: 'base',
+    floor: 1,
+    of: /^src\/base\//,
+    rooms: [
+      { rank: 4, of: /^src\/base\/engines\// },
+      { rank: 3, of: /^src\/base\/(postgres|monitoring)\// },
+      { rank: 2, of: /^src\/base\/connections\// },
+      { rank: 0, of: /^src\/base\/((contract|time|text|files)\/|(errors|log|close-stack)\.ts$)/ },
+    ],
   },
 ]
-const roomOf = (file: string) => rooms.find(({ of }) => of.test(file))
+const houseOf = (file: string) => houses.find(({ of }) => of.test(file))
+const folderOf = (file: string) => file.split('/').slice(0, 3).join('/')
 
 const sources = files.filter((file) => /^(src|jobs|config)\/.*\.(tsx?|mjs)$/.test(file))
 const imports = sources.flatMap(importsOf)
 
-test('every source file has a room', () => {
-  expect(sources.filter((file) => roomOf(file) === undefined)).toEqual([])
+test('every source file has a house, and a room where the house has rooms', () => {
+  const homeless = sources.filter((file) => {
+    const house = houseOf(file)
+    return house === undefined || (house.rooms && !house.rooms.some(({ of }) => of.test(file)))
+  })
+  expect(homeless).toEqual([])
 })
 
 test('nobody imports from above, from a neighbour, or from the tests', () => {
   const offences = imports.filter(({ file, from }) => {
     if (from.startsWith('test/')) return true
-    const [own, other] = [roomOf(file), roomOf(from)]
-    if (own === undefined || other === undefined || own === other) return false
-    return other.rank >= own.rank
+    const [own, other] = [houseOf(file), houseOf(from)]
+    if (own === undefined || other === undefined) return false
+    if (own !== other) return other.floor >= own.floor
+    const rankOf = (path: string) => own.rooms?.find(({ of }) => of.test(path))?.rank ?? 0
+    const isNeighbour = rankOf(from) === rankOf(file) && rankOf(file) > 0 && folderOf(from) !== folderOf(file)
+    return rankOf(from) > rankOf(file) || isNeighbour
   })
   expect(offences.map(offence)).toEqual([])
 })
 
-test('settings are handed down: only the command line and the assembly read config/env.ts, and only ranks above the engines its tables', () => {
-  const offences = imports.filter(({ file, from, typeOnly }) => {
-    const rank = roomOf(file)?.rank ?? 0
-    if (from === 'config/env.ts') return rank < 6
-    return /^config\//.test(from) && rank < 4 && rank !== 2 && !typeOnly
-  })
-  expect(offences.map(offence)).toEqual([])
+test('settings are handed down: only operations and houses above read config/env.ts', () => {
+  const offences = imports.filter(({ file, from }) => from === 'config/env.ts' && (houseOf(file)?.floor ?? 0) < 4)
+  expect(offences.filter(({ file }) => !file.startsWith('config/')).map(offence)).toEqual([])
 })
 
-test('the service and the pipeline share the contract, the pure files, the connections, the metrics and the engines, nothing else', () => {
+test('the settings load no part of the pipeline but its pure rooms', () => {
   const offences = imports.filter(
-    ({ file, from }) => file.startsWith('src/service/') && /^(src\/pipeline|jobs)\//.test(from),
+    ({ file, from, typeOnly }) =>
+      file.startsWith('config/') && from.startsWith('src/pipeline/') && !pure.test(from) && !typeOnly,
   )
   expect(offences.map(offence)).toEqual([])
+})
+
+test('the service stands on base and web alone', () => {
+  const offences = imports.filter(
+    ({ file, from }) =>
+      file.startsWith('src/service/') && /^(src|jobs|config)\//.test(from) && !/^src\/(service|base|web)\//.test(from),
+  )
+  expect(offences.map(offence)).toEqual([])
+})
+
+test('a house is used through the files that it offers', () => {
+  const used = imports.filter(({ file, from }) => houseOf(file) !== houseOf(from)).map(({ from }) => from)
+  for (const [house, doors] of Object.entries(doorsOf)) {
+    const opened = new Set(used.filter((from) => from.startsWith(house)).map((from) => from.slice(house.length)))
+    expect([...opened].toSorted(), house).toEqual(doors.toSorted())
+  }
 })
 
 /** Libraries that reach out of the process live in one room each, so that the others can be run without them. */
@@ -111,6 +140,11 @@ test('the pure rooms reach for nothing: no file, socket, process, clock or rando
   )
   const looking = lines(pure).filter(({ text }) => /\bDate\.now\(|Math\.random\(/.test(text))
   expect([...reaching, ...looking].map(offence)).toEqual([])
+})
+
+test('the pure rooms import no room that is not pure', () => {
+  const offences = imports.filter(({ file, from }) => pure.test(file) && from.startsWith('src/') && !pure.test(from))
+  expect(offences.map(offence)).toEqual([])
 })
 
 test('config/env.ts alone reads the environment', () => {
@@ -160,13 +194,33 @@ test('no file imports itself through others, not even for a type', () => {
   expect(importCircles(imports)).toEqual([])
 })
 
-test('the test for circles finds one of two files and one of three, and no other', () => {
-  const graph = ['a b', 'b a', 'c d', 'd e', 'e c', 'e a', 'f a', 'f c'].map((line) => {
-    const [file = '', from = ''] = line.split(' ')
+test('folders that lie side by side do not import one another in a circle, with all that they hold', () => {
+  expect(folderCircles(imports)).toEqual([])
+})
+
+const arrowsOf = (pairs: readonly string[]) =>
+  pairs.map((pair) => {
+    const [file = '', from = ''] = pair.split(' ')
     return { file, from }
   })
 
+test('the test for circles finds one of two files and one of three, and no other', () => {
+  const graph = arrowsOf(['a b', 'b a', 'c d', 'd e', 'e c', 'e a', 'f a', 'f c'])
+
   expect(importCircles(graph)).toEqual(['a, b', 'c, d, e'])
+})
+
+test('the test for circles of folders joins what a folder holds, and leaves a folder and its own subfolders alone', () => {
+  const graph = arrowsOf([
+    'src/h/a/one.ts src/h/b/in/two.ts',
+    'src/h/b/three.ts src/h/a/in/four.ts',
+    'src/h/c/five.ts src/h/c/in/six.ts',
+    'src/h/c/in/six.ts src/h/c/five.ts',
+    'src/h/c/five.ts src/h/a/one.ts',
+    'src/h/c/five.ts fastify',
+  ])
+
+  expect(folderCircles(graph)).toEqual(['src/h/a, src/h/b'])
 })
 
 /** Loading takes most of the time of a command that answers one question. */
