@@ -13,6 +13,7 @@ const fileLinesMax = 300
 /** A suite of one interface's cases reads better in one file than cut at a number. */
 const testLinesMax = 450
 const functionLinesMax = 70
+const folderFilesMax = 25
 const functionLinesUsual = 40
 const parametersMax = 3
 
@@ -35,6 +36,12 @@ test('no function is longer than 70 lines, and of a hundred functions one may be
   const allowed = Math.floor(functions.length / 100)
   const tooMany = longest.slice(allowed).filter(({ length }) => length > functionLinesUsual)
   expect(tooMany.map((line) => `${offence(line)} (${line.length} lines)`)).toEqual([])
+})
+
+test('no folder of the program holds more than 25 files', () => {
+  const inFolders = files.filter((file) => /^(src|jobs|config)\//.test(file))
+  const crowded = [...Map.groupBy(inFolders, dirname)].filter(([, held]) => held.length > folderFilesMax)
+  expect(crowded.map(([folder, held]) => `${folder}: ${held.length}`)).toEqual([])
 })
 
 test('more than three parameters are one object', () => {
