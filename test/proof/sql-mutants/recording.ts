@@ -20,7 +20,7 @@ export type Recording = {
 type FileRecording = Pick<Recording, 'statements' | 'tests'>
 
 /** Tests that run the product in their own process and ask a database. The derivation itself asks none. */
-const recordedFolders = '{,*/}{warehouse,work,schedule,promises,assembly,operations,upstream,service}'
+const recordedFolders = '{,*/}{warehouse,work,schedule,promises,operations,upstream,service}'
 const leftOut = /\/(service\/(derive|evaluate)\/|service\/(fuzz|sandbox\/)|pipeline\/upstream\/(?!token))/
 
 export const recordedFiles = (): string[] =>
