@@ -1,4 +1,5 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import type { Config } from '../../config/env.ts'
 import { openCloseStack } from '../base/close-stack.ts'
 import { UsageProblem } from '../base/errors.ts'
@@ -16,8 +17,14 @@ import { openPageBundle } from '../web/page-bundle.ts'
 import { addPageGuard } from '../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
 import { addPageRoutes } from '../web/page-routes.ts'
+import { type DashboardContext, defineRead, type Route } from './dashboard-context.ts'
 import { openNow } from './read-now.ts'
-import { dashboardRoutes } from './routes/routes.ts'
+import { coverageRoutes } from './routes/coverage-routes.ts'
+import { failureRoutes } from './routes/failure-routes.ts'
+import { personRoutes } from './routes/person-routes.ts'
+import { quarantineRoutes } from './routes/quarantine-routes.ts'
+import { questionRoutes } from './routes/question-routes.ts'
+import { runRoutes } from './routes/run-routes.ts'
 import { addVisits } from './visits.ts'
 
 type DashboardOptions = {
@@ -99,3 +106,14 @@ function urlOf(app: FastifyInstance, host: string): string {
   const port = typeof address === 'object' && address ? address.port : 0
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
+
+/** Every question and action of the dashboard. */
+const dashboardRoutes = (context: DashboardContext, now: ReturnType<typeof openNow>): readonly Route[] => [
+  defineRead({ name: 'now', query: z.object({}), answer: () => now.read() }),
+  ...failureRoutes,
+  ...coverageRoutes(context),
+  ...personRoutes,
+  ...runRoutes,
+  ...questionRoutes,
+  ...quarantineRoutes,
+]

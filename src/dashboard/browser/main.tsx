@@ -1,7 +1,7 @@
 import '../../web/browser/design.css'
 import './dashboard.css'
 import { render } from 'preact'
-import { openSession } from './session.ts'
+import { openSession } from './dashboard-state.ts'
 import { DashboardPage } from './shell.tsx'
 
 const root = document.querySelector('#app')

@@ -5,8 +5,8 @@ import { act, ask } from '../../web/browser/ask.ts'
 import { Action, Link, Panel } from '../../web/browser/parts.tsx'
 import { dayPlus, shownCount, shownPeople, shownSpan } from '../../web/browser/shown.ts'
 import type { PlanAnswer } from '../routes/coverage-routes.ts'
+import { mayAct, session } from './dashboard-state.ts'
 import type { Area } from './map-canvas.ts'
-import { mayAct, session } from './session.ts'
 
 const MARKED_MAX = 1000
 

@@ -2,7 +2,7 @@ import type { Json } from '../../web/browser/ask.ts'
 import { Table } from '../../web/browser/parts.tsx'
 import { shownCount, shownDecimal, shownNumber } from '../../web/browser/shown.ts'
 import type { RunAnswer } from '../routes/run-routes.ts'
-import { type LiveNow, live } from './live.ts'
+import { type LiveNow, live } from './dashboard-state.ts'
 
 type OneRun = Json<RunAnswer>
 type Stage = { readonly name: string; readonly told: string; readonly isSlow: boolean }

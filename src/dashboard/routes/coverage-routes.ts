@@ -6,8 +6,7 @@ import { makePlan } from '../../operations/make-plan.ts'
 import { produceRun } from '../../operations/produce-run.ts'
 import { createCoverageMap, troubleKinds } from '../../pipeline/warehouse/reports/coverage-map.ts'
 import { readDayReports } from '../../pipeline/warehouse/reports/day-report.ts'
-import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
-import { defineAct, defineRead } from '../dashboard-routes.ts'
+import { type DashboardContext, defineAct, defineRead, shownName, type Visit } from '../dashboard-context.ts'
 
 const streamNames = pulledStreams.map(({ name }) => name)
 const stream = z.enum(streamNames as [string, ...string[]]) // config/streams.ts has some

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { retryRecordedFailures } from '../../operations/retry-failures.ts'
 import { readFailureGroups } from '../../pipeline/warehouse/reports/failure-groups.ts'
 import { createFailures, type RecordedFailure } from '../../pipeline/warehouse/runs/stored-failures.ts'
-import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
-import { defineAct, defineRead } from '../dashboard-routes.ts'
+import { type DashboardContext, defineAct, defineRead, shownName, type Visit } from '../dashboard-context.ts'
 
 const FAILURES_SHOWN = 200
 

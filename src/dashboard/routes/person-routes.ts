@@ -9,8 +9,7 @@ import { readKnownCoverage } from '../../pipeline/warehouse/reports/coverage-rep
 import { readPersonDays, searchPeople } from '../../pipeline/warehouse/reports/find-people.ts'
 import { type PersonValues, readPersonValues } from '../../pipeline/warehouse/reports/person-values.ts'
 import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
-import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
-import { defineAct, defineRead } from '../dashboard-routes.ts'
+import { type DashboardContext, defineAct, defineRead, shownName, type Visit } from '../dashboard-context.ts'
 
 const ownId = z.string().regex(/^\d{1,18}$/)
 const person = z.strictObject({ profileId: ownId })

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { pulledStreams, pushedStreams } from '../../../config/streams.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { createQuarantine } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
-import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
-import { defineAct, defineRead } from '../dashboard-routes.ts'
+import { type DashboardContext, defineAct, defineRead, shownName, type Visit } from '../dashboard-context.ts'
 import { type FittingValue, fittingValues } from '../fitting-values.ts'
 
 const LISTED_MAX = 500

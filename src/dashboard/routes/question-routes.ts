@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { UsageProblem } from '../../base/errors.ts'
 import { readQuery } from '../../pipeline/warehouse/reports/read-query.ts'
-import type { DashboardContext, Visit } from '../dashboard-context.ts'
-import { defineRead } from '../dashboard-routes.ts'
+import { type DashboardContext, defineRead, type Visit } from '../dashboard-context.ts'
 import { savedQuestions } from '../saved-questions.ts'
 
 /** A request line is no longer. */

@@ -4,8 +4,7 @@ import { produceRun } from '../../operations/produce-run.ts'
 import { countDeriving, readFormerRuns, readUsualSpans } from '../../pipeline/warehouse/reports/run-report.ts'
 import { createFailures } from '../../pipeline/warehouse/runs/stored-failures.ts'
 import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
-import { type DashboardContext, shownName, type Visit } from '../dashboard-context.ts'
-import { defineAct, defineRead } from '../dashboard-routes.ts'
+import { type DashboardContext, defineAct, defineRead, shownName, type Visit } from '../dashboard-context.ts'
 
 const RUNS_SHOWN = 200
 const FAILURES_LOOKED_AT = 2000

@@ -5,12 +5,12 @@ import { visitChanges } from '../../../web/browser/ask.ts'
 import { Failed, Panel, Table } from '../../../web/browser/parts.tsx'
 import { shownNumber, shownPeople, shownShare } from '../../../web/browser/shown.ts'
 import { CoverageCanvas } from '../coverage-canvas.tsx'
+import { live } from '../dashboard-state.ts'
 import { DayAnswer } from '../day-answer.tsx'
-import { live } from '../live.ts'
 import type { Area } from '../map-canvas.ts'
 import { openMapRows } from '../map-rows.ts'
 import { MarkedArea } from '../marked-area.tsx'
-import { NobodyShown } from '../nobody-shown.tsx'
+import { NobodyShown } from './people.tsx'
 
 const zooms = ['1', '7', '28', '90', '365']
 const states = [

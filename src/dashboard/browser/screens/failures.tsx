@@ -5,8 +5,8 @@ import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownInstant, shownNumber, shownText } from '../../../web/browser/shown.ts'
 import type { FailureGroupsAnswer, FailuresAnswer } from '../../routes/failure-routes.ts'
-import { PersonLink } from '../person-link.tsx'
-import { mayAct } from '../session.ts'
+import { mayAct } from '../dashboard-state.ts'
+import { PersonLink } from '../links.tsx'
 
 type Group = Json<FailureGroupsAnswer>[number]
 

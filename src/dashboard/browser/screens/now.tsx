@@ -9,8 +9,8 @@ import {
   shownShare,
   shownSpan,
 } from '../../../web/browser/shown.ts'
-import { type LiveNow, live } from '../live.ts'
-import { RunLink } from '../run-link.tsx'
+import { type LiveNow, live } from '../dashboard-state.ts'
+import { RunLink } from '../links.tsx'
 
 /** The state of everything, in one sentence, and what it rests on. */
 export function NowScreen() {

@@ -1,8 +1,7 @@
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { useAnswer } from '../../../web/browser/ask.ts'
-import { Answered, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
+import { Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import type { PeopleAnswer } from '../../routes/person-routes.ts'
-import { NobodyShown } from '../nobody-shown.tsx'
 
 /** Finds a person by the beginning of the name, or by our own id. */
 export function PeopleScreen() {
@@ -52,3 +51,12 @@ export function PeopleScreen() {
     </>
   )
 }
+
+/** Why a list of people is empty: none is known, or none fits the question. */
+export const NobodyShown = ({ isAsked }: { isAsked: boolean }) => (
+  <Empty>
+    {isAsked
+      ? 'Nobody fits. Names are compared letter by letter, from their beginning.'
+      : 'Nobody is known yet: vitalsync profiles discover takes in all that upstream knows.'}
+  </Empty>
+)

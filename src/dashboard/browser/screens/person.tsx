@@ -5,10 +5,9 @@ import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownInstant, shownNumber } from '../../../web/browser/shown.ts'
 import type { PersonAnswer } from '../../routes/person-routes.ts'
+import { live, mayAct, session } from '../dashboard-state.ts'
 import { DayAnswer } from '../day-answer.tsx'
-import { live } from '../live.ts'
 import { PersonValuesPanels } from '../person-values.tsx'
-import { mayAct, session } from '../session.ts'
 
 type Person = Json<PersonAnswer>
 

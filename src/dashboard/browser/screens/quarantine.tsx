@@ -4,8 +4,8 @@ import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount } from '../../../web/browser/shown.ts'
 import type { QuarantineAnswer, QuarantinedAnswer } from '../../routes/quarantine-routes.ts'
-import { PersonLink } from '../person-link.tsx'
-import { mayAct } from '../session.ts'
+import { mayAct } from '../dashboard-state.ts'
+import { PersonLink } from '../links.tsx'
 
 type Records = Json<QuarantineAnswer>
 

@@ -7,7 +7,7 @@ import { DayChart } from '../../../web/browser/charts.tsx'
 import { Answered, Command, Empty, Failed, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownCount, shownSpan } from '../../../web/browser/shown.ts'
 import type { QuestionAnswer, SavedQuestionsAnswer } from '../../routes/question-routes.ts'
-import { session } from '../session.ts'
+import { session } from '../dashboard-state.ts'
 
 type Answer = Json<QuestionAnswer>
 type Saved = Json<SavedQuestionsAnswer>[number]

@@ -4,12 +4,11 @@ import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownDecimal, shownInstant, shownNumber, shownSpan } from '../../../web/browser/shown.ts'
 import type { RunAnswer, RunsAnswer } from '../../routes/run-routes.ts'
-import { PersonLink } from '../person-link.tsx'
+import { mayAct } from '../dashboard-state.ts'
+import { PersonLink, RunLink } from '../links.tsx'
 import { BesideFormer, besideUsual } from '../run-comparison.tsx'
-import { RunLink } from '../run-link.tsx'
 import { RunStages } from '../run-stages.tsx'
 import { RunTimeline } from '../run-timeline.tsx'
-import { mayAct } from '../session.ts'
 
 type Run = Json<RunsAnswer>[number]
 const tookMsOf = ({ startedAt, endedAt }: Pick<Run, 'startedAt' | 'endedAt'>) =>

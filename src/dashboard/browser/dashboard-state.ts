@@ -1,7 +1,9 @@
 import { batch, computed, signal } from '@preact/signals'
 import type { Actor } from '../../web/access.ts'
-import { act, visitChanges } from '../../web/browser/ask.ts'
+import { act, type Json, visitChanges } from '../../web/browser/ask.ts'
+import { createLiveState } from '../../web/browser/live-state.ts'
 import { createPageSession } from '../../web/browser/page-session.ts'
+import type { Now } from '../read-now.ts'
 
 type Session = {
   readonly actor: Actor | null
@@ -33,3 +35,8 @@ export async function changeSession(changes: Switches): Promise<void> {
     visitChanges.value += 1
   })
 }
+
+export type LiveNow = Json<Now>
+
+/** The state of the pipeline as it was last told; `undefined`: not yet. */
+export const { live, useLive } = createLiveState<Now>('now')
