@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/base/time/units.ts'
 import { besideGoal, shownChange, shownMeasured } from '../../src/dashboard/browser/measured.ts'
-import { datesApart } from '../../src/web/browser/dates-apart.ts'
-import { shownAge, shownPeople, shownSpan } from '../../src/web/browser/shown.ts'
+import { datesApart, shownAge, shownPeople, shownSpan } from '../../src/web/browser/shown.ts'
 
 test('a span of time is told in one unit or two, and never with a zero', () => {
   const told = [90 * SECOND, 5 * MINUTE, 75 * MINUTE, HOUR, DAY, DAY + 5 * MINUTE, 3 * DAY].map(shownSpan)

@@ -1,5 +1,5 @@
-import { datesApart } from './dates-apart.ts'
 import { FittedSvg } from './fitted-svg.tsx'
+import { datesApart } from './shown.ts'
 
 /** Small charts as SVG, in the colours of the design system. Each has a text that says the same. */
 

@@ -65,3 +65,8 @@ export function shownLines(text: string, lengthMax: number): string {
       : text
   return cut.replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\ufffd')
 }
+
+const DATE_WIDTH = 56
+
+/** Dates stand below every day, or every so many days, so that none touches the next. */
+export const datesApart = (days: number, width: number): number => Math.max(1, Math.ceil((days * DATE_WIDTH) / width))
