@@ -15,7 +15,7 @@ import type {
   RecordBatch,
 } from './formats/export-format.ts'
 import { createHealthItems, type HealthItemOptions } from './health-items.ts'
-import { isOfMachine } from './machine-faults.ts'
+import { isOfMachine } from './input-file.ts'
 import { createThinnedHeartRate, type HeartRateDetail } from './thinned-heart-rate.ts'
 import { asUtf8 } from './utf8-text.ts'
 

@@ -2,7 +2,7 @@ import { type Entry, openPromise } from 'yauzl'
 import { UsageProblem } from '../base/errors.ts'
 import type { ExportFile } from './formats/export-format.ts'
 import { copyPrivately } from './formats/private-copies.ts'
-import { isOfMachine } from './machine-faults.ts'
+import { isOfMachine } from './input-file.ts'
 
 /** A zip of more entries, or that unpacks to more, is no export: the largest known are a few GB in some thousand files. */
 const ENTRIES_MAX = 100_000

@@ -12,8 +12,8 @@ import {
   numberIn,
   recordsOfColumns,
   textIn,
+  wallClockMs,
 } from '../source-values.ts'
-import { wallClockMs } from '../wall-clock.ts'
 import { fitbitDevice } from './fitbit-sleep.ts'
 
 const american = /^(\d{1,2})\/(\d{1,2})\/(\d{4}) (\d{1,2}):(\d\d):(\d\d) (AM|PM)$/
