@@ -11,8 +11,7 @@ import {
   revokeApiKey,
 } from '../service/store/credentials/api-keys.ts'
 import { revokeTokens } from '../service/store/credentials/issued-tokens.ts'
-import { migrateService } from '../service/store/migrate-service.ts'
-import { grantRuntimePrivileges } from '../service/store/runtime-privileges.ts'
+import { grantRuntimePrivileges, migrateService } from '../service/store/migrate-service.ts'
 import { createServicePool, type ServicePool } from '../service/store/service-pool.ts'
 import { findProfileId } from '../service/store/service-profiles.ts'
 import { readSourcePriority, setSourcePriority } from '../service/store/source-priority.ts'

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { addServiceKey, endServiceKey, endTokens } from '../../src/app/service-accounts.ts'
 import { createLog } from '../../src/base/log.ts'
 import { MINUTE } from '../../src/base/time/units.ts'
-import { addressGroupOf } from '../../src/service/http/address-group.ts'
+import { addressGroupOf } from '../../src/service/http/refusal-pacing.ts'
 import {
   accountAuth,
   type Credentials,

@@ -41,7 +41,6 @@ export const doorsOf: Readonly<Record<string, readonly string[]>> = {
     'store/credentials/api-keys.ts',
     'store/credentials/issued-tokens.ts',
     'store/migrate-service.ts',
-    'store/runtime-privileges.ts',
     'store/service-pool.ts',
     'store/service-profiles.ts',
     'store/source-priority.ts',

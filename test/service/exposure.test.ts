@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { freePort } from '../../src/base/engines/free-port.ts'
 import { createLog } from '../../src/base/log.ts'
 import { isLoopback } from '../../src/base/text/readable-address.ts'
-import { warnOfExposure } from '../../src/service/http/exposure.ts'
+import { warnOfExposure } from '../../src/service/http/security-log.ts'
 import { startService } from '../../src/service/server.ts'
 import { test as withDatabase } from '../support/fixtures.ts'
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MINUTE } from '../../src/base/time/units.ts'
-import { createMinuteCounts } from '../../src/service/http/minute-counts.ts'
-import { createRefusalPacing } from '../../src/service/http/refusal-pacing.ts'
+import { createMinuteCounts, createRefusalPacing } from '../../src/service/http/refusal-pacing.ts'
 
 const LOGINS_MAX = 2
 const TOKENS_MAX = 3

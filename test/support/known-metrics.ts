@@ -2,7 +2,7 @@ import { Registry } from 'prom-client'
 import { createMeterProvider } from '../../src/base/monitoring/meter-provider.ts'
 import { addFleetGauges } from '../../src/operations/processes/fleet-gauges.ts'
 import { addProcessGauges } from '../../src/operations/processes/process-gauges.ts'
-import { createServiceMetrics } from '../../src/service/http/metrics.ts'
+import { createServiceMetrics } from '../../src/service/http/request-telemetry.ts'
 
 export type KnownMetric = {
   readonly name: string

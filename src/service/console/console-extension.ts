@@ -10,9 +10,17 @@ import { addSessions, csrfTokenOf } from '../../web/sessions.ts'
 import { addSignIn } from '../../web/sign-in.ts'
 import { logSecurity } from '../http/security-log.ts'
 import type { ServiceExtension } from '../reference/service-extension.ts'
-import { consoleRoutes } from './console-routes.ts'
-import type { ConsoleContext, ConsoleRecord, ConsoleSandbox, ConsoleVisit } from './routes/console-context.ts'
-import { readSandboxState } from './routes/sandbox-routes.ts'
+import { callerRoutes } from './routes/caller-routes.ts'
+import type {
+  ConsoleContext,
+  ConsoleRecord,
+  ConsoleRoute,
+  ConsoleSandbox,
+  ConsoleVisit,
+} from './routes/console-context.ts'
+import { keyRoutes } from './routes/key-routes.ts'
+import { operationsRoutes } from './routes/operations-routes.ts'
+import { readSandboxState, sandboxRoutes } from './routes/sandbox-routes.ts'
 
 export type ConsoleOptions = {
   /** The people that may sign in: lines that `vitalsync dashboard password` makes. */
@@ -124,3 +132,11 @@ function bundleOnce(): () => Promise<PageBundle> {
     return bundling
   }
 }
+
+/** Every question and action of the console. */
+const consoleRoutes = (context: ConsoleContext): readonly ConsoleRoute[] => [
+  ...keyRoutes,
+  ...callerRoutes,
+  ...operationsRoutes(context),
+  ...(context.sandbox ? sandboxRoutes(context.sandbox) : []),
+]

@@ -1,6 +1,6 @@
-import { SECOND } from '../../base/time/units.ts'
-import { addressGroupOf } from './address-group.ts'
-import { createMinuteCounts } from './minute-counts.ts'
+import { isIPv6 } from 'node:net'
+import { LRUCache } from 'lru-cache'
+import { MINUTE, SECOND } from '../../base/time/units.ts'
 import { tooManyRequests } from './request-error.ts'
 
 export type RefusalLimits = {
@@ -79,3 +79,51 @@ export function createRefusalPacing({ clock, onLimit, ...limits }: RefusalPacing
 
 const refusal = (leftMs: number) =>
   tooManyRequests('too many requests were refused: wrong secrets or unknown tokens', Math.ceil(leftMs / SECOND))
+
+/** The addresses that count as one caller: an IPv4 address, or the /64 of an IPv6 address, which one household or server has whole. */
+export function addressGroupOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  const plain = address.split('%', 1)[0] ?? ''
+  if (!isIPv6(plain)) return address
+  const [before = '', after] = plain.split('::', 2)
+  const head = before === '' ? [] : before.split(':')
+  const tail = after ? after.split(':') : []
+  const missing = after === undefined ? 0 : 8 - head.length - tail.length - (plain.includes('.') ? 1 : 0)
+  const parts = [...head, ...Array<string>(missing).fill('0'), ...tail]
+  return `${parts
+    .slice(0, 4)
+    .map((part) => Number.parseInt(part, 16).toString(16))
+    .join(':')}::/64`
+}
+
+type MinuteCounts = {
+  /** How often the key was counted in its minute, which began with its first count. */
+  read(key: string): number
+  /** Counts the key once more, and returns its count. */
+  add(key: string): number
+  /** How long until the key's minute ends. */
+  leftMs(key: string): number
+}
+
+/** The keys that were counted the longest ago are forgotten first. */
+const keysMax = 50_000
+
+export function createMinuteCounts(clock: () => number): MinuteCounts {
+  const minutes = new LRUCache<string, { count: number; untilMs: number }>({ max: keysMax })
+  const current = (key: string) => {
+    const minute = minutes.get(key)
+    const leftMs = (minute?.untilMs ?? 0) - clock()
+    return leftMs > 0 && leftMs <= MINUTE ? minute : undefined // a clock may be set back
+  }
+  return {
+    read: (key) => current(key)?.count ?? 0,
+    add: (key) => {
+      const minute = current(key) ?? { count: 0, untilMs: clock() + MINUTE }
+      minute.count += 1
+      minutes.set(key, minute)
+      return minute.count
+    },
+    leftMs: (key) => Math.max(0, (current(key)?.untilMs ?? 0) - clock()),
+  }
+}

@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import { externalIdSchema } from '../../base/contract/authentication.ts'
 import { scoreTypes } from '../../base/contract/score.ts'
+import { dayNumberFromText, dayText } from '../../base/time/local-days.ts'
+import { parseDayFacts } from '../derive/day/facts.ts'
+import { neighbourDays } from '../derive/day/logs-by-day.ts'
+import type { ScoreType } from '../derive/days/scores.ts'
+import { type Explanation, explainScore } from '../derive/records/explanation.ts'
 import { authenticateAccount } from '../http/authenticate.ts'
 import { QUERY_NOTES_HEADER, queryNotes } from '../http/query-notes.ts'
 import { parseQueryString } from '../http/query-parameters.ts'
@@ -8,9 +13,14 @@ import { badRequest, unknownProfile } from '../http/request-error.ts'
 import { parsePart } from '../http/route.ts'
 import { type DescribedRoute, parameterNames } from '../reference/openapi.ts'
 import type { ServiceExtension } from '../reference/service-extension.ts'
+import { readDerivationInputs } from '../store/derivation-queue.ts'
+import { countLogsByDay, readLogsOfDays } from '../store/logs-of-days.ts'
+import { type ServicePool, withTransaction } from '../store/service-pool.ts'
 import { findProfileId } from '../store/service-profiles.ts'
-import { explainStored, logsExplainedMax } from './explain-stored.ts'
+import { readDayFacts } from '../store/stored-day-facts.ts'
 import { explanationSchema } from './explanation-schema.ts'
+import { countLogs, logDaysOf } from './portion.ts'
+import { factsLookBackDays } from './reach.ts'
 import { startRecompute } from './start-recompute.ts'
 
 /** A route beside the 28 operations. Called by the account, like every route with an externalId. */
@@ -66,3 +76,30 @@ export const deriveExtension =
     const described = await explainExtension(context)
     return { ...described, ...(await startRecompute({ ...context, threads })) }
   }
+
+/** An explanation is computed where requests are answered: more logs would delay all of them. */
+const logsExplainedMax = 50_000
+
+/**
+ * Explains a score from the stored logs and facts, as it would be derived now. Undefined when there is no such profile;
+ * 'too many' when more than `logsExplainedMax` logs lie around the day.
+ */
+async function explainStored(
+  pool: ServicePool,
+  { profileId, date, type, nowMs }: { profileId: string; date: string; type: ScoreType; nowMs: number },
+): Promise<Explanation | 'too many' | undefined> {
+  return withTransaction(pool, async (tx) => {
+    const state = await readDerivationInputs(tx, profileId)
+    if (!state) return undefined
+    const day = dayNumberFromText(date)
+    const near = { firstDay: dayText(day - neighbourDays), lastDay: dayText(day + neighbourDays) }
+    const logDays = logDaysOf([day])
+    const logsOn = await countLogsByDay(tx, { profileId, localDays: [...logDays].map(dayText) })
+    if (countLogs(logDays, logsOn) > logsExplainedMax) return 'too many'
+    const logs = await readLogsOfDays(tx, { profileId, ...near, countMax: logsExplainedMax })
+    const days = await readDayFacts(tx, { profileId, firstDay: dayText(day - factsLookBackDays), lastDay: date })
+    const facts = days.map((stored) => parseDayFacts(stored.facts))
+    const { person: demographics, sourcePriority } = state
+    return explainScore({ logs, facts, demographics, sourcePriority, asOfMs: nowMs, day, type })
+  })
+}

@@ -1,5 +1,5 @@
 import { dayNumberFromText, midnightMs, mondayOf, monthOf } from '../../base/time/local-days.ts'
-import { sleepDaySpan } from '../derive/day/sleep-day.ts'
+import { sleepDaySpan } from '../derive/day/day-bounds.ts'
 import type { RecentDay } from '../store/stored-day-facts.ts'
 
 /** More than a month: all units of an earlier day are over. */

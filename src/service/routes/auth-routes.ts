@@ -8,7 +8,7 @@ import {
   registerInputSchema,
   tokenLifetimeSecondsMax,
 } from '../../base/contract/authentication.ts'
-import { logIn } from '../http/log-in.ts'
+import { logIn } from '../http/authenticate.ts'
 import { badRequest, unauthorized, unknownProfile } from '../http/request-error.ts'
 import { defineRoute, type RouteAnswer, type RouteCall } from '../http/route.ts'
 import { logSecurity } from '../http/security-log.ts'

@@ -6,8 +6,8 @@ import type { PeopleFound } from '../routes/caller-routes.ts'
 import type { KeysAnswer } from '../routes/key-routes.ts'
 import { appKey, chosenAppKey, chosenKeyId, chosenPerson } from './callers.ts'
 import type { ShownOperation } from './compose.ts'
-import { consoleSession, mayChange } from './console-session.ts'
-import { into } from './inputs-bound.ts'
+import { into } from './console-parts.tsx'
+import { consoleSession, mayChange } from './console-state.ts'
 
 type Key = Json<KeysAnswer>[number]
 

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { act } from '../../../web/browser/ask.ts'
 import type { TokenAnswer } from '../routes/caller-routes.ts'
-import { consoleSession } from './console-session.ts'
+import { consoleSession } from './console-state.ts'
 
 /**
  * Keys, tokens and people as this page knows them. They live in its memory only: neither in an address, nor in anything that the

@@ -1,5 +1,5 @@
 import type { Json } from '../../../web/browser/ask.ts'
-import type { DescribedOperation } from '../routes/describe-operations.ts'
+import type { DescribedOperation } from '../routes/operations-routes.ts'
 
 export type ShownOperation = Json<DescribedOperation>
 export type Parameter = ShownOperation['parameters'][number]

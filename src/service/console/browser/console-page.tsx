@@ -1,13 +1,37 @@
 import { isSignedOut } from '../../../web/browser/ask.ts'
 import { isConnected } from '../../../web/browser/live-state.ts'
-import { PageShell, SignedInAs, SignInForm } from '../../../web/browser/page-shell.tsx'
+import { PageShell, type Screen, SignedInAs, SignInForm } from '../../../web/browser/page-shell.tsx'
 import { shownInstant } from '../../../web/browser/shown.ts'
 import { ThemeSwitch } from '../../../web/browser/theme-switch.tsx'
-import { consoleScreens } from './console-screens.ts'
-import { consoleSession, enterConsole, isSandbox, leaveConsole } from './console-session.ts'
-import { liveSandbox, useLiveSandbox } from './live-sandbox.ts'
+import { consoleSession, enterConsole, isSandbox, leaveConsole, liveSandbox, useLiveSandbox } from './console-state.ts'
+import { AuthenticationScreen } from './screens/authentication.tsx'
+import { DemoAppScreen } from './screens/demo-app.tsx'
+import { FaultsScreen } from './screens/faults.tsx'
+import { KeysScreen } from './screens/keys.tsx'
+import { OverviewScreen } from './screens/overview.tsx'
+import { QueryScreen } from './screens/query.tsx'
+import { OperationScreen, ReferenceScreen } from './screens/reference.tsx'
+import { SamplePeopleScreen } from './screens/sample-people.tsx'
 
 const brand = 'vitalsync console'
+
+const ofSandbox: readonly Screen[] = [
+  { path: '/people', label: 'Sample people', title: 'Sample people', view: SamplePeopleScreen },
+  { path: '/faults', label: 'Faults', title: 'Faults and journal', view: FaultsScreen },
+]
+
+/** In the order of the navigation. */
+const consoleScreens = (isSandbox: boolean): readonly Screen[] => [
+  { path: '/', label: 'Overview', title: 'Overview', view: OverviewScreen },
+  { path: '/query', label: 'Query builder', title: 'Query builder', view: QueryScreen },
+  { path: '/query/{operation}', title: 'Query builder', view: QueryScreen },
+  { path: '/keys', label: 'API keys', title: 'API keys', view: KeysScreen },
+  ...(isSandbox ? ofSandbox : []),
+  { path: '/demo', label: 'Demo app', title: 'Demo app', view: DemoAppScreen },
+  { path: '/reference', label: 'Reference', title: 'Reference', view: ReferenceScreen },
+  { path: '/reference/{operation}', title: 'Operation', view: OperationScreen },
+  { path: '/authentication', label: 'Authentication', title: 'Authentication', view: AuthenticationScreen },
+]
 
 export function ConsolePage() {
   if (isSignedOut.value) return <SignInForm brand={brand} signIn={enterConsole} />

@@ -2,8 +2,7 @@ import { computed, signal } from '@preact/signals'
 import { shellQuoted } from '../../../base/text/shell-quoted.ts'
 import { DAY } from '../../../base/time/units.ts'
 import { chosenAppKey } from './callers.ts'
-import { serviceUrl } from './console-session.ts'
-import { serviceNowMs } from './live-sandbox.ts'
+import { serviceNowMs, serviceUrl } from './console-state.ts'
 import { lastMidnightMs, madeUpDays } from './made-up-day.ts'
 
 /** A request of the demo app, as a developer would watch it. */

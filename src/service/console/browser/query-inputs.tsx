@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { Panel } from '../../../web/browser/parts.tsx'
 import { type Filled, isSecret, type Parameter, type ShownOperation } from './compose.ts'
-import { FieldsTable } from './fields-table.tsx'
+import { FieldsTable } from './console-parts.tsx'
 
 type InputsProps = {
   readonly operation: ShownOperation

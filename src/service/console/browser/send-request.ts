@@ -9,7 +9,7 @@ import {
   secretOf,
 } from './callers.ts'
 import type { ComposedRequest, Filled, ShownOperation } from './compose.ts'
-import { consoleSession, mayChange, serviceUrl } from './console-session.ts'
+import { consoleSession, mayChange, serviceUrl } from './console-state.ts'
 
 export type Authorized = {
   /** Fields of the body that the credentials fill. */

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { Empty, Panel, Tag } from '../../../web/browser/parts.tsx'
 import { shownNumber, shownSpan, shownText } from '../../../web/browser/shown.ts'
-import { CodeBlock } from './code-block.tsx'
 import { type ComposedRequest, isSecret } from './compose.ts'
-import { toneOfStatus } from './reference-state.ts'
+import { CodeBlock } from './console-parts.tsx'
+import { toneOfStatus } from './console-state.ts'
 import type { SentRequest } from './send-request.ts'
 
 /** The answer as it came: status, time, headers, and the body, JSON by its lines. */

@@ -1,6 +1,6 @@
 import { roundTo } from '../model/statistics.ts'
-import type { DayInputs } from './day-inputs.ts'
 import type { DayMeasure } from './facts.ts'
+import type { DayInputs } from './logs-by-day.ts'
 import type { DataLog } from './parsed-log.ts'
 
 /** Each kind gives one biomarker: the last measure of a day is the measure of that day. */

@@ -1,5 +1,7 @@
-import { dayNumberAt, midnightMs } from '../../../base/time/local-days.ts'
+import { dayNumberAt, midnightMs, minutesSinceMidnight } from '../../../base/time/local-days.ts'
 import type { Span } from '../../../base/time/spans.ts'
+import { HOUR } from '../../../base/time/units.ts'
+import { sleepRules } from '../model/model.ts'
 import type { LogsByDay } from './logs-by-day.ts'
 import type { DataLog } from './parsed-log.ts'
 
@@ -96,4 +98,14 @@ function offsetsAmong(logs: readonly (readonly DataLog[])[], day: number): Offse
     .sort(([a, { lastMs: aMs }], [b, { lastMs: bMs }]) => aMs - bMs || a - b)
     .map(([offset]) => offset)
   return { inForce, latest }
+}
+
+/** The sleep day that an instant belongs to: from 18:00 of one local day to 18:00 of the next, named by the next. */
+export function sleepDayOf(ms: number, offset: number): number {
+  return dayNumberAt(ms, offset) + (minutesSinceMidnight(ms, offset) >= sleepRules.dayStartsAtHour * 60 ? 1 : 0)
+}
+
+export function sleepDaySpan(day: number, offset: number): Span {
+  const endMs = midnightMs(day, offset) + sleepRules.dayStartsAtHour * HOUR
+  return { startMs: midnightMs(day - 1, offset) + sleepRules.dayStartsAtHour * HOUR, endMs }
 }

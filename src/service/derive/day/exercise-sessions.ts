@@ -2,7 +2,7 @@ import { dayNumberAt } from '../../../base/time/local-days.ts'
 import { lowerBound } from '../../../base/time/lower-bound.ts'
 import type { Span } from '../../../base/time/spans.ts'
 import { MINUTE } from '../../../base/time/units.ts'
-import type { DayInputs } from './day-inputs.ts'
+import type { DayInputs } from './logs-by-day.ts'
 import type { DataLog } from './parsed-log.ts'
 
 export type ExerciseSession = Span & { readonly log: DataLog; readonly exercise: string }

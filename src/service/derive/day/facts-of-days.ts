@@ -1,9 +1,20 @@
+import { dayNumberAt } from '../../../base/time/local-days.ts'
+import { subtract, union } from '../../../base/time/spans.ts'
+import { MINUTE } from '../../../base/time/units.ts'
 import type { Demographics } from '../model/demographics.ts'
+import { roundTo } from '../model/statistics.ts'
+import { bodyMeasures } from './body-measures.ts'
+import { dayBoundsOf } from './day-bounds.ts'
+import { sessionsAround } from './exercise-sessions.ts'
 import type { DayFacts } from './facts.ts'
-import { factsOfDay } from './facts-of-day.ts'
 import { logComparator } from './log-ranking.ts'
-import { createLogsByDay } from './logs-by-day.ts'
+import { createLogsByDay, type DayInputs } from './logs-by-day.ts'
+import { amountsOn } from './merged-amounts.ts'
+import { movementFacts } from './movement-facts.ts'
+import { asleepByClock, mainSleep, napsOf, nightFacts } from './night-facts.ts'
 import type { DataLog, Lineage } from './parsed-log.ts'
+import { sleepClusters } from './sleep-clusters.ts'
+import { vitalMeasures } from './vital-measures.ts'
 
 export type FactsInput = {
   logs: readonly DataLog[]
@@ -28,4 +39,31 @@ export function factsOfDays(input: FactsInput, days?: readonly number[]): DayFac
   return wanted.flatMap(
     (day) => factsOfDay({ logsByDay, day, compareLogs, sourcePriority, demographics, lineage }) ?? [],
   )
+}
+
+/**
+ * The facts of one local day, from nothing but the logs that start within `neighbourDays` of it: because of that bound,
+ * deriving one day again gives the same as deriving everything. Null when no log says anything about the day.
+ */
+function factsOfDay(inputs: DayInputs): DayFacts | null {
+  const { day } = inputs
+  const bounds = dayBoundsOf(inputs.logsByDay, day)
+  if (!bounds) return null
+  const clusters = sleepClusters(inputs)
+  const sessions = sessionsAround(inputs)
+  const movement = movementFacts({ ...inputs, bounds, clusters, sessions })
+  const main = mainSleep(clusters, day)
+  const night = nightFacts(clusters, day)
+  const naps = napsOf(clusters, day)
+  // Without the listener: movementFacts reported the steps already.
+  const silent = { ...inputs, bounds, lineage: undefined }
+  const lyingOrWalking = union([...clusters.flatMap(({ inBed }) => inBed), ...amountsOn(silent, 'steps')])
+  const atRest = subtract([bounds.span], lyingOrWalking)
+  const measures = { ...vitalMeasures({ ...inputs, main, atRest }), ...bodyMeasures(inputs) }
+  const exercise = sessions
+    .filter(({ log }) => dayNumberAt(log.startMs, log.startOffset) === day)
+    .map(({ exercise, startMs, endMs }) => ({ exercise, minutes: roundTo((endMs - startMs) / MINUTE, 3) }))
+  const asleep = asleepByClock(clusters, day)
+  const isEmpty = !movement && asleep.length === 0 && exercise.length === 0 && Object.keys(measures).length === 0
+  return isEmpty ? null : { day, offset: bounds.offset, movement, night, naps, asleep, exercise, measures }
 }

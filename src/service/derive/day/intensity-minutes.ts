@@ -6,10 +6,19 @@ import { ageOn } from '../model/demographics.ts'
 import { highIntensityExercise, lowIntensityExercise } from '../model/exercise-kinds.ts'
 import { cadence, heartZones, stepDetail } from '../model/model.ts'
 import { mean } from '../model/statistics.ts'
+import type { DayBounds } from './day-bounds.ts'
 import type { ExerciseSession } from './exercise-sessions.ts'
+import type { DayInputs } from './logs-by-day.ts'
 import type { Amount } from './merged-amounts.ts'
 import { type MinuteSample, minuteSamples } from './minute-samples.ts'
-import type { MovementInputs } from './movement-inputs.ts'
+import type { SleepCluster } from './sleep-clusters.ts'
+
+/** The inputs of one day, with its bounds and the sleep and exercise found around it. */
+export type MovementInputs = DayInputs & {
+  readonly bounds: DayBounds
+  readonly clusters: readonly SleepCluster[]
+  readonly sessions: readonly ExerciseSession[]
+}
 
 type Intensity = 'low' | 'medium' | 'high'
 

@@ -2,8 +2,9 @@ import { isValueOf } from '../../../base/contract/log-value-bounds.ts'
 import { compareText } from '../../../base/text/compare-text.ts'
 import { dayNumberAt } from '../../../base/time/local-days.ts'
 import { HOUR, MINUTE } from '../../../base/time/units.ts'
+import type { Demographics } from '../model/demographics.ts'
 import { wearRules } from '../model/model.ts'
-import { logComparator } from './log-ranking.ts'
+import { type LogComparator, logComparator } from './log-ranking.ts'
 import type { DataLog, Lineage } from './parsed-log.ts'
 
 /** A day is derived from logs that start at most this many local days away. */
@@ -104,4 +105,14 @@ function startsAlone(logs: readonly DataLog[]): (log: DataLog) => boolean {
     counts.set(startMs, (counts.get(startMs) ?? 0) + 1)
   }
   return ({ dataType, startMs }) => countsByKind.get(dataType)?.get(startMs) === 1
+}
+
+/** Everything that one day is derived from. */
+export type DayInputs = {
+  readonly logsByDay: LogsByDay
+  readonly day: number
+  readonly compareLogs: LogComparator
+  readonly sourcePriority: readonly string[]
+  readonly demographics: Demographics
+  readonly lineage?: Lineage | undefined
 }

@@ -2,7 +2,7 @@ import { overlaps, type Span, subtract, totalMs, union } from '../../../base/tim
 import { sweepLine } from '../../../base/time/sweep-line.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { type DayBounds, partOnDay } from './day-bounds.ts'
-import type { DayInputs } from './day-inputs.ts'
+import type { DayInputs } from './logs-by-day.ts'
 import { type DataLog, type Lineage, spanOfLog } from './parsed-log.ts'
 
 /** The part of a log's value that counts for a span of time. */

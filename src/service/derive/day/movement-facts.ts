@@ -13,9 +13,8 @@ import {
 } from '../model/model.ts'
 import { roundTo, sum } from '../model/statistics.ts'
 import type { MovementFacts } from './facts.ts'
-import { intensityMinutes } from './intensity-minutes.ts'
+import { intensityMinutes, type MovementInputs } from './intensity-minutes.ts'
 import { type Amount, amountsOn } from './merged-amounts.ts'
-import type { MovementInputs } from './movement-inputs.ts'
 import { type DataLog, spanOfLog } from './parsed-log.ts'
 
 const minuteKinds = [...activeMinuteKinds, zoneMinuteKind]

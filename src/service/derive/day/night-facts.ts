@@ -2,9 +2,9 @@ import { type Span, totalMs, union } from '../../../base/time/spans.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import { sleepRules } from '../model/model.ts'
 import { roundTo } from '../model/statistics.ts'
+import { sleepDaySpan } from './day-bounds.ts'
 import type { DayMeasure, NightFacts } from './facts.ts'
 import type { SleepCluster, SleepStage } from './sleep-clusters.ts'
-import { sleepDaySpan } from './sleep-day.ts'
 
 const minutes = (spans: readonly Span[]) => roundTo(totalMs(spans) / MINUTE, 3)
 

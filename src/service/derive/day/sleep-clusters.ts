@@ -2,10 +2,10 @@ import { type Span, union } from '../../../base/time/spans.ts'
 import { sweepLine } from '../../../base/time/sweep-line.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import { sleepRules } from '../model/model.ts'
-import type { DayInputs } from './day-inputs.ts'
+import { sleepDayOf } from './day-bounds.ts'
 import { groupByInstrument } from './log-ranking.ts'
+import type { DayInputs } from './logs-by-day.ts'
 import type { DataLog, Lineage } from './parsed-log.ts'
-import { sleepDayOf } from './sleep-day.ts'
 
 export type SleepStage = 'awake' | 'out_of_bed' | 'rem' | 'deep' | 'light' | 'sleeping' | 'in_bed'
 

@@ -3,13 +3,13 @@ import { clip, contains, type Span, totalMs, union } from '../../../base/time/sp
 import { HOUR, MINUTE } from '../../../base/time/units.ts'
 import { sampleRules } from '../model/model.ts'
 import { mean, median, quantile, roundTo } from '../model/statistics.ts'
-import type { DayInputs } from './day-inputs.ts'
+import { sleepDaySpan } from './day-bounds.ts'
 import type { DayMeasure } from './facts.ts'
 import { groupByInstrument } from './log-ranking.ts'
+import type { DayInputs } from './logs-by-day.ts'
 import { type MinuteSample, minuteSamples } from './minute-samples.ts'
 import type { DataLog } from './parsed-log.ts'
 import type { SleepCluster } from './sleep-clusters.ts'
-import { sleepDaySpan } from './sleep-day.ts'
 
 /** `atRest`: awake, and without steps. */
 type GivenInputs = DayInputs & { readonly main: SleepCluster | null; readonly atRest: readonly Span[] }

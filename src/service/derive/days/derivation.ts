@@ -1,5 +1,5 @@
+import { sleepDaySpan } from '../day/day-bounds.ts'
 import type { DayFacts } from '../day/facts.ts'
-import { sleepDaySpan } from '../day/sleep-day.ts'
 import type { BiomarkerType } from '../model/biomarker-catalogue.ts'
 import type { Cohort } from '../model/cohort.ts'
 import type { Demographics } from '../model/demographics.ts'

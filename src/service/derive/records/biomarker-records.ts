@@ -1,5 +1,5 @@
 import { SECOND } from '../../../base/time/units.ts'
-import { sleepDaySpan } from '../day/sleep-day.ts'
+import { sleepDaySpan } from '../day/day-bounds.ts'
 import type { BiomarkerValue } from '../days/biomarker-values.ts'
 import type { Derivation } from '../days/derivation.ts'
 import { type BiomarkerForm, type BiomarkerType, biomarkerForms } from '../model/biomarker-catalogue.ts'

@@ -1,6 +1,6 @@
 import { Link, Panel, Table } from '../../../../web/browser/parts.tsx'
-import { CodeBlock } from '../code-block.tsx'
-import { serviceUrl } from '../console-session.ts'
+import { CodeBlock } from '../console-parts.tsx'
+import { serviceUrl } from '../console-state.ts'
 
 const callers = [
   {

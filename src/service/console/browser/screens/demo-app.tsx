@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals'
 import { Command, Empty, Link, Panel, Tag } from '../../../../web/browser/parts.tsx'
 import { shownSpan, shownText } from '../../../../web/browser/shown.ts'
 import { AppKeyInputs } from '../caller-inputs.tsx'
-import { consoleSession } from '../console-session.ts'
+import { into } from '../console-parts.tsx'
+import { consoleSession, toneOfStatus } from '../console-state.ts'
 import {
   type DemoScore,
   demo,
@@ -13,8 +14,6 @@ import {
   sendDays,
   startAgain,
 } from '../demo-steps.ts'
-import { into } from '../inputs-bound.ts'
-import { toneOfStatus } from '../reference-state.ts'
 
 /** An app on a phone, and the requests that it sends. */
 export function DemoAppScreen() {

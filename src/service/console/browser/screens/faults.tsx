@@ -4,10 +4,8 @@ import { act, type Json, useAnswer } from '../../../../web/browser/ask.ts'
 import { Action, Answered, Empty, Panel, Table, Tag, Text } from '../../../../web/browser/parts.tsx'
 import { shownCount, shownShare } from '../../../../web/browser/shown.ts'
 import type { CastAnswer } from '../../routes/sandbox-routes.ts'
-import { controlUrl, mayChange } from '../console-session.ts'
-import { into } from '../inputs-bound.ts'
-import { type LiveSandbox, liveSandbox } from '../live-sandbox.ts'
-import { toneOfStatus } from '../reference-state.ts'
+import { into } from '../console-parts.tsx'
+import { controlUrl, type LiveSandbox, liveSandbox, mayChange, toneOfStatus } from '../console-state.ts'
 
 type Fault = Json<CastAnswer>['faults'][number]
 type Rule = LiveSandbox['faults'][number]

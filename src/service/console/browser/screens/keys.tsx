@@ -5,8 +5,8 @@ import { Action, Answered, Command, Empty, Panel, Table, Tag, Text } from '../..
 import { shownCount, shownInstant, shownText } from '../../../../web/browser/shown.ts'
 import type { KeysAnswer } from '../../routes/key-routes.ts'
 import { appKey, keepSecret } from '../callers.ts'
-import { mayChange } from '../console-session.ts'
-import { into } from '../inputs-bound.ts'
+import { into } from '../console-parts.tsx'
+import { mayChange } from '../console-state.ts'
 
 type Key = Json<KeysAnswer>[number]
 type Made = { readonly publicId: string; readonly secret: string }

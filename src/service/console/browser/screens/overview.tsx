@@ -1,8 +1,14 @@
 import { Answered, Link, Panel } from '../../../../web/browser/parts.tsx'
 import { shownCount, shownInstant, shownNumber, shownSpan } from '../../../../web/browser/shown.ts'
-import { consoleSession, controlUrl, isSandbox, mayChange, serviceUrl } from '../console-session.ts'
-import { liveSandbox } from '../live-sandbox.ts'
-import { useReference } from '../reference-state.ts'
+import {
+  consoleSession,
+  controlUrl,
+  isSandbox,
+  liveSandbox,
+  mayChange,
+  serviceUrl,
+  useReference,
+} from '../console-state.ts'
 
 type Step = { readonly to: string; readonly name: string; readonly about: string; readonly ofSandbox?: boolean }
 

@@ -1,8 +1,7 @@
 import { Answered, Empty, Link, Panel, Table, Tag } from '../../../../web/browser/parts.tsx'
-import { CodeBlock } from '../code-block.tsx'
 import type { Parameter, ShownOperation } from '../compose.ts'
-import { FieldsTable } from '../fields-table.tsx'
-import { operationOf, toneOfStatus, useReference } from '../reference-state.ts'
+import { CodeBlock, FieldsTable } from '../console-parts.tsx'
+import { operationOf, toneOfStatus, useReference } from '../console-state.ts'
 
 /** All operations, by the task for which one needs them. */
 export function ReferenceScreen() {

@@ -5,9 +5,8 @@ import { Action, Answered, Empty, Panel, Table, Text } from '../../../../web/bro
 import { shownCount, shownInstant, shownNumber, shownSpan } from '../../../../web/browser/shown.ts'
 import type { CastAnswer } from '../../routes/sandbox-routes.ts'
 import { chosenKeyId, chosenPerson, forgetTokens } from '../callers.ts'
-import { consoleSession, controlUrl, mayChange } from '../console-session.ts'
-import { into } from '../inputs-bound.ts'
-import { liveSandbox } from '../live-sandbox.ts'
+import { into } from '../console-parts.tsx'
+import { consoleSession, controlUrl, liveSandbox, mayChange } from '../console-state.ts'
 
 type Cast = Json<CastAnswer>
 

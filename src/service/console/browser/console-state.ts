@@ -1,0 +1,51 @@
+import { computed } from '@preact/signals'
+import type { Actor } from '../../../web/access.ts'
+import { type Json, useAnswer } from '../../../web/browser/ask.ts'
+import { createLiveState } from '../../../web/browser/live-state.ts'
+import { createPageSession } from '../../../web/browser/page-session.ts'
+import type { SandboxCredentials } from '../../sandbox/seeding.ts'
+import type { ReferenceAnswer } from '../routes/operations-routes.ts'
+import type { SandboxState } from '../routes/sandbox-routes.ts'
+import type { ShownOperation } from './compose.ts'
+
+type ConsoleSession = {
+  readonly actor: Actor | null
+  readonly isSandbox: boolean
+  /** A sandbox's keys follow from its seed and are no secret. */
+  readonly credentials: SandboxCredentials | null
+  readonly csrf?: string
+}
+
+const page = createPageSession<ConsoleSession>({ actor: null, isSandbox: false, credentials: null })
+
+export const consoleSession = page.session
+export const mayChange = page.mayAct
+export const openConsoleSession = page.openSession
+export const enterConsole = page.signIn
+export const leaveConsole = page.signOut
+export const isSandbox = computed(() => consoleSession.value.isSandbox)
+
+/** The address of the service: the console is a part of it. */
+export const serviceUrl = location.origin
+export const controlUrl = `${serviceUrl}/__control`
+
+export type LiveSandbox = Json<SandboxState>
+
+/** The sandbox as it was last told; `undefined`: not yet, or there is none. */
+const state = createLiveState<SandboxState>('sandbox')
+export const liveSandbox = state.live
+export const useLiveSandbox = state.useLive
+
+/** The clock of the service in milliseconds: a sandbox's may be moved. */
+export const serviceNowMs = (): number => Date.now() + (liveSandbox.value?.aheadMs ?? 0)
+
+/** The operations by task, as the service's own OpenAPI document has them. */
+export const useReference = () => useAnswer<ReferenceAnswer>('reference')
+
+type Sections = ReadonlyArray<{ readonly operations: readonly ShownOperation[] }>
+
+export const operationOf = (sections: Sections, name: string): ShownOperation | undefined =>
+  sections.flatMap(({ operations }) => operations).find((operation) => operation.name === name)
+
+/** The tone of a status: 2xx and 3xx went well. */
+export const toneOfStatus = (status: number): string => (status >= 500 ? 'bad' : status >= 400 ? 'odd' : 'well')
