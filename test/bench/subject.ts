@@ -10,7 +10,7 @@ import { produceRun } from '../../src/operations/produce-run.ts'
 import { openWarehousePool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles } from '../../src/pipeline/warehouse/profiles/stored-profiles.ts'
 import type { Run, RunParams } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
-import { testShards } from '../support/test-shards.ts'
+import { testShards } from '../support/test-pool.ts'
 import { firstDay } from './canned.ts'
 
 export type SubjectOptions = {

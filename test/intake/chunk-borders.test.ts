@@ -3,17 +3,45 @@ import { describe, expect, test } from 'vitest'
 import { HOUR } from '../../src/base/time/units.ts'
 import { type FileEntry, type FileFormat, readEntries } from '../../src/intake/file-entries.ts'
 import { createXmlElements } from '../../src/intake/formats/apple-health/xml-elements.ts'
+import type { ExportFile } from '../../src/intake/formats/export-format.ts'
 import { exportFormats } from '../../src/intake/formats/known-formats.ts'
 import { splitLines } from '../../src/intake/formats/split-lines.ts'
 import { asUtf8 } from '../../src/intake/utf8-text.ts'
 import { exportWriters } from '../../src/service/sandbox/exports/export-writers.ts'
 import { logsOf, samplePeople } from '../../src/service/sandbox/people/sample-people.ts'
-import { anyCuts, anyText, cutBytes, fileInPieces, streamOf } from '../support/cut-bytes.ts'
 import { entriesOf, importOne } from '../support/health-files.ts'
 import { createSeries, mutated } from '../support/mutated-files.ts'
 
 /** A file comes in pieces that end anywhere, within a character too. Each parser gives the same for any pieces. */
 const seed = 20261124
+
+/** Places at which a stream of bytes is cut, as shares of its length. The same place twice makes an empty piece. */
+const anyCuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
+
+function cutBytes(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const places = cuts.map((share) => Math.round(share * bytes.length)).sort((a, b) => a - b)
+  return [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length))
+}
+
+async function* streamOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* pieces
+}
+
+function fileInPieces(name: string, bytes: Buffer, pieces: readonly Buffer[]): ExportFile {
+  return { name, sizeBytes: bytes.length, open: async () => streamOf(pieces) }
+}
+
+/** A text of any characters, with those that lie at the borders of what parsers do: ends of lines, quotes, several bytes. */
+const anyText = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom('\n', '\r\n', '\r', '"', '""', ',', ';', '\t', ' ', '&amp;', '&', '<', '>', '\\', '\u0000'),
+      fc.constantFrom('ä', '€', '😀', 'e\u0301', '\ufeff', '\u2028', '\u0085'),
+      fc.string({ unit: 'grapheme', maxLength: 6 }),
+    ),
+    { maxLength: 20 },
+  )
+  .map((parts) => parts.join(''))
 
 const oneByOne = (bytes: Buffer) => Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
 /** Texts, and bytes that are no text. */

@@ -4,7 +4,7 @@ import { pulledStreams } from '../../config/streams.ts'
 import { readMigrations } from '../../src/base/engines/apply-migrations.ts'
 import { migrateWarehouse, migrationsFolder, requireMigrated } from '../../src/operations/migrate-warehouse.ts'
 import { test } from '../support/fixtures.ts'
-import { testShards } from '../support/test-shards.ts'
+import { testShards } from '../support/test-pool.ts'
 
 test('a warehouse that lacks any migration of this version is refused', async ({ warehouseUrl, database }) => {
   await requireMigrated(warehouseUrl, testShards)

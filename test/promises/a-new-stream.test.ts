@@ -10,8 +10,7 @@ import { columnsOfView, readDatabaseNow, readExportRows } from '../../src/pipeli
 import { json } from '../support/profile-stub.ts'
 import { daysAgo, daysAgoMs } from '../support/sample-scores.ts'
 import { test } from '../support/test-pipeline.ts'
-import { openTestPool } from '../support/test-pool.ts'
-import { testShards } from '../support/test-shards.ts'
+import { openTestPool, testShards } from '../support/test-pool.ts'
 
 /** One entry. Its path, its query and its names are unlike those of any other stream. */
 const moods: PulledStream = {

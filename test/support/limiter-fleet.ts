@@ -2,7 +2,6 @@ import { onTestFinished } from 'vitest'
 import type { BudgetLimits, BudgetStore, MemberState } from '../../src/pipeline/fleet/budget.ts'
 import { createInMemoryBudgetStore } from '../../src/pipeline/upstream/limits/in-memory-budget-store.ts'
 import { openRateLimiter, type RateLimiter } from '../../src/pipeline/upstream/limits/rate-limiter.ts'
-import { createVirtualTime } from './virtual-time.ts'
 
 type FleetOptions = {
   readonly limits: BudgetLimits
@@ -36,3 +35,53 @@ export function openLimiterFleet({ limits, storeAheadMs = 0, changed = () => ({}
 
 export const answered = { latencyMs: 1, overloaded: false, retryAfterMs: 0 }
 export const overloadedFor = (retryAfterMs: number) => ({ latencyMs: 1, overloaded: true, retryAfterMs })
+
+type VirtualTime = {
+  clock(): number
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Moves the clock on, and wakes each sleeper at its instant, the earliest first. */
+  advance(ms: number): Promise<void>
+}
+
+type Sleeper = { readonly untilMs: number; readonly wake: () => void }
+
+const TURNS = 4
+
+/** Resolves after a few turns of the event loop: everything that needs no time has happened by then. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn += 1) await new Promise((turned) => setImmediate(turned))
+}
+
+/** A clock that only the test moves, and a sleep that follows it. */
+function createVirtualTime(beginMs: number): VirtualTime {
+  let nowMs = beginMs
+  const sleepers = new Set<Sleeper>()
+  return {
+    clock: () => nowMs,
+    sleep(ms, signal) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const sleeper = { untilMs: nowMs + ms, wake: resolve }
+      const abort = () => {
+        sleepers.delete(sleeper)
+        reject(signal?.reason)
+      }
+      if (signal?.aborted) abort()
+      else sleepers.add(sleeper)
+      signal?.addEventListener('abort', abort, { once: true })
+      return promise
+    },
+    async advance(ms) {
+      const endMs = nowMs + ms
+      for (;;) {
+        await settled()
+        const [next] = [...sleepers].toSorted((one, other) => one.untilMs - other.untilMs)
+        if (next === undefined || next.untilMs > endMs) break
+        nowMs = Math.max(nowMs, next.untilMs)
+        sleepers.delete(next)
+        next.wake()
+      }
+      nowMs = endMs
+      await settled()
+    },
+  }
+}

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { openWarehousePool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createPostgresTokenStore } from '../../src/pipeline/warehouse/tokens/token-store.ts'
 import { scores } from './stream-by-name.ts'
-import { testShards } from './test-shards.ts'
+import { testShards } from './test-pool.ts'
 import { ada, nightlyCall, openTestUpstream } from './test-upstream.ts'
 
 /**

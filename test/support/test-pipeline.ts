@@ -20,7 +20,7 @@ import type { Run } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 import { test as base, soon } from './fixtures.ts'
 import { needRedis } from './own-redis.ts'
 import { type Peer, startPeer } from './peer.ts'
-import { testShards } from './test-shards.ts'
+import { testShards } from './test-pool.ts'
 
 export type QueueKind = 'redis' | 'postgres'
 export const queueKinds: readonly QueueKind[] = ['redis', 'postgres']

@@ -1,7 +1,9 @@
 import pg from 'pg'
 import { createProfileBuckets } from '../../src/pipeline/fleet/profile-buckets.ts'
 import { type Pool, withBuckets } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
-import { testShards } from './test-shards.ts'
+
+/** Into how many buckets the profiles of a test are divided: `WAREHOUSE_SHARDS=16 npm test` tries the statements of a divided warehouse. */
+export const testShards = Number(process.env['WAREHOUSE_SHARDS'] || 1)
 
 /**
  * A pool for a test's own questions. `end` of a pool resolves before its connections are closed, and a database that is

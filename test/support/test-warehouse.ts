@@ -13,7 +13,7 @@ import { openReadingWriter, type ReadingWriter } from '../../src/pipeline/wareho
 import { createRuns, type Runs } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 import { test as base } from './fixtures.ts'
 import { type StreamName, scores } from './stream-by-name.ts'
-import { testShards } from './test-shards.ts'
+import { testShards } from './test-pool.ts'
 
 export type Warehouse = {
   pool: Pool

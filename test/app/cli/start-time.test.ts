@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
-import { ticksOfChildren } from '../../support/processor-time.ts'
-import { entry } from '../../support/run-program.ts'
+import { entry, ticksOfChildren } from '../../support/run-program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'vitalsync-start-'))
 

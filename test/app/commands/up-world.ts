@@ -6,8 +6,13 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { test as base, expect } from 'vitest'
 import { readRunning } from '../../../src/base/engines/running-file.ts'
-import { ticksOfChildren } from '../../support/processor-time.ts'
-import { type Program, type ProgramEnd, processesNaming, startProgram } from '../../support/run-program.ts'
+import {
+  type Program,
+  type ProgramEnd,
+  processesNaming,
+  startProgram,
+  ticksOfChildren,
+} from '../../support/run-program.ts'
 
 export const isRoot = process.getuid?.() === 0
 export const nobody = 65534

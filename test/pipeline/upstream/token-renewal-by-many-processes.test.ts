@@ -10,7 +10,7 @@ import { test } from '../../support/fixtures.ts'
 import { insertPeople } from '../../support/insert-people.ts'
 import { json, type ProfileStub, startProfileStub } from '../../support/profile-stub.ts'
 import { demographics, scores } from '../../support/stream-by-name.ts'
-import { testShards } from '../../support/test-shards.ts'
+import { testShards } from '../../support/test-pool.ts'
 import { ada, nightlyCall, openTestUpstream } from '../../support/test-upstream.ts'
 
 const child = fileURLToPath(new URL('../../support/storm-child.ts', import.meta.url))

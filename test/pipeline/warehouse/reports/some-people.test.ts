@@ -3,7 +3,7 @@ import { openWarehousePool } from '../../../../src/pipeline/warehouse/postgres/w
 import { createCoverageMap } from '../../../../src/pipeline/warehouse/reports/coverage-map.ts'
 import { readDayReports } from '../../../../src/pipeline/warehouse/reports/day-report.ts'
 import { readPersonDays } from '../../../../src/pipeline/warehouse/reports/find-people.ts'
-import { testShards } from '../../../support/test-shards.ts'
+import { testShards } from '../../../support/test-pool.ts'
 import { test } from '../../../support/test-warehouse.ts'
 
 const today = new Date().toISOString().slice(0, 10)

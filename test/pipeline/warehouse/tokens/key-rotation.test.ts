@@ -8,7 +8,7 @@ import { sealAnew } from '../../../../src/pipeline/warehouse/seals/seal-anew.ts'
 import { createPostgresTokenStore } from '../../../../src/pipeline/warehouse/tokens/token-store.ts'
 import { test as base } from '../../../support/fixtures.ts'
 import { insertPeople, peopleNames } from '../../../support/insert-people.ts'
-import { testShards } from '../../../support/test-shards.ts'
+import { testShards } from '../../../support/test-pool.ts'
 
 const test = base.extend<{ pool: Pool }>({
   pool: async ({ warehouseUrl }, use) => {

@@ -6,7 +6,7 @@ import { openWarehousePool, type Pool } from '../../../../src/pipeline/warehouse
 import { createPostgresTokenStore } from '../../../../src/pipeline/warehouse/tokens/token-store.ts'
 import { test as base, soon } from '../../../support/fixtures.ts'
 import { insertPeople, peopleNames } from '../../../support/insert-people.ts'
-import { testShards } from '../../../support/test-shards.ts'
+import { testShards } from '../../../support/test-pool.ts'
 import { connect } from '../../../support/test-warehouse.ts'
 
 const openPool = (databaseUrl: string) =>
