@@ -4,8 +4,7 @@ import { MINUTE } from '../src/base/time/units.ts'
 import { addCounts, type JobCounts, noCounts } from '../src/pipeline/transfer/order.ts'
 import { defineJob, type JobContext } from '../src/pipeline/work/job.ts'
 
-type Verification = JobContext['verification']
-type CoveredWindow = Awaited<ReturnType<Verification['listDrawn']>>[number]
+type CoveredWindow = Awaited<ReturnType<JobContext['verification']['listDrawn']>>[number]
 
 /**
  * Reads the covered windows that a sentinel drew of one profile again, compares them with the warehouse, and mends what

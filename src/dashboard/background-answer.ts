@@ -9,7 +9,7 @@ type BackgroundAnswerOptions<T> = {
 /** An answer with the time at which it was asked for. Null: none yet. */
 type BackgroundAnswer<T> = { readonly value: T; readonly askedAt: Date } | null
 
-export type BackgroundAnswers<T> = {
+type BackgroundAnswers<T> = {
   /** The last answer, at once. Where it is too old it is asked for again in the background; the first one is waited for a moment. */
   latest(): BackgroundAnswer<T>
 }

@@ -37,7 +37,7 @@ type DashboardOptions = {
   readonly port: number | readonly number[]
 }
 
-export type Dashboard = { readonly url: string; close(): Promise<void> }
+type Dashboard = { readonly url: string; close(): Promise<void> }
 
 const READING_CONNECTIONS_MAX = 6
 /** A look that takes longer is given up: the browser says so. */

@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-export type Visits = {
+type Visits = {
   /** Undefined: sign in first. */
   of(request: FastifyRequest): Visit | undefined
 }

@@ -11,7 +11,7 @@ export type FileEntry = { readonly line: number; readonly end: number } & (
   | { readonly fault: string; readonly text: string }
 )
 
-export type EntrySource = {
+type EntrySource = {
   readonly bytes: AsyncIterable<Buffer>
   readonly format: FileFormat
   readonly begin: { readonly position: number; readonly line: number }

@@ -9,7 +9,6 @@ const PROPERTIES_COLUMN = 'additionalProperties'
 const PROPERTY_PREFIX = `${PROPERTIES_COLUMN}.`
 
 export type ParsedItem = { readonly externalId: string; readonly item: Omit<OutboxItem, 'profileId'> }
-export type ItemFault = { readonly fault: string }
 
 export type ItemOptions = {
   readonly stream: PushedStream
@@ -24,7 +23,7 @@ export type ItemOptions = {
 }
 
 /** Makes an outbox item of one entry, or names every fault of the entry, and no value. */
-export function toItem(fields: Fields, options: ItemOptions): ParsedItem | ItemFault {
+export function toItem(fields: Fields, options: ItemOptions): ParsedItem | { readonly fault: string } {
   const { externalId, ...rest } = fields
   const { stream, format } = options
   if (typeof externalId !== 'string' || externalId.length < 1 || externalId.length > 100)

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { openPrivateFile } from '../base/files/private-file.ts'
 
-export type RejectsFile = {
+type RejectsFile = {
   write(rejects: readonly object[]): Promise<void>
   bytes(): number
   close(): Promise<void>

@@ -7,7 +7,7 @@ import { requireFile } from './input-file.ts'
 type Begin = IntakeProgress & { readonly rejectsBytes: number }
 
 /** A file whose import can be stopped and resumed. Standard input has no name and is always read from its beginning. */
-export type ResumableFile = {
+type ResumableFile = {
   readonly begin: Begin
   readonly isResumed: boolean
   readonly sizeBytes: number | undefined

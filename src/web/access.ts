@@ -7,7 +7,7 @@ import { type Passwords, type Role, readPasswords } from './passwords.ts'
 /** Who looks or acts. */
 export type Actor = { readonly name: string; readonly role: Role }
 
-export type AccessSettings = {
+type AccessSettings = {
   /** The page, in words, and the beginning of the names of its settings: for messages. */
   readonly page: string
   readonly prefix: 'DASHBOARD' | 'CONSOLE'

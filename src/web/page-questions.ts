@@ -23,7 +23,7 @@ export type ActRoute<Context, Visit, Recorded, B extends z.ZodType = z.ZodType, 
   act(context: Context, body: z.output<B>, visit: Visit): Promise<A>
 }
 
-export type PageQuestions<Context, Visit, Recorded> = {
+type PageQuestions<Context, Visit, Recorded> = {
   readonly context: Context
   /** The path of the page, without a slash at the end. */
   readonly path: string

@@ -2,13 +2,11 @@ import { dayPlus } from '../../web/browser/shown.ts'
 
 /** Draws the coverage map: only the rows that are in view, on one canvas. */
 
-export type MapGeometry = {
+type MapGeometry = {
   readonly nameWidth: number
   readonly cellWidth: number
   readonly days: number
 }
-
-type ShownRow = { readonly name: string; readonly cells: string }
 
 /** An area of cells, both ends included. */
 export type Area = {
@@ -18,10 +16,10 @@ export type Area = {
   readonly dayTo: number
 }
 
-export type Drawing = {
+type Drawing = {
   readonly geometry: MapGeometry
   readonly topPx: number
-  readonly rowAt: (index: number) => ShownRow | undefined
+  readonly rowAt: (index: number) => { readonly name: string; readonly cells: string } | undefined
   readonly total: number
   readonly lastDay: string
   readonly area: Area | undefined

@@ -8,9 +8,7 @@ import { MarkScale, NightRaster, Spark, Waterfall } from '../../web/browser/smal
 import type { ExplanationAnswer, ValuesAnswer } from '../routes/person-routes.ts'
 import { besideGoal, shownChange, shownMeasured } from './measured.ts'
 
-type Values = Json<ValuesAnswer>
 const scoreNames = ['wellbeing', 'activity', 'sleep', 'readiness', 'mental_wellbeing'] as const
-type ScoreName = (typeof scoreNames)[number]
 
 export function PersonValuesPanels({ profileId }: { profileId: string }) {
   const { answer, again } = useAnswer<ValuesAnswer>('person/values', { profileId })
@@ -40,7 +38,7 @@ export function PersonValuesPanels({ profileId }: { profileId: string }) {
   )
 }
 
-type WithValues = { readonly values: Values }
+type WithValues = { readonly values: Json<ValuesAnswer> }
 
 function Scores({ values }: WithValues) {
   const days = values.days.map(({ day }) => day)
@@ -197,7 +195,7 @@ function Changes({ values }: WithValues) {
 
 function Why({ profileId, values }: WithValues & { profileId: string }) {
   const { query } = address.value
-  const score: ScoreName = scoreNames.find((one) => one === query.get('score')) ?? 'sleep'
+  const score: (typeof scoreNames)[number] = scoreNames.find((one) => one === query.get('score')) ?? 'sleep'
   const newest = values.days.findLast((one) => one[score] !== null)?.day ?? values.days.at(-1)?.day ?? ''
   const day = query.get('scoreDay') ?? newest
   return (

@@ -6,7 +6,7 @@ import { UsageProblem } from '../../base/errors.ts'
 import { isProcessAlive } from '../../base/files/process-alive.ts'
 import type { ExportFile } from './export-format.ts'
 
-export type PrivateCopy = { readonly path: string; remove(): Promise<void> }
+type PrivateCopy = { readonly path: string; remove(): Promise<void> }
 
 /** Processes of another machine, or container, that share the temporary folder are not known here. */
 const machine = createHash('sha256').update(hostname()).digest('hex').slice(0, 8)

@@ -4,7 +4,7 @@ import { mean, quantile } from '../derive/model/statistics.ts'
 export type DayPair = { readonly reference: number; readonly derived: number }
 
 /** The pairs of one person; a person is a number here, so that no name travels. */
-export type PairsOfPerson = readonly DayPair[]
+type PairsOfPerson = readonly DayPair[]
 
 /** Spearman's ρ with the ends of its 95 % bootstrap interval; null where there are too few pairs to say. */
 export type Correlation = {

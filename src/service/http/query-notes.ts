@@ -3,7 +3,7 @@ import { closestWord } from '../../base/text/closest-word.ts'
 /** The header that tells what of a query has no effect; absent where all of it has. */
 export const QUERY_NOTES_HEADER = 'query-notes'
 
-export type KnownQuery = {
+type KnownQuery = {
   readonly parameters: readonly string[]
   /** By parameter, the words that can match a record; where a parameter is absent, any word can. */
   readonly words: Readonly<Record<string, readonly string[]>>

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { type ErrorBody, errorOriginOf } from '../../base/contract/error-body.ts'
 
-export type FieldError = { origin: string; errors: string[] }
+type FieldError = { origin: string; errors: string[] }
 
 const titles: Record<number, string> = {
   400: 'Bad Request',
@@ -100,10 +100,8 @@ export function fieldErrorsOf(error: z.ZodError): FieldError[] {
   return [...errorsByOrigin].slice(0, fieldErrorsMax).map(([origin, errors]) => ({ origin, errors }))
 }
 
-type Issue = { path: PropertyKey[]; message: string }
-
 /** For a union: the issues inside the variant whose outer shape matched, because they say more than "no variant fits". */
-function deepestIssues(issue: z.core.$ZodIssue): Issue[] {
+function deepestIssues(issue: z.core.$ZodIssue): Array<{ path: PropertyKey[]; message: string }> {
   if (issue.code !== 'invalid_union') return [issue]
   const matched = issue.errors.find((issues) => issues.length > 0 && issues.every((inner) => inner.path.length > 0))
   if (!matched) return [issue]

@@ -1,7 +1,7 @@
 import type { Log } from '../../base/log.ts'
 import { isLoopback, isReadableOnTheWay } from '../../base/text/readable-address.ts'
 
-export type SecurityEvent =
+type SecurityEvent =
   | 'login refused'
   | 'refusals paced'
   | 'refresh token used twice'

@@ -109,8 +109,7 @@ export function tooManyLogs(logsMax: number): Problem {
   })
 }
 
-type StoredFacts = { facts: DayFacts; text: string; outcome: string | null }
-type StoredDays = ReadonlyMap<number, StoredFacts>
+type StoredDays = ReadonlyMap<number, { facts: DayFacts; text: string; outcome: string | null }>
 
 /** The stored days around the wanted days, and which of the wanted days have other facts now than the stored facts. */
 async function changedDays(

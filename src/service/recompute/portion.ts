@@ -18,7 +18,7 @@ export function countLogs(days: Iterable<number>, logsOn: ReadonlyMap<string, nu
   return [...days].reduce((sum, day) => sum + (logsOn.get(dayText(day)) ?? 0), 0)
 }
 
-export type Portion = {
+type Portion = {
   marks: MarkedDay[]
   /** The first mark, where it alone costs more than the portion may: it is split by days. */
   tooLarge: MarkedDay | undefined

@@ -11,7 +11,7 @@ import { recomputeProfile } from './recompute-profile.ts'
 import { createShares, type Shares } from './shares.ts'
 
 /** The state that one round leaves to the next. */
-export type RoundMemory = { shares: Shares; afterAccountId: string }
+type RoundMemory = { shares: Shares; afterAccountId: string }
 
 export function createRoundMemory(): RoundMemory {
   return { shares: createShares(() => performance.now()), afterAccountId: beforeAllAccounts }

@@ -17,7 +17,7 @@ export type ThreadOptions = {
   lane: ThreadData['lane']
 }
 
-export type DerivationThread = {
+type DerivationThread = {
   /** Sends one request and waits for its answer; one request at a time. When the thread ends, the answer is `fail`. */
   ask(request: ThreadRequest): Promise<ThreadReply>
   hasEnded(): boolean

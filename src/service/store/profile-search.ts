@@ -4,12 +4,11 @@ import { MINUTE } from '../../base/time/units.ts'
 import type { Queryable } from './service-pool.ts'
 import { type ProfileRow, profileAnswer, profileColumns, searchTextOf } from './service-profiles.ts'
 
-type ProfilePage = { items: ProfileAnswer[]; totalCount: number }
 type ProfileQuery = { accountId: string; searchParameter: string | undefined; page: number; pageSize: number }
 
 export type ProfileSearch = {
   /** Profiles whose externalId contains the search text, in any case, ordered by externalId. */
-  find(query: ProfileQuery): Promise<ProfilePage>
+  find(query: ProfileQuery): Promise<{ items: ProfileAnswer[]; totalCount: number }>
 }
 
 /** Where the page before ended. */

@@ -8,7 +8,7 @@ import {
 import type { Queryable } from './service-pool.ts'
 
 /** The present progress of a profile's derivation; undefined when no such profile exists. */
-export type ProgressLookup = (profileId: string) => Promise<DerivationProgress | undefined>
+type ProgressLookup = (profileId: string) => Promise<DerivationProgress | undefined>
 
 type Waiting = Map<string, PromiseWithResolvers<DerivationProgress | undefined>>
 

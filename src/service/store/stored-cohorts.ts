@@ -31,14 +31,12 @@ export async function writeCohort(
 
 export type ProfileMean = { name: string; mean: number; person: Demographics }
 
-type ProfileMeanRow = { name: string; mean: number; fields: Partial<Demographics> | null }
-
 /** The mean of each score and of the sleep duration since `sinceAt`, per profile, of at most `profilesMax` profiles. */
 export async function readProfileMeans(
   db: Queryable,
   { accountId, sinceAt, profilesMax }: { accountId: string; sinceAt: Date; profilesMax: number },
 ): Promise<ProfileMean[]> {
-  const { rows } = await db.query<ProfileMeanRow>({
+  const { rows } = await db.query<{ name: string; mean: number; fields: Partial<Demographics> | null }>({
     name: 'profile-means',
     text: `select r.name, r.mean, m.fields
            from (select profile_id from service.profiles where account_id = $1 order by profile_id limit $3) p

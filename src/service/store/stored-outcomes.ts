@@ -1,7 +1,5 @@
 import type { Queryable } from './service-pool.ts'
 
-type StoredOutcome = { localDay: string; outcome: string }
-
 /** The ids of an account's profiles by their externalIds; undefined when no such account exists. */
 export async function findProfileIds(
   db: Queryable,
@@ -23,7 +21,7 @@ export async function findProfileIds(
 export async function readOutcomes(
   db: Queryable,
   { profileId, firstDay, lastDay }: { profileId: string; firstDay: string; lastDay: string },
-): Promise<StoredOutcome[]> {
+): Promise<Array<{ localDay: string; outcome: string }>> {
   const { rows } = await db.query<{ local_day: string; outcome: string }>({
     name: 'read-outcomes',
     text: `select local_day::text, outcome from service.day_facts

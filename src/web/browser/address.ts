@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 
 /** The address of the view: the path after the page's own, and the query. Every view has one that can be shared. */
-export type Address = { readonly path: string; readonly query: URLSearchParams }
+type Address = { readonly path: string; readonly query: URLSearchParams }
 
 const basePath = document.querySelector<HTMLMetaElement>('meta[name="base-path"]')?.content ?? ''
 

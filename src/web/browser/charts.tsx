@@ -3,8 +3,6 @@ import { datesApart } from './shown.ts'
 
 /** Small charts as SVG, in the colours of the design system. Each has a text that says the same. */
 
-type Series = { readonly name: string; readonly values: ReadonlyArray<number | null> }
-
 /** Room for the numbers and dates beside a chart. */
 const [TOP, LEFT, BOTTOM] = [8, 46, 24]
 
@@ -22,7 +20,7 @@ function ticksOf(values: readonly number[], fromZero: boolean): number[] {
 
 type ChartProps = {
   readonly days: readonly string[]
-  readonly series: readonly Series[]
+  readonly series: ReadonlyArray<{ readonly name: string; readonly values: ReadonlyArray<number | null> }>
   readonly label: string
   readonly kind?: 'line' | 'bar'
   readonly fromZero?: boolean

@@ -198,9 +198,7 @@ function Streams({ now }: WithNow) {
   )
 }
 
-type StreamOfNow = NonNullable<LiveNow['streams']>['value'][number]
-
-function StreamRow({ one }: { one: StreamOfNow }) {
+function StreamRow({ one }: { one: NonNullable<LiveNow['streams']>['value'][number] }) {
   return (
     <tr>
       <td>

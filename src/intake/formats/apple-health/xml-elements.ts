@@ -2,7 +2,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { Parser } from 'htmlparser2'
 import { Problem, UsageProblem } from '../../../base/errors.ts'
 
-export type ElementReader = {
+type ElementReader = {
   open(name: string, attributes: Readonly<Record<string, string>>): void
   close(name: string): void
 }

@@ -13,11 +13,10 @@ export type FitMessage = {
   readonly end: number
 }
 
-type Field = { readonly number: number; readonly size: number; readonly type: number }
 type Definition = {
   readonly number: number
   readonly littleEndian: boolean
-  readonly fields: readonly Field[]
+  readonly fields: ReadonlyArray<{ readonly number: number; readonly size: number; readonly type: number }>
   /** The bytes of fields that an app on the device added. */
   readonly addedBytes: number
 }

@@ -184,7 +184,7 @@ function sessionReads(tables: SqliteTables, originOf: OriginOf): TableRead[] {
   const sessionOf = (
     table: string,
     more: readonly string[],
-    nameOf: (row: SourceRow) => SessionOrNight,
+    nameOf: (row: SourceRow) => 'sleep_stage_in_bed' | ReturnType<typeof exerciseIn>,
   ): TableRead => ({
     table,
     rows: () => tables.rows({ table, columns: [...intervalColumns, ...more] }),
@@ -199,8 +199,6 @@ function sessionReads(tables: SqliteTables, originOf: OriginOf): TableRead[] {
     sessionOf('exercise_session_record_table', ['exercise_type'], (row) => exerciseIn(row['exercise_type'])),
   ]
 }
-
-type SessionOrNight = 'sleep_stage_in_bed' | ReturnType<typeof exerciseIn>
 
 const ROWS_PER_BATCH = 1000
 

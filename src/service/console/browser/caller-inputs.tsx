@@ -9,8 +9,6 @@ import type { ShownOperation } from './compose.ts'
 import { into } from './console-parts.tsx'
 import { consoleSession, mayChange } from './console-state.ts'
 
-type Key = Json<KeysAnswer>[number]
-
 /** The credentials that an operation asks for: a key whose account gets the token, a person, or an app key. */
 export function CallerInputs({ operation: { caller, callerWords, path, name } }: { operation: ShownOperation }) {
   const needsPerson = caller === 'profile' || path.includes('{externalId}') || name === 'profileToken'
@@ -49,7 +47,7 @@ function KeyInput() {
   )
 }
 
-const keyWords = ({ account, label, publicId }: Key): string =>
+const keyWords = ({ account, label, publicId }: Json<KeysAnswer>[number]): string =>
   shownText([account, label, publicId].filter((part) => part !== '').join(' · '), 80)
 
 /** Names of people are suggested as one types. */

@@ -10,7 +10,7 @@ import { consoleSession } from './console-state.ts'
 export const chosenKeyId = signal('')
 export const chosenPerson = signal('')
 
-export type KeptKey = { readonly id: string; readonly secret: string }
+type KeptKey = { readonly id: string; readonly secret: string }
 /** Secrets of keys that were made, or typed in, on this page. */
 const keptSecrets = signal<ReadonlyMap<string, string>>(new Map())
 
@@ -34,7 +34,7 @@ export function chosenAppKey(): KeptKey {
   return { id: credentials.appId, secret: credentials.appSecret }
 }
 
-export type ProfileTokens = { readonly profileToken: string; readonly refreshToken: string }
+type ProfileTokens = { readonly profileToken: string; readonly refreshToken: string }
 
 const accountTokens = new Map<string, string>()
 const profileTokens = new Map<string, ProfileTokens>()

@@ -31,11 +31,9 @@ export const CodeBlock = ({ text, label, tall = false }: { text: string; label: 
   </section>
 )
 
-type Typed = { readonly currentTarget: { readonly value: string } }
-
 /** Writes the text of an input into a signal. */
 export const into =
   (field: Signal<string>) =>
-  ({ currentTarget }: Typed): void => {
+  ({ currentTarget }: { readonly currentTarget: { readonly value: string } }): void => {
     field.value = currentTarget.value
   }

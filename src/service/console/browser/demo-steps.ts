@@ -6,7 +6,7 @@ import { serviceNowMs, serviceUrl } from './console-state.ts'
 import { lastMidnightMs, madeUpDays } from './made-up-day.ts'
 
 /** A request of the demo app, as a developer would watch it. */
-export type DemoRequest = {
+type DemoRequest = {
   readonly about: string
   readonly method: string
   readonly path: string

@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE } from '../../../base/time/units.ts'
 
 /** A log as an app uploads it. */
-export type MadeUpLog = {
+type MadeUpLog = {
   readonly id: string
   readonly logType: string
   readonly dataType: string

@@ -132,14 +132,12 @@ export function BodyInputs({ operation, filled, fill }: InputsProps) {
   )
 }
 
-type Input = NonNullable<NonNullable<ShownOperation['body']>['inputs']>[number]
-
 function BodyInput({
   input: { name, type, note, required, value, choices },
   text,
   fill,
 }: {
-  input: Input
+  input: NonNullable<NonNullable<ShownOperation['body']>['inputs']>[number]
   text: string
   fill: InputsProps['fill']
 }) {

@@ -11,7 +11,7 @@ import {
 import type { ComposedRequest, Filled, ShownOperation } from './compose.ts'
 import { consoleSession, mayChange, serviceUrl } from './console-state.ts'
 
-export type Authorized = {
+type Authorized = {
   /** Fields of the body that the credentials fill. */
   readonly filled: Filled
   readonly isReady: boolean

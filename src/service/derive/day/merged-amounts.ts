@@ -8,8 +8,6 @@ import { type DataLog, type Lineage, spanOfLog } from './parsed-log.ts'
 /** The part of a log's value that counts for a span of time. */
 export type Amount = Span & { readonly log: DataLog; readonly value: number }
 
-type BoundedDay = DayInputs & { readonly bounds: DayBounds }
-
 /** A log, or the rest of a parent log that its children leave. An instant lasts a second, so that it can be shared out. */
 type Piece = Span & { readonly log: DataLog; readonly value: number }
 
@@ -18,7 +16,7 @@ type Piece = Span & { readonly log: DataLog; readonly value: number }
  * ranked log counts for that moment and the other logs do not count for that moment; an interval across midnight is
  * shared out by time. A log with the value 0 is left out: a watch on the table does not undo the steps of the phone.
  */
-export function amountsOn(inputs: BoundedDay, dataType: string): Amount[] {
+export function amountsOn(inputs: DayInputs & { readonly bounds: DayBounds }, dataType: string): Amount[] {
   const { logsByDay, day, bounds, compareLogs, lineage } = inputs
   const near = logsByDay.around(day, dataType).filter((log) => log.value > 0)
   const own = near.filter((log) => partOnDay(log, spanOf(log), bounds))

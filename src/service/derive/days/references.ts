@@ -31,8 +31,6 @@ const comparedBiomarkers = {
   vo2_max: 'mL/kg/min',
 } as const
 
-type ComparedBiomarker = keyof typeof comparedBiomarkers
-
 export const comparedSubjects: readonly ComparedSubject[] = [
   ...scoreTypes.map((name) => ({ category: 'score' as const, name, unit: 'index' })),
   ...Object.entries(comparedBiomarkers).map(([name, unit]) => ({ category: 'biomarker' as const, name, unit })),
@@ -52,7 +50,7 @@ export function comparedValue(derivation: Derivation, day: number, name: string)
   return name === 'vo2_max' && isEstimated() ? null : derivation.biomarkerNumber(day, name)
 }
 
-function isCompared(name: string): name is ComparedBiomarker {
+function isCompared(name: string): name is keyof typeof comparedBiomarkers {
   return name in comparedBiomarkers
 }
 

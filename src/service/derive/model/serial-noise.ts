@@ -11,7 +11,7 @@ export type DayValue = readonly [day: number, value: number]
 export type SerialCorrelation = { readonly share: number; readonly decay: number }
 
 /** The estimated change along a regressor, and the p of a change that large or larger where there is none. */
-export type SerialTest = { readonly change: number; readonly pValue: number }
+type SerialTest = { readonly change: number; readonly pValue: number }
 
 type SerialTestOptions = {
   /** The course of the change that is looked for: 0 before it begins. */

@@ -4,7 +4,7 @@ import type { Log } from '../../../base/log.ts'
 import { destroyConnection } from '../../../base/postgres/silent-server.ts'
 import { SECOND } from '../../../base/time/units.ts'
 
-export type RevocationListener = {
+type RevocationListener = {
   /** Whether a revocation by any process is heard of now: the last heartbeat came back over this line. */
   isListening(): boolean
   close(): Promise<void>
