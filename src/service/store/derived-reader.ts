@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { DerivedKind } from '../../base/contract/derived-kind.ts'
 import {
+  createProgressLookup,
   type DerivationProgress,
   type ProgressRow,
   progressColumnsSql,
   progressJoinsSql,
   progressOf,
 } from './derivation-progress.ts'
-import { createProgressLookup } from './progress-lookup.ts'
 import type { Queryable } from './service-pool.ts'
 import { findProfileId } from './service-profiles.ts'
 
