@@ -22,7 +22,7 @@ import { registerMetrics, registerRequestSpans } from './http/request-telemetry.
 import { logSecurity, warnOfExposure } from './http/security-log.ts'
 import { addOperationRoutes, operationRoutes, type RateLimits } from './operation-routes.ts'
 import { describedRoute } from './reference/openapi.ts'
-import type { ServiceExtension } from './reference/service-extension.ts'
+import type { ServiceAddition, ServiceExtension } from './reference/service-extension.ts'
 import { addMonitoringRoutes } from './routes/monitoring-routes.ts'
 import { deleteOldTokens } from './store/credentials/issued-tokens.ts'
 import { openTokenCache } from './store/credentials/token-cache.ts'
@@ -80,18 +80,24 @@ type ServiceOptions = {
   log: Log
   clock?: Clock
   limits?: Partial<ServiceLimits>
-  extensions?: readonly ServiceExtension[]
   /** Requests become spans, and the metrics are sent beside being served. */
   otlp?: Pick<OtlpExport, 'exportMetrics'> | undefined
 }
 
-type Service = { url: string; context: ServiceContext; close(): Promise<void> }
+/** `built` is what `build` returned. */
+type Service<B> = { url: string; context: ServiceContext; built: B; close(): Promise<void> }
+
+/** Builds an extension into the service, and returns what the extension returns. */
+type Extend = <A extends ServiceAddition | undefined>(extension: ServiceExtension<A>) => Promise<A>
 
 /**
- * Serves the interface from a database that is migrated already. Closing answers the requests in flight, refuses new
- * requests with 503, and then ends.
+ * Serves the interface from a database that is migrated already. `build` extends the service before it listens. Closing answers
+ * the requests in flight, refuses new requests with 503, and then ends.
  */
-export async function startService(options: ServiceOptions): Promise<Service> {
+export async function startService<B = void>(
+  options: ServiceOptions,
+  build?: (extend: Extend) => Promise<B>,
+): Promise<Service<B>> {
   const { databaseUrl, log, clock = Date.now, host = defaultHost, metricsPort, metricsHost = defaultHost } = options
   warnOfExposure(log, { host, databaseUrl })
   const limits: ServiceLimits = { ...defaultLimits, ...options.limits }
@@ -123,11 +129,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (options.otlp) registerRequestSpans(app)
     const registry = registerMetrics(app, context)
     options.otlp?.exportMetrics(registry)
-    for (const extend of options.extensions ?? []) {
-      const extension = await extend({ ...context, app, databaseUrl, host, routes })
-      routes.push(...(extension?.routes ?? []))
-      opened.add({ close: async () => extension?.close?.() }, 'extension')
-    }
+    const built = (await build?.(async (extension) => {
+      const addition = await extension({ ...context, app, databaseUrl, host, routes })
+      routes.push(...(addition?.routes ?? []))
+      opened.add({ close: async () => addition?.close?.() }, 'extension')
+      return addition
+    })) as B // without `build` there is nothing
     const servesMetrics = metricsPort === undefined && isLoopback(host)
     addMonitoringRoutes(app, {
       context,
@@ -140,7 +147,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     }
     addOperationRoutes(app, context, limits)
     opened.add(startTokenCleanup(context), 'token cleanup')
-    return { url: await listen(app, options), context, close }
+    return { url: await listen(app, options), context, built, close }
   } catch (error) {
     await close()
     throw error

@@ -5,7 +5,7 @@ import { DAY } from '../base/time/units.ts'
 import { type ConsoleOptions, consoleExtension, consolePath } from './console/console-extension.ts'
 import { explainExtension } from './recompute/extension.ts'
 import { startRecompute } from './recompute/start-recompute.ts'
-import type { ServiceExtension } from './reference/service-extension.ts'
+import type { ServiceAddition, ServiceExtension } from './reference/service-extension.ts'
 import { addControlRoutes, controlPath } from './sandbox/control-routes.ts'
 import { createDerivationDelay } from './sandbox/derivation-delay.ts'
 import { addFaultInjection } from './sandbox/faults/fault-injection.ts'
@@ -53,10 +53,7 @@ export type SandboxOptions = {
 }
 
 export type Sandbox = SandboxCredentials &
-  Pick<
-    SandboxControl,
-    'clock' | 'faults' | 'journal' | 'derivationDelay' | 'derived' | 'ledger' | 'live' | 'people'
-  > & {
+  SandboxControl & {
     url: string
     consoleUrl: string
     controlUrl: string
@@ -77,47 +74,21 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const faults = createFaultSelector({ seed, rules: options.faults ?? [] })
   const journal = createJournal()
   const closing = new AbortController()
-  const opened: { control?: SandboxControl } = {}
-  const extension = sandboxExtension(options, { clock, faults, journal, closing: closing.signal }, (control) => {
-    opened.control = control
-  })
-  const sandbox = () => ({ control: openedControl(opened), credentials: credentialsOf(seed) })
-  const service = await startService({
-    databaseUrl,
-    port,
-    ...(host === undefined ? {} : { host }),
-    log,
-    otlp: options.otlp,
-    clock: clock.nowMs,
-    extensions: [extension, consoleExtension({ ...options.console, sandbox })],
-  })
-  const { derivationDelay, derived, ledger, live, people } = openedControl(opened)
+  const parts = { clock, faults, journal, closing: closing.signal }
+  const credentials = credentialsOf(seed)
+  const { url, built, ...service } = await startService(
+    { databaseUrl, port, ...(host === undefined ? {} : { host }), log, otlp: options.otlp, clock: clock.nowMs },
+    async (extend) => {
+      const { control } = await extend(sandboxExtension(options, parts))
+      await extend(consoleExtension({ ...options.console, sandbox: { control, credentials } }))
+      return control
+    },
+  )
   const close = async () => {
     closing.abort()
     await service.close()
   }
-  const { url } = service
-  return {
-    ...credentialsOf(seed),
-    url,
-    consoleUrl: url + consolePath,
-    controlUrl: url + controlPath,
-    clock,
-    faults,
-    journal,
-    derivationDelay,
-    derived,
-    ledger,
-    live,
-    people,
-    close,
-  }
-}
-
-/** The control of a service whose extensions have opened, in their order. */
-function openedControl({ control }: { control?: SandboxControl }): SandboxControl {
-  if (control) return control
-  throw new Error('open sandbox: its service has started without it')
+  return { ...credentials, ...built, url, consoleUrl: url + consolePath, controlUrl: url + controlPath, close }
 }
 
 type SandboxParts = Pick<SandboxControl, 'clock' | 'faults' | 'journal'> & { closing: AbortSignal }
@@ -126,8 +97,7 @@ type SandboxParts = Pick<SandboxControl, 'clock' | 'faults' | 'journal'> & { clo
 function sandboxExtension(
   options: SandboxOptions,
   parts: SandboxParts,
-  onOpened: (control: SandboxControl) => void,
-): ServiceExtension {
+): ServiceExtension<ServiceAddition & { control: SandboxControl }> {
   const { seed, log, onProgress, signal } = options
   const { clock, faults, journal } = parts
   return async (context) => {
@@ -150,7 +120,6 @@ function sandboxExtension(
     const described = await explainExtension(context)
     addFaultInjection(app, { faults, journal, clock, internalSecret, externalIdOf: control.externalIdOf })
     addControlRoutes(app, control)
-    onOpened(control)
-    return { ...described, ...recompute }
+    return { ...described, ...recompute, control }
   }
 }

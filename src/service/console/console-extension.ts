@@ -28,7 +28,7 @@ export type ConsoleOptions = {
   /** Proxies in front: behind one, a caller from anywhere looks like one of this machine. */
   readonly trustedProxies?: readonly string[]
   /** The sandbox that the console shows and moves. */
-  sandbox?(): ConsoleSandbox
+  readonly sandbox?: ConsoleSandbox
 }
 
 export const consolePath = '/console'
@@ -52,7 +52,7 @@ export const consoleExtension =
     const settings = { trustedHeader: undefined, actors: [], trustedProxies: [] }
     const access = await openAccess(host, { page: 'console', prefix: 'CONSOLE', passwordFile, ...settings })
     const { pool, tokenCache, profileSearch, clock, log } = service
-    const context = { pool, tokenCache, profileSearch, clock, log, routes, sandbox: sandbox?.() }
+    const context = { pool, tokenCache, profileSearch, clock, log, routes, sandbox }
     await app.register(async (page) => addConsole(page, context, access))
     return undefined
   }

@@ -55,8 +55,9 @@ async function withWorld(databaseUrl: string, use: (world: ConsoleWorld) => Prom
     const folder = await mkdtemp(join(tmpdir(), 'vitalsync-console-'))
     const passwordFile = passwords && join(folder, 'passwords')
     if (passwordFile) await writeFile(passwordFile, `${passwords.join('\n')}\n`)
-    const extensions = [consoleExtension({ passwordFile })]
-    const service = await startService({ databaseUrl, port: 0, host, log: loggedTo(lines), extensions })
+    const service = await startService({ databaseUrl, port: 0, host, log: loggedTo(lines) }, async (extend) =>
+      extend(consoleExtension({ passwordFile })),
+    )
     opened.push(service)
     await rm(folder, { recursive: true })
     return { url: service.url, logged: lines }

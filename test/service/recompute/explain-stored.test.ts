@@ -20,13 +20,8 @@ test('the service explains a score to its account and to no other caller', async
   const make = (account: string) =>
     addServiceKey({ databaseUrl: serviceUrl, nowAt: new Date(now), log: quiet }, { account, kind: 'client', label: '' })
   const [own, stranger] = [await make('own'), await make('stranger')]
-  const service = await startService({
-    databaseUrl: serviceUrl,
-    port: 0,
-    log: quiet,
-    clock: () => now,
-    extensions: [deriveExtension({ threads: 1 })],
-  })
+  const settings = { databaseUrl: serviceUrl, port: 0, log: quiet, clock: () => now }
+  const service = await startService(settings, async (extend) => extend(deriveExtension({ threads: 1 })))
   try {
     const { pool } = service.context
     const { rows } = await pool.query(

@@ -24,16 +24,16 @@ export async function runService(context: CommandContext, options: ServiceOption
   if (options.migrate) await migrateService(databaseUrl)
   const { host, port = config.port } = options
   const { metricsPort, metricsHost, trustedProxies, serviceLimits: limits } = config
-  const extensions = [
-    deriveExtension({ threads: config.deriveThreads ?? coresLessOne() }),
-    consoleExtension({ passwordFile: config.consolePasswordFile, trustedProxies }),
-  ]
   const closeStack = openCloseStack()
   try {
     const otlp = await openOtlp(config.otlp, { name: 'vitalsync-service', log })
     if (otlp) closeStack.add(otlp, 'traces')
     const watched = { metricsPort, metricsHost, otlp }
-    const starting = startService({ databaseUrl, port, host, ...watched, trustedProxies, log, limits, extensions })
+    const settings = { databaseUrl, port, host, ...watched, trustedProxies, log, limits }
+    const starting = startService(settings, async (extend) => {
+      await extend(deriveExtension({ threads: config.deriveThreads ?? coresLessOne() }))
+      await extend(consoleExtension({ passwordFile: config.consolePasswordFile, trustedProxies }))
+    })
     const service = closeStack.add(await starting, 'service')
     if (terminal.json) terminal.printJson('service', { url: service.url })
     else
