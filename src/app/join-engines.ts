@@ -6,16 +6,7 @@ import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../base/
 import { readRunning } from '../base/engines/running-file.ts'
 import { lockHolderOf } from '../base/files/folder-lock.ts'
 import { formatNumber } from '../base/text/readable-values.ts'
-import { MINUTE } from '../base/time/units.ts'
-import {
-  type EngineAddresses,
-  requireTokenKey,
-  resolveAddresses,
-  resolveDatabases,
-  tokenKeysOf,
-} from '../operations/addresses.ts'
-import { migrateWarehouse, requireMigrated } from '../operations/migrate-warehouse.ts'
-import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { type EngineAddresses, requireTokenKey, resolveAddresses } from '../operations/addresses.ts'
 import type { Sandbox, SandboxOptions } from '../service/start-sandbox.ts'
 import { sandboxDefaults } from './sandbox-defaults.ts'
 import type { CommandContext } from './terminal/command-context.ts'
@@ -59,55 +50,26 @@ export async function startEngines(
   }
 }
 
-/**
- * For a command that ends soon: joins the engines that run already and starts the others. The embedded warehouse is migrated
- * to this version.
- */
+/** For a command that ends soon: joins the engines that run already and starts the others. */
 export async function joinEngines(context: CommandContext, closeStack: CloseStack): Promise<StartedEngines> {
   const { config } = context
   const needsLocal = !config.databaseUrl || !config.upstream
-  const local = needsLocal ? await joinLocal(context, closeStack) : undefined
+  const local = needsLocal ? await joinPostgres(context, closeStack) : undefined
   const running = config.upstream ?? (await runningUpstream(config.dataFolder))
   const profiles = await readSandboxSize(config.dataFolder)
   const sandbox = running || !local ? undefined : await startLocalSandbox({ ...context, local, profiles }, closeStack)
-  const addresses = resolveAddresses(config, local, running ?? (sandbox && upstreamOf(sandbox)))
-  await ensureMigrated(context, addresses.databaseUrl)
-  return { local, sandbox, addresses }
+  return { local, sandbox, addresses: resolveAddresses(config, local, running ?? (sandbox && upstreamOf(sandbox))) }
 }
 
-/** Only warehouse and queue, for a command that does not call upstream. */
-export async function joinWarehouse(
-  context: CommandContext,
+/** The Postgres of the data folder. A command that only looks must not make a database in silence. */
+export async function joinPostgres(
+  { config, terminal }: CommandContext,
   closeStack: CloseStack,
-): Promise<{ pool: Pool; queueUrl: string; tokenKeys: readonly Buffer[] }> {
-  const { config } = context
-  const local = config.databaseUrl ? undefined : await joinLocal(context, closeStack)
-  const { databaseUrl, queueUrl } = resolveDatabases(config, local)
-  await ensureMigrated(context, databaseUrl)
-  const pool = openWarehousePool({
-    databaseUrl,
-    connectionsMax: 4,
-    name: 'vitalsync command',
-    statementTimeoutMs: 10 * MINUTE,
-    bucketCount: config.warehouseShards,
-  })
-  closeStack.add({ close: () => pool.end() }, 'pool')
-  return { pool, queueUrl, tokenKeys: tokenKeysOf(config, local) ?? [] }
-}
-
-/** A command that only looks must not make a database in silence. */
-async function joinLocal({ config, terminal }: CommandContext, closeStack: CloseStack): Promise<LocalEngines> {
+): Promise<LocalEngines> {
   const { dataFolder } = config
   const making = () =>
     terminal.say(`DATABASE_URL is not set, and there is no data yet: making a Postgres in ${dataFolder} …`)
   return closeStack.add(await joinLocalEngines(dataFolder, { slow: terminal.say, making }), 'Postgres')
-}
-
-/** The embedded warehouse is migrated here; a given warehouse is migrated only by `vitalsync migrate`. */
-async function ensureMigrated({ config, terminal }: CommandContext, databaseUrl: string): Promise<void> {
-  if (!config.databaseUrl)
-    return void (await migrateWarehouse({ databaseUrl, bucketCount: config.warehouseShards }, terminal.say))
-  await requireMigrated(databaseUrl, config.warehouseShards)
 }
 
 type LocalSandboxOptions = CommandContext & { local: LocalEngines; profiles: number }

@@ -1,18 +1,32 @@
 import { type CloseStack, openCloseStack } from '../base/close-stack.ts'
+import { MINUTE } from '../base/time/units.ts'
+import { resolveDatabases } from '../operations/addresses.ts'
+import { requireMigrated } from '../operations/migrate-warehouse.ts'
 import type { Pipeline } from '../operations/pipeline.ts'
-import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
-import { joinEngines, joinWarehouse, type StartedEngines } from './join-engines.ts'
+import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { joinEngines, joinPostgres, type StartedEngines } from './join-engines.ts'
 import type { CommandContext } from './terminal/command-context.ts'
 
-/** Opens the warehouse, runs `work` and closes the warehouse, also when `work` fails. */
+/** Opens the warehouse, for a command that does not call upstream; runs `work` and closes the warehouse, also when `work` fails. */
 export async function withWarehouse<T>(
   context: CommandContext,
   work: (pool: Pool, parts: { queueUrl: string; tokenKeys: readonly Buffer[]; closeStack: CloseStack }) => Promise<T>,
 ): Promise<T> {
+  const { config } = context
   const closeStack = openCloseStack()
   try {
-    const { pool, ...parts } = await joinWarehouse(context, closeStack)
-    return await work(pool, { ...parts, closeStack })
+    const local = config.databaseUrl ? undefined : await joinPostgres(context, closeStack)
+    const { databaseUrl, queueUrl, tokenKeys = [] } = resolveDatabases(config, local)
+    const pool = openWarehousePool({
+      databaseUrl,
+      connectionsMax: 4,
+      name: 'vitalsync command',
+      statementTimeoutMs: 10 * MINUTE,
+      bucketCount: config.warehouseShards,
+    })
+    closeStack.add({ close: () => pool.end() }, 'pool')
+    await requireMigrated(pool, databaseUrl)
+    return await work(pool, { queueUrl, tokenKeys, closeStack })
   } finally {
     await closeStack.close()
   }
@@ -36,7 +50,8 @@ export async function withPipeline<T>(context: CommandContext, work: (opened: Op
     const engines = await joinEngines(context, closeStack)
     const { config, log } = context
     const { openPipeline } = await import('../operations/pipeline.ts') // queue and upstream: `withWarehouse` needs neither
-    const pipeline = await openPipeline({ config, addresses: engines.addresses, log, onSkewed: fail })
+    const { addresses } = engines
+    const pipeline = await openPipeline({ config, addresses, log, onSkewed: fail, requiresMigrated: true })
     closeStack.add(pipeline, 'pipeline')
     await pipeline.engine.requireUsable()
     return await work({

@@ -30,26 +30,24 @@ export function resolveAddresses(
   upstream: EngineAddresses['upstream'] | undefined,
 ): EngineAddresses {
   if (!upstream) throw new Error('find engines: no upstream is given and none was started')
-  return {
-    ...resolveDatabases(config, local),
-    upstream,
-    tokenKeys: tokenKeysOf(config, local) ?? throwMissingTokenKey(),
-  }
+  const databases = resolveDatabases(config, local)
+  return { ...databases, upstream, tokenKeys: databases.tokenKeys ?? throwMissingTokenKey() }
+}
+
+type DatabaseAddresses = Pick<EngineAddresses, 'databaseUrl' | 'queueUrl'> & {
+  readonly tokenKeys: EngineAddresses['tokenKeys'] | undefined
 }
 
 /** Without QUEUE_URL the queue lies in a given warehouse's database, or in an embedded database of its own. */
-export function resolveDatabases(
-  config: Config,
-  local: LocalEngines | undefined,
-): Pick<EngineAddresses, 'databaseUrl' | 'queueUrl'> {
+export function resolveDatabases(config: Config, local: LocalEngines | undefined): DatabaseAddresses {
   const engines = config.databaseUrl ? { databaseUrl: config.databaseUrl, queueUrl: config.databaseUrl } : local
   if (!engines) throw new Error('find engines: no warehouse is given and none was started')
-  return { databaseUrl: engines.databaseUrl, queueUrl: config.queueUrl ?? engines.queueUrl }
+  return {
+    databaseUrl: engines.databaseUrl,
+    queueUrl: config.queueUrl ?? engines.queueUrl,
+    tokenKeys: config.tokenKeys ?? (local && [local.tokenKey]),
+  }
 }
-
-/** The given keys, or that of the embedded engines. */
-export const tokenKeysOf = (config: Config, local: LocalEngines | undefined): readonly Buffer[] | undefined =>
-  config.tokenKeys ?? (local && [local.tokenKey])
 
 /** A given warehouse needs a given key; an embedded one brings its own. */
 export function requireTokenKey(config: Config): void {

@@ -1,27 +1,23 @@
 import { pulledStreams } from '../../config/streams.ts'
 import { connectionProblem } from '../base/connections/connection-problem.ts'
-import {
-  applyMigrations,
-  compareMigrations,
-  readAppliedNames,
-  readMigrations,
-  requireReleased,
-} from '../base/engines/apply-migrations.ts'
+import { isOwnServer } from '../base/connections/own-server.ts'
+import { applyMigrations, compareMigrations, requireReleased } from '../base/engines/apply-migrations.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { requireServerVersion } from '../base/postgres/server-version.ts'
-import { DAY, MINUTE } from '../base/time/units.ts'
+import { DAY } from '../base/time/units.ts'
 import {
   type Distribution,
   distributeTables,
   placeNewTables,
 } from '../pipeline/warehouse/distribution/distribute-tables.ts'
-import { readShardCount, requireDivision } from '../pipeline/warehouse/distribution/distributed-tables.ts'
+import { hasCitus, readShardCount, requireDivision } from '../pipeline/warehouse/distribution/distributed-tables.ts'
 import { storeSettleFallbacks } from '../pipeline/warehouse/ledger/settle-fallbacks.ts'
 import { failureOnEveryNode, isNodeOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { grantReaderRole } from '../pipeline/warehouse/reports/reader-role.ts'
 
 export const migrationsFolder = new URL('../pipeline/warehouse/migrations/', import.meta.url)
+const schema = { folder: migrationsFolder, schema: 'vitalsync' } as const
 
 const NODE_AWAY =
   'A node of the warehouse does not answer. No migration is missing; the rest, which needs all nodes, is left to the next `vitalsync migrate`.'
@@ -34,7 +30,7 @@ export async function migrateWarehouse(
   { databaseUrl, bucketCount }: { databaseUrl: string; bucketCount: number },
   say: (text: string) => void,
 ): Promise<{ applied: string[]; readerGranted: boolean }> {
-  const { applied } = await applyMigrations({ databaseUrl, folder: migrationsFolder, schema: 'vitalsync' })
+  const { applied } = await applyMigrations({ databaseUrl, ...schema })
   const shards = await placedShards({ databaseUrl, bucketCount }, say)
   const pool = openWarehousePool({
     databaseUrl,
@@ -91,37 +87,22 @@ export async function distributeWarehouse(
   }
 }
 
-/** Refuses to work on a warehouse that lacks a migration of this version, or is divided otherwise than the setting says. */
-export async function requireMigrated(databaseUrl: string, bucketCount: number): Promise<void> {
-  const migrations = await readMigrations(migrationsFolder)
-  const pool = openWarehousePool({
-    databaseUrl,
-    connectionsMax: 1,
-    name: 'vitalsync command',
-    statementTimeoutMs: 10 * MINUTE,
-    bucketCount,
+/**
+ * Refuses to work on a warehouse that lacks a migration of this version, or is divided otherwise than the setting says. A Postgres that
+ * vitalsync starts itself gets the missing migrations here: `vitalsync migrate` is for given ones.
+ */
+export async function requireMigrated(pool: Pool, databaseUrl: string): Promise<void> {
+  const explain = async (cause: unknown): Promise<never> => {
+    throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, cause)
+  }
+  const compared = await compareMigrations(pool, schema).catch(explain)
+  if (compared.missing.length === 0) return void ((await hasCitus(pool)) && (await requireDivision(pool)))
+  if (isOwnServer(databaseUrl)) {
+    return void (await migrateWarehouse({ databaseUrl, bucketCount: pool.buckets.count }, () => undefined))
+  }
+  requireReleased('open warehouse', compared)
+  await requireServerVersion(pool).catch(explain)
+  throw new UsageProblem('open warehouse: its tables are missing or older than this version', {
+    hint: 'Bring it up to date first: vitalsync migrate.',
   })
-  try {
-    const applied = await readFromUsable(pool).catch(async (cause: unknown) => {
-      throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, cause)
-    })
-    requireReleased('open warehouse', migrations, applied)
-    if (compareMigrations(migrations, applied).missing.length === 0) return void (await requireDivision(pool))
-    throw new UsageProblem('open warehouse: its tables are missing or older than this version', {
-      hint: 'Bring it up to date first: vitalsync migrate.',
-    })
-  } finally {
-    await pool.end()
-  }
-}
-
-/** The applied migrations, of a server that is new enough. */
-async function readFromUsable(pool: Pool): Promise<string[]> {
-  const client = await pool.connect()
-  try {
-    await requireServerVersion(client)
-    return await readAppliedNames(client, 'vitalsync')
-  } finally {
-    client.release()
-  }
 }

@@ -33,6 +33,7 @@ import { createPostgresTokenStore } from '../pipeline/warehouse/tokens/token-sto
 import type { SharedJobContext } from '../pipeline/work/job.ts'
 import { createVerification } from '../pipeline/work/verify-window.ts'
 import type { EngineAddresses } from './addresses.ts'
+import { requireMigrated } from './migrate-warehouse.ts'
 
 export const jobs = [syncProfile, backfillProfile, registerProfile, discoverProfiles, eraseProfile, verifyProfile]
 
@@ -63,6 +64,8 @@ type PipelineOptions = {
   /** The streams; those of `config/streams.ts` when absent. */
   catalogue?: Catalogue
   onSkewed(error: Error): void
+  /** True for a command. A worker or a scheduler may start before its warehouse is migrated. */
+  requiresMigrated?: boolean
 }
 
 /** One statement that is not answered, and a little more. */
@@ -140,7 +143,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
 
 /** The pools of the warehouse, and its clock. */
 async function openWarehouse(
-  { config, addresses: { databaseUrl }, log, onSkewed }: PipelineOptions,
+  { config, addresses: { databaseUrl }, log, onSkewed, requiresMigrated }: PipelineOptions,
   closeStack: CloseStack,
 ): Promise<{ pool: Pool; clock: DatabaseClock }> {
   const poolOptions = {
@@ -153,6 +156,7 @@ async function openWarehouse(
   }
   const coordinator = openWarehousePool(poolOptions)
   closeStack.add({ close: () => coordinator.end() }, 'warehouse pool')
+  if (requiresMigrated) await requireMigrated(coordinator, databaseUrl)
   const clock = closeStack.add(await startDatabaseClock(coordinator, { log, onSkewed }), 'database clock')
   const { pool } = closeStack.add(
     await joinNodes(coordinator, {

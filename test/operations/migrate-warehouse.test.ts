@@ -1,14 +1,15 @@
 import pg from 'pg'
 import { expect } from 'vitest'
 import { pulledStreams } from '../../config/streams.ts'
+import { markedAsOwn } from '../../src/base/connections/own-server.ts'
 import { readMigrations } from '../../src/base/engines/apply-migrations.ts'
-import { migrateWarehouse, migrationsFolder, requireMigrated } from '../../src/operations/migrate-warehouse.ts'
+import { migrateWarehouse, migrationsFolder } from '../../src/operations/migrate-warehouse.ts'
 import { test } from '../support/fixtures.ts'
-import { testShards } from '../support/test-pool.ts'
+import { openAsCommand, testShards } from '../support/test-pool.ts'
 
 test('a warehouse that lacks any migration of this version is refused', async ({ warehouseUrl, database }) => {
-  await requireMigrated(warehouseUrl, testShards)
-  await expect(requireMigrated(database, testShards)).rejects.toThrow(/older than this version/)
+  await openAsCommand(warehouseUrl)
+  await expect(openAsCommand(database)).rejects.toThrow(/older than this version/)
 
   const names = (await readMigrations(migrationsFolder)).map(({ name }) => name)
   const client = new pg.Client({ connectionString: warehouseUrl })
@@ -16,12 +17,30 @@ test('a warehouse that lacks any migration of this version is refused', async ({
   const list = async (change: string, value: string | undefined) => client.query(change, [value])
   for (const name of [names.at(-1), names.at(2)]) {
     await list('delete from vitalsync.migrations where name = $1', name)
-    await expect(requireMigrated(warehouseUrl, testShards), name).rejects.toThrow(/older than this version/)
+    await expect(openAsCommand(warehouseUrl), name).rejects.toThrow(/older than this version/)
     await list(`insert into vitalsync.migrations (name, checksum) values ($1, '')`, name)
   }
   await list(`insert into vitalsync.migrations (name, checksum) values ($1, '')`, '9999-of-a-newer-version.sql')
-  await requireMigrated(warehouseUrl, testShards)
+  await openAsCommand(warehouseUrl)
   await client.end()
+})
+
+test('a command brings the Postgres of the data folder up to date', async ({ database }) => {
+  await openAsCommand(markedAsOwn(database))
+
+  await openAsCommand(database)
+})
+
+test('a command that finds all tables waits for nobody who migrates, and migrates nothing', async ({
+  warehouseUrl,
+}) => {
+  const migrating = new pg.Client({ connectionString: warehouseUrl })
+  await migrating.connect()
+  await migrating.query(`select pg_advisory_lock(hashtextextended('vitalsync migrate vitalsync', 0))`)
+
+  await openAsCommand(markedAsOwn(warehouseUrl))
+
+  await migrating.end()
 })
 
 test('the settle times of the catalogue stand in the warehouse, and migrating writes them anew', async ({

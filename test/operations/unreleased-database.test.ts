@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { examineMigrations } from '../../src/base/engines/examine-postgres.ts'
-import { migrationsFolder, requireMigrated } from '../../src/operations/migrate-warehouse.ts'
+import { migrationsFolder } from '../../src/operations/migrate-warehouse.ts'
 import { migrateService } from '../../src/service/store/migrate-service.ts'
 import { test } from '../support/fixtures.ts'
 import { runProgram } from '../support/run-program.ts'
+import { openAsCommand } from '../support/test-pool.ts'
 import { connect } from '../support/test-warehouse.ts'
 
 /** A list of migrations, as versions before 0.1.0 left it. */
@@ -40,7 +41,7 @@ test('migrate refuses a warehouse of the time before the first release, and says
 test('commands and the doctor name the same cause and cure', async ({ database }) => {
   await listUnreleased(database, 'vitalsync', '0001-ledger.sql')
 
-  await expect(requireMigrated(database, 1)).rejects.toMatchObject({
+  await expect(openAsCommand(database, 1)).rejects.toMatchObject({
     name: 'UsageProblem',
     message: `open warehouse: ${sentence}`,
     hint: cure,

@@ -77,36 +77,58 @@ async function connectToMigrate(databaseUrl: string): Promise<pg.Client> {
   }
 }
 
+/** The names of the files of a folder, in the order in which they are applied. */
+const listMigrations = async (folder: URL): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => /^\d{4}-.+\.sql$/.test(name)).sort()
+
 /** The files of a folder in the order in which they are applied. */
 export async function readMigrations(folder: URL): Promise<Migration[]> {
-  const files = await readdir(folder)
-  const names = files.filter((name) => /^\d{4}-.+\.sql$/.test(name)).sort()
   return Promise.all(
-    names.map(async (name) => {
+    (await listMigrations(folder)).map(async (name) => {
       const sql = await readFile(new URL(name, folder), 'utf8')
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
     }),
   )
 }
 
-type Named = Pick<Migration, 'name'>
+type Queryable = {
+  query<R extends pg.QueryResultRow>(text: string): Promise<{ rows: R[] }>
+}
 
-/** Compares the files with the names that a database lists as applied. */
-export function compareMigrations(
-  migrations: readonly Named[],
-  applied: readonly string[],
-): { missing: string[]; unknown: string[] } {
-  const names = migrations.map(({ name }) => name)
+/** The files of this version beside those that a database lists as applied. */
+type ComparedMigrations = {
+  readonly files: readonly string[]
+  readonly applied: readonly string[]
+  readonly missing: readonly string[]
+  readonly unknown: readonly string[]
+}
+
+/** Asks a connection or a pool by one statement. Nothing is applied where the schema has no table `migrations` yet. */
+export async function compareMigrations(
+  client: Queryable,
+  { folder, schema }: Pick<MigratedSchema, 'folder' | 'schema'>,
+): Promise<ComparedMigrations> {
+  const files = await listMigrations(folder)
+  const listed = await client
+    .query<{ name: string }>(`select name from ${pg.escapeIdentifier(schema)}.migrations`)
+    .catch((error: unknown) => {
+      if (stateOf(error) === UNDEFINED_TABLE) return { rows: [] }
+      throw error
+    })
+  const applied = listed.rows.map(({ name }) => name)
   return {
-    missing: names.filter((name) => !applied.includes(name)),
-    unknown: applied.filter((name) => !names.includes(name)),
+    files,
+    applied,
+    missing: files.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !files.includes(name)),
   }
 }
 
+type Listed = Pick<ComparedMigrations, 'files' | 'applied'>
+
 /** The first file never changes: a database that has others without it was made before the first release. */
-export function findUnreleased(migrations: readonly Named[], applied: readonly string[]): Finding | undefined {
-  const [first] = migrations
-  if (!first || applied.length === 0 || applied.includes(first.name)) return undefined
+export function findUnreleased({ files: [first], applied }: Listed): Finding | undefined {
+  if (!first || applied.length === 0 || applied.includes(first)) return undefined
   return {
     text: 'the database was made before 0.1.0, the first release, whose tables it lacks',
     hint: 'Carry its data over: `vitalsync export` with the version that made it; then set DATABASE_URL to an empty database, run `vitalsync migrate`, add the people (`vitalsync profiles import`), and `vitalsync import` your files again or let `vitalsync sync` read all from upstream.',
@@ -116,22 +138,9 @@ export function findUnreleased(migrations: readonly Named[], applied: readonly s
 type Finding = { readonly text: string; readonly hint: string }
 
 /** Refuses a database of the time before the first release. `what` failed because of it. */
-export function requireReleased(what: string, migrations: readonly Named[], applied: readonly string[]): void {
-  const unreleased = findUnreleased(migrations, applied)
+export function requireReleased(what: string, listed: Listed): void {
+  const unreleased = findUnreleased(listed)
   if (unreleased) throw new UsageProblem(`${what}: ${unreleased.text}`, { hint: unreleased.hint })
-}
-
-type Queryable = {
-  query<R extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<{ rows: R[] }>
-}
-
-/** The names that a database lists as applied: none where the schema has no table `migrations` yet. */
-export async function readAppliedNames(client: Queryable, schema: string): Promise<string[]> {
-  const table = `${pg.escapeIdentifier(schema)}.migrations`
-  const found = await client.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [table])
-  if (!found.rows[0]?.exists) return []
-  const { rows } = await client.query<{ name: string }>(`select name from ${table}`)
-  return rows.map(({ name }) => name)
 }
 
 async function applyMissing(
@@ -145,7 +154,8 @@ async function applyMissing(
     `select name, checksum from ${quoted}.migrations`,
   )
   const done = new Map(rows.map((row) => [row.name, row.checksum]))
-  requireReleased(`migrate schema ${schema}`, migrations, [...done.keys()])
+  const files = migrations.map(({ name }) => name)
+  requireReleased(`migrate schema ${schema}`, { files, applied: [...done.keys()] })
   requireKnownUnchanged(schema, migrations, done)
 
   const missing = migrations.filter((migration) => !done.has(migration.name))
@@ -192,7 +202,7 @@ async function applyOne(client: pg.Client, { schema, migration, locks, isLast }:
     return true
   } catch (cause) {
     await client.query('rollback')
-    if (isLockTimeout(cause) && !isLast) return false
+    if (stateOf(cause) === LOCK_NOT_AVAILABLE && !isLast) return false
     throw migrationProblem(schema, name, { cause, left: 'The file was rolled back.' })
   }
 }
@@ -235,7 +245,9 @@ async function makeIndex(client: pg.Client, schema: string, { name, sql, checksu
   }
 }
 
-const isLockTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '55P03'
+const UNDEFINED_TABLE = '42P01'
+const LOCK_NOT_AVAILABLE = '55P03'
+const stateOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined)
 
 function requireKnownUnchanged(schema: string, migrations: readonly Migration[], done: Map<string, string>): void {
   const known = new Map(migrations.map((migration) => [migration.name, migration.checksum]))

@@ -4,13 +4,7 @@ import { connectionFinding, type ServerAddress } from '../connections/connection
 import { clockFinding, type Finding } from '../connections/finding.ts'
 import { findPooler } from '../postgres/direct-connection.ts'
 import { POSTGRES_OLDEST } from '../postgres/server-version.ts'
-import {
-  compareMigrations,
-  findUnreleased,
-  type MigratedSchema,
-  readAppliedNames,
-  readMigrations,
-} from './apply-migrations.ts'
+import { compareMigrations, findUnreleased, type MigratedSchema } from './apply-migrations.ts'
 
 const CONNECT_TIMEOUT_MS = 5000
 
@@ -110,19 +104,18 @@ function encodingFindings(subject: string, { encoding: name }: ServerSettings): 
 
 /** Whether the tables are those of this version. */
 export async function examineMigrations(target: PostgresTarget & MigratedSchema): Promise<Finding[]> {
-  const { subject, folder, schema } = target
-  const migrations = await readMigrations(folder)
+  const { subject } = target
   return withClient(target, async (client) => {
-    const applied = await readAppliedNames(client, schema)
-    const unreleased = findUnreleased(migrations, applied)
+    const compared = await compareMigrations(client, target)
+    const unreleased = findUnreleased(compared)
     if (unreleased) return [{ subject, state: 'wrong', ...unreleased }]
-    const { missing, unknown } = compareMigrations(migrations, applied)
+    const { files, applied, missing, unknown } = compared
     if (unknown.length > 0) {
       const text = `it belongs to a newer version of vitalsync (${unknown.join(', ')})`
       return [{ subject, state: 'wrong', text, hint: 'Use that version of vitalsync, or a newer one.' }]
     }
     if (missing.length === 0) {
-      return [{ subject, state: 'well', text: `all ${migrations.length} migrations are applied` }]
+      return [{ subject, state: 'well', text: `all ${files.length} migrations are applied` }]
     }
     const text = applied.length === 0 ? 'it has no tables yet' : `migrations are missing: ${missing.join(', ')}`
     return [{ subject, state: 'wrong', text, hint: 'Run: vitalsync migrate' }]

@@ -15,7 +15,7 @@ import type { Finding } from '../../../src/base/connections/finding.ts'
 import { examinePostgres } from '../../../src/base/engines/examine-postgres.ts'
 import { freePort } from '../../../src/base/engines/free-port.ts'
 import { requireDirectConnection } from '../../../src/base/postgres/direct-connection.ts'
-import { migrateWarehouse, requireMigrated } from '../../../src/operations/migrate-warehouse.ts'
+import { migrateWarehouse } from '../../../src/operations/migrate-warehouse.ts'
 import { openQueueEngine } from '../../../src/pipeline/queue/engine.ts'
 import { examineRedis } from '../../../src/pipeline/queue/examine-redis.ts'
 import { examineUpstream } from '../../../src/pipeline/upstream/examine-upstream.ts'
@@ -24,6 +24,7 @@ import { test as base } from '../../support/fixtures.ts'
 import { needProgram } from '../../support/programs.ts'
 import { startRedis } from '../../support/redis-server.ts'
 import { runProgram } from '../../support/run-program.ts'
+import { openAsCommand } from '../../support/test-pool.ts'
 import { openTestUpstream } from '../../support/test-upstream.ts'
 import {
   fullBacklog,
@@ -95,7 +96,7 @@ function expectCause(
 const postgresAt = (at: string, query = '') => `postgres://role:${secret}@${at}/base${query}`
 
 async function expectPostgres(cause: ConnectionCause, url: string): Promise<void> {
-  const said = await told(requireMigrated(url, 1))
+  const said = await told(openAsCommand(url, 1))
   const findings = await examinePostgres({ subject: 'warehouse', databaseUrl: url, variable: 'DATABASE_URL' })
   expectCause(cause, said, { findings, at: new URL(url).host })
 }
@@ -125,7 +126,7 @@ test('Postgres: each cause is told alike by the commands and the doctor', { time
 })
 
 test('Postgres: a name that nobody knows', { timeout }, async () => {
-  const { text, code } = await told(requireMigrated(postgresAt('no-such-host.invalid:5432'), 1))
+  const { text, code } = await told(openAsCommand(postgresAt('no-such-host.invalid:5432'), 1))
 
   expect(text).toMatch(/no-such-host\.invalid:5432\/base: (there is no host of this name|the name cannot be looked up)/)
   expect(code).toBe(3)
