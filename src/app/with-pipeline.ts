@@ -1,6 +1,6 @@
 import { type CloseStack, openCloseStack } from '../base/close-stack.ts'
 import { MINUTE } from '../base/time/units.ts'
-import { resolveDatabases } from '../operations/addresses.ts'
+import { type EngineAddresses, resolveDatabases } from '../operations/addresses.ts'
 import { requireMigrated } from '../operations/migrate-warehouse.ts'
 import type { Pipeline } from '../operations/pipeline.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
@@ -27,6 +27,20 @@ export async function withWarehouse<T>(
     closeStack.add({ close: () => pool.end() }, 'pool')
     await requireMigrated(pool, databaseUrl)
     return await work(pool, { queueUrl, tokenKeys, closeStack })
+  } finally {
+    await closeStack.close()
+  }
+}
+
+/** Joins or starts the Profile Service, for a command that asks it alone. */
+export async function withUpstream<T>(
+  context: CommandContext,
+  work: (upstream: EngineAddresses['upstream']) => Promise<T>,
+): Promise<T> {
+  const closeStack = openCloseStack()
+  try {
+    const { addresses } = await joinEngines(context, closeStack)
+    return await work(addresses.upstream)
   } finally {
     await closeStack.close()
   }

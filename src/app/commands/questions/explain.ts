@@ -2,14 +2,12 @@ import { type ExplainOptions, fetchExplanation } from '../../../operations/fetch
 import type { ExplainedLogGroup } from '../../../service/derive/records/explained-logs.ts'
 import type { ExplainedFactor, Explanation } from '../../../service/derive/records/explanation.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import { withPipeline } from '../../with-pipeline.ts'
+import { withUpstream } from '../../with-pipeline.ts'
 
 /** Prints where a score comes from. */
 export async function runExplain(context: CommandContext, options: ExplainOptions): Promise<number> {
   const { terminal } = context
-  const found = await withPipeline(context, ({ addresses: { upstream } }) =>
-    fetchExplanation({ ...upstream, ...options }),
-  )
+  const found = await withUpstream(context, (upstream) => fetchExplanation({ ...upstream, ...options }))
   if (terminal.json) terminal.printJson('explain', found)
   else terminal.print(explanationLines(found).join('\n'))
   return exitCodes.done
