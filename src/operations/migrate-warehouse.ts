@@ -27,40 +27,23 @@ const NODE_AWAY =
  * migration is missing, processes may start without a node of a divided warehouse.
  */
 export async function migrateWarehouse(
-  { databaseUrl, bucketCount }: { databaseUrl: string; bucketCount: number },
+  databaseUrl: string,
   say: (text: string) => void,
 ): Promise<{ applied: string[]; readerGranted: boolean }> {
   const { applied } = await applyMigrations({ databaseUrl, ...schema })
-  const shards = await placedShards({ databaseUrl, bucketCount }, say)
-  const pool = openWarehousePool({
-    databaseUrl,
-    connectionsMax: 1,
-    name: 'vitalsync migrate',
-    bucketCount: shards ?? bucketCount,
-  })
-  try {
-    await storeSettleFallbacks(pool, pulledStreams)
-    return { applied, readerGranted: await grantReaderRole(pool) }
-  } catch (error) {
-    if (applied.length > 0 || shards === undefined || !isAway(error)) throw error
-    say(NODE_AWAY)
-    return { applied, readerGranted: false }
-  } finally {
-    await pool.end()
-  }
-}
-
-const isAway = (error: unknown): boolean => isNodeOutage(failureOnEveryNode(error))
-
-/** Lays new tables beside the others. A warehouse that is divided is asked by its own shards, whatever the setting says. */
-async function placedShards(
-  { databaseUrl, bucketCount }: { readonly databaseUrl: string; readonly bucketCount: number },
-  say: (text: string) => void,
-): Promise<number | undefined> {
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate', bucketCount })
+  // The buckets of a divided warehouse play no part here: no statement names a profile.
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate', bucketCount: 1 })
   try {
     await placeNewTables(pool, say)
-    return await readShardCount(pool)
+    const mayLackNode = applied.length === 0 && (await readShardCount(pool)) !== undefined
+    try {
+      await storeSettleFallbacks(pool, pulledStreams)
+      return { applied, readerGranted: await grantReaderRole(pool) }
+    } catch (error) {
+      if (!mayLackNode || !isNodeOutage(failureOnEveryNode(error))) throw error
+      say(NODE_AWAY)
+      return { applied, readerGranted: false }
+    }
   } finally {
     await pool.end()
   }
@@ -97,9 +80,7 @@ export async function requireMigrated(pool: Pool, databaseUrl: string): Promise<
   }
   const compared = await compareMigrations(pool, schema).catch(explain)
   if (compared.missing.length === 0) return void ((await hasCitus(pool)) && (await requireDivision(pool)))
-  if (isOwnServer(databaseUrl)) {
-    return void (await migrateWarehouse({ databaseUrl, bucketCount: pool.buckets.count }, () => undefined))
-  }
+  if (isOwnServer(databaseUrl)) return void (await migrateWarehouse(databaseUrl, () => undefined))
   requireReleased('open warehouse', compared)
   await requireServerVersion(pool).catch(explain)
   throw new UsageProblem('open warehouse: its tables are missing or older than this version', {

@@ -79,7 +79,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
 }
 
 async function fill(databaseUrl: string, profiles: number): Promise<void> {
-  await migrateWarehouse({ databaseUrl, bucketCount: 1 }, () => undefined)
+  await migrateWarehouse(databaseUrl, () => undefined)
   const pool = openWarehousePool({ databaseUrl, bucketCount: testShards, connectionsMax: 1, name: 'bench' })
   await insertPeople(pool, peopleNames(profiles), { wanted_from: `now() - interval '30 days'`, state: `'active'` })
   await pool.query('vacuum analyze')

@@ -19,7 +19,7 @@ const CANNED_DAYS = 30
  * refused, one in a hundred has records in quarantine, and one in two hundred was never read.
  */
 export async function fillLedger(databaseUrl: string, people: number): Promise<void> {
-  await migrateWarehouse({ databaseUrl, bucketCount: 1 }, () => undefined)
+  await migrateWarehouse(databaseUrl, () => undefined)
   const pool = openWarehousePool({
     databaseUrl,
     bucketCount: testShards,

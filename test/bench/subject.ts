@@ -95,7 +95,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
 
 /** A fresh warehouse that knows `profiles` people and wants thirty days of each. */
 export async function fillWarehouse(databaseUrl: string, externalIds: readonly string[]): Promise<void> {
-  await migrateWarehouse({ databaseUrl: databaseUrl, bucketCount: 1 }, () => undefined)
+  await migrateWarehouse(databaseUrl, () => undefined)
   const pool = openWarehousePool({ databaseUrl, bucketCount: testShards, connectionsMax: 1, name: 'bench' })
   const profiles = createProfiles({ pool, catalogue, tokenKeys: [] })
   const wantedFrom = new Date(firstDay(Date.now()))

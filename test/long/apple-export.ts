@@ -33,7 +33,7 @@ const pool = openTestPool(env.DATABASE_URL)
 let wrong = false
 
 try {
-  await migrateWarehouse({ databaseUrl: env.DATABASE_URL, bucketCount: 1 }, () => undefined)
+  await migrateWarehouse(env.DATABASE_URL, () => undefined)
   await insertPeople(pool, ['ada'])
   const file = join(folder, 'export.zip')
   const counts = { records: 0, distinct: 0 }

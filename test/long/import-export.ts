@@ -38,7 +38,7 @@ const pool = openTestPool(databaseUrl)
 let wrong = false
 
 try {
-  await migrateWarehouse({ databaseUrl, bucketCount: 1 }, () => undefined)
+  await migrateWarehouse(databaseUrl, () => undefined)
   await insertPeople(pool, peopleNames(PEOPLE))
   const file = join(folder, 'logs.ndjson')
   const lines = await writeLogs(file)

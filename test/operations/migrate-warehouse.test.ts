@@ -5,7 +5,7 @@ import { markedAsOwn } from '../../src/base/connections/own-server.ts'
 import { readMigrations } from '../../src/base/engines/apply-migrations.ts'
 import { migrateWarehouse, migrationsFolder } from '../../src/operations/migrate-warehouse.ts'
 import { test } from '../support/fixtures.ts'
-import { openAsCommand, testShards } from '../support/test-pool.ts'
+import { openAsCommand } from '../support/test-pool.ts'
 
 test('a warehouse that lacks any migration of this version is refused', async ({ warehouseUrl, database }) => {
   await openAsCommand(warehouseUrl)
@@ -56,7 +56,7 @@ test('the settle times of the catalogue stand in the warehouse, and migrating wr
   expect(await stored()).toEqual(ofCatalogue)
 
   await client.query('update vitalsync.day_streams set settle_ms = 1')
-  await migrateWarehouse({ databaseUrl: warehouseUrl, bucketCount: 1 }, () => undefined)
+  await migrateWarehouse(warehouseUrl, () => undefined)
   expect(await stored()).toEqual(ofCatalogue)
   await client.end()
 })
@@ -66,7 +66,7 @@ test('a warehouse that lacks nothing is migrated without a write', async ({ ware
   await client.connect()
   await client.query('begin; lock vitalsync.day_streams in exclusive mode')
 
-  const migrated = await migrateWarehouse({ databaseUrl: warehouseUrl, bucketCount: testShards }, () => undefined)
+  const migrated = await migrateWarehouse(warehouseUrl, () => undefined)
   await client.end()
 
   expect(migrated.applied).toEqual([])

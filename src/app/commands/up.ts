@@ -46,7 +46,7 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
     const { addresses, local, sandbox } = await startEngines(context, { profiles }, closeStack)
     warnOfExposedConnections(log, addresses)
     const { databaseUrl } = addresses
-    await migrateWarehouse({ databaseUrl, bucketCount: config.warehouseShards }, terminal.say)
+    await migrateWarehouse(databaseUrl, terminal.say)
     const stop = new AbortController()
     const pipeline = closeStack.add(
       await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),

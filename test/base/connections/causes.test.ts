@@ -142,9 +142,7 @@ test('Postgres: what a real server refuses', { timeout }, async ({ database, war
     await admin.query(`create role ${role} login password 'own'`)
     await expectPostgres('credentials', urlOf(database, { password: 'secret-of-the-test' }))
     await expectPostgres('no-database', urlOf(database, { pathname: '/not_there' }))
-    expect(
-      await told(migrateWarehouse({ databaseUrl: urlOf(database), bucketCount: 1 }, () => undefined)),
-    ).toMatchObject({
+    expect(await told(migrateWarehouse(urlOf(database), () => undefined))).toMatchObject({
       code: 2,
       hint: expect.stringMatching(/role that owns/),
     })
@@ -153,7 +151,7 @@ test('Postgres: what a real server refuses', { timeout }, async ({ database, war
     await admin.query(`alter role ${role} nologin`)
     await expectPostgres('not-let-in', urlOf(warehouseUrl))
     await admin.query(`alter database ${new URL(database).pathname.slice(1)} set default_transaction_read_only = on`)
-    expect(await told(migrateWarehouse({ databaseUrl: database, bucketCount: 1 }, () => undefined))).toMatchObject({
+    expect(await told(migrateWarehouse(database, () => undefined))).toMatchObject({
       text: expect.stringContaining(connectionCauses.standby.words),
       code: 3,
     })

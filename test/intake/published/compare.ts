@@ -40,7 +40,7 @@ const pool = openTestPool(env.DATABASE_URL)
 const differences: string[] = []
 
 try {
-  await migrateWarehouse({ databaseUrl: env.DATABASE_URL, bucketCount: 1 }, () => undefined)
+  await migrateWarehouse(env.DATABASE_URL, () => undefined)
   const files: ImportedFile[] = []
   for (const { name, more } of imports) {
     const words = ['import', join(work, name), '--profile', `person-${name}`, '--add-profiles', '--json', ...more]
