@@ -1,3 +1,5 @@
+import { createSemaphore, type Release } from '../../base/semaphore.ts'
+
 /**
  * The slots of one lane in this process: so many of its jobs run at once, in whichever parts of the queue they wait. BullMQ
  * bounds the jobs of one queue only. So each part is given a limit of its own, and the limits follow the work: parts that have
@@ -14,11 +16,10 @@ export type LaneSlots = {
 
 type PartSlots = {
   claimed(jobId: string): void
-  /** True when a claimed job has its slot; false where it gets none, as the slots are closed or the signal aborts. */
-  take(signal: AbortSignal | undefined): Promise<boolean>
+  /** Resolves with what frees the slot of a claimed job; undefined where it gets none, as the slots are closed or the signal aborts. */
+  take(signal: AbortSignal | undefined): Promise<Release | undefined>
   /** A claimed job has ended, or goes back without a slot. */
   left(jobId: string): void
-  free(): void
   /** Nothing waits in the part. */
   drained(): void
   remove(): void
@@ -33,7 +34,7 @@ type Part = {
 
 export function createLaneSlots(slotCount: number): LaneSlots {
   const parts = new Set<Part>()
-  const row = createSlotRow(slotCount)
+  const semaphore = createSemaphore({ permits: slotCount })
   /** The worker of the caller is awake already: it claims, or it has not started yet. */
   const divide = (caller?: Part) => {
     const [only] = parts
@@ -46,7 +47,7 @@ export function createLaneSlots(slotCount: number): LaneSlots {
     }
   }
   const add = (part: Part): PartSlots => ({
-    ...row,
+    take: (signal) => semaphore.acquire({ group: 'lane', signal }),
     claimed(jobId) {
       part.jobIds.add(jobId)
       part.isDrained = false
@@ -71,46 +72,7 @@ export function createLaneSlots(slotCount: number): LaneSlots {
       divide(part)
       return add(part)
     },
-    close: row.close,
-  }
-}
-
-/** The slots, and the jobs that wait for one in the order in which they came. */
-function createSlotRow(slotCount: number) {
-  const waiting = new Set<(isFree: boolean) => void>()
-  let freeSlots = slotCount
-  let isClosed = false
-  return {
-    /** True with a slot; false where there will be none, for the row is closed or the signal aborts. */
-    async take(signal: AbortSignal | undefined): Promise<boolean> {
-      if (isClosed) return false
-      if (freeSlots > 0) {
-        freeSlots -= 1
-        return true
-      }
-      const { promise, resolve } = Promise.withResolvers<boolean>()
-      const giveUp = () => {
-        waiting.delete(resolve) // at once: a slot that ends now goes to the next
-        resolve(false)
-      }
-      waiting.add(resolve)
-      signal?.addEventListener('abort', giveUp)
-      if (signal?.aborted) giveUp()
-      return promise.finally(() => signal?.removeEventListener('abort', giveUp))
-    },
-    free() {
-      const [next] = waiting
-      if (!next) freeSlots += 1
-      else {
-        waiting.delete(next)
-        next(true)
-      }
-    },
-    close() {
-      isClosed = true
-      for (const tell of waiting) tell(false)
-      waiting.clear()
-    },
+    close: semaphore.close,
   }
 }
 

@@ -82,13 +82,13 @@ function startPartWorker(of: LanePart, slots: LaneSlots, options: PartWorkersOpt
     if (limited.worker) setConcurrency(limited.worker, jobs, isHeldUp)
   })
   const work = async (bull: BullJob<JobData>, token?: string, signal?: AbortSignal) => {
-    const hasSlot = await share.take(signal)
+    const freeSlot = await share.take(signal)
     try {
-      if (hasSlot) return await options.work({ bull, of, token, signal })
+      if (freeSlot) return await options.work({ bull, of, token, signal })
       await whileLeased(leaseMs, () => bull.moveToWait(token))
       throw new WaitingError()
     } finally {
-      if (hasSlot) share.free()
+      freeSlot?.()
       share.left(bull.id ?? '')
     }
   }

@@ -1,22 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createSemaphore, type Release } from '../../base/semaphore.ts'
 import { SECOND } from '../../base/time/units.ts'
 
 type Guest = {
   /** Guests of one group wait for one another; groups take turns. */
   group: string
-  /** A guest that is soon done: beside other groups it counts as if its group were alone, and waits for no heavy one of its group. */
+  /** A short request. It may use the full group limit, and may overtake long requests of its own group. */
   isLight?: boolean
-  /** Whether nobody waits for the answer any more: such a guest is skipped. */
-  isGone?: () => boolean
+  /** Aborted when nobody waits for the answer any more. */
+  signal?: AbortSignal
 }
 
 export type ConcurrencyLimiter = {
-  /** Waits for a permit. Resolves with what gives it back, or with undefined when the guest is gone. */
-  enter(guest: Guest): Promise<(() => void) | undefined>
+  /** Waits for a permit. Resolves with what gives it back, or with undefined when the guest left while it waited. */
+  enter(guest: Guest): Promise<Release | undefined>
   run<T>(group: string, work: () => Promise<T>): Promise<T>
 }
-
-type Waiting = Guest & { admit(leave: (() => void) | undefined): void }
 
 type LimiterOptions = {
   readonly concurrentMax: number
@@ -28,65 +27,27 @@ type LimiterOptions = {
   now?(): number
 }
 
-/** A group counts as present for so long after its last guest came. */
+/** How long a group still counts as active after its last request. */
 const PRESENT_MS = 2 * SECOND
 
 /**
- * A semaphore, fair between groups (round robin) and first in, first out within a group, but that a light guest may pass heavy
- * ones of its group. Each guest begins in its own turn of the event loop: a thousand uploads that arrive at once are started one by one, and a read that arrives among them
- * waits for one start at most, and finds a free connection to the database.
+ * A fair semaphore whose groups are accounts. Each guest begins in its own turn of the event loop: a thousand uploads that arrive at
+ * once are started one by one, and a read that arrives among them waits for one start at most, and finds a free connection to the
+ * database.
  */
 export function createConcurrencyLimiter(options: LimiterOptions): ConcurrencyLimiter {
-  const permits = createPermits(options)
-  const groups = new Map<string, Waiting[]>()
-
-  const permit = (group: string) => {
-    permits.change(group, 1)
-    let given = true
-    return () => {
-      if (!given) return
-      given = false
-      permits.change(group, -1)
-      passOn()
-    }
-  }
-
-  /** A guest that leaves passes its permit to the next one, so no group that comes later can overtake. */
-  const passOn = () => {
-    for (let next = takeNext(); next; next = takeNext()) {
-      if (!next.isGone?.()) return next.admit(permit(next.group))
-      next.admit(undefined)
-    }
-  }
-
-  const takeNext = (): Waiting | undefined => {
-    for (const [group, own] of groups) {
-      const place = own.findIndex(permits.mayGive)
-      if (place < 0) continue
-      groups.delete(group)
-      const [next] = own.splice(place, 1)
-      if (own.length > 0) groups.set(group, own) // at the end: the other groups come first
-      if (next) return next
-    }
-    return undefined
-  }
-
+  const { concurrentMax, groupMax = concurrentMax, groupMaxBesideOthers = groupMax } = options
+  const { came, isAlone } = createPresence(options.now ?? (() => performance.now()))
+  const semaphore = createSemaphore<string, Guest>({
+    permits: concurrentMax,
+    groupMax: ({ group, isLight }) => (isLight || isAlone(group) ? groupMax : groupMaxBesideOthers),
+  })
   const enter = async (guest: Guest) => {
-    let leave: (() => void) | undefined
-    permits.came(guest.group)
-    if (permits.mayGive(guest)) {
-      leave = permit(guest.group)
-    } else {
-      leave = await new Promise<(() => void) | undefined>((admit) => {
-        const own = groups.get(guest.group) ?? []
-        own.push({ ...guest, admit })
-        groups.set(guest.group, own)
-      })
-    }
+    came(guest.group)
+    const leave = await semaphore.acquire(guest)
     await nextTurn()
     return leave
   }
-
   return {
     enter,
     run: async (group, work) => {
@@ -100,28 +61,7 @@ export function createConcurrencyLimiter(options: LimiterOptions): ConcurrencyLi
   }
 }
 
-/** Counts the permits that are given, in all and by group. */
-function createPermits(options: LimiterOptions) {
-  const { concurrentMax, groupMax = concurrentMax, groupMaxBesideOthers = groupMax } = options
-  const { came, isAlone } = createPresence(options.now ?? (() => performance.now()))
-  const givenTo = new Map<string, number>()
-  let given = 0
-  return {
-    came,
-    mayGive({ group, isLight }: Guest): boolean {
-      const most = isLight || isAlone(group) ? groupMax : groupMaxBesideOthers
-      return given < concurrentMax && (givenTo.get(group) ?? 0) < most
-    },
-    change(group: string, by: 1 | -1): void {
-      given += by
-      const own = (givenTo.get(group) ?? 0) + by
-      if (own > 0) givenTo.set(group, own)
-      else givenTo.delete(group)
-    },
-  }
-}
-
-/** Which groups had a guest of late. Only the two newest matter: a group asks whether there is any other. */
+/** Tracks the two most recently active groups, which is enough to say whether any other group is active. */
 function createPresence(now: () => number) {
   type Arrival = { readonly group: string; readonly atMs: number }
   let newest: Arrival | undefined

@@ -1,5 +1,6 @@
 import { finished, pipeline, type Readable, Transform } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Release } from '../../base/semaphore.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import { parseRequestBody } from './json-body.ts'
 import { accountOf } from './request-caller.ts'
@@ -24,7 +25,7 @@ export type RequestBodies = {
   work<T>(request: FastifyRequest, run: () => Promise<T>): Promise<T>
 }
 
-type HeldBody = { isClosed: boolean; isWorkedOn: boolean; leave?: (() => void) | undefined }
+type HeldBody = { readonly closing: AbortController; isWorkedOn: boolean; leave?: Release | undefined }
 
 export function createRequestBodies(limiter: ConcurrencyLimiter, limits: BodyLimits): RequestBodies {
   const bodies = new WeakMap<FastifyRequest, HeldBody>()
@@ -36,11 +37,11 @@ export function createRequestBodies(limiter: ConcurrencyLimiter, limits: BodyLim
       const bytes = expectedBytes(request)
       const account = accountOf(request)
       heldBytes.take(account, bytes)
-      const body: HeldBody = { isClosed: false, isWorkedOn: false }
+      const body: HeldBody = { closing: new AbortController(), isWorkedOn: false }
       bodies.set(request, body)
       finished(reply.raw, () => {
         heldBytes.giveBack(account, bytes)
-        body.isClosed = true
+        body.closing.abort()
         if (!body.isWorkedOn) body.leave?.()
       })
       return isPacked(request) ? boundedDensity(payload) : payload
@@ -50,9 +51,10 @@ export function createRequestBodies(limiter: ConcurrencyLimiter, limits: BodyLim
       const body = bodies.get(request)
       if (config.limitsConcurrency && body) {
         const isLight = bytes.length <= lightBytes
-        body.leave = await limiter.enter({ group: accountOf(request), isLight, isGone: () => body.isClosed })
-        if (body.isClosed) body.leave?.()
-        if (body.isClosed || !body.leave) throw unavailable('the caller has left')
+        const { signal } = body.closing
+        body.leave = await limiter.enter({ group: accountOf(request), isLight, signal })
+        if (signal.aborted) body.leave?.()
+        if (signal.aborted || !body.leave) throw unavailable('the caller has left')
       }
       return parseRequestBody(bytes, { isRequired: config.bodyRequired !== false })
     },

@@ -52,8 +52,14 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'queue',
-    sources: ['src/pipeline/queue/{lane-slots,watchdog,retry-delay,rate-permits,job-timeout,while-leased}.ts'],
-    tests: ['test/pipeline/queue/{lane-slots,lane-slot-rules,watchdog,retry-delay,rate-permits,job-signal}.test.ts'],
+    sources: [
+      'src/pipeline/queue/{lane-slots,watchdog,retry-delay,rate-permits,job-timeout,while-leased}.ts',
+      'src/base/semaphore.ts',
+    ],
+    tests: [
+      'test/pipeline/queue/{lane-slots,lane-slot-rules,watchdog,retry-delay,rate-permits,job-signal}.test.ts',
+      'test/base/semaphore.test.ts',
+    ],
     engines: false,
   },
   {

@@ -1,3 +1,4 @@
+import { createPermits } from '../../../base/semaphore.ts'
 import { SECOND } from '../../../base/time/units.ts'
 
 /** Work that takes longer waits for a lock or for a node that does not answer. */
@@ -6,7 +7,7 @@ const SLOW_MS = SECOND
 /** So many pieces of work go on at once; each is of one bucket of profiles. */
 export type BucketSlots = {
   /** How many are under way, without those that are slow. */
-  readonly busy: number
+  busy(): number
   /** Nothing is under way, not even slowly. */
   isIdle(): boolean
   /** Whether work of any bucket may begin. */
@@ -22,34 +23,22 @@ export type BucketSlots = {
  * work of its bucket goes on to count for the bucket.
  */
 export function createBucketSlots(atOnce: number, onFree: () => void): BucketSlots {
-  const underWay = new Map<number, number>()
-  let busy = 0
-  const add = (bucket: number, change: 1 | -1) => {
-    const now = (underWay.get(bucket) ?? 0) + change
-    if (now === 0) underWay.delete(bucket)
-    else underWay.set(bucket, now)
-  }
+  const permits = createPermits<number>(atOnce)
   return {
-    get busy() {
-      return busy
-    },
-    isIdle: () => underWay.size === 0,
-    isFree: () => busy < atOnce,
-    isOpen: (bucket) => (underWay.get(bucket) ?? 0) < atOnce,
+    busy: permits.given,
+    isIdle: permits.isIdle,
+    isFree: permits.isFree,
+    isOpen: (bucket) => permits.givenTo(bucket) < atOnce,
     run(bucket, work) {
-      let isHeld = true
-      const giveUp = () => {
-        if (isHeld) busy -= 1
-        isHeld = false
+      const permit = permits.take(bucket)
+      const timer = setTimeout(() => {
+        permit.lend()
         onFree()
-      }
-      busy += 1
-      add(bucket, 1)
-      const timer = setTimeout(giveUp, SLOW_MS)
+      }, SLOW_MS)
       void work().finally(() => {
         clearTimeout(timer)
-        add(bucket, -1)
-        giveUp()
+        permit.giveBack()
+        onFree()
       })
     },
   }

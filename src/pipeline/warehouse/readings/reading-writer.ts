@@ -47,7 +47,7 @@ export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
   const startCommits = () => {
     isScheduled = false
     while (!queue.isEmpty && slots.isFree()) {
-      if (slots.busy > 0 && queue.rowCount < options.rowsPerCommit) return
+      if (slots.busy() > 0 && queue.rowCount < options.rowsPerCommit) return
       const group = queue.takeGroup(slots.isOpen)
       const [first] = group
       if (!first) return
