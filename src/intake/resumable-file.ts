@@ -37,7 +37,7 @@ export async function openResumableFile(file: string, options: ResumableOptions)
   const handle = await open(file)
   const { imports, stream, readAs, again } = options
   try {
-    const identity = await digestOf(handle, { from: 0, to: HEAD_BYTES, salt: JSON.stringify(readAs) })
+    const identity = await digestOfPart(handle, { from: 0, to: HEAD_BYTES, salt: JSON.stringify(readAs) })
     const key = { stream, identity }
     const unfinished = again ? undefined : await imports.findUnfinished(key)
     const isResumed = unfinished?.tail.equals(await tailOf(handle, unfinished.position)) === true
@@ -66,9 +66,9 @@ const standardInput: ResumableFile = {
 }
 
 const tailOf = (handle: FileHandle, position: number): Promise<ImportProgress['tail']> =>
-  digestOf(handle, { from: Math.max(0, position - TAIL_BYTES), to: position, salt: '' })
+  digestOfPart(handle, { from: Math.max(0, position - TAIL_BYTES), to: position, salt: '' })
 
-async function digestOf(
+async function digestOfPart(
   handle: FileHandle,
   { from, to, salt }: { from: number; to: number; salt: string },
 ): Promise<Buffer> {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
@@ -86,7 +86,7 @@ export async function readMigrations(folder: URL): Promise<Migration[]> {
   return Promise.all(
     (await listMigrations(folder)).map(async (name) => {
       const sql = await readFile(new URL(name, folder), 'utf8')
-      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+      return { name, sql, checksum: hash('sha256', sql) }
     }),
   )
 }

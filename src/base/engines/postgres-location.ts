@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { cp, link, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { UsageProblem } from '../errors.ts'
+import { hexDigestOf } from '../text/digest.ts'
 
 /** The user and group `nobody`: Postgres refuses to run as root, so a process of root starts it as `nobody`. */
 const NOBODY_ID = 65534
@@ -66,7 +66,7 @@ export async function chooseLocation(folder: string, binaries: Binaries): Promis
   const dataFolder = join(folder, 'postgres')
   if (process.getuid?.() !== 0) return { dataFolder, binaries, runAs: undefined, moved: false }
   const reachable = (await othersMayEnter(dirname(binaries.postgres))) ? binaries : await copyPrograms(binaries)
-  const home = join(SYSTEM_FOLDER, createHash('sha256').update(folder).digest('hex').slice(0, 12))
+  const home = join(SYSTEM_FOLDER, hexDigestOf(folder, 12))
   const movedFolder = join(home, 'postgres')
   // Data that was moved once stays moved: a folder that is opened to other users later must not seem empty.
   const moved = !(await exists(dataFolder)) && (!(await othersMayEnter(folder)) || (await exists(movedFolder)))

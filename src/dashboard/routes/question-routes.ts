@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { UsageProblem } from '../../base/errors.ts'
+import { hexDigestOf } from '../../base/text/digest.ts'
 import { readQuery } from '../../pipeline/warehouse/reports/read-query.ts'
 import { type DashboardContext, defineRead, type Visit } from '../dashboard-context.ts'
 import { savedQuestions } from '../saved-questions.ts'
@@ -23,7 +23,7 @@ async function answerQuestion({ reading, audit }: DashboardContext, { sql }: { s
   const statement = sql.trim().replace(/;\s*$/, '')
   if (statement === '') throw new UsageProblem('There is no question.', { hint: 'Write one SQL statement.' })
   // A statement may name a person, whom an erasure must not leave behind: its digest tells equal questions.
-  const digest = createHash('sha256').update(statement).digest('hex').slice(0, 16)
+  const digest = hexDigestOf(statement, 16)
   await audit.record({ who: actor.name, role: actor.role, action: 'ask question', what: { digest } })
   const startedAtMs = performance.now()
   const rows: Array<ReadonlyArray<unknown>> = []

@@ -1,15 +1,15 @@
-import { createHash } from 'node:crypto'
 import { lstat, mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UsageProblem } from '../../base/errors.ts'
 import { isProcessAlive } from '../../base/files/process-alive.ts'
+import { hexDigestOf } from '../../base/text/digest.ts'
 import type { ExportFile } from './export-format.ts'
 
 type PrivateCopy = { readonly path: string; remove(): Promise<void> }
 
 /** Processes of another machine, or container, that share the temporary folder are not known here. */
-const machine = createHash('sha256').update(hostname()).digest('hex').slice(0, 8)
+const machine = hexDigestOf(hostname(), 8)
 const PREFIX = `vitalsync-import-${machine}-`
 const ours = new RegExp(`^${PREFIX}(\\d+)-`)
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hexDigestOf } from '../../base/text/digest.ts'
 import { type Lane, lanes } from '../fleet/budget.ts'
 import { createProfileBuckets } from '../fleet/profile-buckets.ts'
 import { type Order, type OrderKey, paramsText } from '../transfer/order.ts'
@@ -55,7 +55,7 @@ export function createEnqueuer(engine: QueueEngine): Enqueuer {
  */
 function deduplicationId({ job, profileId, params }: OrderKey): string {
   const text = paramsText(params)
-  const digest = text === '' ? '' : `.${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
+  const digest = text === '' ? '' : `.${hexDigestOf(text, 16)}`
   return `${job}.${profileId}${digest}`
 }
 

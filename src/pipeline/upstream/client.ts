@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { type ReceivedProfile, receivedProfileSchema } from '../../base/contract/profile.ts'
 import { NotThere, Unanswered } from '../../base/errors.ts'
+import { hexDigestOf } from '../../base/text/digest.ts'
 import type { Sleep } from '../../base/time/sleep.ts'
 import type { TokenStore } from '../fleet/tokens.ts'
 import type { ProfileIds } from '../transfer/planned-profile.ts'
@@ -103,10 +103,7 @@ function limitsFor(url: string, rateLimiter: RateLimiter): TransportLimits {
 
 /** Identifies the account at this address. A digest, so that tables and memory hold no credential. */
 export function accountDigest(url: string, clientId: string): string {
-  return createHash('sha256')
-    .update(`${new URL(url).origin}\n${clientId}`)
-    .digest('hex')
-    .slice(0, 32)
+  return hexDigestOf(`${new URL(url).origin}\n${clientId}`, 32)
 }
 
 type RegisterParts = { api: UpstreamApi; tokens: TokenProvider; account: string; clock: () => number }

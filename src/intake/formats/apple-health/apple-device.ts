@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hexDigestOf } from '../../../base/text/digest.ts'
 
 type AppleDevice = { readonly deviceType: string; readonly deviceId: string | undefined }
 
@@ -29,7 +29,7 @@ function deviceOf(text: string, source: string): AppleDevice {
   const isNamed = found.some((part) => part !== '')
   return {
     deviceType: kindOf(isNamed ? found.join(' ') : source),
-    deviceId: isNamed ? createHash('sha256').update(JSON.stringify(found)).digest('hex').slice(0, 32) : undefined,
+    deviceId: isNamed ? hexDigestOf(JSON.stringify(found), 32) : undefined,
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hexDigestOf } from '../../../base/text/digest.ts'
 import { HOUR, MINUTE, SECOND } from '../../../base/time/units.ts'
 import type { ExportFile, HealthFormat, HealthRecord, MappingRow, RecordBatch } from '../export-format.ts'
 import type { MeasureName, SessionName } from '../measures.ts'
@@ -104,7 +104,7 @@ function originOf(device: Fields): Omit<DraftFrame, 'start' | 'end'> {
     deviceType: device.get(0) === WEIGHT_FILE ? 'scale' : 'watch',
     recordingMethod: 'automatically_recorded',
     // The serial number belongs to the person, its digest serves as well.
-    deviceId: createHash('sha256').update(JSON.stringify(named)).digest('hex').slice(0, 32),
+    deviceId: hexDigestOf(JSON.stringify(named), 32),
   }
 }
 

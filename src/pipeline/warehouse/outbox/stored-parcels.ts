@@ -1,6 +1,6 @@
+import { digestOf } from '../../../base/text/digest.ts'
 import { cutBatches, type OutboxItem, type Parcel } from '../../transfer/parcel.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
-import { digestOf } from '../postgres/text-digest.ts'
 import { inBucketSql, type Pool, type Tx } from '../postgres/warehouse-pool.ts'
 
 /**

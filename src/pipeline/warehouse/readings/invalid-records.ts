@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { digestOf } from '../../../base/text/digest.ts'
 import { jsonOrUndefined } from '../../../base/text/json.ts'
 import type { InvalidRecord, WindowReading } from '../../transfer/reading.ts'
 import { nextIdSql } from '../postgres/shard.ts'
@@ -43,7 +43,5 @@ export async function quarantineInvalid(tx: Tx, readings: readonly ReadingWithIn
 }
 
 /** Eight bytes that tell one record's text from another's. */
-const digestOf = (raw: string): Buffer => hash('sha1', raw, 'buffer').subarray(0, 8)
-
 const identityOf = ({ reading, digest }: FoundInvalid) =>
   `${reading.stream.name} ${reading.profileId} ${digest.toString('hex')}`

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { digestCharactersOf } from '../../../base/text/digest.ts'
 import { epochDayOf, instantMicrosOf } from '../../../base/time/instant-micros.ts'
 import type { Span } from '../../../base/time/spans.ts'
 import { DAY } from '../../../base/time/units.ts'
@@ -6,7 +7,6 @@ import { isInside, reachesInto, type WindowEdges } from '../../ledger/judge.ts'
 import type { InvalidRecord, SourceRecord } from '../../transfer/reading.ts'
 import type { Column, Fields, PulledStream } from '../../transfer/stream.ts'
 import type { ColumnValue } from '../postgres/binary-format.ts'
-import { digestCharactersOf } from '../postgres/text-digest.ts'
 
 /** A record as a row of its table: one cell for each column of the catalogue, in that order. */
 export type RecordRow = {
