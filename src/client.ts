@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { z } from 'zod'
 import { pulledStreams } from '../config/streams.ts'
 import type { receivedArchetypeSchema } from './base/contract/archetype.ts'
@@ -9,6 +8,7 @@ import type { ReceivedProfile } from './base/contract/profile.ts'
 import type { receivedScoreSchema } from './base/contract/score.ts'
 import type { receivedTrendSchema } from './base/contract/trend.ts'
 import { UsageProblem } from './base/errors.ts'
+import { sleep } from './base/sleep.ts'
 import { openUpstream } from './pipeline/upstream/client.ts'
 import { createInMemoryBudgetStore } from './pipeline/upstream/limits/in-memory-budget-store.ts'
 import { openRateLimiter } from './pipeline/upstream/limits/rate-limiter.ts'
@@ -62,7 +62,6 @@ export type UpstreamClient = {
   close(): Promise<void>
 }
 
-const sleep = (ms: number, signal?: AbortSignal) => wait(ms, undefined, signal ? { signal } : {})
 const requestsPerSecondDefault = 50
 const requestsInFlightDefault = 16
 

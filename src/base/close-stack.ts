@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { endsWithin } from './sleep.ts'
 import { MINUTE, SECOND } from './time/units.ts'
 
 /**
@@ -34,16 +34,7 @@ export function openCloseStack(partMaxMs: number = CLOSE_MAX_MS): CloseStack {
 }
 
 async function closeInTime(opened: { closeMaxMs: number; close(): void | Promise<void> }): Promise<void> {
-  const closed = new AbortController()
-  const late = wait(opened.closeMaxMs, undefined, { signal: closed.signal }).then(
-    () => {
-      throw new Error(`not done within ${opened.closeMaxMs / SECOND} s`)
-    },
-    () => undefined, // closed in time
-  )
-  try {
-    await Promise.race([opened.close(), late])
-  } finally {
-    closed.abort()
-  }
+  const closed = Promise.resolve(opened.close())
+  if (await endsWithin(closed, opened.closeMaxMs)) return closed
+  throw new Error(`not done within ${opened.closeMaxMs / SECOND} s`)
 }

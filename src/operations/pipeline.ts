@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config/env.ts'
 import { catalogue as defaultCatalogue } from '../../config/streams.ts'
 import { backfillProfile } from '../../jobs/backfill-profile.ts'
@@ -12,6 +11,7 @@ import { verifyProfile } from '../../jobs/verify-profile.ts'
 import { type CloseStack, openCloseStack } from '../base/close-stack.ts'
 import type { Log } from '../base/log.ts'
 import { requireDirectConnection } from '../base/postgres/direct-connection.ts'
+import { sleep } from '../base/sleep.ts'
 import { DAY, SECOND } from '../base/time/units.ts'
 import { openQueueEngine, type QueueEngine } from '../pipeline/queue/engine.ts'
 import { createEnqueuer, type Enqueuer } from '../pipeline/queue/enqueue.ts'
@@ -180,8 +180,6 @@ const jobSettingsOf = ({ historyDays, windowsAtOnce, belief }: Config) => ({
   windowsAtOnce,
   secondReadingMs: belief.spacingMs,
 })
-
-const sleep = (ms: number, signal?: AbortSignal) => wait(ms, undefined, signal ? { signal } : {})
 
 function createStores(
   { pool, catalogue, tokenKeys }: { pool: Pool; catalogue: Catalogue; tokenKeys: readonly Buffer[] },

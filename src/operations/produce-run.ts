@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config/env.ts'
 import { backfill } from '../../jobs/backfill.ts'
 import { nightly } from '../../jobs/nightly.ts'
@@ -7,6 +6,7 @@ import { sweep } from '../../jobs/sweep.ts'
 import { sync } from '../../jobs/sync.ts'
 import { Problem } from '../base/errors.ts'
 import { withSpan } from '../base/monitoring/traced-work.ts'
+import { sleep } from '../base/sleep.ts'
 import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
 import { helpProduce, type ProduceContext, type Produced, type Producer, produce } from '../pipeline/work/producer.ts'
 import type { RecoverContext } from '../pipeline/work/recover-run.ts'
@@ -39,7 +39,6 @@ function withProducer(
   const producer = producers.find(({ name }) => name === run.kind)
   if (!producer) throw new Problem(`produce run ${run.id}: this version knows no ${run.kind}`)
   const attributes = { 'vitalsync.run.id': run.id, 'vitalsync.run.kind': run.kind }
-  const sleep: ProduceContext['sleep'] = (ms, stop) => wait(ms, undefined, { signal: stop })
   const limits = { pageSize: 1000, backlogMax: config.backlogMax, pauseMs: 250 }
   return withSpan(`run ${run.kind}`, attributes, () => work(producer, { profiles, runs, queue, sleep, signal, limits }))
 }

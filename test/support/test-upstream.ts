@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Sleep } from '../../src/base/time/sleep.ts'
+import type { Sleep } from '../../src/base/sleep.ts'
 import type { BudgetLimits } from '../../src/pipeline/fleet/budget.ts'
 import type { TokenStore } from '../../src/pipeline/fleet/tokens.ts'
 import type { UpstreamCredentials } from '../../src/pipeline/upstream/api.ts'

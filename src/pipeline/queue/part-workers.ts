@@ -1,6 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { type Job as BullJob, WaitingError } from 'bullmq'
 import type { Log } from '../../base/log.ts'
+import { endsWithin } from '../../base/sleep.ts'
 import { SECOND } from '../../base/time/units.ts'
 import { type Lane, lanes } from '../fleet/budget.ts'
 import type { JobCounts } from '../transfer/order.ts'
@@ -59,19 +59,6 @@ export function startPartWorkers(options: PartWorkersOptions): PartWorkers {
       await endsWithin(Promise.all(workers.map((one) => one.close(true))), ABORT_TIMEOUT_MS)
     },
   }
-}
-
-/** Whether the work ended, well or not, before the time was up. */
-async function endsWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  const timeUp = new AbortController()
-  const ended = work.then(
-    () => true,
-    () => true,
-  )
-  const late = wait(timeoutMs, false, { signal: timeUp.signal }).catch(() => false)
-  const isEnded = await Promise.race([ended, late])
-  timeUp.abort()
-  return isEnded
 }
 
 function startPartWorker(of: LanePart, slots: LaneSlots, options: PartWorkersOptions): PartWorker {

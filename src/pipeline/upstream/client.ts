@@ -1,7 +1,7 @@
 import { type ReceivedProfile, receivedProfileSchema } from '../../base/contract/profile.ts'
 import { NotThere, Unanswered } from '../../base/errors.ts'
+import type { Sleep } from '../../base/sleep.ts'
 import { hexDigestOf } from '../../base/text/digest.ts'
-import type { Sleep } from '../../base/time/sleep.ts'
 import type { TokenStore } from '../fleet/tokens.ts'
 import type { ProfileIds } from '../transfer/planned-profile.ts'
 import { createUpstreamApi, type UpstreamApi, type UpstreamCredentials } from './api.ts'

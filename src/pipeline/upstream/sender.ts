@@ -1,7 +1,7 @@
 import pRetry from 'p-retry'
 import type { Operation } from '../../base/contract/operations.ts'
 import { type Problem, Rejected } from '../../base/errors.ts'
-import type { Sleep } from '../../base/time/sleep.ts'
+import type { Sleep } from '../../base/sleep.ts'
 import type { Lane, RequestOutcome } from '../fleet/budget.ts'
 import { type AnswerKind, answerKindOf } from './answer-rules.ts'
 import { type HttpResponse, type TextSink, type Transport, TransportError } from './http.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { setTimeout as wait } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../../base/log.ts'
+import { endsWithin } from '../../base/sleep.ts'
 import { SECOND } from '../../base/time/units.ts'
 import type { ServicePool } from '../store/service-pool.ts'
 import { recordDerivationFailure } from '../store/waiting-profiles.ts'
@@ -62,7 +62,7 @@ export function startThread(options: ThreadOptions): DerivationThread {
     if (ended) return
     const exited = once(worker, 'exit')
     worker.postMessage({ ask: 'close' } satisfies ThreadRequest)
-    await Promise.race([exited, wait(closeGraceMs, undefined, { ref: false })])
+    await endsWithin(exited, closeGraceMs)
     await worker.terminate()
   }
   return { ask, hasEnded: () => ended, close }

@@ -1,5 +1,5 @@
 import { RetryLater } from '../../../base/errors.ts'
-import type { Sleep } from '../../../base/time/sleep.ts'
+import type { Sleep } from '../../../base/sleep.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import {
   adjustBudget,

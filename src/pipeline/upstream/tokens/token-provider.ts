@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { Halted, RetryLater, Unanswered } from '../../../base/errors.ts'
-import type { Sleep } from '../../../base/time/sleep.ts'
+import type { Sleep } from '../../../base/sleep.ts'
 import { MINUTE, SECOND } from '../../../base/time/units.ts'
 import {
   type Breaker,

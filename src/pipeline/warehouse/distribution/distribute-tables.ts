@@ -1,4 +1,5 @@
 import { UsageProblem } from '../../../base/errors.ts'
+import { sleep } from '../../../base/sleep.ts'
 import { asTransaction, type Pool, type Tx } from '../postgres/warehouse-pool.ts'
 import { listTablePlaces, readShardCount, type TablePlace } from './distributed-tables.ts'
 import { requireCluster, requireNoWorkers } from './distribution-needs.ts'
@@ -57,7 +58,7 @@ async function alone<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
     for (;;) {
       const { rows } = await tx.query<{ taken: boolean }>(ask)
       if (rows[0]?.taken) break
-      await new Promise((resolve) => setTimeout(resolve, TURN_POLL_MS))
+      await sleep(TURN_POLL_MS)
     }
     return await work(tx)
   } finally {
