@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Log } from '../../base/log.ts'
 import { openPostgresPool } from '../../base/postgres/postgres-pool.ts'
+import { inTransaction } from '../../base/postgres/transaction.ts'
 
 export type ServicePool = pg.Pool
 
@@ -27,20 +28,5 @@ export function createServicePool(options: ServicePoolOptions): pg.Pool {
 /** Runs `work` in one transaction: it commits all of its changes or none. */
 export async function withTransaction<T>(pool: pg.Pool, work: (tx: Queryable) => Promise<T>): Promise<T> {
   const client = await pool.connect()
-  let broken = true
-  try {
-    await client.query('begin')
-    const result = await work(client)
-    await client.query('commit')
-    broken = false
-    return result
-  } catch (error) {
-    broken = await client.query('rollback').then(
-      () => false,
-      () => true,
-    )
-    throw error
-  } finally {
-    client.release(broken)
-  }
+  return inTransaction(client, () => work(client))
 }

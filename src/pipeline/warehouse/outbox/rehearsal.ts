@@ -14,8 +14,6 @@ type RehearsalOptions = { readonly pool: Pool; readonly onlyMissing: boolean }
 /** Items that were added here are remembered in a temporary table, so memory stays flat however many there are. */
 export async function openRehearsal({ pool, onlyMissing }: RehearsalOptions): Promise<Rehearsal> {
   const connection: Connection = await pool.connect()
-  // A connection that dies emits an error, which would end the process without a listener; the next statement tells it.
-  connection.on('error', () => undefined)
   await connection.query(
     `create temporary table rehearsed_items
      (profile_id bigint, stream text, item_key text, digest bytea, primary key (profile_id, stream, item_key))`,

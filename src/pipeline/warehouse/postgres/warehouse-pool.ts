@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { openPostgresPool } from '../../../base/postgres/postgres-pool.ts'
+import { inTransaction } from '../../../base/postgres/transaction.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import {
   type BucketHashes,
@@ -41,7 +42,7 @@ export type Pool = Queryable &
 /** A connection of the pool. `query` also takes a statement that speaks the protocol itself, such as a cursor. */
 export type Connection = Queryable & { query<S extends pg.Submittable>(statement: S): S } & Pick<
     pg.PoolClient,
-    'on' | 'off' | 'release'
+    'release'
   >
 /** A connection within a transaction. */
 export type Tx = Connection & {
@@ -167,27 +168,14 @@ async function runTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin
     throw postgresUnreachable(cause)
   })
   const tx = asTransaction(client, pool)
-  // A connection that dies between two statements emits an error, which would end the process without a listener. The
-  // next statement fails with the same error.
-  tx.on('error', ignoreError)
-  try {
-    await beginTransaction(client, begin, pool)
-    const result = await work(tx)
-    await tx.query('commit')
-    tx.off('error', ignoreError)
-    tx.release()
-    return result
-  } catch (error) {
-    // The pool discards a connection whose rollback fails.
-    const broken = await tx.query('rollback').then(
-      () => undefined,
-      (failed: Error) => failed,
-    )
-    // A discarded connection may still emit errors, so it keeps its listener.
-    if (broken === undefined) tx.off('error', ignoreError)
-    tx.release(broken)
+  const working = inTransaction(
+    tx,
+    () => work(tx),
+    () => beginTransaction(client, begin, pool),
+  )
+  return working.catch((error: unknown) => {
     throw pool.failure(error)
-  }
+  })
 }
 
 /** A connection that carries out statements of the warehouse: at a shard, on the tables of the shard. */
@@ -201,8 +189,6 @@ export function asTransaction(client: pg.PoolClient, { buckets, shard }: Pick<Po
     buckets,
     adapt: (text) => atShard(shard, text),
     query: query as Tx['query'], // it answers as the driver does
-    on: client.on.bind(client),
-    off: client.off.bind(client),
     release: client.release,
   }
 }

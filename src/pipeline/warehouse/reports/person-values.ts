@@ -1,5 +1,6 @@
+import { rollBack } from '../../../base/postgres/transaction.ts'
 import type { Connection, Pool } from '../postgres/warehouse-pool.ts'
-import { READER_ROLE, readerProblem } from './reader-role.ts'
+import { beginAsReader } from './reader-role.ts'
 
 type PersonDay = {
   readonly day: string
@@ -70,16 +71,10 @@ export async function readPersonValues(pool: Pool, externalId: string, days: num
 async function asReader<T>(pool: Pool, work: (tx: Connection) => Promise<T>): Promise<T> {
   const tx = await pool.connect()
   try {
-    await tx.query('begin read only')
-    await tx.query(`set local role ${READER_ROLE}`).catch((cause: unknown) => {
-      throw readerProblem(cause) ?? cause
-    })
+    await beginAsReader(tx)
     return await work(tx)
   } finally {
-    await tx.query('rollback').then(
-      () => tx.release(),
-      (error: Error) => tx.release(error),
-    )
+    await rollBack(tx)
   }
 }
 

@@ -1,7 +1,8 @@
 import Cursor from 'pg-cursor'
 import { Problem } from '../../../base/errors.ts'
+import { rollBack } from '../../../base/postgres/transaction.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
-import { READER_ROLE, readerProblem } from './reader-role.ts'
+import { beginAsReader } from './reader-role.ts'
 
 type QueryCell = string | number | boolean | null | object
 export type QueryRows = { readonly columns: readonly string[]; readonly rows: ReadonlyArray<readonly QueryCell[]> }
@@ -15,10 +16,7 @@ const ROWS_AT_ONCE = 1000
 export async function* readQuery(pool: Pool, text: string): AsyncGenerator<QueryRows> {
   const client = await pool.connect()
   try {
-    await client.query('begin read only')
-    await client.query(`set local role ${READER_ROLE}`).catch((cause: unknown) => {
-      throw readerProblem(cause) ?? cause
-    })
+    await beginAsReader(client)
     await client.query("set local time zone 'UTC'")
     const cursor = client.query(new Cursor<QueryCell[]>(text, [], { rowMode: 'array', types: { getTypeParser } }))
     try {
@@ -32,10 +30,7 @@ export async function* readQuery(pool: Pool, text: string): AsyncGenerator<Query
       await cursor.close()
     }
   } finally {
-    await client.query('rollback').then(
-      () => client.release(),
-      (error: Error) => client.release(error),
-    )
+    await rollBack(client)
   }
 }
 

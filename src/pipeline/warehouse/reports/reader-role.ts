@@ -2,7 +2,7 @@ import { escapeIdentifier } from 'pg'
 import { UsageProblem } from '../../../base/errors.ts'
 import { listTablePlaces } from '../distribution/distributed-tables.ts'
 import { sqlState } from '../postgres/sql-errors.ts'
-import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { type Connection, type Pool, transaction } from '../postgres/warehouse-pool.ts'
 
 /** The role for analysts: reads the public views and nothing else. */
 export const READER_ROLE = 'vitalsync_reader'
@@ -90,8 +90,16 @@ export async function listReaders(pool: Pool): Promise<string[]> {
   return rows.map(({ rolname }) => rolname)
 }
 
+/** Begins a transaction that changes nothing and reads as the reader role. */
+export async function beginAsReader(connection: Connection): Promise<void> {
+  await connection.query('begin read only')
+  await connection.query(`set local role ${READER_ROLE}`).catch((cause: unknown) => {
+    throw readerProblem(cause) ?? cause
+  })
+}
+
 /** Why a statement cannot be run as the reader role. */
-export function readerProblem(cause: unknown): UsageProblem | undefined {
+function readerProblem(cause: unknown): UsageProblem | undefined {
   const state = sqlState(cause)
   if (state !== '22023' && state !== '42501') return undefined
   return new UsageProblem(`act as ${READER_ROLE}: the role is missing, or this user may not act as it`, {
