@@ -56,7 +56,7 @@ seconds for it. All traces take a worker 8 % more processor time ([performance.m
 
 const tableOf = (metrics: readonly KnownMetric[]) =>
   [
-    '| metric | type | labels | what it tells |',
+    '| metric | type | labels | meaning |',
     '|---|---|---|---|',
     ...metrics.map(({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.join(', ')} | ${help} |`),
   ].join('\n')
