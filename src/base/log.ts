@@ -23,7 +23,7 @@ const redactedNames = [
   'raw',
 ]
 
-/** Of the active span, by which a line is found from its trace and the other way round. */
+/** Ids of the active span: they lead from a log line to its trace and back. */
 function traceIds(): { trace?: string; span?: string } {
   const active = trace.getActiveSpan()?.spanContext()
   return active ? { trace: active.traceId, span: active.spanId } : {}

@@ -10,7 +10,7 @@ export type ServerAddress = { readonly kind: ServerKind; readonly url: string; r
 
 type Diagnosis = { readonly cause: ConnectionCause; readonly text: string; readonly hint: string; readonly code: 2 | 3 }
 
-/** After these a look at the server tells more than the library's error. */
+/** Causes after which probing the server says more than the library's error. */
 const ambiguous: ReadonlySet<ConnectionCause> = new Set(['timeout', 'silent', 'cut', 'wrong-kind', 'unknown'])
 
 /** Says why a server cannot be used, in words of our own. An ambiguous error is followed by a look at the server. */
@@ -72,7 +72,7 @@ const defaultPorts: Readonly<Record<string, number>> = {
   'https:': 443,
 }
 
-/** Of several addresses the first. */
+/** The first of several addresses. */
 function hostAndPortOf({ url }: ServerAddress): { host: string; port: number } {
   const { protocol, hostname, port, searchParams } = firstAddress(url)
   const socketFolder = searchParams.get('host')

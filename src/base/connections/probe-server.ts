@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** The server that listens at an address, as far as one can tell without credentials. */
+/** The kind of server that listens at an address, as far as it can be known without credentials. */
 type ProbedServer = 'Postgres' | 'Redis' | 'a web server' | 'another server' | 'silence' | 'nothing'
 
 const CONNECT_TIMEOUT_MS = 3000

@@ -9,7 +9,7 @@ export type KeptPort = {
   keep(port: number): Promise<number | undefined>
 }
 
-/** After a taken port so many of its successors are tried, then the system chooses. */
+/** How many successors of a taken port are tried before the system chooses. */
 const NEXT_PORTS_MAX = 20
 const PORT_MAX = 65_535
 

@@ -121,7 +121,7 @@ async function isLockHeld(holder: string): Promise<boolean> {
   return Number.isInteger(pid) && pid > 0 && isProcessAlive(pid) && (await processIdentityOf(pid)) === holder.trim()
 }
 
-/** A process id may be used again by a later process: the start time tells the two apart. */
+/** A process id may be used again by a later process: the start time distinguishes the two. */
 async function processIdentityOf(pid: number): Promise<string> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   // The program's name stands in brackets and may contain brackets; the 20th field after it is the start time.

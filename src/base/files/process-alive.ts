@@ -10,7 +10,7 @@ export function isProcessAlive(pid: number): boolean {
   }
 }
 
-/** A zombie still accepts signals; without /proc it cannot be told from a running process. */
+/** A zombie still accepts signals; without /proc it looks like a running process. */
 function isZombie(pid: number): boolean {
   if (process.platform !== 'linux') return false
   try {

@@ -14,8 +14,8 @@ const SERIES_MAX = 1000
 
 /**
  * Gives the program's OpenTelemetry instruments a Prometheus registry to record into. Parts that record know only the
- * interface; without a provider they record nothing, at next to no cost. Every metric is told from the start, also those of
- * which nothing was recorded yet.
+ * interface; without a provider they record nothing, at next to no cost. Every metric is exported from the start, even
+ * before anything was recorded.
  */
 export function createMeterProvider(registry: Registry): MeterProvider {
   const nothing = createNoopMeter()

@@ -19,13 +19,13 @@ export function spanText(span: EndedSpan): string {
   const parent = parentSpanId === undefined ? '' : `,"parentSpanId":"${parentSpanId}"`
   const links = span.links.length === 0 ? '' : `,"links":[${span.links.map(linkText).join(',')}]`
   const times = `"startTimeUnixNano":"${nanoseconds(startMs)}","endTimeUnixNano":"${nanoseconds(endMs)}"`
-  // The interface counts kinds from 0, the protocol from 1. The text of a status may quote what a foreign error quotes: only its code is told.
+  // The interface counts kinds from 0, the protocol from 1. The text of a status may quote a foreign error, so only its code is sent.
   const rest = `"kind":${kind + 1},${times},"status":{"code":${status}}`
   const name = JSON.stringify(span.name)
   return `{"traceId":"${own.traceId}","spanId":"${own.spanId}"${parent},"name":${name},${rest},"attributes":${attributesText(span.attributes)}${links}}`
 }
 
-/** A link tells another span by its ids, and nothing else. */
+/** A link holds the ids of another span, and nothing else. */
 const linkText = ({ context: { traceId, spanId } }: Link) => `{"traceId":"${traceId}","spanId":"${spanId}"}`
 
 const NANOSECONDS_PER_MS = 1e6

@@ -8,9 +8,9 @@ export type RecordedMetric = {
   readonly help: string
   /** For each label its attributes: the first that is present gives the value. */
   readonly labels: Readonly<Record<string, readonly string[]>>
-  /** Series that are told as 0 from the start: an alert looks at the first time that something happens. */
+  /** Series that are exported as 0 from the start: an alert must see their first increase. */
   readonly initial?: ReadonlyArray<Readonly<Record<string, string>>>
-  /** Of a histogram. */
+  /** Bounds of a histogram's buckets. */
   readonly buckets?: readonly number[]
 }
 

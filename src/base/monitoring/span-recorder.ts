@@ -17,7 +17,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 
-/** Everything that is told of a span. It is read while the span ends, and not kept. */
+/** Everything that is sent of a span. It is read while the span ends, and not kept. */
 export type EndedSpan = {
   readonly scope: string
   readonly name: string
@@ -133,7 +133,7 @@ class RecordedSpan implements Span {
   }
 
   recordException(): void {
-    // As with events, nothing is told: the message of an error may quote a record.
+    // As with events, nothing is recorded: the message of an error may quote a record.
   }
 
   isRecording(): boolean {

@@ -65,7 +65,7 @@ function parseTraceParent(text: string | undefined): SpanContext | undefined {
   return isSpanContextValid(span) ? span : undefined
 }
 
-/** Of a header that is there twice nobody knows which is meant. */
+/** A header that occurs twice is ambiguous, so it is ignored. */
 const onlyText = (value: unknown): string | undefined => {
   const [only, second] = [value].flat()
   return second === undefined && typeof only === 'string' ? only.trim() : undefined

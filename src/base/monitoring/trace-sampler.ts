@@ -7,7 +7,7 @@ const VALUES = 16 ** DECIDING_DIGITS
 
 type IsSampled = (traceId: string, parent: SpanContext | undefined) => boolean
 
-/** By the standard's variables: whether a trace is recorded. Processes that are told the same share choose the same traces. */
+/** By the standard's variables: whether a trace is recorded. Processes with the same share choose the same traces. */
 export function createSampler({ sampler, tracesShare }: OtlpSettings): IsSampled {
   const share = sampler.endsWith('always_on') ? 1 : sampler.endsWith('always_off') ? 0 : tracesShare
   const atLeast = Math.round((1 - share) * VALUES)

@@ -8,12 +8,12 @@ import {
   trace,
 } from '@opentelemetry/api'
 
-/** Asked for anew each time: a tracer stays with the provider that it was first used with. */
+/** Fetched for each span: a tracer keeps the provider of its first use. */
 const tracer = () => trace.getTracer('vitalsync')
 
 /**
  * Does the work within a span of this name; without a tracer provider the work alone. Attributes come from closed lists, or are
- * ids of our own. Of an error nothing but that there was one is told.
+ * ids of our own. The span records that an error occurred, not which.
  */
 export function withSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
   return tracer().startActiveSpan(name, { attributes }, (span) => endAfter(span, work))
@@ -27,7 +27,7 @@ export function currentOrigin(): WorkOrigin {
   return origin && (origin.traceFlags & TraceFlags.SAMPLED) !== 0 ? origin : undefined
 }
 
-/** A span tells so many of its origins; the number of all is an attribute. */
+/** How many of its origins a span links to; the number of all is an attribute. */
 const LINKS_MAX = 128
 
 type SharedWork = { readonly attributes: Attributes; readonly origins: readonly WorkOrigin[] }

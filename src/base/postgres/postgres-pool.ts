@@ -19,7 +19,7 @@ type PostgresPoolOptions = {
 /** An attempt to connect, and the wait for a free connection of the pool. */
 const CONNECT_TIMEOUT_MS = 10 * SECOND
 const IDLE_TIMEOUT_MS = 30 * SECOND
-/** Idle for so long, a connection is probed by TCP keepalive: once a second, ten times. */
+/** How long a connection may be idle before TCP keepalive probes it: once a second, ten times. */
 const KEEPALIVE_AFTER_MS = 10 * SECOND
 /** After the server's own timeout, how long its answer may take to arrive. */
 const ANSWER_DELAY_MAX_MS = 5 * SECOND
@@ -65,7 +65,7 @@ export function openPostgresPool(options: PostgresPoolOptions): pg.Pool {
     for (const client of idle) destroyConnection(client)
   }
   pool.on('connect', (client) => {
-    // The pool listens to its idle connections, and a statement tells its own error. Nobody listens to a connection that the pool
+    // The pool listens to its idle connections, and a statement reports its own error. Nobody listens to a connection that the pool
     // has removed and that is still closing: without a listener its error would end the process.
     client.on('error', () => undefined)
     endWhenSilent(client, options.statementTimeoutMs + ANSWER_DELAY_MAX_MS, dropIdle)

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
 
-/** The parts of the driver's client that tell whether an answer is due. Its types do not name them. */
+/** The fields of the driver's client that show whether an answer is due. Its types do not name them. */
 type ClientState = {
   readonly connection: { readonly stream: Socket; on(event: 'errorMessage', listener: (message: object) => void): void }
   readonly _activeQuery: object | null
@@ -10,7 +10,7 @@ type ClientState = {
   readonly _ending: boolean
 }
 
-/** The server owed an answer, and no byte came or went for so long that the connection counts as dead. */
+/** The server owed an answer, and no byte came or went until the timeout: the connection counts as dead. */
 class ServerSilent extends Error {
   readonly code = 'ETIMEDOUT'
 }

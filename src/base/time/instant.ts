@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { MINUTE } from './units.ts'
 
-/** A point in time together with the offset it was written in: the offset tells which local day it belongs to. */
+/** A point in time together with the offset it was written in: the offset decides which local day it belongs to. */
 export type Instant = { readonly epochMs: number; readonly offsetMinutes: number }
 
 const pattern =

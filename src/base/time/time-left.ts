@@ -26,7 +26,7 @@ const REQUESTS_PER_JOB = 10
 const ITEMS_PER_REQUEST = 90
 const workOf = (jobs: number, items: number) => jobs * REQUESTS_PER_JOB + items / ITEMS_PER_REQUEST
 
-/** Of the jobs that run, nothing but their pushed items is known: on average each is half through the rest. */
+/** Only the pushed items of a running job are known: on average each job is half through the rest. */
 const partDone = ({ jobsAtOnce }: RunProgress) => (jobsAtOnce * REQUESTS_PER_JOB) / 2
 
 /**
