@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** Eight bytes that tell whether a text changed. They decide what is written, never who may do anything. */
+/** Eight bytes that show whether a text changed. They decide what is written, never who may do anything. */
 export const digestOf = (text: string): Buffer => hash('sha1', text, 'buffer').subarray(0, 8)
 
 /** The same eight bytes as characters of one byte each, as a column of type `digest` takes them: cheaper to keep by thousands. */

@@ -22,7 +22,7 @@ export type SavedExportState = ExportState & { readonly bytes: number }
 
 const noState: SavedExportState = { bookmarks: {}, bytes: 0 }
 
-/** Without a file, or with an empty one, the export begins anew. */
+/** Without a file, or with an empty file, the export starts from the beginning. */
 export async function readExportState(path: string | undefined): Promise<SavedExportState> {
   if (path === undefined) return noState
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

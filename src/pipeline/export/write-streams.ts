@@ -16,7 +16,7 @@ export type ExportOfStreams = {
   readonly pool: Pool
   readonly streams: readonly PulledStream[]
   readonly format: ExportFormat
-  /** Of CSV. */
+  /** For CSV. */
   readonly formulas: FormulaHandling
   readonly output: ExportOutput
   /** Only rows that changed after this instant, unless a bookmark says otherwise. */
@@ -64,7 +64,7 @@ type Begin = {
 }
 
 function beginOf({ format, since }: ExportOfStreams, known: Bookmark, now: string): Begin {
-  // Half a Parquet file is invalid, so Parquet always begins anew.
+  // Half a Parquet file is invalid, so Parquet always starts from the beginning.
   if (known.after !== undefined && known.upto !== undefined && format !== 'parquet')
     return { since: known.since, upto: known.upto, after: known.after, isResumed: true }
   return { since: since?.toISOString() ?? known.since, upto: now, after: '0', isResumed: false }

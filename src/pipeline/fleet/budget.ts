@@ -41,7 +41,7 @@ const storedBudgetSchema = z.object({
   quietLatencyMs: z.number(),
 })
 
-/** The state that one process tells the others: its requests in flight and waiting in each lane, and upstream's answers. */
+/** The state that one process shares with the others: its requests in flight and waiting in each lane, and upstream's answers. */
 export type MemberState = Readonly<z.infer<typeof memberStateSchema>>
 
 type StoredBudget = Readonly<z.infer<typeof storedBudgetSchema>>

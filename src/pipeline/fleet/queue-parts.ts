@@ -1,5 +1,5 @@
 /**
- * The parts of the queue. Part 0 keeps the names that an undivided queue has, and no name tells how many parts there are: so a
+ * The parts of the queue. Part 0 keeps the names that an undivided queue has, and no name holds the number of parts: so a
  * job that waits while their number changes stays in a queue that is known. Pure.
  */
 

@@ -19,11 +19,11 @@ type ReadinessState = {
   readonly facts: QuickFacts | undefined
 }
 
-/** An engine is asked every few seconds: after so long without an answer it counts as away. */
+/** How long an engine, which is asked every few seconds, may stay silent before it counts as away. */
 export const ENGINE_SILENT_MS = 20 * SECOND
 /** A host with a larger skew is refused at 30 s. Here is the time to mend it. */
 export const CLOCK_OFF_MS = 10 * SECOND
-/** Work that waits, and nothing done for so long: less than a minute, together with the time until it is noticed. */
+/** How long waiting work may make no progress: less than a minute, together with the time until it is noticed. */
 export const NO_PROGRESS_MS = 40 * SECOND
 const TROUBLE_MS = 30 * SECOND
 

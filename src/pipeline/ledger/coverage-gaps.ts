@@ -14,7 +14,7 @@ export type Gap = Span & {
 export type KnownCoverage = {
   readonly wanted: Span
   readonly covered: readonly Span[]
-  /** The spans that upstream may still derive anew after a push, and the instant of the next reading that counts. */
+  /** The spans that upstream may still derive again after a push, and the instant of the next reading that counts. */
   readonly digesting: readonly Span[]
   readonly digestedAtMs: number | null
   readonly refused: ReadonlyArray<Span & { reason: string; nextTryAtMs: number | null }>

@@ -51,13 +51,13 @@ export function nextReadingAtMs(part: DigestingPart, rule: SettleRule): number {
   return Math.min(readAtMs + Math.max(intervalMs(rule, readings), leastMs), settledAtMs)
 }
 
-/** Where every reading brings a change, or is called pending, each agreement begins anew: readings grow apart with the push's age. */
+/** Where every reading brings a change, or is called pending, each agreement restarts: the intervals grow with the push's age. */
 const agedIntervalMs = (ageMs: number, { intervalsMs }: SettleRule): number =>
   Math.min(ageMs / AGE_SHARE, intervalsMs.at(-1) ?? 0)
 
 const AGE_SHARE = 16
 
-/** A second push makes the agreement begin anew. Records dated after the push have not happened yet: their own day settles them. */
+/** A second push restarts the agreement. Records dated after the push have not happened yet: their own day settles them. */
 export function touchParts(parts: readonly DigestingPart[], spans: readonly Span[], atMs: number): DigestingPart[] {
   const touched = union(spans.map((span) => clip(span, { startMs: Number.NEGATIVE_INFINITY, endMs: atMs })))
   const before = parts.flatMap((part) => subtract([part], touched).map((span) => ({ ...part, ...span })))

@@ -4,14 +4,14 @@ import type { Span } from '../../base/time/spans.ts'
 export type Belief = {
   /** The share of the stored records of a window, of MANY_RECORDS and more, that one reading may mark gone. 1: any share. */
   readonly goneShareMax: number
-  /** A second reading is one whose request was sent at least so long after the first. */
+  /** The least time between the requests of a first and a second reading. */
   readonly spacingMs: number
 }
 
 /** A reading that was not believed: the key hashes of the stored records that it lacked. */
 export type DoubtedReading = Span & { readonly sentAtMs: number; readonly lackedHashes: readonly number[] }
 
-/** Of fewer records than this, one reading may mark any share gone but all. */
+/** If a window holds fewer records, one reading may mark any share of them gone, except all. */
 export const MANY_RECORDS = 10
 
 /** The part of a reading that raises or settles doubts about stored records. */

@@ -6,7 +6,7 @@ import { type DigestingPart, partsAfterReading, pendingParts, type SettleRule } 
 /**
  * The evidence of a reading about the edges of its window. `crossingHashes` holds the key hash (`recordKeyHash`) of each record
  * that the reading held and that reaches beyond the window. `reachesBack`: one of these records had begun before the
- * window, so upstream does tell records that began before a window.
+ * window, so upstream does send records that began before a window.
  */
 export type WindowEdges = { readonly crossingHashes: readonly number[]; readonly reachesBack: boolean }
 
@@ -73,7 +73,7 @@ export const reachesInto = (record: Span, window: Span): boolean =>
 /**
  * Whether a reading must have held the record if upstream had it. This is so for a record that lies wholly inside the
  * window, whatever upstream means by a record that "touches" a window; and for a record that had begun before the window
- * and ends inside it, if the answer itself shows that upstream tells such records. So a record across two windows belongs
+ * and ends inside it, if the answer itself shows that upstream sends such records. So a record across two windows belongs
  * to the window that holds its end. `mustHaveHeldSql` says the same in SQL.
  */
 export const mustHaveHeld = (reading: Span & Pick<WindowEdges, 'reachesBack'>, record: Span): boolean =>
@@ -92,7 +92,7 @@ export function judgeReading(reading: ArrivedReading, ledger: LedgerState | unde
   const newer = ledger.recent.filter((read) => read.sentAtMs > sentAtMs)
   const speaksOfOurs = (read: RecentReading) => isSnapshot || overlaps(read, window)
   const overtaken = newer.some(speaksOfOurs)
-  // Of two readings sent at one instant, by clocks that differ, nobody knows which one is newer: the first stays.
+  // If two readings were sent at one instant, by clocks that differ, the newer one is unknown: the first stays.
   const isSecond = ledger.recent.some((read) => read.sentAtMs === sentAtMs && speaksOfOurs(read))
   const touches = (read: RecentReading) => read.startMs <= window.endMs && window.startMs <= read.endMs
   const saysNoMore = (read: RecentReading) =>

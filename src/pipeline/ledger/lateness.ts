@@ -4,7 +4,7 @@ import type { DigestingPart } from './digesting.ts'
 
 /*
  * Lateness: how long after its cause upstream still added or changed a record. The cause is the end of the record's period,
- * or the newest push that touches it, if that was later. A reading tells no instant: the change came at some time since the
+ * or the newest push that touches it, if that was later. A reading gives no instant: the change came at some time since the
  * reading before it. The upper end counts, so every lateness is too large rather than too small.
  */
 

@@ -47,7 +47,7 @@ export type SettleTime = {
   readonly changedLater: number
 }
 
-/** Enough is known after so many days, when so many records were watched up to the fallback's age. */
+/** How many days, and how many records watched up to the fallback's age, make enough evidence. */
 export const DAYS_ENOUGH = 14
 export const RECORDS_ENOUGH = 10_000
 

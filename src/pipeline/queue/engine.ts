@@ -51,7 +51,7 @@ export type QueueEngine = {
    * seconds old.
    */
   formerParts(): Promise<readonly number[]>
-  /** Whether some process works on the part now: each of its workers is a connection, which the server tells of. */
+  /** Whether some process works on the part now: the server lists the connection of each worker. */
   hasWorker(part: number): Promise<boolean>
   /** How many former parts a process may work on at once. */
   readonly formerPartsAtOnceMax: number

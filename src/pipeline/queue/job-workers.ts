@@ -34,7 +34,7 @@ type WorkersOptions = {
   onAttempt(attempt: JobAttempt): Promise<void>
   /** Called once for each pause of a lane that a job of this process asks for, however many jobs ask. */
   onPause(pause: LanePause): void
-  /** The lease of a job: after so long without renewal another worker may take the job over. */
+  /** The lease of a job: another worker may take the job over when it is not renewed in this time. */
   readonly leaseMs: number
   readonly log: Log
 }
@@ -52,7 +52,7 @@ type Workers = {
 type WorkersState = {
   readonly options: WorkersOptions
   readonly waits: Waits
-  /** Until when, by the process's own clock, this process has told that the lane pauses. */
+  /** The end of the pause that this process reported last for the lane, by the process's own clock. */
   readonly pausedUntilMs: Map<Lane, number>
   /** Queues in which no limit of a pause stands: at the start none, for a worker that died leaves its own. */
   readonly unlimitedQueues: Set<string>
@@ -185,7 +185,7 @@ const unknownJob = (name: string): Job => ({
   },
 })
 
-/** The jobs that were under way when a pause begins all ask for it: only the first is told. */
+/** All running jobs ask for a pause when it begins: only the first request is reported. */
 function reportPause(pause: LanePause, { options, pausedUntilMs }: WorkersState): void {
   const nowMs = performance.now()
   const untilMs = pausedUntilMs.get(pause.lane) ?? 0

@@ -8,7 +8,7 @@ import type { LaneQueue } from './engine.ts'
  */
 const unreachableLimit = { max: 1_000_000_000, duration: SECOND }
 
-/** For how long no worker starts a job of the queue; 0 or less when it is not paused. */
+/** How much longer no worker starts a job of the queue; 0 or less when it is not paused. */
 export const pauseLeftMs = (queue: LaneQueue): Promise<number> => queue.getRateLimitTtl(unreachableLimit.max)
 
 /** Pauses a lane, in all its parts, for every worker. A pause never ends a longer one: one short outage must not cut upstream's Retry-After. */

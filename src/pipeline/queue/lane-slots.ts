@@ -1,16 +1,16 @@
 import { createSemaphore, type Release } from '../../base/semaphore.ts'
 
 /**
- * The slots of one lane in this process: so many of its jobs run at once, in whichever parts of the queue they wait. BullMQ
+ * The slots of one lane in this process: the limit of its concurrent jobs over all parts of the queue. BullMQ
  * bounds the jobs of one queue only. So each part is given a limit of its own, and the limits follow the work: parts that have
  * jobs share all slots, and a part that has none may claim one job, to notice when jobs come. That job waits for a slot here: a
  * process claims hardly more than one job of each part ahead of its turn. A new part has its share until its worker finds the
  * queue empty; otherwise the part whose worker claims first would fill every slot before the others have looked.
  */
 export type LaneSlots = {
-  /** `setLimit` is told how many jobs of the part may be claimed; `isHeldUp`: the part was at its limit, and may go on at once. */
+  /** `setLimit` takes the new claim limit of the part; `isHeldUp`: the part was at its limit, so its worker must be woken now. */
   add(setLimit: (jobs: number, isHeldUp: boolean) => void): PartSlots
-  /** No further job gets a slot: those that wait for one are told so. */
+  /** No further job gets a slot: waiting jobs get `false`. */
   close(): void
 }
 

@@ -59,7 +59,7 @@ function spanOf(span: ApiSpan): ReturnType<QueueTelemetry<Context>['tracer']['st
       for (const [key, value] of Object.entries(attributes)) setAttribute(key, value)
     },
     addEvent: () => undefined,
-    // The message of an exception may quote a record. The log of the worker has what may be told.
+    // The message of an exception may quote a record. The log of the worker has the safe part.
     recordException: () => void span.setStatus({ code: 2 }),
     end: () => span.end(),
   }

@@ -3,7 +3,7 @@ import { connectionProblem, type ServerAddress } from '../../base/connections/co
 import { SECOND } from '../../base/time/units.ts'
 
 /**
- * A Redis that answers nothing for so long is given up, and the connection is made anew. Workers block for at most ten
+ * The limits after which a silent Redis is given up and the client reconnects. Workers block for at most ten
  * seconds (BullMQ's longest wait for a delayed job) before Redis answers that there is no job.
  */
 const silenceLimits = { connectTimeout: 5 * SECOND, socketTimeout: 20 * SECOND, keepAlive: 10 * SECOND }
@@ -48,7 +48,7 @@ export function isRedisTooOld(info: RedisInfo): boolean {
   return major < REDIS_OLDEST[0] || (major === REDIS_OLDEST[0] && minor < REDIS_OLDEST[1])
 }
 
-/** Its error names no cause: the connection that fails has told the cause before, in an event. */
+/** Its error names no cause: the failing connection reported the cause before, in an event. */
 export function createRedisCheck(
   queueUrl: string,
   connection: Redis | Cluster,
@@ -63,7 +63,7 @@ export function createRedisCheck(
   }
 }
 
-/** The last error that the connection told in an event. */
+/** The last error that the connection reported in an event. */
 export function lastErrorOf(connection: Redis | Cluster): () => Error | undefined {
   let last: Error | undefined
   connection.on('error', (error: Error) => {

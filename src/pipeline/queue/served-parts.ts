@@ -4,8 +4,8 @@ import { openQueueEngine, type QueueEngine } from './engine.ts'
 import { partsInUse } from './queues-in-use.ts'
 
 /**
- * The parts in use on which no process works. The engine tells by its connections, without delay: a worker of a part has one of its
- * own for each lane. With one part there is nothing to tell: then each worker works on it.
+ * The parts in use on which no process works. The engine knows it from its connections, without delay: a worker of a part has a
+ * connection for each lane. With one part the answer is empty: each worker works on it.
  */
 export async function findUnservedParts(engine: QueueEngine): Promise<number[]> {
   const parts = await partsInUse(engine)

@@ -4,7 +4,7 @@ import type { LanePart } from './engine.ts'
 
 type WatchdogOptions = {
   readonly waitingJobs: (of: LanePart) => Promise<number>
-  /** For how long the queue is paused still. A paused queue is not silent. */
+  /** How much longer the queue is paused. A paused queue is not silent. */
   readonly pausedMs: (of: LanePart) => Promise<number>
   /** `served`: the queues on which they work. A job in any other queue waits for another process. */
   readonly workers: { ended(): number; active(): number; served(): readonly LanePart[] }
@@ -18,8 +18,8 @@ type WatchdogOptions = {
 
 /**
  * Checks every ten seconds whether work makes progress: whether attempts end while jobs wait or are active. After an outage
- * of the queue's engine, workers have been seen to begin no job ever again though jobs waited, and jobs to stay active
- * without end: then the process must be started anew.
+ * of the queue's engine, workers have been seen to start no further job though jobs waited, and jobs to stay active
+ * without end: then the process must be restarted.
  */
 export function startWatchdog(options: WatchdogOptions): { check(): Promise<void>; close(): void } {
   const { workers, silenceMaxMs, jobMaxMs } = options

@@ -63,7 +63,7 @@ type PushedCommon = {
   readonly schema: z.ZodObject
   /** The columns of a CSV file whose cells are numbers. */
   readonly numbers: readonly string[]
-  /** The type of an item when nothing is derived from items of that type: the item is taken, and its type is told. */
+  /** The type of an item when nothing is derived from items of that type: the item is accepted, and its type is reported. */
   strangeType?(body: Fields): StrangeType | undefined
 }
 

@@ -28,11 +28,11 @@ export type JobContext = {
   pause(ms: number, signal: AbortSignal): Promise<void>
   readonly signal: AbortSignal
   readonly lane: Lane
-  /** The run whose order the job carries out; absent in a job that a command runs by itself. */
+  /** The run whose order the job carries out; absent in a job that a command runs on its own. */
   readonly runId?: string | undefined
   /** No further attempt follows: a failure that concerns one window is recorded with its reason instead of thrown. */
   readonly lastAttempt: boolean
-  /** The job was told to wait so often, while other jobs succeeded, that a further RetryLater counts as a failure. */
+  /** True when the job has used up its free retries; the next RetryLater counts as a failed attempt. */
   readonly waitsExhausted?: boolean
   readonly settings: JobSettings
   readonly log: Log

@@ -10,7 +10,7 @@ export type JobAttempt = EndedJob & {
   readonly lane: Lane
   readonly outcome: 'done' | FailureOutcome['outcome']
   readonly error: unknown
-  /** The attempt paused its lane, or waits for a part of the warehouse. Neither is told for each attempt. */
+  /** The attempt paused its lane, or waits for a part of the warehouse. Neither is logged for each attempt. */
   readonly isPause: boolean
   readonly durationMs: number
 }
@@ -32,7 +32,7 @@ export type FailureOutcome =
       readonly action: 'pause-lane'
       readonly outcome: 'again' | 'halted'
       readonly pauseMs: number
-      /** Upstream told this job to wait: the wait is counted. */
+      /** Upstream asked this job to wait: the wait is counted. */
       readonly isWait: boolean
     }
   /** The job waits alone, and no attempt is used up: what it needs is away, and others need something else. */
@@ -52,7 +52,7 @@ type FailedAttempt = {
   readonly isLast: boolean
   /** The process aborts its jobs because it stops. */
   readonly isClosing: boolean
-  /** The job may be told to wait once more without using up an attempt: see `createWaits`. */
+  /** Whether the job may wait once more without using up an attempt: see `createWaits`. */
   readonly mayWait: boolean
 }
 
@@ -74,15 +74,15 @@ export function failureOutcomeOf(error: unknown, { isLast, isClosing, mayWait }:
   return { action: 'retry', outcome: 'again', message, delayMinMs: error instanceof RetryLater ? error.waitMs : 0 }
 }
 
-/** How often a job may be told to wait: while other jobs succeed, and while none does. */
+/** How often a job may wait without using up an attempt: while other jobs succeed, and while none does. */
 const WAITS_WHILE_OTHERS_SUCCEED_MAX = 3
 const WAITS_WHILE_NONE_SUCCEEDS_MAX = 20
 /** A job whose waits are counted may end in another process, or be removed: its count would stay for ever. */
 const COUNTED_JOBS_MAX = 10_000
 
 /**
- * Counts how often each job was told to wait. As long as no job of this process succeeds, waiting is upstream's trouble:
- * every job may wait on. A job that is told to wait again and again while other jobs succeed has a trouble of its own.
+ * Counts the waits of each job. As long as no job of this process succeeds, upstream is the cause:
+ * every job may wait on. A job that has to wait again and again while other jobs succeed is itself the cause.
  *
  * The counts are bounded: beyond COUNTED_JOBS_MAX jobs the count that changed least recently is dropped, and that job may
  * wait as often as a new one.

@@ -64,7 +64,7 @@ type ProduceLimits = {
 /** `isLast`: this process enqueued the last of the run. */
 export type Produced = { readonly enqueued: number; readonly isLast: boolean }
 
-/** A bucket whose node is away is left alone for so long. */
+/** How long a bucket whose node is away is left alone. */
 const REST_MS = 5 * SECOND
 const TAKEABLE_EVERY_MS = SECOND
 
@@ -73,7 +73,7 @@ const TAKEABLE_EVERY_MS = SECOND
  *
  * A process leases a bucket for each page, so that any number of processes produce a run together. Each page is recorded in
  * the warehouse before it is enqueued. A process that takes a bucket over first enqueues the open orders of its last page; one
- * that produces a run anew, as after the queue was emptied, first enqueues all open orders. Enqueuing a page twice is harmless:
+ * that produces a run again, as after the queue was emptied, first enqueues all open orders. Enqueuing a page twice is harmless:
  * of the same job with the same params a profile has at most one that waits. A bucket whose node is away waits alone.
  */
 export async function produce(producer: Producer, run: Run, context: ProduceContext): Promise<Produced> {

@@ -15,7 +15,7 @@ type PullContext = Pick<
  * refuses is recorded with the reason and blocks nothing. A failure that may pass is thrown, but only after the other windows
  * are done: every window that could be read is stored.
  *
- * A reading that lacks so many stored records that it alone is not believed is read a second time, after a pause. When the
+ * When a reading is missing suspiciously many stored records, the window is read a second time, after a pause. When the
  * second reading does not agree, the window is recorded as refused.
  */
 export async function pullDue(

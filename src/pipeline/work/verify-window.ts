@@ -33,7 +33,7 @@ type Parts = {
 
 type VerifyOptions = {
   readonly options: CallOptions
-  /** Un-covers a window that differs, and stores it anew. */
+  /** Un-covers a window that differs, and stores it again. */
   readonly mend: boolean
 }
 
@@ -94,7 +94,7 @@ async function verifyWindow(covered: CoveredWindow, context: VerifyContext): Pro
   return explainDifference(covered, context, second)
 }
 
-/** Upstream itself says that it derives anew: the ledger is told of our push in a moment, and of nobody else's. */
+/** Upstream is recomputing this window. The ledger will learn of a push of ours shortly; for any other cause we un-cover it here. */
 async function leaveToSweep(
   covered: CoveredWindow,
   { pool, mend }: VerifyContext,
@@ -153,7 +153,7 @@ function toVerified(
 type Mending = Compared & { readonly verified: VerifiedWindow }
 
 /**
- * Stores the window anew; the reading takes the same way as every other, so it covers only what it may cover. A change of
+ * Stores the window again; the reading takes the same way as every other, so it covers only what it may cover. A change of
  * upstream is left covered until then: the commit that finds it there counts it as a silent difference, and makes similar
  * days due again. A record that was lost here says nothing about upstream, so its window is un-covered before. If the process dies
  * in between, the next sentinel un-covers the window.

@@ -59,7 +59,7 @@ const RATE_PERMITS_PER_SECOND = 20
 
 /**
  * Admits the requests of this process within its share of the fleet's budget, the most urgent lane first. A heartbeat
- * several times a second tells the other processes what this process wants and reads its new share.
+ * several times a second sends this process's demand to the other processes and reads its new share.
  */
 export function openRateLimiter(parts: RateLimiterParts): RateLimiter {
   const limiter = new FleetRateLimiter(parts)
@@ -255,7 +255,7 @@ class FleetRateLimiter implements RateLimiter {
     return { ...next, version: current.version + 1, pausedUntilMs: this.askedPauseEndMs }
   }
 
-  /** Upstream is overloaded: this process slows down at once, and the store tells the other processes. */
+  /** Upstream is overloaded: this process slows down at once, and the others through the store. */
   private slowDown({ retryAfterMs }: RequestOutcome): void {
     const { store, clock, member } = this.parts
     const nowMs = clock()

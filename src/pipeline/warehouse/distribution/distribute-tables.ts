@@ -11,7 +11,7 @@ export type Distribution = {
 }
 
 /**
- * Divides the tables of profiles among the nodes by the profile's id, into so many shards, and copies small tables to each node.
+ * Divides the tables of profiles among the nodes by the profile's id, into `shards` shards, and copies small tables to each node.
  * Each table is a transaction of its own. Stopped at any point, the next call does the rest.
  */
 export async function distributeTables(
@@ -114,7 +114,7 @@ async function addForeignKeys(db: Pool | Tx): Promise<void> {
   }
 }
 
-/** The functions of the views are called where the rows are. Citus copies those that are made after the extension by itself. */
+/** The functions of the views are called where the rows are. Citus copies functions that are created after the extension automatically. */
 async function copyFunctions(tx: Tx): Promise<void> {
   await tx.query(
     `select create_distributed_function(p.oid::regprocedure) from pg_proc p

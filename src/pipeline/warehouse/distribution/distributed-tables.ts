@@ -68,7 +68,7 @@ export async function listTablePlaces(db: Pool | Tx): Promise<TablePlace[]> {
   }))
 }
 
-/** Of the divided tables: all have the same. Undefined where nothing is divided. */
+/** The value that all divided tables share. Undefined where nothing is divided. */
 export async function readShardCount(db: Pool | Tx): Promise<number | undefined> {
   if (!(await hasCitus(db))) return undefined
   const { rows } = await db.query<{ count: number }>(

@@ -137,8 +137,8 @@ async function isBackgroundJobOpen(pool: Pool): Promise<boolean> {
 }
 
 /**
- * Also for a move that a session makes by itself, without a job. For each move Citus asks its nodes how much they have, and no node
- * where there is no move: so it is a move, too, for which a node does not answer.
+ * Also true for a move that a session makes without a job. Citus asks the nodes of each move how much they have, and no node
+ * without a move: so a node that does not answer means a move, too.
  */
 const isMoveUnderWay = (pool: Pool): Promise<boolean> =>
   pool.query('select from get_rebalance_progress() limit 1').then(

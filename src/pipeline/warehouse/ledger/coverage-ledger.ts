@@ -140,7 +140,7 @@ function hullOf(newestFirst: readonly Span[]): Span[] {
   return newest && oldest ? [{ startMs: oldest.startMs, endMs: newest.endMs }] : []
 }
 
-/** For so many days a nightly asks for its newest window as it is, before the window is cut anew. */
+/** How long a nightly reuses the same newest window (so that its ETag stays valid). */
 const SAME_WINDOW_MS = 4 * DAY
 
 /** A snapshot is asked for in one way, whatever the window. */
@@ -197,7 +197,7 @@ const plansStatement = (tx: Tx) => `
 async function upsertRefusal(pool: Pool, { profileId, stream, window, status, reason }: RefusedWindow): Promise<void> {
   const bounds = [window.startMs, window.endMs]
   await transaction(pool, async (tx) => {
-    // Of an erased profile nothing is recorded, and refusals of one profile at the same time take turns.
+    // Nothing is recorded for an erased profile, and concurrent refusals of one profile take turns.
     const { rows } = await tx.query('select from vitalsync.profiles where id = $1 for no key update', [profileId])
     if (rows.length === 0) return
     const { rows: former } = await tx.query<{ attempts: number; first_at: Date }>(

@@ -47,7 +47,7 @@ export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint 
  * transaction that it did not see, and whatever made the profile due meanwhile, such as a difference that was found. Such a
  * mark may be younger than this statement, which may have waited for the lock of the profile.
  *
- * A job that was planned in the first moments after a push leaves out what the push touched, and the ledger cannot tell when
+ * A job that was planned in the first moments after a push leaves out what the push touched, and the ledger does not know when
  * its last reading went out later than these moments. So what is wanted, and was not read since the push though nothing
  * refuses it, is looked at again after the first interval.
  *

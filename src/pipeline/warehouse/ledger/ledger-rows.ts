@@ -184,7 +184,7 @@ const toMultirange = (spans: readonly Span[]): string =>
 /** Nothing stands for an open end. */
 const boundText = (ms: number): string => (Number.isFinite(ms) ? `"${new Date(ms).toISOString()}"` : '')
 
-/** Parts that a push touched and nothing has read since stand in a column of their own, which a push changes by itself. */
+/** Parts that a push touched and nothing has read since are in a column of their own, which a push updates alone. */
 const isUnread = ({ readAtMs, isSuspect }: DigestingPart): boolean => readAtMs === null && !isSuspect
 
 /** A part that is read again, as the ledger stores it: start, end, pushed, read, readings; then 1 if it is suspect. */
@@ -199,7 +199,7 @@ const rereadsToJson = (parts: readonly DigestingPart[]): RereadJson[] =>
         : [startMs, endMs, touchedAtMs, readAtMs, readings],
     )
 
-/** A push that touches again what was read since the push before it makes the agreement begin anew. */
+/** A push that touches a part that was read since the push before restarts the agreement. */
 function digestingPartsOf({ digesting, touched_at, rereads }: LedgerStateRow): DigestingPart[] {
   const unread = spansFromPairs(digesting)
   const read = rereads.flatMap(([start, end, touchedAtMs, readAtMs, readings, suspect]) =>

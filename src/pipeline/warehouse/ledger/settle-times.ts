@@ -46,7 +46,7 @@ const binRowsOf = (stream: string, { seen, came, changed }: LatenessCounts): Bin
 
 type ComputeOptions = Where & { readonly settle: SettleSettings }
 
-/** Computes the settle times of these streams anew, if no process has done so in the last minutes. Forgets old counts. */
+/** Recomputes the settle times of these streams, if no process has done so in the last minutes. Deletes old counts. */
 export async function computeSettleTimes(options: ComputeOptions, streams: readonly PulledStream[]): Promise<void> {
   const { pool, account } = options
   const { rows: fresh } = await pool.query<{ stream: string }>(

@@ -53,7 +53,7 @@ type TouchedSpan = Span & { readonly profileId: string; readonly stream: string 
 
 const ALWAYS: Span = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY }
 
-/** The spans in which upstream derives anew from the items, in every stream that the catalogue says they touch. */
+/** The spans in which upstream derives again from the items, in every stream that the catalogue says they touch. */
 function touchedSpansOf(pulled: readonly PulledStream[], { profileId, stream, parcels }: PushedParcels): TouchedSpan[] {
   return pulled.flatMap(({ name, touchedBy }) => {
     const reach = touchedBy[stream]

@@ -4,7 +4,7 @@ import { createBucketSlots } from './bucket-slots.ts'
  * Batches the calls of concurrent callers (a "data loader"), so that they share one set-based statement: the calls of one
  * turn of the event loop go together, unless their items belong to different buckets. While `batchesAtOnce` batches run,
  * further calls wait for the next batch, so batches grow with the load; a batch that is slow holds up its own bucket only. With
- * `gatherMs` each batch first waits so long for more calls: where a statement costs more than its rows.
+ * `gatherMs` each batch first waits that long for more calls: where a statement costs more than its rows.
  */
 export function createBatcher<In, Out>(options: {
   itemsMax: number

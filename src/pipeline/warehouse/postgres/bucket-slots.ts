@@ -4,7 +4,7 @@ import { SECOND } from '../../../base/time/units.ts'
 /** Work that takes longer waits for a lock or for a node that does not answer. */
 const SLOW_MS = SECOND
 
-/** So many pieces of work go on at once; each is of one bucket of profiles. */
+/** Limits concurrent work; each piece of work is of one bucket of profiles. */
 export type BucketSlots = {
   /** How many are under way, without those that are slow. */
   busy(): number
@@ -12,7 +12,7 @@ export type BucketSlots = {
   isIdle(): boolean
   /** Whether work of any bucket may begin. */
   isFree(): boolean
-  /** Whether work of this bucket may begin where any may: no bucket has more under way than all may have, slow ones included. */
+  /** Whether this bucket is below its own limit. Slow work still counts here. */
   isOpen(bucket: number): boolean
   /** Runs `work` in a slot, and calls `onFree` when the slot is free: when the work is done, and sooner when it is slow. */
   run(bucket: number, work: () => Promise<void>): void

@@ -22,19 +22,19 @@ type NodePoolsOptions = WarehousePoolOptions & {
   readonly probeEveryMs?: number
 }
 
-/** A node that did not answer is left alone for so long: what asks for it fails at once, and holds nobody else up. */
+/** How long a node that did not answer is left alone: statements for it fail at once, and hold nobody else up. */
 const REST_MS = 5 * SECOND
-/** A node that owes answers is asked so often whether it is there. */
+/** How often to probe a node that has unanswered queries. */
 const PROBE_EVERY_MS = 3 * SECOND
-/** So many times in a row it must be silent: a busy node may miss one. */
+/** After how many unanswered probes in a row it counts as silent: a busy node may miss one. */
 const SILENT_PROBES_MAX = 2
-/** Connections to a node keep plans for so many of its shards: more would fill its memory. */
+/** For how many of its shards the connections to a node keep plans: more would fill its memory. */
 const SHARDS_WITH_PLANS_MAX = 16
 /** Shards move seldom, and a transaction at a node that had the shard before fails: then the places are read at once. */
 const PLACES_KEPT_MS = 60 * SECOND
 /** The coordinator serves all nodes: fewer and larger statements leave it more time. A job takes this much longer a few times. */
 const GATHER_MS = 25
-/** So often at most, while the coordinator does not say where a shard has moved. */
+/** How often to ask the coordinator at most, while it does not say where a shard has moved. */
 const MOVE_READ_EVERY_MS = SECOND
 
 /**
@@ -193,7 +193,7 @@ function openNodePool(node: NodeName, options: NodePoolsOptions): Pool {
 }
 
 /**
- * Ends the connections to a node that owes answers and is silent, also to a stranger. By their own timeout alone a statement would
+ * Closes the connections to a node that stops answering, even to a fresh TLS probe. By their own timeout alone a statement would
  * wait for twenty seconds and more, and with it the job slots that the people of the other nodes need.
  */
 function watchForSilence(pool: Pool, node: NodeName, everyMs: number): { close(): void } {

@@ -2,7 +2,7 @@ import type pg from 'pg'
 
 /**
  * A bucket of profiles as it lies at its node: in tables of its own. Postgres there plans and keeps statements about them as in any
- * database, while a statement about the whole tables would be planned by Citus, and anew each time.
+ * database, while Citus would plan a statement about the whole tables each time.
  */
 export type Shard = {
   /** The shard of the profiles. The shards of the other tables lie beside it, and move with it. */

@@ -47,7 +47,7 @@ export type Connection = Queryable & { query<S extends pg.Submittable>(statement
 /** A connection within a transaction. */
 export type Tx = Connection & {
   readonly buckets: ProfileBuckets
-  /** A statement of the warehouse as this connection takes it: `query` does it to those that are not statements of its own protocol. */
+  /** Rewrites table names for the current shard. `query` already does this; call it for COPY and cursors. */
   adapt(text: string): string
 }
 
@@ -72,7 +72,7 @@ const WORKER_STATEMENT_TIMEOUT_MS = 20 * SECOND
  * a frozen client wait longer, so that none of them fails because of it.
  */
 const SILENT_TRANSACTION_MAX_MS = 14 * SECOND
-/** Of a worker: a lock that stays taken for so long is held by a process that makes no progress. A frozen one has lost it before. */
+/** For a worker: a process that holds a lock longer makes no progress. A frozen process has lost it before. */
 export const LOCK_TIMEOUT_MS = SILENT_TRANSACTION_MAX_MS + 4 * SECOND
 
 export function openWarehousePool(options: WarehousePoolOptions): Pool {
@@ -204,7 +204,7 @@ async function beginTransaction(client: pg.PoolClient, begin: string, { shard }:
 }
 
 /**
- * Waits for statements of one transaction that were sent together, in this order. The first statement that fails tells the
+ * Waits for statements of one transaction that were sent together, in this order. The first statement that fails reports the
  * cause; the later statements fail because of it.
  */
 export async function pipelined<T>(statements: readonly Promise<T>[]): Promise<T[]> {

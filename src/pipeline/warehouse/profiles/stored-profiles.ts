@@ -12,13 +12,13 @@ export type Profiles = ProfileLists & {
   ofBucket(bucket: BucketHashes): ProfileLists
   findId(externalId: string): Promise<{ profileId: string } | undefined>
   /**
-   * Notes, before a registration is sent, that it may take effect upstream for so long. `setState` to active notes that it
+   * Notes, before a registration is sent, that it may take effect upstream within `leaseMs`. `setState` to active notes that it
    * has ended. False when the profile is erased, or gone: then it must not be registered.
    */
   beginRegistration(profileId: string, leaseMs: number): Promise<boolean>
   /** Notes that a registration has ended, or was undone. */
   endRegistration(profileId: string): Promise<void>
-  /** For how long a registration may still take effect, if its worker died. */
+  /** How much longer a registration may take effect, if its worker died. */
   registrationLeftMs(profileId: string): Promise<number>
   /** A profile that is gone stays gone. False when the profile is erased, or gone. */
   setState(profileId: string, state: 'active' | 'gone'): Promise<boolean>

@@ -33,7 +33,7 @@ export type Quarantine = {
   show(id: string): Promise<(QuarantinedRecord & { body: string }) | undefined>
   /**
    * Takes records and items out of the quarantine for another try. An item waits again to be pushed. For a record its own
-   * period becomes due again, or the window in which it was read, so that upstream is asked anew. A record or item that
+   * period becomes due again, or the window in which it was read, so that upstream is asked again. A record or item that
    * still does not fit comes back with its reason.
    */
   replay(filter: QuarantineFilter): Promise<ReplayedCounts>
@@ -128,7 +128,7 @@ async function replayRows(
 }
 
 /**
- * Each item becomes a parcel of its own, unless the item came in anew meanwhile: then the newer form counts. Imports into
+ * Each item becomes a parcel of its own, unless the item came in again meanwhile: then the newer form counts. Imports into
  * the same profiles wait for the lock, so that at most one form of an item waits.
  */
 async function returnToOutbox(tx: Tx, items: readonly QuarantineRow[]): Promise<void> {
@@ -160,7 +160,7 @@ async function returnToOutbox(tx: Tx, items: readonly QuarantineRow[]): Promise<
   )
 }
 
-/** The period of a record, where its fields tell it. */
+/** The period of a record, where its fields hold it. */
 function recordSpanOf(streams: readonly PulledStream[], row: QuarantineRow): Span | undefined {
   const stream = streams.find(({ name }) => name === row.stream)
   if (!stream) return undefined

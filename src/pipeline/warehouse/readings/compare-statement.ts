@@ -8,8 +8,8 @@ import { arrayType, type IncomingRecord, keyNames, keyTypes, recordColumn } from
 /**
  * Compares the incoming records with the stored records by keys and digests alone: most records that are read again have not
  * changed, and then their text need not be sent. Returns the numbers of the incoming records that are new and of the records that
- * have changed, and the keys of stored records that a complete reading lacks: they are gone. Unless the reading lacks more than
- * one reading may: then nothing is gone, and the key hashes of what it lacks are returned by the number of the reading.
+ * have changed, and the keys of stored records that a complete reading lacks: they are gone. If a reading is
+ * missing suspiciously many records, nothing is marked gone; their key hashes are returned instead, by the number of the reading.
  *
  * The stored records are read once for each reading, between its first and its last record, and then looked up in memory. The
  * statement uses `in`, which Postgres hashes whatever the planner believes of the size of an array. It has planned joins and
@@ -107,7 +107,7 @@ const furthestStart = ({ rows }: AdmittedReading, edgeMicros: number, pick: (a: 
     edgeMicros,
   )
 
-/** A record that is gone as `compareStatement` tells it: the texts of its key, beginning with the profile, and of the instant; then its end. */
+/** A record that is gone as `compareStatement` returns it: the texts of its key, beginning with the profile, and of the instant; then its end. */
 export type VanishedKey = readonly [...string[], string, number | null]
 
 /** The end of a stored record in milliseconds since 1970; null in snapshots. */

@@ -40,7 +40,7 @@ export function openLatenessMeter(options: MeterOptions): LatenessMeter {
     try {
       await addLateness(options, taken)
     } catch {
-      // The database is away for a moment: what the readings wait for fails by itself, and the counts are written later.
+      // The database is away for a moment: the statements of the readings fail too, and the counts are written later.
       for (const [stream, counts] of taken) addTo(totals, stream, counts)
       return
     }

@@ -11,12 +11,12 @@ export type PreparedReading = Omit<WindowReading, 'records'> & { readonly rows: 
 /** A prepared reading that the judge admitted. Its `rows` are the records that no newer reading has covered. */
 export type AdmittedReading = PreparedReading &
   AdmissionVerdict & {
-    /** The reading must have held the records that began since then and end within its window: at or before the window's start. */
+    /** Earliest start of records that this reading is authoritative for (<= window start). */
     readonly reachBackToMs: number
     /** The key hashes of records that newer readings held across their edges: of these records this reading says nothing. */
     readonly heldByNewer: readonly number[]
     readonly edges: WindowEdges
-    /** False: the reading lacks so many stored records that a second reading must agree first. */
+    /** False: the reading is missing suspiciously many stored records, so a second reading must agree first. */
     readonly believed: boolean
   }
 

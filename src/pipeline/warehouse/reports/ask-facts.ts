@@ -59,7 +59,7 @@ export async function askSlowFacts(pool: Pool, { pulled, pushed }: StreamNames):
     ...counts,
     ...(await readTableSizes(pool)),
     lags,
-    // Streams without records are told too: a figure that appears for the first time has risen from 0.
+    // Streams without records are exported too: a figure that appears for the first time has risen from 0.
     refusals: pulled.map((stream) => ({
       stream,
       count: counts.refusals.find((one) => one.stream === stream)?.count ?? 0,

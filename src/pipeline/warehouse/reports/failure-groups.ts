@@ -14,7 +14,7 @@ type FailureGroup = {
   readonly attempts: number
   readonly firstAt: Date
   readonly lastAt: Date
-  /** Null: none of them is tried again by itself. */
+  /** Null: none of them is retried automatically. */
   readonly nextTryAt: Date | null
 }
 

@@ -15,7 +15,7 @@ export type SettleTimeReport = {
   computedAt: Date
 }
 
-/** Of every stream whose settle time was ever computed. Of several accounts, the one that was read last. */
+/** One row per stream whose settle time was ever computed; of several accounts, the account that was read last. */
 export async function readSettleTimes(pool: Pool): Promise<SettleTimeReport[]> {
   const { rows } = await pool.query<SettleTimeReport>(
     `select distinct on (stream) stream, settle_ms as "settleMs", basis, fallback_ms as "fallbackMs", days,

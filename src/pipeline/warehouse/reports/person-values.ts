@@ -18,7 +18,7 @@ type Night = {
   readonly day: string
   readonly start: string
   readonly end: string
-  /** Minutes; null where the person's device tells no stages. */
+  /** Minutes; null where the person's device records no stages. */
   readonly deep: number | null
   readonly light: number | null
   readonly rem: number | null

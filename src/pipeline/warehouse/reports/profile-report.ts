@@ -23,7 +23,7 @@ export type ProfileReport = {
     page: { afterId: string; limit: number },
   ): Promise<(ListedProfile & OwnId)[]>
   show(externalId: string): Promise<(ListedProfile & OwnId & { streams: ListedProfileStream[] }) | undefined>
-  /** The devices that upstream tells, the newest first. */
+  /** The devices that upstream lists, the newest first. */
   listDevices(profileId: string): Promise<ListedDevice[]>
   /** The ids in the warehouse by the names upstream. Unknown names are missing. */
   idsOf(externalIds: readonly string[]): Promise<Map<string, string>>

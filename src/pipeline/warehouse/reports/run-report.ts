@@ -44,7 +44,7 @@ export async function readUsualSpans(pool: Pool, runIds: readonly string[]): Pro
   return new Map(rows.map(({ id, usualMs }) => [id, usualMs]))
 }
 
-/** Of the people that a run has still to finish: for how many upstream derives from what was pushed. */
+/** For how many of the people that a run has still to finish upstream derives from pushed items. */
 export async function countDeriving(pool: Pool, runId: string): Promise<number> {
   const { rows } = await pool.query<{ people: number }>(
     `select count(distinct l.profile_id)::int as people from (

@@ -7,11 +7,11 @@ type FactsQuestion = {
   readonly name: string
   /** How old the facts may get, unless asking takes so long that it would be done for more than a twentieth of the time. */
   readonly maxAgeMs: number
-  /** Asks anew. Gets the former facts, whatever version stored them. */
+  /** Queries the facts again. Gets the former facts, whatever version stored them. */
   ask(former: unknown, nowMs: number): Promise<unknown>
 }
 
-/** A process that asks, and dies, keeps the others from asking for so long. */
+/** How long a process that died while asking keeps the others from asking. */
 const LEASE_MS = 60_000
 /** A question that takes a second is asked every twenty seconds at most. */
 const REST_PER_WORK = 20
@@ -26,7 +26,7 @@ export async function readSharedFacts(pool: Pool, { name, maxAgeMs, ask }: Facts
   if (mine) {
     const startedAtMs = performance.now()
     const facts = await ask(mine.facts, mine.now_ms).catch(async (error: unknown) => {
-      await pool.query(releaseStatement, [name]).catch(() => undefined) // the lease ends by itself
+      await pool.query(releaseStatement, [name]).catch(() => undefined) // the lease expires anyway
       throw error
     })
     const restMs = Math.max(maxAgeMs, (performance.now() - startedAtMs) * REST_PER_WORK)

@@ -25,7 +25,7 @@ type VerifiedCounts = {
   /** Covered windows that chance drew and that were read again in the last 30 days, and how many differed. */
   windows: number
   windowsDiffering: number
-  /** Of all differences that are known of these days, by cause. */
+  /** All known differences of these days, by cause. */
   lostHere: number
   changedUpstream: number
   lateUpstream: number

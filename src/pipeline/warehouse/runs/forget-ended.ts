@@ -25,7 +25,7 @@ const forgetRunsSql = `
   )
   select count(*)::int as n from forgotten`
 
-/** A token that expired so long ago is of no use to anybody, and neither is its refresh token. */
+/** How long expired tokens are kept: after that neither they nor their refresh tokens are of use. */
 const forgetTokensSql = `
   with old as materialized (
     select ctid from vitalsync.tokens

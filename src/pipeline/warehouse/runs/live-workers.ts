@@ -2,11 +2,11 @@ import { DAY, SECOND } from '../../../base/time/units.ts'
 import type { LaneTrouble } from '../../fleet/lane-troubles.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
-/** A worker that has shown no life for so long is not counted. */
+/** How long a worker counts after its last heartbeat. */
 export const WORKER_SILENT_MS = 15 * SECOND
 export const WORKER_HEARTBEAT_MS = 5 * SECOND
 
-/** Rows of workers that were killed are kept for so long. */
+/** How long rows of killed workers are kept. */
 const ROWS_KEPT_MS = DAY
 
 /** The workers that show life, by the database's clock. */

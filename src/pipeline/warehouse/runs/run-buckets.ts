@@ -72,10 +72,10 @@ async function takeBucket(pool: Pool, runId: string): Promise<RunBucket | undefi
   return rows[0]
 }
 
-/** Of `run_buckets b`. */
+/** A condition on `run_buckets b`. */
 export const isFree = '(b.held_until is null or b.held_until < clock_timestamp())'
 
-/** Of the bucket whose lease is held; nothing where it was lost to another process, or the run was stopped. */
+/** Matches the bucket whose lease is held; no row where another process took it, or the run was stopped. */
 const isHeld = 'run_id = $1 and first_hash = $2 and held_by = $3'
 const heldOf = ({ runId, firstHash, lease }: RunBucket) => [runId, firstHash, lease]
 
@@ -90,7 +90,7 @@ async function renewBucket(pool: Pool, bucket: RunBucket): Promise<void> {
 
 type BucketRelease = {
   readonly enqueuedTo: string
-  /** For so long nobody takes the bucket. */
+  /** How long no process takes the bucket. */
   readonly restMs: number
 }
 

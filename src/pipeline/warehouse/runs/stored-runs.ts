@@ -155,7 +155,7 @@ async function requestsPerProfile(pool: Pool, kind: string): Promise<number | un
   return rows[0]?.requests
 }
 
-/** A shorter run tells how long a run takes to begin and end, not how fast it reads. */
+/** A shorter run measures its start and end, not how fast it reads. */
 const MEASURED_REQUESTS_MIN = 50
 const MEASURED_RUNS_MAX = 5
 

@@ -18,7 +18,7 @@ type OpenBucket = { first: number; last: number; after: string }
 
 /**
  * Counts the jobs of a run that have not ended and the profiles that its producers will still enqueue, with what waits to
- * be pushed for them. Of a run that enqueues all profiles, or those that its params name.
+ * be pushed for them. Only valid for runs over all profiles or over `params.profileIds`.
  */
 export async function countWorkLeft(pool: Pool, { id, enqueuedAll, params }: UnendedRun): Promise<WorkLeft> {
   const { rows: buckets } = enqueuedAll

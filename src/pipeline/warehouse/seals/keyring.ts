@@ -20,7 +20,7 @@ const KEY_ID_BYTES = 8
 /** The form of the bytes: one byte for the version, the key's id, nonce, tag, ciphertext. */
 const VERSION = 1
 
-/** Seals by AES-256-GCM. The id of a key is the beginning of a hash of it, which tells nothing about it. */
+/** Seals by AES-256-GCM. The id of a key is the beginning of a hash of it, which reveals nothing about it. */
 export function createKeyring(keys: readonly Buffer[]): Keyring {
   const ids = keys.map(idOf)
   const [current] = keys

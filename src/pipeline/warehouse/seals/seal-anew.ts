@@ -10,7 +10,7 @@ type SealedRow = { account: string; profile_id: string | null; generation: strin
 /**
  * Seals with the first key what another key has sealed: tokens, and the key of the tombstones. Safe to run at any time, by
  * several processes at once, and to stop in the middle: a token that is renewed meanwhile is left alone. Returns how many tokens
- * were sealed anew.
+ * were sealed again.
  */
 export async function sealAnew(
   pool: Pool,

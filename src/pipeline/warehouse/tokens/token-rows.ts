@@ -108,7 +108,7 @@ const keyOf = ({ account, profileId }: TokenName): string => `${profileId ?? ''}
 const keyOfRow = ({ account, profile_id: profileId }: NamedRow): string =>
   keyOf({ account, profileId: profileId ?? undefined })
 
-/** Of a batch with these names. By `= any` each row is looked up, even if the plan was made while there were no tokens. */
+/** The rows of a batch with these names. With `= any` each row is looked up, even if the plan was made while there were no tokens. */
 function rowCondition([name]: readonly TokenName[]) {
   return name?.profileId === undefined
     ? {

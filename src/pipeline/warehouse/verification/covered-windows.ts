@@ -139,7 +139,7 @@ type Drawn = {
 /**
  * The draw that holds `count` covered windows, or all when there are fewer; none when nothing is covered.
  *
- * Of a divided warehouse each bucket is asked alone. The buckets of a node that is away are left out, and as much smaller is the
+ * In a divided warehouse each bucket is asked alone. The buckets of a node that is away are left out, and as much smaller is the
  * share of `count` that the others give: so their people, once they can be read, have the same chance as everybody, and all together
  * have `count` windows or nearly so. Fails when no bucket can be asked.
  */

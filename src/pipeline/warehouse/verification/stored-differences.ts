@@ -32,7 +32,7 @@ const parametersOf = ({ profileId, stream, window }: WindowName) => [
 
 /**
  * Whether the ledger still vouches for the window. While items of the profile wait to be pushed, upstream may have taken
- * them already and derived anew, and the ledger is told a moment later.
+ * them already and derived again, and the ledger learns of it a moment later.
  */
 export async function isStillCovered(pool: Pool, window: WindowName): Promise<boolean> {
   const { rowCount } = await pool.query(
