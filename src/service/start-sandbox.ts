@@ -46,7 +46,7 @@ export type SandboxOptions = {
   derives?: boolean
   /** The machine's time, from which the sandbox's clock starts. A test passes a fixed time. */
   machine?: () => number
-  /** Who may see the console at /console; absent: everybody on this machine, nobody else. */
+  /** The users who may see the console at /console; absent: everybody on this machine, nobody else. */
   console?: Omit<ConsoleOptions, 'sandbox'>
   /** Requests become spans, and the metrics are sent. */
   otlp?: Pick<OtlpExport, 'exportMetrics'> | undefined

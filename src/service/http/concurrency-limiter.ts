@@ -3,7 +3,7 @@ import { createSemaphore, type Release } from '../../base/semaphore.ts'
 import { SECOND } from '../../base/time/units.ts'
 
 type Guest = {
-  /** Guests of one group wait for one another; groups take turns. */
+  /** Requests of one group wait for one another; groups take turns. */
   group: string
   /** A short request. It may use the full group limit, and may overtake long requests of its own group. */
   isLight?: boolean
@@ -19,9 +19,9 @@ export type ConcurrencyLimiter = {
 
 type LimiterOptions = {
   readonly concurrentMax: number
-  /** How many permits one group has at most: a group of long guests leaves the rest for others. */
+  /** How many permits one group has at most: a group of long requests leaves the rest for others. */
   readonly groupMax?: number
-  /** How many it has at most while another group has guests, or had one a moment ago. */
+  /** How many it has at most while another group is active, or was a moment ago. */
   readonly groupMaxBesideOthers?: number
   /** Milliseconds of a clock that only goes forward. */
   now?(): number

@@ -1,6 +1,6 @@
 import { closestWord } from '../../base/text/closest-word.ts'
 
-/** The header that tells what of a query has no effect; absent where all of it has. */
+/** The header that lists the parts of a query without effect; absent where there are none. */
 export const QUERY_NOTES_HEADER = 'query-notes'
 
 type KnownQuery = {

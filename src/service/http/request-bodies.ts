@@ -19,7 +19,7 @@ const freeBytes = 64 * 1024
 export type RequestBodies = {
   /** Before a body is read: refuses it when too many are held. As a hook `preParsing`, after the one that unpacks. */
   receive(request: FastifyRequest, reply: FastifyReply, payload: Readable): Readable
-  /** Parses a body. Of an operation with limited concurrency only when it has its permit: parsed bodies take the most memory. */
+  /** Parses a body. For an operation with limited concurrency only once it has its permit: parsed bodies take the most memory. */
   parse(request: FastifyRequest, bytes: Buffer): Promise<unknown>
   /** Works on a request, and gives its permit back at the end. */
   work<T>(request: FastifyRequest, run: () => Promise<T>): Promise<T>

@@ -32,7 +32,7 @@ export type RouteDefinition<Body = unknown, Query = unknown> = {
   /** False: a request without a body is valid too. */
   bodyRequired?: boolean
   query?: z.ZodType<Query>
-  /** By list parameter, the words that can match a record; a word that is none of them is told, and matches nothing. */
+  /** By list parameter, the words that can match a record; any other word is reported, and matches nothing. */
   words?: Readonly<Record<string, readonly string[]>>
   /** Status and shape of each successful answer; null: without a body. */
   answers: Readonly<Record<number, z.ZodType | null>>

@@ -95,7 +95,7 @@ const daysReachedAfter: Readonly<Record<DerivedKind, number>> = {
   trend: Number.POSITIVE_INFINITY,
 }
 
-/** Local days in any zone, and a night that begins on the day before, lie within so many UTC days of a local day. */
+/** Local days in any zone, and a night that begins on the day before, lie within this many UTC days of a local day. */
 const zoneDays = 1
 
 /** The UTC days that hold every record of a kind which a change of the logs of `firstDay` to `lastDay` can change. */

@@ -1,11 +1,11 @@
 import { SECOND } from '../../base/time/units.ts'
 import type { WaitingProfile } from '../store/waiting-profiles.ts'
 
-/** Derivation time that accounts and profiles took of late, by which the next profile is chosen (fair queueing). */
+/** Recent derivation time of accounts and profiles, by which the next profile is chosen (fair queueing). */
 export type Shares = {
   charge(profile: Pick<WaitingProfile, 'accountId' | 'profileId'>, ms: number): void
   /**
-   * Who took less time of late comes first: by account, then by profile. Among equals the profile that waits longest
+   * The account, then the profile, with the least recent time comes first. Among equals the profile that waits longest
    * alternates with the least recently derived profile among the profiles with few marked days.
    */
   order(waiting: readonly WaitingProfile[]): string[]

@@ -12,7 +12,7 @@ export type Example = {
   readonly answer: { readonly status: number; readonly body?: unknown }
 }
 
-/** By operation, and `error`: a refused request. A test records them anew and compares. */
+/** By operation, and `error`: a refused request. A test records them again and compares. */
 export const recordedExamples: Readonly<Record<string, Example>> = recorded
 
 const headersOf: Readonly<Record<string, readonly string[]>> = {

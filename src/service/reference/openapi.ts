@@ -182,7 +182,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): unknown {
   return rest
 }
 
-/** The largest and the smallest whole number that JavaScript can tell say nothing about a field. */
+/** The largest and the smallest safe integer of JavaScript say nothing about a field. */
 function withoutBoundsOfNumbers(schema: { minimum?: number; maximum?: number }): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum

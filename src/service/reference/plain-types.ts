@@ -124,7 +124,7 @@ function withoutNull(schema: Schema): Schema {
   return others.length === 1 && others[0] ? others[0] : schema
 }
 
-/** The page tells once how date-times are written. */
+/** The page explains date-times once. */
 const dateTimes = /^ISO 8601 date-time; without an offset it is UTC, a date alone is its midnight in UTC[.;]? ?/
 
 export function noteOf(schema: Schema): string {

@@ -119,7 +119,7 @@ function exampleHtml(example: Example | undefined): string {
   return `<h4>Example</h4><pre tabindex="0">${escaped(curlOf(example))}</pre><pre tabindex="0">${escaped(`${status}${answer}`)}</pre>`
 }
 
-/** Errors of all operations have one shape, which the page tells once. */
+/** Errors of all operations have one shape, which the page shows once. */
 function answersHtml({ responses }: OpenApiOperation): string {
   const errors = Object.keys(responses).filter(isError)
   const others = Object.entries(responses).filter(([status]) => !isError(status))

@@ -76,7 +76,7 @@ const pathOf = (path: string) => `${controlPath}${path}`
 
 /**
  * The routes take no token, so a page of another site that a browser has open must not reach them: neither directly, which
- * its Origin tells, nor by a name of its own that points here (DNS rebinding), which the Host tells.
+ * its Origin shows, nor by a name of its own that points here (DNS rebinding), which the Host shows.
  */
 function refuseOtherSites({ headers }: FastifyRequest): void {
   const host = headers.host ?? ''

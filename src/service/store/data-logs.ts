@@ -48,7 +48,7 @@ const isUsable = (log: string) =>
 
 /**
  * One statement for any number of logs: stores them, marks every local day that a log touches now or touched before, and
- * counts. Of two logs with one id the newer modifiedDateTime wins; where both have the same or none, the later arrival.
+ * counts. Between two logs with one id the newer modifiedDateTime wins; where both have the same or none, the later arrival.
  */
 const uploadSql = `
 with input as (

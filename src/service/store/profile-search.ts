@@ -20,7 +20,7 @@ const placeKeptMs = MINUTE
 /**
  * Pages are counted by the caller, and a page far behind costs as much as all before it. So where a page ended is kept for a
  * minute, with the count: who goes through the pages pays for each one only, is shown nobody twice when others come and go, and
- * has one count throughout. The first page is always counted anew.
+ * has one count throughout. The first page is always counted again.
  */
 export function createProfileSearch(db: Queryable): ProfileSearch {
   const places = new LRUCache<string, Place>({ max: placesMax, ttl: placeKeptMs })

@@ -14,7 +14,7 @@ type NewProfile = {
 }
 
 /**
- * Creates a profile and returns its id; undefined when the account already has a profile of this externalId. Of two that pass
+ * Creates a profile and returns its id; undefined when the account already has a profile of this externalId. If two pass
  * the same id at once, the second may meet the key of the id first.
  */
 export async function createProfile(db: Queryable, profile: NewProfile): Promise<string | undefined> {

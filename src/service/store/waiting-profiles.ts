@@ -12,7 +12,7 @@ export type WaitingProfile = {
   asOfMs: number | null
 }
 
-/** A usual upload marks at most so many days; a back-fill marks more. */
+/** How many days a usual upload marks at most; a back-fill marks more. */
 const smallDaysMax = 3
 /** Accounts that one listing looks at; the next listing goes on after them. */
 const accountsPerListing = 100

@@ -1,7 +1,7 @@
 import { shellQuoted } from '../../../base/text/shell-quoted.ts'
 import { type ComposedRequest, isSecret, type ShownOperation } from './compose.ts'
 
-/** Who asks, as a program would: ids in clear, secrets by the variable that holds them, unless they are no secret. */
+/** The caller as a program writes it: ids in clear, secrets by the variable that holds them, unless they are no secret. */
 export type CodeCaller = {
   readonly service: string
   readonly clientId: string

@@ -37,7 +37,7 @@ const readCast = async ({ control }: ConsoleSandbox) => ({
   faults: faultNames.map((name) => ({ name, ...faultCatalogue[name] })),
 })
 
-/** Of the sandbox only. Each does what a control route does. */
+/** In the sandbox only. Each does what a control route does. */
 export const sandboxRoutes = (sandbox: ConsoleSandbox) => {
   const { control } = sandbox
   return [

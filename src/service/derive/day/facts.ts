@@ -33,7 +33,7 @@ export type MovementFacts = {
   readonly totalEnergy: number | null
   readonly restingEnergy: number | null
   readonly activeHours: number | null
-  /** Minutes by intensity; null where the steps are too coarse to tell a pace. */
+  /** Minutes by intensity; null where the steps are too coarse for a pace. */
   readonly low: number | null
   readonly medium: number | null
   readonly high: number | null

@@ -91,7 +91,7 @@ function nightsIn(derivation: Derivation, { first, last }: CalendarPeriod) {
   return derivation.series.between(first, last).flatMap(({ night }) => night ?? [])
 }
 
-/** Without any session for three months, nobody knows whether the person does not exercise or the sources do not tell. */
+/** Without any session for three months, nobody knows whether the person does not exercise or the sources do not record it. */
 function sendsSessions(derivation: Derivation, { first, last }: CalendarPeriod): boolean {
   const known = derivation.series.between(first, last).at(-1)
   return known !== undefined && derivation.sendsSessions(known.day)

@@ -15,7 +15,7 @@ export const validDay = { wearMinutesMin: 600, stepsMin: 200, sedentaryMinutesMa
 export const wearRules = {
   /** With less covered time nobody knows what happened in the gaps, so active hours and stillness are not counted. */
   coveredMinutesMin: 600,
-  /** A single sample counts as proof of wear for so many minutes after it. */
+  /** For how many minutes a single sample counts as proof of wear. */
   sampleMinutes: 5,
   /** A longer interval says how much was counted, but not when the device was worn. */
   intervalMinutesMax: 60,
@@ -25,7 +25,7 @@ export const wearRules = {
   wakingHours: [7, 23],
 } as const
 
-/** Longer logs of steps tell no pace, and longer still not even the hour: what they do not tell is unknown, not zero. */
+/** Longer logs of steps give no pace, and still longer logs not even the hour: then it is unknown, not zero. */
 export const stepDetail = { paceMinutesMax: 6, hourMinutesMax: 60, shareMin: 0.5 } as const
 
 /**

@@ -23,11 +23,11 @@ type SerialTestOptions = {
 const lagsMax = 21
 const pairsMin = 10
 const weekdayValuesMin = 6
-/** A value farther from the median than so many deviations is pulled in: one odd day must not make a trend. */
+/** A value farther from the median than this many deviations is pulled in: one odd day must not make a trend. */
 const deviationsMax = 4
 const rounds = 4
 const errorRatioMax = 1.1
-/** At most so much of the variance is taken to be lost in the estimated level: more cannot be told from a trend. */
+/** The largest share of the variance that the estimated level may absorb: more would look like a trend. */
 const lostMax = 0.6
 
 /**
@@ -115,8 +115,8 @@ const triedDecays = Array.from({ length: 20 }, (_, index) => {
 })
 
 /**
- * The correlations that fit the autocorrelations nearly as well as the closest one. Of these the most cautious counts:
- * from so few weeks, a slow wandering can hardly be told from a short memory.
+ * The correlations that fit the autocorrelations nearly as well as the closest one. The most cautious of them counts:
+ * with so few weeks of data, a slow drift looks much like a short memory.
  */
 function closeCorrelations(lags: readonly Lag[]): SerialCorrelation[] {
   const fits = triedDecays.map(({ decay, powers }) => {

@@ -18,8 +18,8 @@ export const trendRules = {
   pMax: 0.02,
   jumpPMax: 0.005,
   /**
-   * Everybody's figures wander a little for weeks. Until 60 days before the four weeks are known, nobody can tell how
-   * much those of a person do, and more is assumed.
+   * Everybody's figures wander a little for weeks. Until 60 days before the four weeks are known, the wandering of a
+   * person is unknown, and a larger one is assumed.
    */
   wandering: { share: 0.09, shareOfUnknown: 0.4, decay: 0.95, earlierDaysMin: 60 },
 } as const
@@ -48,7 +48,7 @@ const computedOver = (days: number): SerialCorrelation => ({ share: 0.9, decay: 
 
 /**
  * The prior knowledge of a factor's correlation: some look at several days at once, so that their daily values share
- * most of their days; a resting rate is smoothed by the device over days that it does not tell.
+ * most of their days; the device smooths a resting rate over an unknown number of days.
  */
 export const knownCorrelations: Readonly<Record<string, SerialCorrelation>> = {
   sleep_debt: computedOver(lookBacks.debt.days),

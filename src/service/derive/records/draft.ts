@@ -40,7 +40,7 @@ export function recordId(profileId: string, parts: readonly string[]): string {
 type DraftInput = Omit<Draft, 'id' | 'startMs' | 'endMs'> & {
   readonly profileId: string
   readonly span: Span
-  /** The parts that tell this record from all others of its kind and profile. */
+  /** The parts that distinguish this record from all others of its kind and profile. */
   readonly idParts: readonly string[]
 }
 

@@ -34,7 +34,7 @@ export type ExplainedLogGroup = {
   amount?: number
 }
 
-/** A day may have a hundred thousand logs: so many are listed, and so many groups; `count` is the number of all. */
+/** How many logs and groups are listed: a day may have a hundred thousand logs. `count` is the number of all. */
 const logsMax = 50
 const groupsMax = 50
 

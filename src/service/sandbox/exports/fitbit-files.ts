@@ -10,7 +10,7 @@ const levels: Readonly<Record<string, string>> = {
   sleep_stage_rem: 'rem',
 }
 
-/** Fitbit tells wakes of up to three minutes beside the levels, which go on over them. */
+/** Fitbit lists wakes of up to three minutes beside the levels, which continue over them. */
 const SHORT_WAKE_MS = 3 * MINUTE
 const CONFIDENT = 3
 const FOLDER = 'Takeout/Fitbit'

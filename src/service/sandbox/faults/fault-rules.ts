@@ -12,7 +12,7 @@ export type FaultRule = {
   operations?: OperationName[] | undefined
   /** externalIds; absent: all profiles. */
   profiles?: string[] | undefined
-  /** The rule ends after so many strikes; absent: never. */
+  /** The number of strikes after which the rule ends; absent: never. */
   timesMax?: number | undefined
   settings?: Record<string, number> | undefined
 }

@@ -22,7 +22,7 @@ const heartbeatDefaultMs = 5 * SECOND
 
 /**
  * Calls `onChange` at every revocation, whenever the line is lost, because revocations may be missed from then on, and when
- * it is back. Reconnects by itself.
+ * it is back. Reconnects automatically.
  *
  * A line that is silent is not alive: it sends itself a notification and waits for it. So a half-open connection, or a
  * pooler in between that swallows notifications, is noticed within two heartbeats.

@@ -23,7 +23,7 @@ type TokenCacheOptions = RevocationListenerOptions & {
 }
 
 const cachedTokensMax = 50_000
-/** Whatever else fails, a revoked token is unknown after so long. */
+/** How long a revoked token may stay in the cache, whatever else fails. */
 const cachedDefaultMs = 30 * SECOND
 
 /**

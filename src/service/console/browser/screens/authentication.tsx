@@ -26,7 +26,7 @@ const callers = [
   },
 ]
 
-/** Who may call what, with which header, and how long it lasts. */
+/** Which caller may call which operations, with which header, and for how long. */
 export function AuthenticationScreen() {
   return (
     <>
