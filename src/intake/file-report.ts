@@ -24,7 +24,7 @@ export type FileReport = {
   readonly devices: readonly string[]
 }
 
-/** A hostile file has no end of reasons and devices: beyond so many they are counted together. */
+/** How many reasons and devices are listed; the rest, which a hostile file can make endless, is counted together. */
 const REASONS_MAX = 200
 const DEVICES_MAX = 50
 const REASON_LENGTH_MAX = 120

@@ -10,7 +10,7 @@ import { implausible, measureOf } from './formats/measures.ts'
 
 export type HealthItemOptions = {
   readonly externalId: string
-  /** Of the export: the same record in two exports of one vendor is one log. */
+  /** The vendor of the export: the same record in two exports of one vendor is one log. */
   readonly vendor: string
   /** Local days are those of this zone. Absent: of the offset that the source wrote. */
   readonly timeZone: string | undefined

@@ -102,9 +102,9 @@ async function readHead(file: ExportFile): Promise<FileHead> {
 }
 
 /**
- * Stores items in batches, and skips the first ones where an earlier import stored them. Of several items of one name in one
- * file, as of two beats in one second, the first counts, so that the same file again finds what it left; one that its source changed
- * later counts before it. A later file changes what an earlier one told.
+ * Stores items in batches, and skips the first ones where an earlier import stored them. Duplicate
+ * keys in one file: the most recently modified item counts, else the first, so that importing the file again changes nothing. A later
+ * file replaces items of an earlier file.
  */
 function createNumberedOutbox({ begin, store, stored }: HealthIntake) {
   let named = createRecentNames()

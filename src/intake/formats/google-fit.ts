@@ -61,7 +61,7 @@ const stages: ReadonlyMap<number, MeasureName> = new Map([
 
 const STREAM = 'vitalsync.stream'
 
-/** A file is a stream; its points are told apart by it, so it goes with each of them. */
+/** A file is a stream; it distinguishes its points, so each point carries it. */
 function pointsIn(value: unknown): readonly unknown[] | undefined {
   const file = fieldsIn(value)
   const points = file['Data Points']

@@ -21,5 +21,5 @@ export const exportFormats: readonly HealthFormat[] = [
   ...[googleFit, polar, samsungHealth, fitabase, openMhealth, fhir],
 ]
 
-/** Raise it where a reader makes other logs of a file than before: the file is then another import, and replaces what it told. */
+/** Raise it where a reader makes other logs of a file than before: the file is then another import, and replaces its former logs. */
 export const READERS_VERSION = 2

@@ -121,7 +121,7 @@ function sessionOf(row: SourceRow, place: string, { localInstant }: ReadOptions)
   return [lastingRecord(place, sessionName(textIn(sport).toLowerCase()), frame)]
 }
 
-/** The file tells the day of a night, not its time. */
+/** The file holds the day of a night, not its time. */
 function recoveryOf(row: SourceRow, place: string, { localInstant }: ReadOptions): readonly HealthRecord[] {
   const dayMs = wallMsIn(row['night'])
   if (dayMs === undefined) return faultOf(place, 'a night without a date', {})

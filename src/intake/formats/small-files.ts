@@ -11,7 +11,7 @@ export type RowReader = (file: ExportFile) => AsyncIterable<RowBatch>
 /** A file in JSON is parsed as a whole; exports write a file for each day or month, of some MB. */
 const WHOLE_BYTES_MAX = 64 * 1024 * 1024
 const ROWS_PER_BATCH = 1000
-/** A cell of a table goes on through so many lines at most. */
+/** How many lines a cell of a table may have. */
 const CELL_LINES_MAX = 50
 
 /** All bytes of a file that is read as a whole. */
@@ -38,7 +38,7 @@ export const jsonRows = (listOf: (value: unknown) => readonly unknown[] | undefi
 
 export const readJsonList = jsonRows((value) => (Array.isArray(value) ? value : undefined))
 
-/** An object a line. A line that is none gives an empty row, so that its place is told. */
+/** An object per line. A line that is no object gives an empty row, so that its place is reported. */
 export const readJsonLines: RowReader = async function* (file) {
   let rows: SourceRow[] = []
   for await (const { text, end } of splitLines(await file.open(), { position: 0, line: 0 })) {

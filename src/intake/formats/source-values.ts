@@ -62,7 +62,7 @@ export const offsetMinutesIn = (value: unknown): number | undefined =>
     ? parseOffset(value.trim().replace(/^(UTC|GMT)/, '') || 'Z')
     : undefined
 
-/** The instant at which a clock that is so many minutes before UTC shows this. */
+/** The instant at which a clock with this offset (minutes ahead of UTC) shows this. */
 export const instantAt = (wallMs: number | undefined, offsetMinutes: number | undefined): SourceInstant | undefined =>
   wallMs === undefined || offsetMinutes === undefined
     ? undefined
@@ -106,8 +106,8 @@ export const lastingRecord = (place: string, dataType: MeasureName | SessionName
 type StageMinutes = readonly [stage: MeasureName, minutes: number]
 
 /**
- * Stages whose length an export tells, and not their place: they are laid end to end from the start of the night. Their sums
- * are right, their places are not.
+ * Stages with a length and no time in the export: they are laid end to end from the start of the night. Their sums
+ * are right, their times are not.
  */
 export function stagesEndToEnd(place: string, minutes: readonly StageMinutes[], frame: DraftFrame): HealthRecord[] {
   let start = frame.start

@@ -73,7 +73,7 @@ const slicesOf =
     })
   }
 
-/** Of a measure that is a sum: nothing in a slice is no record. */
+/** For a measure that is a sum: an empty slice is no record. */
 const amountsOf = (to: MeasureName, unit: string) =>
   slicesOf((place, { value, frame }) =>
     value === 0 ? { place, leftOut: 'a slice with nothing in it' } : measuredRecord(place, { to, unit, value }, frame),
@@ -126,7 +126,7 @@ const hasColumns =
   }
 const isRaw = hasColumns('start', 'duration', 'value')
 const rawKind = (file: string, recordsOf: FileKind['recordsOf']): FileKind => ({
-  // Every raw file has these columns: only the name tells what the values are.
+  // Every raw file has these columns: only the name says what the values are.
   recognises: (head) => isRaw(head) && new RegExp(`(^|/)${file}(_\\d+)?\\.csv$`).test(head.name),
   rows: readTableRows,
   recordsOf,

@@ -7,13 +7,13 @@ type ElementReader = {
   close(name: string): void
 }
 
-/** No element of an export is deeper, and none has so much text between two tags. */
+/** Limits that no element of an export reaches: its depth, and the text between two tags. */
 const DEPTH_MAX = 32
 const BYTES_BETWEEN_TAGS_MAX = 1024 * 1024
 
 /**
- * Parses XML from a stream and tells of each element. It forgives what exports are known for: a document type that is no
- * valid one, control characters, a missing end. It refuses what no export has: declared entities, which could grow without
+ * Parses XML from a stream and reports each element. It accepts known defects of exports: an invalid document type,
+ * control characters, a missing end. It refuses what no export has: declared entities, which could grow without
  * bound, deep nesting, and tags without an end. Entities are never expanded but for the five of XML and numbers.
  */
 export function createXmlElements(fileName: string, reader: ElementReader) {
@@ -78,7 +78,7 @@ function createLimits(fileName: string) {
       heard()
       depth -= 1
     },
-    /** After each chunk: a parser that tells of nothing holds all that it was given. */
+    /** After each chunk: a parser that reports no element holds all its input. */
     silent(chunkBytes: number) {
       quietBytes = hasHeard ? 0 : quietBytes + chunkBytes
       hasHeard = false

@@ -11,7 +11,7 @@ const WALKING = 6
 const DAY_SECONDS = DAY / SECOND
 
 /**
- * Monitoring tells of a day by counts that go on, one for each kind of activity. Its messages have the lower sixteen bits of their
+ * Monitoring describes a day by cumulative counts, one for each kind of activity. Its messages have the lower sixteen bits of their
  * time only, which wrap within a day: they are taken up to the last whole time that any message had.
  */
 export function createFitMonitoring(origin: Omit<DraftFrame, 'start' | 'end'>, offsetMinutes: number) {

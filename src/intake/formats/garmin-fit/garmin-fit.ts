@@ -72,7 +72,7 @@ const momentsByMessage: ReadonlyMap<number, { readonly name: string; readonly fi
 const OFFSET_MAX_MS = 14 * HOUR
 const WEIGHT_FILE = 9
 
-/** The words of a file about itself: the device, and how far its clock was ahead of UTC, which only a local time beside another tells. */
+/** The words of a file about itself: the device, and how far its clock was ahead of UTC, which only a message with both times shows. */
 type AboutFile = { device: Fields; offsetMinutes: number }
 
 function aboutFiles(bytes: Buffer, name: string): readonly AboutFile[] {
@@ -90,7 +90,7 @@ function aboutFiles(bytes: Buffer, name: string): readonly AboutFile[] {
       if (Math.abs(ahead * MINUTE) <= OFFSET_MAX_MS) file.offsetMinutes = ahead
     }
   } catch {
-    // The second reading tells where the file breaks.
+    // The second reading finds where the file breaks.
   }
   return files
 }
