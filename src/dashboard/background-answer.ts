@@ -30,7 +30,7 @@ export function openBackgroundAnswer<T>({ maxAgeMs, ask }: BackgroundAnswerOptio
       const tookMs = performance.now() - startedAtMs
       dueAtMs = performance.now() + Math.max(maxAgeMs, tookMs * REST_PER_WORK)
     } catch {
-      dueAtMs = performance.now() + RETRY_AFTER_MS // the former answer stays, and its age tells
+      dueAtMs = performance.now() + RETRY_AFTER_MS // the former answer stays, with its age
     } finally {
       isAsking = false
     }

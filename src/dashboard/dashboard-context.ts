@@ -23,7 +23,7 @@ export type DashboardContext = {
   readonly signal: AbortSignal
 }
 
-/** Who asks, and how people and values are shown to them. */
+/** The user who asks, and how people and values are shown to them. */
 export type Visit = { readonly actor: Actor; readonly masked: boolean; readonly values: boolean }
 
 /** The name of a person as this visit may see it. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A part of a JSON Schema, as far as it is told. */
+/** The subset of JSON Schema that we describe. */
 type Shape = {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]

@@ -17,7 +17,7 @@ import { type Sentence, sentenceOf } from './sentence.ts'
 export type Now = Awaited<ReturnType<ReturnType<typeof openNow>['read']>> & { readonly sentence: Sentence }
 
 const RUNS_SHOWN = 14
-/** A finished nightly is looked for among so many runs: sweeps come every ten minutes. */
+/** How many runs are searched for a finished nightly: sweeps come every ten minutes. */
 const RUNS_SEARCHED = 400
 
 /**

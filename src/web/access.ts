@@ -4,7 +4,7 @@ import { UsageProblem } from '../base/errors.ts'
 import { isLoopback } from '../base/text/readable-address.ts'
 import { type Passwords, type Role, readPasswords } from './passwords.ts'
 
-/** Who looks or acts. */
+/** The user who looks or acts. */
 export type Actor = { readonly name: string; readonly role: Role }
 
 type AccessSettings = {

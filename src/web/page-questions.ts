@@ -73,7 +73,7 @@ function addActRoute<Context, Visit extends { readonly actor: Actor }, Recorded>
   })
 }
 
-/** An error as the browser shows it: a message and what to do. Anything unforeseen is logged, and told without its text. */
+/** An error as the browser shows it: a message and what to do. An unforeseen error is logged, and reported without its text. */
 export function sendPageError(
   error: unknown,
   { log, request, reply, page }: { log: Log; request: FastifyRequest; reply: FastifyReply; page: string },

@@ -111,7 +111,7 @@ function useTopRow(topRow: CanvasProps['topRow'], scroller: { current: HTMLDivEl
   }, [topRow.value])
 }
 
-/** Draws once a frame at most. Colours are read anew when the look changes: reading them takes longer than drawing. */
+/** Draws once a frame at most. Colours are read again only when the colour scheme changes: reading them takes longer than drawing. */
 function useDrawing(
   draw: () => void,
   scroller: { current: HTMLDivElement | null },

@@ -79,7 +79,7 @@ function drawRow(context: CanvasRenderingContext2D, drawing: Drawing, index: num
   }
 }
 
-/** Cells that are wide enough are told apart by a line between the days. */
+/** Wide cells are separated by a line between the days. */
 function drawGaps(
   context: CanvasRenderingContext2D,
   { nameWidth, cellWidth, days }: MapGeometry,
@@ -94,7 +94,7 @@ function drawDates(context: CanvasRenderingContext2D, { geometry, lastDay, colou
   const { nameWidth, cellWidth, days } = geometry
   context.clearRect(0, 0, width, AXIS_PX)
   context.fillStyle = colours['quiet'] ?? ''
-  const isLong = days > 120 // of a year, the years are told
+  const isLong = days > 120 // in a year, the labels say the year
   const dateWidth = isLong ? 80 : 56
   const apart = Math.max(1, Math.ceil(dateWidth / cellWidth))
   for (let day = 0; day < days; day += apart) {

@@ -4,7 +4,7 @@ import { Table } from '../../web/browser/parts.tsx'
 import { shownDecimal, shownNumber, shownSpan } from '../../web/browser/shown.ts'
 import type { RunAnswer } from '../routes/run-routes.ts'
 
-/** Beyond these multiples of what is usual a value is told as odd. */
+/** Beyond these multiples of the usual value a value is marked as unusual. */
 const [ODD_BELOW, ODD_ABOVE] = [0.67, 1.5]
 
 /** How long something took beside what is usual. */
@@ -15,7 +15,7 @@ export function besideUsual(value: number, usual: number): string {
 
 type Compared = Pick<Json<RunAnswer>['former'][number], 'tookMs' | 'people' | 'requests' | 'rowsRead' | 'rowsWritten'>
 
-/** Where a run is slower than those before it, one of these tells why: more people, more requests for each, or slower ones. */
+/** Where a run is slower than those before it, one of these says why: more people, more requests for each, or slower requests. */
 const measures: ReadonlyArray<readonly [string, (run: Compared) => number, (value: number) => string]> = [
   ['took', ({ tookMs }) => tookMs, shownSpan],
   ['people', ({ people }) => people, shownNumber],

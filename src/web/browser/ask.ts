@@ -11,7 +11,7 @@ export type Json<T> = T extends Date
       ? { [K in keyof T]: Json<T[K]> }
       : T
 
-/** An error that the server told: a message, and what to do. */
+/** An error that the server sent: a message, and what to do. */
 export class Refusal extends Error {
   readonly hint: string
   readonly status: number
@@ -23,9 +23,9 @@ export class Refusal extends Error {
   }
 }
 
-/** Sent with each change; the session tells it. */
+/** Sent with each change; it comes with the session. */
 export const csrfToken = signal('')
-/** Grows when the visit's answers may have changed: names are masked, values are shown. The page asks anew. */
+/** Grows when the visit's answers may have changed: names are masked, values are shown. The page asks again. */
 export const visitChanges = signal(0)
 /** The session has ended, or none has begun. */
 export const isSignedOut = signal(false)
@@ -67,7 +67,7 @@ export type Answer<T> =
   | { readonly state: 'failed'; readonly error: Refusal }
   | { readonly state: 'here'; readonly value: Json<T>; readonly askedAtMs: number }
 
-/** Asks again whenever name or query change. `again` asks anew; the former answer stays until the new one is here. */
+/** Asks again whenever name or query change. `again` asks again; the former answer stays until the new one is here. */
 export function useAnswer<T>(name: string, query: Readonly<Record<string, string>> = {}) {
   const answer: Signal<Answer<T>> = useSignal<Answer<T>>({ state: 'loading' })
   const asked = useSignal(0)

@@ -5,10 +5,10 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 type FittedProps = {
   readonly height: number | ((width: number) => number)
   readonly label: string
-  /** Of a drawing that holds links: `group`. */
+  /** `group` for a drawing that holds links. */
   readonly role?: 'img' | 'group'
   readonly class?: string
-  /** Draws for so many pixels. */
+  /** Draws for a width in pixels. */
   readonly children: (width: number) => ComponentChildren
 }
 

@@ -4,12 +4,12 @@ import { hrefOf } from './address.ts'
 import { ask, type Json } from './ask.ts'
 
 export const isConnected = signal(true)
-/** When the server last told its state, by the browser's clock. */
+/** When the server last sent its state, by the browser's clock. */
 export const heardAtMs = signal(Date.now())
-/** This browser's clock, each second: ages grow while nothing is told. */
+/** This browser's clock, each second: ages grow while nothing is sent. */
 export const nowMs = signal(Date.now())
 
-/** A state that the server tells again and again; `first` is the question that has the same answer. */
+/** A state that the server sends repeatedly; `first` is the question that has the same answer. */
 export function createLiveState<T>(first: string) {
   const live: Signal<Json<T> | undefined> = signal<Json<T> | undefined>(undefined)
   /** Follows the state while it is used. */

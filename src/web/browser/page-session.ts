@@ -4,7 +4,7 @@ import { act, ask, csrfToken, isSignedOut, type Json } from './ask.ts'
 
 type PageSession = { readonly actor: Actor | null; readonly csrf?: string }
 
-/** The session of a page, as its server tells it at `/api/session`. */
+/** The session of a page, as its server sends it at `/api/session`. */
 export function createPageSession<S extends PageSession>(before: S) {
   const session: Signal<S> = signal(before)
   const openSession = async (): Promise<void> => {

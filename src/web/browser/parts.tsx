@@ -7,7 +7,7 @@ import { shownText } from './shown.ts'
 
 type WithChildren = { readonly children?: ComponentChildren }
 
-/** A link to another view: an ordinary link, which a click follows without loading the page anew. */
+/** A link to another view: an ordinary link, which a click follows without reloading the page. */
 export function Link({
   to,
   children,
@@ -146,7 +146,7 @@ export function Command({ line }: { line: string }) {
 
 type ActionProps = {
   readonly label: string
-  /** To what it is done: buttons with one label are told apart. */
+  /** The object of the action: it distinguishes buttons with one label. */
   readonly about?: string
   readonly command: string
   readonly run: () => Promise<ComponentChildren>
@@ -174,7 +174,7 @@ export function OpenDialog() {
   return open && isHere && <ActionDialog key={open.id} {...open.action} close={close} />
 }
 
-/** A button that does what a command does. It shows the command, asks where it must, and tells how it ended. */
+/** A button that does what a command does. It shows the command, asks where it must, and shows the result. */
 export function Action({ disabled = false, ...action }: ActionProps) {
   const { label, about, command, tone = '' } = action
   const id = useId()

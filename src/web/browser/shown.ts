@@ -53,7 +53,7 @@ export function shownAge(instant: string | null, nowMs: number): string {
   if (Math.abs(ms) < 1500) return 'just now'
   return ms > 0 ? `${shownSpan(ms)} ago` : `in ${shownSpan(ms)}`
 }
-/** Of a day that the browser adds to or takes from a date. */
+/** For a day that the browser adds to or takes from a date. */
 export const dayPlus = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY).toISOString().slice(0, 10)
 

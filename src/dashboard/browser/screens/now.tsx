@@ -41,7 +41,7 @@ export function NowScreen() {
   )
 }
 
-/** The dashboard tells its state every two seconds. */
+/** The server sends the state every two seconds. */
 const SILENT_MS = 20_000
 
 /** Why the state may not be true any more; empty: it is. */
