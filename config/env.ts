@@ -76,7 +76,7 @@ function misspeltNames(environment: Environment): string[] {
     DIGEST_SECONDS: 'REREAD_SECONDS', // its name while a fixed time was taken for granted
   }
   return Object.keys(environment).flatMap((name) => {
-    // Of the standard's variables we read some: the others are no slips.
+    // We read only some of the standard's variables: the others are no typing mistakes.
     if (names.includes(name as VariableName) || name.startsWith('OTEL_')) return []
     const meant = aliases[name] ?? closestWord(name, names)
     return meant && !environment[meant] ? [`${name} is not known: did you mean ${meant}?`] : []
@@ -222,7 +222,7 @@ function maskedText(variable: Variable, text: string | undefined): string {
 
 const MASK = '••••'
 
-/** An address without its password. Of several with commas between each: a comma may also belong to a password. */
+/** An address without its password. Each address of a list with commas: a comma may also belong to a password. */
 function maskedAddresses(text: string): string {
   const addresses = /^rediss?:/i.test(text) ? text.split(',') : [text]
   const masked = addresses.map((address, index) => {

@@ -135,7 +135,7 @@ async function produceAndFollow(context: CommandContext, opened: OpenPipeline, f
 async function stopRun({ pipeline }: OpenPipeline, { id, kind }: Run, terminal: Terminal): Promise<Run> {
   terminal.progressEnd()
   terminal.say('stopping: what is under way is finished …')
-  // A back-fill stays open, and the same command carries it on; the next sync finds by itself what a sync left undone.
+  // A back-fill stays open, and the same command carries it on; the next sync finds what a sync left undone.
   if (kind !== 'backfill') await pipeline.runs.end(id, 'stopped')
   const run = await pipeline.runs.get(id)
   if (!run) throw new Problem(`stop run ${id}: it is gone`)

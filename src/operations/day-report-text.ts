@@ -5,7 +5,7 @@ export function reportLines(report: DayReport): string[] {
   const { externalId, stream, localDate, state, reason, rows, settled } = report
   const told = state === 'data' ? formatCount(rows, 'record') : state.replace('_', ' ')
   const answer = `${stream} of ${externalId} on ${localDate}: ${told}${reason === '' ? '' : `: ${reason}`}`
-  // Of a day that is there and can no longer change there is nothing more to say.
+  // A day that is there and settled needs no further text.
   if (settled && state === 'data' && reason === '') return [answer]
   return [answer, ...evidenceLines(report).map((line) => `  ${line}`), `  → ${whatToDo(report)}`]
 }

@@ -31,7 +31,7 @@ export type FleetWatch = {
 
 const WATCH_EVERY_MS = 5 * SECOND
 const SLOW_EVERY_MS = MINUTE
-/** Facts that are older are told no longer. */
+/** Older facts are not exported. */
 const FACTS_KEPT_MS = MINUTE
 
 /**
@@ -51,7 +51,7 @@ export function startFleetWatch(pipeline: Pipeline, config: Config, log: Log): F
       ask: (former, atMs) => askFleet({ pipeline, overdueSlots }, former, atMs),
     })
     const answeredAtMs = Date.now()
-    // Asking anew takes its time: such a round says less about the clock than the next.
+    // A query for fresh facts takes time: such a round says less about the clock than the next.
     if (answeredAtMs - sentAtMs < SECOND) seen.skewMs = nowMs - (sentAtMs + answeredAtMs) / 2
     seen.databaseAtMs = answeredAtMs
     const isFresh = askedAtMs !== null && nowMs - askedAtMs < FACTS_KEPT_MS
@@ -117,7 +117,7 @@ type Asker = { readonly pipeline: Pipeline; readonly overdueSlots: ReturnType<ty
 async function askFleet({ pipeline, overdueSlots }: Asker, former: unknown, nowMs: number): Promise<QuickFacts> {
   const { pool, engine, liveWorkers } = pipeline
   const { mark, ...facts } = await askQuickFacts(pool)
-  const queueFacts = await askQueue(pipeline, nowMs).catch(() => undefined) // away: the queue is watched by itself
+  const queueFacts = await askQueue(pipeline, nowMs).catch(() => undefined) // away: the queue has a watch of its own
   const before = quickFactsSchema.safeParse(former).data?.progress
   const isSame = before?.mark === mark && queueFacts !== undefined && isWorking(queueFacts.lanes)
   return {

@@ -33,7 +33,7 @@ const LEFT_EVERY_MS = 2 * SECOND
 /** The question how much is left may take this share of the time, however large the warehouse. */
 const LEFT_TIME_SHARE = 0.02
 const TROUBLE_EVERY_MS = 2 * SECOND
-/** A lane must stay empty for so long before the jobs of a running run count as lost. */
+/** How long a lane must stay empty before the jobs of a running run count as lost. */
 const EMPTY_FOR_MS = 3 * SECOND
 
 /** Shows the progress of a run until it has ended. */

@@ -82,6 +82,6 @@ export async function readBudgetInUse(budgetStore: BudgetStore, limits: BudgetLi
   }
 }
 
-/** Of the workers' troubles with one lane, the one that began first. */
+/** The first trouble of the workers with one lane. */
 const mostTelling = (troubles: readonly LaneTrouble[]): LaneTrouble[] =>
   lanes.flatMap((lane) => troubles.find((trouble) => trouble.lane === lane) ?? [])

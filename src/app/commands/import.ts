@@ -147,7 +147,7 @@ async function openEntries(opening: Opening): Promise<Pick<IntakeOptions, 'entri
   }
 }
 
-/** Columns that no item has would be lost, and without a required column every line would be rejected: either is told once. */
+/** Columns that no item has would be lost, and without a required column every line would be rejected: both are reported once. */
 function requireColumns(stream: PushedStream, columns: readonly string[]): void {
   const unknown = unknownColumns(stream, columns)
   const missing = requiredColumnsOf(stream).filter((name) => !columns.includes(name))

@@ -26,7 +26,7 @@ const DIFFERENCES_SHOWN = 20
 
 /**
  * Reads covered windows again and compares them with the warehouse. A window that differs is a silent difference, for the
- * ledger says that the window is covered. Changes nothing, unless it is told to mend. Prints the rate of the sample with its
+ * ledger says that the window is covered. Changes nothing without `--mend`. Prints the rate of the sample with its
  * 95 % interval.
  */
 export async function runVerify(context: CommandContext, options: VerifyOptions): Promise<number> {

@@ -184,7 +184,7 @@ function addGauge<F>(registry: Registry, { name, help, labels = [], read }: Gaug
     labelNames: [...labels],
     registers: [registry],
     collect() {
-      this.reset() // a series whose fact is gone is not told any longer
+      this.reset() // a series without its fact is no longer exported
       if (labels.length === 0) this.remove()
       const facts = find()
       for (const [series, value] of facts ? read(facts) : []) this.set(series, value)

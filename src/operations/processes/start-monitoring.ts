@@ -18,7 +18,7 @@ type HaltedProcess = { halted(): Problem | undefined }
 export type Monitoring = {
   /** Undefined where no METRICS_PORT is set. */
   readonly url: string | undefined
-  /** From now on it tells of this pipeline; before and after, the process lives and is not ready. */
+  /** From now on it reports on this pipeline; before and after, the process lives and is not ready. */
   watch(pipeline: Pipeline, worker?: HaltedProcess): { close(): Promise<void> }
   close(): Promise<void>
 }

@@ -27,7 +27,7 @@ type Nightly = Pick<Run, 'id' | 'startedAt' | 'params'>
 export async function createSentinelRun(context: SentinelContext, nightly: Nightly): Promise<Run | undefined> {
   const { pipeline, config } = context
   const { pool, runs } = pipeline
-  // Of a killed `verify --mend`, too. All nodes are asked for it: while one is away or silent it is left to the next nightly.
+  // Also those of a killed `verify --mend`. All nodes are asked for it: while one is away or silent it is left to the next nightly.
   await uncoverUnmended(pool).catch((error: unknown) => {
     if (!isNodeOutage(error) && !isOutage(error)) throw error
   })

@@ -29,7 +29,7 @@ type StartWorkerOptions = {
   readonly log: Log
   /** The parts of the queue to work on; absent: all. */
   readonly parts?: readonly number[]
-  /** The lease of a job: after so long without renewal another worker may take the job over. */
+  /** The lease of a job: another worker may take the job over when it is not renewed in this time. */
   readonly leaseMs?: number
   onSilent(problem: Problem): void
 }
@@ -111,13 +111,13 @@ function failureReasonOf(error: unknown): { reason: string; hint: string | undef
   return { reason: `unexpected error (${name})`, hint: 'The worker’s log has the details at level error.' }
 }
 
-/** Why an attempt failed, for `status`. A message of a foreign error may quote a record, so it is not told. */
+/** Why an attempt failed, for `status`. A message of a foreign error may quote a record, so it is left out. */
 function toldReasonOf(error: unknown): string {
   if (error instanceof Problem) return error.message
   return isOutage(error) ? describeOutage(error) : failureReasonOf(error).reason
 }
 
-/** One line per attempt, at level error when an operator should read it. Of a pause the operator reads `logPause`. */
+/** One line per attempt, at level error when an operator should read it. `logPause` reports pauses. */
 function logAttempt(log: Log, attempt: JobAttempt): void {
   const { job, lane, profileId, runId, outcome, counts, durationMs, error, isPause } = attempt
   const line = { job, lane, profile: profileId, run: runId, ms: durationMs, ...counts }
@@ -133,7 +133,7 @@ function logPause(log: Log, { lane, outcome, pauseMs, error }: LanePause): void 
   else log.info(line, 'the lane pauses')
 }
 
-/** A Problem's message carries no secret. Of foreign errors only the name, the
+/** A Problem's message carries no secret. For foreign errors only the name, the
  * SQLSTATE or socket error code, and the stack are logged: a message may quote a record. */
 function loggableError(error: unknown): { err: string; code?: string; at?: string[] } {
   if (error instanceof Problem) return { err: error.message }

@@ -11,8 +11,8 @@ type WorkerHeartbeat = { close(): Promise<void> }
 
 /**
  * Writes the heartbeat of this process's worker into the database. A frozen process writes none, though its connections stay
- * open. After a heartbeat that failed the next heartbeat is written as usual. With each heartbeat it tells what keeps it
- * from its work. As often it looks for sessions of frozen processes that hold locks, at each server of the warehouse.
+ * open. After a heartbeat that failed the next heartbeat is written as usual. Each heartbeat holds the reason that keeps the
+ * worker from its work. As often it looks for sessions of frozen processes that hold locks, at each server of the warehouse.
  */
 export function startWorkerHeartbeat(
   { engine, liveWorkers, pool }: Pipeline,

@@ -13,13 +13,13 @@ import { withWarehouse } from '../../with-pipeline.ts'
 type ExportOptions = {
   readonly streams: readonly string[]
   readonly format: ExportFormat
-  /** Of CSV; absent: defused. */
+  /** For CSV; absent: defused. */
   readonly formulas?: FormulaHandling
   readonly since?: Date
   /** Absent: standard output. */
   readonly output?: string
   readonly state?: string
-  /** Of Parquet: a folder of files, one a month. */
+  /** For Parquet: a folder of files, one a month. */
   readonly partitionBy?: 'month'
 }
 
