@@ -17,7 +17,7 @@ import {
 const MB = 1024 * 1024
 const start = Date.parse('2026-07-01T00:00:00Z')
 
-/** Scores of so many days, each `bytes` long or a little more, of version 1. */
+/** Scores of this many days, each `bytes` long or a little more, of version 1. */
 async function given(
   { sql }: ServiceInternals,
   person: RegisteredProfile,

@@ -11,7 +11,7 @@ const post = (
 ) => call(world, `/api/v1/oauth/${path}`, { method: 'POST', ...ask })
 
 describe('account token', () => {
-  test('is had for clientId and clientSecret and lives 24 hours', async ({ world }) => {
+  test('is issued for clientId and clientSecret and lives 24 hours', async ({ world }) => {
     const { clientId, clientSecret } = world
 
     const answer = await post(world, 'account/token', { body: { clientId, clientSecret } })
@@ -20,7 +20,7 @@ describe('account token', () => {
     expect(answer.json).toMatchObject({ expiresIn: 86_400, tokenType: 'Account' })
   })
 
-  test('differs each time', async ({ world }) => {
+  test('is another one at each request', async ({ world }) => {
     expect(await accountAuth(world)).not.toBe(await accountAuth(world))
   })
 
@@ -191,7 +191,7 @@ describe('registration', () => {
 })
 
 describe('profile token', () => {
-  test('is had again by the account', async ({ world }) => {
+  test('can be requested again by the account', async ({ world }) => {
     const person = await registerProfile(world)
     const auth = await profileAuth(world, person, {})
 

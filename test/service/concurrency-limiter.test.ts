@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createConcurrencyLimiter } from '../../src/service/http/concurrency-limiter.ts'
 
 describe('turns', () => {
-  test('begin in the order they were asked for, so many at once at most', async () => {
+  test('begin in the order of the requests, and no more at once than the limit', async () => {
     const turns = createConcurrencyLimiter({ concurrentMax: 2 })
     const begun: number[] = []
     let [underWay, most] = [0, 0]
@@ -20,7 +20,7 @@ describe('turns', () => {
     expect(begun).toEqual(places)
     expect(most).toBe(2)
   })
-  test('are handed on by those that fail', async () => {
+  test('are handed on by work that fails', async () => {
     const turns = createConcurrencyLimiter({ concurrentMax: 1 })
     const fail = () => turns.run('one', async () => Promise.reject(new Error('no')))
 
@@ -28,7 +28,7 @@ describe('turns', () => {
     await expect(Promise.all([fail(), turns.run('one', async () => 'yes')])).rejects.toThrow('no')
     expect(await turns.run('one', async () => 'yes')).toBe('yes')
   })
-  test('let others in between two of them', async () => {
+  test('begin one per turn of the event loop, so that other work runs in between', async () => {
     const turns = createConcurrencyLimiter({ concurrentMax: 3 })
     const seen: string[] = []
     const all = Promise.all(['a', 'b', 'c', 'd'].map((name) => turns.run('one', async () => void seen.push(name))))
@@ -89,7 +89,7 @@ describe('turns', () => {
     await Promise.all(all)
     expect(begun.toSorted()).toEqual(['h1', 'h2', 'l1', 'l2', 'l3', 'o'])
   })
-  test('skip who is gone', async () => {
+  test('skip a waiting caller that has disconnected', async () => {
     const turns = createConcurrencyLimiter({ concurrentMax: 1 })
     const leave = await turns.enter({ group: 'a' })
     const gone = new AbortController()

@@ -11,7 +11,7 @@ import {
 
 const paths = ['score', 'biomarker', 'archetypes', 'insight/trend', 'insight/comparison'] as const
 
-/** A profile of so many scores, and how to read them in both forms. */
+/** A profile with this many scores, and how to read them in both forms. */
 async function given(inside: ServiceInternals, person: RegisteredProfile, days: number): Promise<void> {
   await inside.sql.query(
     `insert into service.derived (profile_id, id, kind, name, period_start, period_end, created_at, changed_at, body)

@@ -176,7 +176,7 @@ describe('the list of what each operation answers', () => {
     await runCase(driver, one)
   })
 
-  test.for(good)('$operation: 401, a stranger', async (one, { world }) => {
+  test.for(good)('$operation answers a stranger with 401', async (one, { world }) => {
     const driver = driverOf(world)
     const person = await driver.newcomer()
     expect(await driver.askAsStranger(one.operation, person, one.input(person))).toBe(401)

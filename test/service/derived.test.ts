@@ -279,7 +279,7 @@ describe('what is there', () => {
     for (const [, form] of forms) expect(await values(form)).toEqual([])
   })
 
-  test('of a name that was erased and registered anew is the new one’s', async ({ world, inside }) => {
+  test('of a name that was erased and registered again is the new profile’s', async ({ world, inside }) => {
     const person = await registerProfile(world)
     await given(inside, person, [scoreOf('sleep', 11)])
     expect(shown(await read(world, forms[1][1], 'score', person))).toEqual(['sleep 11'])
@@ -294,7 +294,7 @@ describe('what is there', () => {
     expect(shown(await read(world, forms[1][1], 'score', again))).toEqual(['sleep 12'])
   })
 
-  test('is compressed for who accepts that', async ({ world, inside }) => {
+  test('is compressed for a caller that accepts an encoding', async ({ world, inside }) => {
     const person = await registerProfile(world)
     await given(
       inside,

@@ -26,7 +26,7 @@ const sandbox = await startSandbox({
 
 await sandbox.derived() // so that answers with derived records are held against the document as well
 const externalId = await somebody()
-// Of another account: a fuzzer sends both ways of registering the same names, and in one account they would be in use.
+// From another account: a fuzzer sends both ways of registering the same names, and in one account they would be in use.
 const app = await addServiceKey({ databaseUrl, nowAt: new Date(), log }, { account: 'other', kind: 'app', label: '' })
 process.stdout.write(
   `${JSON.stringify({

@@ -191,7 +191,7 @@ describe('with the account token of another account', () => {
   const byName = guarded.filter((route) => route.caller === 'account')
 
   test.for(byName)(
-    '$name cannot tell a stranger’s profile from one that is not there',
+    '$name answers for a stranger’s profile as for a profile that does not exist',
     async (route, { world, other }) => {
       const of = await owner(world)
       const auth = await accountAuth(world, other)

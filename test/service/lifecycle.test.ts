@@ -9,8 +9,8 @@ import { accountAuth, call, registerProfile, type ServiceWorld, stepsLog, test, 
 
 const log = createLog({ level: 'silent' })
 
-describe('what those who run it ask', () => {
-  test('health and readiness', async ({ world }) => {
+describe('the routes for operators', () => {
+  test('/health answers up and /ready answers ready', async ({ world }) => {
     expect((await call(world, '/health')).json).toEqual({ status: 'up' })
     expect((await call(world, '/ready')).json).toEqual({ status: 'ready' })
   })

@@ -22,7 +22,7 @@ const counts = (received: number, accepted: number, updated: number, duplicates:
 })
 
 describe('an upload', () => {
-  test('counts what it took', async ({ world }) => {
+  test('answers with the number of stored logs', async ({ world }) => {
     const answer = await upload(world, await registerProfile(world), [stepsLog(), stepsLog()])
 
     expect(answer.status).toBe(200)

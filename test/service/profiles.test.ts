@@ -23,7 +23,7 @@ const remove = (world: ServiceWorld, auth: string, ask: { body?: unknown; query?
   })
 
 describe('a profile', () => {
-  test('is had by its externalId', async ({ world }) => {
+  test('is found by its externalId', async ({ world }) => {
     const person = await registerProfile(world)
     const answer = await profile(world, person)
 

@@ -6,7 +6,7 @@ const known = {
   words: { types: ['sleep', 'activity', 'mental_wellbeing'] },
 }
 
-describe('what of a query has no effect is told', () => {
+describe('the parts of a query without effect are reported', () => {
   test.each([
     [{}, undefined],
     [{ types: ['sleep'], startDateTime: '2026-07-11' }, undefined],

@@ -125,7 +125,7 @@ describe('regularity of activity', () => {
       )?.value,
     ).toBeCloseTo(1, 10)
   })
-  test('halves amount and pattern', () => {
+  test('is half the regularity of the amount and half that of the hours', () => {
     // Steps 4,000 5,000 6,000 …: median 5,000, deviations 1,000 0 1,000 …: median 1,000; 1 - 1/5 = 0.8.
     // Six days at nine, today at ten: mean 6/7 and 1/7 of it, cosine 1 / √37 = 0.1644. (0.8 + 0.1644) / 2.
     const steps = [4000, 5000, 6000, 4000, 6000, 4000, 6000]
@@ -134,7 +134,7 @@ describe('regularity of activity', () => {
     }))
     expect(last(all, 'activity_regularity')?.value).toBeCloseTo((0.8 + 1 / Math.sqrt(37)) / 2, 6)
   })
-  test('needs seven days', () => {
+  test('is absent with fewer than seven days', () => {
     expect(
       last(
         days(6, () => ({ movement: movement({ steps: 5000, hourly: hourly(9) }) })),
@@ -230,7 +230,7 @@ describe('strain', () => {
     facts(first + steps.length, { ...night(first + steps.length, 1380, 480), movement: movement({ steps: 50000 }) }),
   ]
 
-  test('steady load is ideal', () => {
+  test('scores 1 for fourteen days of steady load, and is absent with fewer', () => {
     expect(last(load(Array.from({ length: 14 }, () => 8000)), 'walking_strain_capacity')).toMatchObject({
       value: 1,
       score: 1,

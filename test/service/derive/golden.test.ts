@@ -59,7 +59,7 @@ describe('a factor scores within 0.03 of the known answers', () => {
       Math.abs(scoreByPower(value, factorGoals.physical_recovery, scorePowers.physical_recovery) - expected),
     ).toBeLessThanOrEqual(0.03)
   })
-  test('active_calories 450', () => {
+  test('active_calories of 450 kcal score 0.92', () => {
     expect(
       Math.abs(scoreByPower(450, factorGoals.active_calories, scorePowers.active_calories) - 0.92),
     ).toBeLessThanOrEqual(0.03)

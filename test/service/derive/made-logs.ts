@@ -64,7 +64,7 @@ export function log(
   return { id: namedUuid('4be0643f-1d98-573b-97cd-ca98a65347dd', [JSON.stringify(made)]), ...made, ...extra }
 }
 
-/** Steps in logs of five minutes, which tell the pace; the last piece may be shorter. */
+/** Steps in logs of five minutes, which show the pace; the last piece may be shorter. */
 export function walk(
   start: string,
   [minutes, count]: readonly [minutes: number, count: number],

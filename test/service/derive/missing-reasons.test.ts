@@ -33,7 +33,7 @@ describe('a factor of movement is missing because', () => {
   test('no log is known of the day', () => {
     expect(why('activity', 'steps', [])).toBe('no log tells of this day')
   })
-  test('only sleep was recorded', () => {
+  test('only sleep was recorded on that day', () => {
     expect(why('activity', 'steps', [asleep()])).toBe('no movement was recorded')
     expect(ask('activity', [asleep()]).reason).toBe('no movement was recorded')
   })
@@ -43,10 +43,10 @@ describe('a factor of movement is missing because', () => {
     expect(ask('activity', logs, '2026-03-08T12:00:00Z').reason).toBe('the day is not over yet')
     expect(ask('sleep', logs, '2026-03-08T12:00:00Z').reason).toBeNull()
   })
-  test('the day is not valid', () => {
+  test('the day has too few steps to be valid', () => {
     expect(why('activity', 'floors_climbed', [steps(last, 199)])).toMatch(/^the day is not valid/)
   })
-  test('exactly that was not recorded', () => {
+  test('no log of that factor was recorded', () => {
     const run = log('exercise_session_running', `${last}T09:00:00Z`, [30, 30])
     expect(why('activity', 'steps', [run, ...wornAllDay(last)])).toBe('no steps were recorded')
     expect(why('activity', 'floors_climbed', [steps()])).toBe('no floors were recorded')
@@ -67,13 +67,13 @@ describe('a factor of movement is missing because', () => {
 })
 
 describe('a factor of the night is missing because', () => {
-  test('there is no night', () => {
+  test('no main sleep of at least three hours is known', () => {
     expect(why('sleep', 'sleep_debt', [steps()])).toBe('no main sleep of at least three hours is known')
     expect(why('readiness', 'walking_strain_capacity', [steps()])).toBe(
       'no main sleep of at least three hours is known',
     )
   })
-  test('its source does not record it', () => {
+  test('the source of the night does not record it', () => {
     expect(why('sleep', 'physical_recovery', [asleep()])).toBe(
       'the source of the night does not record that stage of sleep',
     )
@@ -81,7 +81,7 @@ describe('a factor of the night is missing because', () => {
     expect(why('sleep', 'physical_recovery', [asleep(last, 'deep')])).toBeUndefined()
     expect(why('sleep', 'mental_recovery', [asleep(last, 'deep')])).toMatch(/does not record that stage/)
   })
-  test('there are too few nights', () => {
+  test('fewer nights are known than the factor needs', () => {
     expect(why('sleep', 'sleep_debt', nights(2))).toMatch(/fewer than 3 nights in 7/)
     expect(why('sleep', 'sleep_regularity', nights(4))).toMatch(/fewer than 5 nights in 7/)
     expect(why('sleep', 'circadian_alignment', nights(6))).toMatch(/fewer than 7 nights in 28/)

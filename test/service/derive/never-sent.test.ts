@@ -153,7 +153,7 @@ describe('coarse steps', () => {
     return createDerivation({ profileId, demographics, asOfMs, facts }).factors(day)[name]?.value
   }
 
-  test('up to six minutes tell a pace, ten minutes tell none', () => {
+  test('logs of up to six minutes give a pace, logs of ten minutes none', () => {
     expect(value(walked(6), 'activity_medium_intensity_duration')).toBe('60')
     expect(factorOf(walked(6), 'intense_activity_duration')).toBe(60)
     for (const level of ['low', 'medium', 'high'])
@@ -164,7 +164,7 @@ describe('coarse steps', () => {
     expect(value(walked(10), 'steps')).toBe('6600')
     expect(value(walked(10), 'active_hours')).toBe('1')
   })
-  test('a day tells neither hours nor stillness', () => {
+  test('a log of a day gives neither hours nor stillness', () => {
     expect(value(daily, 'steps')).toBe('9000')
     expect(value(daily, 'active_hours')).toBeUndefined()
     expect(factorOf(daily, 'extended_inactivity')).toBeUndefined()

@@ -47,18 +47,18 @@ describe('the order of devices and methods prefers', () => {
       expect(two({ deviceType: order[place] ?? '' }, { deviceType, source: 'a' })).toBe('1000')
     }
   })
-  test('a recorded log before a typed one', () => {
+  test('a recorded log before an unknown and a typed log', () => {
     expect(two({}, { recordingMethod: 'manual_entry', source: 'a' })).toBe('1000')
     expect(two({}, { recordingMethod: 'unknown', source: 'a' })).toBe('1000')
     expect(two({ recordingMethod: 'unknown' }, { recordingMethod: 'manual_entry', source: 'a' })).toBe('1000')
   })
-  test('the finer interval', () => {
+  test('the log with the shorter interval where two logs overlap', () => {
     // 30 minutes of 1,000, and of the hour's 3,000 the other half: 1,500.
     expect(steps([log('steps', at('09:00'), [30, 1000]), log('steps', at('09:00'), [60, 3000], { source: 'a' })])).toBe(
       '2500',
     )
   })
-  test('the first name, where nothing else differs', () => {
+  test('the source whose name sorts first, where nothing else differs', () => {
     expect(two({ source: 'a' }, { source: 'b' })).toBe('1000')
     expect(two({ source: 'b' }, { source: 'a' })).toBe('3000')
   })
@@ -100,7 +100,7 @@ describe('parents and children', () => {
   test('a parent counts nothing when its children have more, even where they leave time free', () => {
     expect(steps([parent, log('steps', at('09:00'), [30, 1200], { parentId: parent.id })])).toBe('1200')
   })
-  test('children of an unknown parent count by themselves', () => {
+  test('children of an unknown parent count on their own', () => {
     expect(steps([log('steps', at('09:00'), [30, 700], { parentId: '00000000-0000-4000-8000-000000000000' })])).toBe(
       '700',
     )

@@ -23,7 +23,7 @@ test('the weights of every score sum to one and name known factors only', () => 
 })
 
 describe('a score is the weighted mean of its factors', () => {
-  test('activity with all factors', () => {
+  test('activity, with each of its six factors, is 0.74', () => {
     // .35×.9 + .20×.8 + .15×.7 + .15×.6 + .10×.5 + .05×.4 = .315+.16+.105+.09+.05+.02 = .74
     const scores = scoresFrom(
       given({
@@ -47,7 +47,7 @@ describe('a score is the weighted mean of its factors', () => {
     expect(scores.sleep?.weightShare).toBeCloseTo(0.65, 12)
     expect(scores.sleep?.parts.map(({ weight }) => Number(weight.toFixed(2)))).toEqual([0.4, 0.25, 0.2, 0.15])
   })
-  test('readiness', () => {
+  test('readiness, with each of its eight factors, is 0.608', () => {
     // .35×.4 + .2×.6 + .15×1 + .1×.8 + .06×.3 + .05×.9 + .05×.7 + .04×.5 = .14+.12+.15+.08+.018+.045+.035+.02 = .608
     const scores = scoresFrom(
       judgedByOwnDays({
@@ -75,7 +75,7 @@ describe('a score is the weighted mean of its factors', () => {
     expect(readiness?.value).toBeCloseTo((0.15 * 0.2 + 0.35 * 0.6) / 0.5, 12)
     expect(readiness?.parts.find(({ factor }) => factor.name === 'sleep_duration')?.factor.goal).toBe(400)
   })
-  test('mental wellbeing', () => {
+  test('mental wellbeing, with each of its six factors, is 0.695', () => {
     // .25×.9 + .20×.8 + .15×(.7 + .6 + .5) + .10×.4 = .225 + .16 + .27 + .04 = .695
     const scores = scoresFrom(
       given({

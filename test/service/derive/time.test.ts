@@ -120,7 +120,7 @@ test('a scale that reports in UTC does not move the day', () => {
 describe('a night belongs to the day it ends on', () => {
   const asleep = (start: string, minutes: number) => log('sleep_stage_sleeping', start, [minutes, minutes])
 
-  test('from 18:00 to 18:00', () => {
+  test('and lasts from 18:00 to 18:00 of the next day', () => {
     const derived = deriveAll({ logs: [asleep('2026-06-03T22:00:00+02:00', 480)], asOf })
 
     const row = derived.biomarkers.find((one) => one['type'] === 'sleep_duration')

@@ -115,7 +115,7 @@ function shareOf(
 }
 
 /**
- * The series with the phases of its waves drawn anew: it keeps the person's own level, deviation and autocorrelation, and
+ * The series with the phases of its waves drawn again: it keeps the person's own level, deviation and autocorrelation, and
  * has no trend at any place.
  */
 function surrogateOf(values: readonly number[], random: Random): number[] {

@@ -95,7 +95,7 @@ describe('a trend', () => {
       )?.['state'],
     ).toBe('stable')
   })
-  test('less is better for some subjects', () => {
+  test('a resting heart rate is better when it is lower', () => {
     const rates = month.map((day) => log('resting_heart_rate', `${day}T09:00:00Z`, [0, 60]))
     expect(trend(rates, 'resting_heart_rate')).toMatchObject({ isHigherBetter: false, state: 'stable' })
   })
@@ -117,17 +117,17 @@ describe('up, down or stable', () => {
   /** A week that repeats, around a level: no trend, and no noise beyond the weekdays. */
   const weekly = (level: number) => (day: number) => level + 500 * ((((day % 7) + 7) % 7) - 3)
 
-  test('a large and significant slope', () => {
+  test('a slope over the threshold is increasing, its mirror image decreasing, a smaller slope stable', () => {
     // Steps: 10 % over 27 days of a median 8,000 are 800, 29.63 a day.
     expect(judge((day) => 8000 + 30 * (day - 13.5)).state).toBe('increasing')
     expect(judge((day) => 8000 - 30 * (day - 13.5)).state).toBe('decreasing')
     expect(judge((day) => 8000 + 29 * (day - 13.5)).state).toBe('stable')
   })
-  test('not with fewer than fourteen values', () => {
+  test('a slope over fewer than fourteen values is stable', () => {
     expect(judge((day) => 8000 + 300 * day, { days: 14 }).state).toBe('increasing')
     expect(judge((day) => 8000 + 300 * day, { days: 13 }).state).toBe('stable')
   })
-  test('not when it is not significant', () => {
+  test('steep rises that fall back each time are not significant, so the trend is stable', () => {
     // Rises over three days, then falls back, again and again: steep pairs without a trend.
     expect(judge((day) => 8000 + 2000 * (day % 4)).state).toBe('stable')
   })
@@ -162,7 +162,7 @@ describe('up, down or stable', () => {
 })
 
 describe('statistics against worked examples', () => {
-  test('least squares on independent days', () => {
+  test('least squares on independent days give slope and p value of a worked example', () => {
     // 1 3 2 5 4 over days 0 to 4: slope 0.8, residual sum of squares 3.6, 0.72 a value. The level takes a fifth of the
     // variance with it: 0.72 / 0.8 = 0.9. Error √(0.9 / 10) = 0.3, t = 2.6667 with 3 degrees of freedom: 0.0759 by tables.
     const values = [1, 3, 2, 5, 4].map((value, day): [number, number] => [day, value])
@@ -170,7 +170,7 @@ describe('statistics against worked examples', () => {
     expect(found.change).toBeCloseTo(0.8, 10)
     expect(found.pValue).toBeCloseTo(0.076, 2)
   })
-  test('the tail of Student’s t', () => {
+  test('the tail of Student’s t agrees with its tables', () => {
     // From tables: 2.571 with 5 degrees and 2.228 with 10 leave 5 %, 12 and more leave next to nothing.
     expect(studentTail(2.571, 5)).toBeCloseTo(0.05, 2)
     expect(studentTail(2.228, 10)).toBeCloseTo(0.05, 3)
@@ -182,7 +182,7 @@ describe('statistics against worked examples', () => {
     expect(p(0)).toBeLessThan(p(0.3))
     expect(p(0.3)).toBeLessThan(p(0.9))
   })
-  test('Theil and Sen', () => {
+  test('the slope of Theil and Sen is the median of the slopes of all pairs', () => {
     // Slopes of (0,0) (1,1) (2,10): 1, 5, 9.
     expect(
       theilSen([
@@ -192,7 +192,7 @@ describe('statistics against worked examples', () => {
       ]),
     ).toBe(5)
   })
-  test('the other statistics', () => {
+  test('normal share, quantile, mid-rank, weighted mean and clock median give the worked values', () => {
     expect(normalShare(1.96)).toBeCloseTo(0.975, 4)
     expect(normalShare(-1)).toBeCloseTo(0.1587, 4)
     expect(quantile([1, 2, 3, 4], 0.5)).toBe(2.5)

@@ -16,7 +16,7 @@ describe('Spearman’s ρ', () => {
   test('equal values share the mean of their ranks', () => {
     expect(ranksOf([30, 10, 10, 20]).map((rank) => rank * 4)).toEqual([3, 0.5, 0.5, 2])
   })
-  test('by a worked example', () => {
+  test('equals the worked example of ten pairs with swapped neighbours', () => {
     // Ranks 1 to 10 against 2 1 4 3 6 5 8 7 10 9: every d is 1, 1 - 6 × 10 / (10 × 99) = 0.93939.
     const [one] = [pairs(tenDays, [2, 1, 4, 3, 6, 5, 8, 7, 10, 9])]
     expect(correlationOverAll([one], seeded()).rho).toBeCloseTo(0.93939, 5)

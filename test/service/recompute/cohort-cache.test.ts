@@ -7,7 +7,7 @@ import { type RecomputeWorld, withRecompute } from './recompute-world.ts'
 const at = '2026-11-18T15:00:00Z'
 const now = new Date(at)
 
-/** An account with so many women of 34 to 36, who slept 400, 401, 402 … minutes for two nights, and two nights over a month ago. */
+/** An account with this many women of 34 to 36, who slept 400, 401, 402 … minutes for two nights, and two nights over a month ago. */
 async function account({ pool }: RecomputeWorld, people: number): Promise<string> {
   const accountId = randomUUID()
   await pool.query('insert into service.accounts values ($1, $2, now())', [accountId, accountId])

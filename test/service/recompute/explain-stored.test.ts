@@ -34,7 +34,7 @@ test('the service explains a score to its account and to no other caller', async
     for (let from = 0; from < logs.length; from += 1000) {
       await storeDataLogs(pool, { profileId, logs: logs.slice(from, from + 1000), nowAt: new Date(now) })
     }
-    // The service derives by itself; when it has deleted the last mark, all logs have been derived.
+    // The service derives automatically; when it has deleted the last mark, all logs have been derived.
     await vi.waitFor(async () => expect(await readMarks(pool, profileId, 1)).toEqual([]), {
       timeout: 120_000,
       interval: 50,

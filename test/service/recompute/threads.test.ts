@@ -80,7 +80,7 @@ test('of two processes with two threads each, one derives a profile and the othe
     const profiles = await Promise.all(Array.from({ length: 6 }, () => createProfile(pool)))
     for (const [index, profileId] of profiles.entries()) await upload(world, profileId, people[index % 4] ?? [])
     const [held = '', ...others] = profiles
-    // Who derives this profile waits here with all but the writing done.
+    // The thread that derives this profile waits here with all but the writing done.
     const other = await pool.connect()
     await other.query('begin')
     await other.query('select from service.profiles where profile_id = $1 for update', [held])

@@ -77,7 +77,7 @@ describe('the journal', () => {
 
 const controlled = async (world: SandboxWorld, method: string, path: string) => json(await world.control(method, path))
 
-/** However long the asking takes: what is told lies so far ahead of an instant between the question and the answer. */
+/** However long the request takes: the answer is this far ahead of an instant between the request and the answer. */
 async function expectAheadBy(ms: number, ask: () => Promise<string>): Promise<void> {
   const [askedMs, toldMs, answeredMs] = [Date.now(), Date.parse(await ask()), Date.now()]
   expect(toldMs - ms).toBeGreaterThan(askedMs - 1000) // a Date header has whole seconds

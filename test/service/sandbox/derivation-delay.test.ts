@@ -50,7 +50,7 @@ describe('a delayed derivation', () => {
     expect((await read(world, runner)).tag).not.toBe(before.tag)
   })
 
-  test('ends by itself, counted in real time whatever the clock of the sandbox says', async ({ world }) => {
+  test('ends after its time, counted in real time whatever the clock of the sandbox says', async ({ world }) => {
     await world.sandbox.derivationDelay.set({ delayMs: 700 })
     const sentAt = performance.now()
     await send(world, runner)

@@ -348,7 +348,7 @@ describe('a rule over the wire', () => {
     expect([(await ask(runner)).status, (await ask(office)).status]).toEqual([500, 200])
   })
 
-  test('repeats its choices when it is set anew', async ({ world }) => {
+  test('repeats its choices when it is set again', async ({ world }) => {
     const get = await asAccount(world)
     const fates = async () => {
       await upset(world, { name: 'error-503', rate: 0.5, operations: ['scoresOf'] })

@@ -31,7 +31,7 @@ describe('random draws', () => {
     expect(fates('a', rule, 200)).not.toEqual(fates('b', rule, 200))
   })
 
-  test('keeps to the rate', () => {
+  test('strike a share of requests that equals the rate', () => {
     const struck = fates('a', { name: 'error-500', rate: 0.2 }, 4000).filter((count) => count > 0).length
     expect(struck).toBeGreaterThan(680)
     expect(struck).toBeLessThan(920)

@@ -55,7 +55,7 @@ describe('the same seed gives the same people', () => {
     expect(samplePeople('seven', 3)).toEqual(samplePeople('seven', 30).slice(0, 3))
   })
 
-  test('and another seed gives others', () => {
+  test('but another seed gives other logs', () => {
     const [other] = samplePeople('eight', 1)
     expect(logsOf(other ?? raise('person'), span)).not.toEqual(logsOfKind('office-worker'))
   })
@@ -249,7 +249,7 @@ describe('thousands of people', () => {
     expect(new Set(many.map((person) => person.kind)).size).toBe(8)
   })
 
-  test('vary within a kind', () => {
+  test('differ from one another within a kind', () => {
     const runners = many.filter((person) => person.kind === 'runner')
     expect(new Set(runners.map((person) => person.heightM)).size).toBeGreaterThan(20)
     expect(new Set(runners.map((person) => person.homeZone)).size).toBeGreaterThan(2)

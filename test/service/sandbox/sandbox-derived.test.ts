@@ -50,7 +50,7 @@ describe('what the sandbox derives from its people', () => {
     expect([explained.status, json(explained).value ?? json(explained).score?.value]).toEqual([200, score?.['value']])
   })
 
-  test('tells the kinds of people apart', async ({ world }) => {
+  test('differs between the kinds of people', async ({ world }) => {
     await world.sandbox.derived()
     const words = async (kind: string) => {
       const archetypes = (await world.sandbox.ledger(`SampleProfile-${kind}-1`))?.archetypes ?? []
