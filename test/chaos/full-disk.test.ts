@@ -63,7 +63,7 @@ test('while the disk of Postgres is full status says so, and with free space the
     const { stdout, stderr } = await runProgram(['status'], { cwd: '/', env: line.settings })
     return stdout + stderr
   }
-  // With no byte left Postgres accepts no new connection, and status tells why it cannot connect.
+  // With no byte left Postgres accepts no new connection, and status says why it cannot connect.
   const told =
     /no manual job succeeds since .* UTC: Postgres: its disk is full \(53100\); \d+ jobs? waiting|reach Postgres: its disk is full \(53100\)/
   await expect.poll(status, { ...soon, interval: 500 }).toMatch(told)

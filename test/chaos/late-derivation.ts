@@ -31,7 +31,7 @@ export type LateDerivation = {
   readonly sweepEveryMs: number
   /** How long after one look at warehouse and service the next one follows. */
   readonly lookEveryMs: number
-  /** Of how many people each instant is looked at. */
+  /** How many people are compared at each instant. */
   readonly peopleObserved: number
   /** Workers are killed at random, so far apart. Undefined: never. */
   readonly killEveryMs: number | undefined

@@ -7,7 +7,7 @@ import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts
 import { agreeingDays, brokenPromises, deriveLate, type LateLog } from './late-upstream.ts'
 import { startWorkerProcess, type WorkerProcess } from './workers.ts'
 
-/** For how long logs are pushed and workers killed. */
+/** How long logs are pushed and workers killed. */
 const seconds = Number(process.env['LATE_SECONDS'] ?? 3)
 const seed = process.env['CHAOS_SEED'] ?? String(Math.trunc(Date.now() / 1000))
 const people = ['ada', 'bob', 'cyd', 'dee']

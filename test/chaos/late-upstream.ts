@@ -7,7 +7,7 @@ type Chance = (below: number) => number
 /** A score that upstream has derived, or will have at `atMs`, from a log that it accepted at `acceptedMs`. */
 type Derived = { readonly person: string; readonly days: number; value: number; acceptedMs: number; atMs: number }
 
-/** The change that the test pushes: the score of the day so many days ago becomes this value. */
+/** The change that the test pushes: the score of `days` days ago becomes this value. */
 export type LateLog = { readonly person: string; readonly days: number; readonly value: number }
 
 const keyOf = ({ person, days }: Pick<LateLog, 'person' | 'days'>) => `${person} ${days}`

@@ -68,7 +68,12 @@ test.concurrent('an account that upstream refuses, until it is accepted again', 
   await expect.poll(() => readiness(scheduler.url), soon).toEqual([])
 })
 
-test.concurrent('a clock that is off', async ({ open, expect, onTestFinished, warehouseUrl }) => {
+test.concurrent('a worker whose clock is 15 s off the database’s is not ready', async ({
+  open,
+  expect,
+  onTestFinished,
+  warehouseUrl,
+}) => {
   const line = await open('postgres')
   const worker = await start(line, 'worker')
   onTestFinished(() => end(worker))

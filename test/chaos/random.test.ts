@@ -14,7 +14,7 @@ import { openTestPipeline, type QueueKind, queueKinds, type TestPipeline, test }
 import { answers, crash, startWarehouse, succeeds } from './crash-postgres.ts'
 import { startWorkerProcess, type WorkerProcess } from './workers.ts'
 
-/** For how long faults happen. `npm run chaos` sets a longer time. */
+/** How long faults happen. `npm run chaos` sets a longer time. */
 const seconds = Number(process.env['CHAOS_SECONDS'] ?? 6)
 const isLong = process.env['CHAOS_SECONDS'] !== undefined
 const chosen: readonly QueueKind[] = isLong ? queueKinds : [inject('redisUrl') === '' ? 'postgres' : 'redis']

@@ -53,7 +53,7 @@ for (const [point, table, waiters] of [
   ['when both reach for the slot', 'slots', 2],
   ['when one has it and is about to enqueue', 'orders', 1],
 ] as const) {
-  test(`schedulers that are killed ${point} make the night once, whoever comes after`, async ({
+  test(`schedulers that are killed ${point} make the night once, whichever scheduler comes after`, async ({
     open,
     onTestFinished,
   }) => {
@@ -71,7 +71,7 @@ for (const [point, table, waiters] of [
     await held.release()
     await expect.poll(() => line.rows(slots), soon).toEqual([{ schedule: 'nightly', slot_at: night.slotAt }])
     await expect.poll(() => line.rows(underWay), soon).toEqual([])
-    // The run shows no life for so long that its producer counts as dead.
+    // The run shows no life until its producer counts as dead.
     await line.rows(`update vitalsync.runs set touched_at = now() - interval '1 hour'`)
     await line.rows(`update vitalsync.run_buckets set held_until = now() - interval '1 hour'`)
     const third = night.start()

@@ -26,7 +26,7 @@ const names = Array.from({ length: 60 }, (_, index) => `person-${index}`)
 const backWithin = { timeout: 60_000, interval: 200 }
 
 for (const { engine, edge, silent } of cases) {
-  test.concurrent(`a worker goes on by itself after ${edge} was silent ${silent.join(' and ')} (${engine})`, async ({
+  test.concurrent(`a worker resumes automatically after ${edge} was silent ${silent.join(' and ')} (${engine})`, async ({
     open,
     peer,
     onTestFinished,

@@ -35,7 +35,7 @@ async function queueText(line: TestPipeline): Promise<string> {
 }
 
 for (const engine of queueKinds) {
-  test(`queue, logs, reasons, metrics and spans name nobody and tell no value, even when things go wrong (${engine})`, async ({
+  test(`queue, logs, reasons, metrics and spans name nobody and hold no value, even when things go wrong (${engine})`, async ({
     open,
     peer,
     onTestFinished,

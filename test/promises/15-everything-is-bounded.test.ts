@@ -44,7 +44,7 @@ for (const engine of queueKinds) {
     expect(await line.pipeline.queue.backlog('nightly')).toMatchObject({ waiting: 2 })
   })
 
-  test(`a job that takes too long is told to stop, and is an attempt less (${engine})`, async ({ open }) => {
+  test(`a job that takes too long is aborted, and is an attempt less (${engine})`, async ({ open }) => {
     const line = await open(engine)
     await line.addProfiles('ada')
     await line.tick('sync')

@@ -15,7 +15,7 @@ async function holdFirstOfTwo(line: TestPipeline, peer: Peer) {
 }
 
 for (const engine of queueKinds) {
-  test(`a worker that is told to stop finishes what it has begun, and begins nothing more (${engine})`, async ({
+  test(`a worker that closes finishes the jobs that it has begun, and begins no other (${engine})`, async ({
     open,
     peer,
   }) => {

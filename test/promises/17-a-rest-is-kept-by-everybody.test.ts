@@ -25,7 +25,7 @@ async function attemptsIn(line: TestPipeline, lane: Lane): Promise<{ started: nu
 }
 
 for (const engine of queueKinds) {
-  test(`a rest that upstream asks for is kept by every job, once told, and uses up no attempt (${engine})`, async ({
+  test(`a rest that upstream asks for is kept by each job from its first refusal on, and uses up no attempt (${engine})`, async ({
     open,
     peer,
   }) => {

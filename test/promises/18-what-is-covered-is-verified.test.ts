@@ -16,7 +16,7 @@ import { daysAgo, daysAgoMs, scoreOf } from '../support/sample-scores.ts'
 import { queueKinds, type TestPipeline, test } from '../support/test-pipeline.ts'
 
 const scores = pulledStreams[0]
-/** The first day of one of the windows that the requests for scores have, some so many days ago, whatever the day of the test. */
+/** The first day of one of the windows that the requests for scores have, the given number of days ago, whatever the day of the test. */
 function borderNear(days: number): number {
   return days + (daysAgoMs(days) % scores.windowMs) / DAY
 }

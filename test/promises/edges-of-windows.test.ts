@@ -38,7 +38,7 @@ const onSeams = {
   ],
 }
 
-/** Lets upstream read the end of a window as exclusive: what only begins there is not told. */
+/** Lets upstream read the end of a window as exclusive: a record that only begins there is not sent. */
 function endsAreExclusive(peer: Peer, externalId: string, stream: keyof typeof onSeams): void {
   const path = { scores: '/profile/score/', biomarkers: '/profile/biomarker/' }[stream]
   const before = peer.before
@@ -95,7 +95,7 @@ for (const stream of ['scores', 'biomarkers'] as const) {
 const nowMs = Math.floor(Date.now() / SECOND) * SECOND
 const ago = (ms: number) => new Date(nowMs - ms).toISOString()
 const hoursAgo = (hours: number, value: number) => scoreOf(0, value, { scoreDateTime: ago(hours * HOUR) })
-/** Shows that upstream tells of what began before a window. */
+/** Shows that upstream sends records that began before a window. */
 const companion = period('light', ago(80 * HOUR), ago(56 * HOUR))
 const across = (value: string) => period('deep', ago(80 * HOUR), ago(56 * HOUR), value)
 /** Upstream's records at a first reading and at a second one. Settled spans end 72 hours before the first. */

@@ -19,7 +19,7 @@ async function endOf(line: TestPipeline, ...runs: Run[]): Promise<unknown[]> {
 }
 
 for (const engine of queueKinds) {
-  test(`an order that finds a job of the same waiting is done by it, one of another range by itself (${engine})`, async ({
+  test(`an order that finds a job of the same waiting is done by it, one of another range on its own (${engine})`, async ({
     open,
     peer,
   }) => {

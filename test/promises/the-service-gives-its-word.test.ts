@@ -113,7 +113,7 @@ test('a late log changes days long after its own, and none of them is called cov
     await line.tick('sync', read)
     await line.idle()
   }
-  /** Of the day of the weight, twenty days ago. */
+  /** On the day of the weight, twenty days ago. */
   const look = async () => {
     const [row] = await line.rows(
       `select covered @> tstzrange($1, $2) as covered, exists (select from vitalsync.biomarkers b

@@ -66,7 +66,7 @@ for (const [name, schema, facts] of [
   }
 }
 
-test.for(['halted', 'tokenGeneration', 'lastNightlyMs', 'queue'])('%s may be unknown', (fact) => {
+test.for(['halted', 'tokenGeneration', 'lastNightlyMs', 'queue'])('facts of the fleet may lack %s', (fact) => {
   expect(quickFactsSchema.safeParse({ ...quick, [fact]: null }).success).toBe(true)
 })
 

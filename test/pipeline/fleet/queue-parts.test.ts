@@ -10,7 +10,7 @@ import {
 
 const all = Array.from({ length: QUEUE_PARTS_MAX }, (_, part) => part)
 
-/** How many of the first parts each of so many masters has that divide the slots as `redis-cli --cluster create` does. */
+/** How many of the first parts each of `masters` masters has, which divide the slots as `redis-cli --cluster create` does. */
 function partsOfMasters(parts: number, masters: number): number[] {
   const counts = new Array<number>(masters).fill(0)
   for (const part of all.slice(0, parts)) {
@@ -56,7 +56,7 @@ test('a list of parts is read and written in ranges', () => {
   for (const list of ['5', '0-3,6', '0,2,4-63']) expect(formatPartList(parsePartList(list) ?? [])).toBe(list)
 })
 
-test('a text that names no parts is none', () => {
+test('a text that names no parts is refused', () => {
   for (const text of [
     '',
     '-',

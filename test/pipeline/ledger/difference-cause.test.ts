@@ -63,7 +63,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-test.for(cases)('$what: $cause', ({ difference, cause, contradicts }) => {
+test.for(cases)('the cause of a difference is $cause: $what', ({ difference, cause, contradicts }) => {
   expect(differenceCauseOf(difference, { unchangedUpstream: false })).toBe(cause)
   expect(contradictsTag(difference)).toBe(contradicts)
 })

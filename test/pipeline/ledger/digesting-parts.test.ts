@@ -108,7 +108,7 @@ const event = fc.oneof(
   }),
 )
 
-/** Each instant by itself: the parts that hold only this instant. */
+/** Each instant alone: the parts that hold only this instant. */
 type ByInstant = ReadonlyArray<readonly DigestingPart[]>
 
 const at = (ms: number): Span => ({ startMs: ms, endMs: ms + 1 })

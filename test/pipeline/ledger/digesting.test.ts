@@ -54,7 +54,7 @@ test('where the measured lateness is short, two readings are enough', () => {
   ])
 })
 
-test('a reading that brings a change does not settle, however late it comes, and the intervals begin anew', () => {
+test('a reading that brings a change does not settle, however late it comes, and restarts the intervals', () => {
   const times = readingTimes((sinceMs) => sinceMs === 72 * HOUR)
 
   expect(times.slice(-2)).toEqual([72 * HOUR, 76.5 * HOUR])
@@ -125,7 +125,7 @@ test('what is dated after the push has not happened yet', () => {
   ])
 })
 
-test('only the part that a reading asked for has been read, and a second push begins anew', () => {
+test('only the part that a reading asked for has been read, and a second push restarts the agreement', () => {
   const half = partsAfterReading(touched, readAt(pushedAtMs + HOUR, { window: { startMs: 0, endMs: 150 } }), rule)
   expect(half).toMatchObject([
     { startMs: 100, endMs: 150, readings: 1 },

@@ -33,7 +33,7 @@ test('what is due is what is wanted, less what is covered, less what is blocked'
   )
 })
 
-test('newest windows come first', () => {
+test('the newest due windows are planned first', () => {
   fc.assert(
     fc.property(anySpan, fc.array(anySpan, { maxLength: 5 }), (wanted, covered) => {
       const due = dueWindows({ ...none, wanted, covered, sizeMs: DAY })

@@ -104,7 +104,7 @@ test('what upstream calls pending without a push of ours is covered no more, and
   expect(judged({ ...later, word: undefined }, { digesting: pending.digesting }).digesting).toHaveLength(1)
 })
 
-test('a change of what had settled begins the agreement anew, a change of the newest days does not', () => {
+test('a change of settled records restarts the agreement, a change of the newest days does not', () => {
   const agreeing = { digesting: [{ ...touched, readAtMs: nowMs - 100, readings: 1 }] }
 
   expect(judged({}, agreeing, { firstChangeMs: nowMs - 200 })).toMatchObject({
@@ -155,7 +155,7 @@ test('records that a newer reading must have held, or did hold, are not ours to 
   expect(isHeldByNewer({ startMs: 99, endMs: 150, keyHash: 7 }, newer)).toBe(true)
 })
 
-test('a record that began before the window belongs to the one it ends in, if upstream is seen to tell of such', () => {
+test('a record that began before the window belongs to the one it ends in, if upstream is seen to send such records', () => {
   const window = { startMs: 100, endMs: 200 }
   const telling = { ...window, reachesBack: true }
 

@@ -82,7 +82,7 @@ test('the settle time is the first age after which few enough records change, th
   )
 })
 
-/** Every bin up to an age was watched by so many records, and so many changed in each of some bins. */
+/** How many records every bin up to an age was watched by, and how many of them changed in each of some bins. */
 function watched(seen: number, last: number, changes: Readonly<Record<number, number>> = {}): LatenessBinCount[] {
   return Array.from({ length: LATENESS_BINS }, (_, bin) => ({
     bin,

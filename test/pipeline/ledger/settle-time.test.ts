@@ -11,7 +11,7 @@ import {
 const fallbackMs = 72 * HOUR
 const settings = { minMs: 6 * HOUR, maxMs: 240 * HOUR, intervalsMs: [] }
 
-/** Records watched up to an age; so many of them changed at these ages. */
+/** Records watched up to an age, and the number of them that changed at these ages. */
 function counted(
   seen: number,
   upToMs: number,

@@ -91,7 +91,7 @@ test('a part that comes later claims as others leave slots free, and one at once
   expect(heldUp).toEqual([1])
 })
 
-test('a part that was held up at its limit is told when the limit rises, and no other part', () => {
+test('a part that was held up at its limit is woken when the limit rises, and no other part', () => {
   const { claim, left, drained, heldUp } = openParts(4, 2)
   claim(0, 2)
   claim(1, 2)
@@ -105,7 +105,7 @@ test('a part that was held up at its limit is told when the limit rises, and no 
   expect(heldUp).toEqual([0])
 })
 
-test('a job that is told to have ended twice counts once', () => {
+test('a job whose end is reported twice counts once', () => {
   const { claim, left, drained, limits } = openParts(4, 2)
   claim(0, 3)
   drained(0)
@@ -135,7 +135,7 @@ test('a job whose signal aborts waits for no slot', async () => {
   expect(await take(1, AbortSignal.abort())).toBeUndefined()
 })
 
-test('after the slots are closed no job gets one, and those that wait are told', async () => {
+test('after the slots are closed no job gets one, and waiting jobs get a refusal', async () => {
   const { slots, take } = openParts(1, 2)
   await take(0)
   const waiting = take(1)

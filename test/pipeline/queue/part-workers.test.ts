@@ -149,7 +149,7 @@ test('a close lets jobs end in their grace and aborts none', async ({ open }) =>
   expect(job?.signal?.aborted).toBe(false)
 })
 
-test('after the grace the caller is told first, and then every job in every part is aborted', async ({ open }) => {
+test('after the grace the caller is notified first, and then every job in every part is aborted', async ({ open }) => {
   const { queue, running, start } = await open()
   await add(queue(0), 'held', 1)
   await add(queue(1), 'held', 1)

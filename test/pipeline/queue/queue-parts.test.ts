@@ -179,7 +179,7 @@ for (const engine of queueKinds) {
     await expect.poll(async () => Math.min(...(await left())), soon).toBeGreaterThan(60_000)
   })
 
-  test(`a part that no worker has is told of, and its jobs are left to the worker that has it (${engine})`, async ({
+  test(`a part without a worker is reported, and its jobs are left to the worker that has it (${engine})`, async ({
     open,
     peer,
     onTestFinished,

@@ -32,7 +32,7 @@ test('queue, budget and doctor work on a Redis Cluster', async ({ warehouseUrl, 
   expect(Math.max(...members)).toBe(2)
 })
 
-test('the doctor tells a cluster from a single Redis, and a wrong address from a right one', async ({
+test('the doctor distinguishes a cluster from a single Redis, and a wrong address from a right one', async ({
   redisUrl,
   skip,
   onTestFinished,

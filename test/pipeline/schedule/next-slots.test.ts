@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { MINUTE } from '../../../src/base/time/units.ts'
 import { openNextSlots } from '../../../src/pipeline/schedule/next-slots.ts'
 
-test('the next slot of each schedule is told, also after it has passed and after the clock was set back', async () => {
+test('the next slot of each schedule is known, also after it has passed and after the clock was set back', async () => {
   const slots = openNextSlots([
     { name: 'nightly', cron: '30 2 * * *', timeZone: 'UTC', makeUpMs: 0 },
     { name: 'sweep', cron: '0 0 29 2 *', timeZone: 'UTC', makeUpMs: 0 },
@@ -24,7 +24,7 @@ test('a slot that was found is not looked for again until it has passed', async 
   const startedAtMs = performance.now()
   for (let minute = 0; minute < 1000; minute += 1) slots.find(nowMs + minute * MINUTE)
 
-  // Looking anew took a tenth of a second each time.
+  // Computing the slots again took a tenth of a second each time.
   expect(performance.now() - startedAtMs).toBeLessThan(20_000)
   await slots.close()
 })

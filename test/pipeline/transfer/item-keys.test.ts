@@ -23,7 +23,7 @@ test('a log without an id gets the id that this measurement has always had', () 
   expect(body).toEqual({ ...heartRate, id: itemKey })
 })
 
-test('an id that is no text is no id', () => {
+test('an id that is no text does not become the key', () => {
   expect(keyOf({ ...heartRate, id: 17 })).toBe(keyOf(heartRate))
 })
 

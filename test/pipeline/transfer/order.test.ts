@@ -8,7 +8,7 @@ import {
   parseParamsText,
 } from '../../../src/pipeline/transfer/order.ts'
 
-test('no params are the empty text', () => {
+test('a job without params has the empty text as its params', () => {
   expect(paramsText({})).toBe('')
   expect(parseParamsText('')).toEqual({})
   expect(parseParamsText('[]')).toEqual({})
@@ -48,7 +48,7 @@ const counts: fc.Arbitrary<JobCounts> = fc.record({
   refused: figure,
 })
 
-test('the figures of two jobs add up, each by itself, and a job that did nothing adds nothing', () => {
+test('each figure of two jobs adds up separately, and a job that did nothing adds nothing', () => {
   fc.assert(
     fc.property(counts, counts, (a, b) => {
       const names = Object.keys(a) as (keyof JobCounts)[]

@@ -62,7 +62,7 @@ test('an item too large for any batch goes alone', () => {
   ])
 })
 
-test('nothing is cut into nothing', () => {
+test('no items are cut into no parcels', () => {
   expect(cutBatches([])).toEqual([])
 })
 

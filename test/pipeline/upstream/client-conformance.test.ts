@@ -76,7 +76,7 @@ describe('the service’s own list, through this client', () => {
     await runCase(driverOf(derived), one)
   })
 
-  test.for(good)('$operation: 401, a stranger', async (one, { derived }) => {
+  test.for(good)('$operation answers a stranger with 401', async (one, { derived }) => {
     const driver = driverOf(derived)
     const person = await driver.newcomer()
     expect(await driver.askAsStranger(one.operation, person, one.input(person))).toBe(401)

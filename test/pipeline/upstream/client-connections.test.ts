@@ -7,7 +7,7 @@ import { createInMemoryTokenStore } from '../../../src/pipeline/upstream/tokens/
 import { http, type RawRequest, startRawServer } from '../../support/raw-server.ts'
 import { nightlyCall, sleepFor } from '../../support/test-upstream.ts'
 
-/** A limiter that admits every request, and says that so many may be in flight. */
+/** A limiter that admits every request, and reports this many permits in flight. */
 const limiterOf = (inFlightMax: number): RateLimiter => ({
   acquire: () => undefined,
   release: () => undefined,

@@ -318,7 +318,7 @@ test('redirects are not followed: they would carry the token along', async () =>
   expect(opened.asked()).toBe(1)
 })
 
-test('what upstream refuses is told apart: not there, removed, rejected with its words by index', async () => {
+test('refusals of upstream have different errors: not there, removed, rejected with its words by index', async () => {
   const refusal = {
     title: 'Bad Request',
     errors: [

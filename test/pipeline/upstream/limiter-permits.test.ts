@@ -173,7 +173,7 @@ describe('permits of a second', () => {
     expect(one.state()).toMatchObject({ inFlight: 28, waiting: { nightly: 0 } })
   })
 
-  test('end with their second', async () => {
+  test('expire at the end of their second, and are then asked for again', async () => {
     const { open, advance, asks, begin } = openRated(200, () => ({ granted: 10, endsInMs: 400 }))
     const one = open('one')
     await advance(0)

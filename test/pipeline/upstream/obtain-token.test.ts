@@ -104,7 +104,7 @@ describe('a profile’s token', () => {
     await expect(open({}).obtain({ externalId: undefined })).rejects.toThrow('the name of the profile is not known')
   })
 
-  test('that upstream refuses halts nobody', async () => {
+  test('that upstream refuses fails its own caller and does not halt the account', async () => {
     const refusal = new Rejected('no', { status: 403 })
     await expect(open({ profileToken: fails(refusal) }).obtain({})).rejects.toBe(refusal)
   })

@@ -79,7 +79,7 @@ function storeSuite(name: string, storeTest: StoreTest): void {
       expect((await a.heartbeat(memberState('a', {}))).budget).toEqual({ ...first, version: 2, requestsPerSecond: 5 })
     })
 
-    storeTest('gives out no more of a second than there is, whoever asks', async (open) => {
+    storeTest('gives out no more permits of a second than there are, whichever process asks', async (open) => {
       const stores = [open(), open(), open()]
       const permits = await Promise.all(
         Array.from({ length: 30 }, (_, index) => stores[index % 3]?.acquireRatePermits(7, 100)),

@@ -108,7 +108,7 @@ const failures: ReadonlyArray<[string, readonly Given[], typeof retried, new (..
 ]
 
 describe('each failure', () => {
-  test.for(failures)('%s: so many requests, and this error', async ([, givens, tries, thrown]) => {
+  test.for(failures)('%s: the number of requests and the error follow from it', async ([, givens, tries, thrown]) => {
     for (const given of givens) {
       const name = given instanceof TransportError ? given.kind : String(given.status)
       for (const [operation, expected] of [
@@ -207,7 +207,7 @@ describe('the pauses between tries', () => {
     },
   )
 
-  test('tries are counted from one', async () => {
+  test('the attempts of a call are numbered from one', async () => {
     const { seen, call } = open({ answers: [lost('lost'), answer(502), answer(200)] })
     await call('scoresOf')
 
@@ -239,7 +239,7 @@ describe('a caller that gives up', () => {
     expect(seen.pauses).toHaveLength(2)
   })
 
-  test('gets no second try', async () => {
+  test('gets no second attempt, and nothing waits for it', async () => {
     const leaving = new AbortController()
     const { seen, failure } = open({ answers: [lost('lost')], permit: () => void leaving.abort() as undefined })
 

@@ -29,7 +29,7 @@ async function open(
 
 const accountTokenPath = 'oauth/account/token'
 
-test('asks for the account token once, whoever comes first', async () => {
+test('asks for the account token once, whichever caller comes first', async () => {
   const { stub, upstream } = await open()
 
   await Promise.all(Array.from({ length: 50 }, () => upstream.read(scores, ada, nightlyCall)))

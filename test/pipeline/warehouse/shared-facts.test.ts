@@ -28,7 +28,7 @@ test('of many processes one asks, the others go on with what was known, and all 
   expect(asked).toBe(1)
 })
 
-test('facts are asked anew when they are old, and the former facts are at hand', async ({ warehouse: { pool } }) => {
+test('facts are queried again when they are old, with the former facts at hand', async ({ warehouse: { pool } }) => {
   const ask = async (former: unknown) => ({ former })
   await readSharedFacts(pool, { ...question, maxAgeMs: 0, ask })
   await pool.query("update vitalsync.shared_facts set due_at = clock_timestamp() - interval '1 s'")

@@ -30,7 +30,7 @@ const allowed = {
 }
 
 for (const [name, statement] of Object.entries(refused))
-  test(`${name} is told`, () => expect(brokenRules(statement)).not.toEqual([]))
+  test(`a statement with ${name} breaks a rule`, () => expect(brokenRules(statement)).not.toEqual([]))
 
 for (const [name, statement] of Object.entries(allowed))
   test(`${name} is left alone`, () => expect(brokenRules(statement)).toEqual([]))

@@ -7,7 +7,7 @@ const attempt = { isLast: false, isClosing: false, mayWait: true }
 const busy = new RetryLater('read scores: busy', { waitMs: 1234 })
 const withCode = (code: string) => Object.assign(new Error('a record of ada'), { code })
 
-test('a job that is told to wait pauses its lane for that long and uses up no attempt', () => {
+test('a job that upstream asks to wait pauses its lane for that long and uses up no attempt', () => {
   const wait = { action: 'pause-lane', outcome: 'again', pauseMs: 1234, isWait: true }
   expect(failureOutcomeOf(busy, attempt)).toEqual(wait)
   expect(failureOutcomeOf(busy, { ...attempt, isLast: true })).toEqual(wait)
@@ -58,7 +58,7 @@ test('any other failure is retried until the last attempt', () => {
   expect(failureOutcomeOf(lost, { ...attempt, isLast: true })).toMatchObject({ action: 'give-up', outcome: 'failed' })
 })
 
-test('the queue is told no message of a foreign error', () => {
+test('the queue gets no message of a foreign error', () => {
   for (const error of [withCode('23505'), new TypeError('a record of ada'), 'a record of ada']) {
     const message = 'unexpected error, see the log of the worker'
     expect(failureOutcomeOf(error, attempt)).toEqual({ action: 'retry', outcome: 'again', message, delayMinMs: 0 })
@@ -72,7 +72,7 @@ test('a job that a closing process aborts goes back to the waiting ones, whateve
   }
 })
 
-/** How often a job is told to wait before it may not any more; `others` happens after each wait. */
+/** How often a job may wait until its free waits are used up; `others` happens after each wait. */
 function waitsUntilExhausted(waits: ReturnType<typeof createWaits>, others: () => void = () => undefined): number {
   let times = 0
   for (; waits.mayWait('1') && times < 100; times += 1) {
@@ -102,7 +102,7 @@ test('a success that came before the first wait does not count', () => {
   expect(waitsUntilExhausted(waits)).toBe(20)
 })
 
-test('a job that has ended may wait anew', () => {
+test('a job that has ended gets its free waits back', () => {
   for (const end of ['succeeded', 'gaveUp'] as const) {
     const waits = createWaits()
     waitsUntilExhausted(waits)

@@ -12,7 +12,7 @@ describe('a full queue', () => {
     [{ waiting: 5, delayed: 5 }, 0],
     [{ waiting: 5, delayed: 6 }, 1],
     [{ waiting: 10, active: 99 }, 0],
-  ])('%o: so many pauses, each with a sign of life', async ([backlog, pauses]) => {
+  ])('%o: the number of pauses, each with a sign of life', async ([backlog, pauses]) => {
     const { acts } = await produced({ backlogs: [{ ...idleLane, ...backlog }] })
     const paused = Array(pauses).fill(['alive', 'waited 50']).flat()
 

@@ -130,7 +130,7 @@ describe('a failure of one window', () => {
     ['not there', gone, 4],
     ['a halt', halted, 4],
     ['a bug', bug, 4],
-  ])('%s of the first of 12 windows: so many are read', async ([, error, reads]) => {
+  ])('%s of the first of 12 windows decides how many are read', async ([, error, reads]) => {
     // Four at once: those that are under way when the failure comes end, and no other begins.
     const { reads: read, stored } = await pull(dueDays(12), { read: (day) => (day === 0 ? error : {}) })
 

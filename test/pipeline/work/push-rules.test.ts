@@ -233,7 +233,7 @@ describe('a snapshot', () => {
     expect(ended).toMatchObject({ requests: 0, itemsPushed: 0 })
   })
 
-  test('after another: each counts', async () => {
+  test('counts as one request each time, also right after another one', async () => {
     const pages = [[parcelOf('s', ['{"age":3}']), parcelOf('t', ['{"age":4}'])]]
     const { ended } = await push({ streams: [merging], pages })
 

@@ -159,7 +159,7 @@ test('a window that is covered no more, or of which a push waits, promises nothi
 })
 
 describe('a difference', () => {
-  test('without leave to mend is told, and nothing is written', async ({ verify }) => {
+  test('without leave to mend is reported, and nothing is written', async ({ verify }) => {
     expect(await verify({ reads: [differs], mend: false })).toMatchObject({
       outcome: 'differs',
       requests: 2,

@@ -15,7 +15,7 @@ function sequence(seed: number): (below: number) => number {
 
 const offsets = [0, 60, 120, 330, 345, 720, 780, 840, -60, -210, -480, -600, -720]
 
-/** An instant in the writing of a place that is so many minutes ahead of UTC. */
+/** An instant in the writing of a place that is this many minutes ahead of UTC. */
 function written(atMs: number, offsetMin: number): string {
   const size = Math.abs(offsetMin)
   const two = (n: number) => String(n).padStart(2, '0')

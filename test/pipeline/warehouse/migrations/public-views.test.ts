@@ -183,7 +183,7 @@ test('analysts find days, means, drivers, transitions and streaks ready', async 
   expect(fresh).toEqual({ last_read_at: new Date(sentAtMs), covered_to: new Date(march(9)) })
 })
 
-test('each change of a score is told with before, after, when and how late', async ({ warehouse }) => {
+test('each change of a score is listed with before, after, when and how late', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { writer, rows, startedAtMs } = warehouse
   const read = (sentAtMs: number, values: readonly number[]) => {

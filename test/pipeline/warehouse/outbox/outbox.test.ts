@@ -229,7 +229,7 @@ test('what upstream refuses is in quarantine with its reason, once, and waits ag
   )
   expect(await outbox.add([log(ada, 'a', 2)])).toEqual({ accepted: 0, duplicate: 1 })
 
-  // An item that came in anew is not overtaken by its former form.
+  // An item that came in again is not overtaken by its former form.
   await outbox.add([log(ada, 'b', 3, { value: 7 })])
   await createQuarantine({ pool, streams: [] }).replay({ direction: 'push' })
   const texts = [log(ada, 'a', 2), log(ada, 'b', 3, { value: 7 }), log(ada, 'c', 4)].map(({ body }) => body)
@@ -238,7 +238,7 @@ test('what upstream refuses is in quarantine with its reason, once, and waits ag
   expect(await textsOf({ warehouse, profileId: ada })).toHaveLength(3)
 })
 
-test('a replay adds no second copy of what came in again by itself', async ({ warehouse }) => {
+test('a replay adds no second copy of an item that came in again meanwhile', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { outbox, pool } = warehouse
   await outbox.add([log(ada, 'a', 2)])

@@ -102,7 +102,7 @@ const hexOf = (value: ColumnValue) => Buffer.from(String(value), 'latin1').toStr
 const largest = Number.MAX_SAFE_INTEGER
 const micros = fc.oneof(fc.maxSafeInteger(), fc.constantFrom(0, -1, 946_684_800_000_000, largest - 946_684_800_000_000))
 
-/** Of each type: values, its type in SQL, and the text in which Postgres gives a value back. */
+/** For each type: values, its type in SQL, and the text in which Postgres gives a value back. */
 const kinds: Array<
   [type: ColumnType, sqlType: string, values: fc.Arbitrary<ColumnValue>, shown: (value: ColumnValue) => unknown]
 > = [

@@ -72,7 +72,7 @@ const ask = (pool: Awaited<ReturnType<typeof openNodes>>['pool'], profileId: str
   transaction(pool.of(profileId), async (tx) => (await tx.query('select 1 as one')).rows)
 
 withNodes(
-  'a node that is away fails its own people at once, is told once, and is asked again later',
+  'a node that is away fails its own people at once, is reported once, and is asked again later',
   async ({ nodes }) => {
     const { pool, told, hosts, proxies, pass } = nodes
     expect(await ask(pool, ada)).toEqual([{ one: 1 }])

@@ -280,7 +280,7 @@ const logOf = (profileId: string): OutboxItem => ({
 })
 
 withShards(
-  'what is written to a shard that has moved away fails, and its place is asked for anew',
+  'what is written to a shard that has moved away fails, and its place is asked for again',
   async ({ shards }) => {
     const { writer, node, places, rows } = shards
     const [ada, bob] = await shards.addPeople()

@@ -4,7 +4,7 @@ import { test as base, march, scoreRecord, scoresReading, settle } from '../../.
 
 type Fixtures = {
   ada: string
-  /** Stores scores of the first hours of March: one for each number, asked for so many ms after the first reading. */
+  /** Stores scores of the first hours of March: one for each number, requested the given ms after the first reading. */
   store: (laterMs: number, hours: readonly number[], value?: number) => Promise<string>
   gone: () => Promise<number>
   doubts: () => Promise<unknown>

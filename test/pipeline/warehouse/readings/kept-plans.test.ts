@@ -11,7 +11,7 @@ import { test } from '../../../support/fixtures.ts'
 import { peopleNames } from '../../../support/insert-people.ts'
 import { march, openTestWriter, scoreRecord, scoresReading, wantedFromMs } from '../../../support/test-warehouse.ts'
 
-/** Of everybody, as far as they are missing. */
+/** For everybody, as far as they are missing. */
 const tagsAndRefusals = `
   insert into vitalsync.reading_tags
   select l.profile_id, l.stream, '2026-01-01', '2026-02-02', 't', 1, '[[],false]', now() from vitalsync.ledger l

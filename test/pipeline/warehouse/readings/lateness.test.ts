@@ -10,7 +10,7 @@ import { test as base, believing, scoreRecord, scoresReading, settle } from '../
 type Read = { readonly profileId: string; readonly hoursAgo: number; readonly values: Readonly<Record<number, number>> }
 
 type Fixtures = {
-  /** Stores a reading of the last 20 days, sent so many hours ago, with a score of so many days ago for each value. */
+  /** Stores a reading of the last 20 days, sent the given hours ago, with a score of the given days ago for each value. */
   read: (read: Read) => Promise<void>
   /** Writes down the counts of all readings so far. */
   measure: () => Promise<void>

@@ -79,7 +79,7 @@ test('a record on the edge of two windows that the newer neighbour did not hold 
 }) => {
   const { writer, rows, startedAtMs } = warehouse
   const [ada = ''] = await warehouse.addProfiles('ada')
-  // An upstream that reads the end of a period as exclusive tells this one to the first window only.
+  // An upstream that reads the end of a period as exclusive sends this record for the first window only.
   const monthly = {
     name: 'sleep_duration',
     periodicity: 'monthly',

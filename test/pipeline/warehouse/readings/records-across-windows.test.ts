@@ -58,7 +58,7 @@ test('where no answer shows that upstream sends records that began before, no su
   const { store, gone } = await openBiomarkers(warehouse)
   await store(0, left, [deep, light])
 
-  // As an upstream answers that tells a record only to the window it begins in.
+  // As an upstream answers that sends a record only for the window it begins in.
   for (const later of [10, 20]) {
     await store(later, right, [inside])
     await store(later + 1, left, [deep, light])

@@ -86,7 +86,7 @@ async function erase(pool: Pool, keys: readonly Buffer[], externalId: string): P
   await profiles.erase(found?.profileId ?? '')
 }
 
-test('the erased stay erased when keys change, and nothing in the database tells who they were', async ({ pool }) => {
+test('the erased stay erased when keys change, and nothing in the database reveals who they were', async ({ pool }) => {
   await erase(pool, [former], 'ada')
   await sealAnew(pool, [next, former])
   await erase(pool, [next], 'bob')

@@ -129,7 +129,7 @@ test('processes that ask for the same tokens in another order do not wait for on
   await holder.end()
   for (const other of others) await other.end()
 
-  // A connection that has ended has told its numbers.
+  // A connection that has ended has reported its numbers.
   const { rows } = await pool.query('select deadlocks::int from pg_stat_database where datname = current_database()')
   expect(rows).toEqual([{ deadlocks: 0 }])
 })
