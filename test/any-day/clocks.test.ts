@@ -13,7 +13,7 @@ const print = 'console.log(Date.now(), new Intl.DateTimeFormat().resolvedOptions
 describe('everything that a test run starts has one clock', () => {
   const aboutNow = (ms: number) => expect(Math.abs(ms - Date.now())).toBeLessThan(DAY_MS / 24)
 
-  test('Postgres', async ({ database }) => {
+  test('Postgres answers with the clock of the run', async ({ database }) => {
     const client = new pg.Client({ connectionString: database })
     await client.connect()
     const { rows } = await client.query('select now() as now, clock_timestamp() as clock')
@@ -23,7 +23,7 @@ describe('everything that a test run starts has one clock', () => {
     aboutNow(rows[0].clock.getTime())
   })
 
-  test('the timers of Postgres', async ({ database }) => {
+  test('a statement timeout of Postgres ends in real time', async ({ database }) => {
     const client = new pg.Client({ connectionString: database })
     await client.connect()
     await client.query("set statement_timeout = '50ms'")
@@ -32,7 +32,7 @@ describe('everything that a test run starts has one clock', () => {
     await client.end()
   })
 
-  test('Redis', async ({ redisUrl }) => {
+  test('Redis answers with the clock of the run', async ({ redisUrl }) => {
     const redis = new Redis(redisUrl)
     const [seconds] = await redis.time()
     redis.disconnect()
@@ -40,7 +40,7 @@ describe('everything that a test run starts has one clock', () => {
     aboutNow(Number(seconds) * 1000)
   })
 
-  test('a program, a child of a program, and a thread, each in the time zone of the run', async () => {
+  test('a program, its child and a thread have the clock and the time zone of the run', async () => {
     const child = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(print)}], { stdio: 'inherit', env: {} })`
     for (const script of [print, child]) {
       const { stdout } = await run(process.execPath, ['-e', script], { env: {} })
@@ -52,7 +52,7 @@ describe('everything that a test run starts has one clock', () => {
     aboutNow(await new Promise<number>((resolve) => thread.once('message', resolve)))
   })
 
-  test('a shell and its date', async () => {
+  test('the date of a shell is that of the run', async () => {
     const { stdout } = await run('sh', ['-c', 'date +%s'], { env: { PATH: '/usr/bin:/bin' } })
 
     aboutNow(Number(stdout) * 1000)
@@ -81,7 +81,7 @@ describe('the day to run on', () => {
     expect(startOf(at, zone)).toBe(start)
   })
 
-  test('that is none is refused', () => {
+  test('is refused when it is no moment', () => {
     expect(() => startOf('tomorrow', 'UTC')).toThrow('no moment: tomorrow')
   })
 })

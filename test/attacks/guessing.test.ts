@@ -44,7 +44,7 @@ describe('guessing secrets', () => {
       expect([await logIn(world, home, wrong(world)), await logIn(world, home, right(world))]).toEqual([429, 429])
       expect(await logIn(world, home, right(world.other ?? world))).toBe(200)
       expect(await logIn(world, elsewhere, right(world))).toBe(200)
-      // Who only guesses is not even looked up after a while.
+      // Guesses alone are not even looked up after a while.
       for (let number = 0; number < 30; number += 1) expect(await logIn(world, home, nobody)).toBe(429)
       expect(await logIn(world, home, right(world.other ?? world))).toBe(429)
 

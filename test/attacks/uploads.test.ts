@@ -15,7 +15,7 @@ import { test as withDatabase } from '../support/fixtures.ts'
 const path = '/api/v1/profile/data/log'
 const MB = 1024 * 1024
 
-/** One log with so many empty arrays in it: little text, much memory when parsed. */
+/** One log with this many empty arrays in it: little text, much memory when parsed. */
 const nested = (count: number) =>
   JSON.stringify([stepsLog({ unread: 0 })]).replace('"unread":0', `"unread":[${'[],'.repeat(count)}[]]`)
 

@@ -6,7 +6,7 @@ export type PulledName = (typeof pulledNames)[number]
 
 export const days = 30
 export const recordsPerProfile = days * pulledNames.length
-/** Of a profile's records, how many differ in the changed variant: two in a hundred. */
+/** The share of a profile's records that differ in the changed variant: two in a hundred. */
 export const changedPerProfile = 3
 
 /** The first of the thirty days: they end with today, so that the newest are not yet settled. */

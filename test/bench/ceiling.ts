@@ -17,7 +17,7 @@ const copiesAtOnce = 2
 
 /**
  * The machine's best without any promise: GET, parse, COPY into tables without keys. No queue, no ledger, no
- * history, no way to tell what is there. Gives records per second.
+ * history, no way to know what is there. Gives records per second.
  */
 export async function runCeiling(plain: PlainPull): Promise<number> {
   const pool = plainPool(plain.databaseUrl, copiesAtOnce)

@@ -115,7 +115,7 @@ async function deriveAll(databaseUrl: string, threads: number): Promise<number> 
   return waiting / seconds
 }
 
-/** Of every record but for when it was made. */
+/** A digest of every record without the time at which it was made. */
 async function digestOf(databaseUrl: string): Promise<string> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()

@@ -10,7 +10,7 @@ import { streamOf } from './tables.ts'
 
 const DAY = 86_400_000
 export const ledgerDays = 90
-/** Of so many people one has records: the ledger is what the map is drawn from, and a person's page needs values. */
+/** One person in this many has records: the map is drawn from the ledger, and a person's page needs values. */
 const recordsOfEach = 100
 const CANNED_DAYS = 30
 

@@ -160,7 +160,7 @@ function comparison(
   ]
 }
 
-/** The most memory that the process held while it read an export of so many megabytes, as it comes from a disk. */
+/** The peak memory of the process while it read an export of this many megabytes from a disk. */
 async function peakMemory(xml: Buffer, megabytes: number): Promise<Measure> {
   const body = xml.subarray(xml.indexOf(' <Record'), xml.lastIndexOf('</HealthData>'))
   const times = Math.ceil((megabytes * 1e6) / body.length)

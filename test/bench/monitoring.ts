@@ -10,7 +10,7 @@ import { alternate, type Measure, median, type RoundOptions, ratioOf, rounded, s
 import { fillWarehouse, jobsForAll, openSubject, people, settingsOf } from './subject.ts'
 import { type FastUpstream, startFastUpstream } from './upstream.ts'
 
-/** Prometheus asks every minute unless told otherwise, most are told fifteen seconds: this is harsher. */
+/** Prometheus scrapes every minute by default, and usually every fifteen seconds: this is harsher. */
 const SCRAPE_EVERY_MS = 5000
 
 /**

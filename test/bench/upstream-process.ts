@@ -8,7 +8,7 @@ import { cannedBody, firstDay, pulledNames } from './canned.ts'
 export type Control = {
   readonly latencyMs?: number
   readonly changed?: boolean
-  /** One person of so many is changed. */
+  /** One person in this many is changed. */
   readonly changedEvery?: number
   /** Answers carry tags, and a read with the tag of the present answer gets a 304. */
   readonly tags?: boolean

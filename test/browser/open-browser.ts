@@ -8,7 +8,7 @@ const executablePath = process.env['CHROMIUM_PATH'] ?? pathOf('chromium')
 
 /**
  * Under a shifted clock (npm run any-day) the browser keeps the real one, for libfaketime makes its threads spin, and its
- * pages are told the shifted time.
+ * pages get the shifted time.
  */
 const openBrowser = (): Promise<Browser> =>
   chromium.launch({
@@ -34,7 +34,7 @@ function shiftDates(aheadMs: number): void {
 /** On a busy machine a page may take so long; each wait ends as soon as its moment has come. */
 const WAIT_MAX_MS = 60_000
 
-/** A page of a fresh visitor. Its errors are collected: `expectNoErrors` tells them. */
+/** A page of a fresh visitor. Its errors are collected for `expectNoErrors`. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })
   context.setDefaultTimeout(WAIT_MAX_MS)
@@ -42,7 +42,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   const page = await context.newPage()
   const errors: string[] = []
   page.on('console', (message) => {
-    // A refusal that the page tells is no fault of the page, though the browser notes it.
+    // A refusal that the page shows is no fault of the page, though the browser notes it.
     const isRefusal = /status of (400|401|429)/.test(message.text())
     if (/^(error|warning)$/.test(message.type()) && !isRefusal)
       errors.push(`${message.text()} ${message.location().url}`)

@@ -3,7 +3,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../src/base/time/units.ts'
 import { besideGoal, shownChange, shownMeasured } from '../../src/dashboard/browser/measured.ts'
 import { datesApart, shownAge, shownPeople, shownSpan } from '../../src/web/browser/shown.ts'
 
-test('a span of time is told in one unit or two, and never with a zero', () => {
+test('a span of time is shown in one unit or two, and never with a zero', () => {
   const told = [90 * SECOND, 5 * MINUTE, 75 * MINUTE, HOUR, DAY, DAY + 5 * MINUTE, 3 * DAY].map(shownSpan)
   expect(told).toEqual(['1 min 30 s', '5 min', '1 h 15 min', '1 h', '24 h', '24 h 5 min', '3 days'])
   expect(shownAge('2026-03-01T00:00:00Z', Date.parse('2026-03-01T03:00:00Z'))).toBe('3 h ago')

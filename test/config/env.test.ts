@@ -188,7 +188,7 @@ test('no secret is ever described', () => {
   expect(JSON.stringify(describeConfig(secrets))).not.toContain('marker')
 })
 
-test('config/example.env lists every variable as config/env.ts has it (npx vitest -u writes it anew)', async () => {
+test('config/example.env lists every variable as config/env.ts has it (npx vitest -u writes it again)', async () => {
   const rows = describeConfig({}).map(({ name, value, about }) => `# ${about}\n#${name}=${value}\n`)
   const head =
     '# Every variable there is, with what holds where none is set. Copy what you need to .env beside the checkout, or\n' +

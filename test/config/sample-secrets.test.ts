@@ -22,7 +22,7 @@ test('the samples of docker-compose.yml serve a sandbox', () => {
   expect(() => readConfig({ ...samples, ...sandbox })).not.toThrow()
 })
 
-test('each sample secret is refused as soon as upstream is no sandbox, and no secret is told', () => {
+test('each sample secret is refused as soon as upstream is no sandbox, and no secret is printed', () => {
   for (const [name, value] of Object.entries(samples)) {
     expect(() => readConfig({ ...real, [name]: value })).toThrow(new RegExp(`${name} (is|holds) .*sample`))
     expect(() => readConfig({ ...real, [name]: value })).not.toThrow(value)

@@ -9,7 +9,7 @@ const schema = z.object({
   parts: z.array(z.object({ name: z.string().min(1).max(9), at: z.int() })).optional(),
 })
 
-test('the values that fit are told with type, choice and bounds, at the place of the fault', () => {
+test('the values that fit are described with type, choice and bounds, at the place of the fault', () => {
   expect(fittingValues(schema, 'kind')).toEqual([{ name: 'kind', required: true, text: 'one of "a", "b"' }])
   expect(fittingValues(schema, 'share')).toEqual([
     { name: 'share', required: false, text: 'a number, at least 0, at most 1, or null' },
@@ -30,7 +30,7 @@ test('the values that fit are told with type, choice and bounds, at the place of
   expect(fittingValues(schema, '[7].kind')).toEqual(fittingValues(schema, 'kind'))
 })
 
-test('every stream tells what fits, and a date-time by an example instead of its pattern', () => {
+test('every stream describes its fitting values, and a date-time by an example instead of its pattern', () => {
   for (const { schema: one } of [...pulledStreams, ...pushedStreams]) {
     const fields = fittingValues(one, '')
     expect(fields.length).toBeGreaterThan(2)

@@ -33,7 +33,7 @@ test('a warehouse that is silent comes before everything that was known before',
   })
 })
 
-test('the first thing that matters is told: no worker, upstream away, trouble, work, failures', () => {
+test('the sentence names the first of: no worker, upstream away, trouble, work, failures', () => {
   const told = [
     { ...calm, quick: { ...quick, workers: 0, due: 1 } },
     { ...calm, upstream: { value: { isReached: false } } },

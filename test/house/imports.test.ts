@@ -4,7 +4,7 @@ import { folderCircles, importCircles } from './import-circles.ts'
 import { files, importsOf, lines, offence } from './sources.ts'
 
 /**
- * Who may import whom. A house imports the houses of lower floors; houses of one floor do not import one another. Within a house that
+ * The allowed imports. A house imports the houses of lower floors; houses of one floor do not import one another. Within a house that
  * has rooms, a room imports rooms of lower ranks; rooms of one rank do not import one another, but for those of rank 0. `test/` may import anything.
  */
 type House = { readonly name: string; readonly floor: number; readonly of: RegExp; readonly rooms?: readonly Room[] }
@@ -149,7 +149,7 @@ test('the pure rooms import no room that is not pure', () => {
 
 test('config/env.ts alone reads the environment', () => {
   const readers = lines(/^(src|jobs|config)\/.*\.(ts|mjs)$/).filter(
-    // The entry tells its threads, in the only words that they understand, where compiled code is kept.
+    // The entry passes its threads the folder of compiled code, in the only form that they understand.
     ({ file, text }) => file !== 'config/env.ts' && /process\.env\b(?!\.NODE_COMPILE_CACHE \?\?=)/.test(text),
   )
   expect(readers.map(offence)).toEqual([])

@@ -22,7 +22,7 @@ const run = (file: string, words: string[], cwd: string): string =>
     timeout: COMMAND_MAX_MS,
   })
 
-/** As in a shell of a user: without what npm tells the scripts that it runs. How the registry is reached stays as it is. */
+/** The environment of a user's shell: without the variables that npm sets for its scripts. How the registry is reached stays as it is. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const toldByNpm = /^npm_(?!config_(registry|cache|cafile|proxy|https_proxy)$)|^NODE_(?!EXTRA_CA_CERTS$)|^INIT_CWD$/
   const ours = Object.entries(process.env).filter(([name]) => !toldByNpm.test(name))

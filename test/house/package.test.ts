@@ -13,7 +13,7 @@ test('each export of the package is compiled from a source, and nothing of the t
   expect(manifest.files).toEqual(['src/vitalsync.mjs', 'dist', 'docs', 'config/example.env', 'CHANGELOG.md'])
 })
 
-test('whoever only runs the program installs no compiler, linter or test runner', () => {
+test('an installation of the program alone has no compiler, linter or test runner', () => {
   const lock: { packages: Record<string, { dev?: boolean }> } = JSON.parse(
     readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'),
   )

@@ -41,7 +41,7 @@ test('no file of the repository holds a secret', async () => {
   expect(found.flat()).toEqual([])
 })
 
-test('each shape is found', () => {
+test('a secret of each known shape is found in a line', () => {
   const letters = 'Ab3'.repeat(20)
   for (const [line, name] of [
     [`-----BEGIN RSA ${'PRIVATE'} KEY-----`, 'private key'],

@@ -65,7 +65,7 @@ test('a file that grows while it is read, and one that is gone, end no import', 
   expect([logs.length, reports.length, unknown.get('.xml')]).toEqual([1400, 1, 1])
 })
 
-test('a file without the right to read it is told, and costs its folder nothing', async ({ folder }) => {
+test('a file without the right to read it is reported, and the rest of its folder is read', async ({ folder }) => {
   const isRoot = process.geteuid?.() === 0
   const nobody = 65_534
   if (isRoot) await chown(folder, nobody, nobody)

@@ -34,7 +34,7 @@ test.for([
   ['device type', { deviceType: 'strap' }],
   ['device', { deviceId: 'b' }],
   ['recording method', { recordingMethod: 'manual_entry' }],
-] as const)('beats of another %s are averaged by themselves', ([, changed]) => {
+] as const)('beats of another %s are averaged separately', ([, changed]) => {
   expect(thinnedTo('1m', [beat(0, 60), beat(1, 100, changed)]).map(({ value }) => value)).toEqual([60, 100])
 })
 

@@ -2,8 +2,8 @@
  * The alerts about the data, each provoked by its cause and seen by a real Prometheus:  npm run alerts
  *
  * Starts a sandbox, a worker, a scheduler and Prometheus with the rules of config/alerts.yml, in which every `for:` and every range is
- * a hundredth of its length; the bounds are those of the file. Hours are told by rows of the past: the warehouse is made 27 hours
- * older, as if everything had stood still for so long. The facts that processes ask for once a minute are asked at once. Each alert
+ * a hundredth of its length; the bounds are those of the file. Hours are simulated by rows of the past: the warehouse is made 27 hours
+ * older, as if everything had stood still since. The facts that processes ask for once a minute are asked at once. Each alert
  * must fire and resolve. Ends with exit code 1 when one does not. Takes about a minute; `npm run night` has the other alerts.
  */
 import { execFile } from 'node:child_process'

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 const POLL_EVERY_MS = 250
 
-/** Waits for one thing after the other, tells each with the time, and remembers what did not come. */
+/** Waits for one thing after the other, prints each with the time, and remembers what did not come. */
 export function createChecklist() {
   const missed: string[] = []
   const say = (text: string) => void process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)

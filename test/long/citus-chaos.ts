@@ -11,7 +11,7 @@ const WORKERS = 2
 /** How long a node is up between two faults, and how long it is away: at random, up to so long. */
 const UP_MS = 12 * SECOND
 const AWAY_MS = 8 * SECOND
-/** A process may say goodbye and be started anew, as a supervisor does it; more often than this is a fault of its own. */
+/** A process may exit and be restarted, as a supervisor does it; more often than this is a fault of its own. */
 const STARTS_MAX = 3
 
 /**

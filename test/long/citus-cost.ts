@@ -4,7 +4,7 @@ import { type ClusterRound, divide, expectDone, syncUntilStill } from './citus-s
 import { countRecords } from './record-digests.ts'
 import type { SyncedWarehouse } from './synced-warehouses.ts'
 
-/** Of the goals in docs/performance.md. */
+/** The goals in docs/performance.md. */
 const COORDINATOR_SHARE_MAX = 0.15
 const TIMES_PLAIN_MAX = 1.6
 const MS_PER_TICK = 10

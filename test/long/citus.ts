@@ -1,7 +1,7 @@
 /**
  * The warehouse on a Citus cluster:  npm run citus -- --workers 2
  *
- * Starts a coordinator and so many workers on loopback; test/support/citus-cluster.ts names the Postgres. The parts:
+ * Starts a coordinator and a number of workers on loopback; test/support/citus-cluster.ts names the Postgres. The parts:
  *   cost   processor time of the servers per record, of the cluster with one node, two, …, beside one server that is not divided
  *   chaos  syncs, while nodes are killed and frozen at random and shards move; then nothing is missing, stands twice or differs
  *   sync   divides an empty warehouse, syncs the people of a sandbox into it and into a plain Postgres, and compares the records;

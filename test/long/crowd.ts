@@ -35,7 +35,7 @@ const [uploadsAtOnce, walkers] = [64, 5]
 const [readEveryMs, walkEveryMs, readP99MaxMs, freshMaxMs] = [20, 5_000, 250, 5_000]
 const pollMs = 50
 const MEGABYTE = 1024 * 1024
-/** Of records that are not as they should be, so many are printed. */
+/** How many wrong records are printed. */
 const WRONG_SHOWN = 10
 
 const folder = await mkdtemp(join(tmpdir(), 'vitalsync-crowd-'))
@@ -174,7 +174,7 @@ async function copyLives(): Promise<void> {
 
 type Seen = { reads: number[]; fresh: number[]; peakBytes: number; load: number }
 
-/** Readers, walkers and the memory of the service, until told to stop; `cut` gives what was seen since the last cut. */
+/** Readers, walkers and the memory of the service, until stopped; `cut` gives what was seen since the last cut. */
 function watchAll(tokens: readonly string[]) {
   const nothing = (): Seen => ({ reads: [], fresh: [], peakBytes: 0, load: 0 })
   let [seen, running] = [nothing(), true]
@@ -239,7 +239,7 @@ async function drained(): Promise<void> {
   }
 }
 
-/** Of each kind of life one person is derived at once by the pure function; the others must say what that one says. */
+/** One person of each kind of life is derived at once by the pure function; the others must have the same records. */
 async function compare(lives: readonly ReturnType<typeof logsOf>[]): Promise<void> {
   const { rows } = await database.query<{ life: number; profile_id: string; said: number }>(
     `select split_part(p.external_id, '-', 2)::int % $1 as life, min(p.profile_id::text) as profile_id,

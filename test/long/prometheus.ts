@@ -24,7 +24,7 @@ type Answer = { data: { alerts: Alert[]; result: Array<{ value: [number, string]
 const FIRES_MAX_MS = 300_000
 const RESOLVES_MAX_MS = 240_000
 
-/** Starts a real Prometheus (Debian's package `prometheus`) on the given rules. It scrapes nobody until it is told whom. */
+/** Starts a real Prometheus (Debian's package `prometheus`) on the given rules. It scrapes nothing until it gets its targets. */
 export async function startPrometheus({ folder, rules, every, checklist }: PrometheusOptions) {
   const targetsFile = join(folder, 'targets.json')
   /** Renamed when it is whole: Prometheus reads the file whenever it changes. */

@@ -9,7 +9,7 @@ export const UNIT = 6 * HOUR
 /** Two days before the clocks of Europe change. */
 export const BEGIN = Date.parse('2026-03-27T00:00:00Z')
 export const HISTORY = 28 * UNIT
-/** How long upstream goes on revising a record by itself. */
+/** How long upstream revises a record without a push. */
 export const SETTLE = 12 * UNIT
 export const LONGEST = 15 * UNIT
 /** How long a request may be under way after its worker died. */

@@ -18,7 +18,7 @@ export type ModelBucket = {
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 export type ModelRun = Mutable<Run> & {
   touchedMs: number
-  /** Of everybody; undefined once it was enqueued to its end. */
+  /** The bucket that holds all people; undefined once the run was enqueued to its end. */
   bucket: ModelBucket | undefined
   /** By profile: a profile has one order of a run. */
   readonly orders: Map<string, ModelOrder>

@@ -30,7 +30,7 @@ export type CitusCluster = {
   readonly workers: readonly CitusNode[]
   /** Starts a further worker, and makes it known to the coordinator. */
   addWorker(): Promise<CitusNode>
-  /** Creates an empty database with the extension on the coordinator and on so many workers, all unless told. Returns its address. */
+  /** Creates an empty database with the extension on the coordinator and on `workers` workers, by default all. Returns its address. */
   createDatabase(name: string, workers?: number): Promise<string>
   dropDatabase(name: string): Promise<void>
   /** Copies a database on each node to one that nobody works in, to be cloned. Returns its addresses, the coordinator's first. */

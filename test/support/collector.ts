@@ -16,7 +16,7 @@ type Collected = {
   readonly spans: ReceivedSpan[]
   /** The bodies as they came. */
   readonly texts: string[]
-  /** The names of the metrics, by the process that told them. */
+  /** The names of the metrics, by the process that sent them. */
   readonly metrics: Map<string, Set<string>>
   readonly headers: unknown[]
 }

@@ -15,6 +15,6 @@ export async function insertPeople(
   )
 }
 
-/** Names of so many people, in the order of the alphabet. */
+/** Names of this many people, in the order of the alphabet. */
 export const peopleNames = (count: number, before = 'person-', digits = 0): string[] =>
   Array.from({ length: count }, (_, index) => `${before}${String(index + 1).padStart(digits, '0')}`)

@@ -14,7 +14,7 @@ type JobWorld = {
   upstream?: Partial<JobContext['upstream']>
   profiles?: Partial<JobContext['profiles']>
   signal?: AbortSignal
-  /** After so many plans the warehouse knows the profile no more. */
+  /** The number of plans after which the warehouse no longer knows the profile. */
   erasedAfterPlans?: number
 }
 

@@ -11,7 +11,7 @@ export type KnownMetric = {
   readonly help: string
 }
 
-/** Every metric that our processes tell, from the registries that they serve. */
+/** Every metric that our processes serve, from their registries. */
 export function listKnownMetrics(): { pipeline: KnownMetric[]; service: KnownMetric[] } {
   const registry = new Registry()
   const nothing = () => undefined
@@ -33,7 +33,7 @@ const metricsOf = (registry: Registry): KnownMetric[] =>
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 
-/** The metrics that an expression names and that no process tells. */
+/** The metrics that an expression names and that no process serves. */
 export function unknownMetricsIn(expression: string): string[] {
   const { pipeline, service } = listKnownMetrics()
   const names = new Set([...pipeline, ...service].flatMap(({ name, type }) => seriesNamesOf(name, type)))

@@ -58,7 +58,7 @@ export async function startSilentProxy(serverUrl: string): Promise<SilentProxy> 
       })
       from.on('error', () => undefined) // 'close' follows
       from.on('close', () => {
-        // A silent network does not tell that a connection was closed.
+        // A silent network does not report that a connection was closed.
         if (link.swallowed.includes(direction)) return
         links.delete(link)
         to.destroy()

@@ -7,7 +7,7 @@ import { ada, nightlyCall, openTestUpstream } from './test-upstream.ts'
 
 /**
  * One process of the token renewal test. It writes `ready` when it is open; for each line it reads, which is a number, it makes
- * so many calls at once and writes how they ended.
+ * a number of calls at once and writes how they ended.
  */
 const [url = '', databaseUrl = '', key = ''] = process.argv.slice(2)
 const pool = openWarehousePool({ databaseUrl, bucketCount: testShards, connectionsMax: 4, name: 'storm' })

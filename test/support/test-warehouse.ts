@@ -27,7 +27,7 @@ export type Warehouse = {
   rows(text: string, values?: unknown[]): Promise<Array<Record<string, unknown>>>
   /** Adds profiles and returns their ids, in the order of the names. */
   addProfiles(...externalIds: string[]): Promise<string[]>
-  /** Adds so many profiles of one bucket, whose readings share their transactions. */
+  /** Adds this many profiles of one bucket, whose readings share their transactions. */
   addNeighbours(count: number): Promise<string[]>
   covered(profileId: string, stream: StreamName): Promise<string>
 }

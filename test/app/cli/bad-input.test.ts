@@ -142,7 +142,7 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
   }
 }
 
-test('every option and argument that takes a word has bad input here, or is picky by itself', () => {
+test('every option and argument that takes a word has bad input here, or validates its own choices', () => {
   const given = Object.keys(wrongInTheWorld())
   const options = commands.flatMap(({ name, command }) =>
     command.options

@@ -75,7 +75,7 @@ test('a pipe that is closed by its reader ends the command quietly', { timeout }
   expect([code, said]).toEqual([0, ''])
 })
 
-test('a disk that is full behind standard output is told, with code 1', { timeout }, async () => {
+test('a full disk behind standard output is reported, with code 1', { timeout }, async () => {
   for (const words of ['completion bash', '--help']) {
     const line = `"${process.execPath}" "${entry}" ${words} > /dev/full`
     const { code, stderr } = await startCommand(line, { cwd: folder }).ended

@@ -7,7 +7,7 @@ import { commandsOf, examplesOf, reference, tree } from './reference.ts'
 
 const page = fileURLToPath(new URL('../../../docs/cli.md', import.meta.url))
 
-test('docs/cli.md lists the commands as they are (npx vitest -u writes it anew)', async () => {
+test('docs/cli.md lists the commands as they are (npx vitest -u writes it again)', async () => {
   await expect(reference()).toMatchFileSnapshot(page)
 })
 

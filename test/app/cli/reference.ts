@@ -47,7 +47,7 @@ commands; a test compares the two.
 | 2 | usage or configuration is wrong |
 | 3 | an engine (Postgres, the queue, the Profile Service) could not be reached |
 
-**Nothing found.** What a command names (an id, an externalId, an account) and is not there is a fault of usage: 2, with the command
+**Nothing found.** When a command names something that does not exist (an id, an externalId, an account), the exit code is 2, with the command
 that lists what there is. A filter, a range or a file that matches nothing is done: 0, and says so. Only \`verify\` of nothing is a
 failure, 1, for it proves nothing.
 
@@ -77,7 +77,7 @@ offset is in \`--time-zone\` (UTC when absent): in an hour that happens twice it
 the offset from before the change is used. A log without \`id\` gets an id derived from person, logType, dataType, source, start and end, so that the same
 measurement imported again is the same log. Lines that do not fit are written to the rejects file as
 \`{"line", "reason", "text"}\`; the other lines are imported. Columns in bold are required: a CSV file without one of them is refused as
-a whole. A \`dataType\` from which nothing is derived is imported and told, with the closest word.
+a whole. A \`dataType\` from which nothing is derived is imported and reported, with the closest word.
 
 ${catalogue.pushed
   .toReversed()
@@ -88,7 +88,7 @@ ${catalogue.pushed
 
 \`export\` reads the public views of schema \`warehouse\`, one row a record. NDJSON keeps JSON columns as JSON; CSV, Parquet and
 Singer carry them as text. In CSV an empty cell is null and an empty text is quoted. Instants are UTC with microseconds. With
-\`--state\` a stopped export resumes where it stopped (Parquet begins anew, because half a file is invalid), and after a finished
+\`--state\` a stopped export resumes where it stopped (Parquet starts from the beginning, because half a file is invalid), and after a finished
 export the next one writes only the rows that changed since. A change has the time of the request that read it and may be
 stored up to an hour later, so the last hour is exported again: a row may come twice, no row is missed. \`external_id\`, the
 key columns and \`revision\` identify a row. For Singer the target keeps the state: give its last line with \`--state\`.

@@ -52,7 +52,7 @@ test('a dry run of a back-fill asks nothing, the back-fill covers, and a second 
   expect(forced).toMatchObject({ state: 'done', done: 3, requests: 3 })
 })
 
-test('status, runs and gaps tell how things stand', { timeout }, async () => {
+test('status, runs and gaps show the state of a synced warehouse', { timeout }, async () => {
   const [status] = await checked('status')
   const runs = await checked('runs', '--limit', '2')
   const { stdout } = await world.run('gaps', '--profile', 'SampleProfile-traveller-1')
@@ -81,7 +81,7 @@ test('a run that is under way is stopped by its number, once', { timeout }, asyn
   expect(kept.rows).toEqual([{ state: 'stopped', ended_at: expect.any(Date) }])
 })
 
-test('verify finds no silent difference, finds one that was made by hand, and mends it when told', {
+test('verify finds no silent difference, finds one that was made by hand, and mends it with --mend', {
   timeout,
 }, async () => {
   const [clean] = await checked('verify', '--sample', '40')
@@ -157,7 +157,7 @@ test('a failed back-fill and a window from before a person’s history go into t
   expect(covered).toEqual([{ stream: 'scores' }, { stream: 'trends' }])
 })
 
-test('a record in quarantine is shown, and replayed by asking upstream anew', { timeout }, async () => {
+test('a record in quarantine is shown, and replayed by asking upstream again', { timeout }, async () => {
   await world.query(`insert into vitalsync.quarantine
       (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
     select id, 'scores', 'pull', '\\x01', 'type', 'missing', '{"scoreDateTime":"2026-01-02T00:00:00Z","type":"sleep"}', now(), now()
@@ -216,14 +216,14 @@ test('what was imported is pushed by the next sync; what upstream refuses is rep
   expect(waiting).toEqual([{ stream: 'tags', waiting: 1, body: '{}' }])
 })
 
-test('an export says what it wrote', { timeout }, async () => {
+test('an export prints how many rows it wrote', { timeout }, async () => {
   const output = join(world.folder, 'scores.csv')
   const [exported] = await checked('export', '--stream', 'scores', '--format', 'csv', '--output', output)
 
   expect(exported).toMatchObject({ format: 'csv', output, since: null })
 })
 
-test('explain settle tells when each stream settles, and why so; status tells what changed after that', {
+test('explain settle says when each stream settles and why; status counts the changes after that', {
   timeout,
 }, async () => {
   const streams = await checked('explain settle')
@@ -236,7 +236,7 @@ test('explain settle tells when each stream settles, and why so; status tells wh
   expect(status).toMatchObject({ silent: [] })
 })
 
-test('explain tells where a score comes from', { timeout }, async () => {
+test('explain shows the logs and factors of a score', { timeout }, async () => {
   const [score] = await world.query(`select external_id, local_date::text as day from warehouse.scores
     where type = 'activity' order by score_date_time limit 1`)
   const words = ['--profile', String(score?.['external_id']), '--date', String(score?.['day']), '--score', 'activity']

@@ -92,7 +92,7 @@ test('without any address there is nothing to mend', { timeout }, async ({ docto
   expect(findings.map(({ state }) => state)).toEqual(['well', 'note', 'note', 'note'])
 })
 
-test('a wrong setting is told with exit code 2, and with what is in force', { timeout }, async ({ doctor }) => {
+test('a wrong setting is reported with exit code 2, and with the value in force', { timeout }, async ({ doctor }) => {
   const { code, findings, text } = await doctor({
     PORT: 'x',
     TOKEN_KEY: 'marker',
@@ -181,7 +181,7 @@ test('an empty database wants migrating, a newer one a newer version', { timeout
   expect(newer.text).toContain('newer version of vitalsync (9999-later.sql)')
 })
 
-test('a token key that does not open what is stored is told, and the right one is well', { timeout }, async ({
+test('a token key that does not decrypt the stored tokens is reported, and the right key is well', { timeout }, async ({
   doctor,
   warehouseUrl,
 }) => {
@@ -211,7 +211,7 @@ test('a token key that does not open what is stored is told, and the right one i
   expect(of(none.findings, 'token key')).toMatchObject([{ state: 'wrong' }])
 })
 
-test('a token key that does not open the key of the tombstones is told', { timeout }, async ({
+test('a token key that does not decrypt the key of the tombstones is reported', { timeout }, async ({
   doctor,
   warehouseUrl,
 }) => {
@@ -249,10 +249,7 @@ test('connections that others can read are noted, here and by a worker as it sta
   expect((stdout + stderr).split('without TLS')).toHaveLength(2)
 })
 
-test('a password that is refused and a database that is not there are told apart', { timeout }, async ({
-  doctor,
-  roleUrl,
-}) => {
+test('a refused password and a missing database have different reports', { timeout }, async ({ doctor, roleUrl }) => {
   const wrongPassword = new URL(roleUrl)
   wrongPassword.password = 'other'
   expect((await doctor({ DATABASE_URL: wrongPassword.href, TOKEN_KEY: key() })).text).toContain(
@@ -278,7 +275,7 @@ test('an upstream that refuses the credentials, and one that is none', { timeout
   expect(down.code).toBe(3)
 })
 
-test('an upstream whose clock is an hour off is told', { timeout }, async ({ doctor, answering }) => {
+test('an upstream whose clock is an hour off is reported', { timeout }, async ({ doctor, answering }) => {
   const date = new Date(Date.now() - 3_600_000).toUTCString()
   const { code, findings } = await doctor(upstream(await answering(200, { date })))
   expect(code).toBe(1)

@@ -101,7 +101,7 @@ test('a folder may hold several exports; its links are not followed', { timeout 
   expect(await query(waiting)).toEqual([{ n: 12 }])
 })
 
-test('the same folder again adds nothing, though its files tell one record in two forms; --again takes it anew', {
+test('the same folder again adds nothing, though its files hold one record in two forms; --again imports it again', {
   timeout,
 }, async ({ folder, start, query }) => {
   const exports = join(folder, 'exports')

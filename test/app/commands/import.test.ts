@@ -66,7 +66,7 @@ test('killed in the middle it carries on behind what is safe, and everything is 
   expect(rejects.map((line) => JSON.parse(line).line)).toEqual([1, lines + 2])
 })
 
-test('stopped by Ctrl-C it says so and carries on; a changed file begins anew', { timeout }, async ({
+test('stopped by Ctrl-C it says so and resumes later; a changed file starts from the beginning', { timeout }, async ({
   folder,
   start,
   query,
@@ -135,7 +135,7 @@ test('what is wrong with the file as a whole is said in one message', { timeout 
   }
 })
 
-test('a required column that is missing is told once of standard input too', { timeout }, async ({
+test('a missing required column is reported once for standard input too', { timeout }, async ({
   folder,
   query,
   warehouseUrl,
@@ -148,7 +148,7 @@ test('a required column that is missing is told once of standard input too', { t
   expect(code).toBe(2)
 })
 
-test('types from which nothing is derived are told with the closest word', { timeout }, async ({
+test('types from which nothing is derived are reported with the closest word', { timeout }, async ({
   folder,
   start,
   query,

@@ -21,7 +21,7 @@ const statusOf = async (url: string) => (await fetch(url)).status
 const textOf = async (url: string) => (await fetch(url)).text()
 
 test(
-  'worker and scheduler tell their metrics, the facts of the fleet alike, and name nobody',
+  'worker and scheduler serve their metrics and the same facts of the fleet, without a name of a person',
   async () => {
     const [worker, scheduler] = await Promise.all([startServing('worker'), startServing('schedule')])
     for (const { url } of [worker, scheduler]) {

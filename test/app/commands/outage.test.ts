@@ -34,7 +34,7 @@ test('during an outage of upstream sync and status say in words what is away and
   peer.before = before
   const { code, stderr } = await sync.ended
   expect(code).toBe(0)
-  expect(stderr.split(told)).toHaveLength(2) // told once
+  expect(stderr.split(told)).toHaveLength(2) // printed once
   expect(stderr).not.toMatch(/^\{/m)
   expect(await line.rows('select count(*)::int as n from vitalsync.scores')).toEqual([{ n: 2 }])
   expect((await runProgram(['status'], program)).stdout).not.toContain(told)

@@ -52,7 +52,7 @@ beforeAll(async () => {
     REREAD_SECONDS: '1',
   }
   const [line = ''] = commandsIn(sectionOf('Try it'))
-  // Fewer people than the eight it has by itself: the walk is about the commands.
+  // Fewer people than the default of eight: the walk is about the commands.
   up = startCommand(`exec ${line} -- --profiles 2`, { cwd: root, env })
   await up.said(/Working by schedule/)
   someone = String((await ask('select external_id from warehouse.scores limit 1')).rows[0]?.['external_id'])
@@ -78,7 +78,7 @@ async function ask(query: string) {
   return client.query(query).finally(() => client.end())
 }
 
-test('the page has commands to walk', () => {
+test('the README has commands for this test to run', () => {
   expect(commandsIn(sectionOf('Try it'))).toEqual(['npm start', 'npm start -- --once'])
   expect(working.length).toBeGreaterThan(12)
   expect(running).toHaveLength(4)

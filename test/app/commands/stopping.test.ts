@@ -71,7 +71,7 @@ test('a back-fill that was killed is carried on by the same command, and nothing
   expect(rest).toMatchObject({ windows: 0 })
 })
 
-/** Waits until at least so many windows of the range are covered. */
+/** Waits until at least this many windows of the range are covered. */
 async function covered(windows: number): Promise<void> {
   for (;;) {
     const [row] = await world.query(`select count(*)::int as n from vitalsync.ledger

@@ -4,7 +4,7 @@ import { processesNaming } from '../../support/run-program.ts'
 import { isReady, nothingLeft, rowsIn, test, timeout } from './up-world.ts'
 
 /**
- * Measured: 12 s of the clock on two idle cores; 18 s of processor time, on two busy ones. The clock tells more about other
+ * Measured: 12 s of the clock on two idle cores; 18 s of processor time, on two busy ones. The clock says more about other
  * programs than about the start, so processor time is held: 15 s of the clock are 30 s of it at most.
  */
 const firstStartTicksMax = 3000

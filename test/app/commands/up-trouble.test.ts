@@ -103,7 +103,7 @@ test('root’s closed folder: Postgres lives in /var/lib/vitalsync, and the data
     expect(second.stdout).toMatch(/ 0 written/)
 
     await rm(folder, { recursive: true })
-    expect(await up().ended).toMatchObject({ code: 0 }) // a new folder of the same name starts anew
+    expect(await up().ended).toMatchObject({ code: 0 }) // a new folder of the same name starts empty
   } finally {
     await rm(join(moved, '..'), { recursive: true, force: true })
   }

@@ -94,7 +94,7 @@ test('Ctrl-C at the keyboard drains: the command says so and leaves with 1', { t
   expect(stopped.shown).toContain('The same command carries on.')
 })
 
-test('erase asks at a terminal, and does nothing unless told yes', { timeout }, async () => {
+test('erase asks at a terminal, and does nothing unless the answer is yes', { timeout }, async () => {
   const [someone] = await world.json('profiles', 'list', '--limit', '1')
   const { externalId } = someone as { externalId: string } // other tests check the schema
   const typed = { seen: 'Type yes:', send: 'no\r' }

@@ -101,7 +101,7 @@ async function expectPostgres(cause: ConnectionCause, url: string): Promise<void
   expectCause(cause, said, { findings, at: new URL(url).host })
 }
 
-test('Postgres: each cause is told alike by the commands and the doctor', { timeout }, async ({
+test('Postgres: the commands and the doctor report each cause alike', { timeout }, async ({
   keep,
   ownRedis,
   warehouseUrl,
@@ -194,7 +194,7 @@ async function expectRedis(cause: ConnectionCause, url: string): Promise<void> {
   expectCause(cause, said, { findings: await examineRedis('queue', url), at: new URL(url).host })
 }
 
-test('Redis: each cause is told alike by the commands and the doctor', { timeout }, async ({
+test('Redis: the commands and the doctor report each cause alike', { timeout }, async ({
   keep,
   ownRedis,
   warehouseUrl,
@@ -237,7 +237,7 @@ async function expectUpstream(cause: ConnectionCause, url: string): Promise<void
   expect(JSON.stringify(finding)).not.toMatch(foreign)
 }
 
-test('the Profile Service: each cause is told', { timeout }, async ({ keep, warehouseUrl }) => {
+test('the Profile Service: each cause is reported', { timeout }, async ({ keep, warehouseUrl }) => {
   const at = ({ port }: WrongServer) => `127.0.0.1:${port}`
   const dead = `http://127.0.0.1:${await freePort()}`
   const certificate = await keep(untrusted('at once'))
@@ -256,7 +256,7 @@ test('the Profile Service: each cause is told', { timeout }, async ({ keep, ware
   expect(said).toMatchObject({ text: expect.stringContaining('cannot be reached: nothing listens there'), code: 3 })
 })
 
-test('a command prints nothing of a library, and its exit code tells what must change', { timeout }, async ({
+test('a command prints no text of a library, and its exit code says what must change', { timeout }, async ({
   warehouseUrl,
 }) => {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-causes-'))

@@ -51,7 +51,7 @@ test('beside another Postgres on the kept port ours starts on another one, and s
   expect(ports[1]).toBe(ports[0])
 })
 
-test('a port that is taken after the folder was read is passed over, and told', async ({ folder, hold }) => {
+test('a port that is taken after the folder was read is skipped, and reported', async ({ folder, hold }) => {
   const last = await freePort()
   await writeFile(join(folder, 'service-port'), String(last))
   const kept = await readKeptPort(folder, 'service-port')

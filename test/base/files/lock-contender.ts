@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { lockFolder } from '../../../src/base/files/folder-lock.ts'
 
 /**
- * Takes the lock of a folder so many times, and leaves the lock of a dead process behind each time. Prints how often another
+ * Takes the lock of a folder a number of times, and leaves the lock of a dead process behind each time. Prints how often another
  * process had the folder at the same time.
  */
 const [folder = '', times = ''] = process.argv.slice(2)

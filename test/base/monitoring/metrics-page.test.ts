@@ -40,12 +40,12 @@ profiles every minute, and never for more than a twentieth of the time), all oth
 | \`/health\` | 200 while the process lives |
 | \`/ready\` | 200, or 503 with the reasons: \`starting\`, \`stopping\`, \`database\` or \`queue\` (no answer for 20 s), \`clock\` (more than 10 s off the database's), \`account\` (upstream refuses its credentials), \`work\` (jobs wait and nothing is done for 40 s, or no job of a lane succeeds for 30 s; a rest that upstream asks for counts too) |
 
-A worker that is not ready works on as far as it can: \`/ready\` tells people and dashboards, \`/health\` tells the supervisor.
+A worker that is not ready works on as far as it can: \`/ready\` is for people and dashboards, \`/health\` for the supervisor.
 
 ## By OpenTelemetry
 
 With \`OTEL_EXPORTER_OTLP_ENDPOINT\` worker, scheduler, \`up\`, service and sandbox send traces to \`/v1/traces\` and these metrics to \`/v1/metrics\`, every
-30 s, by OTLP over HTTP (JSON). Without it nothing of the SDK is loaded. Of the standard's variables these are read: \`OTEL_EXPORTER_OTLP_ENDPOINT\`,
+30 s, by OTLP over HTTP (JSON). Without it nothing of the SDK is loaded. These variables of the standard are read: \`OTEL_EXPORTER_OTLP_ENDPOINT\`,
 \`OTEL_EXPORTER_OTLP_HEADERS\`, \`OTEL_SERVICE_NAME\`, \`OTEL_TRACES_SAMPLER\` and \`OTEL_TRACES_SAMPLER_ARG\` (unless set: every trace, by the parent's
 decision where there is one). A trace goes \`tick\` → \`run\` → \`addBulk\` → \`process\` (the job) → a request by its operation → the same operation in the
 service, and → \`commit\`: one span for each transaction, in the trace of the first reading that it stores, and linked to the jobs of all. Requests carry \`traceparent\`. Attributes are names of closed lists and ids of our own. Log lines
@@ -61,7 +61,7 @@ const tableOf = (metrics: readonly KnownMetric[]) =>
     ...metrics.map(({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.join(', ')} | ${help} |`),
   ].join('\n')
 
-test('docs/metrics.md lists every metric as it is (npx vitest -u writes it anew)', async () => {
+test('docs/metrics.md lists every metric as it is (npx vitest -u writes it again)', async () => {
   const text = `${head}## Worker, scheduler, up\n\n${tableOf(pipeline)}\n\n## Profile Service\n\n${tableOf(service)}\n`
   await expect(text).toMatchFileSnapshot('../../../docs/metrics.md')
 })

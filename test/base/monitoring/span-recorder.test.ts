@@ -9,7 +9,7 @@ function open() {
   return { tracer: provider.getTracer('test'), ended }
 }
 
-test('a span tells what was set before it ended, once, and no event and no message', () => {
+test('a span is sent once, with the attributes set before it ended, and with no event and no message', () => {
   const { tracer, ended } = open()
   const first = tracer.startSpan('first')
   const attributes = { a: 1, b: 'x' }

@@ -60,7 +60,7 @@ const views = [
   '/no-such-view',
 ]
 
-/** Of the other colours these: they hold each part of the pages once. */
+/** The pages to check in the other colours: together they hold each part once. */
 const variedViews = ['/', '/query/scoresOf', '/people', '/faults', '/demo']
 
 for (const [colorScheme, width, examined] of [

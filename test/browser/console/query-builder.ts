@@ -108,7 +108,7 @@ async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>):
   return done
 }
 
-test('a query is filled in, sent, and shown; its address can be shared and tells no person and no secret', async ({
+test('a query is filled in, sent, and shown; its address can be shared and holds no person and no secret', async ({
   visit,
   world,
 }) => {
@@ -135,7 +135,7 @@ test('a query is filled in, sent, and shown; its address can be shared and tells
   expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, history.state])')).toBe('[{},{},null]')
 })
 
-test('a body that does not fit is told before it is sent, and a deletion asks', async ({ visit, world }) => {
+test('a body that does not fit is reported before it is sent, and a deletion asks', async ({ visit, world }) => {
   const page = await visit('/query/uploadTags')
   await page.getByLabel('JSON').fill('{"type":')
   await page.getByText(/The body is not JSON/).waitFor()

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { findBarriers, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
 
-test('the worst come first; a cell tells why, by keyboard too; a marked area is read again at a told cost', async ({
+test('the worst come first; a cell says why, by keyboard too; a marked area is read again after its cost is shown', async ({
   visit,
   world,
 }) => {
@@ -46,9 +46,7 @@ test('the map fits 360 pixels, has no barriers, and answers a search for nobody'
   await page.getByText('Nobody fits.').waitFor()
 })
 
-test('the streams tell where trouble is, the worst are in groups, and a year is a click from a day', async ({
-  visit,
-}) => {
+test('the streams show their trouble, the worst are in groups, and a year is a click from a day', async ({ visit }) => {
   const page = await visit('/coverage?stream=biomarkers')
   const row = page.getByRole('region', { name: /^Streams/ }).getByRole('row', { name: /^scores/ })
   await row.getByRole('cell', { name: '3', exact: true }).first().waitFor()

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { findBarriers, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
 
-test('the first screen says in one sentence how things are, and follows by itself', async ({ visit, world }) => {
+test('the first screen says the state in one sentence, and updates automatically', async ({ visit, world }) => {
   const page = await visit('/')
   const sentence = page.locator('.sentence')
 

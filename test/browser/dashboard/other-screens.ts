@@ -5,7 +5,7 @@ import { findBarriers, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
 import { hostile } from './faulty-people.ts'
 
-test('runs are listed; one tells its people, and goes on', async ({ visit, world }) => {
+test('runs are listed; one of them lists its people, and can be resumed', async ({ visit, world }) => {
   const page = await visit('/runs')
   await page
     .getByRole('link', { name: /^sync \d+$/ })

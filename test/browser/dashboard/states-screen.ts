@@ -43,7 +43,7 @@ const emptyViews = [
   ['/', 'Nobody is known yet, so nothing is read.'],
 ] as const
 
-test('a fresh warehouse says in each view that there is nothing and what to do; one that is away is told, and tried again', async ({
+test('a fresh warehouse says in each view that there is nothing and what to do; a warehouse that is away is reported, and tried again', async ({
   browser,
   world,
   skip,

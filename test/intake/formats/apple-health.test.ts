@@ -100,7 +100,7 @@ describe('days', () => {
   })
 })
 
-describe('what is told twice counts once', () => {
+describe('a record that the export holds twice counts once', () => {
   test('exact copies, and the records of a correlation that stand on the top level as well', async () => {
     const systolic = quantity('BloodPressureSystolic', 'mmHg', '121')
     const diastolic = quantity('BloodPressureDiastolic', 'mmHg', '79')
@@ -174,7 +174,7 @@ describe('what is told twice counts once', () => {
 })
 
 describe('sleep and workouts', () => {
-  test('stages are told apart from the time in bed around them, old names and new', async () => {
+  test('stages are distinguished from the time in bed around them, by old and new names', async () => {
     const { logs } = await importOne(
       exportOf(
         sleep('InBed', '2026-03-01 22:30:00 +0200', '2026-03-02 06:30:00 +0200'),
@@ -323,7 +323,7 @@ test('a heart rate may be averaged by minute and device; a value that cannot be 
   expect(reports[0]).toMatchObject({ read: 4, mapped: 3, logs: 2 })
 })
 
-test('an entry by hand is told as one', async () => {
+test('an entry by hand is marked as typed', async () => {
   const inner = '<MetadataEntry key="HKWasUserEntered" value="1"/>'
   const { logs } = await importOne(
     exportOf(quantity('BodyMass', 'kg', '70', { inner }), quantity('Height', 'cm', '180')),

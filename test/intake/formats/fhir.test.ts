@@ -68,7 +68,7 @@ test('a bundle has observations by LOINC and UCUM; a panel has the values of its
   ])
 })
 
-test('a date is a local day, and the steps of a day are told as daily; another subject is another person', async () => {
+test('a date is a local day, and the steps of a day become a daily log; another subject is another person', async () => {
   const { logs, rejects } = await importOne(
     bundle(
       observation('41950-7', { effectiveDateTime: '2026-10-04', valueQuantity: quantity(9000, '{steps}') }),

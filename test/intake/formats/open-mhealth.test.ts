@@ -21,7 +21,7 @@ const at = { effective_time_frame: { date_time: '2026-07-01T22:30:00-07:00' } }
 const interval = (time_interval: object) => ({ effective_time_frame: { time_interval } })
 const list = (...points: object[]) => fileOf('points.json', JSON.stringify(points))
 
-test('units become ours, a bare count too; an interval is told by two of start, end and length', async () => {
+test('units become ours, a bare count too; an interval has two of start, end and length', async () => {
   const day = interval({ start_date_time: '2026-07-01T00:00:00-07:00', duration: { value: 1, unit: 'd' } })
   const hour = interval({ end_date_time: '2026-07-01T09:00:00-07:00', duration: { value: 60, unit: 'min' } })
   const { logs, rejects } = await importOne(

@@ -97,7 +97,7 @@ test('a day of activity runs from four to four; a nap has no resting heart rate;
   ])
 })
 
-test('a night with an unknown phase is told, and its other records stand', async () => {
+test('a night with an unknown phase is reported, and its other records are read', async () => {
   const { logs, rejects } = await importOne(json({ data: [{ ...night, sleep_phase_5_min: '1259' }] }), options)
 
   expect(rejects.map(({ place, reason }) => [place, reason])).toEqual([

@@ -25,7 +25,7 @@ test('the line before the columns is none of them, and times are UTC in the offs
   ])
 })
 
-test('a heart rate of an hour is a mean, told as hourly; that of a moment is a sample', async () => {
+test('a heart rate of an hour becomes an hourly mean; that of a moment is a sample', async () => {
   const file = table(
     'shealth.tracker.heart_rate',
     'source,com.samsung.health.heart_rate.heart_rate,com.samsung.health.heart_rate.start_time,com.samsung.health.heart_rate.end_time,com.samsung.health.heart_rate.time_offset,com.samsung.health.heart_rate.min',

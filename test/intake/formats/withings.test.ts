@@ -25,7 +25,7 @@ test('a pulse without a pressure is no pressure of 0', async () => {
   expect(logs.map(({ dataType, value }) => [dataType, value])).toEqual([['heart_rate', 61]])
 })
 
-test('raw files tell slice after slice; the days’ sums and the sums of a night beside them are not added', async () => {
+test('raw files are read slice by slice; the days’ sums and the sums of a night beside them are not added', async () => {
   const steps = fileOf(
     'raw_tracker_steps.csv',
     'start,duration,value\n2026-07-01T08:00:00+02:00,"[60,120,60]","[90,0,80]"\n',

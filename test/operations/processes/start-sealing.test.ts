@@ -7,7 +7,7 @@ import { test } from '../../support/test-pipeline.ts'
 const [former, next] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 const name = { account: 'a' }
 
-test('a worker that is given a new key before the former one seals the tokens anew', async ({ open }) => {
+test('a worker that is given a new key before the former one encrypts the tokens again', async ({ open }) => {
   const line = await open('postgres', { TOKEN_KEY: `${next.toString('hex')},${former.toString('base64')}` })
   const { pool } = line.pipeline
   const before = createPostgresTokenStore({ pool, keys: [former] })

@@ -21,7 +21,7 @@ export type App = {
   uploadElsewhere(profile: string, logs: readonly object[]): Promise<void>
 }
 
-/** Who is there by the app's own account. */
+/** The people that exist by the app's own records. */
 export type People = {
   readonly living: Set<string>
   readonly erasing: Map<string, { profileId: string; isAcknowledged: boolean }>

@@ -1,6 +1,6 @@
 import { eventsOf, type RunSeen, type Violation } from './rules.ts'
 
-/** Who was erased stays erased: no row, no trace upstream, and no way back. */
+/** Erased people stay erased: no row, no trace upstream, and no way back. */
 export function checkErasures({ events, final }: RunSeen): Violation[] {
   const erasures = Map.groupBy(eventsOf(events, 'erasure'), ({ profile }) => profile)
   return [...erasures].flatMap(([profile, tries]) => {

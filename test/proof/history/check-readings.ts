@@ -34,7 +34,7 @@ const recordKey = (owner: string, { key, digest }: HeldRecord) => `${owner} ${ke
 
 /** A clock of the fleet may be this far from the clock of the proxy without a fault. */
 const CLOCKS_DIFFER_MAX_MS = 2 * SECOND
-/** A process measures its clock each minute: for so long after a jump it may go by a wrong one. */
+/** How long after a jump a process may use a wrong clock: it measures its clock each minute. */
 const JUMP_LASTS_MS = MINUTE
 
 /** Each stored version of a record was served, to a request that was not sent before the version's own stamp. */

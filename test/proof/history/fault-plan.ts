@@ -65,7 +65,7 @@ export type FaultPlan = { readonly faults: readonly PlannedFault[]; readonly act
 
 type PlanOptions = { readonly seed: string; readonly lastsMs: number; readonly possible: readonly FaultName[] }
 
-/** On average so much time lies between two faults, and between two acts. */
+/** The average time between two faults, and between two acts. */
 const FAULT_EVERY_MS = 1.5 * SECOND
 const ACT_EVERY_MS = 0.5 * SECOND
 

@@ -2,7 +2,7 @@ import { DAY } from '../../../src/base/time/units.ts'
 import type { FinalProfile, FinalState, HistoryEvent, StoredStream, Witnessed } from './history.ts'
 import { eventsOf, type Rule, type RunSeen } from './rules.ts'
 
-/** One untruth, told about a true run; `pick` chooses where. */
+/** One false statement about a true run; `pick` chooses where. */
 export type Lie = { readonly rule: Rule; readonly says: string; tell(run: RunSeen, pick: Pick): RunSeen }
 export type Pick = <T>(from: readonly T[]) => T
 

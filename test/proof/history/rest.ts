@@ -9,7 +9,7 @@ import { comparedStreams } from './records.ts'
 import type { SandboxControl } from './sandbox-control.ts'
 import { until } from './until.ts'
 
-/** A day settles so long after its end, by the settings of the fleet. */
+/** How long after its end a day settles, by the settings of the fleet. */
 export const SETTLE_SECONDS = 3600
 /** A window that is wanted up to now is read a moment later. */
 const SLACK_MS = 5 * MINUTE
@@ -68,7 +68,7 @@ async function stopSchedulers({ fleet }: Damage): Promise<number> {
   return running.length
 }
 
-/** A run counts as silent after so long here; in production after two minutes. */
+/** How long a run may be silent here; in production two minutes. */
 const SILENT_MS = 10 * SECOND
 
 /** Does now what schedulers do every two minutes and what a refused window waits for longer: recovers runs, reads again. */
@@ -77,7 +77,7 @@ async function skipWaits({ pipeline, config }: App): Promise<void> {
   await recoverRuns(recoverContextOf({ pipeline, config, signal: AbortSignal.timeout(MINUTE) }), SILENT_MS)
 }
 
-/** Another app changed their days, and nothing told the fleet: an operator has these people read again. */
+/** Another app changed their days, and the fleet did not learn of it: an operator has these people read again. */
 async function readAgain(app: App, people: People): Promise<void> {
   const names = [...people.revisedElsewhere].filter((name) => people.living.has(name))
   if (names.length === 0) return

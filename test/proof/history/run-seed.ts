@@ -22,7 +22,7 @@ export type SeedRun = {
 type SeedOptions = {
   readonly seed: string
   readonly queue: QueueKind
-  /** Of the history, the final state and the logs of all processes. */
+  /** The folder of the history, the final state and the logs of all processes. */
   readonly folder: string
   /** How long faults happen. */
   readonly lastsMs: number

@@ -1,6 +1,6 @@
 import type { ServedRecords } from '../../../src/service/sandbox/served-records.ts'
 
-/** The control routes of a sandbox in another process, and an account that uploads by itself. */
+/** The control routes of a sandbox in another process, and an account that uploads directly. */
 export type SandboxControl = {
   readonly url: string
   control(method: string, path: string, body?: object): Promise<Record<string, unknown>>

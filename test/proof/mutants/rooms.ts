@@ -6,11 +6,11 @@ export type Room = {
   readonly name: string
   /** Globs of the files that are mutated. */
   readonly sources: readonly string[]
-  /** Globs of the test files that run. Of these, Stryker runs for each mutant only the tests that reach it. */
+  /** Globs of the test files that run. For each mutant Stryker runs only the tests that reach it. */
   readonly tests: readonly string[]
   readonly engines: boolean
   /**
-   * Each survivor of the room is explained in `survivors/`: a new one means that the proof does not hold. Of the other rooms the
+   * Each survivor of the room is explained in `survivors/`: a new one means that the proof does not hold. For the other rooms the
    * score is measured, and survivors are counted.
    */
   readonly isListed?: true

@@ -64,7 +64,7 @@ export async function playMutants(options: PlayOptions): Promise<Judged[]> {
   })
 }
 
-/** Of the file that kills the most in the least time; a play that was tried before is tried alone. */
+/** The file that kills the most in the least time comes first; a play that was tried before is tried alone. */
 function batchOf(due: readonly DuePlay[], wasTried: (due: DuePlay) => boolean): DuePlay[] {
   const groups = [...Map.groupBy(due, ({ step }) => step.file).values()]
   const [quickest = []] = groups.toSorted((one, other) => msPerKill(one) - msPerKill(other))

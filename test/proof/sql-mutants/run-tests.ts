@@ -6,7 +6,7 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url)).replace(
 
 const children = new Set<ChildProcess>()
 
-/** Ends the test processes. If this process is killed, they end by themselves: see `end-with-parent.ts`. */
+/** Ends the test processes. If this process is killed, they end on their own: see `end-with-parent.ts`. */
 export function endTests(): void {
   for (const child of children) child.kill('SIGKILL')
 }

@@ -104,7 +104,7 @@ function templateOf({ origin, name, text }: RecordedStatement, tree: unknown) {
 
 const withoutLine = (origin: string) => origin.replace(/:\d+:\d+$/, '')
 
-/** Such as `update runs 3fa2`: its verb, the first table that it names, and a digest that tells it from others of its file. */
+/** Such as `update runs 3fa2`: its verb, the first table that it names, and a digest that distinguishes it from others of its file. */
 function unnamed(tree: unknown, text: string): string {
   const nodes = nodesOf(tree)
   const own = nodes[0]?.kind.replace('Stmt', '').toLowerCase() ?? ''

@@ -37,7 +37,7 @@ type Playing = {
   readonly print: (line: string) => void
 }
 
-/** One process with a database of its own, until no seed is left. A process that ends by itself is a finding. */
+/** One process with a database of its own, until no seed is left. A process that ends unasked is a finding. */
 function playInProcess(databaseUrl: string, { progress, next, print }: Playing): Promise<void> {
   const child: ChildProcess = fork(new URL('story-process.ts', import.meta.url), [databaseUrl])
   let seed: number | undefined
