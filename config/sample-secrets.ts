@@ -11,7 +11,7 @@ type Secrets = {
   readonly queueUrl: string | undefined
 }
 
-/** The variables that hold a sample secret although upstream is no sandbox: what is wrong with each, and its cure. */
+/** The variables that hold a sample secret although upstream is no sandbox: the fault of each, and its cure. */
 export function sampleSecretFaults({ clientId, tokenKey, databaseUrl = '', queueUrl = '' }: Secrets): string[] {
   if (isOfSandbox(clientId)) return []
   const faults: string[] = []

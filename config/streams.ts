@@ -29,7 +29,7 @@ const STILL_REVISED = 72 * HOUR
 
 /**
  * Within how many days around a log upstream may derive something else from it: in the weeks and months that hold its day,
- * and in later days, for what is known of a person stays known. A height stays known for good. Age and gender change
+ * and in later days, because known facts of a person stay known. A height stays known for good. Age and gender change
  * everything. `test/config/reach.test.ts` holds these numbers against our service.
  */
 const derivedFrom = (daysBefore: number, daysAfter: number) =>

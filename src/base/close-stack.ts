@@ -2,7 +2,7 @@ import { endsWithin } from './sleep.ts'
 import { MINUTE, SECOND } from './time/units.ts'
 
 /**
- * Closes what was added in the reverse order, each part even when another part fails to close. A part that does not close
+ * Closes the added parts in reverse order, each part even when another part fails to close. A part that does not close
  * in time is left behind: a server that answers nothing must not keep a process from ending.
  */
 export type CloseStack = {

@@ -35,7 +35,7 @@ const prettyDestination = (destination: DestinationStream): DestinationStream =>
   write: (line) => destination.write(prettyLine(line)),
 })
 
-/** Writes JSON lines, or lines for eyes. The default destination is standard error: standard output belongs to what a command prints. */
+/** Writes JSON lines, or lines for people. The default destination is standard error: standard output is for results of commands. */
 export function createLog(options: LogOptions): Log {
   const settings = {
     level: options.level,

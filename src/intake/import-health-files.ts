@@ -56,7 +56,7 @@ const ITEMS_PER_BATCH = 2000
 const HEAD_BYTES = 4096
 
 /**
- * Reads the files of an export one after the other, and stores what they come to as items, batch by batch. The files are
+ * Reads the files of an export one after the other, and stores their logs as items, batch by batch. The files are
  * read in the same order each time, so an import that was stopped goes on after the items that it stored. When `signal`
  * is aborted it stores the batch that it has, and ends.
  */

@@ -21,7 +21,7 @@ export async function requireFile(file: string): Promise<void> {
   if (found.isDirectory()) throw new UsageProblem(`read ${file}: it is a folder`, { hint: 'Give one file.' })
 }
 
-/** The externalIds of a file, NDJSON or CSV, in its order; what has none is given to `onFault`. */
+/** The externalIds of a file, NDJSON or CSV, in its order; a row without one is given to `onFault`. */
 export async function* readExternalIds(
   file: string,
   options: { format: FileFormat | undefined; onFault: (line: number, reason: string, text: string) => void },

@@ -18,7 +18,7 @@ export type ItemOptions = {
   /** A snapshot replaces the whole object upstream, instead of changing the fields that it names. */
   readonly replace: boolean
   readonly nowMs: number
-  /** Told of each item of a type from which nothing is derived. */
+  /** Called for each item of a type from which nothing is derived. */
   readonly onStrangeType?: (strange: StrangeType) => void
 }
 

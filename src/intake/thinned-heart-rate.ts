@@ -8,7 +8,7 @@ const spanMs: Readonly<Record<Exclude<HeartRateDetail, 'raw'>, number>> = { '1m'
 
 type Bucket = { draft: LogDraft; sum: number; count: number; startMs: number; modifiedMs: number | undefined }
 
-/** So many minutes are held at once: exports write the samples of one device nearly in the order of time. */
+/** How many minutes are held at once: exports write the samples of one device nearly in the order of time. */
 const BUCKETS_MAX = 20_000
 /** Minutes that were handed on already are remembered so far, by their keys. */
 const CLOSED_MAX = 200_000

@@ -73,7 +73,7 @@ type FollowedPipeline = {
 }
 
 /**
- * Asks every now and then what is left, and estimates how long it takes. The estimate runs down until the next answer, which
+ * Asks periodically how much is left, and estimates how long it takes. The estimate runs down until the next answer, which
  * may be minutes away; where there was none, nothing is known.
  */
 export function createLeftWatch({ runs, queue }: FollowedPipeline, lane: Lane, now = () => performance.now()) {
@@ -108,7 +108,7 @@ function undefinedWhenAway(error: unknown): undefined {
   if (!isNodeOutage(error) && !isOutage(error)) throw error
 }
 
-/** Tells, once each, what keeps the workers from the run's lane, and that they get on again. */
+/** Reports, once each, the trouble that keeps the workers from the run's lane, and its end. */
 function createTroubleWatch({ pipeline, lane, terminal }: FollowRunOptions) {
   let next = 0
   let told: string | undefined

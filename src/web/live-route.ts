@@ -15,7 +15,7 @@ type LiveOptions = {
 const TELL_EVERY_MS = 2 * SECOND
 const LISTENERS_MAX = 100
 
-/** Tells a state to all listeners, as server-sent events, while there are any. */
+/** Sends a state to all listeners, as server-sent events, while there are any. */
 export function addLiveRoute(app: FastifyInstance, { path, signal, mayListen, read, ...options }: LiveOptions): void {
   const { tellEveryMs = TELL_EVERY_MS } = options
   const listeners = new Set<(text: string) => void>()

@@ -65,7 +65,7 @@ describe('demographics', () => {
     expect(answer.json).toEqual({ ...everything, age: 36, country: null })
   })
 
-  test('of which nothing is left are 204 again', async ({ world }) => {
+  test('with no field left are 204 again', async ({ world }) => {
     const person = await registerProfile(world)
     await demographic(world, person, 'PUT', { age: 36 })
     expect((await demographic(world, person, 'PATCH', { age: null })).json).toEqual(nothing)

@@ -8,7 +8,7 @@ import { createWorld } from './world.ts'
 const firstSeed = Number(process.env['SIMULATION_SEED'] ?? 1)
 const worlds = Number(process.env['SIMULATION_WORLDS'] ?? 600)
 const steps = 120
-/** So many worlds meet every situation. */
+/** How many worlds it takes to meet every situation. */
 const WORLDS_FOR_ALL = 600
 
 type Finding = { readonly when: 'at work' | 'at rest'; readonly violations: string[]; readonly story: string }

@@ -132,7 +132,7 @@ const NOBODY = '0'
 
 type Importing = { readonly pool: Pool; readonly exported: ExportFiles; readonly options: HealthImportOptions }
 
-/** A dry run keeps no progress and uses none; an import of what was imported to its end needs none. */
+/** A dry run keeps no progress and uses none; an import of fully imported files needs none. */
 async function openProgress({ pool, exported, options }: Importing) {
   const imports = createImports({ pool })
   const identity = createHash('sha256').update(exported.identity).update(readAsOf(options)).digest()

@@ -80,7 +80,7 @@ type ImportResult = {
 
 type StrangeCount = StrangeType & { lines: number }
 
-/** So many types are counted; a column that was taken for the type has a new one on each line. */
+/** How many types are counted: a column that is mistaken for the type has a new value on each line. */
 const strangeTypesMax = 20
 
 function countStrange(counts: Map<string, StrangeCount>, strange: StrangeType): void {

@@ -20,7 +20,7 @@ type WorkerOptions = {
 }
 
 const IDLE_POLL_EVERY_MS = 500
-/** So many polls in a row must find the queue empty: a producer may be between two pages. */
+/** How many polls in a row must find the queue empty: a producer may be between two pages. */
 const EMPTY_POLLS_MIN = 3
 
 /** Works on jobs until SIGTERM; then it takes no new job, lets the running jobs finish, and exits. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The public shape of what `doctor --json` prints. */
+/** The public shape of the output of `doctor --json`. */
 export const doctorResult = z.strictObject({
   configuration: z.array(
     z.strictObject({

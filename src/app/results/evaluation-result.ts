@@ -17,7 +17,7 @@ const evaluatedValue = z.strictObject({
   lagged: correlation,
 })
 
-/** The public shape of what `evaluate --json` prints. */
+/** The public shape of the output of `evaluate --json`. */
 export const evaluationResult = z.strictObject({
   figures: z.int(),
   persons: z.int(),

@@ -25,7 +25,7 @@ const explainedLogGroup = z.strictObject({
   amount: z.number().optional(),
 })
 
-/** The public shape of what `explain --json` prints: as the Profile Service explains a score. */
+/** The public shape of the output of `explain --json`: as the Profile Service explains a score. */
 export const explanationResult = z.strictObject({
   score: z.string(),
   date: z.string(),

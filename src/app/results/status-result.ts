@@ -26,7 +26,7 @@ export const runResult = z.strictObject({
   itemsPushedElsewhere: count,
 })
 
-/** The public shape of what `status --json` prints. */
+/** The public shape of the output of `status --json`. */
 export const statusResult = z.strictObject({
   at: instant,
   profiles: z.strictObject({ new: count, active: count, gone: count, due: count }),

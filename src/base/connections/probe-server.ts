@@ -12,7 +12,7 @@ const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 /** An empty line and a command: Redis answers each command, also a client that has not logged in. */
 const REDIS_PING = Buffer.from('\r\nPING\r\n')
 
-/** Asks a server that could not be used what it is. For the time after a failure: three short questions at most. */
+/** Identifies a server that could not be used. For the time after a failure: three short requests at most. */
 export async function probeServer({ host, port }: { host: string; port: number }): Promise<ProbedServer> {
   const asTls = await answerTo({ host, port }, TLS_REQUEST)
   if (asTls === undefined) return 'nothing'

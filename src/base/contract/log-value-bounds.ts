@@ -2,7 +2,7 @@ type Bounds = readonly [low: number, high: number]
 
 /**
  * Values beyond these bounds are no measurement of a person in any unit that is in use (grams, millimetres, kelvins), and
- * sums of them could leave the range of numbers. The bounds are wide: what a body can have is for the derivation to say.
+ * sums of them could leave the range of numbers. The bounds are wide: the derivation decides which values a body can have.
  */
 const valueBounds: Readonly<Record<string, Bounds>> = {
   steps: [0, 1_000_000],

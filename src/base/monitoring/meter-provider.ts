@@ -9,7 +9,7 @@ import {
 import { Counter, Histogram, type Registry } from 'prom-client'
 import { type RecordedMetric, recordedCounters, recordedHistograms } from './recorded-metrics.ts'
 
-/** More series than this has no metric: what comes after them is counted under the label value `other`. */
+/** A metric has at most this many series: later ones are counted under the label value `other`. */
 const SERIES_MAX = 1000
 
 /**

@@ -1,6 +1,6 @@
 /** A body of this size is sent without waiting for more. */
 const BODY_BYTES = 256 * 1024
-/** So many bodies wait for a collector that is slow or silent; spans that come after them are dropped. */
+/** How many bodies wait for a slow or silent collector; later spans are dropped. */
 const BODIES_MAX = 32
 /** A character of a text takes up to this many bytes. */
 const CHARACTER_BYTES = 3
@@ -11,7 +11,7 @@ type SpanOutboxParts = {
   /** The attributes of the resource, as text. */
   readonly resource: string
   readonly send: (body: Buffer<ArrayBuffer>) => Promise<unknown>
-  /** After so long, what waits is sent, however little it is. */
+  /** How long a span waits at most before it is sent. */
   readonly everyMs: number
 }
 

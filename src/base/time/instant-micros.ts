@@ -4,7 +4,7 @@ const commonInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d
 /** The digits of a fraction after its milliseconds, up to the microseconds. */
 const beyondMilliseconds = /[.,]\d{3}(\d{1,3})/
 
-/** Microseconds since 1970: the warehouse keeps what a JavaScript date would cut off. */
+/** Microseconds since 1970: the warehouse keeps the digits that a JavaScript date would cut off. */
 export function instantMicrosOf(text: string): number | undefined {
   return fastMicros(text) ?? parsedMicros(text)
 }

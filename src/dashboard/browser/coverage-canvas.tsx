@@ -167,7 +167,7 @@ function usePointer({ view, canvas, rows, area, cursor, isKeyboard, open }: Poin
     const box = canvas.current?.getBoundingClientRect()
     return cellAt(view(), event.clientX - (box?.left ?? 0), event.clientY - (box?.top ?? 0))
   }
-  /** Tells the cell under the pointer; what the keyboard has chosen stays while the pointer rests. */
+  /** Shows the cell under the pointer; a cell that the keyboard chose stays while the pointer rests. */
   const pointAt = (cell: ReturnType<typeof cellAt>, { movementX, movementY }: PointerEvent) => {
     if (isKeyboard.value && movementX === 0 && movementY === 0) return
     isKeyboard.value = false

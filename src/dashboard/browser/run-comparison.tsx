@@ -7,7 +7,7 @@ import type { RunAnswer } from '../routes/run-routes.ts'
 /** Beyond these multiples of the usual value a value is marked as unusual. */
 const [ODD_BELOW, ODD_ABOVE] = [0.67, 1.5]
 
-/** How long something took beside what is usual. */
+/** How long something took, beside the usual duration. */
 export function besideUsual(value: number, usual: number): string {
   const ratio = value / Math.max(1, usual)
   return ratio > ODD_ABOVE || ratio < ODD_BELOW ? `${shownDecimal(ratio)} × the usual` : 'as usual'

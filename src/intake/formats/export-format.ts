@@ -58,7 +58,7 @@ export type ReadOptions = {
   localInstant(wallMs: number): SourceInstant
 }
 
-/** A kind of export. The same shape for all: what it is called, how it is recognised, what is read, what is made of it. */
+/** A kind of export: its name, how it is recognised, what is read, and the logs that are made of it. */
 export type HealthFormat = {
   readonly name: string
   readonly title: string

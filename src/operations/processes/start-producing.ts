@@ -16,7 +16,7 @@ type ProducingContext = {
 }
 
 /**
- * After a nightly, by the process that enqueued the last of it: creates its sentinel, and forgets what ended long ago. A sentinel
+ * After a nightly, by the process that enqueued the last of it: creates its sentinel, and deletes rows that ended long ago. A sentinel
  * that could not be created is left to `recoverSentinels`.
  */
 export async function concludeProduction(context: ProducingContext, run: Run, produced: Produced): Promise<void> {

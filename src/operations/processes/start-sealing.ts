@@ -7,7 +7,7 @@ import type { Pipeline } from '../pipeline.ts'
 const sealEveryMs = 10 * MINUTE
 
 /**
- * Seals with the first key what another key has sealed: at the start, and while there are two keys again and again, for other
+ * Seals again with the first key the secrets that another key sealed: at the start, and while there are two keys again and again, for other
  * processes may still seal with the former one. Work goes on beside it.
  */
 export function startSealing(

@@ -13,7 +13,7 @@ const parquetTypes: Readonly<Record<ColumnKind, Omit<SchemaElement, 'name'>>> = 
   json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
 }
 
-/** Rows of one row group: the memory holds at most so many. */
+/** Rows of one row group, which is held in memory whole. */
 const ROWS_PER_GROUP = 10_000
 
 export const createParquet = (): RowEncoder => createParquetOf(ROWS_PER_GROUP)

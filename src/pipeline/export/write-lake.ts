@@ -27,7 +27,7 @@ export type LakeExport = {
   onProgress(stream: string, rows: number): void
 }
 
-/** So many files are open at once. More months take another pass over the rows. */
+/** How many files are open at once. More months take another pass over the rows. */
 const MONTHS_PER_PASS = 120
 /** The rows that wait in memory for their row group, over all open files. */
 const ROWS_WAITING_MAX = 60_000

@@ -51,7 +51,7 @@ export function findUnready(state: ReadinessState): Array<{ reason: UnreadyReaso
   return found
 }
 
-/** Undefined where nothing waits, or where what waits gets less. */
+/** Undefined where nothing waits, or where the waiting work shrinks. */
 function whyNothingShrinks({ queue, troubles, workers, progress }: QuickFacts, nowMs: number): string | undefined {
   const busy = (queue ?? []).filter(({ waiting, active, delayed }) => waiting + active + delayed > 0)
   for (const { lane, reason, sinceAt } of troubles) {

@@ -19,7 +19,7 @@ export type TestedReading = {
   readonly window: Span
   readonly sentAtMs: number
   readonly heldHashes: ReadonlySet<number>
-  /** The reading may speak of what is gone. */
+  /** Whether the reading may mark records gone. */
   readonly complete: boolean
   /** The records that it would mark gone, if these are more than one reading may mark; otherwise empty. */
   readonly lackedHashes: readonly number[]

@@ -116,8 +116,8 @@ export type StoredReading = {
 }
 
 /**
- * Decides what a reading covers, when it is known what it changed: the part of its window that had settled when its request
- * was sent, by the slower of the two clocks, without what upstream may still derive from a push.
+ * Decides what a reading covers, once its changes are known: the part of its window that had settled when its request
+ * was sent, by the slower of the two clocks, without the spans that upstream may still derive from a push.
  */
 export function settleReading(
   reading: Pick<ArrivedReading, 'window' | 'sentAtMs' | 'serverAtMs' | 'word'>,

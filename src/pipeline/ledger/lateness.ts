@@ -44,7 +44,7 @@ export type LatenessContext = {
  */
 export type WatchedBins = { readonly fromBin: number; readonly toBin: number; readonly isSilent: boolean }
 
-/** Undefined where the reading bounds nothing: what was never read before, and what has not happened yet. */
+/** Undefined where the reading bounds nothing: for spans that were never read before, or lie in the future. */
 export function watchedBins(endMs: number, context: LatenessContext): WatchedBins | undefined {
   const { sentAtMs, formerAtMs, settleMs, covered, digesting } = context
   const part = digesting.find(({ startMs, endMs: partEndMs }) => startMs <= endMs && endMs < partEndMs)

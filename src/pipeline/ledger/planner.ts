@@ -32,7 +32,7 @@ export function dueWindows(input: PlanInput): Span[] {
 const cutAll = (due: readonly Span[], { sizeMs }: PlanInput): Span[] =>
   due.toReversed().flatMap((span) => cut(span, sizeMs))
 
-/** How much of a window with a tag may lie outside of what is due: if the window has changed, all of it is read again. */
+/** How much of a window with a tag may lie outside of the due spans: if the window has changed, all of it is read again. */
 const BESIDE_DUE_MAX_MS = 8 * DAY
 
 /** Asks for windows with tags as they were asked for before, and cuts the rest so that it can be asked for again as it is. */

@@ -13,7 +13,7 @@ export function boundedSettleMs(settleMs: number, { minMs, maxMs }: SettleSettin
   return settleMs === 0 ? 0 : Math.max(minMs, Math.min(maxMs, settleMs))
 }
 
-/** A settle time hides what comes after it, so some profiles are always read longest: one of so many. */
+/** A settle time hides later changes, so one profile in this many is always read longest. */
 const CONTROL_SHARE = 16
 
 /**

@@ -8,7 +8,7 @@ export type NextSlot = { readonly schedule: string; readonly at: Date | null }
 /** So long nobody looks again for the slot of a schedule that has none within a day. */
 const NONE_KEPT_MS = 10 * MINUTE
 
-/** Tells, without a scheduler, when each schedule ticks next. A day has 1,440 minutes to test: a slot that was found is kept until it has passed. */
+/** Says, without a scheduler, when each schedule ticks next. A day has 1,440 minutes to test: a slot that was found is kept until it has passed. */
 export function openNextSlots(schedules: readonly Schedule[]) {
   const timetables = schedules.map((one) => ({ ...createTimetable(one), keeps: keepSlot() }))
   return {

@@ -6,7 +6,7 @@ import { createTimetable, type Schedule } from './timetable.ts'
 /** Slots whose time has come and that no scheduler has claimed; none where a schedule never had a slot. */
 type OverdueSlots = { readonly schedule: string; readonly missed: number; readonly overdueSeconds: number }
 
-/** Tells, without a scheduler, which slots should have been claimed by now. */
+/** Lists, without a scheduler, the slots that should have been claimed by now. */
 export function openOverdueSlots(schedules: readonly Schedule[], { lastSlot }: Pick<Runs, 'lastSlot'>) {
   const timetables = schedules.map(createTimetable)
   const findOf = async ({ schedule, timetable }: (typeof timetables)[number], nowMs: number): Promise<OverdueSlots> => {

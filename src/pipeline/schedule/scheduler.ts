@@ -24,7 +24,7 @@ export type Scheduler = {
   close(): Promise<void>
 }
 
-/** After so long without a sign of life another scheduler takes a run over. */
+/** How long a run may show no life before another scheduler takes it over. */
 const TAKEOVER_MS = 2 * MINUTE
 
 /**

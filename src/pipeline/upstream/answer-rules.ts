@@ -9,7 +9,7 @@ type AnswerRule = { readonly json: readonly number[]; readonly bare: readonly nu
 /** 204 is upstream's way to say that there is nothing. */
 const reading: AnswerRule = { json: [200], bare: [204] }
 const oneThing: AnswerRule = { json: [200, 201], bare: [] }
-/** 202 and 204 are no answers of a proxy or a sign-in page: who says them has taken what was sent. */
+/** 202 and 204 are no answers of a proxy or a sign-in page: a service that sends them has accepted the items. */
 const pushing: AnswerRule = { json: [200, 201], bare: [202, 204] }
 const erasing: AnswerRule = { json: [200], bare: [204] }
 

@@ -35,7 +35,7 @@ export type FailureOutcome =
       /** Upstream asked this job to wait: the wait is counted. */
       readonly isWait: boolean
     }
-  /** The job waits alone, and no attempt is used up: what it needs is away, and others need something else. */
+  /** The job waits alone, and no attempt is used up: a server that it needs is away, and other jobs do not need it. */
   | { readonly action: 'delay'; readonly outcome: 'again'; readonly delayMs: number }
   /** The queue starts the job again after its backoff, at least `delayMinMs`. `message` may be kept by the queue. */
   | { readonly action: 'retry'; readonly outcome: 'again'; readonly message: string; readonly delayMinMs: number }

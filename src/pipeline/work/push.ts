@@ -14,7 +14,7 @@ type ListPush = Pushed & { readonly stream: PushedList }
 type SnapshotPush = Pushed & { readonly stream: PushedSnapshot }
 
 /**
- * Sends what waits for one profile, oldest endDateTime first. Parcels are marked sent only after upstream accepted them,
+ * Sends the waiting parcels of one profile, oldest endDateTime first. Parcels are marked sent only after upstream accepted them,
  * so a worker that dies in between sends them again; their items' stable ids make that harmless. Items that upstream
  * rejects go to quarantine with its reason; the good items beside them are sent.
  */

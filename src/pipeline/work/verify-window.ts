@@ -45,7 +45,7 @@ export type Verification = {
   count(streamName: string, verified: Pick<VerifiedWindow, 'outcome' | 'causes'>): Promise<void>
 }
 
-/** Metrics of what chance drew, for the OpenTelemetry SDK of the process: the same counts as those of `warehouse.verified`. */
+/** Metrics of the drawn sample, for the OpenTelemetry SDK of the process: the same counts as those of `warehouse.verified`. */
 export function createVerification(parts: Parts): Verification {
   const meter = metrics.getMeter('vitalsync.verification')
   const windows = meter.createCounter('vitalsync.verified.windows')

@@ -1,6 +1,6 @@
 import { mean, quantile } from '../derive/model/statistics.ts'
 
-/** A reference figure of a person's day, and what this service derived for the same person. */
+/** A reference figure of a person's day, and the value that this service derived for it. */
 export type DayPair = { readonly reference: number; readonly derived: number }
 
 /** The pairs of one person; a person is a number here, so that no name travels. */
@@ -24,7 +24,7 @@ const personsOfIntervalMin = 5
 /** Moments of ranks: whatever a resample draws, ρ follows from their sums. */
 type Moments = { n: number; x: number; y: number; xx: number; yy: number; xy: number }
 
-/** Over all pairs of all persons: what differs between people counts too. */
+/** Over all pairs of all persons: differences between people count too. */
 export function correlationOverAll(persons: readonly PairsOfPerson[], random: () => number): Correlation {
   const all = persons.flat()
   const [x, y] = [ranksOf(all.map(({ reference }) => reference)), ranksOf(all.map(({ derived }) => derived))]

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import { UsageProblem } from '../../base/errors.ts'
 
-/** A reference figure: what somebody measured for a person on a local day. */
+/** A reference figure: a value measured for a person on a local day. */
 export type ReferenceFigure = {
   readonly externalId: string
   readonly date: string

@@ -19,7 +19,7 @@ export type ServiceContext = {
   tokenCache: TokenCache
   derived: DerivedReader
   profileSearch: ProfileSearch
-  /** Bounds what the bodies of requests may take, and how many uploads run at once. */
+  /** Bounds the memory of request bodies, and how many uploads run at once. */
   bodies: RequestBodies
   /** Limits how many searches run at once. */
   searchLimiter: ConcurrencyLimiter

@@ -28,7 +28,7 @@ type SecurityDetails = {
 const profileIdsMax = 100
 
 /**
- * One line for what an auditor asks about, in the log of the process, by its field `security`. It is written whatever LOG_LEVEL
+ * One line for each event that an auditor asks about, in the log of the process, by its field `security`. It is written whatever LOG_LEVEL
  * says, but `silent`.
  */
 export function logSecurity(log: Log, security: SecurityEvent, details: SecurityDetails): void {

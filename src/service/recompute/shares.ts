@@ -11,7 +11,7 @@ export type Shares = {
   order(waiting: readonly WaitingProfile[]): string[]
 }
 
-/** After so long, time that was taken counts half. */
+/** The half-life of used derivation time. */
 const halfLifeMs = 5 * SECOND
 /** Less than this is no difference. */
 const noticedMs = 100

@@ -71,7 +71,7 @@ export function startThread(options: ThreadOptions): DerivationThread {
 function createWorker({ databaseUrl, log, profilesPerRound, lane }: ThreadOptions): Worker {
   const workerData: ThreadData = { databaseUrl, logLevel: log.level, profilesPerRound, lane }
   const resourceLimits = { maxOldGenerationSizeMb: threadMemoryMb }
-  // Sources in a checkout, compiled in the published package: the thread's file is what this file is.
+  // Sources in a checkout, compiled in the published package: the thread's file is of the same kind as this file.
   const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   return new Worker(new URL(`./recompute-thread.${ending}`, import.meta.url), { workerData, resourceLimits })
 }

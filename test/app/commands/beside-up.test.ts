@@ -92,7 +92,7 @@ test('who started the engines waits for those who joined before stopping them', 
   folder,
 }) => {
   const host = await joinLocalEngines(folder)
-  await writeFile(join(folder, 'sandbox-people'), '2') // not the eight it has by itself: the guest is to be at work, not for long
+  await writeFile(join(folder, 'sandbox-people'), '2') // fewer than the default of eight: the second command must work, but not for long
   const guest = start('sync')
   await guest.said(/derives scores/)
   const closed = host.close()

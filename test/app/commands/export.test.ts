@@ -19,7 +19,7 @@ type Fixtures = {
 
 const timeout = 300_000
 const people = 120
-/** So many days that a page of profiles has more rows than one read of the cursor returns. */
+/** Enough days that a page of profiles has more rows than one read of the cursor returns. */
 const days = 45
 const rows = people * days
 

@@ -160,7 +160,7 @@ test('each instant goes its own way: parts only join neighbours of the same stat
   )
 })
 
-/** So many parts of an hour each, two days apart, each in a state of its own. */
+/** `count` parts of an hour each, two days apart, each in a state of its own. */
 const manyParts = (
   count: number,
   stateOf: (index: number) => Omit<DigestingPart, 'startMs' | 'endMs'>,

@@ -105,7 +105,7 @@ test('figures of the age that was chosen are given: the records watched there, a
   })
 })
 
-test('thirty thousand records of which none changed are just enough to aim at one in ten thousand, from the first minute on', () => {
+test('thirty thousand records without a change are just enough to aim at one in ten thousand, from the first minute on', () => {
   expect(settled(watched(30_000, 50))).toMatchObject({ settleMs: latenessOfBin(0), basis: 'measured', watched: 30_000 })
   expect(settled(watched(29_999, 50)).basis).toBe('extrapolated')
 })

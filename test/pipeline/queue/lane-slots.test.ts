@@ -17,7 +17,7 @@ function openNewParts(slotCount: number, partCount: number) {
     slots,
     limits,
     heldUp,
-    /** So many jobs of the part, whose ids are counted from `first`. */
+    /** `count` jobs of the part, whose ids are counted from `first`. */
     claim(part: number, count = 1, first = 0) {
       for (let id = first; id < first + count; id += 1) partOf(part).claimed(String(id))
     },

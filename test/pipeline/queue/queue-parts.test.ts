@@ -17,7 +17,7 @@ const bucketsOf4 = createProfileBuckets(4)
 
 const nameOf = (index: number) => `person-${String(index).padStart(2, '0')}`
 
-/** So many profiles with a record each, and their ids. */
+/** Adds this many profiles with a record each; returns their ids. */
 async function addPeople(line: TestPipeline, peer: Peer, count: number): Promise<string[]> {
   const names = Array.from({ length: count }, (_, index) => nameOf(index))
   for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])

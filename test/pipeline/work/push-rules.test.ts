@@ -225,7 +225,7 @@ describe('a snapshot', () => {
     expect(ended).toMatchObject({ requests: 1, itemsPushed: 1 })
   })
 
-  test('of which nothing differs is known upstream: nothing is sent, and nothing counted', async () => {
+  test('without a difference is known upstream: nothing is sent, and nothing counted', async () => {
     const parcel = parcelOf('s', ['{"age":3}'])
     const { acts, ended } = await push({ streams: [merging], pages: [[parcel]], known: { age: 3, weight: 5 } })
 

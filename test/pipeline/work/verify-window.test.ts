@@ -136,7 +136,7 @@ describe('a window that upstream is deriving', () => {
   }
 })
 
-test('a window that is covered no more, or of which a push waits, promises nothing', async ({ verify }) => {
+test('a window that is no longer covered, or has a waiting push, promises nothing', async ({ verify }) => {
   const uncover = async ({ rows }: Warehouse, ada: string) => {
     await rows(`update vitalsync.ledger set covered = '{}' where profile_id = $1`, [ada])
     return differs

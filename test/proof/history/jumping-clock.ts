@@ -15,7 +15,7 @@ export type JumpingClock = {
   jump(by: { ms: number; forMs: number }, process: Supervised, logFile: string): Promise<boolean>
 }
 
-/** libfaketime reads its file again after so long. */
+/** How often libfaketime reads its file again. */
 const READ_AGAIN_MS = SECOND
 
 /** Undefined where libfaketime is not installed. */

@@ -22,7 +22,7 @@ const states = [
   ['q', 'quarantined', 'quarantined'],
 ] as const
 
-/** People and days: what is there, and what is not. */
+/** People and days: which data is there, and which is missing. */
 export function CoverageScreen() {
   const stream = address.value.query.get('stream') ?? live.value?.streamNames[0]
   return stream === undefined ? <p class="loading">Looking …</p> : <CoverageOf stream={stream} />
@@ -93,7 +93,7 @@ const Legend = () => (
   </span>
 )
 
-/** The streams with what is wrong in each: the one to look at first. */
+/** The streams with the trouble in each: the first panel to look at. */
 function Streams({ chosen }: { chosen: string }) {
   const { streams, counts } = live.value ?? {}
   if (!streams || !counts || streams.value.length === 0) return null

@@ -12,7 +12,7 @@ import {
 import { type LiveNow, live } from '../dashboard-state.ts'
 import { RunLink } from '../links.tsx'
 
-/** The state of everything, in one sentence, and what it rests on. */
+/** The state of the pipeline, in one sentence, and the facts behind it. */
 export function NowScreen() {
   const now = live.value
   if (!now)

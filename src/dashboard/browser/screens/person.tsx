@@ -11,7 +11,7 @@ import { PersonValuesPanels } from '../person-values.tsx'
 
 type Person = Json<PersonAnswer>
 
-/** One person: what is there, what is missing, what waits; and health values for those who have switched them on. */
+/** One person: stored, missing and waiting data; and health values for users who have switched them on. */
 export function PersonScreen({ params }: { params: Readonly<Record<string, string>> }) {
   const { id = '' } = params
   const { answer, again } = useAnswer<PersonAnswer>('person', { profileId: id })

@@ -15,7 +15,7 @@ type Saved = Json<SavedQuestionsAnswer>[number]
 /** `how-complete-is-each-stream` */
 const addressOf = (title: string): string => (title.toLowerCase().match(/[a-z]+/g) ?? []).join('-')
 
-/** A question, its answer, and what came between. */
+/** A question, its answer, and its error. */
 function useQuestion() {
   const sql = useSignal('select * from warehouse.days order by local_date desc limit 20')
   const found = useSignal<Answer | undefined>(undefined)

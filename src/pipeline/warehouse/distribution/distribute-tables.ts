@@ -50,7 +50,7 @@ export async function placeNewTables(pool: Pool, say: (text: string) => void): P
 
 const TURN_POLL_MS = 100
 
-/** One process at a time, whichever connection holds what. */
+/** One process at a time, whichever connection holds the lock. */
 async function alone<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
   const tx = asTransaction(await pool.connect(), pool)
   try {

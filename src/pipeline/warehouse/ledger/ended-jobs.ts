@@ -47,7 +47,7 @@ export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint 
  * transaction that it did not see, and whatever made the profile due meanwhile, such as a difference that was found. Such a
  * mark may be younger than this statement, which may have waited for the lock of the profile.
  *
- * A job that was planned in the first moments after a push leaves out what the push touched, and the ledger does not know when
+ * A job that was planned in the first moments after a push leaves out the touched spans, and the ledger does not know when
  * its last reading went out later than these moments. So what is wanted, and was not read since the push though nothing
  * refuses it, is looked at again after the first interval.
  *
@@ -86,7 +86,7 @@ const finishStatement = (tx: Tx) => `
   from looked d where p.id = d.id and ${inBucketSql(tx, 'p.id', '$1')}`
 
 const FINISHED_PER_STATEMENT = 1000
-/** The least time to the next look at what a job left out. */
+/** The least time until the spans that a job left out are looked at again. */
 const NEXT_LOOK_MIN_MS = SECOND
 
 type FinishOptions = { readonly pool: Pool; readonly streams: readonly string[]; readonly firstReadingMs: number }

@@ -3,7 +3,7 @@ import type { Pool } from '../postgres/warehouse-pool.ts'
 
 type Where = { readonly pool: Pool; readonly account: string }
 
-/** So many profiles with a silent difference within a day are a pattern; or a thousandth of all profiles, if that is more. */
+/** How many profiles with a silent difference within a day make a pattern; or a thousandth of all profiles, if that is more. */
 const PROFILES_MIN = 3
 const PROFILES_SHARE = 0.001
 

@@ -81,7 +81,7 @@ export const isTooLong = (error: unknown): boolean => ['57014', '55P03'].include
 
 /**
  * The error of a statement that needs every node of a divided warehouse. The coordinator waits for a node that is silent until the statement has
- * taken too long. Told as an outage of Postgres that would pause the lane for everybody; only what needs the node is to wait.
+ * taken too long. As an outage of Postgres it would pause the lane for everybody; only jobs that need the node must wait.
  */
 export function failureOnEveryNode(cause: unknown): unknown {
   if (!isTooLong(cause)) return cause

@@ -8,7 +8,7 @@ import type { Pool } from '../postgres/warehouse-pool.ts'
 /** Adds up what committed readings show of upstream's lateness, and writes it down every few seconds. */
 export type LatenessMeter = {
   add(counts: ReadonlyMap<PulledStream, LatenessCounts>): void
-  /** Writes down what was added since the last time. */
+  /** Writes the counts that were added since the last time. */
   close(): Promise<void>
 }
 

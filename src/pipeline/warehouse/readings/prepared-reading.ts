@@ -4,7 +4,7 @@ import { type RecordRow, toRecordRows } from './record-rows.ts'
 
 /**
  * A reading whose records were made rows. The parsed records are let go: thousands of readings wait for their commit at a
- * time, and objects that live so long are the costliest for the garbage collector.
+ * time, and long-lived objects are the costliest for the garbage collector.
  */
 export type PreparedReading = Omit<WindowReading, 'records'> & { readonly rows: readonly RecordRow[] }
 

@@ -62,7 +62,7 @@ export async function findRecordChanges(
   }
 }
 
-/** Marks gone what doubtful readings lack, because other readings agree. */
+/** Marks gone the records that doubtful readings lack, once other readings agree. */
 export async function markConfirmedGone(
   tx: Tx,
   stream: PulledStream,

@@ -1,7 +1,7 @@
 import type { SettleBasis } from '../../ledger/settle-time.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
-/** The settle time of a stream as it was last computed, and from what. */
+/** The settle time of a stream as it was last computed, and its evidence. */
 export type SettleTimeReport = {
   stream: string
   settleMs: number

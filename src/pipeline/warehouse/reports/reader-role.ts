@@ -7,7 +7,7 @@ import { type Connection, type Pool, transaction } from '../postgres/warehouse-p
 /** The role for analysts: reads the public views and nothing else. */
 export const READER_ROLE = 'vitalsync_reader'
 
-/** Grants to the reader role what it needs, where the role exists. */
+/** Grants the reader role its rights, where the role exists. */
 export async function grantReaderRole(pool: Pool): Promise<boolean> {
   if (!(await roleExists(pool, READER_ROLE))) return false
   await grantReader(pool, READER_ROLE)

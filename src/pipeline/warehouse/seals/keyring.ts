@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { UsageProblem } from '../../../base/errors.ts'
 
 /**
- * Keys that seal what must not be readable in the database. The first one seals and each of them opens, so that keys can be
+ * Keys that seal the secrets in the database. The first one seals and each of them opens, so that keys can be
  * changed while everything runs. `place` is where the bytes belong: in no other place do they open.
  */
 export type Keyring = {

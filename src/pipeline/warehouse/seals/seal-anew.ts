@@ -8,7 +8,7 @@ const TOKENS_AT_ONCE = 200
 type SealedRow = { account: string; profile_id: string | null; generation: string; sealed: Buffer }
 
 /**
- * Seals with the first key what another key has sealed: tokens, and the key of the tombstones. Safe to run at any time, by
+ * Seals again with the first key the secrets that another key sealed: tokens, and the key of the tombstones. Safe to run at any time, by
  * several processes at once, and to stop in the middle: a token that is renewed meanwhile is left alone. Returns how many tokens
  * were sealed again.
  */

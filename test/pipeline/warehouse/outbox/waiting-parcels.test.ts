@@ -11,7 +11,7 @@ const log = (profileId: string, key: string, more: Partial<OutboxItem> = {}): Ou
   ...more,
 })
 
-/** So many items are read of one profile at a time. */
+/** How many items of one profile are read at a time. */
 const ITEMS_READ_MAX = 900
 const BYTES_READ_MAX = 1_500_000
 

@@ -110,7 +110,7 @@ test('a reading drops the tags of the windows whose records it changed, and no o
   expect(await tags()).toEqual([])
 })
 
-test('a reading that was overtaken keeps no tag, nor one of which a record did not fit', async ({ warehouse }) => {
+test('a reading that was overtaken, or that has an invalid record, keeps no tag', async ({ warehouse }) => {
   const { store, tags } = await openAda(warehouse)
   await store(10, { window: right, records: [score(6)] })
   await store(5, { window: { startMs: left.startMs, endMs: right.startMs + DAY }, records: [score(2)], tag: '"old"' })
@@ -138,7 +138,7 @@ test('a record that ends earlier than before drops the tags of the windows into 
   expect(await tags()).toEqual(['"shorter"'])
 })
 
-test('an answer of which a newer reading of the neighbouring window held a record leaves no tag', async ({
+test('an answer with a record that a newer reading of the neighbouring window held leaves no tag', async ({
   warehouse,
 }) => {
   const { store, tags } = await openAda(warehouse)
