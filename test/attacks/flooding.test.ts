@@ -99,7 +99,7 @@ test('beside an account that floods, the days of another are derived while most 
   })
 })
 
-test('who goes through the pages of a search meets everybody once, while others come and go', async ({
+test('the pages of a search list each profile once, while others are registered and deleted', async ({
   serviceUrl,
 }) => {
   await withService(serviceUrl, {}, async (world) => {

@@ -54,9 +54,7 @@ describe('guessing secrets', () => {
     })
   })
 
-  test('is paced by account from however many addresses, and who knows the secret is let in', async ({
-    serviceUrl,
-  }) => {
+  test('is limited by account over all addresses, and the right secret is still accepted', async ({ serviceUrl }) => {
     await withService(serviceUrl, { trustedProxies, refusedLoginsPerMinute: 2 }, async (world) => {
       for (let host = 1; host <= 20; host += 1) expect(await logIn(world, `192.0.2.${host}`, wrong(world))).toBe(401)
       expect(await logIn(world, '192.0.2.21', wrong(world))).toBe(401)
@@ -117,7 +115,9 @@ test('all tokens of an account share its rate, and other accounts have their own
   })
 })
 
-test('what an auditor asks about is logged by our own ids, and no secret or name with it', async ({ serviceUrl }) => {
+test('the events that an auditor asks about are logged with our own ids, without a secret or a name', async ({
+  serviceUrl,
+}) => {
   await withService(serviceUrl, { refusedLoginsPerMinute: 2 }, async (world) => {
     const lines = world.inside?.log ?? []
     const log = createLog({ level: 'error', destination: { write: (line: string) => void lines.push(line) } })

@@ -49,7 +49,7 @@ test('a revocation that a silent line swallows is noticed by the heartbeat', asy
   })
 })
 
-test('while the line is down no token is cached, and when it is back revocations are heard again', async ({
+test('while the listening connection is down no token is cached, and after that revocations arrive again', async ({
   serviceUrl,
 }) => {
   await withCachedToken(serviceUrl, { heartbeatMs: 500, cachedMs: 3_600_000 }, async ({ pool, proxy, isKnown }) => {

@@ -99,7 +99,7 @@ const passwordIn: Record<string, ReadonlyArray<(word: string) => string>> = {
 }
 
 for (const [name, forms] of Object.entries(passwordIn))
-  test(`no part of a secret in ${name} is in a refusal or in what is described, whatever its characters`, () => {
+  test(`no part of a secret in ${name} is in a refusal or in a description, whatever its characters`, () => {
     fc.assert(
       fc.property(fc.constantFrom(...forms), password, (form, word) => {
         const environment = { [name]: form(word) }

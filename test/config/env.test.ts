@@ -114,7 +114,7 @@ test('a setting in .env counts, and one of the shell wins over it', async ({ fol
   expect(over.stderr).toContain('DATABASE_URL is not set')
 })
 
-test('an engine command without addresses names what is not set, and what would do without', {
+test('an engine command without addresses names the missing variables, and the command that needs none', {
   timeout: 300_000,
 }, async ({ folder }) => {
   const ended = await runProgram(['worker'], { cwd: folder })
@@ -146,7 +146,7 @@ test('slips and other tools’ words are answered with the right name', () => {
   }
 })
 
-test('what only looks like one of ours is left alone', () => {
+test('a variable that only resembles one of ours is ignored', () => {
   expect(faultsOf({ OTEL_EXPORTER_OTLP_TIMEOUT: '500', OTEL_LOG_LEVEL: 'info' })).toBe('')
   expect(faultsOf({ PGPORT: '5432', HOST: 'x', PATH: '/bin', PWD: '/', HOME: '/', LANG: 'C', TZ: 'UTC' })).toBe('')
   expect(faultsOf({ REDIS_URL: 'redis://a', QUEUE_URL: 'redis://b' })).toBe('')
@@ -169,7 +169,7 @@ test('production is the sandbox’s address without its prefix', () => {
   expect(urlOf('sandbox', 'https://sandbox.api.example.com')).toBe('https://sandbox.api.example.com')
 })
 
-test('empty counts as absent, and what is read is frozen', () => {
+test('an empty variable counts as absent, and the configuration is frozen', () => {
   const config = readConfig({ QUEUE_URL: '', PORT: '  ' })
   expect(config).toMatchObject({ queueUrl: undefined, port: 0 })
   expect(Object.isFrozen(config) && Object.isFrozen(config.schedule) && Object.isFrozen(config.budget)).toBe(true)

@@ -31,7 +31,7 @@ test('a pipe, standard input and a device are refused at once, with what to do',
     await expect(openExportFiles(path)).rejects.toThrow(says)
 })
 
-test('a file that shrinks while it is read gives what is left of it, and says so', async ({ folder }) => {
+test('a file that shrinks while it is read gives its remaining records, and is reported', async ({ folder }) => {
   const path = join(folder, 'export.xml')
   await writeFile(path, beats)
   const exported = await openExportFiles(path)

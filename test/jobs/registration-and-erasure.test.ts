@@ -7,7 +7,7 @@ import { DAY } from '../../src/base/time/units.ts'
 import { endOf, fails, nowMs, openJobWorld as open, profileId } from '../support/job-world.ts'
 
 describe('a registration', () => {
-  test.for(['active', 'gone', undefined] as const)('of a profile that is %s is none', async (state) => {
+  test.for(['active', 'gone', undefined] as const)('of a profile in state %s sends nothing upstream', async (state) => {
     const { acts, context } = open({ state })
     await registerProfile.run({ profileId }, context)
 
@@ -37,7 +37,7 @@ describe('a registration', () => {
     else expect(ended).toMatchObject({ requests: 1 })
   })
 
-  test('that is refused, of a profile that upstream does not know, fails by what was asked last', async () => {
+  test('that is refused, of a profile that upstream does not know, fails with the last answer', async () => {
     const unknown = new NotThere('not known')
     const refused = { register: fails(new Rejected('no', { status: 400 })), profile: fails(unknown) }
     const { acts, context } = open({ state: 'new', upstream: refused })

@@ -33,7 +33,7 @@ describe('a sync', () => {
     expect(acts).toEqual(['plan', 'store of plan 1', 'store of plan 1'])
   })
 
-  test('of a profile that was erased while its items were pushed ends with what was pushed', async () => {
+  test('of a profile that was erased while its items were pushed ends with the pushed items', async () => {
     const { acts, context } = open({ state: 'active', waiting: [dataLogs], erasedAfterPlans: 1 })
 
     expect(await syncProfile.run({ profileId }, context)).toMatchObject({ requests: 1, itemsPushed: 1, rowsRead: 0 })

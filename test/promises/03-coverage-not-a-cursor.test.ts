@@ -10,7 +10,7 @@ import { test } from '../support/test-pipeline.ts'
 const whole = scores.windowMs / DAY
 const range = { from: daysAgoMs(120), to: daysAgoMs(10), streams: ['scores'] }
 
-test('a backfill asks for what is not covered, newest first, and nothing twice', async ({ open, peer }) => {
+test('a backfill asks for the uncovered windows, newest first, and for none twice', async ({ open, peer }) => {
   const line = await open('postgres')
   await line.addProfiles('ada')
   peer.give('ada', 'scores', [scoreOf(100, 0.1), scoreOf(50, 0.2), scoreOf(20, 0.3)])

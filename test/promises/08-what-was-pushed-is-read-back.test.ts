@@ -129,7 +129,7 @@ test('a reading begun before a push stores its rows, but does not call the windo
   expect(await line.rows('select value from vitalsync.scores')).toEqual([{ value: 0.7 }])
 })
 
-test('without a word of upstream, what was pushed is covered by the second of two readings that agree, and in no other way', async ({
+test('without a derivation state, pushed spans are covered by the second of two readings that agree, and in no other way', async ({
   open,
   peer,
 }) => {

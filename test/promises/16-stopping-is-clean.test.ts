@@ -56,7 +56,7 @@ for (const engine of queueKinds) {
     expect(await line.rows('select 1 from vitalsync.workers')).toEqual([])
   })
 
-  test(`what takes longer than the grace is given back, whole and with all its attempts (${engine})`, async ({
+  test(`a job that takes longer than the grace is given back with all its attempts (${engine})`, async ({
     open,
     peer,
   }) => {

@@ -25,7 +25,7 @@ const pushedByRun = (line: TestPipeline) =>
     `select kind, items_pushed::int as pushed, items_pushed_elsewhere::int as elsewhere from warehouse.runs order by id`,
   )
 
-test('what a job pushed is counted though the job failed afterwards, and no run counts it again', async ({
+test('the pushed items of a job are counted though the job failed afterwards, and no run counts them again', async ({
   open,
   peer,
 }) => {

@@ -158,7 +158,7 @@ async function syncBoth(line: TestPipeline): Promise<void> {
   await line.idle()
 }
 
-test('what comes late, is revised or vanishes is as it ought to be after the next reading', async ({ open, peer }) => {
+test('late, revised and vanished records are right after the next reading', async ({ open, peer }) => {
   const line = await open('postgres')
   const ids = await line.addProfiles(...fates.map(({ name }) => name))
   for (const { name, stream, first } of fates) peer.give(name, stream, first)

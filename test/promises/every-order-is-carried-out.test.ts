@@ -89,7 +89,7 @@ for (const engine of queueKinds) {
     expect(await line.rows('select 1 from vitalsync.orders')).toEqual([])
   })
 
-  test(`what a wiped queue has forgotten is enqueued again, once nothing is left in its lane (${engine})`, async ({
+  test(`orders that a wiped queue lost are enqueued again, once their lane is empty (${engine})`, async ({
     open,
     peer,
   }) => {

@@ -30,7 +30,7 @@ async function again(line: TestPipeline) {
   return line.pipeline.runs.get(run.id)
 }
 
-test('what the service has not derived yet is not covered, and is when it says so, without an assumed time', async ({
+test('a window that the service has not derived yet is covered only when the service says so, without an assumed time', async ({
   serviceUrl,
   warehouseUrl,
 }) => {

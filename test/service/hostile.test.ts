@@ -240,7 +240,7 @@ describe('on the wire', () => {
     expect(statusOf(heard)).toBe(status)
   })
 
-  test('what is refused before it is a request has the documented shape', async ({ world }) => {
+  test('the refusal of bytes that are no HTTP request has the documented shape', async ({ world }) => {
     const heard = await converse(world, (socket) => socket.write('hello\r\n\r\n'))
 
     expect(bodyOf(heard)).toMatchObject({ title: 'Bad Request', statusCode: 400, errors: [] })

@@ -175,7 +175,7 @@ describe('with a read-only token', () => {
 describe('with the token of another profile of the same account', () => {
   const bearers = guarded.filter((route) => route.caller === 'profile')
 
-  test.for(bearers)('$name speaks of that profile only', async (route, { world }) => {
+  test.for(bearers)('$name answers about that profile only', async (route, { world }) => {
     const of = await owner(world)
     const neighbour = await registerProfile(world, { account: of.account })
     const answer = await ask(world, route, of, { auth: neighbour.auth })

@@ -54,7 +54,7 @@ test('the test that a row names is there and speaks of the operation', async ({}
   }
 })
 
-test('what tests the service over its socket knows nothing of its inside, so that it can test any other', async ({}) => {
+test('tests of the service over its socket import nothing from its inside, so that they can test any other service', async ({}) => {
   const here = new URL('test/service/', folder)
   for (const file of await readdir(here)) {
     const source = file.endsWith('.test.ts') ? await readFile(new URL(file, here), 'utf8') : ''

@@ -64,7 +64,7 @@ describe.for(forms)('with the %s form', (form) => {
     expect(names(await read(world, person, '', form)).toSorted()).toEqual(['second', 'tea'])
   })
 
-  test('an empty category or value is none', async ({ world }) => {
+  test('an empty category or value means no value', async ({ world }) => {
     const person = await registerProfile(world)
     const [stored] = (await send(world, person, tag({ category: '', value: '' }), form)).json
 

@@ -158,7 +158,9 @@ test('every option and argument that takes a word has bad input here, or validat
   expect([...given, ...Object.keys(anyText)].sort()).toEqual([...options, ...names].sort())
 })
 
-test('what only the world can refuse is refused with the culprit and the cure', { timeout }, async () => {
+test('values that only an engine or a file can refuse are refused with the culprit and the cure', {
+  timeout,
+}, async () => {
   await writeFile(join(world.folder, 'bad.ndjson'), 'no JSON\n')
   await writeFile(join(world.folder, 'figures.csv'), 'externalId,date,name,value\nada,2026-07-11,recovery,3\n')
   await eachOf(Object.entries(wrongInTheWorld()), async ([what, { words, code = 2, says }]) => {

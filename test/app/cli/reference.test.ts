@@ -23,7 +23,7 @@ test('every command has an example that names it', () => {
   }
 })
 
-test('every example is a line that the shell and the program take as it stands', async () => {
+test('every example is a line that the shell and the program accept unchanged', async () => {
   for (const { name, command } of commandsOf(tree())) {
     for (const line of examplesOf(command)) {
       const shell = spawnSync('bash', ['-n', '-c', line], { encoding: 'utf8' })

@@ -87,10 +87,9 @@ test('commands on their own start the engines, share them with each other, and l
   expect(await readdir(folder)).not.toContain('lock')
 })
 
-test('who started the engines waits for those who joined before stopping them', { timeout }, async ({
-  start,
-  folder,
-}) => {
+test('the command that started the engines waits for the commands that joined before stopping them', {
+  timeout,
+}, async ({ start, folder }) => {
   const host = await joinLocalEngines(folder)
   await writeFile(join(folder, 'sandbox-people'), '2') // fewer than the default of eight: the second command must work, but not for long
   const guest = start('sync')

@@ -20,13 +20,13 @@ beforeAll(async () => {
 afterAll(() => world.close(), timeout)
 const checked: Checked = (name, ...words) => checkedIn(world, name, ...words)
 
-test('a sync of what was synced finds everything unchanged and says so as JSON', { timeout }, async () => {
+test('a second sync finds everything unchanged and says so as JSON', { timeout }, async () => {
   const [run] = await checked('sync')
 
   expect(run).toMatchObject({ kind: 'sync', state: 'done', done: 3, failed: 0, rowsWritten: 0 })
 })
 
-test('plan counts what is due, and what is covered already', { timeout }, async () => {
+test('plan counts the due windows, and the covered ones', { timeout }, async () => {
   const [plan] = await checked('plan')
   const [range] = await checked('plan', '--from', '2020-01-01', '--to', '2020-07-01', '--stream', 'scores')
 
@@ -196,7 +196,7 @@ test('of a record without a date the window is asked for again that it was read 
   )
 })
 
-test('what was imported is pushed by the next sync; what upstream refuses is replayed', { timeout }, async () => {
+test('imported items are pushed by the next sync; items that upstream refuses are replayed', { timeout }, async () => {
   const file = join(world.folder, 'tags.csv')
   const who = 'SampleProfile-traveller-1'
   await writeFile(file, `externalId,type,name,source,startDateTime\n${who},event,coffee,diary,2026-01-02T08:00:00Z\n`)

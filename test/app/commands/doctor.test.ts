@@ -264,7 +264,9 @@ test('a refused password and a missing database have different reports', { timeo
 
 const upstream = (url: string) => ({ UPSTREAM_URL: url, UPSTREAM_CLIENT_ID: 'id', UPSTREAM_CLIENT_SECRET: 'marker' })
 
-test('an upstream that refuses the credentials, and one that is none', { timeout }, async ({ doctor, answering }) => {
+test('an upstream that refuses the credentials and a server that is no upstream have different reports', {
+  timeout,
+}, async ({ doctor, answering }) => {
   const refused = await doctor(upstream(await answering(401)))
   expect(refused.code).toBe(1)
   expect(of(refused.findings, 'upstream')[0]?.text).toBe('it refuses the credentials (401)')

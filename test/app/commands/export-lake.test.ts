@@ -183,7 +183,7 @@ test('a lake that cannot be a folder is named with its cure', async ({ lake, fol
   expect([code, stderr]).toEqual([2, expect.stringMatching(/make lake .*lake: .*\n.*--output/)])
 })
 
-test('what does not go together is refused with its cure', async ({ begin }) => {
+test('options that exclude one another are refused with the cure', async ({ begin }) => {
   const cases: Array<[words: string[], says: RegExp]> = [
     [['--stream', 'scores'], /needs a folder[\s\S]*--output lake/],
     [['--stream', 'scores', '--output', 'lake', '--format', 'csv'], /of parquet, not of csv/],

@@ -186,7 +186,7 @@ test('Singer messages keep the rules of the specification, and a STATE leads on'
   expect(told + rest.filter(({ type }) => type === 'RECORD').length).toBe(rows)
 })
 
-test('a reader that has seen enough is no failure, and what is wrong is said', { timeout }, async ({ run, folder }) => {
+test('a wrong option, state file or output is reported', { timeout }, async ({ run, folder }) => {
   const state = join(folder, 'state.json')
   await writeFile(state, 'nonsense')
   const cases: Array<[words: string[], says: RegExp]> = [

@@ -127,11 +127,7 @@ function tamperedZip(name: string, change: (record: Buffer) => void, data = expo
   return zip
 }
 
-test('a zip that could do harm is refused, with what is wrong about it', { timeout }, async ({
-  folder,
-  start,
-  query,
-}) => {
+test('a zip that could do harm is refused with the reason', { timeout }, async ({ folder, start, query }) => {
   await query('select 1')
   const bomb = tamperedZip('export.xml', () => undefined, Buffer.alloc(200 * 1024 * 1024))
   const hostile: Array<[zip: Buffer, says: RegExp]> = [
@@ -171,11 +167,7 @@ test('an entry that is larger than its zip says breaks off there, and is reporte
   expect(await query(waiting)).toEqual([{ n: result.accepted }])
 })
 
-test('what is missing is said: whose export it is, and who is not known', { timeout }, async ({
-  folder,
-  start,
-  query,
-}) => {
+test('a missing profile option and an unknown profile are reported', { timeout }, async ({ folder, start, query }) => {
   const file = join(folder, 'export.xml')
   await writeFile(file, exportOf(3))
   const unsaid = await start(file).ended

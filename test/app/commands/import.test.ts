@@ -40,7 +40,7 @@ test('good lines wait to be pushed, others are written down with line and reason
   expect(await query('select sum(waiting)::int as n from vitalsync.parcels')).toEqual([{ n: 10 }])
 })
 
-test('killed in the middle it carries on behind what is safe, and everything is there once', { timeout }, async ({
+test('killed in the middle it resumes after the stored items, and everything is there once', { timeout }, async ({
   folder,
   start,
   query,
@@ -108,7 +108,7 @@ test('the same file again is all duplicates, and people are taken in when asked 
   expect(await query(`select state from vitalsync.profiles where external_id = 'mary'`)).toEqual([{ state: 'new' }])
 })
 
-test('what is wrong with the file as a whole is said in one message', { timeout }, async ({ folder, start, query }) => {
+test('a fault of the whole file is reported in one message', { timeout }, async ({ folder, start, query }) => {
   await query('select 1')
   const file = join(folder, 'logs.csv')
   await writeFile(file, 'externalId,valeu\nada,1\n')

@@ -5,7 +5,7 @@ import { runProgram, startProgram } from '../../support/run-program.ts'
 import { scoreOf } from '../../support/sample-scores.ts'
 import { test } from '../../support/test-pipeline.ts'
 
-test('during an outage of upstream sync and status say in words what is away and who waits', async ({
+test('during an outage of upstream sync and status say in words why no job succeeds and how many wait', async ({
   open,
   peer,
   onTestFinished,

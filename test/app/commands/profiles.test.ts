@@ -41,7 +41,7 @@ test('people are added, imported, listed and shown', { timeout }, async () => {
   expect(shown).toMatchObject({ state: 'new', externalId: 'mary' })
 })
 
-test('NDJSON of people is taken in, from a file or a pipe; what does not fit is kept with line and reason', {
+test('NDJSON of people is taken in, from a file or a pipe; invalid lines are kept with line number and reason', {
   timeout,
 }, async () => {
   const file = join(world.folder, 'people.ndjson')

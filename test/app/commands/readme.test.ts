@@ -91,7 +91,7 @@ test('npx itself finds the program in a checkout', { timeout }, async () => {
   expect([code, stdout]).toEqual([0, expect.stringContaining('Usage: vitalsync')])
 })
 
-test('what it shows of a start is what a start says, and its queries give rows', { timeout }, async () => {
+test('its example of a start equals the output of a start, and its queries give rows', { timeout }, async () => {
   const counts = []
   for (const query of queriesIn(sectionOf('Try it'))) counts.push((await ask(query)).rowCount)
 

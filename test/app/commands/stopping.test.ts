@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, timeout)
 afterAll(() => world.close(), timeout)
 
-test('Ctrl-C drains a sync: what is under way is stored, the run is closed, the next one does the rest', {
+test('Ctrl-C drains a sync: running jobs are stored, the run is closed, the next sync does the rest', {
   timeout,
 }, async () => {
   world.sandbox.faults.set([slow])

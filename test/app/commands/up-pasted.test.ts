@@ -22,7 +22,7 @@ async function residentMb(pid: number): Promise<number> {
   return below.reduce((sum, mb) => sum + mb, Number(pss?.[1] ?? 0) / 1024)
 }
 
-test('what a start prints works when pasted, commands for the service join what runs, and its port stays', {
+test('the printed commands work when pasted, commands for the service join the running one, and its port stays', {
   timeout,
 }, async ({ home, folder, up }) => {
   const program = up([])

@@ -17,7 +17,7 @@ const logsOf = (profileId: string, count: number) =>
 const drain = (line: TestPipeline) => runProgram(['worker', '--drain'], { cwd: process.cwd(), env: line.settings })
 
 for (const engine of queueKinds) {
-  test(`worker --drain plans what is due without a scheduler, does it, and leaves (${engine})`, async ({
+  test(`worker --drain plans the due windows without a scheduler, reads them, and exits (${engine})`, async ({
     open,
     peer,
   }) => {

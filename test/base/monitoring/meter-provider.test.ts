@@ -2,7 +2,7 @@ import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { createMeterProvider } from '../../../src/base/monitoring/meter-provider.ts'
 
-test('what is recorded becomes series of the listed labels, and other attributes become none', async () => {
+test('measurements become series of the listed labels, and other attributes are dropped', async () => {
   const registry = new Registry()
   const meter = createMeterProvider(registry).getMeter('any')
   const requests = meter.createCounter('vitalsync.upstream.requests')

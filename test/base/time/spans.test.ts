@@ -41,7 +41,7 @@ test('a set of spans holds the same points after it was put in order', () => {
   )
 })
 
-test('a difference holds what is in the one and not in the other', () => {
+test('a difference holds the instants that are in the first set and not in the second', () => {
   fc.assert(
     fc.property(spans, spans, (a, b) => {
       const theirs = pointsOf(b)
@@ -53,7 +53,7 @@ test('a difference holds what is in the one and not in the other', () => {
   )
 })
 
-test('an intersection holds what is in both', () => {
+test('an intersection holds the instants that are in both sets', () => {
   fc.assert(
     fc.property(spans, spans, (a, b) => {
       const theirs = pointsOf(b)

@@ -27,7 +27,7 @@ test('the longest job does its items alone, however many run', () => {
   expect(lastOf([0, {}], [10, { ...second, itemsOfLongestJob: 8100 }])).toBeCloseTo((10 + 90 - 5) / perJobMs, 6)
 })
 
-test('while no job runs, what is left is for one', () => {
+test('while no job runs, the time left is estimated for one job at a time', () => {
   const later = { ...second, jobsAtOnce: 0 }
   expect(lastOf([0, {}], [10, second], [20, later])).toBeCloseTo((90 + 90) / (20 / 20_000), 6)
 })

@@ -52,7 +52,7 @@ for (const host of ['0.0.0.0', '127.0.0.1'])
     expect((await send(`${here}/health`)).status).toBe(200)
   })
 
-test('with passwords it asks; who looks makes no key and gets no token; guesses are limited and recorded', async ({
+test('with passwords it asks to sign in; the role look makes no key and gets no token; guesses are limited and recorded', async ({
   world,
 }) => {
   const { url, logged } = await world.serve('127.0.0.1', [await lineFor('lena', 'look'), await lineFor('ada', 'act')])
@@ -91,7 +91,10 @@ test('with passwords it asks; who looks makes no key and gets no token; guesses 
   expect(logged.join()).not.toMatch(/battery|guess|wrong/)
 })
 
-test('a service that is no sandbox asks who is there, and shows who looks what they may', async ({ visit, world }) => {
+test('a service that is no sandbox asks to sign in, and shows the role look its permitted views', async ({
+  visit,
+  world,
+}) => {
   const { url } = await world.serve('127.0.0.1', [await lineFor('lena', 'look')])
   const page = await visit('/keys', { baseURL: url })
   await page.getByLabel('Name').fill('lena')

@@ -131,7 +131,7 @@ describe('a record that the export holds twice counts once', () => {
     expect(again.progress).toMatchObject({ accepted: 0, duplicate: 3 })
   })
 
-  test('a newer export that contains the older one adds only what is new, and what it changed wins', async () => {
+  test('a newer export that contains the older one adds only new records, and its changed records win', async () => {
     const outbox = new Map<string, string>()
     const first = quantity('BodyMass', 'kg', '70')
     const corrected = quantity('BodyMass', 'kg', '69').replace(
@@ -256,7 +256,7 @@ describe('what no person can have', () => {
     expect(reports[0]).toMatchObject({ read: 8, mapped: 2 })
   })
 
-  test('what we have no measure for is left out by its type, days’ sums too', async () => {
+  test('records without a measure of ours are left out by their type, days’ sums too', async () => {
     const { logs, reports } = await importOne(
       exportOf(
         '<ActivitySummary dateComponents="2026-03-02" activeEnergyBurned="500" activeEnergyBurnedUnit="kcal"/>',

@@ -132,7 +132,7 @@ test('variability is RMSSD in local time, saturation is UTC, and a minute that w
   expect(second.reports[0]).toMatchObject({ read: 2, mapped: 1 })
 })
 
-test('a resting heart rate belongs to its local day, and 0 is none', async () => {
+test('a resting heart rate belongs to its local day, and 0 means no value', async () => {
   const day = (dateTime: string, value: number) => ({
     dateTime,
     value: { date: dateTime.slice(0, 8), value, error: 6 },

@@ -55,7 +55,7 @@ test('of two hypnograms the finer one counts', async () => {
   ])
 })
 
-test('a day of activity runs from four to four; a nap has no resting heart rate; saturation 0 is none', async () => {
+test('a day of activity runs from four to four; a nap has no resting heart rate; saturation 0 means no value', async () => {
   const { logs, reports } = await importOne(
     json({
       daily_activity: [

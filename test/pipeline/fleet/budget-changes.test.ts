@@ -225,7 +225,7 @@ test('a stored budget is read as it was written, also one without a bound, in JS
 
 const member = memberState('a', { nightly: 3 }, { holds: 2, answersPerSecond: 0.5, latencyMs: 12 })
 
-test('what other processes stored is read only whole, and with counts that are counts', () => {
+test('the stored state of other processes is read only whole, and with valid counts', () => {
   expect(parseMemberState(JSON.parse(JSON.stringify(member)))).toEqual(member)
   for (const key of Object.keys(member))
     expect(() => parseMemberState({ ...member, [key]: undefined }), key).toThrow(key)

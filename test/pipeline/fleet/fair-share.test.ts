@@ -64,7 +64,7 @@ test('a member wants permits when any lane of it asks for one', () => {
   expect(lanes).toEqual(['nightly', 'manual', 'backfill'])
 })
 
-test('what the other members hold is not left for this one, and never less than nothing is', () => {
+test('permits that the other members hold are not left for this one, and the rest is never negative', () => {
   fc.assert(
     fc.property(members, inFlight, (fleet, permits) => {
       for (const { member } of fleet) {

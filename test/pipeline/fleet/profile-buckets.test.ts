@@ -115,7 +115,7 @@ test('items are split by bucket: each once, in their former order, and no bucket
   )
 })
 
-test('where there is nothing to divide no id is looked at, and the given list is not given away', () => {
+test('with one bucket no id is looked at, and the result is not the given list itself', () => {
   const unread = () => expect.unreachable()
   const [one, several] = [[1], [1, 2, 3]]
 

@@ -20,11 +20,11 @@ const gapsInDays = (known: Partial<KnownCoverage>) =>
     reason,
   ])
 
-test('what was never read was never asked for', () => {
+test('a wanted span that was never read has the reason never-asked', () => {
   expect(gapsInDays({})).toEqual([[60, 0, 'never-asked']])
 })
 
-test('what is covered is no gap, and the tail of a reading has not settled', () => {
+test('a covered span is no gap, and the tail of a reading is a gap that has not settled', () => {
   expect(gapsInDays({ covered: [{ startMs: ago(60), endMs: ago(3) }], readAtMs: now })).toEqual([[3, 0, 'unsettled']])
 })
 

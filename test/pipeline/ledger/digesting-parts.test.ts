@@ -220,7 +220,7 @@ test('among too many parts one that was not read makes all of them unread, and o
   expect(withOne(read(900, 3))[0]).not.toHaveProperty('isSuspect')
 })
 
-test('gaps are closed only as far as 64 parts need: what is far away stays apart', () => {
+test('gaps are closed only as far as 64 parts need: distant parts stay apart', () => {
   const near = manyParts(65, (index) => read(1_000 + index, 1))
   const far = { startMs: 1_000 * DAY, endMs: 1_001 * DAY, ...read(1, 1) }
   const close = near.map((one, index) => ({

@@ -36,7 +36,7 @@ function readingTimes(changedBy: (sinceMs: number) => boolean, settleRule = rule
   return times
 }
 
-test('what was pushed is read again at growing intervals until it is as old as the lateness of its stream', () => {
+test('pushed spans are read again at growing intervals until they are as old as the lateness of their stream', () => {
   const [a, b, c, d, e, f, ...more] = readingTimes(() => false)
 
   expect([a, b]).toEqual([30 * SECOND, 5 * MINUTE + 30 * SECOND])
@@ -119,7 +119,7 @@ function readPending(times: number): DigestingPart[] {
   return parts
 }
 
-test('what is dated after the push has not happened yet', () => {
+test('a push does not touch the time after it', () => {
   expect(touchParts([], [always], pushedAtMs)).toEqual([
     { startMs: Number.NEGATIVE_INFINITY, endMs: pushedAtMs, touchedAtMs: pushedAtMs, readAtMs: null, readings: 0 },
   ])

@@ -13,7 +13,7 @@ const anySpan = fc
   .tuple(instant, fc.integer({ min: 1, max: 200 }))
   .map(([from, hours]): Span => ({ startMs: from, endMs: from + hours * HOUR }))
 
-test('what is due is what is wanted, less what is covered, less what is blocked', () => {
+test('the due spans are the wanted spans less the covered and the blocked ones', () => {
   fc.assert(
     fc.property(
       anySpan,

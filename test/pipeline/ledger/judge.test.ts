@@ -70,7 +70,7 @@ const aroundTouched = [
   { startMs: nowMs - 300, endMs: nowMs - 200 },
 ]
 
-test('what a push touched is covered by the second of two readings that agree, and not before', () => {
+test('a span that a push touched is covered by the second of two readings that agree, and not before', () => {
   const first = judged({}, { digesting: [touched] })
   expect(first.covers).toEqual(aroundTouched)
   expect(first.digesting).toEqual([{ ...touched, readAtMs: nowMs - 50, readings: 1 }])
@@ -80,7 +80,7 @@ test('what a push touched is covered by the second of two readings that agree, a
   expect(second.digesting).toEqual([])
 })
 
-test('upstream’s own word settles what was pushed, or leaves the whole window uncovered', () => {
+test('upstream’s derivation state settles pushed spans, or leaves the whole window uncovered', () => {
   expect(judged({ word: 'finished' }, { digesting: [touched] })).toMatchObject({
     covers: [{ startMs: nowMs - 500, endMs: nowMs - 200 }],
     digesting: [],
@@ -92,7 +92,7 @@ test('upstream’s own word settles what was pushed, or leaves the whole window 
   expect(judged({ word: 'finished', generation: 2 }, { digesting: [touched] })).toMatchObject({ covers: [] })
 })
 
-test('what upstream calls pending without a push of ours is covered no more, and settles by its word or as after a push', () => {
+test('a span that upstream calls pending without a push of ours is uncovered, and settles by its state or as after a push', () => {
   const window = { startMs: nowMs - 500, endMs: nowMs - 200 }
   const part = { ...window, touchedAtMs: nowMs - 50, readAtMs: nowMs - 50, readings: 1 }
 

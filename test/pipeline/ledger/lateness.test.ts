@@ -42,7 +42,7 @@ test('the first reading after the end of a day watched all the time since', () =
   expect(watchedBins(dayEnd, context)).toEqual({ fromBin: -1, toBin: latenessBin(3 * HOUR), isSilent: false })
 })
 
-test('what has not ended, was not read before, or was last read long ago shows nothing', () => {
+test('spans that have not ended, were not read before, or were last read long ago are not counted', () => {
   expect(watchedBins(dayEnd + 28 * HOUR, night)).toBeUndefined()
   expect(watchedBins(dayEnd - 80 * HOUR, night)).toBeUndefined()
   expect(watchedBins(dayEnd, { ...night, formerAtMs: dayEnd - 9 * HOUR, sentAtMs: dayEnd + 31 * HOUR })).toBeUndefined()
@@ -85,7 +85,7 @@ test('a change of a covered day, or of a suspect one, is silent', () => {
   )
 })
 
-test('counts hold what was watched in every bin, and what came or changed in the last one', () => {
+test('counts hold the watched records of every bin, and the changed records of the last one', () => {
   const counts = noLatenessCounts()
   const covered = [{ startMs: dayEnd - 40 * DAY, endMs: dayEnd - 20 * DAY }]
   const old = dayEnd - 30 * DAY

@@ -85,7 +85,7 @@ test('a window with a tag is asked for as it was when it serves, unless a newer 
   )
 })
 
-test('beyond what is due, a plan asks only for what a window with a tag holds, and in the newest window', () => {
+test('beyond the due spans, a plan asks only for windows with a tag, and for the newest window', () => {
   fc.assert(
     fc.property(asked, (plan) => {
       const due = dueOf(plan)

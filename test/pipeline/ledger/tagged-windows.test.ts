@@ -16,7 +16,7 @@ test('windows of a range that was read before are asked for as they were', () =>
   expect(plan({ tagged: tagged(day(20, 50)) })).toEqual([day(65, 100), day(50, 65), day(20, 50), day(0, 20)])
 })
 
-test('a window that lies mostly in what is covered is not asked for again', () => {
+test('a window that is mostly covered is not asked for again', () => {
   const covered = [day(0, 90)]
 
   expect(plan({ covered, tagged: tagged(day(65, 100)) })).toEqual([day(90, 100)])
@@ -41,7 +41,7 @@ test('a new newest window goes from midnight to some days ahead, and serves unti
   ])
 })
 
-test('what must not be asked for is not asked for by a window with a tag either', () => {
+test('a blocked span is not asked for by a window with a tag either', () => {
   const blocked = [day(97, 98)]
 
   expect(plan({ covered: [day(0, 95)], blocked, tagged: nightly(day(95, 101)) })).toEqual([day(98, 104), day(95, 97)])

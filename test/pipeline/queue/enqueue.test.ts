@@ -26,7 +26,7 @@ for (const engine of queueKinds) {
     expect(await queue.isIdle()).toBe(false)
   })
 
-  test(`what a run ordered for a profile is removed from every lane, whatever the job and its params (${engine})`, async ({
+  test(`the jobs of a profile are removed from every lane, whatever the job and its params (${engine})`, async ({
     open,
   }) => {
     const line = await open(engine)

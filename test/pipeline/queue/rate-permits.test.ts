@@ -16,7 +16,7 @@ function openSecond() {
   return { second, acquire: ratePermitsFrom(rate) }
 }
 
-test('the permits of a second are granted up to its limit, and what is not granted is given back', () =>
+test('the permits of a second are granted up to its limit, and the excess is given back', () =>
   fc.assert(
     fc.asyncProperty(
       fc.float({ min: 0, max: 40, noNaN: true }),

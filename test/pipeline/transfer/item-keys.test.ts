@@ -27,7 +27,7 @@ test('an id that is no text does not become the key', () => {
   expect(keyOf({ ...heartRate, id: 17 })).toBe(keyOf(heartRate))
 })
 
-test('what is measured names a measurement: whose, which kind, by which source, and when. Its value does not', () => {
+test('the key of a measurement depends on person, kind, source and time, and not on the value', () => {
   const others = [
     keyOf(heartRate, { externalId: 'bob' }),
     keyOf({ ...heartRate, logType: 'event' }),

@@ -32,7 +32,7 @@ function applied(known: Record<string, unknown>, { body, mode = 'patch' }: Snaps
 
 const withoutNulls = (object: Record<string, unknown>) => applied({}, { body: JSON.stringify(object) })
 
-test('the update turns what is known into what is wanted, and is needed only when something differs', () => {
+test('the update turns the known object into the wanted one, and is absent when nothing differs', () => {
   fc.assert(
     fc.property(fields, fields, (wanted, known) => {
       const patch = patchBetween(wanted, withoutNulls(known))

@@ -59,7 +59,7 @@ test('a stream asked for many windows in turn gives each its own hash', () => {
   expect(new Set(fresh).size).toBe(3)
 })
 
-test('what a snapshot is asked with does not depend on the window', () => {
+test('the request for a snapshot does not depend on the window', () => {
   const asked = { ...snapshot, query: () => ({ never: 'asked' }) }
 
   expect(requestHashOf(asked, { startMs: 1, endMs: 2 })).toBe(requestHashOf(snapshot, window))

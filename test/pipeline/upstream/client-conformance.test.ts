@@ -88,7 +88,9 @@ describe('the service’s own list, through this client', () => {
   })
 })
 
-test('what is read with the account’s token is what is read with the profile’s, byte for byte', async ({ derived }) => {
+test('an answer to the account’s token equals the answer to the profile’s token, byte for byte', async ({
+  derived,
+}) => {
   const { upstream } = derived
   for (const stream of pulledStreams) {
     if (stream.kind !== 'windowed') continue

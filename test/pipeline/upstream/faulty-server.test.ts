@@ -137,7 +137,7 @@ test('a server that half-closes its side and then answers nothing more is no han
   expect((await read(opened)).records).toHaveLength(1)
 })
 
-test('what a server sends beyond its answer is never taken for the next one', async () => {
+test('bytes that a server sends after its answer are never taken for the next answer', async () => {
   const forged = '[{"type":"forged","scoreDateTime":"2026-01-01T00:00:00Z"}]'
   const opened = await open(({ socket }, asked) => {
     socket.write(asked === 1 ? http(200, '[]') + http(200, forged) : http(200, `[${score}]`))

@@ -71,7 +71,7 @@ describe('a connection that failed', () => {
   })
 })
 
-test('an interim answer is none: the final one counts', async () => {
+test('an interim answer (1xx) is skipped: the final answer counts', async () => {
   const { exchange, controller, answer } = open()
   exchange.onResponseStart(controller, 103, { etag: '"early"', 'content-length': '99999999999' })
 

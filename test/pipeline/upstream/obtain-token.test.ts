@@ -100,7 +100,7 @@ describe('a profile’s token', () => {
     }
   })
 
-  test('whose person is not named cannot be asked for', async () => {
+  test('without the name of its person cannot be requested', async () => {
     await expect(open({}).obtain({ externalId: undefined })).rejects.toThrow('the name of the profile is not known')
   })
 

@@ -81,7 +81,7 @@ describe('a window', () => {
   })
 })
 
-test('what a call must keep secret is named with it', async () => {
+test('the secret texts of a call are listed with the call', async () => {
   const { api, calls } = open()
   await api.accountToken(nightlyCall)
   await api.refreshToken({ profileToken: 'p', refreshToken: 'r' }, nightlyCall)

@@ -21,7 +21,7 @@ test.for<[string | undefined, string | undefined]>([
   expect(requestPathOf(operations.scores, externalId)).toBe('/api/v1/profile/score')
 })
 
-test('a query holds what has a value, lists joined by commas, each value encoded', () => {
+test('a query holds the parameters with a value, lists joined by commas, each value encoded', () => {
   expect(queryStringOf({})).toBe('')
   expect(queryStringOf({ a: undefined, b: '' })).toBe('')
   expect(queryStringOf({ a: undefined, b: 0, c: 'x y', d: ['e', 'f&g'], h: '2026-03-03T00:00:00Z' })).toBe(

@@ -270,7 +270,7 @@ test('a token that dies time after time ends with the wish to be asked again, no
   expect(stub.calls(accountTokenPath)).toBeLessThanOrEqual(4)
 })
 
-test('a write whose profile token is refused again is no fault of what was sent, and halts nobody', async () => {
+test('a write whose profile token is refused again is no fault of the items, and does not halt the account', async () => {
   const { stub, upstream } = await open()
   stub.before = ({ path }) => (path.endsWith('/data/log') ? json(401, {}) : undefined)
 

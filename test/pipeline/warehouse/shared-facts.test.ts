@@ -6,7 +6,7 @@ import { test } from '../../support/test-warehouse.ts'
 
 const question = { name: 'test', maxAgeMs: 3_600_000 }
 
-test('of many processes one asks, the others go on with what was known, and all read the answer', async ({
+test('one of many processes queries, the others use the former facts meanwhile, and all read the answer', async ({
   warehouse: { pool },
 }) => {
   let asked = 0
@@ -39,7 +39,7 @@ test('facts are queried again when they are old, with the former facts at hand',
   expect(Math.abs(nowMs - (askedAtMs ?? 0))).toBeLessThan(60_000)
 })
 
-test('who fails leaves the question to the next, and who dies to the end of the lease', async ({
+test('a failing query leaves the lease to the next process, a dead process keeps it until it expires', async ({
   warehouse: { pool },
 }) => {
   const fail = () => readSharedFacts(pool, { ...question, ask: () => Promise.reject(new Error('no answer')) })

@@ -65,7 +65,7 @@ describe('the orders that a former producer recorded and perhaps did not enqueue
   })
 })
 
-test('where everything that was recorded is enqueued, nothing uncertain is looked for', async () => {
+test('when all recorded orders are enqueued, none is looked for again', async () => {
   const listUncertainOrders = () => Promise.reject(new Error('looked for'))
   const { ended } = await produced({
     buckets: [bucketOf({ enqueuedTo: '10', afterId: '10' })],

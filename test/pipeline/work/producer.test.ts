@@ -39,7 +39,7 @@ test('the params of a job are the payload that it reads, beside the profile', ()
   }
 })
 
-test('a run whose params do not fit its producer is refused before anything is enqueued, and says what is wrong', async () => {
+test('a run whose params do not fit its producer is refused before anything is enqueued, with the fault', async () => {
   const run = { id: '7', kind: 'backfill', params: { from: 'yesterday', to: 2 } } as unknown as Run
   const producing = produce(backfill, run, {} as never)
   await expect(producing).rejects.toThrow(Problem)

@@ -185,7 +185,7 @@ test('each reading is stored with its window, its generation and the tag that wa
   for (const { options } of reads) expect(options).toEqual({ lane: 'manual', signal })
 })
 
-test('counts add up over windows: requests, unchanged answers, rows, and what does not fit', async () => {
+test('counts add up over windows: requests, unchanged answers, rows, and invalid records', async () => {
   const { ended } = await pull(dueDays(3), {
     read: (day) => ({ unchanged: day === 2 }),
     store: (day) => ({ read: 10 + day, written: day, invalid: day === 1 ? 2 : 0 }),

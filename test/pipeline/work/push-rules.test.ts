@@ -102,7 +102,7 @@ describe('an answer to a push', () => {
     busy,
     new TypeError('a bug'),
   ]
-  test('that refuses what was sent quarantines the item, with its reason, and no other answer does', async () => {
+  test('that refuses the items quarantines the item, with its reason, and no other answer does', async () => {
     const snapshot = pushedByName('demographics')
     for (const streams of [[dataLogs], [snapshot]]) {
       for (const error of quarantines) {
@@ -174,7 +174,7 @@ describe('an answer to a push', () => {
   })
 })
 
-test('what was accepted before a failure is marked sent, with its run, and the failure is thrown', async () => {
+test('items accepted before a failure are marked sent, with their run, and the failure is thrown', async () => {
   const full = numbers(0, ITEMS_PER_BATCH_MAX)
   const { ended, acts, runs } = await push({
     pages: [[parcelOf('a', full), parcelOf('b', full), parcelOf('c', full)]],

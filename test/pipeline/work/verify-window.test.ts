@@ -104,7 +104,7 @@ test('a difference is believed when a second reading shows it too', async ({ ver
   expect(verified.asked).toHaveLength(2)
 })
 
-test('a difference that is stored while it is looked for is none', async ({ verify }) => {
+test('a record that is stored during the comparison is no difference', async ({ verify }) => {
   const storeIt = async (warehouse: Warehouse, profileId: string) => {
     await warehouse.writer.store(scoresReading({ profileId, window, records: [first, changed], sentAtMs: Date.now() }))
     await warehouse.rows(`update vitalsync.ledger set covered = $2 where profile_id = $1`, [profileId, covered])

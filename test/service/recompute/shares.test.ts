@@ -46,7 +46,7 @@ test('two accounts that flood alike are served alike', () => {
   expect(share).toBeLessThan(28)
 })
 
-test('among equals who waits longest alternates with the least recently derived of those with few days', () => {
+test('among equals the longest wait alternates with the least recently derived profile with few days', () => {
   const shares = createShares(() => 0)
   const fresh = (id: string, sinceMs: number, asOfMs: number | null) => waits(id, sinceMs, { isFresh: true, asOfMs })
 

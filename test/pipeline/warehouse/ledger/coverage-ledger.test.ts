@@ -189,7 +189,7 @@ test('the unsettled tail is due again, and nothing before it', async ({ warehous
   expect((await plan(later)).map((one) => one.window)).toEqual([{ startMs: startedAtMs - 72 * HOUR, endMs: later }])
 })
 
-test('what readings have shown since a push is kept, and a profile is due when the next reading counts', async ({
+test('the readings since a push are remembered, and a profile is due when the next reading counts', async ({
   warehouse,
 }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
@@ -236,7 +236,7 @@ test('what readings have shown since a push is kept, and a profile is due when t
   expect(await state()).toEqual({ digesting: '{}', ...unread, covered: true, dueInMinutes: 26 * 60 })
 })
 
-test('what a job left out because the push was young is looked at again, though its last reading went out later', async ({
+test('spans that a job left out because the push was recent are read again, though its last reading went out later', async ({
   warehouse,
 }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')

@@ -26,7 +26,7 @@ async function ledgerRow({ rows }: Warehouse, dayMs: number) {
   return row
 }
 
-test('what a push touched is due from the first interval after it on', async ({ warehouse }) => {
+test('spans that a push touched are due from the first interval after it on', async ({ warehouse }) => {
   const touchedAtMs = warehouse.startedAtMs - 30 * MINUTE
   const dayMs = warehouse.startedAtMs - 10 * DAY
   const ada = await touched(warehouse, dayMs, touchedAtMs)
@@ -57,7 +57,7 @@ test('a part that a reading did not reach, and could have, does not make the str
   expect(await ledgerRow(warehouse, dayMs)).toMatchObject({ digesting: true, nextMs: null })
 })
 
-test('a second push takes the agreement from what was read since the first, and leaves the rest as it was', async ({
+test('a second push restarts the agreement of the parts that it touches, and leaves the rest unchanged', async ({
   warehouse,
 }) => {
   const { writer, rows, startedAtMs } = warehouse

@@ -45,7 +45,7 @@ async function sendAll({ warehouse, profileId, stream = 'data-logs' }: Place): P
   await warehouse.outbox.markSent({ profileId, stream, parcels: await waitingOf({ warehouse, profileId, stream }) })
 }
 
-test('what waits comes oldest end first, and what comes again in the same form changes nothing', async ({
+test('waiting items come oldest end first, and an item that comes again in the same form changes nothing', async ({
   warehouse,
 }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
@@ -60,9 +60,7 @@ test('what waits comes oldest end first, and what comes again in the same form c
   expect(texts.map((text) => JSON.parse(text).id)).toEqual(['earliest', 'early', 'middle', 'late'])
 })
 
-test('what is added where it is missing leaves an item that came before in the form that it has', async ({
-  warehouse,
-}) => {
+test('addMissing leaves an item that came before in its form', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { outbox } = warehouse
   await outbox.add([log(ada, 'a', 2, { value: 7 }), log(ada, 'b', 3)])
@@ -105,9 +103,7 @@ test('of an item that is replaced before it was sent only the newer form waits, 
   expect(await rows('select waiting from vitalsync.parcels')).toEqual([{ waiting: 1 }, { waiting: 1 }, { waiting: 1 }])
 })
 
-test('what was sent is remembered: the same again is a duplicate, another text is sent again', async ({
-  warehouse,
-}) => {
+test('sent items are remembered: the same text is a duplicate, another text is sent again', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { outbox } = warehouse
   await outbox.add([log(ada, 'a', 2)])
@@ -201,7 +197,7 @@ test('the push checkpoint never passes what still waits', async ({ warehouse }) 
   expect(await checkpoint()).toEqual(new Date(marchMs(1) + HOUR))
 })
 
-test('what upstream refuses is in quarantine with its reason, once, and waits again when it is replayed', async ({
+test('an item that upstream refuses is in quarantine with its reason, once, and waits again when it is replayed', async ({
   warehouse,
 }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
@@ -253,7 +249,7 @@ test('a replay adds no second copy of an item that came in again meanwhile', asy
   expect(await textsOf({ warehouse, profileId: ada })).toEqual([log(ada, 'a', 2).body])
 })
 
-test('what is refused after it was replaced is nobody’s loss', async ({ warehouse }) => {
+test('a refusal of an item that was replaced meanwhile has no effect', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { outbox, rows } = warehouse
   await outbox.add([log(ada, 'a', 2), log(ada, 'b', 3)])
@@ -267,7 +263,9 @@ test('what is refused after it was replaced is nobody’s loss', async ({ wareho
   expect(await textsOf({ warehouse, profileId: ada })).toEqual([log(ada, 'a', 2, { value: 7 }).body])
 })
 
-test('what was pushed makes the windows it touches due again, in the streams it touches', async ({ warehouse }) => {
+test('pushed items make the windows that they touch due again, in the streams that they touch', async ({
+  warehouse,
+}) => {
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
   const { outbox, writer, ledger, startedAtMs } = warehouse
   const window = { startMs: startedAtMs - 100 * DAY, endMs: startedAtMs - 10 * DAY }
@@ -324,7 +322,7 @@ test('a change of who the person is makes everything due, and nothing may be cov
   expect(await warehouse.covered(ada, 'scores')).toBe('{}')
 })
 
-test('what upstream has already is marked sent without touching anything', async ({ warehouse }) => {
+test('an item that upstream has already is marked sent without touching a window', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { outbox, writer, startedAtMs } = warehouse
   const person = { profileId: ada, stream: streamByName('demographics'), window: { startMs: 0, endMs: startedAtMs } }

@@ -17,7 +17,7 @@ const copyOf = (table: string, bodies: readonly string[]): CopyCommand => ({
 
 const connect = async (pool: Pool) => asTransaction(await pool.connect(), pool)
 
-test('memory is not used again before Postgres has what is in it', async ({ warehouse: { pool, rows } }) => {
+test('memory is not used again before Postgres has received its bytes', async ({ warehouse: { pool, rows } }) => {
   await rows('create table held (body text)')
   await rows('create table free (body text)')
   const [holder, waiter, other] = await Promise.all([connect(pool), connect(pool), connect(pool)])
@@ -54,7 +54,7 @@ test('of several tables the second fails: nothing is there, the reason is known,
   expect(await rows('select body from picky')).toEqual([])
 })
 
-test('of statements sent together the one that fails is heard of, not those that fail because of it', async ({
+test('the error of pipelined statements is that of the first failing statement, not of those that fail because of it', async ({
   warehouse: { pool, rows },
 }) => {
   await rows('create table sums (n int)')

@@ -161,7 +161,7 @@ test('an erasure takes the rows of one profile alone, in every table', async ({ 
   expect(await profiles.isErased('bob')).toBe(false)
 })
 
-test('lists leave out who is gone, who is not due, and who was finished since', async ({ warehouse }) => {
+test('lists leave out profiles that are gone, not due, or finished since', async ({ warehouse }) => {
   const { profiles, rows } = warehouse
   const [gone = '', late = '', due = '', fresh = '', never = ''] = await warehouse.addProfiles('a', 'b', 'c', 'd', 'e')
   const slotAt = new Date('2026-03-02T03:00:00Z')
@@ -182,7 +182,9 @@ test('lists leave out who is gone, who is not due, and who was finished since', 
   expect((await profiles.list('0', 10, [gone, never, late])).ids).toEqual([late, never])
 })
 
-test('who is gone is neither registered nor active again, and no other profile changes', async ({ warehouse }) => {
+test('a profile that is gone is neither registered nor active again, and no other profile changes', async ({
+  warehouse,
+}) => {
   const { profiles, rows } = warehouse
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
   const leaseMs = 3_600_000

@@ -82,7 +82,7 @@ test('of ten records and more, one reading may mark half of them gone and no mor
   expect(await gone()).toBe(9)
 })
 
-test('what a doubted reading brings is stored, and what comes back is doubted no more', async ({
+test('the records of a doubted reading are stored, and a record that comes back is no longer in doubt', async ({
   warehouse,
   store,
   gone,

@@ -39,7 +39,7 @@ test('a reading is stored with its raw text, and its window is covered', async (
   expect(await warehouse.covered(ada, 'scores')).toBe('{["2026-03-01 00:00:00+00","2026-03-05 00:00:00+00")}')
 })
 
-test('a reading equal to what is stored touches no record row', async ({ warehouse }) => {
+test('a reading equal to the stored records touches no record row', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { writer, startedAtMs } = warehouse
   await writer.store(scoresReading({ profileId: ada, sentAtMs: startedAtMs, records: four }))
@@ -68,7 +68,7 @@ test('a changed record keeps its former self, with the time in which we believed
   expect(kept).toEqual([{ raw: was, revision: 1, since: new Date(startedAtMs), until: new Date(startedAtMs + 10) }])
 })
 
-test('what disappears upstream is marked gone, and is back when it comes back', async ({ warehouse }) => {
+test('a record that disappears upstream is marked gone, and is unmarked when it comes back', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { writer, rows, startedAtMs } = warehouse
   await writer.store(scoresReading({ profileId: ada, sentAtMs: startedAtMs, records: four }))

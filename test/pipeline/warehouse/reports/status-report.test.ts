@@ -6,7 +6,7 @@ import { createReports } from '../../../../src/pipeline/warehouse/reports/status
 import { streamByName } from '../../../support/stream-by-name.ts'
 import { scoresReading, test, wantedFromMs } from '../../../support/test-warehouse.ts'
 
-test('what was read and waits for a second reading counts as read, and not as covered', async ({ warehouse }) => {
+test('a window that waits for a second reading counts as read, and not as covered', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { outbox, writer, pool, rows, startedAtMs } = warehouse
   const stream = streamByName('tags')

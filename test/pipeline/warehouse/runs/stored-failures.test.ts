@@ -109,7 +109,7 @@ test('a discard deletes the chosen jobs, and keeps the chosen windows without a 
   }
 })
 
-test('what no sweep repeats comes as back-fills: failed ones, and windows before the wanted history', async ({
+test('failures that no sweep repeats are retried as back-fills: failed back-fills, and windows before the wanted history', async ({
   warehouse,
 }) => {
   const { people, failures, filters } = await withFailures(warehouse)

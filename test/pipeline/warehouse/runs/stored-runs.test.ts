@@ -92,7 +92,7 @@ test('a run whose producer died is found, with the page it had reached', async (
   expect(await runs.listSilent(60_000)).toMatchObject([{ id: run.id }])
 })
 
-test('what is left of a run: open jobs, profiles to come, and what waits to be pushed for them', async ({
+test('the work left of a run is its open jobs, its profiles to come, and their items that wait to be pushed', async ({
   warehouse,
 }) => {
   const { runs, outbox } = warehouse
@@ -149,7 +149,7 @@ test('the work left of a run is that of its own orders, buckets and profiles', a
   expect(await left()).toEqual({ jobs: 0, items: 0, itemsOfLongestJob: 0 })
 })
 
-test('what ended long ago is forgotten, but for what runs still and the newest slot of a schedule', async ({
+test('runs that ended long ago are deleted, except running ones and the newest slot of a schedule', async ({
   warehouse,
 }) => {
   const { runs, rows } = warehouse
@@ -184,7 +184,7 @@ test('what ended long ago is forgotten, but for what runs still and the newest s
   expect(await runs.forgetEnded(90 * DAY)).toEqual({ runs: 0, tokens: 0 })
 })
 
-test('what still runs keeps its orders when what ended is forgotten, and each schedule its newest slot', async ({
+test('a running run keeps its orders when ended runs are deleted, and each schedule its newest slot', async ({
   warehouse,
 }) => {
   const { runs, rows } = warehouse
