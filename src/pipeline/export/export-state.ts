@@ -17,7 +17,7 @@ const stateSchema = z.object({ bookmarks: z.record(z.string(), bookmarkSchema), 
 /** How far the export of one stream has come: a state file and a Singer STATE hold it. */
 export type Bookmark = Readonly<z.output<typeof bookmarkSchema>>
 export type ExportState = { readonly bookmarks: Readonly<Record<string, Bookmark>> }
-/** With the length of the output up to the bookmarks: what stands after it was not finished. */
+/** With the length of the output up to the bookmarks: bytes after it were not finished. */
 export type SavedExportState = ExportState & { readonly bytes: number }
 
 const noState: SavedExportState = { bookmarks: {}, bytes: 0 }

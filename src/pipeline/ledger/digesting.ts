@@ -33,9 +33,9 @@ export type DigestingReading = {
   readonly knownAtMs: number
   /** `finished`: upstream itself says that it has derived. `pending`: it says that it has not. Undefined: no word. */
   readonly word: DerivationState | undefined
-  /** The reading changed something that is stored and that had settled but for the push. */
+  /** The reading changed a stored record whose time had settled, apart from the push. */
   readonly changed: boolean
-  /** The reading speaks for its whole window, and was planned after the last push. */
+  /** The reading is complete for its window, and was planned after the last push. */
   readonly mayCover: boolean
 }
 

@@ -23,7 +23,7 @@ export type LedgerState = {
 
 export type ArrivedReading = WindowEdges & {
   readonly window: Span
-  /** A reading of a snapshot speaks of everything there is, whatever its window. */
+  /** A reading of a snapshot covers all records, whatever its window. */
   readonly stream: { readonly kind: 'windowed' | 'snapshot' }
   readonly sentAtMs: number
   readonly serverAtMs: number | undefined

@@ -79,7 +79,7 @@ export function settleTimeOf({ counts, days, fallbackMs, settings }: Measured): 
   if (aimed >= 0) return bounded(latenessOfBin(aimed), 'measured', ages[aimed] ?? noAge)
   const measurable = firstBin(SHARE_MEASURABLE)
   if (measurable < 0) return bounded(2 * latenessOfBin(lastBin), 'longer', longest)
-  // A tail goes on as it came: the same factor again that lies between one in a hundred and one in a thousand.
+  // A tail is extrapolated: by the factor between the ages of one in a hundred and of one in a thousand.
   const factor = latenessOfBin(measurable) / latenessOfBin(Math.max(0, firstBin(SHARE_OF_TAIL)))
   const settleMs = latenessOfBin(measurable) * Math.max(MARGIN_MIN, factor)
   return bounded(settleMs, 'extrapolated', ages[measurable] ?? noAge)

@@ -5,7 +5,7 @@ import type { Job } from '../work/job.ts'
 export const ABORT_TIMEOUT_MS = 5 * SECOND
 
 /**
- * Runs a job with a signal that the queue can abort, and that aborts when the job takes too long. A job that goes on after
+ * Runs a job with a signal that the queue can abort, and that aborts when the job takes too long. A job that continues after
  * the abort is left behind, whatever it awaits: its writes are as harmless as those of a worker that lost its lease. The
  * timer ends with the job: `AbortSignal.timeout` would keep a timer for each job of the last ten minutes, hundreds of
  * thousands in a fast worker.

@@ -54,7 +54,7 @@ type WorkersState = {
   readonly waits: Waits
   /** The end of the pause that this process reported last for the lane, by the process's own clock. */
   readonly pausedUntilMs: Map<Lane, number>
-  /** Queues in which no limit of a pause stands: at the start none, for a worker that died leaves its own. */
+  /** Queues without the rate limit of a pause: none at the start, because a worker that died leaves its limit behind. */
   readonly unlimitedQueues: Set<string>
   ended: number
   active: number

@@ -3,7 +3,7 @@ import type { LaneQueue } from './engine.ts'
 
 /**
  * BullMQ keeps to the pause that `rateLimit` sets only where a limit of jobs a second holds as well, on both engines. No lane
- * ever reaches this one. It stands in the queue only while a lane pauses: under a limit, Postgres starts the jobs of a lane one
+ * ever reaches this one. It is set only while a lane pauses: under a limit, Postgres starts the jobs of a lane one
  * after another, each by a lock and a commit.
  */
 const unreachableLimit = { max: 1_000_000_000, duration: SECOND }

@@ -14,7 +14,7 @@ const toldAttributes = new Set([
 /** The operations that become spans: a worker that looks for jobs without end would begin traces without end. */
 const toldNames = /^(add|addBulk|process)\b/
 
-/** BullMQ's spans as spans of OpenTelemetry: a job goes on with the trace of the run that ordered it. */
+/** BullMQ's spans as spans of OpenTelemetry: a job continues the trace of the run that ordered it. */
 export function createQueueTelemetry(): QueueTelemetry<Context> {
   const tracer = trace.getTracer('vitalsync.queue')
   return {

@@ -8,7 +8,7 @@ export type SourceRecord = { readonly raw: string; readonly fields: Fields }
 /** A record that does not fit: `path` leads to the fault within the record, `reason` quotes no value of the record. */
 export type InvalidRecord = { readonly path: string; readonly reason: string; readonly raw: string }
 
-/** A window that is to be read, with the ledger's generation at the time of planning, before the request is sent. */
+/** A window to read, with the ledger's generation at the time of planning, before the request is sent. */
 export type DueWindow = {
   readonly stream: PulledStream
   readonly window: Span

@@ -106,7 +106,7 @@ function problemOfStatus({ status, body }: HttpResponse, { operation, secrets, f
     const message = `${call}: upstream sends us elsewhere (status ${status})`
     const hint =
       'Redirects are not followed, for they would carry the token along. Set UPSTREAM_URL to the final address.'
-    // Without the account's token nobody can work. Every other answer speaks of one request alone.
+    // Without the account's token nobody can work. Every other answer concerns one request only.
     return operation.name === 'accountToken' ? new Halted(message, { hint }) : new Rejected(message, { status, hint })
   }
   const { title, details } = scrubbedDetails(body.toString('utf8'), { secrets, fields })

@@ -3,7 +3,7 @@ import { jsonOrUndefined } from '../../base/text/json.ts'
 import { isRefusalWord } from './refusal-words.ts'
 
 export type Scrubbing = {
-  /** Texts that must not stay, wherever they stand. */
+  /** Texts to remove, wherever they occur. */
   readonly secrets: readonly string[]
   /** Names of fields of the request's items that may stay, beside those of our own contract. */
   readonly fields?: readonly string[] | undefined

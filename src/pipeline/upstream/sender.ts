@@ -29,7 +29,7 @@ export type OperationCall<T> = CallOptions & {
   /** The tag of an answer that the caller holds. Upstream may answer 304 then: nothing has changed since. */
   readonly heldTag?: string | undefined
   readonly sinkFor?: ((status: number) => TextSink | undefined) | undefined
-  /** Parses an answer that `answerKindOf` lets speak. Throws a SyntaxError when the answer cannot be read. */
+  /** Parses an answer that `answerKindOf` accepts. Throws a SyntaxError when the answer cannot be read. */
   readonly parse: (timed: TimedResponse) => T
 }
 
@@ -65,7 +65,7 @@ const RETRIES_MAX = 2
 const FIRST_BACKOFF_MS = 200
 
 /**
- * Sends one call until upstream gives an answer that speaks for the operation. Retries a few times at most, and only where a retry is harmless. Throws
+ * Sends one call until upstream gives a valid answer to the operation. Retries a few times at most, and only where a retry is harmless. Throws
  * the problem for the caller, or an AttemptError with the intent `renew` when upstream does not accept the token.
  */
 export function createSender(parts: SenderOptions): Sender {

@@ -6,7 +6,7 @@ import type { Lane } from '../fleet/budget.ts'
 
 export type Telemetry = {
   start(operation: Operation): Span
-  /** By which upstream goes on with the trace. */
+  /** The header by which upstream continues the trace. */
   headers(span: Span): readonly string[]
   end(span: Span, request: EndedRequest): void
   retried(operation: Operation): void

@@ -44,7 +44,7 @@ export type FailureOutcome =
 /** The pause of a lane after upstream refused the account's credentials: an operator has to correct them. */
 const HALTED_PAUSE_MS = MINUTE
 const OUTAGE_PAUSE_MS = 2 * SECOND
-/** The time to the next try of a job whose people lie on a node of the warehouse that is away. */
+/** The time to the next try of a job whose node of the warehouse is away. */
 const NODE_DELAY_MS = 10 * SECOND
 
 type FailedAttempt = {

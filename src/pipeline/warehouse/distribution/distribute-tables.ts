@@ -97,7 +97,7 @@ async function moveTables(tx: Tx, places: readonly TablePlace[], say: (text: str
   return moved
 }
 
-/** The rows as they lay here before they were copied to the nodes: nobody reads them again. */
+/** The local rows from before the copy to the nodes: nothing reads them again. */
 async function dropLocalRows(tx: Tx, table: string): Promise<void> {
   const { rows } = await tx.query<{ bytes: string }>(`select pg_relation_size('vitalsync.${table}') as bytes`)
   if (rows[0]?.bytes !== '0')

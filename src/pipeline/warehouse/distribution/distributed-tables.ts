@@ -27,7 +27,7 @@ const keyedTables: readonly string[] = [
   'differences',
 ]
 
-/** Where a table lies: divided by the profile, copied to each node, or whole. `key`: it has a foreign key to the profiles. */
+/** The place of a table: divided by the profile, copied to each node, or whole. `key`: it has a foreign key to the profiles. */
 export type TablePlace = {
   readonly table: string
   readonly is: 'divided' | 'copied' | 'whole'

@@ -134,7 +134,7 @@ function dueWindowsOf(options: LedgerOptions, row: PlanRow, request: PlanRequest
     })
 }
 
-/** A snapshot speaks of now: one reading answers for everything that is due, newest to oldest. */
+/** A snapshot describes the present: one reading answers all due spans, newest to oldest. */
 function hullOf(newestFirst: readonly Span[]): Span[] {
   const [newest, oldest] = [newestFirst[0], newestFirst.at(-1)]
   return newest && oldest ? [{ startMs: oldest.startMs, endMs: newest.endMs }] : []
@@ -193,7 +193,7 @@ const plansStatement = (tx: Tx) => `
       where o.profile_id = p.id and ${inBucketSql(tx, 'o.profile_id', '$1')} and o.stream = s)) as waiting
   from vitalsync.profiles p where p.id = any($1)`
 
-/** Windows shift from day to day: a refusal replaces the refusals that it overlaps and keeps their attempts, so the backoff goes on growing. */
+/** Windows shift from day to day: a refusal replaces the refusals that it overlaps and keeps their attempts, so the backoff keeps growing. */
 async function upsertRefusal(pool: Pool, { profileId, stream, window, status, reason }: RefusedWindow): Promise<void> {
   const bounds = [window.startMs, window.endMs]
   await transaction(pool, async (tx) => {

@@ -181,7 +181,7 @@ function nextReadingMicros({ digesting, sentAtMs, rule }: LedgerEntry): number |
 const toMultirange = (spans: readonly Span[]): string =>
   `{${spans.map(({ startMs, endMs }) => `[${boundText(startMs)},${boundText(endMs)})`).join(',')}}`
 
-/** Nothing stands for an open end. */
+/** An empty text means an open end. */
 const boundText = (ms: number): string => (Number.isFinite(ms) ? `"${new Date(ms).toISOString()}"` : '')
 
 /** Parts that a push touched and nothing has read since are in a column of their own, which a push updates alone. */

@@ -45,7 +45,7 @@ export async function findHeldTags(tx: Tx, readings: readonly UnchangedReading[]
 export type TagChange = AskedWindow &
   WindowEdges &
   Pick<WindowReading, 'sentAtMs'> & {
-    /** The tag that stands for the stored records of the window. Undefined: none does. */
+    /** The tag of the stored records of the window; undefined when no tag is held. */
     readonly tag: string | undefined
     /** The span of the records that the reading wrote: tags of windows that touch it say nothing any more. */
     readonly touched: Span | undefined

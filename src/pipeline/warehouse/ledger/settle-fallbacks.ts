@@ -2,7 +2,7 @@ import type { PulledStream } from '../../transfer/stream.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /**
- * Writes the settle times of the catalogue to where the views and reports look them up. Nothing is written where they stand there: each
+ * Writes the settle times of the catalogue to where the views and reports look them up. Nothing is written where they are equal: each
  * node of a divided warehouse has a copy, and a write needs all nodes.
  */
 export async function storeSettleFallbacks(pool: Pool, streams: readonly PulledStream[]): Promise<void> {

@@ -10,7 +10,7 @@ import { openWarehousePool, type Pool, transaction, type WarehousePoolOptions } 
 /** A node of the warehouse, by host and port. */
 type NodeName = string
 
-/** Where a bucket lies. */
+/** The node and the shard of a bucket. */
 export type BucketPlace = { readonly node: NodeName; readonly shard: Shard }
 
 type NodePoolsOptions = WarehousePoolOptions & {

@@ -5,7 +5,7 @@ import type pg from 'pg'
  * database, while Citus would plan a statement about the whole tables each time.
  */
 export type Shard = {
-  /** The shard of the profiles. The shards of the other tables lie beside it, and move with it. */
+  /** The shard of the profiles. The shards of the other tables are on the same node, and move with it. */
   readonly id: string
   /** By the name of a table of the warehouse: its name at the node. */
   readonly tables: Readonly<Record<string, string>>
@@ -26,7 +26,7 @@ export const holdShard = ({ id }: Shard): pg.QueryConfig => ({
 const SHARE_LOCK = 5
 
 /**
- * Asked when the shard is held. The tables of a shard that moved away before still stand for some time, and records that are
+ * Asked when the shard is held. The tables of a shard that moved away before still exist for some time, and records that are
  * written to them are lost.
  */
 export const isShardHere = ({ id }: Shard): pg.QueryConfig => ({

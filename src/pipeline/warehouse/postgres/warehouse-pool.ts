@@ -39,7 +39,7 @@ export type Pool = Queryable &
     /** The error with which a transaction fails that this error ended. */
     failure(error: unknown): unknown
   }
-/** A connection of the pool. `query` also takes a statement that speaks the protocol itself, such as a cursor. */
+/** A connection of the pool. `query` also takes a statement with its own protocol handling, such as a cursor. */
 export type Connection = Queryable & { query<S extends pg.Submittable>(statement: S): S } & Pick<
     pg.PoolClient,
     'release'

@@ -26,7 +26,7 @@ export type StoreResult = {
   /**
    * `erased`: the profile is no longer ours. `too-old`: newer readings may be forgotten. Neither stores anything. `doubted`:
    * the records are stored, but nothing is covered or gone until a second reading agrees. `outdated`: the reading is about a
-   * tag that stands for stored records no more, so that it says nothing.
+   * tag that no longer matches the stored records, so that it says nothing.
    */
   readonly outcome: 'stored' | 'doubted' | 'outdated' | 'erased' | 'too-old'
   readonly read: number

@@ -4,7 +4,7 @@ import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 import { createKeyring, type Keyring } from './keyring.ts'
 
 /**
- * The key of the hashes by which erased people are known again. It lies sealed in `vitalsync.secrets`: who has the database
+ * The key of the hashes by which erased people are known again. It is stored encrypted in `vitalsync.secrets`: who has the database
  * without TOKEN_KEY cannot try names against the hashes.
  */
 

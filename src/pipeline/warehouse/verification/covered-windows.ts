@@ -28,7 +28,7 @@ export type WindowDraw = { readonly seed: string; readonly upTo: string }
 /**
  * Every covered window of some profiles. A covered span is cut at whole multiples of its stream's window size since 1970, so
  * each covered day lies in one window, and windows that are drawn with equal chance give each covered day the same chance. A
- * snapshot speaks of now: its stream has one window.
+ * snapshot describes the present: its stream has one window.
  *
  * `draw` is a hash of the window under a seed: chance that can be repeated, and a draw without a table of all windows.
  * Parameters: the streams' names, their window sizes in milliseconds (null: a snapshot), the profiles (null: all), the seed,

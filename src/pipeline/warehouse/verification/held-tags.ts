@@ -43,7 +43,7 @@ export async function findTagsAround(pool: Pool, covered: CoveredWindow): Promis
 }
 
 /**
- * Notes that tags of a stream stood for two different answers: they count no more, until `falseTagsSql` forgets it. Each node of a divided
+ * Notes that a tag of a stream came with two different answers: its tags do not count until `falseTagsSql` forgets it. Each node of a divided
  * warehouse has a copy of the note, so all of them must be there.
  */
 export async function distrustTags(pool: Pool, { stream }: Pick<CoveredWindow, 'stream'>): Promise<void> {

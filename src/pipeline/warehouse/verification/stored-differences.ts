@@ -102,7 +102,7 @@ async function dropOldest(pool: Pool): Promise<void> {
   if (rows[0]) await pool.query('delete from vitalsync.differences where found_at < $1', [rows[0].found_at])
 }
 
-/** Makes the profile due for the next sweep too: days near a silent difference are to be read again. */
+/** Makes the profile due for the next sweep too: days near a silent difference must be read again. */
 export async function markMended(pool: Pool, window: WindowName): Promise<void> {
   await pool.query(
     `with mended as (
