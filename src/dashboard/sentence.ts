@@ -1,6 +1,6 @@
 import { MINUTE } from '../base/time/units.ts'
 
-/** `well`: nothing to do. `busy`: work is under way. `odd`: look when there is time. `bad`: nothing goes on until somebody acts. */
+/** `well`: nothing to do. `busy`: work is under way. `odd`: worth a look. `bad`: work has stopped until an operator acts. */
 type Tone = 'well' | 'busy' | 'odd' | 'bad' | 'unknown'
 export type Sentence = { readonly tone: Tone; readonly text: string }
 

@@ -75,7 +75,7 @@ type ServiceOptions = {
   metricsPort?: number | undefined
   /** The address for `metricsPort`. */
   metricsHost?: string
-  /** Proxies that stand in front: from them the caller's address is taken from `X-Forwarded-For`. */
+  /** Proxies in front of the service: from them the caller's address is taken from `X-Forwarded-For`. */
   trustedProxies?: readonly string[]
   log: Log
   clock?: Clock

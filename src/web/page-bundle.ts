@@ -26,7 +26,7 @@ type BundledText = { readonly name: string; readonly text: string; readonly isEn
 const BUNDLED_NAME = 'bundled.json'
 
 /**
- * Bundles the page whose sources lie in `folder`, beginning with `main.tsx`, in memory. A packed program has no bundler: there the
+ * Bundles the page whose sources are in `folder`, beginning with `main.tsx`, in memory. A packed program has no bundler: there the
  * texts were written beside the sources when it was packed.
  */
 export async function openPageBundle(folder: URL): Promise<PageBundle> {

@@ -5,7 +5,7 @@ type PageRoutes = {
   /** Bundled at the first request, or before it. */
   bundle(): Promise<PageBundle>
   readonly title: string
-  /** The path under which the page and its addresses lie, without a slash at the end: '' or '/console'. */
+  /** The path prefix of the page and its addresses, without a slash at the end: '' or '/console'. */
   readonly path: string
 }
 

@@ -19,7 +19,7 @@ const runTones: Readonly<Record<string, string>> = {
   failed: 'bad',
 }
 
-/** A run by its kind and number, and how it stands. */
+/** A run by its kind and number, with its state. */
 export const RunLink = ({ run: { id, kind, state } }: { run: { id: string; kind: string; state: string } }) => (
   <span class="run-link">
     <Link to={`/runs/${id}`}>

@@ -62,7 +62,7 @@ const spanOf = ({ fromDay, toDay }: z.output<typeof marked>) => ({
   to: new Date(Date.parse(`${toDay}T00:00:00Z`) + DAY),
 })
 
-/** A back-fill goes on when the dashboard stops: a scheduler takes it over. */
+/** A back-fill continues when the dashboard stops: a scheduler takes it over. */
 async function startBackfill({ pipeline, config, signal }: DashboardContext, body: z.output<typeof marked>) {
   const { from, to } = spanOf(body)
   const run = await pipeline.runs.create('backfill', {

@@ -20,7 +20,7 @@ async function runOf({ pipeline }: DashboardContext, runId: string): Promise<Run
   throw new UsageProblem('show run: no run has this id', { hint: 'Runs are kept for RUNS_KEPT_DAYS.' })
 }
 
-/** The command that goes on with a run: it does not read covered windows again. */
+/** The command that resumes a run: it does not read covered windows again. */
 function commandOf(kind: string, params: Run['params']): string {
   if (kind !== 'backfill') return 'vitalsync sync'
   const told = (name: 'from' | 'to') =>

@@ -117,7 +117,7 @@ function boundedDensity(unpacked: Readable): Readable {
   })
   // Fastify compares the announced length with this one.
   Object.defineProperty(bounded, 'receivedEncodedLength', { get: packedBytes })
-  pipeline(unpacked, bounded, () => undefined) // the reader of the result hears of every error
+  pipeline(unpacked, bounded, () => undefined) // the reader of the result gets every error
   return bounded
 }
 

@@ -62,7 +62,7 @@ export async function runRecomputeRound(options: RecomputeRoundOptions): Promise
     try {
       const outcome = await recomputeProfile(pool, { profileId, nowAt, cohortOf })
       if (outcome === 'derived') derived += 1
-      // Another thread derives it; this one goes on with the next.
+      // Another thread derives it; this thread continues with the next.
       if (outcome === 'busy') continue
     } catch (error) {
       log.error({ profileId, err: error }, 'could not derive a profile, will try again')

@@ -93,7 +93,7 @@ type RoundOptions = ThreadOptions & Pick<RecomputeOptions, 'mayDerive'>
 /** Threads that may end in a row before they begin with any profile. */
 const endsInARowMax = 3
 
-/** Rounds of one thread after another: a thread that ends is followed by a new thread, which goes on with the rest. */
+/** Rounds of one thread after another: a thread that ends is followed by a new thread, which continues with the rest. */
 function openRounds(settings: RoundOptions) {
   let thread = startThread(settings)
   let endsInARow = 0

@@ -27,7 +27,7 @@ type DerivationThread = {
 
 /** How long a portion that is under way may take to end; a thread that is ended costs repeated work, nothing else. */
 const closeGraceMs = 2 * SECOND
-/** The memory limit of a thread. A thread that exceeds it ends; the process goes on. */
+/** The memory limit of a thread. A thread that exceeds it ends; the process continues. */
 const threadMemoryMb = 1536
 
 export function startThread(options: ThreadOptions): DerivationThread {

@@ -14,7 +14,7 @@ export type WaitingProfile = {
 
 /** How many days a usual upload marks at most; a back-fill marks more. */
 const smallDaysMax = 3
-/** Accounts that one listing looks at; the next listing goes on after them. */
+/** Accounts that one listing looks at; the next listing continues after them. */
 const accountsPerListing = 100
 /** How many profiles of an account are listed that wait longest, and how many that began to wait last. */
 const profilesPerAccount = 16

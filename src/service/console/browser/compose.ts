@@ -17,7 +17,7 @@ export type ComposedRequest = {
   readonly body: string | undefined
 }
 
-/** Fields whose values are hidden while they are typed, and stand in no text that is copied. */
+/** Fields whose values are hidden while they are typed, and left out of every text that is copied. */
 export const isSecret = (name: string): boolean => /secret|token/i.test(name)
 
 /** Throws an Error whose message says which field does not fit. */
