@@ -155,7 +155,7 @@ const nothing: AcceptedCounts = { accepted: 0, duplicate: 0 }
 
 const RECENT_NAMES_MAX = 20_000
 
-/** The names of the last items, and when their source changed them last: copies of a record stand near it. */
+/** The names of the last items, and when their source changed them last: copies of a record are near it. */
 function createRecentNames() {
   const changedMs = new Map<string, number>()
   return {

@@ -102,7 +102,7 @@ const bodyColumns: readonly MeasureColumn[] = [
   { from: 'boneMass', to: 'bone_mass', unit: 'g' },
 ]
 
-/** A weight stands in grams within an object of its own. */
+/** A weight is in grams within a nested object. */
 function bodyOf(row: SourceRow, place: string, _options: ReadOptions): readonly HealthRecord[] {
   const weight = fieldsIn(row['weight'])
   if (isEmpty(weight['weight'])) return [{ place, leftOut: 'biometrics without a weight' }]
@@ -142,7 +142,7 @@ const mapping: readonly MappingRow[] = [
   { from: 'scores and plans', note: 'no measurements' },
 ]
 
-/** The JSON files of a Garmin account's export. Its FIT files stand in zips of their own in it. */
+/** The JSON files of a Garmin account's export. Its FIT files are in zips within it. */
 export const garminConnect = formatOfKinds(
   {
     name: 'garmin-connect',

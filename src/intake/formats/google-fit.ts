@@ -74,7 +74,7 @@ const nanosIn = (value: unknown) => {
   return Number.isNaN(atMs) ? undefined : utc(atMs)
 }
 
-/** A value stands in a field for its kind: whole, with a fraction, or a text. */
+/** A value is in a field for its type: integer, float, or text. */
 const valuesOf = (point: SourceRow): readonly number[] =>
   listIn(point['fitValue']).map((one) => {
     const value = fieldsIn(fieldsIn(one)['value'])

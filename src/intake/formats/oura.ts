@@ -38,7 +38,7 @@ const phaseTexts = [
 
 const NIGHT_VALUES_MAX = 5000
 
-/** A document of the interface, whether it stands in a list of JSON or in a line of a table. */
+/** A document of the interface, whether it comes from a JSON list or from a line of a table. */
 type Document = {
   readonly name: string
   /** The fields that no other document has together. */

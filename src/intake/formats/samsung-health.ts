@@ -73,7 +73,7 @@ function plainRow(row: SourceRow): SourceRow {
   return plain
 }
 
-/** Times are UTC, as a text or as milliseconds; the offset stands beside them as a text. */
+/** Times are UTC, as a text or as milliseconds; the offset is a text in another column. */
 function instantOf(time: unknown, offset: unknown) {
   const text = textIn(time).trim()
   const atMs = /^\d{10,14}$/.test(text) ? Number(text) : wallMsIn(text)
@@ -120,7 +120,7 @@ const table = (recognised: RegExp, recordsOf: FileKind['recordsOf']): FileKind =
   recordsOf,
 })
 
-/** A heart rate of an hour is the mean of samples that stand in a file of their own. */
+/** A heart rate of an hour is the mean of samples, which are in a file of their own. */
 const meanOrSample = (frame: DraftFrame): DraftFrame =>
   frame.end.atMs - frame.start.atMs > MINUTE ? { ...frame, periodicity: 'hourly', aggregation: 'avg' } : frame
 

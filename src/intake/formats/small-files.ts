@@ -58,7 +58,7 @@ function lineOf(text: string): SourceRow {
   }
 }
 
-/** Whether objects stand one a line: the first ends with its line, or fills all of the beginning. */
+/** Whether the file has one object per line: the first ends with its line, or fills all of the beginning. */
 export function hasJsonLines({ text }: FileHead): boolean {
   const [first = '', ...others] = text
     .replace(/^\uFEFF/, '')
@@ -85,7 +85,7 @@ type TableForm = {
   readonly linesBefore: number
 }
 
-/** The rows of a table. Its columns stand apart by commas, semicolons or tabs; a cell in quotes may go on in the next lines. */
+/** The rows of a table. Its columns are separated by commas, semicolons or tabs; a quoted cell may span several lines. */
 export const tableRows = ({ linesBefore }: TableForm): RowReader =>
   async function* (file) {
     let columns: readonly string[] | undefined

@@ -28,7 +28,7 @@ export const fitbitDevice = {
 } as const
 
 /**
- * A night: the time in bed, and its levels. Short wakes are listed beside the levels and lie within them, so the levels
+ * A night: the time in bed, and its levels. Short wakes are listed beside the levels and overlap them, so the levels
  * are cut where a short wake is: no minute counts twice. Only the start is placed by the clock on the wall; the rest is as
  * long after it as it took, for the clock may change in the night.
  */

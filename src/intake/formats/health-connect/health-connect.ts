@@ -81,7 +81,7 @@ type OriginOf = (row: SourceRow) => Omit<DraftFrame, 'start' | 'end'>
 
 const NAMED_MAX = 10_000
 
-/** The app and the device of a record, which stand in tables of their own. */
+/** The app and the device of a record, which are in tables of their own. */
 function createOrigins(tables: SqliteTables): OriginOf {
   const byId = (table: string, columns: readonly string[]) => {
     const named = new Map<number, SourceRow>()
@@ -251,7 +251,7 @@ const mapping: readonly MappingRow[] = [
   { from: 'any other table', note: 'nothing is derived from it' },
 ]
 
-/** Health Connect: the database of its export, whose columns stand in another order on every device. */
+/** Health Connect: the database of its export, whose columns have another order on every device. */
 export const healthConnect: HealthFormat = {
   name: 'health-connect',
   title: 'Health Connect',

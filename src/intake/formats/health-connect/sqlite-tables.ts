@@ -70,7 +70,7 @@ function plainColumns(database: Database): (table: string) => ReadonlySet<string
   }
 }
 
-/** The names of tables and columns are those of our queries, and stand in the database as they are. */
+/** The names of tables and columns are those of our queries, and equal the names in the database. */
 function rowsOf(
   database: Database,
   { table, columns, parent }: TableQuery,
