@@ -26,7 +26,7 @@ function listExposed({ databaseUrl, queueUrl, upstream }: Addresses): ExposedCon
     .map(({ subject, hint }) => ({ subject, hint, text: 'is reached on another machine without TLS' }))
 }
 
-/** Warns once, at the start of a process that goes on for long. */
+/** Warns once, at the start of a long-running process. */
 export function warnOfExposedConnections(log: Log, addresses: Addresses): void {
   for (const { subject, text, hint } of listExposed(addresses)) log.warn({ connection: subject }, `${text}: ${hint}`)
 }

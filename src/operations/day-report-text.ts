@@ -28,7 +28,7 @@ export function evidenceLines(report: DayReport): string[] {
   ]
 }
 
-/** The command that helps, or that nothing is to be done. */
+/** The command that helps, or a text that no action is needed. */
 export function whatToDo({ externalId, stream, localDate, state, itemsWaiting }: DayReport): string {
   if (itemsWaiting > 0) return 'vitalsync sync pushes what waits, and reads the day again'
   const readAgain = `vitalsync backfill --again --from ${localDate} --to ${localDate}T23:59:59Z --profile ${externalId} --stream ${stream}`

@@ -5,7 +5,7 @@ import type { Finding } from './finding.ts'
 import { isOwnServer, OWN_HINT } from './own-server.ts'
 import { probeServer } from './probe-server.ts'
 
-/** A server that is to be used: what it is, where, and which variable says so. */
+/** A server to use: its kind, its address, and the variable that holds the address. */
 export type ServerAddress = { readonly kind: ServerKind; readonly url: string; readonly variable: string }
 
 type Diagnosis = { readonly cause: ConnectionCause; readonly text: string; readonly hint: string; readonly code: 2 | 3 }

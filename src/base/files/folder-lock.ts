@@ -61,7 +61,7 @@ const noHardLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
 /**
  * A hard link appears together with its content: no process ever reads a lock file without its owner. Without hard links it may be read
- * before its owner stands in it, and then counts as nobody's that may be removed.
+ * before its owner stands in it, and then counts as unowned and removable.
  */
 async function tryLock({ folder, words, hardLink }: Locking, own: string): Promise<boolean> {
   const draft = join(folder, `lock.${process.pid}`)
@@ -102,7 +102,7 @@ async function removeStaleLock(folder: string): Promise<void> {
   }
   const file = join(folder, 'lock')
   const holder = await readFile(file, 'utf8').catch(() => '')
-  // Where no lock was read, another start may have made one since: nothing is to be removed.
+  // Where no lock was read, another start may have made one since: nothing must be removed.
   if (holder !== '' && !(await isLockHeld(holder))) await rm(file, { force: true })
   await rmdir(takeover)
 }

@@ -67,7 +67,7 @@ async function findSharedSession(clients: readonly pg.Client[]): Promise<PoolerF
   return undefined
 }
 
-/** For the start of a process. Nothing stands before our own server. Throws a UsageProblem that names the variable. */
+/** For the start of a process. Our own server has no pooler. Throws a UsageProblem that names the variable. */
 export async function requireDirectConnection(databaseUrl: string, variable: string): Promise<void> {
   if (isOwnServer(databaseUrl)) return
   const fault = await findPooler(databaseUrl).catch(async (cause: unknown) => {

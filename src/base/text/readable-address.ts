@@ -3,7 +3,7 @@ export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)
 }
 
-/** The first of several addresses with commas stands for all: the nodes of a cluster are reached alike. */
+/** The first of several addresses with commas represents all: the nodes of a cluster are reached alike. */
 export function firstAddress(addresses: string): URL {
   return new URL(addresses.split(',')[0] ?? addresses)
 }

@@ -8,7 +8,7 @@ const sealEveryMs = 10 * MINUTE
 
 /**
  * Seals again with the first key the secrets that another key sealed: at the start, and while there are two keys again and again, for other
- * processes may still seal with the former one. Work goes on beside it.
+ * processes may still seal with the former one. Work continues meanwhile.
  */
 export function startSealing(
   { pool, tokenKeys }: Pick<Pipeline, 'pool' | 'tokenKeys'>,

@@ -87,7 +87,7 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
     halted: () => halted,
     async close() {
       watchdog.close()
-      // No job begins from here on, however long the database takes to hear that this worker leaves.
+      // No job begins from here on, however long the database takes to delete the row of this worker.
       await Promise.all([
         workers.close(config.drainSeconds * SECOND),
         heartbeat.close(),
