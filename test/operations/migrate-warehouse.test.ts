@@ -43,7 +43,7 @@ test('a command that finds all tables waits for nobody who migrates, and migrate
   await migrating.end()
 })
 
-test('the settle times of the catalogue stand in the warehouse, and migrating writes them anew', async ({
+test('the settle times of the catalogue stand in the warehouse, and migrating writes them again', async ({
   warehouseUrl,
 }) => {
   const client = new pg.Client({ connectionString: warehouseUrl })

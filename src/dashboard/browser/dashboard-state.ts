@@ -38,5 +38,5 @@ export async function changeSession(changes: Switches): Promise<void> {
 
 export type LiveNow = Json<Now>
 
-/** The state of the pipeline as it was last told; `undefined`: not yet. */
+/** The state of the pipeline as the server last reported it; `undefined`: not yet. */
 export const { live, useLive } = createLiveState<Now>('now')

@@ -22,7 +22,7 @@ async function answerQuestion({ reading, audit }: DashboardContext, { sql }: { s
   if (masked) throw new UsageProblem('Answers may hold names.', { hint: 'Switch “Mask names” off to ask.' })
   const statement = sql.trim().replace(/;\s*$/, '')
   if (statement === '') throw new UsageProblem('There is no question.', { hint: 'Write one SQL statement.' })
-  // A statement may name a person, whom an erasure must not leave behind: its digest tells equal questions.
+  // A statement may name a person, whom an erasure must not leave behind: its digest shows which questions are equal.
   const digest = hexDigestOf(statement, 16)
   await audit.record({ who: actor.name, role: actor.role, action: 'ask question', what: { digest } })
   const startedAtMs = performance.now()

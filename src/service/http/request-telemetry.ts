@@ -93,7 +93,7 @@ declare module 'fastify' {
 }
 
 /**
- * A span for each request that tells its operation, method and status: never its address, which holds an externalId. It goes on
+ * A span for each request that names its operation, method and status: never its address, which holds an externalId. It goes on
  * with the caller's trace, where the request has a `traceparent`.
  */
 export function registerRequestSpans(app: ServiceApp): void {

@@ -68,5 +68,5 @@ export function shownLines(text: string, lengthMax: number): string {
 
 const DATE_WIDTH = 56
 
-/** Dates stand below every day, or every so many days, so that none touches the next. */
+/** Labels of dates stand below each day, or below each n-th day, so that no label touches the next. */
 export const datesApart = (days: number, width: number): number => Math.max(1, Math.ceil((days * DATE_WIDTH) / width))

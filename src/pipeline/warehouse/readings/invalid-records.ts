@@ -42,6 +42,6 @@ export async function quarantineInvalid(tx: Tx, readings: readonly ReadingWithIn
   })
 }
 
-/** Eight bytes that tell one record's text from another's. */
+/** Eight bytes that distinguish the text of one record from another. */
 const identityOf = ({ reading, digest }: FoundInvalid) =>
   `${reading.stream.name} ${reading.profileId} ${digest.toString('hex')}`

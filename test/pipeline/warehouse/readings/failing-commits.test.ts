@@ -113,7 +113,7 @@ test('a snapshot that upstream does not give any more is marked gone, and is bac
 
 type Rows = (text: string, values?: unknown[]) => Promise<Array<Record<string, unknown>>>
 
-/** Ends the transaction that stores a score with this SQLSTATE, so many times, whichever node stores it. */
+/** Ends the transaction that stores a score with this SQLSTATE, as often as given, on every node. */
 async function failScores(rows: Rows, state: string, times: number): Promise<void> {
   const tries = `create sequence tries;
     create function fail() returns trigger language plpgsql as $fail$ begin
