@@ -10,7 +10,7 @@ import {
   distributeTables,
   placeNewTables,
 } from '../pipeline/warehouse/distribution/distribute-tables.ts'
-import { hasCitus, readShardCount, requireDivision } from '../pipeline/warehouse/distribution/distributed-tables.ts'
+import { readShardCount, requireDivision } from '../pipeline/warehouse/distribution/distributed-tables.ts'
 import { storeSettleFallbacks } from '../pipeline/warehouse/ledger/settle-fallbacks.ts'
 import { failureOnEveryNode, isNodeOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
@@ -79,7 +79,7 @@ export async function requireMigrated(pool: Pool, databaseUrl: string): Promise<
     throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, cause)
   }
   const compared = await compareMigrations(pool, schema).catch(explain)
-  if (compared.missing.length === 0) return void ((await hasCitus(pool)) && (await requireDivision(pool)))
+  if (compared.missing.length === 0) return void (await requireDivision(pool))
   if (isOwnServer(databaseUrl)) return void (await migrateWarehouse(databaseUrl, () => undefined))
   requireReleased('open warehouse', compared)
   await requireServerVersion(pool).catch(explain)
