@@ -15,18 +15,18 @@ export default class ClosingLines implements Reporter {
   }
 }
 
-/** A run of so few files is read without naming the slowest. */
-const FEW_FILES = 10
+/** How many files a long run names. A run of no more files names none. */
+const FILES_NAMED = 10
 
 /** Where the minutes of a run are. Files run side by side, so the sum is more than the time of the run. */
 function slowestFiles(modules: ReadonlyArray<TestModule>): string[] {
-  if (modules.length <= FEW_FILES) return []
+  if (modules.length <= FILES_NAMED) return []
   const files = modules.map((module) => ({
     name: module.relativeModuleId,
     ms: module.diagnostic().duration + module.diagnostic().collectDuration,
   }))
   const sumMs = files.reduce((sum, { ms }) => sum + ms, 0)
-  const slowest = files.toSorted((a, b) => b.ms - a.ms).slice(0, FEW_FILES)
+  const slowest = files.toSorted((a, b) => b.ms - a.ms).slice(0, FILES_NAMED)
   const listed = slowest.map(({ name, ms }) => `${name} ${seconds(ms)}`).join(', ')
   return [`Slowest of ${files.length} files, ${seconds(sumMs)} in all: ${listed}`]
 }
