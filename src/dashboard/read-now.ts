@@ -1,6 +1,6 @@
-import { setTimeout } from 'node:timers/promises'
 import { schedulesOf } from '../../config/schedules.ts'
 import { pulledStreams } from '../../config/streams.ts'
+import { endsWithin } from '../base/sleep.ts'
 import { MINUTE, SECOND } from '../base/time/units.ts'
 import { readBudgetInUse } from '../operations/read-status.ts'
 import { troubleText } from '../operations/trouble-text.ts'
@@ -95,7 +95,7 @@ function keepingLast<T>(ask: () => Promise<T>, before: T): () => Promise<T> {
       },
       () => undefined,
     )
-    await Promise.race([answered, setTimeout(ANSWER_MAX_MS, undefined, { ref: false })])
+    await endsWithin(answered, ANSWER_MAX_MS)
     return last
   }
 }

@@ -1,5 +1,6 @@
 import { Cluster, Redis } from 'ioredis'
 import { connectionProblem, type ServerAddress } from '../../base/connections/connection-problem.ts'
+import { endsWithin } from '../../base/sleep.ts'
 import { SECOND } from '../../base/time/units.ts'
 
 /**
@@ -81,11 +82,6 @@ async function requireRedis(connection: Redis | Cluster, write: () => Promise<un
 
 /** A server that takes a command and never answers is silent. */
 export async function withAnswerTimeout<T>(answer: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => late.reject(new Error(`no answer within ${ANSWER_TIMEOUT_MS / SECOND} s`)),
-    ANSWER_TIMEOUT_MS,
-  )
-  answer.catch(() => undefined) // the answer may fail after the timeout
-  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer))
+  if (await endsWithin(answer, ANSWER_TIMEOUT_MS)) return answer
+  throw new Error(`no answer within ${ANSWER_TIMEOUT_MS / SECOND} s`)
 }

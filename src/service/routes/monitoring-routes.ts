@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client'
 import { exposeMetrics } from '../../base/monitoring/exposition.ts'
+import { endsWithin } from '../../base/sleep.ts'
 import type { ServiceApp, ServiceContext } from '../http/context.ts'
 import { jsonContentType, unavailable } from '../http/request-error.ts'
 import { recordedExamples } from '../reference/examples.ts'
@@ -27,13 +28,9 @@ export function addMonitoringRoutes(
 
   app.get('/ready', { config: { operation: 'ready' } }, async () => {
     if (parts.isStopping()) throw unavailable('the service is stopping')
-    const timeout = AbortSignal.timeout(readyTimeoutMs)
-    await Promise.race([
-      parts.context.pool.query('select 1 from service.accounts limit 1'),
-      new Promise((_resolve, reject) => {
-        timeout.addEventListener('abort', () => reject(unavailable('the database does not answer')))
-      }),
-    ])
+    const answered = parts.context.pool.query('select 1 from service.accounts limit 1')
+    if (!(await endsWithin(answered, readyTimeoutMs))) throw unavailable('the database does not answer')
+    await answered
     return { status: 'ready' }
   })
 

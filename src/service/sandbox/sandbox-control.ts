@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { Problem } from '../../base/errors.ts'
+import { endsWithin } from '../../base/sleep.ts'
 import { DAY, MINUTE } from '../../base/time/units.ts'
 import type { ServiceContext } from '../http/context.ts'
 import type { Recompute } from '../recompute/start-recompute.ts'
@@ -123,8 +124,8 @@ type DerivedWait = Pick<SandboxControlOptions, 'recompute' | 'closing'> & {
 async function waitUntilDerived({ pool, recompute, closing, onLeft }: DerivedWait): Promise<void> {
   for (const deadlineMs = Date.now() + derivedTimeoutMs; Date.now() < deadlineMs; await wait(derivedPollMs)) {
     if (closing.aborted) throw new Problem('wait for derived data: the sandbox was closed meanwhile')
-    const idle = recompute?.idle().then(() => true) ?? true
-    while (onLeft && !(await Promise.race([idle, wait(reportEveryMs, false)]))) onLeft(await countDirtyDays(pool))
+    const idle = recompute?.idle() ?? Promise.resolve()
+    while (onLeft && !(await endsWithin(idle, reportEveryMs))) onLeft(await countDirtyDays(pool))
     await idle
     if ((await countDirtyDays(pool)) === 0) return
   }
