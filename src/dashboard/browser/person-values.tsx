@@ -2,7 +2,7 @@ import { HOUR } from '../../base/time/units.ts'
 import { address, changeQuery } from '../../web/browser/address.ts'
 import { type Json, useAnswer } from '../../web/browser/ask.ts'
 import { DayChart, StackChart } from '../../web/browser/charts.tsx'
-import { Answered, Empty, Panel, Table, Text } from '../../web/browser/parts.tsx'
+import { Answered, DraftInput, Empty, Panel, Table, Text } from '../../web/browser/parts.tsx'
 import { shownDecimal, shownInstant, shownNumber } from '../../web/browser/shown.ts'
 import { MarkScale, NightRaster, Spark, Waterfall } from '../../web/browser/small-charts.tsx'
 import type { ExplanationAnswer, ValuesAnswer } from '../routes/person-routes.ts'
@@ -214,12 +214,7 @@ function Why({ profileId, values }: WithValues & { profileId: string }) {
               </option>
             ))}
           </select>
-          <input
-            type="date"
-            aria-label="Day"
-            value={day}
-            onChange={(event) => changeQuery({ scoreDay: event.currentTarget.value })}
-          />
+          <DraftInput type="date" label="Day" value={day} onCommit={(chosen) => changeQuery({ scoreDay: chosen })} />
         </span>
       }
     >

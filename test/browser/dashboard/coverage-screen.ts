@@ -46,6 +46,22 @@ test('the map fits 360 pixels, has no barriers, and answers a search for nobody'
   await page.getByText('Nobody fits.').waitFor()
 })
 
+test('a search that is being typed outlives an answer that comes meanwhile', async ({ visit }) => {
+  const page = await visit('/coverage?days=14')
+  const { promise: typed, resolve: endTyping } = Promise.withResolvers<void>()
+  await page.route('**/api/coverage?*', async (route) => {
+    await typed
+    await route.continue()
+  })
+  await page.getByRole('button', { name: '7 days' }).click()
+  await page.getByRole('button', { name: 'Refused …' }).waitFor()
+  await page.getByRole('searchbox').fill('nobody is called so')
+  endTyping()
+  await page.getByRole('button', { name: 'Refused 1' }).waitFor()
+  await page.getByRole('searchbox').blur()
+  await page.getByText('Nobody fits.').waitFor()
+})
+
 test('the streams show their trouble, the worst are in groups, and a year is a click from a day', async ({ visit }) => {
   const page = await visit('/coverage?stream=biomarkers')
   const row = page.getByRole('region', { name: /^Streams/ }).getByRole('row', { name: /^scores/ })

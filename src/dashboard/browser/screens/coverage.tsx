@@ -2,7 +2,7 @@ import { type Signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { visitChanges } from '../../../web/browser/ask.ts'
-import { Failed, Panel, Table } from '../../../web/browser/parts.tsx'
+import { DraftInput, Failed, Panel, Table } from '../../../web/browser/parts.tsx'
 import { shownNumber, shownPeople, shownShare } from '../../../web/browser/shown.ts'
 import { CoverageCanvas } from '../coverage-canvas.tsx'
 import { live } from '../dashboard-state.ts'
@@ -206,7 +206,7 @@ function Controls({ stream, days, lastDay, counts }: ControlsProps) {
       </span>
       <label>
         up to
-        <input type="date" value={lastDay} onChange={(event) => changeQuery({ lastDay: event.currentTarget.value })} />
+        <DraftInput type="date" value={lastDay} onCommit={(day) => changeQuery({ lastDay: day })} />
       </label>
       <span class="segments">
         {kinds.map(([kind, label]) => (
@@ -227,11 +227,11 @@ function Controls({ stream, days, lastDay, counts }: ControlsProps) {
       </label>
       <label>
         Search
-        <input
+        <DraftInput
           type="search"
           value={query.get('search') ?? ''}
           placeholder="name begins with, or our id"
-          onChange={(event) => changeQuery({ search: event.currentTarget.value })}
+          onCommit={(text) => changeQuery({ search: text })}
         />
       </label>
     </div>
