@@ -8,7 +8,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { parse, stringify } from 'yaml'
-import { readDashboards } from '../base/monitoring/dashboards.ts'
+import { grafanaBoards } from '../../config/grafana-boards.ts'
 import { createChecklist } from './checklist.ts'
 import { startPrometheus } from './prometheus.ts'
 import { missANightly, openWatchedFleet } from './watched-fleet.ts'
@@ -48,7 +48,7 @@ try {
     async () =>
       (await warehouse.query("select 1 from vitalsync.runs where kind = 'nightly' and state = 'done'")).rowCount === 1,
   )
-  for (const { name, panels } of await readDashboards())
+  for (const { name, panels } of grafanaBoards)
     for (const { title, targets } of panels)
       for (const { expr } of targets)
         await until(`${name}: ${title}`, async () => (await query(expr.replaceAll('[5m]', '[1m]'))).length > 0)
