@@ -64,28 +64,6 @@ describe('the order of devices and methods prefers', () => {
   })
 })
 
-describe('aggregated logs', () => {
-  test('count only where there is no raw record', () => {
-    // The day's 12,000 are 500 an hour; raw covers 4 hours with 5,000; 20 hours × 500 = 10,000 are left.
-    const logs = [
-      log('steps', at('08:00'), [240, 5000]),
-      log('steps', at('00:00'), [1440, 12000], { periodicity: 'daily' }),
-    ]
-
-    expect(steps(logs)).toBe('15000')
-  })
-  test('rank hourly before daily, and below a raw phone', () => {
-    const logs = [
-      log('steps', at('00:00'), [1440, 2400], { periodicity: 'daily' }),
-      log('steps', at('08:00'), [60, 1000], { periodicity: 'hourly' }),
-      log('steps', at('09:00'), [60, 700], phone),
-    ]
-
-    // 22 hours × 100 + 1,000 + 700.
-    expect(steps(logs)).toBe('3900')
-  })
-})
-
 describe('parents and children', () => {
   const parent = log('steps', at('09:00'), [60, 1000])
 
@@ -93,12 +71,15 @@ describe('parents and children', () => {
     // The child has 700 of the 1,000 in the first half: the other half gets 300.
     expect(steps([parent, log('steps', at('09:00'), [30, 700], { parentId: parent.id })])).toBe('1000')
   })
-  test('a parent counts nothing when its children cover it, even where they count less', () => {
+  test('a parent whose children leave no time free counts for what they lack', () => {
     const children = [log('steps', at('09:00'), [30, 300]), log('steps', at('09:30'), [30, 400])]
-    expect(steps([parent, ...children.map((one) => ({ ...one, parentId: parent.id }))])).toBe('700')
+    expect(steps([parent, ...children.map((one) => ({ ...one, parentId: parent.id }))])).toBe('1000')
   })
   test('a parent counts nothing when its children have more, even where they leave time free', () => {
     expect(steps([parent, log('steps', at('09:00'), [30, 1200], { parentId: parent.id })])).toBe('1200')
+  })
+  test('a child outside of the time of its parent is taken off the parent too', () => {
+    expect(steps([parent, log('steps', at('11:00'), [30, 700], { parentId: parent.id })])).toBe('1000')
   })
   test('children of an unknown parent count on their own', () => {
     expect(steps([log('steps', at('09:00'), [30, 700], { parentId: '00000000-0000-4000-8000-000000000000' })])).toBe(
