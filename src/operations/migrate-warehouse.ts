@@ -11,7 +11,7 @@ import {
   placeNewTables,
 } from '../pipeline/warehouse/distribution/distribute-tables.ts'
 import { readShardCount, requireDivision } from '../pipeline/warehouse/distribution/distributed-tables.ts'
-import { storeSettleFallbacks } from '../pipeline/warehouse/ledger/settle-fallbacks.ts'
+import { storeSettleFallbacks } from '../pipeline/warehouse/ledger/settle-times.ts'
 import { failureOnEveryNode, isNodeOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { grantReaderRole } from '../pipeline/warehouse/reports/reader-role.ts'

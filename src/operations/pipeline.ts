@@ -21,6 +21,7 @@ import { accountDigest, openUpstream, type Upstream } from '../pipeline/upstream
 import { openRateLimiter, type RateLimiter } from '../pipeline/upstream/limits/rate-limiter.ts'
 import { readPlaces } from '../pipeline/warehouse/distribution/distributed-tables.ts'
 import { createLedger, type Ledger } from '../pipeline/warehouse/ledger/coverage-ledger.ts'
+import { refreshSettleTimes } from '../pipeline/warehouse/ledger/settle-times.ts'
 import { createOutbox, type Outbox } from '../pipeline/warehouse/outbox/outbox.ts'
 import { type DatabaseClock, startDatabaseClock } from '../pipeline/warehouse/postgres/database-clock.ts'
 import { joinNodes } from '../pipeline/warehouse/postgres/node-pools.ts'
@@ -49,6 +50,8 @@ export type Pipeline = {
   readonly runs: Runs
   readonly liveWorkers: LiveWorkers
   readonly writer: ReadingWriter
+  /** Measures how late upstream is, by what the writer has counted. To be called every few seconds. */
+  readonly refreshSettleTimes: () => Promise<void>
   readonly upstream: Upstream
   readonly rateLimiter: Pick<RateLimiter, 'state'>
   readonly engine: QueueEngine
@@ -111,16 +114,12 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
     sleep,
   })
   closeStack.add(upstream, 'upstream')
-  const writer = openReadingWriter({
-    pool,
-    now: clock.now,
-    rowsPerCommit: 2500,
-    commitsAtOnce: 3,
-    belief: config.belief,
-    settle: config.settle,
-    account: accountDigest(url, credentials.clientId),
-  })
+  const { settle, belief } = config
+  const account = accountDigest(url, credentials.clientId)
+  const commits = { rowsPerCommit: 2500, commitsAtOnce: 3 }
+  const writer = openReadingWriter({ pool, now: clock.now, ...commits, belief, settle, account })
   closeStack.add(writer, 'reading writer')
+  const refreshSettle = () => refreshSettleTimes({ pool, account, settle, streams: catalogue.pulled })
   const queue = createEnqueuer(engine)
   const stores = createStores({ pool, catalogue, tokenKeys }, config)
   const { runs, ...jobStores } = stores
@@ -138,7 +137,8 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
     log,
   }
   const liveWorkers = createLiveWorkers({ pool })
-  return { ...stores, liveWorkers, tokenKeys, pool, clock, rateLimiter, engine, queue, upstream, writer, context }
+  const parts = { tokenKeys, pool, clock, rateLimiter, engine, queue, upstream, writer, context }
+  return { ...stores, ...parts, liveWorkers, refreshSettleTimes: refreshSettle }
 }
 
 /** The pools of the warehouse, and its clock. */

@@ -91,7 +91,7 @@ async function loseAndGrow(cluster: CitusCluster, warehouse: SyncedWarehouse, ch
   await expectDone(checklist, warehouse, 'migrate')
   await until('settle times cannot be computed without the node', async () =>
     (await cluster.listErrors()).some(
-      ({ sqlState, statement }) => sqlState.startsWith('08') && statement.includes('from vitalsync.silent_differences'),
+      ({ sqlState, statement }) => sqlState.startsWith('08') && statement.includes('into vitalsync.settle_times'),
     ),
   )
   await worker.start()
@@ -99,7 +99,10 @@ async function loseAndGrow(cluster: CitusCluster, warehouse: SyncedWarehouse, ch
   await until('the same sync ends for the others when the node is back', () =>
     ended({ state: 'done', enqueuedAll: true, ended: people.all }),
   )
-  await until('settle times are computed when it is back', () => areSettleTimesComputed(warehouse))
+  await expectDone(checklist, warehouse, 'sync')
+  await until('settle times are computed when it is back, by the next worker at the latest', () =>
+    areSettleTimesComputed(warehouse),
+  )
   await until('doctor finds all nodes', async () =>
     (await doctor()).includes(`all ${cluster.workers.length + 1} nodes answer`),
   )
@@ -177,7 +180,7 @@ async function countPeople(warehouse: SyncedWarehouse, port: number): Promise<{ 
   return counted ?? { all: 0, reached: 0 }
 }
 
-/** A sync computes those of the streams that brought something. */
+/** A worker computes those of the streams that brought something. */
 async function areSettleTimesComputed(warehouse: SyncedWarehouse): Promise<boolean> {
   const text = `select bool_or(computed_at > '-infinity') as are from vitalsync.settle_times`
   return (await ask<{ are: boolean }>(warehouse, text))?.are === true

@@ -1,5 +1,7 @@
 import { expect } from 'vitest'
 import { DAY, HOUR } from '../../src/base/time/units.ts'
+import { requireGivenAddresses } from '../../src/operations/addresses.ts'
+import { accountDigest } from '../../src/pipeline/upstream/client.ts'
 import { daysAgo, scoreOf } from '../support/sample-scores.ts'
 import { test } from '../support/test-pipeline.ts'
 
@@ -68,4 +70,20 @@ test('a request that was sent before the day had settled does not cover it, howe
   const upto = Date.parse(String(covered?.['upto']))
   expect(upto).toBeLessThanOrEqual(answeredAt - 72 * HOUR)
   expect(upto).toBeGreaterThan(sentAt - 72 * HOUR - 5000)
+})
+
+test('a worker computes the settle times from what any process has counted', async ({ open }) => {
+  const line = await open('postgres')
+  const { url, clientId } = requireGivenAddresses(line.config).upstream
+  await line.rows(
+    `insert into vitalsync.lateness (account, stream, observed_on, bin, seen, came, changed)
+     values ($1, 'scores', current_date, 3, 5, 0, 0)`,
+    [accountDigest(url, clientId)],
+  )
+  const computed = () => line.rows('select stream, days from vitalsync.settle_times')
+  expect(await computed()).toEqual([])
+
+  line.work()
+
+  await expect.poll(computed).toEqual([{ stream: 'scores', days: 1 }])
 })

@@ -12,6 +12,7 @@ import { describeOutage, isOutage, sqlState } from '../../pipeline/warehouse/pos
 import { createJobMetrics } from '../../pipeline/work/job-metrics.ts'
 import type { JobAttempt, LanePause } from '../../pipeline/work/outcome.ts'
 import { jobs, type Pipeline } from '../pipeline.ts'
+import { repeatUntilClosed } from './repeat.ts'
 import { startProducing } from './start-producing.ts'
 import { startSealing } from './start-sealing.ts'
 import { startWorkerHeartbeat } from './worker-heartbeat.ts'
@@ -83,6 +84,7 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
   const heartbeat = startWorkerHeartbeat(pipeline, { troubles, log })
   const sealing = startSealing(pipeline, log)
   const producing = startProducing({ pipeline, config, log })
+  const settling = startSettling(pipeline, log)
   return {
     halted: () => halted,
     async close() {
@@ -93,11 +95,22 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
         heartbeat.close(),
         sealing.close(),
         producing.close(),
+        settling.close(),
       ])
       restoreClock()
     },
   }
 }
+
+const SETTLE_EVERY_MS = 10 * SECOND
+
+/** Keeps the settle times up to date. It needs all nodes of a divided warehouse: nothing else waits for it. */
+const startSettling = ({ refreshSettleTimes }: Pipeline, log: Log) =>
+  repeatUntilClosed(SETTLE_EVERY_MS, () =>
+    refreshSettleTimes().catch((error: unknown) =>
+      log.debug({ code: sqlState(error) }, 'settle times could not be computed, and are soon tried again'),
+    ),
+  )
 
 /** The ledger records how a job ended: a success deletes the profile's failure of that job, a failure stores its reason. */
 async function recordAttempt({ ledger }: Pipeline, attempt: JobAttempt): Promise<void> {

@@ -1,85 +1,79 @@
-import { LATENESS_BINS, type LatenessCounts } from '../../ledger/lateness.ts'
 import { type LatenessBinCount, type SettleSettings, type SettleTime, settleTimeOf } from '../../ledger/settle-time.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
-import { binaryColumn } from '../postgres/binary-format.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import { unsettleRecentDays } from './unsettle-recent-days.ts'
 
-type Where = { readonly pool: Pool; readonly account: string }
-
-type BinRow = { stream: string; bin: number; seen: number; came: number; changed: number }
-
-/** Adds counts to those of today. Rows are written in one order, so that processes never wait for one another in a circle. */
-export async function addLateness(
-  { pool, account }: Where,
-  counts: ReadonlyMap<PulledStream, LatenessCounts>,
-): Promise<void> {
-  const rows = [...counts].flatMap(([{ name }, sums]) => binRowsOf(name, sums))
-  if (rows.length === 0) return
-  await pool.query({
-    name: 'add lateness',
-    text: `insert into vitalsync.lateness as l (account, stream, observed_on, bin, seen, came, changed)
-      select $1, u.stream, (clock_timestamp() at time zone 'UTC')::date, u.bin, u.seen, u.came, u.changed
-      from unnest($2::text[], $3::int2[], $4::int8[], $5::int8[], $6::int8[]) as u(stream, bin, seen, came, changed)
-      order by u.stream, u.bin
-      on conflict (account, stream, observed_on, bin) do update
-        set seen = l.seen + excluded.seen, came = l.came + excluded.came, changed = l.changed + excluded.changed`,
-    values: [
-      account,
-      binaryColumn('text', rows, ({ stream }) => stream),
-      rows.map(({ bin }) => bin),
-      binaryColumn('int8', rows, ({ seen }) => String(seen)),
-      binaryColumn('int8', rows, ({ came }) => String(came)),
-      binaryColumn('int8', rows, ({ changed }) => String(changed)),
-    ],
-  })
+type SettleOptions = {
+  readonly pool: Pool
+  /** Digest of upstream's address and the client id. */
+  readonly account: string
+  readonly settle: SettleSettings
+  readonly streams: readonly PulledStream[]
 }
 
-const binRowsOf = (stream: string, { seen, came, changed }: LatenessCounts): BinRow[] =>
-  Array.from({ length: LATENESS_BINS }, (_, bin) => ({
-    stream,
-    bin,
-    seen: seen[bin] ?? 0,
-    came: came[bin] ?? 0,
-    changed: changed[bin] ?? 0,
-  })).filter((row) => row.seen + row.came + row.changed > 0)
+/** How long a count is used, and how long a silent difference is reported. */
+const COUNTED_DAYS = 60
+const REPORTED_DAYS = 90
 
-type ComputeOptions = Where & { readonly settle: SettleSettings }
+/**
+ * Recomputes the settle times that no process has computed in the last minutes, makes recent days due again where upstream was late for
+ * many profiles, and deletes old rows. Each step is committed on its own, apart from all readings. To store a settle time takes the
+ * stream for these minutes. A process that dies after that leaves the other steps to the next one that takes the stream.
+ */
+export async function refreshSettleTimes(options: SettleOptions): Promise<void> {
+  const due = await listDue(options)
+  for (const stream of due) {
+    await storeSettleTime(options, stream, await measureStream(options, stream))
+    await unsettleRecentDays(options, stream)
+  }
+  if (due.length > 0) await deleteOldRows(options)
+}
 
-/** Recomputes the settle times of these streams, if no process has done so in the last minutes. Deletes old counts. */
-export async function computeSettleTimes(options: ComputeOptions, streams: readonly PulledStream[]): Promise<void> {
-  const { pool, account } = options
+/** The streams that were counted, and whose settle time is not fresh. */
+async function listDue({ pool, account, streams }: SettleOptions): Promise<PulledStream[]> {
   const { rows: fresh } = await pool.query<{ stream: string }>(
     `select stream from vitalsync.settle_times
      where account = $1 and computed_at > clock_timestamp() - interval '10 minutes'`,
     [account],
   )
-  const due = streams.filter(({ name }) => !fresh.some(({ stream }) => stream === name))
-  if (due.length === 0) return
-  await pool.query(`delete from vitalsync.lateness where observed_on < current_date - 60`)
-  await pool.query(
-    `delete from vitalsync.silent_differences where found_at < statement_timestamp() - interval '90 days'`,
+  const stale = streams.filter(({ kind, name }) => kind === 'windowed' && !fresh.some(({ stream }) => stream === name))
+  if (stale.length === 0) return []
+  const { rows: counted } = await pool.query<{ stream: string }>(
+    'select distinct stream from vitalsync.lateness where account = $1 and stream = any($2)',
+    [account, stale.map(({ name }) => name)],
   )
-  for (const stream of due) {
-    await storeSettleTime(options, stream, await measureStream(options, stream))
-    await unsettleRecentDays(options, stream)
-  }
+  return stale.filter(({ name }) => counted.some(({ stream }) => stream === name))
+}
+
+/** Rows that no computation and no report reads any more. */
+async function deleteOldRows({ pool }: SettleOptions): Promise<void> {
+  await pool.query(`delete from vitalsync.lateness where observed_on < current_date - ${COUNTED_DAYS}`)
+  await pool.query(
+    `delete from vitalsync.silent_differences where found_at < statement_timestamp() - interval '${REPORTED_DAYS} days'`,
+  )
 }
 
 type MeasuredTime = SettleTime & { readonly days: number }
 
-async function measureStream({ pool, account, settle }: ComputeOptions, stream: PulledStream): Promise<MeasuredTime> {
+/** Older counts do not count, whether they are deleted yet or not. */
+const ofStream = `account = $1 and stream = $2 and observed_on >= current_date - ${COUNTED_DAYS}`
+
+async function measureStream({ pool, account, settle }: SettleOptions, stream: PulledStream): Promise<MeasuredTime> {
   const { rows } = await pool.query<LatenessBinCount & { days: number }>(
     `select bin, sum(seen)::float8 as seen, sum(came + changed)::float8 as changes,
-       (select count(distinct observed_on)::int from vitalsync.lateness where account = $1 and stream = $2) as days
-     from vitalsync.lateness where account = $1 and stream = $2 group by bin order by bin`,
+       (select count(distinct observed_on)::int from vitalsync.lateness where ${ofStream}) as days
+     from vitalsync.lateness where ${ofStream} group by bin order by bin`,
     [account, stream.name],
   )
   const days = rows[0]?.days ?? 0
   return { ...settleTimeOf({ counts: rows, days, fallbackMs: stream.settleMs, settings: settle }), days }
 }
 
-async function storeSettleTime({ pool, account }: Where, stream: PulledStream, time: MeasuredTime): Promise<void> {
+async function storeSettleTime(
+  { pool, account }: SettleOptions,
+  stream: PulledStream,
+  time: MeasuredTime,
+): Promise<void> {
   await pool.query(
     `insert into vitalsync.settle_times as t
        (account, stream, settle_ms, basis, fallback_ms, days, watched, changed_later, computed_at)
@@ -98,4 +92,16 @@ async function storeSettleTime({ pool, account }: Where, stream: PulledStream, t
       Math.round(time.changedLater),
     ],
   )
+}
+
+/**
+ * Writes the settle times of the catalogue to where the views and reports look them up. Nothing is written where they are equal: each
+ * node of a divided warehouse has a copy, and a write needs all nodes.
+ */
+export async function storeSettleFallbacks(pool: Pool, streams: readonly PulledStream[]): Promise<void> {
+  const values = [streams.map(({ name }) => name), streams.map(({ settleMs }) => settleMs)]
+  const others = `unnest($1::text[], $2::float8[]) as u(stream, settle_ms) where d.stream = u.stream and d.settle_ms <> u.settle_ms`
+  const { rowCount } = await pool.query(`select from vitalsync.day_streams d, ${others} limit 1`, values)
+  if (rowCount === 0) return
+  await pool.query(`update vitalsync.day_streams d set settle_ms = u.settle_ms from ${others}`, values)
 }

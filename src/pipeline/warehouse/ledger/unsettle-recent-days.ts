@@ -16,7 +16,7 @@ const PROFILES_PER_STATEMENT = 5000
  */
 export async function unsettleRecentDays(where: Where, stream: PulledStream): Promise<void> {
   const { pool } = where
-  if (!(await isPattern(where, stream)) || !(await claimUnsettling(where, stream))) return
+  if ((await wasUnsettled(where, stream)) || !(await isPattern(where, stream))) return
   for (let afterId = '0'; ; ) {
     const { rows: page } = await pool.query<{ id: string }>(
       'select profile_id as id from vitalsync.ledger where stream = $1 and profile_id > $2 order by profile_id limit $3',
@@ -26,7 +26,7 @@ export async function unsettleRecentDays(where: Where, stream: PulledStream): Pr
       await pool.query(unsettleStatement, [bucket.map(({ id }) => id), stream.name, 2 * stream.settleMs])
     }
     const lastId = page.at(-1)?.id
-    if (!lastId) return
+    if (!lastId) return markUnsettled(where, stream)
     afterId = lastId
   }
 }
@@ -45,14 +45,20 @@ async function isPattern({ pool, account }: Where, stream: PulledStream): Promis
   return surprised >= PROFILES_SHARE * (all[0]?.n ?? 0)
 }
 
-/** One process claims it. A claim whose process dies is made up by the next day's, if the pattern goes on. */
-async function claimUnsettling({ pool, account }: Where, stream: PulledStream): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `update vitalsync.settle_times set unsettled_at = statement_timestamp() where account = $1 and stream = $2
-       and coalesce(unsettled_at, '-infinity') < statement_timestamp() - interval '24 hours'`,
+async function wasUnsettled({ pool, account }: Where, stream: PulledStream): Promise<boolean> {
+  const { rows } = await pool.query(
+    `select from vitalsync.settle_times where account = $1 and stream = $2
+       and unsettled_at >= statement_timestamp() - interval '24 hours'`,
     [account, stream.name],
   )
-  return rowCount === 1
+  return rows.length > 0
+}
+
+async function markUnsettled({ pool, account }: Where, stream: PulledStream): Promise<void> {
+  await pool.query(
+    'update vitalsync.settle_times set unsettled_at = statement_timestamp() where account = $1 and stream = $2',
+    [account, stream.name],
+  )
 }
 
 const recentSql = "tstzrange(statement_timestamp() - $3::float8 * interval '1 millisecond', statement_timestamp())"

@@ -1,8 +1,7 @@
 import { SECOND } from '../../../base/time/units.ts'
 import { LATENESS_BINS, type LatenessCounts, noLatenessCounts } from '../../ledger/lateness.ts'
-import type { SettleSettings } from '../../ledger/settle-time.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
-import { addLateness, computeSettleTimes } from '../ledger/settle-times.ts'
+import { binaryColumn } from '../postgres/binary-format.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /** Adds up what committed readings show of upstream's lateness, and writes it down every few seconds. */
@@ -12,7 +11,7 @@ export type LatenessMeter = {
   close(): Promise<void>
 }
 
-export type MeterOptions = { readonly pool: Pool; readonly account: string; readonly settle: SettleSettings }
+type MeterOptions = { readonly pool: Pool; readonly account: string }
 
 const FLUSH_MS = 5 * SECOND
 
@@ -24,7 +23,6 @@ export function openLatenessMeter(options: MeterOptions): LatenessMeter {
   let totals = new Map<PulledStream, LatenessCounts>()
   let timer: NodeJS.Timeout | undefined
   let flushing = Promise.resolve()
-  const computation = createComputation(options)
 
   const add: LatenessMeter['add'] = (counts) => {
     for (const [stream, more] of counts) addTo(totals, stream, more)
@@ -42,9 +40,7 @@ export function openLatenessMeter(options: MeterOptions): LatenessMeter {
     } catch {
       // The database is away for a moment: the statements of the readings fail too, and the counts are written later.
       for (const [stream, counts] of taken) addTo(totals, stream, counts)
-      return
     }
-    computation.begin(taken.keys())
   }
   return {
     add,
@@ -52,35 +48,7 @@ export function openLatenessMeter(options: MeterOptions): LatenessMeter {
       clearTimeout(timer)
       await flushing
       await flush()
-      await computation.ended()
     },
-  }
-}
-
-/**
- * Computes settle times from the counts that are written. Where that fails, the next call computes them too. It needs all nodes of a
- * divided warehouse: one that is silent holds it up, and later counts do not wait for it.
- */
-function createComputation(options: MeterOptions) {
-  const due = new Set<PulledStream>()
-  let underWay: Promise<void> | undefined
-  const compute = async () => {
-    while (due.size > 0) {
-      const streams = [...due]
-      await computeSettleTimes(options, streams)
-      for (const stream of streams) due.delete(stream)
-    }
-  }
-  return {
-    begin(streams: Iterable<PulledStream>) {
-      for (const stream of streams) due.add(stream)
-      underWay ??= compute()
-        .catch(() => undefined)
-        .finally(() => {
-          underWay = undefined
-        })
-    },
-    ended: () => underWay,
   }
 }
 
@@ -91,3 +59,38 @@ function addTo(totals: Map<PulledStream, LatenessCounts>, stream: PulledStream, 
     for (let bin = 0; bin < LATENESS_BINS; bin += 1) sums[kind][bin] = (sums[kind][bin] ?? 0) + (more[kind][bin] ?? 0)
   }
 }
+
+/** Adds counts to those of today. Rows are written in one order, so that processes never wait for one another in a circle. */
+async function addLateness(
+  { pool, account }: MeterOptions,
+  counts: ReadonlyMap<PulledStream, LatenessCounts>,
+): Promise<void> {
+  const rows = [...counts].flatMap(([{ name }, sums]) => binRowsOf(name, sums))
+  if (rows.length === 0) return
+  await pool.query({
+    name: 'add lateness',
+    text: `insert into vitalsync.lateness as l (account, stream, observed_on, bin, seen, came, changed)
+      select $1, u.stream, (clock_timestamp() at time zone 'UTC')::date, u.bin, u.seen, u.came, u.changed
+      from unnest($2::text[], $3::int2[], $4::int8[], $5::int8[], $6::int8[]) as u(stream, bin, seen, came, changed)
+      order by u.stream, u.bin
+      on conflict (account, stream, observed_on, bin) do update
+        set seen = l.seen + excluded.seen, came = l.came + excluded.came, changed = l.changed + excluded.changed`,
+    values: [
+      account,
+      binaryColumn('text', rows, ({ stream }) => stream),
+      rows.map(({ bin }) => bin),
+      binaryColumn('int8', rows, ({ seen }) => String(seen)),
+      binaryColumn('int8', rows, ({ came }) => String(came)),
+      binaryColumn('int8', rows, ({ changed }) => String(changed)),
+    ],
+  })
+}
+
+const binRowsOf = (stream: string, { seen, came, changed }: LatenessCounts) =>
+  Array.from({ length: LATENESS_BINS }, (_, bin) => ({
+    stream,
+    bin,
+    seen: seen[bin] ?? 0,
+    came: came[bin] ?? 0,
+    changed: changed[bin] ?? 0,
+  })).filter((row) => row.seen + row.came + row.changed > 0)

@@ -34,7 +34,11 @@ type Settling = {
 
 const noChanges: ChangeSummary = { came: [], changed: [] }
 
-/** The changes of the ledger by readings, and their evidence about upstream's lateness, now that the changed records are known. */
+/**
+ * The changes of the ledger by readings, and their evidence about upstream's lateness, now that the changed records are known. The days
+ * near a silent difference are un-covered in the same commit: once the changed record is stored, a later reading finds it equal, and
+ * nothing would say any more that the days beside it are called covered without reason.
+ */
 export function settleReadings(admitted: readonly AdmittedReading[], settling: Settling): SettledGroup {
   const lateness = new Map<PulledStream, LatenessCounts>()
   const silent: SilentDifference[] = []

@@ -1,19 +1,27 @@
 import { expect } from 'vitest'
 import { DAY, HOUR } from '../../../../src/base/time/units.ts'
 import { latenessBin, noLatenessCounts } from '../../../../src/pipeline/ledger/lateness.ts'
-import { computeSettleTimes } from '../../../../src/pipeline/warehouse/ledger/settle-times.ts'
+import { refreshSettleTimes } from '../../../../src/pipeline/warehouse/ledger/settle-times.ts'
+import type { Pool } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { openLatenessMeter } from '../../../../src/pipeline/warehouse/readings/lateness-meter.ts'
 import { openReadingWriter } from '../../../../src/pipeline/warehouse/readings/reading-writer.ts'
 import { scores } from '../../../support/stream-by-name.ts'
-import { test as base, believing, scoreRecord, scoresReading, settle } from '../../../support/test-warehouse.ts'
+import {
+  test as base,
+  believing,
+  scoreRecord,
+  scoresReading,
+  settle,
+  type Warehouse,
+} from '../../../support/test-warehouse.ts'
 
 type Read = { readonly profileId: string; readonly hoursAgo: number; readonly values: Readonly<Record<number, number>> }
 
 type Fixtures = {
   /** Stores a reading of the last 20 days, sent the given hours ago, with a score of the given days ago for each value. */
   read: (read: Read) => Promise<void>
-  /** Writes down the counts of all readings so far. */
-  measure: () => Promise<void>
+  /** Computes the settle times by the counts of all readings so far. Its process dies at the first statement that holds `diesAt`. */
+  measure: (diesAt?: string) => Promise<void>
 }
 
 const test = base.extend<Fixtures>({
@@ -42,12 +50,23 @@ const test = base.extend<Fixtures>({
     })
   },
   measure: async ({ warehouse }, use) => {
-    await use(async () => {
-      await warehouse.rows('delete from vitalsync.settle_times')
-      await computeSettleTimes({ pool: warehouse.pool, account: 'test', settle }, [scores])
+    await use(async (diesAt) => {
+      await warehouse.rows(`update vitalsync.settle_times set computed_at = '-infinity'`)
+      const pool = diesAt === undefined ? warehouse.pool : dyingAt(warehouse.pool, diesAt)
+      await refreshSettleTimes({ pool, account: 'test', settle, streams: [scores] })
     })
   },
 })
+
+/** The pool of a process that dies at the first statement that holds `text`: the statement and all after it reach nobody. */
+function dyingAt(pool: Pool, text: string): Pool {
+  let isDead = false
+  const query = (...asked: Parameters<Pool['query']>) => {
+    isDead ||= String(Object(asked[0]).text ?? asked[0]).includes(text)
+    return isDead ? Promise.reject(new Error(`the process died at: ${text}`)) : pool.query(...asked)
+  }
+  return Object.assign(Object.create(pool), { query })
+}
 
 const counted = `select bin, seen::int, came::int, changed::int from vitalsync.lateness where came + changed > 0 order by bin`
 
@@ -98,30 +117,76 @@ test('a change of a covered day is a silent difference, and un-settles the week 
   expect(await rows('select records from vitalsync.silent_differences')).toHaveLength(1)
 })
 
+const people = ['ada', 'bob', 'cyd', 'dee']
+
+/** Dee's ledger after days of the other three were found changed: `recent` is five days ago, `old` twelve. */
+async function coveredOfDee(warehouse: Warehouse) {
+  const [row] = await warehouse.rows(
+    `select l.covered @> $1::timestamptz as recent, l.covered @> $2::timestamptz as old, jsonb_array_length(l.rereads) as rereads
+     from vitalsync.ledger l join vitalsync.names n on n.id = l.profile_id where n.external_id = 'dee' and l.stream = 'scores'`,
+    [new Date(warehouse.startedAtMs - 5 * DAY), new Date(warehouse.startedAtMs - 12 * DAY)],
+  )
+  return row
+}
+
 test('silent differences of three profiles un-settle the recent days of all, once a day', async ({
   warehouse,
   read,
   measure,
 }) => {
-  const people = await warehouse.addProfiles('ada', 'bob', 'cyd', 'dee')
-  for (const profileId of people) await read({ profileId, hoursAgo: 20, values: { 5: 0.1, 12: 0.2 } })
-  const coveredOf = async (profileId: string | undefined) => {
-    const [row] = await warehouse.rows(
-      `select covered @> $2::timestamptz as recent, covered @> $3::timestamptz as old, jsonb_array_length(rereads) as rereads
-       from vitalsync.ledger where profile_id = $1 and stream = 'scores'`,
-      [profileId, new Date(warehouse.startedAtMs - 5 * DAY), new Date(warehouse.startedAtMs - 12 * DAY)],
+  const ids = await warehouse.addProfiles(...people)
+  for (const profileId of ids) await read({ profileId, hoursAgo: 20, values: { 5: 0.1, 12: 0.2 } })
+
+  for (const profileId of ids.slice(0, 2)) await read({ profileId, hoursAgo: 1, values: { 5: 0.4, 12: 0.2 } })
+  await measure()
+  expect(await coveredOfDee(warehouse)).toEqual({ recent: true, old: true, rereads: 0 })
+
+  for (const profileId of ids.slice(2, 3)) await read({ profileId, hoursAgo: 1, values: { 5: 0.4, 12: 0.2 } })
+  await measure()
+  expect(await coveredOfDee(warehouse)).toEqual({ recent: false, old: true, rereads: 1 })
+  await warehouse.rows(`update vitalsync.ledger set covered = '{(,)}' where stream = 'scores'`)
+  await measure()
+  expect(await coveredOfDee(warehouse)).toEqual({ recent: true, old: true, rereads: 1 })
+})
+
+test.for([
+  ['stored the settle time', 'insert into vitalsync.settle_times'],
+  ['took its first page of profiles', 'select profile_id as id from vitalsync.ledger'],
+  ['un-settled anybody', 'update vitalsync.ledger'],
+  ['noted that all are un-settled', 'set unsettled_at'],
+  ['deleted old rows', 'delete from vitalsync.lateness'],
+] as const)(
+  'a process that dies before it %s leaves the rest to the next one',
+  async ([, statement], { warehouse, read, measure }) => {
+    const ids = await warehouse.addProfiles(...people)
+    for (const profileId of ids) await read({ profileId, hoursAgo: 20, values: { 5: 0.1, 12: 0.2 } })
+    for (const profileId of ids.slice(0, 3)) await read({ profileId, hoursAgo: 1, values: { 5: 0.4, 12: 0.2 } })
+
+    await expect(measure(statement)).rejects.toThrow(`died at: ${statement}`)
+    await measure()
+
+    expect(await coveredOfDee(warehouse)).toEqual({ recent: false, old: true, rereads: 1 })
+  },
+)
+
+test('counts of more than 60 days ago do not count, whether they are deleted or not', async ({
+  warehouse,
+  measure,
+}) => {
+  const count = (daysAgo: number) =>
+    warehouse.rows(
+      `insert into vitalsync.lateness (account, stream, observed_on, bin, seen, came, changed)
+       values ('test', 'scores', current_date - $1::int, 3, 1, 0, 0)`,
+      [daysAgo],
     )
-    return row
-  }
-  const dee = people[3]
+  for (const daysAgo of [61, 60, 1]) await count(daysAgo)
+  const daysCounted = () => warehouse.rows('select days from vitalsync.settle_times')
 
-  for (const profileId of people.slice(0, 2)) await read({ profileId, hoursAgo: 1, values: { 5: 0.4, 12: 0.2 } })
+  await expect(measure('delete from vitalsync.lateness')).rejects.toThrow('died')
+  expect(await daysCounted()).toEqual([{ days: 2 }])
   await measure()
-  expect(await coveredOf(dee)).toEqual({ recent: true, old: true, rereads: 0 })
-
-  for (const profileId of people.slice(2, 3)) await read({ profileId, hoursAgo: 1, values: { 5: 0.4, 12: 0.2 } })
-  await measure()
-  expect(await coveredOf(dee)).toEqual({ recent: false, old: true, rereads: 1 })
+  expect(await daysCounted()).toEqual([{ days: 2 }])
+  expect(await warehouse.rows('select from vitalsync.lateness')).toHaveLength(2)
 })
 
 test('the settle time that was computed is the one by which readings cover', async ({ warehouse, read }) => {
@@ -149,35 +214,36 @@ test('an erased profile leaves no silent difference behind', async ({ warehouse,
   expect(await warehouse.rows('select 1 from vitalsync.silent_differences')).toEqual([])
 })
 
-test('counts are written once while settle times cannot be, and the settle times later', async ({ warehouse }) => {
+test('counts are written once, and settle times follow when they can be stored', async ({ warehouse, measure }) => {
   const { pool, rows } = warehouse
-  // As Citus words it for a write that needs all nodes.
-  const refused = new Error(
-    'connection to the remote node postgres@127.0.0.1:1 failed with the following error: Connection refused',
-  )
-  let isAway = true
-  let refusals = 0
-  const query = (...asked: Parameters<typeof pool.query>) => {
-    if (!isAway || !String(asked[0]).includes('insert into vitalsync.settle_times')) return pool.query(...asked)
-    refusals += 1
-    return Promise.reject(Object.assign(refused, { code: '08006' }))
-  }
-  const meter = openLatenessMeter({ pool: Object.assign(Object.create(pool), { query }), account: 'test', settle })
-  const count = async () => {
+  const meter = openLatenessMeter({ pool, account: 'test' })
+  for (let times = 0; times < 2; times += 1) {
     const counts = noLatenessCounts()
     counts.seen[3] = 5
     meter.add(new Map([[scores, counts]]))
     await meter.close() // writes down, and leaves the meter open
   }
-
-  await count()
-  await count()
-  expect(refusals).toBe(2)
   expect(await rows('select bin, seen::int from vitalsync.lateness')).toEqual([{ bin: 3, seen: 10 }])
+
+  await expect(measure('insert into vitalsync.settle_times')).rejects.toThrow('died')
   expect(await rows('select * from vitalsync.settle_times')).toEqual([])
-  isAway = false
-  await meter.close()
-
-  expect(await rows('select bin, seen::int from vitalsync.lateness')).toEqual([{ bin: 3, seen: 10 }])
+  await measure()
   expect(await rows('select stream from vitalsync.settle_times')).toEqual([{ stream: 'scores' }])
+  expect(await rows('select bin, seen::int from vitalsync.lateness')).toEqual([{ bin: 3, seen: 10 }])
+})
+
+test('counts that cannot be written down are written with the next ones', async ({ warehouse }) => {
+  const { pool, rows } = warehouse
+  let isAway = true
+  const query = (...asked: Parameters<Pool['query']>) =>
+    isAway ? Promise.reject(new Error('the database is away')) : pool.query(...asked)
+  const meter = openLatenessMeter({ pool: Object.assign(Object.create(pool), { query }), account: 'test' })
+  for (const seen of [5, 7]) {
+    const counts = noLatenessCounts()
+    counts.seen[3] = seen
+    meter.add(new Map([[scores, counts]]))
+    await meter.close()
+    isAway = false
+  }
+  expect(await rows('select bin, seen::int from vitalsync.lateness')).toEqual([{ bin: 3, seen: 12 }])
 })
