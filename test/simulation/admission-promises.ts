@@ -1,29 +1,29 @@
 import {
-  type AdmissionVerdict,
+  type Admission,
   READING_AGE_MAX_MS,
-  type RecentReading,
+  type RecentWindow,
   type WindowEdges,
 } from '../../src/pipeline/ledger/judge.ts'
-import type { WindowReading } from '../../src/pipeline/transfer/reading.ts'
+import type { Reading } from '../../src/pipeline/transfer/reading.ts'
 
-type Admission = {
-  readonly request: WindowReading
+type Judged = {
+  readonly request: Reading
   readonly edges: WindowEdges
   /** The ledger row before the reading. */
-  readonly row: { readonly generation: number; readonly recent: readonly RecentReading[] }
+  readonly row: { readonly generation: number; readonly recent: readonly RecentWindow[] }
   readonly nowMs: number
-  readonly verdict: AdmissionVerdict
+  readonly verdict: Admission
 }
 
-const keyOf = ({ startMs, endMs, sentAtMs, crossingHashes, reachesBack }: RecentReading) =>
+const keyOf = ({ startMs, endMs, sentAtMs, crossingHashes, reachesBack }: RecentWindow) =>
   [startMs, endMs, sentAtMs, crossingHashes.join('+'), reachesBack].join(' ')
 
 /** The promises about the order of readings that a verdict breaks: its rules, said once more. */
-export function violationsOfAdmission({ request, edges, row, nowMs, verdict }: Admission): string[] {
+export function violationsOfAdmission({ request, edges, row, nowMs, verdict }: Judged): string[] {
   const { window, sentAtMs, generation, word, stream } = request
   const isSnapshot = stream.kind === 'snapshot'
   const later = row.recent.filter((read) => read.sentAtMs > sentAtMs)
-  const speaksOfIt = (read: RecentReading) =>
+  const speaksOfIt = (read: RecentWindow) =>
     isSnapshot || !(read.endMs <= window.startMs || window.endMs <= read.startMs)
   const isOvertaken = later.some(speaksOfIt)
   const isTied = row.recent.some((read) => read.sentAtMs === sentAtMs && speaksOfIt(read))
@@ -49,5 +49,5 @@ export function violationsOfAdmission({ request, edges, row, nowMs, verdict }: A
   return claims.flatMap(([holds, what]) => (holds ? [] : [`a reading was judged wrongly: ${what}`]))
 }
 
-const sameKeys = (some: readonly RecentReading[], others: readonly RecentReading[]): boolean =>
+const sameKeys = (some: readonly RecentWindow[], others: readonly RecentWindow[]): boolean =>
   some.map(keyOf).sort().join() === others.map(keyOf).sort().join()

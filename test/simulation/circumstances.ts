@@ -1,7 +1,7 @@
 import { pulledStreams, pushedStreams } from '../../config/streams.ts'
 import { DAY, HOUR, SECOND } from '../../src/base/time/units.ts'
-import type { Belief } from '../../src/pipeline/ledger/doubt.ts'
 import type { SettleSettings } from '../../src/pipeline/ledger/settle-time.ts'
+import type { Belief } from '../../src/pipeline/ledger/suspicion.ts'
 import type { Catalogue, PulledStream } from '../../src/pipeline/transfer/stream.ts'
 
 /** Periods begin and end at multiples of this, so that everything meets everything. */

@@ -43,10 +43,10 @@ test('no promise is broken at any moment, in whatever order events come, and all
 
 test('a fixed time in which upstream is taken to have derived is caught', async () => {
   const digestAssumedMs = 36 * HOUR
-  const settle: typeof settleReading = (reading, { digesting }, stored) =>
+  const settle: typeof settleReading = (reading, { awaiting }, stored) =>
     settleReading(
       reading,
-      { digesting: digesting.filter(({ touchedAtMs }) => reading.sentAtMs < touchedAtMs + digestAssumedMs) },
+      { awaiting: awaiting.filter(({ touchedAtMs }) => reading.sentAtMs < touchedAtMs + digestAssumedMs) },
       stored,
     )
   const findings: string[] = []

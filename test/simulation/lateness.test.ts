@@ -58,7 +58,7 @@ function simulate(law: Law, settles: 'measured' | 'by the fallback'): Outcome {
           if (isCoveredNow && at > sentAtMs) outcome.silent += 1
         }
       }
-      countLateness(counts, ends, { sentAtMs, formerAtMs, settleMs, covered: [], digesting: [] })
+      countLateness(counts, ends, { sentAtMs, formerAtMs, settleMs, covered: [], awaiting: [] })
       coveredTo[profile] = Math.max(coveredTo[profile] ?? 0, sentAtMs - settleMs)
       readAt[profile] = sentAtMs
     }

@@ -1,8 +1,7 @@
 import { intersect, overlaps, type Span, subtract, union } from '../../src/base/time/spans.ts'
-import { suspectParts } from '../../src/pipeline/ledger/digesting.ts'
-import { judgeDoubts } from '../../src/pipeline/ledger/doubt.ts'
+import { suspectParts } from '../../src/pipeline/ledger/awaiting-upstream.ts'
 import {
-  type AdmissionVerdict,
+  type Admission,
   isHeldByNewer,
   isInside,
   judgeReading,
@@ -12,13 +11,14 @@ import {
 } from '../../src/pipeline/ledger/judge.ts'
 import { countLateness, noLatenessCounts, similarDays } from '../../src/pipeline/ledger/lateness.ts'
 import { settleMsOf } from '../../src/pipeline/ledger/settle-time.ts'
-import type { WindowReading } from '../../src/pipeline/transfer/reading.ts'
+import { judgeSuspicions } from '../../src/pipeline/ledger/suspicion.ts'
+import type { Reading } from '../../src/pipeline/transfer/reading.ts'
 import { requestHashOf, taggedSpanOf } from '../../src/pipeline/transfer/tagged-window.ts'
 import type { StoreResult } from '../../src/pipeline/warehouse/readings/store-group.ts'
 import { violationsOfAdmission } from './admission-promises.ts'
 import type { ProcessSettings } from './circumstances.ts'
 import { compareWithStored, type ModelChanges, writeChanges } from './model-records.ts'
-import { digestingOf, keepDigesting, type LedgerRow, type ModelProfile } from './model-state.ts'
+import { awaitingOf, keepAwaiting, type LedgerRow, type ModelProfile } from './model-state.ts'
 import { changeModelTags } from './model-tags.ts'
 import { endOf, type ModelRecord, modelRecordOf, periodOf } from './records.ts'
 import { seeReading } from './seen-readings.ts'
@@ -37,8 +37,8 @@ export type StoreSettings = Pick<ProcessSettings, 'settle' | 'belief'> & {
 }
 
 /** A reading that the judge admitted, with the records that no newer reading has spoken about. */
-export type ModelReading = Omit<WindowReading, 'records'> &
-  AdmissionVerdict & {
+export type ModelReading = Omit<Reading, 'records'> &
+  Admission & {
     readonly records: readonly ModelRecord[]
     readonly edges: WindowEdges
     readonly reachBackToMs: number
@@ -46,11 +46,7 @@ export type ModelReading = Omit<WindowReading, 'records'> &
   }
 
 /** Does to the warehouse what the transaction of one reading does. */
-export function storeInModel(
-  here: ModelProfile | undefined,
-  request: WindowReading,
-  settings: StoreSettings,
-): StoreResult {
+export function storeInModel(here: ModelProfile | undefined, request: Reading, settings: StoreSettings): StoreResult {
   const records = request.records.map(({ raw }) => modelRecordOf(request.stream.name, raw))
   const counts = { read: records.length, written: 0, invalid: request.invalid.length }
   const leave = (outcome: 'erased' | 'outdated' | 'too-old'): StoreResult => {
@@ -61,22 +57,22 @@ export function storeInModel(
   const edges = request.unchanged ? heldEdges(here, row, request) : edgesOf(records, request.window)
   if (!here || !row) return leave('erased')
   if (!edges) return leave('outdated')
-  const ledger = { ...row, digesting: digestingOf(row) }
+  const ledger = { ...row, awaiting: awaitingOf(row) }
   const verdict = judgeReading({ ...request, ...edges }, ledger, settings.processNowMs)
   if (verdict.kind !== 'admitted') return leave(verdict.kind)
   settings.broken(violationsOfAdmission({ request, edges, row, nowMs: settings.processNowMs, verdict }))
 
   const judged = admit(request, { records, edges, verdict })
   const compared = compareWithStored(here, judged, settings.belief)
-  const { reading, changes } = resolveDoubts(row, { reading: judged, changes: compared }, settings)
-  seeReading({ here, row, reading, changes, doubtful: compared.doubtful.length }, settings.saw)
+  const { reading, changes } = resolveSuspicions(row, { reading: judged, changes: compared }, settings)
+  seeReading({ here, row, reading, changes, suspicious: compared.suspicious.length }, settings.saw)
   settle(here, row, { reading, changes }, settings)
   writeChanges(here, reading, changes)
   keepInvalid(here, reading)
   changeModelTags(here, row, reading, changes)
   noteReading(here, reading)
   const written = changes.added.length + changes.changed.length + changes.vanished.length
-  return { outcome: reading.believed ? 'stored' : 'doubted', ...counts, written }
+  return { outcome: reading.believed ? 'stored' : 'suspicious', ...counts, written }
 }
 
 const leftOut = {
@@ -85,7 +81,7 @@ const leftOut = {
   'too-old': 'a reading that is too old to be stored',
 } as const
 
-function heldEdges(here: ModelProfile | undefined, row: LedgerRow | undefined, request: WindowReading) {
+function heldEdges(here: ModelProfile | undefined, row: LedgerRow | undefined, request: Reading) {
   const span = taggedSpanOf(request.stream, request.window)
   const held = here?.tags.find(
     (one) =>
@@ -109,10 +105,10 @@ function edgesOf(records: readonly ModelRecord[], window: Span): WindowEdges {
 type Judged = {
   readonly records: readonly ModelRecord[]
   readonly edges: WindowEdges
-  readonly verdict: AdmissionVerdict
+  readonly verdict: Admission
 }
 
-function admit(request: WindowReading, { records, edges, verdict }: Judged): ModelReading {
+function admit(request: Reading, { records, edges, verdict }: Judged): ModelReading {
   const { stream, window } = request
   const { newer } = verdict
   const isOurs = (one: ModelRecord) => stream.kind === 'windowed' && !isHeldByNewer({ ...one, ...periodOf(one) }, newer)
@@ -130,14 +126,14 @@ function admit(request: WindowReading, { records, edges, verdict }: Judged): Mod
 type Compared = { readonly reading: ModelReading; readonly changes: ModelChanges }
 
 /** A reading that lacks more than one reading may mark gone marks nothing until others agree. */
-function resolveDoubts(row: LedgerRow, { reading, changes }: Compared, { belief }: StoreSettings): Compared {
-  const lackedHashes = changes.doubtful.map(({ keyHash }) => keyHash)
-  if (row.doubts.length === 0 && lackedHashes.length === 0) return { reading, changes }
+function resolveSuspicions(row: LedgerRow, { reading, changes }: Compared, { belief }: StoreSettings): Compared {
+  const lackedHashes = changes.suspicious.map(({ keyHash }) => keyHash)
+  if (row.suspicions.length === 0 && lackedHashes.length === 0) return { reading, changes }
   const heldHashes = new Set(reading.records.map(({ keyHash }) => keyHash))
-  const { isDoubted, doubts } = judgeDoubts({ ...reading, heldHashes, lackedHashes }, row.doubts, belief)
-  row.doubts = doubts
-  if (isDoubted) return { reading: { ...reading, mayCover: false, complete: false, believed: false }, changes }
-  return { reading, changes: { ...changes, vanished: [...changes.vanished, ...changes.doubtful] } }
+  const { isSuspicious, suspicions } = judgeSuspicions({ ...reading, heldHashes, lackedHashes }, row.suspicions, belief)
+  row.suspicions = suspicions
+  if (isSuspicious) return { reading: { ...reading, mayCover: false, complete: false, believed: false }, changes }
+  return { reading, changes: { ...changes, vanished: [...changes.vanished, ...changes.suspicious] } }
 }
 
 /** Writes the coverage, and the spans that are read again. */
@@ -148,11 +144,11 @@ function settle(here: ModelProfile, row: LedgerRow, { reading, changes }: Compar
   const rule = { settleMs: settleMsOf('1', null, fallback), intervalsMs }
   const ends = [...changes.added, ...changes.changed, ...changes.vanished].map(endOf)
   const firstChangeMs = ends.length > 0 ? Math.min(...ends) : undefined
-  const before = { covered: row.covered, parts: digestingOf(row) }
-  const settled = settings.settleReading(reading, { digesting: before.parts }, { mayCover, firstChangeMs, rule })
+  const before = { covered: row.covered, parts: awaitingOf(row) }
+  const settled = settings.settleReading(reading, { awaiting: before.parts }, { mayCover, firstChangeMs, rule })
   const silentEnds = silentEndsOf(row, { reading, changes }, rule.settleMs)
   const suspect = similarDays(silentEnds)
-  const digesting = silentEnds.length === 0 ? settled.digesting : suspectParts(settled.digesting, suspect, sentAtMs)
+  const awaiting = silentEnds.length === 0 ? settled.awaiting : suspectParts(settled.awaiting, suspect, sentAtMs)
   if (silentEnds.length > 0) settings.saw('a silent difference')
   if (silentEnds.length > 0)
     here.silent.push({
@@ -164,8 +160,8 @@ function settle(here: ModelProfile, row: LedgerRow, { reading, changes }: Compar
   row.covered = subtract(union([...row.covered, ...settled.covers]), union([...settled.uncovers, ...suspect]))
   row.recent = reading.recent
   row.readAtMs = Math.max(row.readAtMs ?? sentAtMs, sentAtMs)
-  keepDigesting(row, digesting, sentAtMs, rule)
-  const after = { covered: row.covered, parts: digesting, digestedAtMs: row.digestedAtMs }
+  keepAwaiting(row, awaiting, sentAtMs, rule)
+  const after = { covered: row.covered, parts: awaiting, readAgainAtMs: row.readAgainAtMs }
   settings.broken(violationsOfSettling({ reading, rule, firstChangeMs, before, settled, suspect, after }))
   const span = believed ? window : { startMs: window.startMs, endMs: window.startMs }
   const isEnded = (refused: Span, nextTryMs: number) =>
@@ -189,7 +185,7 @@ function silentEndsOf(row: LedgerRow, { reading, changes }: Compared, settleMs: 
       formerAtMs: row.readAtMs,
       settleMs,
       covered: intersect(row.covered, [window]),
-      digesting: digestingOf(row),
+      awaiting: awaitingOf(row),
     },
   )
 }

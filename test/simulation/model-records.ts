@@ -1,4 +1,4 @@
-import { type Belief, MANY_RECORDS } from '../../src/pipeline/ledger/doubt.ts'
+import { type Belief, MANY_RECORDS } from '../../src/pipeline/ledger/suspicion.ts'
 import type { ModelReading } from './model-reading.ts'
 import type { FormerRecord, ModelProfile, StoredRecord } from './model-state.ts'
 import { type ModelRecord, periodOf } from './records.ts'
@@ -8,7 +8,7 @@ export type ModelChanges = {
   readonly changed: readonly ModelRecord[]
   readonly vanished: readonly StoredRecord[]
   /** Records that a reading lacks which alone is not believed. */
-  readonly doubtful: readonly StoredRecord[]
+  readonly suspicious: readonly StoredRecord[]
 }
 
 /** The records that are new, changed or lacking, by what is stored. */
@@ -27,8 +27,8 @@ export function compareWithStored(here: ModelProfile, reading: ModelReading, { g
   const due = reading.complete ? liveOf(here, reading).filter((one) => mustHaveHeldIt(reading, one)) : []
   const lost = due.filter(({ readAtMs, keyHash }) => readAtMs < sentAtMs && !held.has(keyHash))
   const isMany = lost.length === due.length || (due.length >= MANY_RECORDS && lost.length > due.length * goneShareMax)
-  const isDoubtful = goneShareMax < 1 && lost.length > 0 && isMany
-  return { added, changed, vanished: isDoubtful ? [] : lost, doubtful: isDoubtful ? lost : [] }
+  const isSuspicious = goneShareMax < 1 && lost.length > 0 && isMany
+  return { added, changed, vanished: isSuspicious ? [] : lost, suspicious: isSuspicious ? lost : [] }
 }
 
 const liveOf = (here: ModelProfile, { stream }: ModelReading): StoredRecord[] =>

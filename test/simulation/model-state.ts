@@ -1,7 +1,7 @@
 import { type Span, subtract, union } from '../../src/base/time/spans.ts'
-import { type DigestingPart, nextReadingAtMs, type SettleRule } from '../../src/pipeline/ledger/digesting.ts'
-import type { DoubtedReading } from '../../src/pipeline/ledger/doubt.ts'
-import type { RecentReading, WindowEdges } from '../../src/pipeline/ledger/judge.ts'
+import { type AwaitingPart, nextReadingAtMs, type SettleRule } from '../../src/pipeline/ledger/awaiting-upstream.ts'
+import type { RecentWindow, WindowEdges } from '../../src/pipeline/ledger/judge.ts'
+import type { Suspicion } from '../../src/pipeline/ledger/suspicion.ts'
 import type { Parcel } from '../../src/pipeline/transfer/parcel.ts'
 import type { ModelRecord } from './records.ts'
 import type { ModelRun } from './runs.ts'
@@ -13,13 +13,13 @@ export type LedgerRow = {
   unread: Span[]
   touchedAtMs: number | null
   /** Spans that are read again until two readings agree. */
-  rereads: DigestingPart[]
-  digestedAtMs: number
-  recent: readonly RecentReading[]
+  rereads: AwaitingPart[]
+  readAgainAtMs: number
+  recent: readonly RecentWindow[]
   readAtMs: number | null
   pushedToMs: number | null
   tagged: boolean
-  doubts: readonly DoubtedReading[]
+  suspicions: readonly Suspicion[]
 }
 
 export const newLedgerRow = (): LedgerRow => ({
@@ -28,32 +28,27 @@ export const newLedgerRow = (): LedgerRow => ({
   unread: [],
   touchedAtMs: null,
   rereads: [],
-  digestedAtMs: Number.NEGATIVE_INFINITY,
+  readAgainAtMs: Number.NEGATIVE_INFINITY,
   recent: [],
   readAtMs: null,
   pushedToMs: null,
   tagged: false,
-  doubts: [],
+  suspicions: [],
 })
 
 /** A push that touches again what was read since the push before it starts the agreement again. */
-export const digestingOf = ({ unread, touchedAtMs, rereads }: LedgerRow): DigestingPart[] => [
+export const awaitingOf = ({ unread, touchedAtMs, rereads }: LedgerRow): AwaitingPart[] => [
   ...rereads.flatMap((part) => subtract([part], unread).map((span) => ({ ...part, ...span }))),
   ...unread.map((span) => ({ ...span, touchedAtMs: touchedAtMs ?? 0, readAtMs: null, readings: 0 })),
 ]
 
 /** Keeps the parts after a reading that was sent at `sentAtMs`. */
-export function keepDigesting(
-  row: LedgerRow,
-  parts: readonly DigestingPart[],
-  sentAtMs: number,
-  rule: SettleRule,
-): void {
-  const isUnread = ({ readAtMs, isSuspect }: DigestingPart) => readAtMs === null && !isSuspect
+export function keepAwaiting(row: LedgerRow, parts: readonly AwaitingPart[], sentAtMs: number, rule: SettleRule): void {
+  const isUnread = ({ readAtMs, isSuspect }: AwaitingPart) => readAtMs === null && !isSuspect
   const next = parts.map((part) => nextReadingAtMs(part, rule)).filter((ms) => ms > sentAtMs)
   row.unread = union(parts.filter(isUnread))
   row.rereads = parts.filter((part) => !isUnread(part))
-  row.digestedAtMs = next.length === 0 ? Number.NEGATIVE_INFINITY : Math.ceil(Math.min(...next))
+  row.readAgainAtMs = next.length === 0 ? Number.NEGATIVE_INFINITY : Math.ceil(Math.min(...next))
 }
 
 export type StoredRecord = ModelRecord & {

@@ -101,7 +101,7 @@ function touch(here: ModelProfile, { stream, parcels }: PushedParcels, { nowMs, 
     row.covered = subtract(row.covered, spans)
     row.unread = union([...row.unread, ...intersect(spans, [{ startMs: Number.NEGATIVE_INFINITY, endMs: nowMs }])])
     row.touchedAtMs = nowMs
-    row.digestedAtMs = nowMs + firstReadingMs
+    row.readAgainAtMs = nowMs + firstReadingMs
   }
 }
 

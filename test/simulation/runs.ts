@@ -199,7 +199,7 @@ export function nextLookMs(here: ModelProfile, ended: Ended): number {
   const refused = here.refusals.flatMap(({ nextTryMs }) => (nextTryMs > nowMs ? [nextTryMs] : []))
   const unread = [...here.ledger].flatMap(([stream, row]) => {
     if (row.unread.length === 0 && row.rereads.length === 0) return []
-    if (row.digestedAtMs > (row.readAtMs ?? Number.NEGATIVE_INFINITY)) return [row.digestedAtMs]
+    if (row.readAgainAtMs > (row.readAtMs ?? Number.NEGATIVE_INFINITY)) return [row.readAgainAtMs]
     const isWanted = row.unread.some(({ endMs }) => endMs > here.wantedFromMs + SECOND)
     const isRefused = here.refusals.some((one) => one.stream === stream && one.nextTryMs > nowMs)
     return streams.includes(stream) && isWanted && !isRefused ? [nowMs + Math.max(firstReadingMs, SECOND)] : []

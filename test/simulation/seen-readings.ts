@@ -10,11 +10,11 @@ type Seen = {
   readonly reading: ModelReading
   readonly changes: ModelChanges
   /** How many records would be gone if the reading alone were believed. */
-  readonly doubtful: number
+  readonly suspicious: number
 }
 
 /** Counts the situations that an admitted reading is. */
-export function seeReading({ here, row, reading, changes, doubtful }: Seen, saw: Situations['saw']): void {
+export function seeReading({ here, row, reading, changes, suspicious }: Seen, saw: Situations['saw']): void {
   const { sentAtMs, word, unchanged, newer, believed, invalid, generation } = reading
   if (newer.length > 0) saw('a reading that arrives after a newer one of its window')
   if (row.recent.some((read) => read.sentAtMs === sentAtMs)) saw('two readings sent at one instant')
@@ -23,7 +23,7 @@ export function seeReading({ here, row, reading, changes, doubtful }: Seen, saw:
   if (generation < row.generation) saw('a reading planned before a push that touched it')
   if (unchanged) saw('an unchanged reading')
   if (!believed) saw('a reading that is not believed')
-  if (believed && doubtful > 0) saw('a doubted reading that a second one confirms')
+  if (believed && suspicious > 0) saw('a suspicious reading that a second one confirms')
   if (invalid.length > 0) saw('a reading with an invalid record')
   if (changes.vanished.length > 0) saw('a record that is gone')
   for (const one of changes.changed) {

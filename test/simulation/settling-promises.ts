@@ -1,6 +1,6 @@
 import type { Span } from '../../src/base/time/spans.ts'
-import type { DigestingPart, SettleRule } from '../../src/pipeline/ledger/digesting.ts'
-import type { SettledReading } from '../../src/pipeline/ledger/judge.ts'
+import type { AwaitingPart, SettleRule } from '../../src/pipeline/ledger/awaiting-upstream.ts'
+import type { CoverageChange } from '../../src/pipeline/ledger/judge.ts'
 import type { ModelReading } from './model-reading.ts'
 
 /** The effect of one reading on the spans that settle, and all that it was decided by. */
@@ -8,24 +8,24 @@ export type SettledInModel = {
   readonly reading: ModelReading
   readonly rule: SettleRule
   readonly firstChangeMs: number | undefined
-  readonly before: { readonly covered: readonly Span[]; readonly parts: readonly DigestingPart[] }
-  readonly settled: SettledReading
+  readonly before: { readonly covered: readonly Span[]; readonly parts: readonly AwaitingPart[] }
+  readonly settled: CoverageChange
   /** The days around silent differences. */
   readonly suspect: readonly Span[]
   readonly after: {
     readonly covered: readonly Span[]
-    readonly parts: readonly DigestingPart[]
-    readonly digestedAtMs: number
+    readonly parts: readonly AwaitingPart[]
+    readonly readAgainAtMs: number
   }
 }
 
 /** Above this the ledger joins parts, and an instant's state is no longer its own. */
 const PARTS_MAX = 64
 
-type State = Omit<DigestingPart, keyof Span>
+type State = Omit<AwaitingPart, keyof Span>
 
 const holds = ({ startMs, endMs }: Span, ms: number) => startMs <= ms && ms < endMs
-const stateAt = (parts: readonly DigestingPart[], ms: number): State | undefined => parts.find((one) => holds(one, ms))
+const stateAt = (parts: readonly AwaitingPart[], ms: number): State | undefined => parts.find((one) => holds(one, ms))
 const intervalOf = ({ intervalsMs }: SettleRule, index: number) => intervalsMs.at(index) ?? intervalsMs.at(-1) ?? 0
 const ageOf = ({ isSuspect }: State, { settleMs }: SettleRule) => (isSuspect ? 0 : settleMs)
 
@@ -115,13 +115,13 @@ export function violationsOfSettling(made: SettledInModel): string[] {
   const nextMs = looks.length === 0 ? Number.NEGATIVE_INFINITY : Math.ceil(Math.min(...looks))
   return [
     ...wrong.slice(0, 3).map((text) => `after a reading ${text}`),
-    ...(after.digestedAtMs === nextMs ? [] : [`the next look is at ${after.digestedAtMs}, not at ${nextMs}`]),
+    ...(after.readAgainAtMs === nextMs ? [] : [`the next look is at ${after.readAgainAtMs}, not at ${nextMs}`]),
     ...partsApart(after.parts),
   ]
 }
 
 /** Neighbours in one state are one part. */
-function partsApart(parts: readonly DigestingPart[]): string[] {
+function partsApart(parts: readonly AwaitingPart[]): string[] {
   const sorted = parts.toSorted((a, b) => a.startMs - b.startMs)
   const isJoinable = sorted.some((part, index) => {
     const next = sorted[index + 1]

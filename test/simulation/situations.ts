@@ -14,7 +14,7 @@ const situationNames = [
   'an unchanged reading',
   'an unchanged reading about a tag that was dropped',
   'a reading that is not believed',
-  'a doubted reading that a second one confirms',
+  'a suspicious reading that a second one confirms',
   'a reading with an invalid record',
   'a record that is gone',
   'a record that comes back',

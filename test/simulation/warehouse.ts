@@ -3,7 +3,7 @@ import { settleReading } from '../../src/pipeline/ledger/judge.ts'
 import type { EndedJob } from '../../src/pipeline/transfer/order.ts'
 import type { OutboxItem, PushedParcels, RefusedItem } from '../../src/pipeline/transfer/parcel.ts'
 import type { ProfilePage } from '../../src/pipeline/transfer/planned-profile.ts'
-import type { WindowReading } from '../../src/pipeline/transfer/reading.ts'
+import type { Reading } from '../../src/pipeline/transfer/reading.ts'
 import type { AddedProfiles } from '../../src/pipeline/warehouse/profiles/stored-profiles.ts'
 import { LOGS, type ProcessSettings, streamNames } from './circumstances.ts'
 import { storeInModel } from './model-reading.ts'
@@ -120,7 +120,7 @@ export function createWarehouse({
       recordFailed: (ended: EndedJob, { reason }: { reason: string }) => recordFailed(ended, reason),
     },
     writer: {
-      store: (request: WindowReading) =>
+      store: (request: Reading) =>
         storeInModel(people.get(request.profileId), request, {
           ...process,
           ...{ processNowMs: process.clock(), databaseNowMs: now(), settleReading: settle, saw, broken },

@@ -1,7 +1,7 @@
 import { createLog } from '../../src/base/log.ts'
 import { DAY } from '../../src/base/time/units.ts'
 import type { PlannedProfile } from '../../src/pipeline/transfer/planned-profile.ts'
-import type { DueWindow, Reading } from '../../src/pipeline/transfer/reading.ts'
+import type { DueWindow, UpstreamAnswer } from '../../src/pipeline/transfer/reading.ts'
 import type { JobContext } from '../../src/pipeline/work/job.ts'
 import { scores } from './stream-by-name.ts'
 
@@ -16,7 +16,7 @@ export const dueDays = (count: number, more: Partial<DueWindow> = {}): DueWindow
     ...more,
   }))
 
-export const readingOf = (more: Partial<Reading> = {}): Reading => ({
+export const readingOf = (more: Partial<UpstreamAnswer> = {}): UpstreamAnswer => ({
   records: [],
   invalid: [],
   sentAtMs: 1,

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { catalogue } from '../../config/streams.ts'
 import { DAY, HOUR } from '../../src/base/time/units.ts'
 import { type EndedJob, noCounts } from '../../src/pipeline/transfer/order.ts'
-import type { WindowReading } from '../../src/pipeline/transfer/reading.ts'
+import type { Reading } from '../../src/pipeline/transfer/reading.ts'
 import { readPlaces } from '../../src/pipeline/warehouse/distribution/distributed-tables.ts'
 import { createLedger, type Ledger } from '../../src/pipeline/warehouse/ledger/coverage-ledger.ts'
 import { createOutbox, type Outbox } from '../../src/pipeline/warehouse/outbox/outbox.ts'
@@ -45,10 +45,10 @@ export const scoreRecord = (fields: ScoreLike) => ({ type: 'sleep', value: 0.5, 
 /** As the defaults of `config/env.ts`, but that the first reading after a push comes after an hour. */
 export const settle = { minMs: 6 * HOUR, maxMs: 240 * HOUR, intervalsMs: [HOUR, 2 * HOUR, DAY] }
 
-type Given = Partial<Omit<WindowReading, 'records'>> & { profileId: string; sentAtMs: number; records: object[] }
+type Given = Partial<Omit<Reading, 'records'>> & { profileId: string; sentAtMs: number; records: object[] }
 
 /** A reading of scores for the first days of March; `sentAtMs` is when its request went out. */
-export function scoresReading({ records, ...given }: Given): WindowReading {
+export function scoresReading({ records, ...given }: Given): Reading {
   return {
     stream: scores,
     window: { startMs: marchMs(1), endMs: marchMs(5) },

@@ -15,8 +15,8 @@ export type KnownCoverage = {
   readonly wanted: Span
   readonly covered: readonly Span[]
   /** The spans that upstream may still derive again after a push, and the instant of the next reading that counts. */
-  readonly digesting: readonly Span[]
-  readonly digestedAtMs: number | null
+  readonly awaiting: readonly Span[]
+  readonly readAgainAtMs: number | null
   readonly refused: ReadonlyArray<Span & { reason: string; nextTryAtMs: number | null }>
   readonly readAtMs: number | null
   readonly settleMs: number
@@ -37,7 +37,7 @@ export function findGaps(known: KnownCoverage): Gap[] {
   for (const { startMs, endMs, reason, nextTryAtMs } of known.refused) {
     explain([{ startMs, endMs }], { reason: 'refused', detail: reason, nextTryAtMs })
   }
-  explain(known.digesting, { reason: 'waiting', detail: null, nextTryAtMs: known.digestedAtMs })
+  explain(known.awaiting, { reason: 'waiting', detail: null, nextTryAtMs: known.readAgainAtMs })
   if (known.readAtMs !== null) {
     const settledUntilMs = known.readAtMs - known.settleMs - PLANNED_TO_SENT_MAX_MS
     explain([{ startMs: settledUntilMs, endMs: Number.POSITIVE_INFINITY }], {

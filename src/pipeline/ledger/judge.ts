@@ -1,7 +1,7 @@
 import type { DerivationState } from '../../base/contract/derivation-state.ts'
 import { intersect, overlaps, type Span, subtract, union } from '../../base/time/spans.ts'
 import { HOUR } from '../../base/time/units.ts'
-import { type DigestingPart, partsAfterReading, pendingParts, type SettleRule } from './digesting.ts'
+import { type AwaitingPart, partsAfterReading, pendingParts, type SettleRule } from './awaiting-upstream.ts'
 
 /**
  * The evidence of a reading about the edges of its window. `crossingHashes` holds the key hash (`recordKeyHash`) of each record
@@ -10,53 +10,43 @@ import { type DigestingPart, partsAfterReading, pendingParts, type SettleRule } 
  */
 export type WindowEdges = { readonly crossingHashes: readonly number[]; readonly reachesBack: boolean }
 
-/** A reading of the last hour. */
-export type RecentReading = Span & WindowEdges & { readonly sentAtMs: number }
+/** The window of a reading of the last hour. */
+export type RecentWindow = Span & WindowEdges & { readonly sentAtMs: number }
 
 /** The ledger's row of a profile's stream at the moment of commit, when the row is locked. */
 export type LedgerState = {
   readonly generation: number
   /** Spans that pushes touched and that have not settled since. */
-  readonly digesting: readonly DigestingPart[]
-  readonly recent: readonly RecentReading[]
+  readonly awaiting: readonly AwaitingPart[]
+  readonly recent: readonly RecentWindow[]
 }
 
-export type ArrivedReading = WindowEdges & {
-  readonly window: Span
-  /** A reading of a snapshot covers all records, whatever its window. */
-  readonly stream: { readonly kind: 'windowed' | 'snapshot' }
-  readonly sentAtMs: number
-  readonly serverAtMs: number | undefined
-  readonly word: DerivationState | undefined
-  readonly generation: number
-}
-
-export type ReadingVerdict =
+export type Verdict =
   /** The profile has no ledger row: it was erased, and nothing of it may be stored. */
   | { readonly kind: 'erased' }
   /** The reading is so old that newer readings may have been forgotten: it stores nothing and covers nothing. */
   | { readonly kind: 'too-old' }
-  | AdmissionVerdict
+  | Admission
 
-export type AdmissionVerdict = {
+export type Admission = {
   readonly kind: 'admitted'
   /** Newer readings of any window, for a record may reach across several windows. See `isHeldByNewer`. */
-  readonly newer: readonly RecentReading[]
+  readonly newer: readonly RecentWindow[]
   /** Whether a record that the reading lacks may be marked gone: not where a newer reading overlaps, nor while upstream derives. */
   readonly complete: boolean
   /** Whether the reading may cover: where it is complete, and was planned after the last push that touched the stream. */
   readonly mayCover: boolean
-  readonly recent: readonly RecentReading[]
+  readonly recent: readonly RecentWindow[]
 }
 
 /** The changes of the ledger by a stored reading. */
-export type SettledReading = {
+export type CoverageChange = {
   /** The spans that the reading covers. */
   readonly covers: readonly Span[]
   /** Spans that are not covered any more, because upstream calls them pending. */
   readonly uncovers: readonly Span[]
   /** Spans that pushes touched and that this reading has not settled either. */
-  readonly digesting: readonly DigestingPart[]
+  readonly awaiting: readonly AwaitingPart[]
 }
 
 /** How long a reading may be on its way. Newer readings are remembered for this long. */
@@ -80,25 +70,36 @@ export const mustHaveHeld = (reading: Span & Pick<WindowEdges, 'reachesBack'>, r
   isInside(record, reading) || (reading.reachesBack && reachesInto(record, reading) && record.endMs <= reading.endMs)
 
 /** Whether a newer reading has spoken about this record, so that an older reading must not. */
-export const isHeldByNewer = (record: Span & { readonly keyHash: number }, newer: readonly RecentReading[]): boolean =>
+export const isHeldByNewer = (record: Span & { readonly keyHash: number }, newer: readonly RecentWindow[]): boolean =>
   newer.some((read) => mustHaveHeld(read, record) || read.crossingHashes.includes(record.keyHash))
 
 /** Decides what a reading may do to the warehouse. Pure: the promises about order and coverage are kept here. */
-export function judgeReading(reading: ArrivedReading, ledger: LedgerState | undefined, nowMs: number): ReadingVerdict {
+export function judgeReading(
+  reading: WindowEdges & {
+    readonly window: Span
+    /** A reading of a snapshot covers all records, whatever its window. */
+    readonly stream: { readonly kind: 'windowed' | 'snapshot' }
+    readonly sentAtMs: number
+    readonly word: DerivationState | undefined
+    readonly generation: number
+  },
+  ledger: LedgerState | undefined,
+  nowMs: number,
+): Verdict {
   if (!ledger) return { kind: 'erased' }
   const { window, sentAtMs, crossingHashes, reachesBack } = reading
   if (sentAtMs < nowMs - READING_AGE_MAX_MS) return { kind: 'too-old' }
   const isSnapshot = reading.stream.kind === 'snapshot'
   const newer = ledger.recent.filter((read) => read.sentAtMs > sentAtMs)
-  const speaksOfOurs = (read: RecentReading) => isSnapshot || overlaps(read, window)
-  const overtaken = newer.some(speaksOfOurs)
+  const overlapsOurs = (read: RecentWindow) => isSnapshot || overlaps(read, window)
+  const overtaken = newer.some(overlapsOurs)
   // If two readings were sent at one instant, by clocks that differ, the newer one is unknown: the first stays.
-  const isSecond = ledger.recent.some((read) => read.sentAtMs === sentAtMs && speaksOfOurs(read))
-  const touches = (read: RecentReading) => read.startMs <= window.endMs && window.startMs <= read.endMs
-  const saysNoMore = (read: RecentReading) =>
+  const isSecond = ledger.recent.some((read) => read.sentAtMs === sentAtMs && overlapsOurs(read))
+  const touches = (read: RecentWindow) => read.startMs <= window.endMs && window.startMs <= read.endMs
+  const isObsolete = (read: RecentWindow) =>
     read.sentAtMs <= sentAtMs &&
     (isSnapshot || (read.startMs >= window.startMs && read.endMs <= window.endMs && !newer.some(touches)))
-  const kept = ledger.recent.filter((read) => read.sentAtMs >= nowMs - READING_AGE_MAX_MS && !saysNoMore(read))
+  const kept = ledger.recent.filter((read) => read.sentAtMs >= nowMs - READING_AGE_MAX_MS && !isObsolete(read))
   return {
     kind: 'admitted',
     newer,
@@ -108,30 +109,37 @@ export function judgeReading(reading: ArrivedReading, ledger: LedgerState | unde
   }
 }
 
-export type StoredReading = {
-  readonly mayCover: boolean
-  /** The end of the oldest record that the reading changed; undefined when it changed none. */
-  readonly firstChangeMs: number | undefined
-  readonly rule: SettleRule
-}
-
 /**
  * Decides what a reading covers, once its changes are known: the part of its window that had settled when its request
  * was sent, by the slower of the two clocks, without the spans that upstream may still derive from a push.
  */
 export function settleReading(
-  reading: Pick<ArrivedReading, 'window' | 'sentAtMs' | 'serverAtMs' | 'word'>,
-  { digesting }: Pick<LedgerState, 'digesting'>,
-  { mayCover, firstChangeMs, rule }: StoredReading,
-): SettledReading {
+  reading: {
+    readonly window: Span
+    readonly sentAtMs: number
+    readonly serverAtMs: number | undefined
+    readonly word: DerivationState | undefined
+  },
+  { awaiting }: Pick<LedgerState, 'awaiting'>,
+  {
+    mayCover,
+    firstChangeMs,
+    rule,
+  }: {
+    readonly mayCover: boolean
+    /** The end of the oldest record that the reading changed; undefined when it changed none. */
+    readonly firstChangeMs: number | undefined
+    readonly rule: SettleRule
+  },
+): CoverageChange {
   const { window, sentAtMs, serverAtMs, word } = reading
   const knownAtMs = Math.min(sentAtMs, serverAtMs ?? sentAtMs)
   const settledUntilMs = knownAtMs - rule.settleMs
   // The newest days change from hour to hour. That says nothing about what was pushed for older days.
   const changed = firstChangeMs !== undefined && firstChangeMs <= settledUntilMs
-  const left = partsAfterReading(digesting, { window, sentAtMs, knownAtMs, word, changed, mayCover }, rule)
-  if (!mayCover) return { covers: [], uncovers: [], digesting: left }
+  const left = partsAfterReading(awaiting, { window, sentAtMs, knownAtMs, word, changed, mayCover }, rule)
+  if (!mayCover) return { covers: [], uncovers: [], awaiting: left }
   const settled = intersect([window], [{ startMs: Number.NEGATIVE_INFINITY, endMs: settledUntilMs }])
-  if (word === 'pending') return { covers: [], uncovers: settled, digesting: pendingParts(left, settled, sentAtMs) }
-  return { covers: subtract(settled, union(left)), uncovers: [], digesting: left }
+  if (word === 'pending') return { covers: [], uncovers: settled, awaiting: pendingParts(left, settled, sentAtMs) }
+  return { covers: subtract(settled, union(left)), uncovers: [], awaiting: left }
 }

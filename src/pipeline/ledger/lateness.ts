@@ -1,6 +1,6 @@
 import { contains, type Span } from '../../base/time/spans.ts'
 import { DAY, HOUR, MINUTE } from '../../base/time/units.ts'
-import type { DigestingPart } from './digesting.ts'
+import type { AwaitingPart } from './awaiting-upstream.ts'
 
 /*
  * Lateness: how long after its cause upstream still added or changed a record. The cause is the end of the record's period,
@@ -34,8 +34,8 @@ export type LatenessContext = {
   readonly settleMs: number
   /** The part of the window that was covered before the reading. */
   readonly covered: readonly Span[]
-  /** The spans that were digesting before the reading. */
-  readonly digesting: readonly DigestingPart[]
+  /** The spans that were awaiting before the reading. */
+  readonly awaiting: readonly AwaitingPart[]
 }
 
 /**
@@ -46,8 +46,8 @@ export type WatchedBins = { readonly fromBin: number; readonly toBin: number; re
 
 /** Undefined where the reading bounds nothing: for spans that were never read before, or lie in the future. */
 export function watchedBins(endMs: number, context: LatenessContext): WatchedBins | undefined {
-  const { sentAtMs, formerAtMs, settleMs, covered, digesting } = context
-  const part = digesting.find(({ startMs, endMs: partEndMs }) => startMs <= endMs && endMs < partEndMs)
+  const { sentAtMs, formerAtMs, settleMs, covered, awaiting } = context
+  const part = awaiting.find(({ startMs, endMs: partEndMs }) => startMs <= endMs && endMs < partEndMs)
   if (contains(covered, endMs) || part?.isSuspect) {
     const toBin = latenessBin(sentAtMs - endMs)
     return { fromBin: toBin - 1, toBin, isSilent: true }
@@ -111,6 +111,6 @@ function increment(counts: number[], bin: number): void {
 /** The days around a silent difference are read again, because what was late for one day was often late for its neighbours. */
 const SIMILAR_MS = 7 * DAY
 
-/** The days of the same profile and stream that are as doubtful as the one where a silent difference was found. */
+/** The days of the same profile and stream that are as suspect as the one where a silent difference was found. */
 export const similarDays = (silentEndsMs: readonly number[]): Span[] =>
   silentEndsMs.map((endMs) => ({ startMs: endMs - SIMILAR_MS, endMs: endMs + SIMILAR_MS }))

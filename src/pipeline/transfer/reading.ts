@@ -18,7 +18,7 @@ export type DueWindow = {
 }
 
 /** One answer of upstream. */
-export type Reading = {
+export type UpstreamAnswer = {
   readonly records: readonly SourceRecord[]
   readonly invalid: readonly InvalidRecord[]
   /** When the request was sent, by the clock that orders readings, read before sending. */
@@ -34,4 +34,4 @@ export type Reading = {
 }
 
 /** A due window of one profile with upstream's answer, on its way into the warehouse. */
-export type WindowReading = { readonly profileId: string } & DueWindow & Reading
+export type Reading = { readonly profileId: string } & DueWindow & UpstreamAnswer

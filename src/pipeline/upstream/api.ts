@@ -15,13 +15,13 @@ import {
 import { Rejected } from '../../base/errors.ts'
 import type { Span } from '../../base/time/spans.ts'
 import type { ProfileIds } from '../transfer/planned-profile.ts'
-import type { Reading } from '../transfer/reading.ts'
+import type { UpstreamAnswer } from '../transfer/reading.ts'
 import type { PulledStream } from '../transfer/stream.ts'
 import type { AuthorizedSender } from './authorized-sender.ts'
 import { bodyParserOf } from './parse-body.ts'
 import { createPushOperations, type PushOperations } from './push-operations.ts'
 import { queryStringOf } from './query-string.ts'
-import { parseReading, RecordCollector, unchangedReading } from './record-collector.ts'
+import { parseAnswer, RecordCollector, unchangedAnswer } from './record-collector.ts'
 import { AttemptError, type CallOptions, type Sender, type TimedResponse } from './sender.ts'
 
 /** The credentials of the account, from the configuration. */
@@ -49,7 +49,7 @@ export type UpstreamApi = {
   searchProfiles(query: ProfilePageQuery, options: CallOptions): Promise<ReceivedProfilePage>
   deleteProfiles(externalIds: readonly string[], options: CallOptions): Promise<void>
   /** Reads one stream as its row of the catalogue says. */
-  read(stream: PulledStream, target: WindowToRead, options: CallOptions): Promise<Reading>
+  read(stream: PulledStream, target: WindowToRead, options: CallOptions): Promise<UpstreamAnswer>
 } & PushOperations
 
 type WindowToRead = ProfileIds & {
@@ -158,7 +158,7 @@ function readOperations({ authorized }: ApiParts): Pick<UpstreamApi, 'read'> {
         heldTag: target.heldTag,
         sinkFor: (status: number) => (status === 200 ? new RecordCollector(stream) : undefined),
         parse: (timed: TimedResponse) =>
-          timed.kind === 'unchanged' ? unchangedReading(target.heldTag, timed) : parseReading(stream, timed),
+          timed.kind === 'unchanged' ? unchangedAnswer(target.heldTag, timed) : parseAnswer(stream, timed),
       }
       return operation.caller === 'profile'
         ? authorized.asProfile(target, call)

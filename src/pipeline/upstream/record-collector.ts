@@ -1,6 +1,6 @@
 import { type DerivationState, derivationStates } from '../../base/contract/derivation-state.ts'
 import { isJsonObject, jsonOrUndefined } from '../../base/text/json.ts'
-import type { InvalidRecord, Reading, SourceRecord } from '../transfer/reading.ts'
+import type { InvalidRecord, SourceRecord, UpstreamAnswer } from '../transfer/reading.ts'
 import type { Fields, PulledStream } from '../transfer/stream.ts'
 import { isErrorBody } from './answer-rules.ts'
 import type { HttpResponse, TextSink } from './http.ts'
@@ -87,7 +87,7 @@ function reasonOf(issue: { code?: string | undefined; message: string }): string
  * Makes a reading of an answer. "Nothing there" is said by the status 204 or by an empty list, and by nothing else: an
  * answer that is no list, or no object for a snapshot, throws a SyntaxError.
  */
-export function parseReading(stream: PulledStream, { response, kind, sentAtMs }: TimedResponse): Reading {
+export function parseAnswer(stream: PulledStream, { response, kind, sentAtMs }: TimedResponse): UpstreamAnswer {
   const collector = response.sink instanceof RecordCollector ? response.sink : new RecordCollector(stream)
   if (kind === 'json') collect(stream, collector, response.sink === undefined ? response.body : undefined)
   const { records, invalid } = collector
@@ -95,12 +95,12 @@ export function parseReading(stream: PulledStream, { response, kind, sentAtMs }:
 }
 
 /** Makes a reading of a 304, about the tag that it names: some servers name another one than they were asked about. */
-export function unchangedReading(heldTag: string | undefined, { response, sentAtMs }: TimedResponse): Reading {
+export function unchangedAnswer(heldTag: string | undefined, { response, sentAtMs }: TimedResponse): UpstreamAnswer {
   const tag = response.tag?.replace(/^W\//, '') ?? heldTag
   return { records: [], invalid: [], ...wordsOf(response), sentAtMs, tag, unchanged: true }
 }
 
-const wordsOf = ({ date, derivationState }: HttpResponse): Pick<Reading, 'serverAtMs' | 'word'> => ({
+const wordsOf = ({ date, derivationState }: HttpResponse): Pick<UpstreamAnswer, 'serverAtMs' | 'word'> => ({
   serverAtMs: httpDateMsOf(date),
   word: wordOf(derivationState),
 })

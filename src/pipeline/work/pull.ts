@@ -24,22 +24,22 @@ export async function pullDue(
   context: PullContext,
 ): Promise<JobCounts> {
   const first = await pullWindows(profile, due, context)
-  if (first.doubted.length === 0) return first.counts
+  if (first.suspicious.length === 0) return first.counts
   await context.pause(context.settings.secondReadingMs, context.signal)
-  const whole = first.doubted.map((due) => ({ ...due, heldTag: undefined }))
+  const whole = first.suspicious.map((due) => ({ ...due, heldTag: undefined }))
   const second = await pullWindows(profile, whole, context)
-  for (const { stream, window } of second.doubted) {
-    const refusal = { status: undefined, reason: DOUBTED_TWICE }
+  for (const { stream, window } of second.suspicious) {
+    const refusal = { status: undefined, reason: SUSPICIOUS_TWICE }
     await context.ledger.recordRefusal({ profileId: profile.profileId, stream: stream.name, window, ...refusal })
   }
   const counts = addCounts(first.counts, second.counts)
-  return { ...counts, refused: counts.refused + second.doubted.length }
+  return { ...counts, refused: counts.refused + second.suspicious.length }
 }
 
-const DOUBTED_TWICE = 'the answers lack most of the stored records, and not twice the same: believed once two agree'
+const SUSPICIOUS_TWICE = 'the answers lack most of the stored records, and not twice the same: believed once two agree'
 
-/** `doubted`: the windows whose readings alone are not believed. */
-type PulledWindows = { readonly counts: JobCounts; readonly doubted: readonly DueWindow[] }
+/** `suspicious`: the windows whose readings alone are not believed. */
+type PulledWindows = { readonly counts: JobCounts; readonly suspicious: readonly DueWindow[] }
 
 async function pullWindows(
   profile: PlannedProfile,
@@ -48,14 +48,14 @@ async function pullWindows(
 ): Promise<PulledWindows> {
   const left = [...due]
   let counts = noCounts
-  const doubted: DueWindow[] = []
+  const suspicious: DueWindow[] = []
   const failures: unknown[] = []
   const pullNext = async () => {
     for (let next = left.shift(); next && !concernsEveryWindow(failures); next = left.shift()) {
       try {
         const pulled = await pullWindow(profile, next, context)
         counts = addCounts(counts, pulled.counts)
-        if (pulled.isDoubted) doubted.push(next)
+        if (pulled.isSuspicious) suspicious.push(next)
       } catch (error) {
         failures.push(error)
       }
@@ -63,7 +63,7 @@ async function pullWindows(
   }
   await Promise.all(Array.from({ length: Math.min(context.settings.windowsAtOnce, due.length) }, pullNext))
   if (failures.length > 0) throw mostInformative(failures)
-  return { counts, doubted }
+  return { counts, suspicious }
 }
 
 /** When upstream asks us to wait, or does not know the profile, every other window would get the same answer. */
@@ -76,7 +76,7 @@ const mostInformative = (failures: readonly unknown[]): unknown =>
   failures.find((error) => error instanceof RetryLater) ??
   failures[0]
 
-type PulledWindow = { readonly counts: JobCounts; readonly isDoubted: boolean }
+type PulledWindow = { readonly counts: JobCounts; readonly isSuspicious: boolean }
 
 async function pullWindow(profile: PlannedProfile, due: DueWindow, context: PullContext): Promise<PulledWindow> {
   try {
@@ -84,7 +84,7 @@ async function pullWindow(profile: PlannedProfile, due: DueWindow, context: Pull
     const { outcome, read, written, invalid } = stored
     const unchanged = isUnchanged ? 1 : 0
     const counts = { ...noCounts, requests, unchanged, rowsRead: read, rowsWritten: written, refused: invalid }
-    return { counts, isDoubted: outcome === 'doubted' }
+    return { counts, isSuspicious: outcome === 'suspicious' }
   } catch (error) {
     const refusal = recordableRefusal(error, context)
     await context.ledger.recordRefusal({
@@ -93,7 +93,7 @@ async function pullWindow(profile: PlannedProfile, due: DueWindow, context: Pull
       window: due.window,
       ...refusal,
     })
-    return { counts: { ...noCounts, requests: 1, refused: 1 }, isDoubted: false }
+    return { counts: { ...noCounts, requests: 1, refused: 1 }, isSuspicious: false }
   }
 }
 

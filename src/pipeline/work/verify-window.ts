@@ -5,7 +5,7 @@ import {
   differenceCauseOf,
   differenceCauses,
 } from '../ledger/difference-cause.ts'
-import type { Reading } from '../transfer/reading.ts'
+import type { UpstreamAnswer } from '../transfer/reading.ts'
 import type { PulledStream } from '../transfer/stream.ts'
 import type { Upstream } from '../upstream/client.ts'
 import type { CallOptions } from '../upstream/sender.ts'
@@ -77,7 +77,7 @@ export type VerifiedWindow = {
   readonly written: number
 }
 
-type Compared = { readonly reading: Reading; readonly comparison: WindowComparison }
+type Compared = { readonly reading: UpstreamAnswer; readonly comparison: WindowComparison }
 
 /**
  * Reads a covered window again and compares it with the warehouse. A difference is believed when a second reading shows it

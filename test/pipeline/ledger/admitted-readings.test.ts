@@ -1,22 +1,23 @@
 import { expect, test } from 'vitest'
 import type { Span } from '../../../src/base/time/spans.ts'
 import {
-  type ArrivedReading,
   isHeldByNewer,
   isInside,
   judgeReading,
   type LedgerState,
   mustHaveHeld,
   READING_AGE_MAX_MS,
-  type RecentReading,
+  type RecentWindow,
   reachesInto,
   settleReading,
 } from '../../../src/pipeline/ledger/judge.ts'
 
+type Arrived = Parameters<typeof judgeReading>[0] & Parameters<typeof settleReading>[0]
+
 const nowMs = 1_000_000_000
 const sentAtMs = nowMs - 50
 const window = { startMs: 100, endMs: 200 }
-const arrived: ArrivedReading = {
+const arrived: Arrived = {
   window,
   stream: { kind: 'windowed' },
   crossingHashes: [5],
@@ -26,9 +27,9 @@ const arrived: ArrivedReading = {
   word: undefined,
   generation: 3,
 }
-const snapshot: ArrivedReading = { ...arrived, stream: { kind: 'snapshot' } }
-const own: RecentReading = { ...window, sentAtMs, crossingHashes: [5], reachesBack: true }
-const recent = (startMs: number, endMs: number, laterMs: number): RecentReading => ({
+const snapshot: Arrived = { ...arrived, stream: { kind: 'snapshot' } }
+const own: RecentWindow = { ...window, sentAtMs, crossingHashes: [5], reachesBack: true }
+const recent = (startMs: number, endMs: number, laterMs: number): RecentWindow => ({
   startMs,
   endMs,
   sentAtMs: sentAtMs + laterMs,
@@ -36,7 +37,7 @@ const recent = (startMs: number, endMs: number, laterMs: number): RecentReading 
   reachesBack: false,
 })
 const judged = (ledger: Partial<LedgerState>, reading = arrived) =>
-  judgeReading(reading, { generation: 3, digesting: [], recent: [], ...ledger }, nowMs)
+  judgeReading(reading, { generation: 3, awaiting: [], recent: [], ...ledger }, nowMs)
 
 test('a reading of an erased profile may do nothing, however old it is', () => {
   expect(judgeReading(arrived, undefined, nowMs)).toEqual({ kind: 'erased' })
@@ -79,7 +80,7 @@ test.for<readonly [number, number, string]>([
 
 const apart = { complete: true, mayCover: true }
 
-test.for<readonly [string, RecentReading, { complete: boolean; mayCover: boolean }]>([
+test.for<readonly [string, RecentWindow, { complete: boolean; mayCover: boolean }]>([
   ['newer, of our window', recent(100, 200, 1), { complete: false, mayCover: false }],
   ['newer, of its first instant', recent(50, 101, 1), { complete: false, mayCover: false }],
   ['newer, of its last instant', recent(199, 250, 1), { complete: false, mayCover: false }],
@@ -103,7 +104,7 @@ test('of a snapshot every other reading speaks, whatever its window', () => {
   expect(judged({ recent: [recent(900, 901, 1)] }, snapshot)).toMatchObject({ recent: [recent(900, 901, 1), own] })
 })
 
-test.for<readonly [Partial<ArrivedReading>, number, { complete: boolean; mayCover: boolean }]>([
+test.for<readonly [Partial<Arrived>, number, { complete: boolean; mayCover: boolean }]>([
   [{}, 4, { complete: true, mayCover: false }],
   [{}, 2, { complete: true, mayCover: false }],
   [{ word: 'pending' }, 3, { complete: false, mayCover: true }],
@@ -112,7 +113,7 @@ test.for<readonly [Partial<ArrivedReading>, number, { complete: boolean; mayCove
   expect(judged({ generation }, { ...arrived, ...more })).toMatchObject(allowed)
 })
 
-test.for<readonly [string, readonly RecentReading[], readonly number[]]>([
+test.for<readonly [string, readonly RecentWindow[], readonly number[]]>([
   ['an older reading of the same window is forgotten', [recent(100, 200, -1)], []],
   ['one sent at the same instant is forgotten', [recent(100, 200, 0)], []],
   ['a newer one is not', [recent(120, 130, 1)], [0]],
@@ -136,27 +137,27 @@ test('a reading is remembered while an older one may still arrive', () => {
 
 const rule = { settleMs: 50, intervalsMs: [10, 20] }
 const touched = { startMs: 120, endMs: 140, touchedAtMs: 0, readAtMs: 150, readings: 1 }
-const settle = (more: Partial<ArrivedReading>, mayCover = true, firstChangeMs?: number) =>
+const settle = (more: Partial<Arrived>, mayCover = true, firstChangeMs?: number) =>
   settleReading(
     { ...arrived, sentAtMs: 220, serverAtMs: 220, ...more },
-    { digesting: [touched] },
+    { awaiting: [touched] },
     { mayCover, firstChangeMs, rule },
   )
 
 test('a reading that may not cover still says that what a push touched has changed', () => {
   const again = { ...touched, readAtMs: 220 }
 
-  expect(settle({}, false)).toEqual({ covers: [], uncovers: [], digesting: [touched] })
-  expect(settle({}, false, 170)).toEqual({ covers: [], uncovers: [], digesting: [again] })
-  expect(settle({}, false, 171)).toEqual({ covers: [], uncovers: [], digesting: [touched] })
-  expect(settle({ word: 'pending' }, false)).toEqual({ covers: [], uncovers: [], digesting: [again] })
+  expect(settle({}, false)).toEqual({ covers: [], uncovers: [], awaiting: [touched] })
+  expect(settle({}, false, 170)).toEqual({ covers: [], uncovers: [], awaiting: [again] })
+  expect(settle({}, false, 171)).toEqual({ covers: [], uncovers: [], awaiting: [touched] })
+  expect(settle({ word: 'pending' }, false)).toEqual({ covers: [], uncovers: [], awaiting: [again] })
 })
 
 test('a pending reading uncovers what had settled, and no more of its window', () => {
   expect(settle({ word: 'pending', serverAtMs: 210 })).toEqual({
     covers: [],
     uncovers: [{ startMs: 100, endMs: 160 }],
-    digesting: [
+    awaiting: [
       { startMs: 100, endMs: 120, touchedAtMs: 220, readAtMs: 220, readings: 1 },
       { ...touched, readAtMs: 220 },
       { startMs: 140, endMs: 160, touchedAtMs: 220, readAtMs: 220, readings: 1 },
@@ -165,7 +166,7 @@ test('a pending reading uncovers what had settled, and no more of its window', (
 })
 
 test('a reading covers what had settled by both clocks, with what it settles itself', () => {
-  const covers = (endMs: number) => ({ covers: [{ startMs: 100, endMs }], uncovers: [], digesting: [] })
+  const covers = (endMs: number) => ({ covers: [{ startMs: 100, endMs }], uncovers: [], awaiting: [] })
 
   expect(settle({})).toEqual(covers(170))
   expect(settle({ serverAtMs: 215 })).toEqual(covers(165))

@@ -7,8 +7,8 @@ const ago = (days: number) => now - days * DAY
 const nothing: KnownCoverage = {
   wanted: { startMs: ago(60), endMs: now },
   covered: [],
-  digesting: [],
-  digestedAtMs: null,
+  awaiting: [],
+  readAgainAtMs: null,
   refused: [],
   readAtMs: null,
   settleMs: 3 * DAY,
@@ -42,8 +42,8 @@ test('a hole in the middle is never called unsettled', () => {
 
 test('each span has one reason, the refused before the waiting before the unsettled', () => {
   const refused = [{ startMs: ago(12), endMs: ago(1), reason: 'status 400', nextTryAtMs: now + HOUR }]
-  const digesting = [{ startMs: ago(20), endMs: ago(10) }]
-  const gaps = findGaps({ ...nothing, refused, digesting, digestedAtMs: now + HOUR, readAtMs: now })
+  const awaiting = [{ startMs: ago(20), endMs: ago(10) }]
+  const gaps = findGaps({ ...nothing, refused, awaiting, readAgainAtMs: now + HOUR, readAtMs: now })
 
   expect(
     gaps.map(({ startMs, endMs, reason, detail }) => [(now - startMs) / DAY, (now - endMs) / DAY, reason, detail]),

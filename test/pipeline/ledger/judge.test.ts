@@ -1,19 +1,20 @@
 import { expect, test } from 'vitest'
 import {
-  type ArrivedReading,
   isHeldByNewer,
   judgeReading,
   type LedgerState,
   mustHaveHeld,
   READING_AGE_MAX_MS,
-  type ReadingVerdict,
   settleReading,
+  type Verdict,
 } from '../../../src/pipeline/ledger/judge.ts'
 
+type Arrived = Parameters<typeof judgeReading>[0] & Parameters<typeof settleReading>[0]
+
 const nowMs = 1_000_000_000
-const fresh: LedgerState = { generation: 3, digesting: [], recent: [] }
+const fresh: LedgerState = { generation: 3, awaiting: [], recent: [] }
 const rule = { settleMs: 150, intervalsMs: [10, 20, 40] }
-const arrived: ArrivedReading = {
+const arrived: Arrived = {
   window: { startMs: nowMs - 500, endMs: nowMs - 100 },
   stream: { kind: 'windowed' },
   crossingHashes: [],
@@ -24,14 +25,14 @@ const arrived: ArrivedReading = {
   generation: 3,
 }
 
-function admitted(verdict: ReadingVerdict): Extract<ReadingVerdict, { kind: 'admitted' }> {
+function admitted(verdict: Verdict): Extract<Verdict, { kind: 'admitted' }> {
   if (verdict.kind !== 'admitted') throw new Error(`the reading was ${verdict.kind}`)
   return verdict
 }
 type Stored = { settleMs?: number; firstChangeMs?: number }
 
 /** Judges a reading, and settles it by what it changed. */
-function judged(more: Partial<ArrivedReading>, state: Partial<LedgerState> = {}, stored: Stored = {}) {
+function judged(more: Partial<Arrived>, state: Partial<LedgerState> = {}, stored: Stored = {}) {
   const [reading, ledger] = [
     { ...arrived, ...more },
     { ...fresh, ...state },
@@ -71,25 +72,25 @@ const aroundTouched = [
 ]
 
 test('a span that a push touched is covered by the second of two readings that agree, and not before', () => {
-  const first = judged({}, { digesting: [touched] })
+  const first = judged({}, { awaiting: [touched] })
   expect(first.covers).toEqual(aroundTouched)
-  expect(first.digesting).toEqual([{ ...touched, readAtMs: nowMs - 50, readings: 1 }])
+  expect(first.awaiting).toEqual([{ ...touched, readAtMs: nowMs - 50, readings: 1 }])
 
-  const second = judged({ sentAtMs: nowMs - 10, serverAtMs: nowMs - 10 }, { digesting: first.digesting })
+  const second = judged({ sentAtMs: nowMs - 10, serverAtMs: nowMs - 10 }, { awaiting: first.awaiting })
   expect(second.covers).toEqual([{ startMs: nowMs - 500, endMs: nowMs - 160 }])
-  expect(second.digesting).toEqual([])
+  expect(second.awaiting).toEqual([])
 })
 
 test('upstream’s derivation state settles pushed spans, or leaves the whole window uncovered', () => {
-  expect(judged({ word: 'finished' }, { digesting: [touched] })).toMatchObject({
+  expect(judged({ word: 'finished' }, { awaiting: [touched] })).toMatchObject({
     covers: [{ startMs: nowMs - 500, endMs: nowMs - 200 }],
-    digesting: [],
+    awaiting: [],
   })
-  const pending = judged({ word: 'pending' }, { digesting: [touched] })
+  const pending = judged({ word: 'pending' }, { awaiting: [touched] })
   expect(pending.covers).toEqual([])
-  expect(pending.digesting).toContainEqual({ ...touched, readAtMs: nowMs - 50, readings: 1 })
-  expect(judged({ word: 'pending', generation: 2 })).toMatchObject({ covers: [], uncovers: [], digesting: [] })
-  expect(judged({ word: 'finished', generation: 2 }, { digesting: [touched] })).toMatchObject({ covers: [] })
+  expect(pending.awaiting).toContainEqual({ ...touched, readAtMs: nowMs - 50, readings: 1 })
+  expect(judged({ word: 'pending', generation: 2 })).toMatchObject({ covers: [], uncovers: [], awaiting: [] })
+  expect(judged({ word: 'finished', generation: 2 }, { awaiting: [touched] })).toMatchObject({ covers: [] })
 })
 
 test('a span that upstream calls pending without a push of ours is uncovered, and settles by its state or as after a push', () => {
@@ -97,21 +98,21 @@ test('a span that upstream calls pending without a push of ours is uncovered, an
   const part = { ...window, touchedAtMs: nowMs - 50, readAtMs: nowMs - 50, readings: 1 }
 
   const pending = judged({ word: 'pending' })
-  expect(pending).toMatchObject({ covers: [], complete: false, uncovers: [window], digesting: [part] })
+  expect(pending).toMatchObject({ covers: [], complete: false, uncovers: [window], awaiting: [part] })
 
   const later = { sentAtMs: nowMs - 10, serverAtMs: nowMs - 10, word: 'finished' } as const
-  expect(judged(later, { digesting: pending.digesting })).toMatchObject({ uncovers: [], digesting: [] })
-  expect(judged({ ...later, word: undefined }, { digesting: pending.digesting }).digesting).toHaveLength(1)
+  expect(judged(later, { awaiting: pending.awaiting })).toMatchObject({ uncovers: [], awaiting: [] })
+  expect(judged({ ...later, word: undefined }, { awaiting: pending.awaiting }).awaiting).toHaveLength(1)
 })
 
 test('a change of settled records restarts the agreement, a change of the newest days does not', () => {
-  const agreeing = { digesting: [{ ...touched, readAtMs: nowMs - 100, readings: 1 }] }
+  const agreeing = { awaiting: [{ ...touched, readAtMs: nowMs - 100, readings: 1 }] }
 
   expect(judged({}, agreeing, { firstChangeMs: nowMs - 200 })).toMatchObject({
     covers: aroundTouched,
-    digesting: [{ ...touched, readAtMs: nowMs - 50, readings: 1 }],
+    awaiting: [{ ...touched, readAtMs: nowMs - 50, readings: 1 }],
   })
-  expect(judged({}, agreeing, { firstChangeMs: nowMs - 199 })).toMatchObject({ digesting: [] })
+  expect(judged({}, agreeing, { firstChangeMs: nowMs - 199 })).toMatchObject({ awaiting: [] })
 })
 
 test('a reading that a newer one overlaps covers nothing and calls nothing gone', () => {

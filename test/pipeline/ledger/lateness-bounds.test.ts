@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../../src/base/time/units.ts'
-import type { DigestingPart } from '../../../src/pipeline/ledger/digesting.ts'
+import type { AwaitingPart } from '../../../src/pipeline/ledger/awaiting-upstream.ts'
 import {
   countLateness,
   LATENESS_BINS,
@@ -18,12 +18,12 @@ const night: LatenessContext = {
   formerAtMs: endMs + 3 * HOUR,
   settleMs: 72 * HOUR,
   covered: [],
-  digesting: [],
+  awaiting: [],
 }
 const watched = (more: Partial<LatenessContext>, recordEndMs = endMs) => watchedBins(recordEndMs, { ...night, ...more })
 const bins = (fromBin: number, toMs: number): WatchedBins => ({ fromBin, toBin: latenessBin(toMs), isSilent: false })
 const silent = (ms: number): WatchedBins => ({ fromBin: latenessBin(ms) - 1, toBin: latenessBin(ms), isSilent: true })
-const part = (startMs: number, partEndMs: number, more: Partial<DigestingPart> = {}): DigestingPart => ({
+const part = (startMs: number, partEndMs: number, more: Partial<AwaitingPart> = {}): AwaitingPart => ({
   startMs,
   endMs: partEndMs,
   touchedAtMs: endMs + 20 * HOUR,
@@ -64,7 +64,7 @@ test('a record is watched from its end where the reading before was sent by then
 
 test('a push is the cause of what ends in its part: from the start of the part, without its end', () => {
   const sentAtMs = endMs + 22 * HOUR
-  const by = (digesting: DigestingPart) => watched({ sentAtMs, digesting: [digesting] })
+  const by = (awaiting: AwaitingPart) => watched({ sentAtMs, awaiting: [awaiting] })
 
   expect(by(part(endMs, endMs + 1))).toEqual(bins(-1, 2 * HOUR))
   expect(by(part(endMs - 1, endMs + DAY))).toEqual(bins(-1, 2 * HOUR))
@@ -74,8 +74,8 @@ test('a push is the cause of what ends in its part: from the start of the part, 
 
 test('after a push a record is watched since the reading of its part, or since the push, whenever the stream was read', () => {
   const sentAtMs = endMs + 22 * HOUR
-  const by = (more: Partial<DigestingPart>) =>
-    watched({ sentAtMs, formerAtMs: endMs - 90 * DAY, digesting: [part(endMs, endMs + 1, more)] })
+  const by = (more: Partial<AwaitingPart>) =>
+    watched({ sentAtMs, formerAtMs: endMs - 90 * DAY, awaiting: [part(endMs, endMs + 1, more)] })
 
   expect(by({ readAtMs: null })).toEqual(bins(-1, 2 * HOUR))
   expect(by({ readAtMs: endMs + 21 * HOUR })).toEqual(bins(latenessBin(HOUR), 2 * HOUR))
@@ -83,7 +83,7 @@ test('after a push a record is watched since the reading of its part, or since t
   const now = endMs + 100 * DAY
   const pushed = part(endMs, endMs + 1, { touchedAtMs: now - 2 * HOUR })
   // No nightly asks for so old a day any more, and the push does.
-  expect(watched({ sentAtMs: now, formerAtMs: now - HOUR, digesting: [pushed] })).toEqual(bins(-1, 2 * HOUR))
+  expect(watched({ sentAtMs: now, formerAtMs: now - HOUR, awaiting: [pushed] })).toEqual(bins(-1, 2 * HOUR))
   // The record ends after the push: its own end is the cause.
   expect(by({ touchedAtMs: endMs - HOUR })).toEqual(bins(-1, 22 * HOUR))
 })
@@ -94,7 +94,7 @@ test('a change of a covered or suspect day is silent, and counts at its whole ag
 
   expect(watched({ covered })).toEqual(silent(27 * HOUR))
   expect(watched({ covered, sentAtMs: endMs + 90 * DAY })).toEqual(silent(90 * DAY))
-  expect(watched({ digesting: [suspect] })).toEqual(silent(27 * HOUR))
+  expect(watched({ awaiting: [suspect] })).toEqual(silent(27 * HOUR))
   expect(watched({ covered: [{ startMs: endMs - DAY, endMs }] })).toEqual(bins(latenessBin(3 * HOUR), 27 * HOUR))
 })
 
@@ -125,7 +125,7 @@ test('counts begin at nothing in every bin', () => {
   expect(noLatenessCounts()).toEqual({ seen: none, came: none, changed: none })
 })
 
-test('the week before and the week after a silent difference are as doubtful as its day', () => {
+test('the week before and the week after a silent difference are as suspect as its day', () => {
   expect(similarDays([endMs, 0])).toEqual([
     { startMs: endMs - 7 * DAY, endMs: endMs + 7 * DAY },
     { startMs: -7 * DAY, endMs: 7 * DAY },

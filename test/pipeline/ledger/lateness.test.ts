@@ -16,7 +16,7 @@ const night: LatenessContext = {
   formerAtMs: dayEnd + 3 * HOUR,
   settleMs: 72 * HOUR,
   covered: [],
-  digesting: [],
+  awaiting: [],
 }
 
 test('a bin holds what is later than the bin before it, and its own latest', () => {
@@ -61,7 +61,7 @@ test('after a push the push is the cause', () => {
     watchedBins(dayEnd, {
       ...night,
       sentAtMs: part.touchedAtMs + sinceMs,
-      digesting: [{ ...part, readAtMs }],
+      awaiting: [{ ...part, readAtMs }],
     })
 
   expect(after(null, MINUTE)).toEqual({ fromBin: -1, toBin: 0, isSilent: false })
@@ -80,7 +80,7 @@ test('a change of a covered day, or of a suspect one, is silent', () => {
   const silent = { toBin: latenessBin(27 * HOUR), isSilent: true }
 
   expect(watchedBins(dayEnd, { ...night, covered })).toMatchObject(silent)
-  expect(watchedBins(dayEnd, { ...night, digesting: [{ startMs: 0, endMs: dayEnd + 1, ...suspect }] })).toMatchObject(
+  expect(watchedBins(dayEnd, { ...night, awaiting: [{ startMs: 0, endMs: dayEnd + 1, ...suspect }] })).toMatchObject(
     silent,
   )
 })

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../../src/base/errors.ts'
 import { DAY, HOUR } from '../../../src/base/time/units.ts'
-import type { DueWindow, Reading, WindowReading } from '../../../src/pipeline/transfer/reading.ts'
+import type { DueWindow, Reading, UpstreamAnswer } from '../../../src/pipeline/transfer/reading.ts'
 import type { StoreResult } from '../../../src/pipeline/warehouse/readings/store-group.ts'
 import type { JobContext } from '../../../src/pipeline/work/job.ts'
 import { pullDue } from '../../../src/pipeline/work/pull.ts'
@@ -11,7 +11,7 @@ import { scores } from '../../support/stream-by-name.ts'
 
 type Stage = {
   /** The answer to the read of a window; an error is thrown. `tries` counts the reads of this window, from 1. */
-  read?: (day: number, tries: number) => Partial<Reading> | Error
+  read?: (day: number, tries: number) => Partial<UpstreamAnswer> | Error
   store?: (day: number, tries: number) => Partial<StoreResult> | Error
   context?: Partial<JobContext>
   /** The error in which each pause ends. */
@@ -22,7 +22,7 @@ type Stage = {
 async function pull(due: readonly DueWindow[], { read, store, context = {}, pauseEnds }: Stage) {
   const seen = {
     reads: [] as Array<{ day: number; heldTag: string | undefined; options: object }>,
-    stored: [] as WindowReading[],
+    stored: [] as Reading[],
     refusals: [] as object[],
     pauses: [] as Array<{ ms: number; signal: AbortSignal }>,
     atOnceMost: 0,
@@ -206,12 +206,12 @@ test('an answer about a tag that stands for nothing any more is asked for whole,
 })
 
 describe('a reading that alone is not believed', () => {
-  const doubtsOf = (days: readonly number[], times: number) => (day: number, tries: number) =>
-    days.includes(day) && tries <= times ? { outcome: 'doubted' as const } : {}
+  const suspicionsOf = (days: readonly number[], times: number) => (day: number, tries: number) =>
+    days.includes(day) && tries <= times ? { outcome: 'suspicious' as const } : {}
 
   test('is read a second time, whole, after a pause, and is believed when the second agrees', async () => {
     const { ended, reads, pauses, refusals, signal } = await pull(dueDays(3, { heldTag: '"t"' }), {
-      store: doubtsOf([1], 1),
+      store: suspicionsOf([1], 1),
       context: { settings: { historyMs: DAY, windowsAtOnce: 1, secondReadingMs: HOUR } },
     })
 
@@ -228,7 +228,7 @@ describe('a reading that alone is not believed', () => {
 
   test('counts as refused where the second does not agree, and only there', async () => {
     const { ended, refusals } = await pull(dueDays(4), {
-      store: (day, tries) => ({ ...doubtsOf([1, 3], 1)(day, tries), ...doubtsOf([3], 2)(day, tries) }),
+      store: (day, tries) => ({ ...suspicionsOf([1, 3], 1)(day, tries), ...suspicionsOf([3], 2)(day, tries) }),
     })
 
     expect(ended).toMatchObject({ requests: 6, refused: 1 })
@@ -245,7 +245,7 @@ describe('a reading that alone is not believed', () => {
 
   test('is not read again when the job stops within the pause', async () => {
     const stopped = new Error('stopped')
-    const { ended, reads } = await pull(dueDays(1), { store: doubtsOf([0], 1), pauseEnds: stopped })
+    const { ended, reads } = await pull(dueDays(1), { store: suspicionsOf([0], 1), pauseEnds: stopped })
 
     expect(ended).toBe(stopped)
     expect(reads).toHaveLength(1)

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { pulledStreams } from '../../../config/streams.ts'
 import { Unanswered } from '../../../src/base/errors.ts'
 import { MINUTE } from '../../../src/base/time/units.ts'
-import type { Reading } from '../../../src/pipeline/transfer/reading.ts'
+import type { UpstreamAnswer } from '../../../src/pipeline/transfer/reading.ts'
 import type { CoveredWindow } from '../../../src/pipeline/warehouse/verification/covered-windows.ts'
 import { createVerification, type VerifiedWindow } from '../../../src/pipeline/work/verify-window.ts'
 import { readingOf } from '../../support/job-context.ts'
@@ -27,7 +27,7 @@ const [first = {}, second = {}] = stored
 const changed = { ...second, value: 0.9 }
 const late = scoreRecord({ scoreDateTime: march(4), value: 0.4 })
 
-type Read = Partial<Reading> | ((warehouse: Warehouse, ada: string) => Promise<Partial<Reading>>)
+type Read = Partial<UpstreamAnswer> | ((warehouse: Warehouse, ada: string) => Promise<Partial<UpstreamAnswer>>)
 type Story = {
   /** Upstream's answers to the reads of the window, in turn; the last one again and again. */
   reads: readonly Read[]
@@ -35,7 +35,7 @@ type Story = {
   /** Nothing can be stored any more. */
   storeFails?: boolean
   /** The tag that the ledger holds of the window, and upstream's answer to a read by it. */
-  tag?: { held: string; answer: Partial<Reading> }
+  tag?: { held: string; answer: Partial<UpstreamAnswer> }
 }
 
 type Told = VerifiedWindow & { asked: Array<string | undefined>; covered: string; findings: object[]; due: boolean }
@@ -232,7 +232,7 @@ describe('the tag of the last reading', () => {
     expect(left).toBe('{}')
   })
 
-  test.for<[string, Partial<Reading>]>([
+  test.for<[string, Partial<UpstreamAnswer>]>([
     ['changed', { unchanged: false, tag: '"u"' }],
     ['unchanged, of another tag', { unchanged: true, tag: '"u"' }],
     ['whole, with the same tag', { unchanged: false, tag: held }],

@@ -33,7 +33,7 @@ export const rooms: readonly Room[] = [
     tests: pureTests,
     engines: false,
     isListed: true,
-    simulated: ['src/pipeline/ledger/{judge,planner,digesting}.ts'],
+    simulated: ['src/pipeline/ledger/{judge,planner,awaiting-upstream}.ts'],
   },
   {
     name: 'transfer',

@@ -79,14 +79,14 @@ const ledgerRows = ({ ledger }: ModelProfile, id: string): unknown[][] =>
       ...[finite(startMs), finite(endMs), touchedAtMs, readAtMs, readings],
       ...(isSuspect ? [1] : []),
     ]),
-    finite(row.digestedAtMs),
+    finite(row.readAgainAtMs),
     row.recent.map(({ startMs, endMs, sentAtMs, crossingHashes, reachesBack }) => [
       ...[startMs, endMs, sentAtMs],
       ...(crossingHashes.length > 0 ? [crossingHashes] : []),
       ...(reachesBack ? [1] : []),
     ]),
     ...[row.readAtMs, row.pushedToMs, row.tagged],
-    row.doubts.map(({ startMs, endMs, sentAtMs, lackedHashes }) => [startMs, endMs, sentAtMs, lackedHashes]),
+    row.suspicions.map(({ startMs, endMs, sentAtMs, lackedHashes }) => [startMs, endMs, sentAtMs, lackedHashes]),
   ])
 
 /** The end up to which coverage has no gap; of what is pushed, up to which nothing waits. */

@@ -9,7 +9,7 @@ import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql, epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
 import { inBucketSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { createFinisher, type FailureReason, recordFailure } from './ended-jobs.ts'
-import { falseTagsSql } from './false-tags.ts'
+import { falseTagsSql } from './ledger-rows.ts'
 import { heldTagOf, type PlannedTag } from './reading-tags.ts'
 
 type ProfilePlan = { readonly profile: PlannedProfile; readonly due: readonly DueWindow[] }
@@ -206,13 +206,13 @@ async function upsertRefusal(pool: Pool, { profileId, stream, window, status, re
        returning attempts, first_at`,
       [profileId, stream, ...bounds],
     )
-    const attempts = 1 + Math.max(0, ...former.map((one) => one.attempts))
+    const attempts = 1 + Math.max(0, ...former.map((refusal) => refusal.attempts))
     await tx.query(
       `insert into vitalsync.refusals (profile_id, stream, span, status, reason, attempts, first_at, last_at, next_try_at)
        select $1, $2, tstzrange(to_timestamp($3::float8 / 1000), to_timestamp($4::float8 / 1000)), $5, $6, $7,
          coalesce((select min(at) from unnest($8::timestamptz[]) at), statement_timestamp()), statement_timestamp(),
          statement_timestamp() + ${backoffSql('$7::int4', '7 days')}`,
-      [profileId, stream, ...bounds, status ?? null, reason, attempts, former.map((one) => one.first_at)],
+      [profileId, stream, ...bounds, status ?? null, reason, attempts, former.map((refusal) => refusal.first_at)],
     )
   })
 }

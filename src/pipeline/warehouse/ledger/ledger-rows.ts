@@ -1,15 +1,18 @@
 import { type Span, type SpanPairs, spansFromPairs, subtract } from '../../../base/time/spans.ts'
-import { type DigestingPart, nextReadingAtMs, type SettleRule } from '../../ledger/digesting.ts'
-import type { DoubtedReading } from '../../ledger/doubt.ts'
-import type { AdmissionVerdict, LedgerState, RecentReading, SettledReading } from '../../ledger/judge.ts'
-import type { WindowReading } from '../../transfer/reading.ts'
+import { type AwaitingPart, nextReadingAtMs, type SettleRule } from '../../ledger/awaiting-upstream.ts'
+import type { Admission, CoverageChange, LedgerState, RecentWindow } from '../../ledger/judge.ts'
+import type { Suspicion } from '../../ledger/suspicion.ts'
+import type { Reading } from '../../transfer/reading.ts'
 import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
 import { epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
 import { inBucketSql, type Tx } from '../postgres/warehouse-pool.ts'
-import { falseTagsSql } from './false-tags.ts'
+
+/** Whether the tags of a ledger row's stream were found to be false, in the last 30 days. */
+export const falseTagsSql = `exists (select from vitalsync.false_tags f
+  where f.stream = l.stream and f.found_at > statement_timestamp() - interval '30 days')`
 
 /** A ledger row belongs to one stream of one profile. */
-type ProfileStream = Pick<WindowReading, 'profileId' | 'stream'>
+type ProfileStream = Pick<Reading, 'profileId' | 'stream'>
 
 /** One text for each ledger row, to look readings up by. */
 export const profileStreamKey = ({ profileId, stream }: ProfileStream): string => keyOf(profileId, stream.name)
@@ -28,14 +31,14 @@ export type LockedLedgerRow = LedgerState & {
   readonly coveredBefore: readonly Span[]
   /** The settle time that the measured lateness asks for; null before it was ever computed. */
   readonly measuredSettleMs: number | null
-  readonly doubts: readonly DoubtedReading[]
+  readonly suspicions: readonly Suspicion[]
 }
 
 type LedgerStateRow = {
   profile_id: string
   stream: string
   generation: number
-  recent: RecentReadingJson[]
+  recent: RecentWindowJson[]
   tagged: boolean
   false_tags: boolean
   read_at: number | null
@@ -43,14 +46,14 @@ type LedgerStateRow = {
   settle_ms: number | null
   touched_at: number | null
   digesting: SpanPairs
-  doubts: DoubtedReadingJson[] | null
+  doubts: SuspicionJson[] | null
   rereads: RereadJson[]
 }
 
 /** Locks the ledger rows of these readings, always in the same order, and reads them. An erased profile has no row. */
 export async function lockLedgerRows(
   tx: Tx,
-  readings: readonly (ProfileStream & Pick<WindowReading, 'window'>)[],
+  readings: readonly (ProfileStream & Pick<Reading, 'window'>)[],
   account: string,
 ): Promise<Map<string, LockedLedgerRow>> {
   const { rows } = await tx.query<LedgerStateRow>({
@@ -85,9 +88,9 @@ const toLockedLedgerRow = (row: LedgerStateRow): LockedLedgerRow => ({
   coveredBefore: spansFromPairs(row.covered),
   measuredSettleMs: row.settle_ms,
   generation: row.generation,
-  digesting: digestingPartsOf(row),
-  recent: row.recent.map(recentReadingFromJson),
-  doubts: (row.doubts ?? []).map(([startMs, endMs, sentAtMs, lackedHashes]) => ({
+  awaiting: awaitingPartsOf(row),
+  recent: row.recent.map(recentWindowFromJson),
+  suspicions: (row.doubts ?? []).map(([startMs, endMs, sentAtMs, lackedHashes]) => ({
     startMs,
     endMs,
     sentAtMs,
@@ -95,33 +98,36 @@ const toLockedLedgerRow = (row: LedgerStateRow): LockedLedgerRow => ({
   })),
 })
 
-/** A doubted reading as the ledger stores it. */
-type DoubtedReadingJson = [number, number, number, readonly number[]]
+/** A suspicion as the ledger stores it. */
+type SuspicionJson = [number, number, number, readonly number[]]
 
-type DoubtsEntry = ProfileStream & { readonly doubts: readonly DoubtedReading[] }
-
-/** Remembers what readings lacked that were not believed. Few ledger rows ever have doubts. */
-export async function writeDoubts(tx: Tx, entries: readonly DoubtsEntry[]): Promise<void> {
-  const textOf = (doubts: readonly DoubtedReading[]) =>
-    JSON.stringify(doubts.map(({ startMs, endMs, sentAtMs, lackedHashes }) => [startMs, endMs, sentAtMs, lackedHashes]))
+/** Remembers what readings lacked that were not believed. Few ledger rows ever have any. */
+export async function writeSuspicions(
+  tx: Tx,
+  entries: ReadonlyArray<ProfileStream & { readonly suspicions: readonly Suspicion[] }>,
+): Promise<void> {
+  const textOf = (suspicions: readonly Suspicion[]) =>
+    JSON.stringify(
+      suspicions.map(({ startMs, endMs, sentAtMs, lackedHashes }) => [startMs, endMs, sentAtMs, lackedHashes]),
+    )
   await tx.query({
-    name: 'write doubts',
+    name: 'write suspicions',
     text: `update vitalsync.ledger l set doubts = i.doubts::jsonb
       from unnest($1::int8[], $2::text[], $3::text[]) as i(profile_id, stream, doubts)
       where l.profile_id = i.profile_id and l.stream = i.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
     values: [
       binaryColumn('int8', entries, ({ profileId }) => profileId),
       binaryColumn('text', entries, ({ stream }) => stream.name),
-      binaryColumn('text', entries, ({ doubts }) => (doubts.length > 0 ? textOf(doubts) : null)),
+      binaryColumn('text', entries, ({ suspicions }) => (suspicions.length > 0 ? textOf(suspicions) : null)),
     ],
   })
 }
 
-/** An admitted reading, as far as the ledger row is concerned. */
-type LedgerEntry = ProfileStream &
-  Pick<WindowReading, 'window' | 'sentAtMs'> &
-  Pick<AdmissionVerdict, 'recent'> &
-  SettledReading & {
+/** The change of a ledger row by a settled reading. */
+type LedgerChange = ProfileStream &
+  Pick<Reading, 'window' | 'sentAtMs'> &
+  Pick<Admission, 'recent'> &
+  CoverageChange & {
     readonly rule: SettleRule
     /** Whether a refusal of the window counts as ended. */
     readonly believed: boolean
@@ -131,9 +137,9 @@ type LedgerEntry = ProfileStream &
  * Writes what is covered and was read, and ends refusals. Windows shift from day to day, so a refusal that is due for
  * another try counts as ended when a part of its span was read: if upstream refuses the rest again, a new refusal is written.
  */
-export async function writeLedgerRows(tx: Tx, entries: readonly LedgerEntry[]): Promise<void> {
+export async function writeLedgerRows(tx: Tx, entries: readonly LedgerChange[]): Promise<void> {
   if (entries.length === 0) return
-  const column = (type: ColumnType, cell: (entry: LedgerEntry) => ColumnValue) => binaryColumn(type, entries, cell)
+  const column = (type: ColumnType, cell: (entry: LedgerChange) => ColumnValue) => binaryColumn(type, entries, cell)
   await tx.query({
     name: 'write ledger',
     text: `with input as materialized (
@@ -156,12 +162,12 @@ export async function writeLedgerRows(tx: Tx, entries: readonly LedgerEntry[]): 
       column('int8', ({ profileId }) => profileId),
       column('text', ({ stream }) => stream.name),
       column('text', ({ covers }) => toMultirange(covers)),
-      column('text', ({ recent }) => JSON.stringify(recent.map(recentReadingToJson))),
+      column('text', ({ recent }) => JSON.stringify(recent.map(recentWindowToJson))),
       column('timestamptz', ({ sentAtMs }) => sentAtMs * 1000),
       column('timestamptz', ({ window }) => window.startMs * 1000),
       column('timestamptz', ({ window, believed }) => (believed ? window.endMs : window.startMs) * 1000),
-      column('text', ({ digesting }) => toMultirange(digesting.filter(isUnread))),
-      column('text', ({ digesting }) => JSON.stringify(rereadsToJson(digesting))),
+      column('text', ({ awaiting }) => toMultirange(awaiting.filter(isUnread))),
+      column('text', ({ awaiting }) => JSON.stringify(rereadsToJson(awaiting))),
       column('timestamptz', nextReadingMicros),
       column('text', ({ uncovers }) => toMultirange(uncovers)),
     ],
@@ -169,11 +175,11 @@ export async function writeLedgerRows(tx: Tx, entries: readonly LedgerEntry[]): 
 }
 
 /**
- * When the next reading of what is digesting counts. Parts that this reading could have read and did not are left out: they
+ * When the next reading of what awaits upstream counts. Parts that this reading could have read and did not are left out: they
  * belong to other windows of the same job, or lie before the wanted span, where nobody reads.
  */
-function nextReadingMicros({ digesting, sentAtMs, rule }: LedgerEntry): number | null {
-  const nextMs = digesting.map((part) => nextReadingAtMs(part, rule)).filter((ms) => ms > sentAtMs)
+function nextReadingMicros({ awaiting, sentAtMs, rule }: LedgerChange): number | null {
+  const nextMs = awaiting.map((part) => nextReadingAtMs(part, rule)).filter((ms) => ms > sentAtMs)
   return nextMs.length === 0 ? null : Math.ceil(Math.min(...nextMs)) * 1000
 }
 
@@ -185,12 +191,12 @@ const toMultirange = (spans: readonly Span[]): string =>
 const boundText = (ms: number): string => (Number.isFinite(ms) ? `"${new Date(ms).toISOString()}"` : '')
 
 /** Parts that a push touched and nothing has read since are in a column of their own, which a push updates alone. */
-const isUnread = ({ readAtMs, isSuspect }: DigestingPart): boolean => readAtMs === null && !isSuspect
+const isUnread = ({ readAtMs, isSuspect }: AwaitingPart): boolean => readAtMs === null && !isSuspect
 
 /** A part that is read again, as the ledger stores it: start, end, pushed, read, readings; then 1 if it is suspect. */
 type RereadJson = [number | null, number | null, number, number | null, number, 1?]
 
-const rereadsToJson = (parts: readonly DigestingPart[]): RereadJson[] =>
+const rereadsToJson = (parts: readonly AwaitingPart[]): RereadJson[] =>
   parts
     .filter((part) => !isUnread(part))
     .map(({ startMs, endMs, touchedAtMs, readAtMs, readings, isSuspect }) =>
@@ -200,7 +206,7 @@ const rereadsToJson = (parts: readonly DigestingPart[]): RereadJson[] =>
     )
 
 /** A push that touches a part that was read since the push before restarts the agreement. */
-function digestingPartsOf({ digesting, touched_at, rereads }: LedgerStateRow): DigestingPart[] {
+function awaitingPartsOf({ digesting, touched_at, rereads }: LedgerStateRow): AwaitingPart[] {
   const unread = spansFromPairs(digesting)
   const read = rereads.flatMap(([start, end, touchedAtMs, readAtMs, readings, suspect]) =>
     subtract(spansFromPairs([[start, end]]), unread).map((span) => ({
@@ -217,9 +223,9 @@ function digestingPartsOf({ digesting, touched_at, rereads }: LedgerStateRow): D
  * A recent reading as the ledger stores it: start, end, sent; then, if a record crossed the window's edges, the key hashes of
  * these records; then 1 if one of them had begun before the window.
  */
-type RecentReadingJson = [number, number, number, number[]?, 1?]
+type RecentWindowJson = [number, number, number, number[]?, 1?]
 
-function recentReadingToJson(recent: RecentReading): RecentReadingJson {
+function recentWindowToJson(recent: RecentWindow): RecentWindowJson {
   const { startMs, endMs, sentAtMs, crossingHashes, reachesBack } = recent
   if (crossingHashes.length === 0) return [startMs, endMs, sentAtMs]
   return reachesBack
@@ -227,7 +233,7 @@ function recentReadingToJson(recent: RecentReading): RecentReadingJson {
     : [startMs, endMs, sentAtMs, [...crossingHashes]]
 }
 
-const recentReadingFromJson = ([startMs, endMs, sentAtMs, hashes = [], back]: RecentReadingJson): RecentReading => ({
+const recentWindowFromJson = ([startMs, endMs, sentAtMs, hashes = [], back]: RecentWindowJson): RecentWindow => ({
   startMs,
   endMs,
   sentAtMs,

@@ -1,14 +1,13 @@
 import type { Span } from '../../../base/time/spans.ts'
 import type { WindowEdges } from '../../ledger/judge.ts'
-import type { WindowReading } from '../../transfer/reading.ts'
+import type { Reading } from '../../transfer/reading.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { requestHashOf, taggedSpanOf } from '../../transfer/tagged-window.ts'
 import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
 import { inBucketSql, pipelined, type Tx } from '../postgres/warehouse-pool.ts'
 import { profileStreamKey } from './ledger-rows.ts'
 
-type AskedWindow = Pick<WindowReading, 'profileId' | 'stream' | 'window'>
-type UnchangedReading = AskedWindow & Pick<WindowReading, 'tag'>
+type AskedWindow = Pick<Reading, 'profileId' | 'stream' | 'window'>
 
 /** The evidence of the reading with the tag about the edges of its window: the same holds for an unchanged reading. */
 export type HeldTags = ReadonlyMap<string, WindowEdges>
@@ -19,7 +18,10 @@ type EdgesJson = readonly [readonly number[], boolean]
  * Finds which of these unchanged readings are about a tag that the ledger still holds, by the keys of their ledger rows. The
  * rows are locked: a tag that is gone was dropped because the stored records are no longer as they came with it.
  */
-export async function findHeldTags(tx: Tx, readings: readonly UnchangedReading[]): Promise<HeldTags> {
+export async function findHeldTags(
+  tx: Tx,
+  readings: ReadonlyArray<AskedWindow & Pick<Reading, 'tag'>>,
+): Promise<HeldTags> {
   if (readings.length === 0) return new Map()
   const column = columnOf(readings)
   const { rows } = await tx.query<{ n: number; edges: EdgesJson }>({
@@ -44,7 +46,7 @@ export async function findHeldTags(tx: Tx, readings: readonly UnchangedReading[]
 /** The changes by a reading to the tags of its ledger row. */
 export type TagChange = AskedWindow &
   WindowEdges &
-  Pick<WindowReading, 'sentAtMs'> & {
+  Pick<Reading, 'sentAtMs'> & {
     /** The tag of the stored records of the window; undefined when no tag is held. */
     readonly tag: string | undefined
     /** The span of the records that the reading wrote: tags of windows that touch it say nothing any more. */

@@ -1,9 +1,9 @@
-import { MANY_RECORDS } from '../../ledger/doubt.ts'
+import { MANY_RECORDS } from '../../ledger/suspicion.ts'
 import { keyColumns, type PulledStream } from '../../transfer/stream.ts'
 import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
-import type { AdmittedReading } from './prepared-reading.ts'
-import { arrayType, type IncomingRecord, keyNames, keyTypes, recordColumn } from './record-columns.ts'
+import type { AdmittedReading, IncomingRecord } from './record-rows.ts'
+import { arrayType, keyNames, keyTypes, recordColumn } from './record-statements.ts'
 
 /**
  * Compares the incoming records with the stored records by keys and digests alone: most records that are read again have not
@@ -40,7 +40,7 @@ with input as materialized (
   select l.reading_n, count(*) as lost,
     (select count(*) from held t where t.reading_n = l.reading_n and t.must_be_there and t.is_live) as held
   from lost l group by l.reading_n
-), doubtful as materialized (
+), suspicious as materialized (
   select reading_n from weighed
   where ${p(11)}::float8 < 1 and (lost = held or (held >= ${MANY_RECORDS} and lost > held * ${p(11)}::float8))
 ), fresh as materialized (
@@ -51,9 +51,9 @@ with input as materialized (
 select (select array_agg(n::int4) from fresh where not known) as added,
   (select array_agg(n::int4) from fresh where known) as changed,
   (select json_agg(json_build_array(${keys.map((key) => `t.${key}::text`).join(', ')}, t.sent_at::text, ${endMsSql(stream)}))
-    from lost t where t.reading_n not in (select reading_n from doubtful)) as vanished,
+    from lost t where t.reading_n not in (select reading_n from suspicious)) as vanished,
   (select json_object_agg(d.reading_n, (select json_agg(${recordKeyHashSql(stream)}) from lost t
-    where t.reading_n = d.reading_n)) from doubtful d) as doubtful`
+    where t.reading_n = d.reading_n)) from suspicious d) as suspicious`
 }
 
 /** The column of a record's end, if it is no part of the key. */
@@ -76,7 +76,7 @@ export function compareParameters(
   { readings, goneShareMax }: { readings: readonly AdmittedReading[]; goneShareMax: number },
 ): Array<Buffer | number> {
   const column = recordColumn(incoming)
-  const keys = stream.columns.flatMap((one, index) => (one.key ? [{ index, type: arrayType[one.type] }] : []))
+  const keys = stream.columns.flatMap(({ key, type }, index) => (key ? [{ index, type: arrayType[type] }] : []))
   const heldByNewer = readings.flatMap((reading) =>
     reading.complete ? reading.heldByNewer.map((keyHash) => ({ profileId: reading.profileId, keyHash })) : [],
   )
@@ -106,9 +106,6 @@ const furthestStart = ({ rows }: AdmittedReading, edgeMicros: number, pick: (a: 
     (furthest, { startMicros }) => (startMicros === null ? furthest : pick(furthest, startMicros)),
     edgeMicros,
   )
-
-/** A record that is gone as `compareStatement` returns it: the texts of its key, beginning with the profile, and of the instant; then its end. */
-export type VanishedKey = readonly [...string[], string, number | null]
 
 /** The end of a stored record in milliseconds since 1970; null in snapshots. */
 function endMsSql({ startColumn, endColumn }: PulledStream): string {

@@ -1,20 +1,20 @@
 import { digestOf } from '../../../base/text/digest.ts'
 import { jsonOrUndefined } from '../../../base/text/json.ts'
-import type { InvalidRecord, WindowReading } from '../../transfer/reading.ts'
+import type { InvalidRecord, Reading } from '../../transfer/reading.ts'
 import { nextIdSql } from '../postgres/shard.ts'
 import type { Tx } from '../postgres/warehouse-pool.ts'
 import { localDateTextOf } from './record-rows.ts'
 
-type ReadingWithInvalid = Pick<WindowReading, 'profileId' | 'stream' | 'window' | 'invalid'>
-type FoundInvalid = { readonly record: InvalidRecord; readonly reading: ReadingWithInvalid; readonly digest: Buffer }
+type Source = Pick<Reading, 'profileId' | 'stream' | 'window' | 'invalid'>
+type FoundInvalid = { readonly record: InvalidRecord; readonly reading: Source; readonly digest: Buffer }
 
 /** Quarantines each invalid record whole, and once: a record that is seen again only counts up. */
-export async function quarantineInvalid(tx: Tx, readings: readonly ReadingWithInvalid[], nowMs: number): Promise<void> {
+export async function quarantineInvalid(tx: Tx, readings: readonly Source[], nowMs: number): Promise<void> {
   const found = readings.flatMap((reading) =>
     reading.invalid.map((record) => ({ record, reading, digest: digestOf(record.raw) })),
   )
-  const once = [...new Map(found.map((one) => [identityOf(one), one])).values()]
-  if (once.length === 0) return
+  const records = [...new Map(found.map((record) => [identityOf(record), record])).values()]
+  if (records.length === 0) return
   const now = new Date(nowMs).toISOString()
   await tx.query({
     name: 'keep odd',
@@ -28,15 +28,15 @@ export async function quarantineInvalid(tx: Tx, readings: readonly ReadingWithIn
         do update set times = q.times + 1, last_seen_at = excluded.last_seen_at, reason = excluded.reason,
           span = excluded.span, local_date = excluded.local_date`,
     values: [
-      once.map(({ reading }) => reading.profileId),
-      once.map(({ reading }) => reading.stream.name),
-      once.map(({ digest }) => digest),
-      once.map(({ record }) => record.path),
-      once.map(({ record }) => record.reason),
-      once.map(({ record }) => record.raw.replaceAll('\u0000', '')),
-      once.map(({ reading }) => new Date(reading.window.startMs).toISOString()),
-      once.map(({ reading }) => new Date(reading.window.endMs).toISOString()),
-      once.map(({ record, reading }) => localDateTextOf(reading.stream, jsonOrUndefined(record.raw)) ?? null),
+      records.map(({ reading }) => reading.profileId),
+      records.map(({ reading }) => reading.stream.name),
+      records.map(({ digest }) => digest),
+      records.map(({ record }) => record.path),
+      records.map(({ record }) => record.reason),
+      records.map(({ record }) => record.raw.replaceAll('\u0000', '')),
+      records.map(({ reading }) => new Date(reading.window.startMs).toISOString()),
+      records.map(({ reading }) => new Date(reading.window.endMs).toISOString()),
+      records.map(({ record, reading }) => localDateTextOf(reading.stream, jsonOrUndefined(record.raw)) ?? null),
       now,
     ],
   })

@@ -1,11 +1,11 @@
 import type { WorkOrigin } from '../../../base/monitoring/traced-work.ts'
 import type { ProfileBuckets } from '../../fleet/profile-buckets.ts'
 import { profileStreamKey } from '../ledger/ledger-rows.ts'
-import type { PreparedReading } from './prepared-reading.ts'
+import type { PreparedReading } from './record-rows.ts'
 import type { StoreResult } from './store-group.ts'
 
 /** A reading that waits for its commit, and the promise that its job waits for. */
-export type QueuedReading = {
+export type QueueEntry = {
   readonly reading: PreparedReading
   /** The job that read it, in the trace. */
   readonly origin: WorkOrigin
@@ -17,7 +17,7 @@ const ROWS_PER_COMMIT_MAX = 5000
 
 /** The readings that wait for their commit, in the order of arrival. */
 export class ReadingQueue {
-  private waiting: QueuedReading[] = []
+  private waiting: QueueEntry[] = []
   private waitingRows = 0
   /** The ledger rows that commits under way have locked: another reading of the same ledger row would only wait. */
   private readonly lockedKeys = new Set<string>()
@@ -47,17 +47,21 @@ export class ReadingQueue {
    * Takes the next readings to commit together, all of one bucket that is open, and locks their ledger rows here until `unlock`. At
    * most one reading per profile and stream, for a statement cannot write the same record twice.
    */
-  takeGroup(isOpen: (bucket: number) => boolean): QueuedReading[] {
-    const group: QueuedReading[] = []
-    const rest: QueuedReading[] = []
+  takeGroup(isOpen: (bucket: number) => boolean): QueueEntry[] {
+    const group: QueueEntry[] = []
+    const rest: QueueEntry[] = []
     let rows = 0
     let bucket: number | undefined
     for (const queued of this.waiting) {
       const key = profileStreamKey(queued.reading)
-      const its = this.buckets.of(queued.reading.profileId)
+      const bucketOfReading = this.buckets.of(queued.reading.profileId)
       const fits = rows === 0 || rows + queued.reading.rows.length <= ROWS_PER_COMMIT_MAX
-      if (fits && (bucket === undefined ? isOpen(its) : its === bucket) && !this.lockedKeys.has(key)) {
-        bucket = its
+      if (
+        fits &&
+        (bucket === undefined ? isOpen(bucketOfReading) : bucketOfReading === bucket) &&
+        !this.lockedKeys.has(key)
+      ) {
+        bucket = bucketOfReading
         this.lockedKeys.add(key)
         group.push(queued)
         rows += queued.reading.rows.length
@@ -68,7 +72,7 @@ export class ReadingQueue {
     return group
   }
 
-  unlock(group: readonly QueuedReading[]): void {
+  unlock(group: readonly QueueEntry[]): void {
     for (const { reading } of group) this.lockedKeys.delete(profileStreamKey(reading))
   }
 }

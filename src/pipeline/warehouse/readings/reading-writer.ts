@@ -1,26 +1,27 @@
+import { metrics } from '@opentelemetry/api'
 import { Rejected } from '../../../base/errors.ts'
 import { currentOrigin, withSharedSpan } from '../../../base/monitoring/traced-work.ts'
-import type { Belief } from '../../ledger/doubt.ts'
+import { SECOND } from '../../../base/time/units.ts'
 import type { SettleSettings } from '../../ledger/settle-time.ts'
-import type { WindowReading } from '../../transfer/reading.ts'
+import type { Belief } from '../../ledger/suspicion.ts'
+import type { Reading } from '../../transfer/reading.ts'
 import { createBucketSlots } from '../postgres/bucket-slots.ts'
 import { isDataException, sqlState } from '../postgres/sql-errors.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
-import { createCommitMetrics } from './commit-metrics.ts'
 import { type LatenessMeter, openLatenessMeter } from './lateness-meter.ts'
-import { prepareReading } from './prepared-reading.ts'
-import { type QueuedReading, ReadingQueue } from './reading-queue.ts'
+import { type QueueEntry, ReadingQueue } from './reading-queue.ts'
+import { prepareReading } from './record-rows.ts'
 import { mayBeUnstorable, separateStorable } from './storable-rows.ts'
-import { type StoreResult, storeGroup } from './store-group.ts'
+import { type RowCounts, type StoreResult, storeGroup } from './store-group.ts'
 
 export type ReadingWriter = {
   /** Resolves when the reading's rows and its ledger row are committed, both in one transaction. */
-  store(reading: WindowReading): Promise<StoreResult>
+  store(reading: Reading): Promise<StoreResult>
   /** Waits until every reading that was handed in is stored or rejected. */
   close(): Promise<void>
 }
 
-type ReadingWriterOptions = {
+type WriterOptions = {
   pool: Pool
   now(): number
   /** How many records must wait before a transaction starts while another is under way. */
@@ -36,7 +37,7 @@ type ReadingWriterOptions = {
  * Group commit: the readings of many concurrent jobs go to Postgres in one transaction, and each job waits for its own.
  * A group that the database refuses is halved until the refused reading is alone; the other readings lose nothing.
  */
-export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
+export function openReadingWriter(given: WriterOptions): ReadingWriter {
   const options = { ...given, meter: openLatenessMeter(given), countCommit: createCommitMetrics() }
   const { buckets } = options.pool
   const queue = new ReadingQueue(buckets)
@@ -59,7 +60,7 @@ export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
   }
   const slots = createBucketSlots(options.commitsAtOnce, startCommits)
 
-  const storeReading = async (reading: WindowReading): Promise<StoreResult> => {
+  const storeReading = async (reading: Reading): Promise<StoreResult> => {
     const origin = currentOrigin()
     const prepared = prepareReading(reading)
     const mayFail = prepared.rows.some(mayBeUnstorable)
@@ -86,12 +87,12 @@ export function openReadingWriter(given: ReadingWriterOptions): ReadingWriter {
   }
 }
 
-type CommitOptions = ReadingWriterOptions & {
+type CommitOptions = WriterOptions & {
   readonly meter: LatenessMeter
   readonly countCommit: ReturnType<typeof createCommitMetrics>
 }
 
-async function commitGroup(options: CommitOptions, group: readonly QueuedReading[]): Promise<void> {
+async function commitGroup(options: CommitOptions, group: readonly QueueEntry[]): Promise<void> {
   try {
     const readings = group.map(({ reading }) => reading)
     const begunAtMs = performance.now()
@@ -103,7 +104,7 @@ async function commitGroup(options: CommitOptions, group: readonly QueuedReading
       ),
     )
     options.meter.add(lateness)
-    options.countCommit({ counts, durationMs: performance.now() - begunAtMs })
+    options.countCommit(counts, performance.now() - begunAtMs)
     group.forEach((queued, index) => {
       const stored = results[index]
       if (stored) queued.resolve(stored)
@@ -118,7 +119,23 @@ async function commitGroup(options: CommitOptions, group: readonly QueuedReading
   }
 }
 
-const sharedBy = (group: readonly QueuedReading[]) => ({
+/** Counts the transactions that store readings, for the meter provider of the process. The labels are names of streams. */
+function createCommitMetrics(): (counts: readonly RowCounts[], durationMs: number) => void {
+  const meter = metrics.getMeter('vitalsync.warehouse')
+  const durations = meter.createHistogram('vitalsync.commit.duration', { unit: 's' })
+  const sizes = meter.createHistogram('vitalsync.commit.rows')
+  const rows = meter.createCounter('vitalsync.rows')
+  return (counts, durationMs) => {
+    durations.record(durationMs / SECOND)
+    sizes.record(counts.reduce((sum, { read }) => sum + read, 0))
+    for (const { stream, read, written, gone } of counts) {
+      const changes = { read, written, unchanged: Math.max(0, read - written), gone }
+      for (const [change, count] of Object.entries(changes)) if (count > 0) rows.add(count, { stream, change })
+    }
+  }
+}
+
+const sharedBy = (group: readonly QueueEntry[]) => ({
   attributes: {
     'vitalsync.commit.readings': group.length,
     'vitalsync.commit.rows': group.reduce((sum, { reading }) => sum + reading.rows.length, 0),
@@ -126,12 +143,12 @@ const sharedBy = (group: readonly QueuedReading[]) => ({
   origins: group.map(({ origin }) => origin),
 })
 
-function rejectAll(group: readonly QueuedReading[], error: unknown): void {
+function rejectAll(group: readonly QueueEntry[], error: unknown): void {
   for (const { reject } of group) reject(error)
 }
 
 /** Finds the records of one reading that Postgres refuses, moves them to the invalid records, and stores the others. */
-async function storeWithoutRefused(options: CommitOptions, queued: QueuedReading, refusal: unknown): Promise<void> {
+async function storeWithoutRefused(options: CommitOptions, queued: QueueEntry, refusal: unknown): Promise<void> {
   const reading = await separateStorable(options.pool.of(queued.reading.profileId), queued.reading)
   if (reading.rows.length === queued.reading.rows.length) return queued.reject(rejectedReading(refusal))
   await commitGroup(options, [{ ...queued, reading }])

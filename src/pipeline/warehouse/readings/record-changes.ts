@@ -2,24 +2,17 @@ import type { PulledStream } from '../../transfer/stream.ts'
 import { profileStreamKey } from '../ledger/ledger-rows.ts'
 import { type CopyCommand, copyRows } from '../postgres/copy-rows.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
-import { compareParameters, compareStatement, type VanishedKey } from './compare-statement.ts'
-import type { AdmittedReading } from './prepared-reading.ts'
-import type { IncomingRecord } from './record-columns.ts'
-import type { RecordRow } from './record-rows.ts'
+import { compareParameters, compareStatement } from './compare-statement.ts'
+import type { AdmittedReading, IncomingRecord, RecordRow } from './record-rows.ts'
 import {
   addRows,
   addStatement,
   replaceParameters,
   replaceStatements,
+  type VanishedKey,
   vanishParameters,
   vanishStatements,
 } from './record-statements.ts'
-
-export type ReadingsOfStream = {
-  /** Readings of streams for which nothing was ever stored: all their records are new. */
-  readonly first: readonly AdmittedReading[]
-  readonly later: readonly AdmittedReading[]
-}
 
 /** `endMs`: null in snapshots. */
 type VanishedRecord = { readonly profileId: string; readonly endMs: number | null }
@@ -31,23 +24,30 @@ export type StreamChanges = {
   readonly changed: readonly IncomingRecord[]
   readonly vanished: readonly VanishedRecord[]
   /** The readings that lack more stored records than one reading may mark gone. They have marked nothing. */
-  readonly doubtful: readonly DoubtfulReading[]
+  readonly suspicious: ReadonlyArray<{ readonly reading: AdmittedReading; readonly lackedHashes: readonly number[] }>
 }
-
-type DoubtfulReading = { readonly reading: AdmittedReading; readonly lackedHashes: readonly number[] }
 
 /** Finds the records that are new or changed, and marks gone the records that complete readings lack. */
 export async function findRecordChanges(
   tx: Tx,
   stream: PulledStream,
-  { first, later, goneShareMax }: ReadingsOfStream & { readonly goneShareMax: number },
+  {
+    first,
+    later,
+    goneShareMax,
+  }: {
+    /** Readings of streams for which nothing was ever stored: all their records are new. */
+    readonly first: readonly AdmittedReading[]
+    readonly later: readonly AdmittedReading[]
+    readonly goneShareMax: number
+  },
 ): Promise<StreamChanges> {
   const added = incomingRecordsOf(first)
   if (!later.some((reading) => reading.rows.length > 0 || reading.complete)) {
-    return { stream, added, changed: [], vanished: [], doubtful: [] }
+    return { stream, added, changed: [], vanished: [], suspicious: [] }
   }
   const incoming = incomingRecordsOf(later)
-  const compared = await compareRecords(tx, stream, { incoming, readings: later, goneShareMax })
+  const compared = await compareRecords(tx, stream, later, { incoming, goneShareMax })
   const numbered = (numbers: readonly number[] | null | undefined) =>
     (numbers ?? []).flatMap((number) => incoming[number - 1] ?? [])
   return {
@@ -55,21 +55,21 @@ export async function findRecordChanges(
     added: [...added, ...numbered(compared?.added)],
     changed: numbered(compared?.changed),
     vanished: vanishedRecords(compared),
-    doubtful: Object.entries(compared?.doubtful ?? {}).flatMap(([number, lackedHashes]) => {
+    suspicious: Object.entries(compared?.suspicious ?? {}).flatMap(([number, lackedHashes]) => {
       const reading = later[Number(number) - 1]
       return reading === undefined ? [] : [{ reading, lackedHashes }]
     }),
   }
 }
 
-/** Marks gone the records that doubtful readings lack, once other readings agree. */
+/** Marks gone the records that suspicious readings lack, once other readings agree. */
 export async function markConfirmedGone(
   tx: Tx,
   stream: PulledStream,
   readings: readonly AdmittedReading[],
 ): Promise<readonly VanishedRecord[]> {
   const incoming = incomingRecordsOf(readings)
-  return vanishedRecords(await compareRecords(tx, stream, { incoming, readings, goneShareMax: 1 }))
+  return vanishedRecords(await compareRecords(tx, stream, readings, { incoming, goneShareMax: 1 }))
 }
 
 const vanishedRecords = (compared: ComparedRow | undefined): VanishedRecord[] =>
@@ -80,16 +80,11 @@ const endMsOf = (key: VanishedKey): number | null => {
   return typeof endMs === 'number' ? endMs : null
 }
 
-type Compared = {
-  readonly incoming: readonly IncomingRecord[]
-  readonly readings: readonly AdmittedReading[]
-  readonly goneShareMax: number
-}
-
 async function compareRecords(
   tx: Tx,
   stream: PulledStream,
-  { incoming, readings, goneShareMax }: Compared,
+  readings: readonly AdmittedReading[],
+  { incoming, goneShareMax }: { readonly incoming: readonly IncomingRecord[]; readonly goneShareMax: number },
 ): Promise<ComparedRow | undefined> {
   const { rows } = await tx.query<ComparedRow>({
     name: `compare ${stream.name}`,
@@ -114,7 +109,7 @@ async function markGone(tx: Tx, stream: PulledStream, vanished: readonly Vanishe
 export async function writeRecordChanges(tx: Tx, changes: readonly StreamChanges[]): Promise<void> {
   await pipelined([
     copyRows(tx, changes.filter(({ added }) => added.length > 0).map(toCopy)),
-    ...changes.filter(({ changed }) => changed.length > 0).map((one) => replaceRecords(tx, one)),
+    ...changes.filter(({ changed }) => changed.length > 0).map((change) => replaceRecords(tx, change)),
   ])
 }
 
@@ -160,7 +155,7 @@ type ComparedRow = {
   added: number[] | null
   changed: number[] | null
   vanished: VanishedKey[] | null
-  doubtful: Record<string, number[]> | null
+  suspicious: Record<string, number[]> | null
 }
 
 /** Orders records by the table's key, as far as that is cheap: neighbours in the input become neighbours on disk. */

@@ -3,8 +3,9 @@ import { digestCharactersOf } from '../../../base/text/digest.ts'
 import { epochDayOf, instantMicrosOf } from '../../../base/time/instant-micros.ts'
 import type { Span } from '../../../base/time/spans.ts'
 import { DAY } from '../../../base/time/units.ts'
-import { isInside, reachesInto, type WindowEdges } from '../../ledger/judge.ts'
-import type { InvalidRecord, SourceRecord } from '../../transfer/reading.ts'
+import type { SettleRule } from '../../ledger/awaiting-upstream.ts'
+import { type Admission, type CoverageChange, isInside, reachesInto, type WindowEdges } from '../../ledger/judge.ts'
+import type { InvalidRecord, Reading, SourceRecord } from '../../transfer/reading.ts'
 import type { Column, Fields, PulledStream } from '../../transfer/stream.ts'
 import type { ColumnValue } from '../postgres/binary-format.ts'
 
@@ -22,6 +23,35 @@ export type RecordRow = {
   readonly raw: string
   /** The digest of `raw`, eight bytes as characters. */
   readonly digest: string
+}
+
+/**
+ * A reading whose records were made rows. The parsed records are let go: thousands of readings wait for their commit at a
+ * time, and long-lived objects are the costliest for the garbage collector.
+ */
+export type PreparedReading = Omit<Reading, 'records'> & { readonly rows: readonly RecordRow[] }
+
+/** A prepared reading that the judge admitted. Its `rows` are the records that no newer reading has covered. */
+export type AdmittedReading = PreparedReading &
+  Admission & {
+    /** Earliest start of records that this reading is authoritative for (<= window start). */
+    readonly reachBackToMs: number
+    /** The key hashes of records that newer readings held across their edges: of these records this reading says nothing. */
+    readonly heldByNewer: readonly number[]
+    readonly edges: WindowEdges
+    /** False: the reading is missing suspiciously many stored records, so a second reading must agree first. */
+    readonly believed: boolean
+  }
+
+/** An admitted reading with what it changes in the ledger, now that its changed records are known. */
+export type SettledReading = AdmittedReading & CoverageChange & { readonly rule: SettleRule }
+
+/** One record and the reading that it came with. */
+export type IncomingRecord = { readonly row: RecordRow; readonly reading: AdmittedReading }
+
+export function prepareReading({ records, invalid, ...reading }: Reading): PreparedReading {
+  const { rows, invalid: withoutKey } = toRecordRows(reading.stream, records)
+  return { ...reading, rows, invalid: [...invalid, ...withoutKey] }
 }
 
 /** Makes rows of records. A record that lacks a part of its key is invalid; the other records are stored all the same. */

@@ -1,24 +1,46 @@
 import { type Column, keyColumns, type PulledStream } from '../../transfer/stream.ts'
-import { binaryColumn, binaryRows, type CopyColumn, type PooledBytes } from '../postgres/binary-format.ts'
-import { inBucketSql, type Tx } from '../postgres/warehouse-pool.ts'
-import type { VanishedKey } from './compare-statement.ts'
-import type { AdmittedReading } from './prepared-reading.ts'
 import {
-  arrayType,
-  type IncomingRecord,
-  keyNames,
-  keyTypes,
-  recordColumn,
-  sameKeySql,
-  sqlType,
-  unnestSql,
-} from './record-columns.ts'
+  binaryColumn,
+  binaryRows,
+  type ColumnType,
+  type ColumnValue,
+  type CopyColumn,
+  type PooledBytes,
+} from '../postgres/binary-format.ts'
+import { inBucketSql, type Tx } from '../postgres/warehouse-pool.ts'
+import type { AdmittedReading, IncomingRecord } from './record-rows.ts'
 
 /*
  * The statements that store what a comparison found: add, replace, and mark gone. The caller has locked the ledger
  * rows of these readings, so no other transaction writes the same records meanwhile. Each table of a person is asked for the
  * profiles of the readings by `any`, beside the join, which names one bucket to a warehouse on several nodes.
  */
+
+const sqlType = { text: 'text', instant: 'timestamptz', number: 'float8', boolean: 'bool' } as const
+
+export const arrayType: Record<Column['type'], ColumnType> = {
+  text: 'text',
+  instant: 'timestamptz',
+  number: 'float8',
+  boolean: 'bool',
+}
+
+/** The key of a stream's table: no two records have the same. */
+export const keyNames = (stream: PulledStream) => ['profile_id', ...keyColumns(stream).map((column) => column.name)]
+
+export const keyTypes = (stream: PulledStream) => ['int8', ...keyColumns(stream).map((column) => sqlType[column.type])]
+
+const sameKeySql = (stream: PulledStream, a: string, b: string) =>
+  keyNames(stream)
+    .map((key) => `${a}.${key} = ${b}.${key}`)
+    .join(' and ')
+
+const unnestSql = (types: readonly string[], columns: readonly string[]) =>
+  `unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')}) as i(${columns.join(', ')})`
+
+export const recordColumn =
+  (incoming: readonly IncomingRecord[]) => (type: ColumnType, cell: (record: IncomingRecord) => ColumnValue) =>
+    binaryColumn(type, incoming, cell)
 
 const recordKeySql = (stream: PulledStream) =>
   `jsonb_build_object(${keyColumns(stream).flatMap((column) => [`'${column.name}'`, `t.${column.name}`])})`
@@ -30,6 +52,9 @@ const keepSql = (tx: Tx, stream: PulledStream, { from, until, ids }: { from: str
   from ${from} join vitalsync.${stream.table} t on ${sameKeySql(stream, 't', 'i')}
   where ${inBucketSql(tx, 't.profile_id', ids)}
   on conflict do nothing`
+
+/** A record that is gone as `compareStatement` returns it: the texts of its key, beginning with the profile, and of the instant; then its end. */
+export type VanishedKey = readonly [...string[], string, number | null]
 
 /** Two statements: the records that are gone go to the history as they were, and are marked. */
 export function vanishStatements(tx: Tx, stream: PulledStream): { keep: string; mark: string } {
@@ -96,9 +121,15 @@ export function replaceStatements(tx: Tx, stream: PulledStream): { keep: string;
 
 function tableColumns(stream: PulledStream): { columns: string[]; types: string[] } {
   const days = dayColumns(stream)
-  const own = stream.columns.map((column) => column.name)
   return {
-    columns: ['profile_id', ...own, ...days.map(({ name }) => name), 'body', 'digest', 'read_at'],
+    columns: [
+      'profile_id',
+      ...stream.columns.map(({ name }) => name),
+      ...days.map(({ name }) => name),
+      'body',
+      'digest',
+      'read_at',
+    ],
     types: [
       'int8',
       ...stream.columns.map((column) => sqlType[column.type]),
@@ -110,7 +141,7 @@ function tableColumns(stream: PulledStream): { columns: string[]; types: string[
   }
 }
 
-type DayColumn = { readonly name: string; readonly cell: (one: IncomingRecord) => number | null }
+type DayColumn = { readonly name: string; readonly cell: (record: IncomingRecord) => number | null }
 
 /** The columns that hold days of a record. */
 function dayColumns(stream: PulledStream): DayColumn[] {
@@ -127,8 +158,8 @@ export function replaceParameters(
 ): { keep: Buffer[]; replace: Buffer[] } {
   const column = recordColumn(incoming)
   const cells = (columns: readonly Column[]) =>
-    stream.columns.flatMap((one, index) =>
-      columns.includes(one) ? [column(arrayType[one.type], ({ row }) => row.cells[index] ?? null)] : [],
+    stream.columns.flatMap((cell, index) =>
+      columns.includes(cell) ? [column(arrayType[cell.type], ({ row }) => row.cells[index] ?? null)] : [],
     )
   const profileIds = column('int8', ({ reading }) => reading.profileId)
   const readAt = column('timestamptz', ({ reading }) => reading.sentAtMs * 1000)

@@ -1,35 +1,23 @@
 import { intersect } from '../../../base/time/spans.ts'
-import { type SettleRule, suspectParts } from '../../ledger/digesting.ts'
-import { type SettledReading, settleReading } from '../../ledger/judge.ts'
+import { type SettleRule, suspectParts } from '../../ledger/awaiting-upstream.ts'
+import { settleReading } from '../../ledger/judge.ts'
 import { countLateness, type LatenessCounts, noLatenessCounts, similarDays } from '../../ledger/lateness.ts'
 import { type SettleSettings, settleMsOf } from '../../ledger/settle-time.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, profileStreamKey } from '../ledger/ledger-rows.ts'
-import type { AdmittedReading } from './prepared-reading.ts'
+import { binaryColumn } from '../postgres/binary-format.ts'
+import { nextIdSql } from '../postgres/shard.ts'
+import type { Tx } from '../postgres/warehouse-pool.ts'
 import { type ChangeSummary, recordEndMs } from './record-changes.ts'
+import type { AdmittedReading, SettledReading } from './record-rows.ts'
 
 /** A reading that changed records whose days had been called covered, without a push that touched them. */
-export type SilentDifference = {
+type SilentDifference = {
   readonly profileId: string
   readonly stream: PulledStream
   readonly foundAtMs: number
   readonly records: number
   readonly lateMs: number
-}
-
-type SettledEntry = AdmittedReading & SettledReading & { readonly rule: SettleRule }
-
-export type SettledGroup = {
-  readonly entries: readonly SettledEntry[]
-  readonly silent: readonly SilentDifference[]
-  /** The group's evidence about the lateness of each stream. It counts once the group is committed. */
-  readonly lateness: ReadonlyMap<PulledStream, LatenessCounts>
-}
-
-type Settling = {
-  readonly ledger: ReadonlyMap<string, LockedLedgerRow>
-  readonly summaries: ReadonlyMap<string, ChangeSummary>
-  readonly settle: SettleSettings
 }
 
 const noChanges: ChangeSummary = { came: [], changed: [] }
@@ -39,10 +27,22 @@ const noChanges: ChangeSummary = { came: [], changed: [] }
  * near a silent difference are un-covered in the same commit: once the changed record is stored, a later reading finds it equal, and
  * nothing would say any more that the days beside it are called covered without reason.
  */
-export function settleReadings(admitted: readonly AdmittedReading[], settling: Settling): SettledGroup {
+export function settleReadings(
+  admitted: readonly AdmittedReading[],
+  settling: {
+    readonly ledger: ReadonlyMap<string, LockedLedgerRow>
+    readonly summaries: ReadonlyMap<string, ChangeSummary>
+    readonly settle: SettleSettings
+  },
+): {
+  readonly settled: readonly SettledReading[]
+  readonly silent: readonly SilentDifference[]
+  /** The group's evidence about the lateness of each stream. It counts once the group is committed. */
+  readonly lateness: ReadonlyMap<PulledStream, LatenessCounts>
+} {
   const lateness = new Map<PulledStream, LatenessCounts>()
   const silent: SilentDifference[] = []
-  const entries = admitted.map((reading): SettledEntry => {
+  const settled = admitted.map((reading): SettledReading => {
     const key = profileStreamKey(reading)
     const row = settling.ledger.get(key)
     const changes = settling.summaries.get(key) ?? noChanges
@@ -50,19 +50,19 @@ export function settleReadings(admitted: readonly AdmittedReading[], settling: S
     const ends = [...changes.came, ...changes.changed]
     const firstChangeMs = ends.length > 0 ? ends.reduce((a, b) => Math.min(a, b)) : undefined
     const { mayCover, sentAtMs } = reading
-    const settled = settleReading(reading, row ?? { digesting: [] }, { mayCover, firstChangeMs, rule })
+    const change = settleReading(reading, row ?? { awaiting: [] }, { mayCover, firstChangeMs, rule })
     const silentEnds = row ? countReading(lateness, reading, { row, changes, rule }) : []
-    const entry = { ...reading, ...settled, rule }
+    const entry = { ...reading, ...change, rule }
     if (silentEnds.length === 0) return entry
     silent.push(silentDifferenceOf(reading, silentEnds))
     const suspect = similarDays(silentEnds)
     return {
       ...entry,
-      digesting: suspectParts(settled.digesting, suspect, sentAtMs),
-      uncovers: [...settled.uncovers, ...suspect],
+      awaiting: suspectParts(change.awaiting, suspect, sentAtMs),
+      uncovers: [...change.uncovers, ...suspect],
     }
   })
-  return { entries, silent, lateness }
+  return { settled, silent, lateness }
 }
 
 function ruleOf(
@@ -74,8 +74,6 @@ function ruleOf(
   return { settleMs, intervalsMs: settings.intervalsMs }
 }
 
-type Counted = { readonly row: LockedLedgerRow; readonly changes: ChangeSummary; readonly rule: SettleRule }
-
 /**
  * Counts one reading. Snapshots have no period to be late for; a first reading, and one that may not speak for its whole
  * window, has no reading before it to compare with.
@@ -83,7 +81,7 @@ type Counted = { readonly row: LockedLedgerRow; readonly changes: ChangeSummary;
 function countReading(
   lateness: Map<PulledStream, LatenessCounts>,
   reading: AdmittedReading,
-  { row, changes, rule }: Counted,
+  { row, changes, rule }: { readonly row: LockedLedgerRow; readonly changes: ChangeSummary; readonly rule: SettleRule },
 ): number[] {
   const { stream, window, rows, sentAtMs, complete } = reading
   if (stream.kind === 'snapshot' || row.readAtMs === null || !complete) return []
@@ -97,7 +95,7 @@ function countReading(
       formerAtMs: row.readAtMs,
       settleMs: rule.settleMs,
       covered: intersect(row.coveredBefore, [window]),
-      digesting: row.digesting,
+      awaiting: row.awaiting,
     },
   )
 }
@@ -112,3 +110,25 @@ const silentDifferenceOf = (
   records: ends.length,
   lateMs: sentAtMs - ends.reduce((a, b) => Math.min(a, b)),
 })
+
+/** Records silent differences in the commit that makes their days due again. */
+export async function recordSilentDifferences(
+  tx: Tx,
+  account: string,
+  found: readonly SilentDifference[],
+): Promise<void> {
+  if (found.length === 0) return
+  await tx.query({
+    name: 'record silent differences',
+    text: `insert into vitalsync.silent_differences (id, account, stream, profile_id, found_at, records, late_ms)
+      overriding system value select ${nextIdSql('silent_differences')}, $1, u.* from unnest($2::text[], $3::int8[], $4::timestamptz[], $5::int4[], $6::float8[]) u`,
+    values: [
+      account,
+      binaryColumn('text', found, ({ stream }) => stream.name),
+      binaryColumn('int8', found, ({ profileId }) => profileId),
+      binaryColumn('timestamptz', found, ({ foundAtMs }) => foundAtMs * 1000),
+      found.map(({ records }) => records),
+      found.map(({ lateMs }) => lateMs),
+    ],
+  })
+}

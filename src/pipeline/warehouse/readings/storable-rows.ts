@@ -1,8 +1,7 @@
 import type { InvalidRecord } from '../../transfer/reading.ts'
 import { isDataException, sqlState } from '../postgres/sql-errors.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
-import type { PreparedReading } from './prepared-reading.ts'
-import type { RecordRow } from './record-rows.ts'
+import type { PreparedReading, RecordRow } from './record-rows.ts'
 
 /** A shorter record can neither be nested too deeply for Postgres nor hold too long a number. */
 const PLAIN_LENGTH_MAX = 8000

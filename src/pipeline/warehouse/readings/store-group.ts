@@ -1,15 +1,12 @@
-import type { Belief } from '../../ledger/doubt.ts'
-import { type AdmissionVerdict, isHeldByNewer, judgeReading, type WindowEdges } from '../../ledger/judge.ts'
+import { type Admission, isHeldByNewer, judgeReading, type WindowEdges } from '../../ledger/judge.ts'
 import type { LatenessCounts } from '../../ledger/lateness.ts'
 import type { SettleSettings } from '../../ledger/settle-time.ts'
+import type { Belief } from '../../ledger/suspicion.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, lockLedgerRows, profileStreamKey, writeLedgerRows } from '../ledger/ledger-rows.ts'
 import { changeTags, findHeldTags, type HeldTags } from '../ledger/reading-tags.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
-import type { RowCounts } from './commit-metrics.ts'
-import { resolveDoubts } from './doubted-readings.ts'
 import { quarantineInvalid } from './invalid-records.ts'
-import type { AdmittedReading, PreparedReading } from './prepared-reading.ts'
 import {
   type ChangeSummary,
   findRecordChanges,
@@ -17,18 +14,25 @@ import {
   summarizeChanges,
   writeRecordChanges,
 } from './record-changes.ts'
-import { type RecordRow, recordKeyHash, recordPeriod, windowEdgesOf } from './record-rows.ts'
-import { settleReadings } from './settle-readings.ts'
-import { recordSilentDifferences } from './silent-differences.ts'
+import {
+  type AdmittedReading,
+  type PreparedReading,
+  type RecordRow,
+  recordKeyHash,
+  recordPeriod,
+  windowEdgesOf,
+} from './record-rows.ts'
+import { recordSilentDifferences, settleReadings } from './settle-readings.ts'
+import { resolveSuspicions } from './suspicious-readings.ts'
 import { tagChangesOf } from './tag-changes.ts'
 
 export type StoreResult = {
   /**
-   * `erased`: the profile is no longer ours. `too-old`: newer readings may be forgotten. Neither stores anything. `doubted`:
+   * `erased`: the profile is no longer ours. `too-old`: newer readings may be forgotten. Neither stores anything. `suspicious`:
    * the records are stored, but nothing is covered or gone until a second reading agrees. `outdated`: the reading is about a
    * tag that no longer matches the stored records, so that it says nothing.
    */
-  readonly outcome: 'stored' | 'doubted' | 'outdated' | 'erased' | 'too-old'
+  readonly outcome: 'stored' | 'suspicious' | 'outdated' | 'erased' | 'too-old'
   readonly read: number
   readonly written: number
   readonly invalid: number
@@ -38,7 +42,16 @@ export type StoreResult = {
  * Stores a group of readings, and what the ledger may say about them, in the transaction `tx`.
  * At most one reading per profile and stream: a statement cannot write the same record twice.
  */
-export async function storeGroup(tx: Tx, group: readonly PreparedReading[], rules: StoreRules): Promise<StoredGroup> {
+export async function storeGroup(
+  tx: Tx,
+  group: readonly PreparedReading[],
+  rules: StoreRules,
+): Promise<{
+  /** One for each reading of the group. */
+  readonly results: readonly StoreResult[]
+  readonly lateness: ReadonlyMap<PulledStream, LatenessCounts>
+  readonly counts: readonly RowCounts[]
+}> {
   const { nowMs, account } = rules
   const ledger = await lockLedgerRows(tx, group, account)
   const held = await findHeldTags(
@@ -48,21 +61,25 @@ export async function storeGroup(tx: Tx, group: readonly PreparedReading[], rule
   const judged = group.map((reading) => ({ reading, verdict: judge(reading, { ledger, held }, nowMs) }))
   const all = judged.flatMap(({ verdict }) => (verdict.kind === 'admitted' ? [verdict] : []))
   const compared = { admitted: all, changes: await findChanges(tx, all, { ledger, ...rules }) }
-  const { admitted, changes } = await resolveDoubts(tx, compared, { ledger, ...rules })
+  const { admitted, changes } = await resolveSuspicions(tx, compared, { ledger, ...rules })
   const summaries = summarizeChanges(changes)
-  const { entries, silent, lateness } = settleReadings(admitted, { ledger, summaries, ...rules })
+  const { settled, silent, lateness } = settleReadings(admitted, { ledger, summaries, ...rules })
   await pipelined([
     writeRecordChanges(tx, changes),
-    writeLedgerRows(tx, entries),
+    writeLedgerRows(tx, settled),
     quarantineInvalid(tx, admitted, nowMs),
     changeTags(tx, tagChangesOf({ admitted, changes }, ledger)),
     recordSilentDifferences(tx, account, silent),
   ])
-  const doubted = new Set(admitted.filter(({ believed }) => !believed).map(profileStreamKey))
+  const suspicious = new Set(admitted.filter(({ believed }) => !believed).map(profileStreamKey))
   const results = judged.map(
     ({ reading, verdict }): StoreResult => ({
       outcome:
-        verdict.kind !== 'admitted' ? verdict.kind : doubted.has(profileStreamKey(reading)) ? 'doubted' : 'stored',
+        verdict.kind !== 'admitted'
+          ? verdict.kind
+          : suspicious.has(profileStreamKey(reading))
+            ? 'suspicious'
+            : 'stored',
       read: reading.rows.length,
       written: countChanges(summaries.get(profileStreamKey(reading))),
       invalid: reading.invalid.length,
@@ -79,11 +96,13 @@ type StoreRules = {
   readonly settle: SettleSettings
 }
 
-/** One result for each reading of the group, and what the group shows of upstream's lateness. */
-type StoredGroup = {
-  readonly results: readonly StoreResult[]
-  readonly lateness: ReadonlyMap<PulledStream, LatenessCounts>
-  readonly counts: readonly RowCounts[]
+/** The outcome of one stream's rows in one transaction. */
+export type RowCounts = {
+  readonly stream: string
+  /** Rows of readings, those included that said that nothing has changed: of them no row is read. */
+  readonly read: number
+  readonly written: number
+  readonly gone: number
 }
 
 function countRows(admitted: readonly AdmittedReading[], changes: readonly StreamChanges[]): RowCounts[] {
@@ -105,9 +124,7 @@ const countChanges = (summary: ChangeSummary | undefined): number =>
 
 type LockedLedger = ReadonlyMap<string, LockedLedgerRow>
 
-type Locked = { readonly ledger: LockedLedger; readonly held: HeldTags }
-
-function judge(reading: PreparedReading, { ledger, held }: Locked, nowMs: number) {
+function judge(reading: PreparedReading, { ledger, held }: { ledger: LockedLedger; held: HeldTags }, nowMs: number) {
   const key = profileStreamKey(reading)
   const edges = reading.unchanged ? held.get(key) : windowEdgesOf(reading.rows, reading.window)
   if (edges === undefined) return { kind: ledger.has(key) ? 'outdated' : 'erased' } as const
@@ -115,17 +132,17 @@ function judge(reading: PreparedReading, { ledger, held }: Locked, nowMs: number
   return verdict.kind === 'admitted' ? admit(reading, edges, verdict) : verdict
 }
 
-function admit(reading: PreparedReading, edges: WindowEdges, verdict: AdmissionVerdict): AdmittedReading {
+function admit(reading: PreparedReading, edges: WindowEdges, admission: Admission): AdmittedReading {
   const { stream, window, rows } = reading
-  const { newer } = verdict
+  const { newer } = admission
   const isOurs = (row: RecordRow) =>
     stream.kind === 'windowed' && !isHeldByNewer({ ...recordPeriod(row), keyHash: recordKeyHash(row) }, newer)
   return {
     ...reading,
-    ...verdict,
+    ...admission,
     rows: newer.length === 0 ? rows : rows.filter(isOurs),
     // A record that the reading lacks is gone, unless a part of the answer could not be read.
-    complete: verdict.complete && reading.invalid.length === 0 && !reading.unchanged,
+    complete: admission.complete && reading.invalid.length === 0 && !reading.unchanged,
     edges,
     reachBackToMs: window.startMs - (edges.reachesBack ? (stream.longestMs ?? 0) : 0),
     heldByNewer: newer.flatMap(({ crossingHashes }) => crossingHashes),

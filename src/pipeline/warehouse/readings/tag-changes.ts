@@ -1,28 +1,27 @@
 import type { Span } from '../../../base/time/spans.ts'
 import { type LockedLedgerRow, profileStreamKey } from '../ledger/ledger-rows.ts'
 import type { TagChange } from '../ledger/reading-tags.ts'
-import type { AdmittedReading } from './prepared-reading.ts'
 import type { StreamChanges } from './record-changes.ts'
-import type { IncomingRecord } from './record-columns.ts'
-import { recordPeriod } from './record-rows.ts'
-
-type Stored = { readonly admitted: readonly AdmittedReading[]; readonly changes: readonly StreamChanges[] }
+import { type AdmittedReading, type IncomingRecord, recordPeriod } from './record-rows.ts'
 
 /**
  * Which tags stand for stored records after these readings. A tag is kept only if the stored records of its window are
  * exactly what the answer with that tag held: nothing of the answer was invalid, held by a newer reading or not believed, and
  * no reading changed a record of the window since. Where upstream gives no tags, there is nothing to do.
  */
-export function tagChangesOf({ admitted, changes }: Stored, ledger: ReadonlyMap<string, LockedLedgerRow>): TagChange[] {
+export function tagChangesOf(
+  { admitted, changes }: { readonly admitted: readonly AdmittedReading[]; readonly changes: readonly StreamChanges[] },
+  ledger: ReadonlyMap<string, LockedLedgerRow>,
+): TagChange[] {
   const keptTagOf = (reading: AdmittedReading) =>
     ledger.get(profileStreamKey(reading))?.falseTags ? undefined : tagOf(reading)
-  const told = admitted.filter((reading) => {
+  const changing = admitted.filter((reading) => {
     const isTagged = ledger.get(profileStreamKey(reading))?.tagged === true
     return !reading.unchanged && (isTagged || keptTagOf(reading) !== undefined)
   })
-  if (told.length === 0) return []
+  if (changing.length === 0) return []
   const touched = touchedSpans(changes)
-  return told.map((reading) => {
+  return changing.map((reading) => {
     const key = profileStreamKey(reading)
     return {
       ...reading,
@@ -69,7 +68,7 @@ function withFormerPeriod({ row, reading }: IncomingRecord): Span {
   return { startMs, endMs: Math.max(endMs, startMs + (reading.stream.longestMs ?? 0)) }
 }
 
-function hullOf(one: Span | undefined, other: Span | undefined): Span | undefined {
-  if (one === undefined || other === undefined) return one ?? other
-  return { startMs: Math.min(one.startMs, other.startMs), endMs: Math.max(one.endMs, other.endMs) }
+function hullOf(a: Span | undefined, b: Span | undefined): Span | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return { startMs: Math.min(a.startMs, b.startMs), endMs: Math.max(a.endMs, b.endMs) }
 }

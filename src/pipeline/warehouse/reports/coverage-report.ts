@@ -63,8 +63,8 @@ export async function readKnownCoverage(
     stream: row.stream,
     wanted: { startMs: row.wanted_from, endMs: row.now },
     covered: spansFromPairs(row.covered),
-    digesting: union([...spansFromPairs(row.digesting), ...spansFromPairs(row.reread)]),
-    digestedAtMs: row.digested_at,
+    awaiting: union([...spansFromPairs(row.digesting), ...spansFromPairs(row.reread)]),
+    readAgainAtMs: row.digested_at,
     refused: (row.refused ?? []).map(([startMs, endMs, reason, nextTryAtMs]) => ({
       startMs,
       endMs,

@@ -244,7 +244,7 @@ withShards(
     for (const profileId of people) {
       expect(await read(profileId, 0, { records, tag: '"a"' })).toBe('stored')
       expect(await read(profileId, 100, { tag: '"a"', unchanged: true })).toBe('stored')
-      expect(await read(profileId, 200)).toBe('doubted')
+      expect(await read(profileId, 200)).toBe('suspicious')
       expect(await read(profileId, 300)).toBe('stored')
       for (const age of [30, 31]) expect(await read(profileId, age, aged(age))).toBe('stored')
     }

@@ -2,13 +2,16 @@ import { expect, test } from 'vitest'
 import { currentOrigin } from '../../../../src/base/monitoring/traced-work.ts'
 import { DAY, HOUR } from '../../../../src/base/time/units.ts'
 import { createProfileBuckets } from '../../../../src/pipeline/fleet/profile-buckets.ts'
-import type { DigestingPart } from '../../../../src/pipeline/ledger/digesting.ts'
+import type { AwaitingPart } from '../../../../src/pipeline/ledger/awaiting-upstream.ts'
 import type { PulledStream } from '../../../../src/pipeline/transfer/stream.ts'
 import { type LockedLedgerRow, profileStreamKey } from '../../../../src/pipeline/warehouse/ledger/ledger-rows.ts'
-import type { AdmittedReading, PreparedReading } from '../../../../src/pipeline/warehouse/readings/prepared-reading.ts'
 import { ReadingQueue } from '../../../../src/pipeline/warehouse/readings/reading-queue.ts'
 import type { ChangeSummary, StreamChanges } from '../../../../src/pipeline/warehouse/readings/record-changes.ts'
-import type { RecordRow } from '../../../../src/pipeline/warehouse/readings/record-rows.ts'
+import type {
+  AdmittedReading,
+  PreparedReading,
+  RecordRow,
+} from '../../../../src/pipeline/warehouse/readings/record-rows.ts'
 import { settleReadings } from '../../../../src/pipeline/warehouse/readings/settle-readings.ts'
 import { tagChangesOf } from '../../../../src/pipeline/warehouse/readings/tag-changes.ts'
 import { biomarkers, demographics, scores } from '../../../support/stream-by-name.ts'
@@ -49,7 +52,7 @@ const admitted = (own: Partial<AdmittedReading> = {}): AdmittedReading => ({
 })
 
 const ledgerRow = (own: Partial<LockedLedgerRow> = {}): LockedLedgerRow => ({
-  ...{ generation: 0, digesting: [], recent: [], unread: false, tagged: true, falseTags: false, doubts: [] },
+  ...{ generation: 0, awaiting: [], recent: [], unread: false, tagged: true, falseTags: false, suspicions: [] },
   readAtMs: dayMs(29),
   coveredBefore: [],
   measuredSettleMs: null,
@@ -59,7 +62,7 @@ const ledgerRow = (own: Partial<LockedLedgerRow> = {}): LockedLedgerRow => ({
 const ledgerOf = (reading: AdmittedReading, row: LockedLedgerRow) => new Map([[profileStreamKey(reading), row]])
 
 const noChanges = (stream: PulledStream): StreamChanges => ({
-  ...{ stream, added: [], changed: [], vanished: [], doubtful: [] },
+  ...{ stream, added: [], changed: [], vanished: [], suspicious: [] },
 })
 
 function tagChange(reading: AdmittedReading, own: Partial<StreamChanges> = {}, row: Partial<LockedLedgerRow> = {}) {
@@ -110,16 +113,16 @@ function settle(reading: AdmittedReading, changes: ChangeSummary, row: Partial<L
   const key = profileStreamKey(reading)
   const ledger = new Map([[key, ledgerRow(row)]])
   const settled = settleReadings([reading], { ledger, summaries: new Map([[key, changes]]), settle: settings })
-  const [entry] = settled.entries
+  const [entry] = settled.settled
   if (!entry) throw new Error('a reading without an entry')
   return { ...settled, entry }
 }
 
 /** Touched by a push on day 11 and read once since, on day 25. */
-const oncePushed: DigestingPart = { ...span(11, 14), touchedAtMs: dayMs(11), readAtMs: dayMs(25), readings: 1 }
+const oncePushed: AwaitingPart = { ...span(11, 14), touchedAtMs: dayMs(11), readAtMs: dayMs(25), readings: 1 }
 
 test('a second reading settles what was pushed only if the earliest of all changes came after it had to settle', () => {
-  const left = (changes: ChangeSummary) => settle(admitted(), changes, { digesting: [oncePushed] }).entry.digesting
+  const left = (changes: ChangeSummary) => settle(admitted(), changes, { awaiting: [oncePushed] }).entry.awaiting
   const began = [{ ...oncePushed, readAtMs: dayMs(30) }]
 
   expect(left({ came: [], changed: [] })).toEqual([])
@@ -141,7 +144,7 @@ test('a record of a covered day that changed makes the day due again, suspect, a
   const holds = (spans: readonly { startMs: number; endMs: number }[], ms: number) =>
     spans.some(({ startMs, endMs }) => startMs <= ms && ms < endMs)
   for (const day of [12, 13, 15]) expect(holds(entry.uncovers, dayMs(day)), `day ${day}`).toBe(true)
-  const suspect = entry.digesting.filter((part) => part.isSuspect)
+  const suspect = entry.awaiting.filter((part) => part.isSuspect)
   for (const day of [12, 13, 15]) expect(holds(suspect, dayMs(day)), `day ${day}`).toBe(true)
 })
 

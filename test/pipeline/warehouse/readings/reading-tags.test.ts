@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { DAY } from '../../../../src/base/time/units.ts'
-import type { WindowReading } from '../../../../src/pipeline/transfer/reading.ts'
+import type { Reading } from '../../../../src/pipeline/transfer/reading.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
 import { march, marchMs, scoreRecord, scoresReading, test, type Warehouse } from '../../../support/test-warehouse.ts'
 
@@ -23,12 +23,12 @@ const night = (value: string) => ({
 async function openAda(warehouse: Warehouse) {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const sentAtMs = (laterMs: number) => warehouse.startedAtMs - 60_000 + laterMs
-  const store = (laterMs: number, more: Partial<Omit<WindowReading, 'records'>> & { records: object[] }) =>
+  const store = (laterMs: number, more: Partial<Omit<Reading, 'records'>> & { records: object[] }) =>
     warehouse.writer.store(scoresReading({ profileId: ada, window: left, sentAtMs: sentAtMs(laterMs), ...more }))
   return {
     ada,
     store,
-    unchanged: (laterMs: number, tag: string, more: Partial<Omit<WindowReading, 'records'>> = {}) =>
+    unchanged: (laterMs: number, tag: string, more: Partial<Omit<Reading, 'records'>> = {}) =>
       store(laterMs, { records: [], tag, unchanged: true, ...more }),
     tags: async () =>
       (await warehouse.rows('select tag from vitalsync.reading_tags order by from_at, to_at')).map(({ tag }) => tag),

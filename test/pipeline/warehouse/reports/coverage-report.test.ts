@@ -14,13 +14,13 @@ test('after demographics were pushed, the whole past is a gap that waits for ups
 
   const [known] = await readKnownCoverage({ pool, streams: [scores] }, { afterId: '0', limit: 10 })
   if (!known) throw new Error('the ledger knows the scores of ada')
-  const [touched] = known.digesting
+  const [touched] = known.awaiting
   expect(touched?.startMs).toBe(Number.NEGATIVE_INFINITY)
   expect(findGaps(known)[0]).toEqual({
     startMs: known.wanted.startMs,
     endMs: touched?.endMs,
     reason: 'waiting',
     detail: null,
-    nextTryAtMs: known.digestedAtMs,
+    nextTryAtMs: known.readAgainAtMs,
   })
 })

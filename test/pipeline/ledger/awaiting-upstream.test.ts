@@ -3,18 +3,19 @@ import { expect, test } from 'vitest'
 import { contains, union } from '../../../src/base/time/spans.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/base/time/units.ts'
 import {
-  type DigestingPart,
-  type DigestingReading,
+  type AwaitingPart,
   nextReadingAtMs,
   partsAfterReading,
   touchParts,
-} from '../../../src/pipeline/ledger/digesting.ts'
+} from '../../../src/pipeline/ledger/awaiting-upstream.ts'
 
 const pushedAtMs = 1_000 * HOUR
 const rule = { settleMs: 72 * HOUR, intervalsMs: [30 * SECOND, 5 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR] }
 const always = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY }
 const touched = touchParts([], [{ startMs: 100, endMs: 200 }], pushedAtMs)
-const readAt = (sentAtMs: number, more: Partial<DigestingReading> = {}): DigestingReading => ({
+type Evidence = Parameters<typeof partsAfterReading>[1]
+
+const readAt = (sentAtMs: number, more: Partial<Evidence> = {}): Evidence => ({
   window: always,
   sentAtMs,
   knownAtMs: sentAtMs,
@@ -93,7 +94,7 @@ test('a reading sent before the push, or right after it, proves nothing', () => 
 })
 
 test('a reading that may not cover settles nothing, but a change that it brings is one', () => {
-  const twice = [pushedAtMs + MINUTE, pushedAtMs + HOUR].reduce<DigestingPart[]>(
+  const twice = [pushedAtMs + MINUTE, pushedAtMs + HOUR].reduce<AwaitingPart[]>(
     (parts, sentAtMs) => partsAfterReading(parts, readAt(sentAtMs), rule),
     touched,
   )
@@ -111,7 +112,7 @@ test('upstream’s own word settles at once, and its word that it has not derive
   expect(readPending(5)).toMatchObject([{ readings: 1 }])
 })
 
-function readPending(times: number): DigestingPart[] {
+function readPending(times: number): AwaitingPart[] {
   let parts = touched
   for (let turn = 1; turn <= times; turn += 1) {
     parts = partsAfterReading(parts, readAt(pushedAtMs + turn * 100 * HOUR, { word: 'pending' }), rule)
@@ -143,7 +144,7 @@ const pushes = fc.array(fc.record({ startMs: instant, atMs: instant, readMs: ins
 test('however many pushes and readings there were, the parts are few and disjoint, and none is forgotten', () => {
   fc.assert(
     fc.property(pushes, (events) => {
-      let parts: DigestingPart[] = []
+      let parts: AwaitingPart[] = []
       for (const { startMs, atMs, readMs } of events) {
         parts = touchParts(parts, [{ startMs, endMs: startMs + 1 }], pushedAtMs + atMs)
         const window = { startMs: readMs, endMs: readMs + 5000 }

@@ -3,19 +3,18 @@ import { expect, test } from 'vitest'
 import type { Span } from '../../../src/base/time/spans.ts'
 import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import {
-  type DigestingPart,
-  type DigestingReading,
+  type AwaitingPart,
   nextReadingAtMs,
   partsAfterReading,
   pendingParts,
   suspectParts,
   touchParts,
-} from '../../../src/pipeline/ledger/digesting.ts'
+} from '../../../src/pipeline/ledger/awaiting-upstream.ts'
 
 const rule = { settleMs: 150, intervalsMs: [10, 20, 40] }
 const untouched = { touchedAtMs: 0, readAtMs: null, readings: 0 }
 const read = (readAtMs: number, readings: number, touchedAtMs = 0) => ({ touchedAtMs, readAtMs, readings })
-const part = (state: Omit<DigestingPart, 'startMs' | 'endMs'>): DigestingPart => ({ startMs: -50, endMs: 0, ...state })
+const part = (state: Omit<AwaitingPart, 'startMs' | 'endMs'>): AwaitingPart => ({ startMs: -50, endMs: 0, ...state })
 const suspect = { isSuspect: true } as const
 
 test.for([
@@ -38,10 +37,11 @@ test('without intervals the next reading is due at once', () => {
   expect(nextReadingAtMs(part(untouched), { settleMs: 0, intervalsMs: [] })).toBe(0)
 })
 
-type Answer = Partial<DigestingReading> & { sentAtMs: number }
+type Evidence = Parameters<typeof partsAfterReading>[1]
+type Answer = Partial<Evidence> & { sentAtMs: number }
 const settled = undefined
 
-test.for<readonly [string, Omit<DigestingPart, 'startMs' | 'endMs'>, Answer, object | undefined]>([
+test.for<readonly [string, Omit<AwaitingPart, 'startMs' | 'endMs'>, Answer, object | undefined]>([
   ['too soon after the push: nothing', untouched, { sentAtMs: 9 }, untouched],
   ['too soon after the push, with a change: nothing', untouched, { sentAtMs: 9, changed: true }, untouched],
   ['when it is due: the first', untouched, { sentAtMs: 10 }, read(10, 1)],
@@ -73,7 +73,7 @@ test.for<readonly [string, Omit<DigestingPart, 'startMs' | 'endMs'>, Answer, obj
     untouched,
   ],
 ])('a reading %s', ([, state, answer, after]) => {
-  const reading: DigestingReading = {
+  const reading: Evidence = {
     window: { startMs: -50, endMs: 0 },
     knownAtMs: answer.sentAtMs,
     word: undefined,
@@ -109,18 +109,13 @@ const event = fc.oneof(
 )
 
 /** Each instant alone: the parts that hold only this instant. */
-type ByInstant = ReadonlyArray<readonly DigestingPart[]>
+type ByInstant = ReadonlyArray<readonly AwaitingPart[]>
 
 const at = (ms: number): Span => ({ startMs: ms, endMs: ms + 1 })
 const holds = (all: readonly Span[], ms: number) => all.some(({ startMs, endMs }) => startMs <= ms && ms < endMs)
 
 /** A push touches an instant, a difference makes it suspect, and an answer calls it pending, by what it was. */
-function instantAfter(
-  parts: readonly DigestingPart[],
-  ms: number,
-  kind: string,
-  atMs: number,
-): readonly DigestingPart[] {
+function instantAfter(parts: readonly AwaitingPart[], ms: number, kind: string, atMs: number): readonly AwaitingPart[] {
   const [was] = parts
   if (kind === 'touch') return ms < atMs ? [{ ...at(ms), touchedAtMs: atMs, readAtMs: null, readings: 0 }] : parts
   if (kind === 'pending') return was ? parts : [{ ...at(ms), touchedAtMs: atMs, readAtMs: atMs, readings: 1 }]
@@ -128,7 +123,7 @@ function instantAfter(
   return [{ ...at(ms), touchedAtMs: atMs, readAtMs: null, readings: 0, ...suspect }]
 }
 
-const byInstant = (parts: readonly DigestingPart[]): ByInstant =>
+const byInstant = (parts: readonly AwaitingPart[]): ByInstant =>
   Array.from({ length: INSTANTS }, (_, ms) =>
     parts.filter((one) => holds([one], ms)).map((one) => ({ ...one, ...at(ms) })),
   )
@@ -136,7 +131,7 @@ const byInstant = (parts: readonly DigestingPart[]): ByInstant =>
 test('each instant goes its own way: parts only join neighbours of the same state', () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 12 }), (events) => {
-      let parts: readonly DigestingPart[] = []
+      let parts: readonly AwaitingPart[] = []
       let instants: ByInstant = byInstant([])
       const change = { touch: touchParts, suspect: suspectParts, pending: pendingParts }
       for (const one of events) {
@@ -163,15 +158,15 @@ test('each instant goes its own way: parts only join neighbours of the same stat
 /** `count` parts of an hour each, two days apart, each in a state of its own. */
 const manyParts = (
   count: number,
-  stateOf: (index: number) => Omit<DigestingPart, 'startMs' | 'endMs'>,
-): DigestingPart[] =>
+  stateOf: (index: number) => Omit<AwaitingPart, 'startMs' | 'endMs'>,
+): AwaitingPart[] =>
   Array.from({ length: count }, (_, index) => {
     const startMs = index * 2 * DAY
     return { startMs, endMs: startMs + HOUR, ...stateOf(index) }
   })
 
 /** The parts as a push of nothing leaves them: joined, and not too many. */
-const afterNothing = (parts: readonly DigestingPart[]) => touchParts(parts, [], 0)
+const afterNothing = (parts: readonly AwaitingPart[]) => touchParts(parts, [], 0)
 
 test.for([
   [read(10, 1, 5), true],
@@ -196,7 +191,7 @@ test('up to 64 parts keep their own states', () => {
 
 test('parts that touch count as one: only their state is joined, and no gap is closed', () => {
   const [first, ...others] = manyParts(64, (index) => read(1_000 + index, 1))
-  const before: DigestingPart = { startMs: -HOUR, endMs: 0, ...read(1_100, 1) }
+  const before: AwaitingPart = { startMs: -HOUR, endMs: 0, ...read(1_100, 1) }
 
   expect(
     afterNothing([before, ...(first ? [first] : []), ...others]).map(({ startMs, endMs }) => [startMs, endMs]),
@@ -212,7 +207,7 @@ test('more parts take the least settled state of all: the newest push, the fewes
 })
 
 test('among too many parts one that was not read makes all of them unread, and one that is not suspect makes none suspect', () => {
-  const withOne = (one: Omit<DigestingPart, 'startMs' | 'endMs'>) =>
+  const withOne = (one: Omit<AwaitingPart, 'startMs' | 'endMs'>) =>
     afterNothing(manyParts(65, (index) => (index === 30 ? one : { ...read(1_000, 3), ...suspect })))
 
   expect(withOne({ ...read(900, 3), ...suspect })).toMatchObject([{ readAtMs: 1_000, isSuspect: true }])

@@ -7,7 +7,7 @@ type Fixtures = {
   /** Stores scores of the first hours of March: one for each number, requested the given ms after the first reading. */
   store: (laterMs: number, hours: readonly number[], value?: number) => Promise<string>
   gone: () => Promise<number>
-  doubts: () => Promise<unknown>
+  suspicions: () => Promise<unknown>
 }
 
 const test = base.extend<Fixtures>({
@@ -39,7 +39,7 @@ const test = base.extend<Fixtures>({
   gone: async ({ warehouse }, use) => {
     await use(async () => (await warehouse.rows('select 1 from vitalsync.scores where gone_at is not null')).length)
   },
-  doubts: async ({ warehouse }, use) => {
+  suspicions: async ({ warehouse }, use) => {
     await use(async () => (await warehouse.rows(`select doubts from vitalsync.ledger where stream = 'scores'`))[0])
   },
 })
@@ -51,13 +51,13 @@ test('a reading without any of the stored records marks nothing gone and covers 
   ada,
   store,
   gone,
-  doubts,
+  suspicions,
 }) => {
   await store(0, hours(3))
   await warehouse.rows(`update vitalsync.ledger set covered = '{}'`)
 
-  expect(await store(10, [])).toBe('doubted')
-  expect(await store(109, [])).toBe('doubted')
+  expect(await store(10, [])).toBe('suspicious')
+  expect(await store(109, [])).toBe('suspicious')
   expect(await gone()).toBe(0)
   expect(await warehouse.covered(ada, 'scores')).toBe('{}')
   expect(await warehouse.rows('select 1 from vitalsync.history')).toEqual([])
@@ -66,7 +66,7 @@ test('a reading without any of the stored records marks nothing gone and covers 
   expect(await gone()).toBe(3)
   expect(await warehouse.covered(ada, 'scores')).not.toBe('{}')
   expect(await warehouse.rows('select 1 from vitalsync.history')).toHaveLength(3)
-  expect(await doubts()).toEqual({ doubts: null })
+  expect(await suspicions()).toEqual({ doubts: null })
 })
 
 test('of ten records and more, one reading may mark half of them gone and no more; of fewer, all but one', async ({
@@ -74,7 +74,7 @@ test('of ten records and more, one reading may mark half of them gone and no mor
   gone,
 }) => {
   await store(0, hours(10))
-  expect(await store(1000, hours(4))).toBe('doubted')
+  expect(await store(1000, hours(4))).toBe('suspicious')
   expect(await store(1001, hours(5))).toBe('stored')
   expect(await gone()).toBe(5)
 
@@ -82,24 +82,24 @@ test('of ten records and more, one reading may mark half of them gone and no mor
   expect(await gone()).toBe(9)
 })
 
-test('the records of a doubted reading are stored, and a record that comes back is no longer in doubt', async ({
+test('the records of a suspicious reading are stored, and a record that comes back is no longer missed', async ({
   warehouse,
   store,
   gone,
-  doubts,
+  suspicions,
 }) => {
   await store(0, hours(4))
 
-  expect(await store(10, [7], 0.9)).toBe('doubted')
+  expect(await store(10, [7], 0.9)).toBe('suspicious')
   expect(await warehouse.rows('select value from vitalsync.scores where value = 0.9')).toHaveLength(1)
   expect(await store(1000, [...hours(4), 7], 0.9)).toBe('stored')
 
   expect(await gone()).toBe(0)
-  expect(await doubts()).toEqual({ doubts: null })
-  expect(await store(2000, [])).toBe('doubted')
+  expect(await suspicions()).toEqual({ doubts: null })
+  expect(await store(2000, [])).toBe('suspicious')
 })
 
-test('a doubted reading does not end a refusal: the time of the next try goes on growing', async ({
+test('a suspicious reading does not end a refusal: the time of the next try goes on growing', async ({
   warehouse,
   ada,
   store,

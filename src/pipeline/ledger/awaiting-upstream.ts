@@ -7,7 +7,7 @@ import { DAY } from '../../base/time/units.ts'
  * nobody knows when it has derived from the push: the part settles when two readings, sent after the push and some time
  * apart, agree, and not before the push is as old as the lateness measured for the stream.
  */
-export type DigestingPart = Span & {
+export type AwaitingPart = Span & {
   /** When the newest push that touched the part was marked as sent. */
   readonly touchedAtMs: number
   /** When the last reading that counts was sent; null before the first such reading. */
@@ -25,8 +25,8 @@ export type SettleRule = {
   readonly intervalsMs: readonly number[]
 }
 
-/** A reading, as far as the parts that it touches are concerned. */
-export type DigestingReading = {
+/** The evidence of a reading about the parts that it touches. */
+type Evidence = {
   readonly window: Span
   readonly sentAtMs: number
   /** The slower of the two clocks at the time of sending. */
@@ -40,7 +40,7 @@ export type DigestingReading = {
 }
 
 /** When the next reading of the part counts, and the part should be read again. */
-export function nextReadingAtMs(part: DigestingPart, rule: SettleRule): number {
+export function nextReadingAtMs(part: AwaitingPart, rule: SettleRule): number {
   const { touchedAtMs, readAtMs, readings } = part
   if (readAtMs === null) return touchedAtMs + intervalMs(rule, 0)
   const leastMs = agedIntervalMs(readAtMs - touchedAtMs, rule)
@@ -58,16 +58,16 @@ const agedIntervalMs = (ageMs: number, { intervalsMs }: SettleRule): number =>
 const AGE_SHARE = 16
 
 /** A second push restarts the agreement. Records dated after the push have not happened yet: their own day settles them. */
-export function touchParts(parts: readonly DigestingPart[], spans: readonly Span[], atMs: number): DigestingPart[] {
+export function touchParts(parts: readonly AwaitingPart[], spans: readonly Span[], atMs: number): AwaitingPart[] {
   const touched = union(spans.map((span) => clip(span, { startMs: Number.NEGATIVE_INFINITY, endMs: atMs })))
   const before = parts.flatMap((part) => subtract([part], touched).map((span) => ({ ...part, ...span })))
   return joinParts([...before, ...touched.map((span) => ({ ...span, touchedAtMs: atMs, readAtMs: null, readings: 0 }))])
 }
 
-const settleMsOfPart = ({ isSuspect }: DigestingPart, { settleMs }: SettleRule): number => (isSuspect ? 0 : settleMs)
+const settleMsOfPart = ({ isSuspect }: AwaitingPart, { settleMs }: SettleRule): number => (isSuspect ? 0 : settleMs)
 
 /** The days around a silent difference are read again until two readings agree. Spans that a push touched are read again anyway. */
-export function suspectParts(parts: readonly DigestingPart[], spans: readonly Span[], atMs: number): DigestingPart[] {
+export function suspectParts(parts: readonly AwaitingPart[], spans: readonly Span[], atMs: number): AwaitingPart[] {
   const suspect = union(spans.map((span) => clip(span, { startMs: Number.NEGATIVE_INFINITY, endMs: atMs })))
   const kept = parts.flatMap((part) =>
     part.isSuspect ? subtract([part], suspect).map((span) => ({ ...part, ...span })) : [part],
@@ -80,7 +80,7 @@ export function suspectParts(parts: readonly DigestingPart[], spans: readonly Sp
  * A span that upstream calls pending was touched by somebody else's push, at the time of the reading at the latest: it is read again
  * as after a push of ours. Spans that a push of ours touched are read again anyway.
  */
-export function pendingParts(parts: readonly DigestingPart[], spans: readonly Span[], atMs: number): DigestingPart[] {
+export function pendingParts(parts: readonly AwaitingPart[], spans: readonly Span[], atMs: number): AwaitingPart[] {
   const state = { touchedAtMs: atMs, readAtMs: atMs, readings: 1 }
   return joinParts([...parts, ...subtract(spans, union(parts)).map((span) => ({ ...span, ...state }))])
 }
@@ -88,11 +88,7 @@ export function pendingParts(parts: readonly DigestingPart[], spans: readonly Sp
 const suspectState = { readAtMs: null, readings: 0, isSuspect: true } as const
 
 /** The parts after a reading. A part that has settled by it is missing. */
-export function partsAfterReading(
-  parts: readonly DigestingPart[],
-  reading: DigestingReading,
-  rule: SettleRule,
-): DigestingPart[] {
+export function partsAfterReading(parts: readonly AwaitingPart[], reading: Evidence, rule: SettleRule): AwaitingPart[] {
   const after = parts.flatMap((part) => {
     if (!overlaps(part, reading.window)) return [part]
     const outside = subtract([part], [reading.window]).map((span) => ({ ...part, ...span }))
@@ -102,7 +98,7 @@ export function partsAfterReading(
   return joinParts(after)
 }
 
-function readPart(part: DigestingPart, reading: DigestingReading, rule: SettleRule): DigestingPart | undefined {
+function readPart(part: AwaitingPart, reading: Evidence, rule: SettleRule): AwaitingPart | undefined {
   const { sentAtMs, knownAtMs, word, changed, mayCover } = reading
   if (word === 'finished' && mayCover) return undefined
   const isEarly = sentAtMs < (part.readAtMs === null ? nextReadingAtMs(part, rule) : part.readAtMs)
@@ -115,7 +111,7 @@ function readPart(part: DigestingPart, reading: DigestingReading, rule: SettleRu
 }
 
 /** Half the interval is enough: a nightly that comes a little early shall not be followed by a second reading. */
-function isApart(part: DigestingPart, sentAtMs: number, rule: SettleRule): boolean {
+function isApart(part: AwaitingPart, sentAtMs: number, rule: SettleRule): boolean {
   if (part.readAtMs === null) return true
   return sentAtMs >= part.readAtMs + (nextReadingAtMs(part, rule) - part.readAtMs) / 2
 }
@@ -125,15 +121,15 @@ const intervalMs = ({ intervalsMs }: SettleRule, index: number): number =>
 
 const PARTS_MAX = 64
 
-const isSameState = (a: DigestingPart, b: DigestingPart): boolean =>
+const isSameState = (a: AwaitingPart, b: AwaitingPart): boolean =>
   a.touchedAtMs === b.touchedAtMs &&
   a.readAtMs === b.readAtMs &&
   a.readings === b.readings &&
   a.isSuspect === b.isSuspect
 
 /** Joins neighbours in the same state. Where there are too many parts all take the least settled state, and small gaps close. */
-function joinParts(parts: readonly DigestingPart[]): DigestingPart[] {
-  const joined: DigestingPart[] = []
+function joinParts(parts: readonly AwaitingPart[]): AwaitingPart[] {
+  const joined: AwaitingPart[] = []
   for (const part of parts.toSorted((a, b) => a.startMs - b.startMs)) {
     const last = joined.at(-1)
     if (last && last.endMs === part.startMs && isSameState(last, part))
@@ -143,7 +139,7 @@ function joinParts(parts: readonly DigestingPart[]): DigestingPart[] {
   return joined.length <= PARTS_MAX ? joined : withFewerParts(joined)
 }
 
-function withFewerParts(parts: readonly DigestingPart[]): DigestingPart[] {
+function withFewerParts(parts: readonly AwaitingPart[]): AwaitingPart[] {
   const read = parts.every(({ readAtMs }) => readAtMs !== null)
   const state = {
     touchedAtMs: Math.max(...parts.map(({ touchedAtMs }) => touchedAtMs)),
