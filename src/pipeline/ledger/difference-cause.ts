@@ -22,11 +22,6 @@ export type RecordDifference =
     }
   | { readonly kind: 'missing-upstream' }
 
-export type DifferenceContext = {
-  /** Upstream's tag says that nothing changed since the window was last read. */
-  readonly unchangedUpstream: boolean
-}
-
 /**
  * Whether upstream's tag is false if upstream says by it that nothing has changed: what is stored here, undamaged, came from
  * upstream, and upstream gives it otherwise now, or not at all.
@@ -39,8 +34,12 @@ export const contradictsTag = (difference: RecordDifference): boolean =>
  * knows a record that is missing, or upstream made the record before it was read. Without a proof, a record that was never
  * stored came late, and a record that differs or is missing upstream was changed upstream.
  */
-export function differenceCauseOf(difference: RecordDifference, context: DifferenceContext): DifferenceCause {
-  if (context.unchangedUpstream) return 'lost-here'
+export function differenceCauseOf(
+  difference: RecordDifference,
+  /** Upstream's tag says that nothing changed since the window was last read. */
+  { unchangedUpstream }: { readonly unchangedUpstream: boolean },
+): DifferenceCause {
+  if (unchangedUpstream) return 'lost-here'
   if (difference.kind === 'missing-upstream') return 'changed-upstream'
   if (difference.kind === 'differing') return difference.isDamaged ? 'lost-here' : 'changed-upstream'
   if (difference.isMarkedGone) return 'changed-upstream'

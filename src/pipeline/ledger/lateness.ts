@@ -70,15 +70,13 @@ export const noLatenessCounts = (): LatenessCounts => ({
   changed: new Array(LATENESS_BINS).fill(0),
 })
 
-/** The ends of the records of one reading. `came` and `changed` are among `seen`, or were until now. */
-export type SeenEnds = {
-  readonly seen: Iterable<number>
-  readonly came: Iterable<number>
-  readonly changed: Iterable<number>
-}
-
 /** Adds what a reading shows to the counts. Gives the ends of the records that changed after their day was called covered. */
-export function countLateness(counts: LatenessCounts, ends: SeenEnds, context: LatenessContext): number[] {
+export function countLateness(
+  counts: LatenessCounts,
+  /** The ends of the records of one reading. `came` and `changed` are among `seen`, or were until now. */
+  ends: Readonly<Record<'seen' | 'came' | 'changed', Iterable<number>>>,
+  context: LatenessContext,
+): number[] {
   // Records that follow each other often share their end: those of one day.
   let lastEndMs = Number.NaN
   let last: WatchedBins | undefined

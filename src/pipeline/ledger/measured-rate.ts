@@ -1,5 +1,5 @@
 /** A share that was measured in a sample, with its 95 % interval. */
-export type MeasuredRate = { readonly rate: number; readonly rateFrom: number; readonly rateUpTo: number }
+type MeasuredRate = { readonly rate: number; readonly rateFrom: number; readonly rateUpTo: number }
 
 /** The quantile of the normal distribution that 95 % confidence takes. The view `warehouse.verified` reckons with it too. */
 const Z = 1.96

@@ -27,7 +27,7 @@ export function settleMsOf(profileId: string, measuredMs: number | null, { fallb
 }
 
 /** `fallbackMs`: the settle time of the stream's row in `config/streams.ts`, until enough is known. */
-export type Fallback = { readonly fallbackMs: number; readonly settings: SettleSettings }
+type Fallback = { readonly fallbackMs: number; readonly settings: SettleSettings }
 
 /** The counts of one bin: records that were watched over it, and how many of these came or changed in it. */
 export type LatenessBinCount = { readonly bin: number; readonly seen: number; readonly changes: number }

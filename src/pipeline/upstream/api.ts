@@ -18,9 +18,9 @@ import type { ProfileIds } from '../transfer/planned-profile.ts'
 import type { UpstreamAnswer } from '../transfer/reading.ts'
 import type { PulledStream } from '../transfer/stream.ts'
 import type { AuthorizedSender } from './authorized-sender.ts'
+import { queryStringOf } from './operation-rules.ts'
 import { bodyParserOf } from './parse-body.ts'
 import { createPushOperations, type PushOperations } from './push-operations.ts'
-import { queryStringOf } from './query-string.ts'
 import { parseAnswer, RecordCollector, unchangedAnswer } from './record-collector.ts'
 import { AttemptError, type CallOptions, type Sender, type TimedResponse } from './sender.ts'
 
@@ -58,18 +58,18 @@ type WindowToRead = ProfileIds & {
   readonly heldTag?: string | undefined
 }
 
-type ApiParts = {
+type ApiDeps = {
   readonly sender: Sender
   readonly authorized: AuthorizedSender
   readonly credentials: UpstreamCredentials
 }
 
-export function createUpstreamApi(parts: ApiParts): UpstreamApi {
+export function createUpstreamApi(deps: ApiDeps): UpstreamApi {
   return {
-    ...tokenOperations(parts),
-    ...profileOperations(parts),
-    ...readOperations(parts),
-    ...createPushOperations(parts),
+    ...tokenOperations(deps),
+    ...profileOperations(deps),
+    ...readOperations(deps),
+    ...createPushOperations(deps),
   }
 }
 
@@ -84,7 +84,7 @@ function withoutRenewal(sender: Sender): Sender {
 
 type TokenOperations = Pick<UpstreamApi, 'accountToken' | 'register' | 'profileToken' | 'refreshToken'>
 
-function tokenOperations({ sender, authorized, credentials: { clientId, clientSecret } }: ApiParts): TokenOperations {
+function tokenOperations({ sender, authorized, credentials: { clientId, clientSecret } }: ApiDeps): TokenOperations {
   const send = withoutRenewal(sender)
   const parse = bodyParserOf(receivedProfileTokenSchema)
   return {
@@ -117,7 +117,7 @@ function tokenOperations({ sender, authorized, credentials: { clientId, clientSe
 
 type ProfileOperations = Pick<UpstreamApi, 'profile' | 'searchProfiles' | 'deleteProfiles'>
 
-function profileOperations({ authorized }: ApiParts): ProfileOperations {
+function profileOperations({ authorized }: ApiDeps): ProfileOperations {
   const parseErased = bodyParserOf(undefined)
   const parsePage = bodyParserOf(receivedProfilePageSchema)
   return {
@@ -146,7 +146,7 @@ function profileOperations({ authorized }: ApiParts): ProfileOperations {
   }
 }
 
-function readOperations({ authorized }: ApiParts): Pick<UpstreamApi, 'read'> {
+function readOperations({ authorized }: ApiDeps): Pick<UpstreamApi, 'read'> {
   return {
     /** The operation says by whose token it is called. */
     read(stream, target, options) {

@@ -10,7 +10,7 @@ import type { TokenProvider } from './tokens/token-provider.ts'
 /** A call without its caller: the authorized sender adds the token and its secrets. */
 type AnonymousCall<T> = Omit<OperationCall<T>, 'identity' | 'secrets'>
 
-type AuthorizedSenderParts = {
+type AuthorizedSenderDeps = {
   readonly sender: Sender
   readonly tokens: TokenProvider
   readonly account: string
@@ -32,13 +32,13 @@ const CONSECUTIVE_UNPROVEN_MAX = 2
  * token for another call, the refusal belongs to the refused call alone.
  */
 export class AuthorizedSender {
-  private readonly parts: AuthorizedSenderParts
+  private readonly deps: AuthorizedSenderDeps
   private readonly accountName: TokenName
   private readonly checksInFlight = new Map<number, Promise<TokenHealth>>()
 
-  constructor(parts: AuthorizedSenderParts) {
-    this.parts = parts
-    this.accountName = { account: parts.account }
+  constructor(deps: AuthorizedSenderDeps) {
+    this.deps = deps
+    this.accountName = { account: deps.account }
   }
 
   asAccount<T>(call: AnonymousCall<T>): Promise<T> {
@@ -46,12 +46,12 @@ export class AuthorizedSender {
   }
 
   asProfile<T>({ profileId, externalId }: ProfileIds, call: AnonymousCall<T>): Promise<T> {
-    return this.send({ account: this.parts.account, profileId }, { ...call, externalId })
+    return this.send({ account: this.deps.account, profileId }, { ...call, externalId })
   }
 
   private async send<T>(name: TokenName, call: AnonymousCall<T>): Promise<T> {
     const { externalId, signal } = call
-    const found = this.parts.tokens.get(name, 0, { externalId, signal })
+    const found = this.deps.tokens.get(name, 0, { externalId, signal })
     const token = found instanceof Promise ? await found : found
     try {
       return await this.sendWithToken(name, token, call)
@@ -63,8 +63,8 @@ export class AuthorizedSender {
 
   private async sendWithToken<T>(name: TokenName, token: Token, call: AnonymousCall<T>): Promise<T> {
     const identity = ['authorization', `${schemeOf(name)} ${token.secret}`]
-    const answer = await this.parts.sender({ ...call, identity, secrets: [token.secret, call.externalId ?? ''] })
-    this.parts.tokens.markAccepted(name, token)
+    const answer = await this.deps.sender({ ...call, identity, secrets: [token.secret, call.externalId ?? ''] })
+    this.deps.tokens.markAccepted(name, token)
     return answer
   }
 
@@ -73,7 +73,7 @@ export class AuthorizedSender {
     let token = refused
     for (let renewals = 0; renewals < RENEWALS_MAX; renewals += 1) {
       const health = name.profileId === undefined ? await this.accountTokenHealth(token) : profileTokenHealth(renewals)
-      if (health === 'dead') token = await this.parts.tokens.get(name, token.generation, { externalId, signal })
+      if (health === 'dead') token = await this.deps.tokens.get(name, token.generation, { externalId, signal })
       try {
         return await this.sendWithToken(name, token, call)
       } catch (error) {
@@ -88,7 +88,7 @@ export class AuthorizedSender {
 
   /** However many callers see the refusal of one token, upstream is asked once whether the token is still alive. */
   private accountTokenHealth(token: Token): Promise<TokenHealth> | TokenHealth {
-    if (this.parts.clock() - token.issuedAtMs >= FRESH_TOKEN_MS) return 'dead'
+    if (this.deps.clock() - token.issuedAtMs >= FRESH_TOKEN_MS) return 'dead'
     const running = this.checksInFlight.get(token.generation)
     if (running !== undefined) return running
     const check = this.checkFreshToken(token).finally(() => this.checksInFlight.delete(token.generation))
@@ -97,7 +97,7 @@ export class AuthorizedSender {
   }
 
   private async checkFreshToken(token: Token): Promise<TokenHealth> {
-    const { tokens } = this.parts
+    const { tokens } = this.deps
     if (await this.isAcceptedElsewhere(token)) return 'alive'
     if ((await tokens.consecutiveUnproven(this.accountName, token)) < CONSECUTIVE_UNPROVEN_MAX) return 'dead'
     const reason = 'upstream refuses the account token it has only just given out'

@@ -106,14 +106,12 @@ export function accountDigest(url: string, clientId: string): string {
   return hexDigestOf(`${new URL(url).origin}\n${clientId}`, 32)
 }
 
-type RegisterParts = { api: UpstreamApi; tokens: TokenProvider; account: string; clock: () => number }
-
 /**
  * A registration whose answer was lost is never sent again: a request for the profile's token shows whether upstream
  * registered the profile. Only when upstream does not know the profile may the queue retry.
  */
 async function registerProfile(
-  { api, tokens, account, clock }: RegisterParts,
+  { api, tokens, account, clock }: { api: UpstreamApi; tokens: TokenProvider; account: string; clock: () => number },
   { profileId, externalId }: ProfileIds,
   options: CallOptions,
 ): Promise<void> {
@@ -131,9 +129,11 @@ async function registerProfile(
   }
 }
 
-type SearchParts = { api: UpstreamApi; telemetry: Telemetry }
-
-async function* searchAllPages({ api, telemetry }: SearchParts, query: ProfileSearch, options: CallOptions) {
+async function* searchAllPages(
+  { api, telemetry }: { api: UpstreamApi; telemetry: Telemetry },
+  query: ProfileSearch,
+  options: CallOptions,
+) {
   const { searchParameter, pageSize = PAGE_SIZE } = query
   const ask = async (currentPage: number) => api.searchProfiles({ searchParameter, currentPage, pageSize }, options)
   const idOf = (item: unknown) => JSON.stringify(item)

@@ -40,7 +40,7 @@ export class ExchangeDeadlines {
   }
 }
 
-type HttpExchangeParts = {
+type HttpExchangeDeps = {
   request: HttpRequest
   limits: TransportLimits
   deadlines: ExchangeDeadlines
@@ -50,7 +50,7 @@ type HttpExchangeParts = {
 
 /** One request and its answer, as a dispatch handler of undici. Settles its promise exactly once. */
 export class HttpExchange implements Dispatcher.DispatchHandler {
-  private readonly parts: HttpExchangeParts
+  private readonly deps: HttpExchangeDeps
   private controller: Dispatcher.DispatchController | undefined
   private settled = false
   private status = 0
@@ -61,12 +61,12 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   private decoder: StringDecoder | undefined
   private onAbort: (() => void) | undefined
 
-  constructor(parts: HttpExchangeParts) {
-    this.parts = parts
+  constructor(deps: HttpExchangeDeps) {
+    this.deps = deps
   }
 
   start(): boolean {
-    const { signal } = this.parts.request
+    const { signal } = this.deps.request
     if (signal?.aborted) {
       this.fail(new TransportError('aborted', 'aborted', signal.reason))
       return false
@@ -75,7 +75,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
       this.onAbort = () => this.fail(new TransportError('aborted', 'aborted', signal.reason))
       signal.addEventListener('abort', this.onAbort, { once: true })
     }
-    this.parts.deadlines.add(this)
+    this.deps.deadlines.add(this)
     return true
   }
 
@@ -88,12 +88,12 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     if (status < 200) return
     this.status = status
     this.headers = headers
-    if (Number(headers['content-length'] ?? 0) > this.parts.limits.bodyBytesMax) this.failOversized()
+    if (Number(headers['content-length'] ?? 0) > this.deps.limits.bodyBytesMax) this.failOversized()
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.settled) return
-    const { bodyBytesMax, bufferedBytesMax } = this.parts.limits
+    const { bodyBytesMax, bufferedBytesMax } = this.deps.limits
     this.bytes += chunk.length
     if (this.bytes > bodyBytesMax) this.failOversized()
     else if (this.sink !== undefined) this.pushToSink(chunk)
@@ -127,12 +127,12 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   fail(error: TransportError): void {
     if (this.settled) return
     this.settle()
-    this.parts.reject(error)
+    this.deps.reject(error)
     this.controller?.abort(error)
   }
 
   private startStreaming(): void {
-    this.sink = this.parts.request.sinkFor?.(this.status)
+    this.sink = this.deps.request.sinkFor?.(this.status)
     if (this.sink === undefined) return
     this.decoder = new StringDecoder('utf8')
     for (const chunk of this.chunks) this.pushToSink(chunk)
@@ -154,7 +154,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
       this.fail(new TransportError('garbled', 'unknown content-encoding'))
       return
     }
-    decompress(Buffer.concat(this.chunks), { maxOutputLength: this.parts.limits.bodyBytesMax }).then(
+    decompress(Buffer.concat(this.chunks), { maxOutputLength: this.deps.limits.bodyBytesMax }).then(
       (body) => this.settled || this.succeed(body),
       (cause) => {
         const kind = errorCodeOf(cause) === 'ERR_BUFFER_TOO_LARGE' ? 'oversized' : 'garbled'
@@ -164,12 +164,12 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   }
 
   private failOversized(): void {
-    this.fail(new TransportError('oversized', `an answer of more than ${this.parts.limits.bodyBytesMax} bytes`))
+    this.fail(new TransportError('oversized', `an answer of more than ${this.deps.limits.bodyBytesMax} bytes`))
   }
 
   private succeed(body: Buffer): void {
     this.settle()
-    this.parts.resolve({
+    this.deps.resolve({
       status: this.status,
       date: firstHeader(this.headers['date']),
       retryAfter: firstHeader(this.headers['retry-after']),
@@ -182,8 +182,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
 
   private settle(): void {
     this.settled = true
-    this.parts.deadlines.delete(this)
-    if (this.onAbort !== undefined) this.parts.request.signal?.removeEventListener('abort', this.onAbort)
+    this.deps.deadlines.delete(this)
+    if (this.onAbort !== undefined) this.deps.request.signal?.removeEventListener('abort', this.onAbort)
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Operation, OperationName } from '../../base/contract/operations.ts'
-import { encodeQueryValue } from './query-string.ts'
 
 /** Writes that do no harm when they are sent twice: logs have ids of their own, and a second token is harmless. */
 const idempotentWrites: readonly OperationName[] = ['uploadLogs', 'accountToken', 'profileToken']
@@ -21,4 +20,25 @@ export function requestPathOf({ path }: Operation, externalId: string | undefine
   if (!path.endsWith(pathParameter)) return path
   if (externalId === undefined || externalId === '' || externalId === '.' || externalId === '..') return undefined
   return externalId.isWellFormed() ? path.slice(0, -pathParameter.length) + encodeQueryValue(externalId) : undefined
+}
+
+/** Encodes a query with its question mark; empty when no parameter has a value. Lists are joined by commas. */
+export function queryStringOf(
+  query: Readonly<Record<string, string | number | readonly string[] | undefined>>,
+): string {
+  let text = ''
+  for (const key in query) {
+    const value = query[key]
+    if (value === undefined || value === '') continue
+    const encoded = typeof value === 'object' ? value.map(encodeQueryValue).join(',') : encodeQueryValue(value)
+    text += `${text === '' ? '?' : '&'}${key}=${encoded}`
+  }
+  return text
+}
+
+/** Instants and most names need no encoding; only other values pay for it. */
+const unreserved = /^[\w:.-]*$/
+
+function encodeQueryValue(value: string | number): string {
+  return typeof value === 'string' && unreserved.test(value) ? value : encodeURIComponent(value)
 }

@@ -91,22 +91,22 @@ export function parseAnswer(stream: PulledStream, { response, kind, sentAtMs }: 
   const collector = response.sink instanceof RecordCollector ? response.sink : new RecordCollector(stream)
   if (kind === 'json') collect(stream, collector, response.sink === undefined ? response.body : undefined)
   const { records, invalid } = collector
-  return { records, invalid, ...wordsOf(response), sentAtMs, tag: strongTagOf(response.tag), unchanged: false }
+  return { records, invalid, ...clockAndStateOf(response), sentAtMs, tag: strongTagOf(response.tag), unchanged: false }
 }
 
 /** Makes a reading of a 304, about the tag that it names: some servers name another one than they were asked about. */
 export function unchangedAnswer(heldTag: string | undefined, { response, sentAtMs }: TimedResponse): UpstreamAnswer {
   const tag = response.tag?.replace(/^W\//, '') ?? heldTag
-  return { records: [], invalid: [], ...wordsOf(response), sentAtMs, tag, unchanged: true }
+  return { records: [], invalid: [], ...clockAndStateOf(response), sentAtMs, tag, unchanged: true }
 }
 
-const wordsOf = ({ date, derivationState }: HttpResponse): Pick<UpstreamAnswer, 'serverAtMs' | 'word'> => ({
+const clockAndStateOf = ({ date, derivationState }: HttpResponse): Pick<UpstreamAnswer, 'serverAtMs' | 'word'> => ({
   serverAtMs: httpDateMsOf(date),
-  word: wordOf(derivationState),
+  word: derivationStateOf(derivationState),
 })
 
 /** A word that is not known counts as unfinished: upstream says something of its answer that we cannot rely on. */
-function wordOf(header: string | undefined): DerivationState | undefined {
+function derivationStateOf(header: string | undefined): DerivationState | undefined {
   if (header === undefined) return undefined
   const word = header.trim().toLowerCase()
   return derivationStates.find((state) => state === word) ?? 'pending'

@@ -4,7 +4,7 @@ import { deviceInformationInputSchema } from '../../base/contract/device-informa
 import { tagInputSchema } from '../../base/contract/tag.ts'
 
 /** The words in which a validator says what is wrong. Every other word of upstream's could be a name or a finding. */
-const words = `
+const validatorWords = `
   a above accepted account all allowed already also an and any are array as at bad be because been before below beginning
   between body boolean but by cannot character characters consent contain contains content conversion count create
   created data date dates day days deleted denied does duplicate duplicated each earlier either empty end equal
@@ -19,7 +19,7 @@ const words = `
   types under unexpected unique unit units unknown unsupported until up upper use used valid validation value values
   was were when which whole will window windows with without wrong year years zero zone`
 
-const ofRefusals = new Set(words.trim().split(/\s+/))
+const refusalWords = new Set(validatorWords.trim().split(/\s+/))
 
 /** The names of the fields that we send. */
 const fields = new Set([
@@ -32,4 +32,4 @@ const fields = new Set([
   'categories',
 ])
 
-export const isRefusalWord = (word: string): boolean => ofRefusals.has(word.toLowerCase()) || fields.has(word)
+export const isRefusalWord = (word: string): boolean => refusalWords.has(word.toLowerCase()) || fields.has(word)

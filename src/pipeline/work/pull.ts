@@ -39,13 +39,11 @@ export async function pullDue(
 const SUSPICIOUS_TWICE = 'the answers lack most of the stored records, and not twice the same: believed once two agree'
 
 /** `suspicious`: the windows whose readings alone are not believed. */
-type PulledWindows = { readonly counts: JobCounts; readonly suspicious: readonly DueWindow[] }
-
 async function pullWindows(
   profile: PlannedProfile,
   due: readonly DueWindow[],
   context: PullContext,
-): Promise<PulledWindows> {
+): Promise<{ readonly counts: JobCounts; readonly suspicious: readonly DueWindow[] }> {
   const left = [...due]
   let counts = noCounts
   const suspicious: DueWindow[] = []
@@ -76,9 +74,11 @@ const mostInformative = (failures: readonly unknown[]): unknown =>
   failures.find((error) => error instanceof RetryLater) ??
   failures[0]
 
-type PulledWindow = { readonly counts: JobCounts; readonly isSuspicious: boolean }
-
-async function pullWindow(profile: PlannedProfile, due: DueWindow, context: PullContext): Promise<PulledWindow> {
+async function pullWindow(
+  profile: PlannedProfile,
+  due: DueWindow,
+  context: PullContext,
+): Promise<{ readonly counts: JobCounts; readonly isSuspicious: boolean }> {
   try {
     const { isUnchanged, stored, requests } = await readAndStore(profile, due, context)
     const { outcome, read, written, invalid } = stored

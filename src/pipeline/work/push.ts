@@ -55,9 +55,9 @@ async function pushLists(push: ListPush, parcels: readonly Parcel[]): Promise<Jo
 /** `acceptedIds`: the parcels from which upstream accepted an item. */
 type BatchResult = { readonly counts: JobCounts; readonly acceptedIds: readonly string[] }
 
-const sumOf = (one: BatchResult, other: BatchResult): BatchResult => ({
-  counts: addCounts(one.counts, other.counts),
-  acceptedIds: [...one.acceptedIds, ...other.acceptedIds],
+const sumOf = (a: BatchResult, b: BatchResult): BatchResult => ({
+  counts: addCounts(a.counts, b.counts),
+  acceptedIds: [...a.acceptedIds, ...b.acceptedIds],
 })
 
 async function pushBatch(push: ListPush, batch: UploadBatch): Promise<BatchResult> {
@@ -109,8 +109,8 @@ function pushSome(push: ListPush, batch: UploadBatch, items: readonly ParcelItem
 }
 
 const reasonsOf = (error: Rejected): string[] => {
-  const words = error.details.flatMap(({ path, reasons }) => reasons.map((reason) => `${path}: ${reason}`))
-  return words.length > 0 ? words : [error.message]
+  const reasons = error.details.flatMap((detail) => detail.reasons.map((reason) => `${detail.path}: ${reason}`))
+  return reasons.length > 0 ? reasons : [error.message]
 }
 
 /** A snapshot waits under one key: there is one item, in a parcel of its own. */

@@ -24,7 +24,7 @@ import {
   uncoverWindow,
 } from '../warehouse/verification/stored-differences.ts'
 
-type Parts = {
+type VerifyDeps = {
   readonly pool: Pool
   readonly streams: readonly PulledStream[]
   readonly upstream: Pick<Upstream, 'read'>
@@ -46,22 +46,22 @@ export type Verification = {
 }
 
 /** Metrics of the drawn sample, for the OpenTelemetry SDK of the process: the same counts as those of `warehouse.verified`. */
-export function createVerification(parts: Parts): Verification {
+export function createVerification(deps: VerifyDeps): Verification {
   const meter = metrics.getMeter('vitalsync.verification')
   const windows = meter.createCounter('vitalsync.verified.windows')
   const records = meter.createCounter('vitalsync.verified.differing_records')
   return {
-    listDrawn: (profileId, draw) => listDrawnWindows(parts, draw, profileId),
-    verify: (covered, options) => verifyWindow(covered, { ...parts, ...options }),
+    listDrawn: (profileId, draw) => listDrawnWindows(deps, draw, profileId),
+    verify: (covered, options) => verifyWindow(covered, { ...deps, ...options }),
     async count(stream, { outcome, causes }) {
-      await countVerified(parts.pool, stream, outcome === 'differs')
+      await countVerified(deps.pool, stream, outcome === 'differs')
       windows.add(1, { stream, outcome })
       for (const cause of differenceCauses) if (causes[cause] > 0) records.add(causes[cause], { stream, cause })
     },
   }
 }
 
-type VerifyContext = Parts & VerifyOptions
+type VerifyContext = VerifyDeps & VerifyOptions
 
 export type VerifiedWindow = {
   /** `uncovered`: a push or another finding made the window due again meanwhile, so it promises nothing. */
@@ -160,7 +160,7 @@ type Mending = Compared & { readonly verified: VerifiedWindow }
  */
 async function mend(covered: CoveredWindow, { pool, writer }: VerifyContext, mending: Mending) {
   const { verified, reading } = mending
-  const cause = differenceCauses.find((one) => verified.causes[one] > 0) ?? 'late-upstream'
+  const cause = differenceCauses.find((name) => verified.causes[name] > 0) ?? 'late-upstream'
   await recordDifference(pool, covered, { cause, counts: verified.counts })
   if (cause === 'lost-here') await uncoverWindow(pool, covered)
   const { profileId, stream, window, generation } = covered

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { operations } from '../../../src/base/contract/operations.ts'
 import { answerKindOf, isErrorBody } from '../../../src/pipeline/upstream/answer-rules.ts'
-import { requestPathOf } from '../../../src/pipeline/upstream/operation-rules.ts'
-import { queryStringOf } from '../../../src/pipeline/upstream/query-string.ts'
+import { queryStringOf, requestPathOf } from '../../../src/pipeline/upstream/operation-rules.ts'
 
 test.for<[string | undefined, string | undefined]>([
   ['ada', 'ada'],

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { noCounts } from '../../../src/pipeline/transfer/order.ts'
-import { createJobMetrics } from '../../../src/pipeline/work/job-metrics.ts'
-import type { JobAttempt } from '../../../src/pipeline/work/outcome.ts'
+import { createJobMetrics, type JobAttempt } from '../../../src/pipeline/work/outcome.ts'
 import { openTestMeter } from '../../support/test-meter.ts'
 
 test('each attempt is counted by job, lane and outcome, timed in seconds, and adds what was refused and pushed', async () => {

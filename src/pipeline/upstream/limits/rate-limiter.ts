@@ -38,7 +38,7 @@ type RateLimiterState = {
   readonly pausedUntilMs: number
 }
 
-type RateLimiterParts = {
+type RateLimiterDeps = {
   readonly store: BudgetStore
   readonly limits: BudgetLimits
   /** Unique among all processes. */
@@ -61,14 +61,14 @@ const RATE_PERMITS_PER_SECOND = 20
  * Admits the requests of this process within its share of the fleet's budget, the most urgent lane first. A heartbeat
  * several times a second sends this process's demand to the other processes and reads its new share.
  */
-export function openRateLimiter(parts: RateLimiterParts): RateLimiter {
-  const limiter = new FleetRateLimiter(parts)
+export function openRateLimiter(deps: RateLimiterDeps): RateLimiter {
+  const limiter = new FleetRateLimiter(deps)
   limiter.start()
   return limiter
 }
 
 class FleetRateLimiter implements RateLimiter {
-  private readonly parts: RateLimiterParts
+  private readonly deps: RateLimiterDeps
   private readonly closing = new AbortController()
   private readonly waiters = new Waiters()
   private readonly load: LoadMeter
@@ -89,9 +89,9 @@ class FleetRateLimiter implements RateLimiter {
   private idleSleep: AbortController | undefined
   private askedForNone = false
 
-  constructor(parts: RateLimiterParts) {
-    this.parts = parts
-    this.load = new LoadMeter(parts.clock)
+  constructor(deps: RateLimiterDeps) {
+    this.deps = deps
+    this.load = new LoadMeter(deps.clock)
   }
 
   start(): void {
@@ -114,7 +114,7 @@ class FleetRateLimiter implements RateLimiter {
   }
 
   state(): RateLimiterState {
-    const { requestsPerSecond, inFlight } = this.fleetBudget ?? this.parts.limits
+    const { requestsPerSecond, inFlight } = this.fleetBudget ?? this.deps.limits
     return {
       requestsPerSecond,
       inFlightMax: inFlight,
@@ -129,15 +129,15 @@ class FleetRateLimiter implements RateLimiter {
     this.closing.abort(new Error('the rate limiter is closing'))
     await this.heartbeatLoop
     this.waiters.rejectAll(new RetryLater('wait for budget: this process is stopping', { waitMs: SECOND }))
-    await this.parts.store.removeMember(this.parts.member).catch(() => undefined)
-    await this.parts.store.close()
+    await this.deps.store.removeMember(this.deps.member).catch(() => undefined)
+    await this.deps.store.close()
   }
 
   private hasPermit(): boolean {
     if (this.inFlight >= this.inFlightPermits) return false
-    if (this.pausedUntilMs > 0 && this.parts.clock() < this.pausedUntilMs) return false
+    if (this.pausedUntilMs > 0 && this.deps.clock() < this.pausedUntilMs) return false
     if (this.isRateUnbounded()) return true
-    if (this.ratePermits > 0 && this.parts.clock() < this.ratePermitsEndAtMs) return true
+    if (this.ratePermits > 0 && this.deps.clock() < this.ratePermitsEndAtMs) return true
     this.ratePermits = 0
     return false
   }
@@ -153,7 +153,7 @@ class FleetRateLimiter implements RateLimiter {
   }
 
   private waitForPermit(lane: Lane, signal: AbortSignal | undefined): Promise<void> {
-    const nowMs = this.parts.clock()
+    const nowMs = this.deps.clock()
     const pauseMs = this.pausedUntilMs - nowMs
     if (pauseMs > PAUSE_WAITED_OUT_MAX_MS) return Promise.reject(retryAfterPause(pauseMs))
     const admitted = this.waiters.add(lane, nowMs, signal)
@@ -178,7 +178,7 @@ class FleetRateLimiter implements RateLimiter {
   /** Takes a part of the fleet's requests of this second. One request to the store at a time. */
   private acquireRatePermits(lane: Lane): void {
     if (this.acquiringRatePermits || this.fleetBudget === undefined || this.inFlight >= this.inFlightPermits) return
-    const { store, clock, sleep } = this.parts
+    const { store, clock, sleep } = this.deps
     const { requestsPerSecond } = this.fleetBudget
     const limit = laneRateLimit(lane, { members: this.members, requestsPerSecond })
     const wanted = Math.max(1, Math.min(this.waiters.size, Math.ceil(requestsPerSecond / RATE_PERMITS_PER_SECOND)))
@@ -199,14 +199,14 @@ class FleetRateLimiter implements RateLimiter {
 
   private async runHeartbeats(): Promise<void> {
     const { signal } = this.closing
-    let storeAnsweredAtMs = this.parts.clock()
+    let storeAnsweredAtMs = this.deps.clock()
     while (!signal.aborted) {
       try {
         await this.heartbeat()
-        storeAnsweredAtMs = this.parts.clock()
+        storeAnsweredAtMs = this.deps.clock()
       } catch {
         // The store is away, and so is the queue beside it. A small part of the budget lets running jobs go on.
-        const silentMs = this.parts.clock() - storeAnsweredAtMs
+        const silentMs = this.deps.clock() - storeAnsweredAtMs
         if (silentMs > STORE_SILENT_MAX_MS || this.fleetBudget === undefined) this.useFallbackBudget()
       }
       this.rejectLongWaiters()
@@ -216,13 +216,13 @@ class FleetRateLimiter implements RateLimiter {
       if (!idle && this.askedForNone) continue
       this.idleSleep = idle ? new AbortController() : undefined
       const waking = this.idleSleep === undefined ? signal : AbortSignal.any([signal, this.idleSleep.signal])
-      await this.parts.sleep(idle ? IDLE_HEARTBEAT_MS : HEARTBEAT_MS, waking).catch(() => undefined)
+      await this.deps.sleep(idle ? IDLE_HEARTBEAT_MS : HEARTBEAT_MS, waking).catch(() => undefined)
     }
   }
 
   /** A smaller share takes effect at once. A larger share is announced first, then used as far as the others leave room. */
   private async heartbeat(): Promise<void> {
-    const { member } = this.parts
+    const { member } = this.deps
     const waiting = this.waiters.countByLane()
     const measured = { member, waiting, ...this.load.take(waiting) }
     this.askedForNone = !wantsPermits(measured)
@@ -236,7 +236,7 @@ class FleetRateLimiter implements RateLimiter {
   }
 
   private async announce(mine: MemberState): Promise<FleetView> {
-    const { store, limits } = this.parts
+    const { store, limits } = this.deps
     const { members, budget, nowMs } = await store.heartbeat(mine)
     let current = budget ?? initialBudget(limits, nowMs)
     if (budget === undefined) await store.compareAndSet(undefined, current)
@@ -244,7 +244,7 @@ class FleetRateLimiter implements RateLimiter {
     if (next !== current && (await store.compareAndSet(current, next))) current = next
     this.fleetBudget = current
     this.members = members
-    this.storeAheadMs = nowMs - this.parts.clock()
+    this.storeAheadMs = nowMs - this.deps.clock()
     this.pausedUntilMs = current.pausedUntilMs > nowMs ? current.pausedUntilMs - this.storeAheadMs : 0
     return { members, inFlight: Math.min(current.inFlight, limits.inFlight) }
   }
@@ -257,7 +257,7 @@ class FleetRateLimiter implements RateLimiter {
 
   /** Upstream is overloaded: this process slows down at once, and the others through the store. */
   private slowDown({ retryAfterMs }: RequestOutcome): void {
-    const { store, clock, member } = this.parts
+    const { store, clock, member } = this.deps
     const nowMs = clock()
     if (retryAfterMs > 0) {
       this.pausedUntilMs = Math.max(this.pausedUntilMs, nowMs + retryAfterMs)
@@ -277,7 +277,7 @@ class FleetRateLimiter implements RateLimiter {
   }
 
   private useFallbackBudget(): void {
-    const { limits, clock } = this.parts
+    const { limits, clock } = this.deps
     const inFlight = Math.max(1, Math.floor(limits.inFlight * FALLBACK_SHARE))
     this.fleetBudget = initialBudget({ inFlight, requestsPerSecond: Number.POSITIVE_INFINITY }, clock())
     this.inFlightPermits = inFlight
@@ -285,7 +285,7 @@ class FleetRateLimiter implements RateLimiter {
   }
 
   private rejectLongWaiters(): void {
-    const nowMs = this.parts.clock()
+    const nowMs = this.deps.clock()
     const pauseMs = this.pausedUntilMs - nowMs
     if (pauseMs > PAUSE_WAITED_OUT_MAX_MS) this.waiters.rejectAll(retryAfterPause(pauseMs))
     else this.waiters.rejectOlderThan(nowMs - WAIT_MAX_MS, retryAfterPause(5 * SECOND))

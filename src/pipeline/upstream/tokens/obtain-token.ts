@@ -9,10 +9,11 @@ import type { ObtainRequest } from './token-provider.ts'
 const TOKEN_CALL = { lane: 'nightly' } as const
 const TOKEN_LIFETIME_DEFAULT_MS = DAY
 
-type ObtainParts = { readonly api: UpstreamApi; readonly clock: () => number }
-
 /** Gets a new token from upstream: the account's by its credentials; a profile's by its refresh token, or else by the account. */
-export async function obtainToken({ api, clock }: ObtainParts, request: ObtainRequest): Promise<NewToken> {
+export async function obtainToken(
+  { api, clock }: { readonly api: UpstreamApi; readonly clock: () => number },
+  request: ObtainRequest,
+): Promise<NewToken> {
   const { name, previous, externalId, signal } = request
   const options = { ...TOKEN_CALL, signal }
   const sentAtMs = clock()

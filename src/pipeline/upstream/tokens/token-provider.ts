@@ -28,7 +28,7 @@ export type ObtainRequest = {
   readonly signal: AbortSignal
 }
 
-type TokenProviderParts = {
+type TokenProviderDeps = {
   readonly store: TokenStore
   readonly telemetry: Telemetry
   readonly clock: () => number
@@ -63,21 +63,21 @@ type RenewAheadRequest = {
  * cache holds copies of the token store only; a failed renewal is not cached.
  */
 export class TokenProvider {
-  private readonly parts: TokenProviderParts
+  private readonly deps: TokenProviderDeps
   private readonly tokens = new LRUCache<string, CachedToken>({ max: TOKENS_CACHED_MAX })
   private readonly renewalsInFlight = new Map<string, Promise<Token>>()
   private readonly proofsInFlight = new Set<Promise<void>>()
   private readonly closing = new AbortController()
 
-  constructor(parts: TokenProviderParts) {
-    this.parts = parts
+  constructor(deps: TokenProviderDeps) {
+    this.deps = deps
   }
 
   /** A token newer than generation `refused`. At once, without waiting, where the cache has such a token. */
   get(name: TokenName, refused: number, request: TokenRequest): Token | Promise<Token> {
     const cached = this.tokens.get(keyOf(name))
     if (cached === undefined) return this.waitForRenewal(name, refused, request)
-    const decision = decideToken(cached, refused, this.parts.clock())
+    const decision = decideToken(cached, refused, this.deps.clock())
     if (decision === 'broken' && cached.breaker !== undefined) throw haltedProblem(cached.breaker)
     const { token } = cached
     if (token === undefined || decision === 'renew') return this.waitForRenewal(name, refused, request)
@@ -92,7 +92,7 @@ export class TokenProvider {
     this.tokens.set(keyOf(name), { ...cached, proven: true, breaker: undefined })
     if (name.profileId !== undefined) return
     // When the proof does not reach the store, another process checks the token once more; nothing else happens.
-    const proof = this.parts.store.markProven(name, token.generation).catch(() => undefined)
+    const proof = this.deps.store.markProven(name, token.generation).catch(() => undefined)
     this.proofsInFlight.add(proof)
     proof.finally(() => this.proofsInFlight.delete(proof))
   }
@@ -102,14 +102,14 @@ export class TokenProvider {
    * or is no longer the newest.
    */
   async consecutiveUnproven(name: TokenName, token: Token): Promise<number> {
-    const state = await this.parts.store.read(name)
+    const state = await this.deps.store.read(name)
     this.cache(name, state)
     return state.token?.generation === token.generation && !state.proven ? state.unprovenBefore + 1 : 0
   }
 
   /** Opens the breaker of the account for the whole fleet. */
   async halt(name: TokenName, generation: number, reason: string): Promise<Halted> {
-    const { store, clock } = this.parts
+    const { store, clock } = this.deps
     const { breaker: previous } = await store.read(name)
     const breaker = nextBreaker(reason, previous, clock())
     await store.tripBreaker(name, { generation, breaker })
@@ -119,7 +119,7 @@ export class TokenProvider {
 
   /** Saves a token that came with a registration, unless another process is renewing the token at this moment. */
   async save(name: TokenName, token: NewToken): Promise<void> {
-    const { store } = this.parts
+    const { store } = this.deps
     const { generation } = await store.read(name)
     const result = await store.lease(name, { generation, leaseMs: LEASE_MS })
     if (result.kind !== 'leased') return
@@ -129,7 +129,7 @@ export class TokenProvider {
 
   async forget(name: TokenName & { profileId: string }): Promise<void> {
     this.tokens.delete(keyOf(name))
-    await this.parts.store.eraseProfile(name.profileId)
+    await this.deps.store.eraseProfile(name.profileId)
   }
 
   /** Waits for the renewals and proofs that run: no query of this provider outlives the client. */
@@ -159,17 +159,17 @@ export class TokenProvider {
   }
 
   private async loadOrRenew(name: TokenName, refused: number, { externalId }: TokenRequest): Promise<Token> {
-    const state = await this.parts.store.read(name)
+    const state = await this.deps.store.read(name)
     this.cache(name, state)
     const { token, breaker } = state
-    const decision = decideToken(state, refused, this.parts.clock())
+    const decision = decideToken(state, refused, this.deps.clock())
     if (decision === 'broken' && breaker !== undefined) throw haltedProblem(breaker)
     if (token !== undefined && decision !== 'renew') return token
     return this.renew(name, { generation: Math.max(refused, state.generation), refused, externalId })
   }
 
   private async renew(name: TokenName, request: RenewalRequest): Promise<Token> {
-    const { store, clock, sleep, random, telemetry } = this.parts
+    const { store, clock, sleep, random, telemetry } = this.deps
     const { generation } = request
     const giveUpAtMs = clock() + OTHER_RENEWAL_WAIT_MAX_MS
     for (let polls = 0; clock() < giveUpAtMs; polls += 1) {
@@ -194,13 +194,13 @@ export class TokenProvider {
   }
 
   private async obtain(name: TokenName, request: RenewalRequest & { lease: Lease }): Promise<Token> {
-    const { store, telemetry, clock } = this.parts
+    const { store, telemetry, clock } = this.deps
     const { lease, refused, externalId } = request
     const old = lease.token
     const live = old !== undefined && old.generation > refused && clock() < old.expiresAtMs
     const signal = AbortSignal.any([this.closing.signal, AbortSignal.timeout(OBTAIN_TIMEOUT_MS)])
     try {
-      const token = await this.parts.obtain({ name, previous: live ? old : undefined, externalId, signal })
+      const token = await this.deps.obtain({ name, previous: live ? old : undefined, externalId, signal })
       const saved = await store.save(name, lease, token)
       if (saved === undefined) throw new RetryLater('renew token: the lease was lost meanwhile', { waitMs: SECOND })
       telemetry.renewed(kindOf(name), 'obtained')
@@ -219,7 +219,7 @@ export class TokenProvider {
   /** While the token is still accepted, one caller renews it in the background and retries a failure a minute later. */
   private renewAhead({ name, cached, token, externalId }: RenewAheadRequest): void {
     const key = keyOf(name)
-    const nowMs = this.parts.clock()
+    const nowMs = this.deps.clock()
     if (this.renewalsInFlight.has(key) || nowMs < cached.renewAheadAgainAtMs) return
     this.tokens.set(key, { ...cached, renewAheadAgainAtMs: nowMs + RENEW_AHEAD_RETRY_MS })
     this.shareRenewal(key, () => this.renew(name, { generation: token.generation, refused: 0, externalId }))
