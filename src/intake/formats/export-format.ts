@@ -26,8 +26,8 @@ export type LogDraft = {
   readonly recordingMethod: 'unknown' | 'manual_entry' | 'automatically_recorded' | 'actively_recorded'
   /** When the source wrote or changed the record: of two records with one identity the newer wins. */
   readonly modifiedMs?: number | undefined
-  readonly periodicity?: 'hourly' | 'daily'
-  readonly aggregation?: 'sum' | 'avg'
+  readonly periodicity?: 'hourly' | 'daily' | undefined
+  readonly aggregation?: 'sum' | 'avg' | undefined
   /** The source's own id, when it has one. */
   readonly ownId?: string | undefined
   readonly properties?: Readonly<Record<string, string>> | undefined
@@ -49,7 +49,7 @@ export type MappingRow = {
   /** Absent: the type is left out, because of `note`. */
   readonly to?: MeasureName | SessionName
   readonly units?: string
-  readonly note?: string
+  readonly note?: string | undefined
 }
 
 export type ReadOptions = {

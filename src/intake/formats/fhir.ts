@@ -1,17 +1,19 @@
-import { DAY, SECOND } from '../../base/time/units.ts'
+import { declareFormat } from './declared-format.ts'
 import { asDaily, quantityRecord } from './exchange-values.ts'
-import type { FileHead, HealthRecord, MappingRow, ReadOptions, SourceInstant } from './export-format.ts'
-import { formatOfKinds } from './file-kinds.ts'
+import type { FileHead, HealthRecord, ReadOptions } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
-import { hasJsonLines, jsonRows, readJsonLines, type SourceRow } from './small-files.ts'
+import { jsonLinesOrRows, jsonRows, type SourceRow } from './small-files.ts'
 import {
+  between,
   type DraftFrame,
-  dayBetween,
   faultOf,
   fieldsIn,
   instantIn,
   isEmpty,
   listIn,
+  localDay,
+  momentAt,
+  type RecordTime,
   textIn,
   wallMsIn,
 } from './source-values.ts'
@@ -47,19 +49,16 @@ const measureIn = (code: unknown): MeasureName | undefined =>
     .flatMap((coding) => (coding['system'] === LOINC ? [measures[textIn(coding['code'])]] : []))
     .find((measure) => measure !== undefined)
 
-type Span = { readonly start: SourceInstant; readonly end: SourceInstant }
-
 /** A moment, a period, or a date, which is a local day. */
-function spanOf(row: SourceRow, localInstant: ReadOptions['localInstant']): Span | undefined {
-  const at = instantIn(row['effectiveDateTime'] ?? row['effectiveInstant'])
-  if (at) return { start: at, end: at }
-  const period = fieldsIn(row['effectivePeriod'])
-  const [start, end] = [instantIn(period['start']), instantIn(period['end'])]
-  if (start && end) return { start, end }
-  const dayMs = /^\d{4}-\d\d-\d\d$/.test(textIn(row['effectiveDateTime']))
-    ? wallMsIn(row['effectiveDateTime'])
-    : undefined
-  return dayMs === undefined ? undefined : dayBetween(localInstant(dayMs), localInstant(dayMs + DAY - SECOND))
+function spanOf(row: SourceRow, localInstant: ReadOptions['localInstant']): RecordTime | undefined {
+  const { effectiveDateTime: date, effectiveInstant, effectivePeriod } = row
+  const { start, end } = fieldsIn(effectivePeriod)
+  const dayMs = /^\d{4}-\d\d-\d\d$/.test(textIn(date)) ? wallMsIn(date) : undefined
+  return (
+    momentAt(instantIn(date ?? effectiveInstant)) ??
+    between(instantIn(start), instantIn(end)) ??
+    localDay(dayMs, localInstant)
+  )
 }
 
 /** The person of the file: of the first observation in it. */
@@ -88,18 +87,17 @@ function recordsOf(row: SourceRow, place: string, { head, localInstant }: ReadOp
   )
 }
 
-function frameOf(row: SourceRow, span: Span): DraftFrame {
-  const id = textIn(row['id'])
-  const modified = instantIn(fieldsIn(row['meta'])['lastUpdated'] ?? row['issued'])
+function frameOf(row: SourceRow, span: RecordTime): DraftFrame {
   return {
-    source: textIn(fieldsIn(row['device'])['display']) || 'FHIR',
-    deviceType: 'unknown',
-    recordingMethod: 'unknown',
+    ...origin,
     ...span,
-    ...(id === '' ? {} : { ownId: id }),
-    ...(modified ? { modifiedMs: modified.atMs } : {}),
+    source: textIn(fieldsIn(row['device'])['display']) || origin.source,
+    ownId: textIn(row['id']) || undefined,
+    modifiedMs: instantIn(fieldsIn(row['meta'])['lastUpdated'] ?? row['issued'])?.atMs,
   }
 }
+
+const origin = { source: 'FHIR', deviceType: 'unknown', recordingMethod: 'unknown' } as const
 
 const isResource = ({ text }: FileHead): boolean => /"resourceType"\s*:\s*"(Bundle|Observation)"/.test(text)
 const isBundle = ({ text }: FileHead): boolean => /"resourceType"\s*:\s*"Bundle"/.test(text)
@@ -110,30 +108,30 @@ function resourcesIn(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(fields['entry']) ? fields['entry'].map((entry) => fieldsIn(entry)['resource']) : undefined
 }
 
-const mapping: readonly MappingRow[] = [
-  ...Object.entries(measures).map(([code, to]) => ({
-    from: `LOINC ${code}`,
-    to,
-    ...(to === 'steps' ? { note: 'of a day they are told as daily' } : {}),
-  })),
-  { from: 'an observation that is cancelled or entered in error', note: 'it does not count' },
-  { from: 'observations of another subject than the first', note: 'an import is of one person: they are rejected' },
-  { from: 'sleep and exercise', note: 'their codes tell durations, not when' },
-  { from: 'any other code or resource', note: 'nothing is derived from it' },
-]
-
 /** FHIR R4: observations by LOINC and UCUM. */
-export const fhir = formatOfKinds(
-  {
-    name: 'fhir',
-    title: 'FHIR R4 Observation',
-    vendor: 'fhir',
-    files: 'a bundle, one observation, or NDJSON with one a line',
-    checked: 'published test cases (above), and files of our own writer',
-    mapping,
-  },
-  [
-    { recognises: (head) => isResource(head) && !isBundle(head) && hasJsonLines(head), rows: readJsonLines, recordsOf },
-    { recognises: isResource, rows: jsonRows(resourcesIn), recordsOf },
+export const fhir = declareFormat({
+  name: 'fhir',
+  title: 'FHIR R4 Observation',
+  vendor: 'fhir',
+  files: 'a bundle, one observation, or NDJSON with one a line',
+  checked: 'published test cases (above), and files of our own writer',
+  origin,
+  kinds: [
+    {
+      recognises: isResource,
+      rows: (file, head) => (isBundle(head) ? jsonRows : jsonLinesOrRows)(resourcesIn)(file, head),
+      recordsOf,
+      mapping: Object.entries(measures).map(([code, to]) => ({
+        from: `LOINC ${code}`,
+        to,
+        note: to === 'steps' ? 'of a day they are told as daily' : undefined,
+      })),
+    },
   ],
-)
+  leftOut: [
+    { from: 'an observation that is cancelled or entered in error', note: 'it does not count' },
+    { from: 'observations of another subject than the first', note: 'an import is of one person: they are rejected' },
+    { from: 'sleep and exercise', note: 'their codes tell durations, not when' },
+    { from: 'any other code or resource', note: 'nothing is derived from it' },
+  ],
+})

@@ -1,156 +1,106 @@
-import type { HealthRecord, MappingRow } from './export-format.ts'
-import { type FileKind, formatOfKinds } from './file-kinds.ts'
+import { coded, declareFormat, type FieldRule, measure, session } from './declared-format.ts'
 import type { MeasureName } from './measures.ts'
 import { jsonRows, type SourceRow } from './small-files.ts'
-import {
-  type DraftFrame,
-  faultOf,
-  fieldsIn,
-  instantIn,
-  lastingRecord,
-  listIn,
-  measuredRecord,
-  numberIn,
-  sessionName,
-  textIn,
-  utc,
-} from './source-values.ts'
-
-const phone = { source: 'Google Fit', deviceType: 'unknown', recordingMethod: 'automatically_recorded' } as const
-
-/** The one stream of each type that is read. All other streams of the type are parts of it, or are made of it. */
-type Stream = {
-  readonly stream: string
-  readonly values: ReadonlyArray<{ readonly to: MeasureName; readonly unit: string }>
-}
-
-const stream = (type: string, merged: string, to: MeasureName, unit: string): Stream => ({
-  stream: `derived:com.google.${type}:com.google.android.gms:${merged}`,
-  values: [{ to, unit }],
-})
-
-const streams: readonly Stream[] = [
-  stream('step_count.delta', 'merge_step_deltas', 'steps', 'count'),
-  stream('calories.expended', 'merge_calories_expended', 'total_energy_burned', 'kcal'),
-  stream('heart_rate.bpm', 'merge_heart_rate_bpm', 'heart_rate', 'bpm'),
-  stream('heart_rate.bpm', 'resting_heart_rate<-merge_heart_rate_bpm', 'resting_heart_rate', 'bpm'),
-  stream('weight', 'merge_weight', 'weight', 'kg'),
-  stream('height', 'merge_height', 'height', 'm'),
-  stream('body.fat.percentage', 'merged', 'body_fat', 'percent'),
-  stream('oxygen_saturation', 'merged', 'oxygen_saturation', 'percent'),
-  stream('body.temperature', 'merged', 'body_temperature', 'degC'),
-  stream('blood_glucose', 'merged', 'blood_glucose', 'mmol/L'),
-  {
-    stream: 'derived:com.google.blood_pressure:com.google.android.gms:merged',
-    values: [
-      { to: 'blood_pressure_systolic', unit: 'mmHg' },
-      { to: 'blood_pressure_diastolic', unit: 'mmHg' },
-    ],
-  },
-]
-const sleepStream = 'derived:com.google.sleep.segment:com.google.android.gms:merged'
-
-const stages: ReadonlyMap<number, MeasureName> = new Map([
-  [1, 'sleep_stage_awake'],
-  [2, 'sleep_stage_sleeping'],
-  [3, 'sleep_stage_out_of_bed'],
-  [4, 'sleep_stage_light'],
-  [5, 'sleep_stage_deep'],
-  [6, 'sleep_stage_rem'],
-])
+import { between, fieldsIn, instantIn, listIn, numberIn, textIn, utc } from './source-values.ts'
 
 const STREAM = 'vitalsync.stream'
 
-/** A file is a stream; it distinguishes its points, so each point carries it. */
+/**
+ * A file is a stream, which its points do not name, so each gets its name; and its values, which are in a field for their
+ * type: integer, float, or text.
+ */
 function pointsIn(value: unknown): readonly unknown[] | undefined {
-  const file = fieldsIn(value)
-  const points = file['Data Points']
+  const { 'Data Points': points, 'Data Source': stream } = fieldsIn(value)
   if (!Array.isArray(points)) return undefined
-  return points.map((point) => ({ ...fieldsIn(point), [STREAM]: file['Data Source'] }))
+  return points.map(fieldsIn).map((point) => {
+    const [first, second] = listIn(point['fitValue']).map((each) => fieldsIn(fieldsIn(each)['value']))
+    return { ...point, [STREAM]: stream, fitValue: numberOf(first), 'second fitValue': numberOf(second) }
+  })
 }
+const numberOf = (value: SourceRow = {}) => numberIn(value['intVal'] ?? value['fpVal'])
 
 const nanosIn = (value: unknown) => {
   const atMs = Math.round(numberIn(value) / 1_000_000)
   return Number.isNaN(atMs) ? undefined : utc(atMs)
 }
 
-/** A value is in a field for its type: integer, float, or text. */
-const valuesOf = (point: SourceRow): readonly number[] =>
-  listIn(point['fitValue']).map((one) => {
-    const value = fieldsIn(fieldsIn(one)['value'])
-    return numberIn(value['intVal'] ?? value['fpVal'])
-  })
+/** The one stream of a type that is read. All other streams of the type are parts of it, or are made of it. */
+const stream = (type: string, merged: string, ...fields: readonly FieldRule[]) => ({
+  file: `All Data, ${type}:${merged}`,
+  holds: (row: SourceRow) => row[STREAM] === `derived:com.google.${type}:com.google.android.gms:${merged}`,
+  when: ({ startTimeNanos, endTimeNanos }: SourceRow) =>
+    between(nanosIn(startTimeNanos), nanosIn(endTimeNanos)) ?? 'a point without its start or its end',
+  frame({ originDataSourceId, modifiedTimeMillis }: SourceRow) {
+    const modifiedMs = numberIn(modifiedTimeMillis)
+    return {
+      ...(/user_input$/.test(textIn(originDataSourceId)) ? { recordingMethod: 'manual_entry' as const } : {}),
+      modifiedMs: Number.isNaN(modifiedMs) ? undefined : modifiedMs,
+    }
+  },
+  fields,
+})
 
-function recordsOfPoint(point: SourceRow, place: string): readonly HealthRecord[] {
-  const name = textIn(point[STREAM])
-  const known = streams.find((one) => one.stream === name)
-  if (!known && name !== sleepStream)
-    return [{ place, leftOut: 'a stream that repeats another, or has nothing for us' }]
-  const [start, end] = [nanosIn(point['startTimeNanos']), nanosIn(point['endTimeNanos'])]
-  if (!start || !end) return faultOf(place, 'a point without its start or its end', point)
-  const isManual = /user_input$/.test(textIn(point['originDataSourceId']))
-  const modifiedMs = numberIn(point['modifiedTimeMillis'])
-  const frame: DraftFrame = {
-    ...phone,
-    recordingMethod: isManual ? 'manual_entry' : phone.recordingMethod,
-    start,
-    end,
-    ...(Number.isNaN(modifiedMs) ? {} : { modifiedMs }),
-  }
-  const values = valuesOf(point)
-  if (!known) {
-    const stage = stages.get(values[0] ?? -1)
-    return stage ? [lastingRecord(place, stage, frame)] : faultOf(place, 'a stage of sleep that is not known', point)
-  }
-  return known.values.map(({ to, unit }, index) =>
-    measuredRecord(place, { to, unit, value: values[index] ?? Number.NaN }, frame),
-  )
-}
+const value = (to: MeasureName, unit: string, from = 'fitValue') => measure(from, to, unit, { as: '', of: ', UTC' })
 
-function sessionOf(row: SourceRow, place: string): readonly HealthRecord[] {
-  const [start, end] = [instantIn(row['startTime']), instantIn(row['endTime'])]
-  if (!start || !end) return faultOf(place, 'a session without startTime or endTime', row)
-  if (row['fitnessActivity'] === 'sleep') return [{ place, leftOut: 'a night: its segments are a stream' }]
-  return [lastingRecord(place, sessionName(row['fitnessActivity']), { ...phone, start, end })]
-}
-
-const points: FileKind = {
-  recognises: ({ text }) => /^\s*\{\s*"Data Source"\s*:/.test(text) || /^\s*\{\s*"Data Points"\s*:/.test(text),
-  rows: jsonRows(pointsIn),
-  recordsOf: recordsOfPoint,
-}
-
-const sessions: FileKind = {
-  recognises: ({ text }) => /^\s*\{\s*"fitnessActivity"\s*:/.test(text),
-  rows: jsonRows((value) => [value]),
-  recordsOf: sessionOf,
-}
-
-const shortName = (name: string) => name.replace('derived:com.google.', '').replace('com.google.android.gms:', '')
-
-const mapping: readonly MappingRow[] = [
-  ...streams.flatMap(({ stream: name, values }) =>
-    values.map(({ to, unit }) => ({ from: `All Data, ${shortName(name)}`, to, units: `${unit}, UTC` })),
-  ),
-  ...[...stages].map(([number, to]) => ({
-    from: `All Data, ${shortName(sleepStream)} ${number}`,
-    to,
-    units: 'from start to end',
-  })),
-  { from: 'All Sessions', to: 'exercise_session_<activity>', units: 'from start to end' },
-  { from: 'every other stream, raw or derived', note: 'a part of a merged stream, or made of one' },
-  { from: 'Daily activity metrics', note: 'sums; their days may be those of UTC' },
-]
+const stages = {
+  1: 'sleep_stage_awake',
+  2: 'sleep_stage_sleeping',
+  3: 'sleep_stage_out_of_bed',
+  4: 'sleep_stage_light',
+  5: 'sleep_stage_deep',
+  6: 'sleep_stage_rem',
+} as const
 
 /** Google Fit by Takeout: one stream of points a file. */
-export const googleFit = formatOfKinds(
-  {
-    name: 'google-fit',
-    title: 'Google Fit (Takeout)',
-    vendor: 'google',
-    files: 'the zip of Takeout, or its folder Fit',
-    checked: 'files of our own writer only',
-    mapping,
-  },
-  [points, sessions],
-)
+export const googleFit = declareFormat({
+  name: 'google-fit',
+  title: 'Google Fit (Takeout)',
+  vendor: 'google',
+  files: 'the zip of Takeout, or its folder Fit',
+  checked: 'files of our own writer only',
+  origin: { source: 'Google Fit', deviceType: 'unknown', recordingMethod: 'automatically_recorded' },
+  kinds: [
+    {
+      recognises: ({ text }) => /^\s*\{\s*"Data (Source|Points)"\s*:/.test(text),
+      rows: jsonRows(pointsIn),
+      mixed: [
+        stream('step_count.delta', 'merge_step_deltas', value('steps', 'count')),
+        stream('calories.expended', 'merge_calories_expended', value('total_energy_burned', 'kcal')),
+        stream('heart_rate.bpm', 'merge_heart_rate_bpm', value('heart_rate', 'bpm')),
+        stream('heart_rate.bpm', 'resting_heart_rate<-merge_heart_rate_bpm', value('resting_heart_rate', 'bpm')),
+        stream('weight', 'merge_weight', value('weight', 'kg')),
+        stream('height', 'merge_height', value('height', 'm')),
+        stream('body.fat.percentage', 'merged', value('body_fat', 'percent')),
+        stream('oxygen_saturation', 'merged', value('oxygen_saturation', 'percent')),
+        stream('body.temperature', 'merged', value('body_temperature', 'degC')),
+        stream('blood_glucose', 'merged', value('blood_glucose', 'mmol/L')),
+        stream(
+          'blood_pressure',
+          'merged',
+          value('blood_pressure_systolic', 'mmHg'),
+          value('blood_pressure_diastolic', 'mmHg', 'second fitValue'),
+        ),
+        stream(
+          'sleep.segment',
+          'merged',
+          coded('fitValue', stages, { otherwise: 'a stage of sleep that is not known' }),
+        ),
+      ],
+      otherwise: 'a stream that repeats another, or has nothing for us',
+    },
+    {
+      file: 'All Sessions',
+      recognises: ({ text }) => /^\s*\{\s*"fitnessActivity"\s*:/.test(text),
+      rows: jsonRows((session) => [session]),
+      when({ startTime, endTime, fitnessActivity }) {
+        if (fitnessActivity === 'sleep') return { leftOut: 'a night: its segments are a stream' }
+        return between(instantIn(startTime), instantIn(endTime)) ?? 'a session without startTime or endTime'
+      },
+      fields: [session('activity', (row) => row['fitnessActivity'])],
+    },
+  ],
+  leftOut: [
+    { from: 'every other stream, raw or derived', note: 'a part of a merged stream, or made of one' },
+    { from: 'Daily activity metrics', note: 'sums; their days may be those of UTC' },
+  ],
+})

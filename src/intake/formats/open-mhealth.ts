@@ -1,17 +1,21 @@
 import { HOUR, MINUTE, SECOND } from '../../base/time/units.ts'
+import { declareFormat } from './declared-format.ts'
 import { asDaily, quantityRecord } from './exchange-values.ts'
-import type { FileHead, HealthRecord, MappingRow, SourceInstant } from './export-format.ts'
-import { formatOfKinds } from './file-kinds.ts'
+import type { FileHead, HealthRecord } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
-import { hasJsonLines, jsonRows, readJsonLines, type SourceRow } from './small-files.ts'
+import { jsonLinesOrRows, type SourceRow } from './small-files.ts'
 import {
+  between,
   type DraftFrame,
   faultOf,
   fieldsIn,
   instantIn,
+  lastingFrom,
   lastingRecord,
   later,
+  momentAt,
   numberIn,
+  type RecordTime,
   sessionName,
   textIn,
 } from './source-values.ts'
@@ -49,36 +53,31 @@ const durations: Readonly<Record<string, number>> = {
   d: 24 * HOUR,
 }
 
-type Span = { readonly start: SourceInstant; readonly end: SourceInstant }
-
 /** A moment, or an interval by two of its start, its end and its length. */
-function timeFrameIn(body: SourceRow): Span | undefined {
-  const frame = fieldsIn(body['effective_time_frame'])
-  const at = instantIn(frame['date_time'])
-  if (at) return { start: at, end: at }
-  const interval = fieldsIn(frame['time_interval'])
-  const [start, end] = [instantIn(interval['start_date_time']), instantIn(interval['end_date_time'])]
-  const { value, unit } = fieldsIn(interval['duration'])
+function timeFrameIn(body: SourceRow): RecordTime | undefined {
+  const { date_time: moment, time_interval: interval } = fieldsIn(body['effective_time_frame'])
+  const { start_date_time: from, end_date_time: until, duration } = fieldsIn(interval)
+  const [start, end] = [instantIn(from), instantIn(until)]
+  const { value, unit } = fieldsIn(duration)
   const lengthMs = numberIn(value) * (durations[textIn(unit)] ?? Number.NaN)
-  if (start && end) return { start, end }
-  if (Number.isNaN(lengthMs)) return undefined
-  if (start) return { start, end: later(start, lengthMs) }
-  return end && { start: later(end, -lengthMs), end }
+  const whole = momentAt(instantIn(moment)) ?? between(start, end)
+  if (whole || Number.isNaN(lengthMs)) return whole
+  return lastingFrom(start, lengthMs) ?? (end && { start: later(end, -lengthMs), end })
 }
 
+const origin = { source: 'Open mHealth', deviceType: 'unknown', recordingMethod: 'automatically_recorded' } as const
+
 /** The header is one of Open mHealth, or of IEEE 1752.1, which has other names for the same. */
-function frameOf(header: SourceRow, span: Span): DraftFrame {
+function frameOf(header: SourceRow, span: RecordTime): DraftFrame {
   const provenance = fieldsIn(header['acquisition_provenance'])
   const modality = textIn(provenance['modality']) || textIn(header['modality'])
-  const created = instantIn(header['creation_date_time'] ?? header['source_creation_date_time'])
-  const id = textIn(header['id']) || textIn(header['uuid'])
   return {
-    source: textIn(provenance['source_name']) || 'Open mHealth',
-    deviceType: 'unknown',
-    recordingMethod: modality === 'self-reported' ? 'manual_entry' : 'automatically_recorded',
+    ...origin,
     ...span,
-    ...(id === '' ? {} : { ownId: id }),
-    ...(created ? { modifiedMs: created.atMs } : {}),
+    source: textIn(provenance['source_name']) || origin.source,
+    recordingMethod: modality === 'self-reported' ? 'manual_entry' : origin.recordingMethod,
+    ownId: textIn(header['id']) || textIn(header['uuid']) || undefined,
+    modifiedMs: instantIn(header['creation_date_time'] ?? header['source_creation_date_time'])?.atMs,
   }
 }
 
@@ -95,10 +94,7 @@ function recordsOf(point: SourceRow, place: string): readonly HealthRecord[] {
   if (schema === 'sleep-episode') return [lastingRecord(place, 'sleep_stage_in_bed', frame)]
   if (schema === 'physical-activity')
     return [
-      lastingRecord(place, sessionName(textIn(body['activity_name'])), {
-        ...frame,
-        recordingMethod: 'actively_recorded',
-      }),
+      lastingRecord(place, sessionName(body['activity_name']), { ...frame, recordingMethod: 'actively_recorded' }),
     ]
   if (schema === 'heart-rate-variability') return variabilityOf(body, place, frame)
   return measurementsOf(schema, body, { place, frame })
@@ -136,35 +132,40 @@ function pointsIn(value: unknown): readonly unknown[] | undefined {
   return fields['header'] === undefined ? undefined : [fields]
 }
 
-const mapping: readonly MappingRow[] = [
-  ...Object.entries(schemas).flatMap(([schema, fields]) =>
-    fields.map(([field, to]) => ({
-      from: `${schema}, ${field}`,
-      to,
-      ...(schema === 'step-count' ? { note: 'of a day it is told as daily' } : {}),
-    })),
-  ),
-  ...[...variabilities].map(([algorithm, to]) => ({ from: `heart-rate-variability, ${algorithm.toUpperCase()}`, to })),
-  { from: 'sleep-episode', to: 'sleep_stage_in_bed', units: 'from start to end' },
-  { from: 'physical-activity', to: 'exercise_session_<activity>', units: 'from start to end' },
-  { from: 'minimum, maximum, median and the like', note: 'statistics of other data points' },
-  { from: 'sleep-duration, calories-burned', note: 'sums; whether rest is a part is not told' },
-  { from: 'a part of the day, a date without a time', note: 'is rejected: it is no interval' },
-]
-
 /** Data points of Open mHealth and of IEEE 1752.1. */
-export const openMhealth = formatOfKinds(
-  {
-    name: 'open-mhealth',
-    title: 'Open mHealth and IEEE 1752.1',
-    vendor: 'open-mhealth',
-    files: 'data points as JSON: one, a list, or one a line',
-    checked:
-      'the published test data of openmhealth/schemas (Apache-2.0), points of another program (above), and files of our own writer',
-    mapping,
-  },
-  [
-    { recognises: (head) => isDataPoint(head) && hasJsonLines(head), rows: readJsonLines, recordsOf },
-    { recognises: isDataPoint, rows: jsonRows(pointsIn), recordsOf },
+export const openMhealth = declareFormat({
+  name: 'open-mhealth',
+  title: 'Open mHealth and IEEE 1752.1',
+  vendor: 'open-mhealth',
+  files: 'data points as JSON: one, a list, or one a line',
+  checked:
+    'the published test data of openmhealth/schemas (Apache-2.0), points of another program (above), and files of our own writer',
+  origin,
+  kinds: [
+    {
+      recognises: isDataPoint,
+      rows: jsonLinesOrRows(pointsIn),
+      recordsOf,
+      mapping: [
+        ...Object.entries(schemas).flatMap(([schema, fields]) =>
+          fields.map(([field, to]) => ({
+            from: `${schema}, ${field}`,
+            to,
+            note: schema === 'step-count' ? 'of a day it is told as daily' : undefined,
+          })),
+        ),
+        ...[...variabilities].map(([algorithm, to]) => ({
+          from: `heart-rate-variability, ${algorithm.toUpperCase()}`,
+          to,
+        })),
+        { from: 'sleep-episode', to: 'sleep_stage_in_bed', units: 'from start to end' },
+        { from: 'physical-activity', to: 'exercise_session_<activity>', units: 'from start to end' },
+      ],
+    },
   ],
-)
+  leftOut: [
+    { from: 'minimum, maximum, median and the like', note: 'statistics of other data points' },
+    { from: 'sleep-duration, calories-burned', note: 'sums; whether rest is a part is not told' },
+    { from: 'a part of the day, a date without a time', note: 'is rejected: it is no interval' },
+  ],
+})

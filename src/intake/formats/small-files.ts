@@ -6,7 +6,7 @@ import { splitLines } from './split-lines.ts'
 export type SourceRow = Readonly<Record<string, unknown>>
 type RowBatch = { readonly rows: readonly SourceRow[]; readonly bytesRead: number }
 /** Reads a file as rows: the objects of a list in JSON, or the lines of a table. */
-export type RowReader = (file: ExportFile) => AsyncIterable<RowBatch>
+export type RowReader = (file: ExportFile, head: FileHead) => AsyncIterable<RowBatch>
 
 /** A file in JSON is parsed as a whole; exports write a file for each day or month, of some MB. */
 const WHOLE_BYTES_MAX = 64 * 1024 * 1024
@@ -38,8 +38,14 @@ export const jsonRows = (listOf: (value: unknown) => readonly unknown[] | undefi
 
 export const readJsonList = jsonRows((value) => (Array.isArray(value) ? value : undefined))
 
+/** A file with one object per line, or else the objects that `listOf` finds in the whole file. */
+export const jsonLinesOrRows = (listOf: (value: unknown) => readonly unknown[] | undefined): RowReader => {
+  const readWhole = jsonRows(listOf)
+  return (file, head) => (hasJsonLines(head) ? readJsonLines(file, head) : readWhole(file, head))
+}
+
 /** An object per line. A line that is no object gives an empty row, so that its place is reported. */
-export const readJsonLines: RowReader = async function* (file) {
+const readJsonLines: RowReader = async function* (file) {
   let rows: SourceRow[] = []
   for await (const { text, end } of splitLines(await file.open(), { position: 0, line: 0 })) {
     if (text?.trim() !== '') rows.push(lineOf(text ?? ''))
@@ -59,7 +65,7 @@ function lineOf(text: string): SourceRow {
 }
 
 /** Whether the file has one object per line: the first ends with its line, or fills all of the beginning. */
-export function hasJsonLines({ text }: FileHead): boolean {
+function hasJsonLines({ text }: FileHead): boolean {
   const [first = '', ...others] = text
     .replace(/^\uFEFF/, '')
     .trimStart()
@@ -128,11 +134,19 @@ function delimiterIn(line: string): string {
   return counted.reduce((most, next) => (next.count > most.count ? next : most)).one
 }
 
-/** The columns that a line at the beginning of a file names. */
-export function columnsIn({ text }: FileHead, line = 0): ReadonlySet<string> {
-  const named = text.replace(/^\uFEFF/, '').split(/\r?\n/)[line] ?? ''
+/** The columns that the first line of a file names. */
+export function columnsIn({ text }: FileHead): ReadonlySet<string> {
+  const named = text.replace(/^\uFEFF/, '').split(/\r?\n/)[0] ?? ''
   return new Set(cellsOf(named, delimiterIn(named)).map((cell) => cell.trim()))
 }
+
+/** Recognises tables that have all of these columns. */
+export const hasColumns =
+  (...columns: readonly string[]) =>
+  (head: FileHead): boolean => {
+    const named = columnsIn(head)
+    return columns.every((column) => named.has(column))
+  }
 
 /** Whether the last cell begins with a quote that is not closed. */
 function endsInQuotes(text: string, delimiter: string): boolean {

@@ -1,6 +1,6 @@
 import { parseInstant, parseOffset } from '../../base/time/instant.ts'
 import { DAY, MINUTE, SECOND } from '../../base/time/units.ts'
-import type { HealthRecord, LogDraft, SourceInstant } from './export-format.ts'
+import type { HealthRecord, LogDraft, ReadOptions, SourceInstant } from './export-format.ts'
 import { type MeasureName, measureOf, type SessionName } from './measures.ts'
 import type { SourceRow } from './small-files.ts'
 import { conversionTo } from './source-units.ts'
@@ -32,14 +32,31 @@ export const later = ({ atMs, offsetMinutes }: SourceInstant, byMs: number): Sou
   offsetMinutes,
 })
 
+export type RecordTime = { readonly start: SourceInstant; readonly end: SourceInstant }
+
+export const momentAt = <T extends SourceInstant | undefined>(at: T) => at && { start: at, end: at }
+
+export const between = (start: SourceInstant | undefined, end: SourceInstant | undefined): RecordTime | undefined =>
+  start && end && { start, end }
+
+export const lastingFrom = <T extends SourceInstant | undefined>(start: T, lengthMs: number) =>
+  start && { start, end: later(start, lengthMs) }
+
 /**
  * A local day: to its last second, but no longer than any other day. On the day of 25 hours it ends an hour early, for a log
  * that is longer than a day counts nowhere.
  */
-export const dayBetween = (start: SourceInstant, end: SourceInstant): { start: SourceInstant; end: SourceInstant } => ({
+export const dayBetween = (start: SourceInstant, end: SourceInstant): RecordTime => ({
   start,
   end: end.atMs - start.atMs > DAY ? later(start, DAY - SECOND) : end,
 })
+
+/** The day that begins when a clock on the wall shows this. */
+export const localDay = (
+  wallMs: number | undefined,
+  localInstant: ReadOptions['localInstant'],
+): RecordTime | undefined =>
+  wallMs === undefined ? undefined : dayBetween(localInstant(wallMs), localInstant(wallMs + DAY - SECOND))
 
 const withOffset = /Z|[+-]\d\d:?\d\d$/
 
@@ -68,9 +85,6 @@ export const instantAt = (wallMs: number | undefined, offsetMinutes: number | un
     ? undefined
     : { atMs: wallMs - offsetMinutes * MINUTE, offsetMinutes }
 
-/** A column, the measure that it is, and the unit that the source writes. */
-export type MeasureColumn = { readonly from: string; readonly to: MeasureName; readonly unit: string }
-
 /** All of a draft that the records of a row share. */
 export type DraftFrame = Omit<LogDraft, 'dataType' | 'value'>
 
@@ -85,42 +99,11 @@ export function measuredRecord(
   return { place, draft: { dataType: to, value: value * conversion.scale + conversion.shift, ...frame } }
 }
 
-/** A record for each of these columns that the row has a number in. An empty cell is no record. */
-export const recordsOfColumns = (
-  columns: readonly MeasureColumn[],
-  { row, place, frame }: { readonly row: SourceRow; readonly place: string; readonly frame: DraftFrame },
-): HealthRecord[] =>
-  columns.flatMap(({ from, to, unit }) => {
-    if (isEmpty(row[from])) return []
-    const value = numberIn(row[from])
-    if (Number.isNaN(value)) return faultOf(place, `${from}: is no number`, row)
-    return [measuredRecord(place, { to, unit, value }, frame)]
-  })
-
 /** A record that lasts from its start to its end: a stage of sleep, a session of exercise. */
 export const lastingRecord = (place: string, dataType: MeasureName | SessionName, frame: DraftFrame): HealthRecord => ({
   place,
   draft: { dataType, value: (frame.end.atMs - frame.start.atMs) / MINUTE, ...frame },
 })
-
-type StageMinutes = readonly [stage: MeasureName, minutes: number]
-
-/**
- * Stages with a length and no time in the export: they are laid end to end from the start of the night. Their sums
- * are right, their times are not.
- */
-export function stagesEndToEnd(place: string, minutes: readonly StageMinutes[], frame: DraftFrame): HealthRecord[] {
-  let start = frame.start
-  return minutes.flatMap(([stage, long]) => {
-    if (!(long > 0)) return []
-    const end = later(start, long * MINUTE)
-    const record = lastingRecord(place, stage, { ...frame, start, end, properties: laidEndToEnd })
-    start = end
-    return [record]
-  })
-}
-
-const laidEndToEnd = { position: 'laid end to end' }
 
 /** `Functional Strength Training` is `exercise_session_functional_strength_training`. */
 export function sessionName(text: unknown): SessionName {

@@ -4,7 +4,8 @@ import { fileOf } from '../../support/health-files.ts'
 
 async function rowsOf(text: string, chunkBytes?: number) {
   const rows: unknown[] = []
-  for await (const batch of readTableRows(fileOf('a.csv', text, chunkBytes))) rows.push(...batch.rows)
+  const head = { name: 'a.csv', text, bytes: Buffer.from(text) }
+  for await (const batch of readTableRows(fileOf('a.csv', text, chunkBytes), head)) rows.push(...batch.rows)
   return rows
 }
 

@@ -1,11 +1,20 @@
-import { DAY, MINUTE, SECOND } from '../../../base/time/units.ts'
-import type { HealthRecord, MappingRow } from '../export-format.ts'
-import { type FileKind, formatOfKinds } from '../file-kinds.ts'
-import { readJsonList, readTableRows, type SourceRow } from '../small-files.ts'
-import { dayBetween, faultOf, fieldsIn, instantIn, numberIn, utc, wallClockMs, wallMsIn } from '../source-values.ts'
+import { MINUTE } from '../../../base/time/units.ts'
+import { declareFormat, measure } from '../declared-format.ts'
+import type { FileHead } from '../export-format.ts'
+import { jsonRows } from '../small-files.ts'
+import {
+  fieldsIn,
+  instantIn,
+  lastingFrom,
+  localDay,
+  momentAt,
+  numberIn,
+  utc,
+  wallClockMs,
+  wallMsIn,
+} from '../source-values.ts'
 import { fitbitDevice, fitbitLevels, sleepRecords } from './fitbit-sleep.ts'
 
-const isList = /^\s*\[\s*\{/
 const shortDate = /^(\d\d)\/(\d\d)\/(\d\d) (\d\d):(\d\d):(\d\d)$/
 
 /** `01/31/24 08:00:05`, as the milliseconds of a clock that shows it in UTC. */
@@ -16,169 +25,134 @@ function shortDateMs(text: unknown): number | undefined {
   return wallClockMs({ year: 2000 + year, month, day, hour, minute, second })
 }
 
-type Told = {
-  readonly atMs: number | undefined
-  readonly value: unknown
-  readonly place: string
-  readonly row: SourceRow
-}
+/** A list in JSON whose values may have fields of their own: `{"dateTime": …, "value": {"bpm": 70}}`. */
+const entries = jsonRows((list) =>
+  Array.isArray(list) ? list.map(fieldsIn).map((entry) => ({ ...entry, ...fieldsIn(entry['value']) })) : undefined,
+)
 
-function minuteOfSteps({ atMs, value, place, row }: Told): readonly HealthRecord[] {
-  const steps = numberIn(value)
-  if (atMs === undefined || Number.isNaN(steps)) return faultOf(place, 'a minute without time or number', row)
-  if (steps === 0) return [{ place, leftOut: 'no steps, as minutes have in which it was not worn' }]
-  const span = { start: utc(atMs), end: utc(atMs + MINUTE) }
-  return [{ place, draft: { dataType: 'steps', value: steps, ...span, ...fitbitDevice } }]
-}
-
-function beat({ atMs, value, place, row }: Told): readonly HealthRecord[] {
-  const bpm = numberIn(value)
-  if (atMs === undefined || Number.isNaN(bpm)) return faultOf(place, 'a heart rate without time or number', row)
-  const span = { start: utc(atMs), end: utc(atMs) }
-  return [{ place, draft: { dataType: 'heart_rate', value: bpm, ...span, ...fitbitDevice } }]
-}
-
+const isList = ({ text }: FileHead): boolean => /^\s*\[\s*\{/.test(text)
 const utcIn = (text: unknown) => instantIn(text)?.atMs
 
-const byMinute: FileKind = {
-  recognises: ({ name, text }) => /(^|\/)steps-\d{4}-\d\d-\d\d\.json$/.test(name) && isList.test(text),
-  rows: readJsonList,
-  recordsOf: (row, place) => minuteOfSteps({ atMs: shortDateMs(row['dateTime']), value: row['value'], place, row }),
-}
+/** A row of UTC that needs a number: a moment, or as long as this. */
+const rowAt = (atMs: number | undefined, value: unknown, { row, lengthMs = 0 }: { row: string; lengthMs?: number }) =>
+  atMs === undefined || Number.isNaN(numberIn(value))
+    ? `${row} without time or number`
+    : lastingFrom(utc(atMs), lengthMs)
+const minute = { row: 'a minute', lengthMs: MINUTE }
+const beat = { row: 'a heart rate' }
 
-const byBeat: FileKind = {
-  recognises: ({ name, text }) => /(^|\/)heart_rate-/.test(name) && isList.test(text) && /"bpm"/.test(text),
-  rows: readJsonList,
-  recordsOf(row, place) {
-    const { bpm, confidence } = fieldsIn(row['value'])
-    if (confidence === 0) return [{ place, leftOut: 'a heart rate of confidence 0' }]
-    return beat({ atMs: shortDateMs(row['dateTime']), value: bpm, place, row })
-  },
-}
-
-const restingByDay: FileKind = {
-  recognises: ({ name, text }) => /(^|\/)resting_heart_rate-/.test(name) && isList.test(text),
-  rows: readJsonList,
-  recordsOf(row, place, { localInstant }) {
-    const { value } = fieldsIn(row['value'])
-    const dayMs = shortDateMs(row['dateTime'])
-    const bpm = numberIn(value)
-    if (dayMs === undefined || Number.isNaN(bpm)) return faultOf(place, 'a day without date or number', row)
-    if (bpm === 0) return [{ place, leftOut: 'a day without a resting heart rate' }]
-    const span = dayBetween(localInstant(dayMs), localInstant(dayMs + DAY - SECOND))
-    return [{ place, draft: { dataType: 'resting_heart_rate', value: bpm, ...span, ...fitbitDevice } }]
-  },
-}
-
-const nights: FileKind = {
-  recognises: ({ text }) => isList.test(text) && /"dateOfSleep"/.test(text) && /"logId"/.test(text),
-  rows: readJsonList,
-  recordsOf: sleepRecords,
-}
-
-const variability: FileKind = {
-  recognises: ({ text }) => /^\uFEFF?timestamp,rmssd,coverage,/.test(text),
-  rows: readTableRows,
-  recordsOf(row, place, { localInstant }) {
-    const wallMs = wallMsIn(row['timestamp'])
-    const value = numberIn(row['rmssd'])
-    if (wallMs === undefined || Number.isNaN(value)) return faultOf(place, 'five minutes without time or number', row)
-    const span = { start: localInstant(wallMs), end: localInstant(wallMs) }
-    return [{ place, draft: { dataType: 'heart_rate_variability_rmssd', value, ...span, ...fitbitDevice } }]
-  },
-}
+const steps = (from: string, note: string) =>
+  measure(from, 'steps', 'count', {
+    as: '',
+    of: ' a minute, UTC',
+    note,
+    zero: 'no steps, as minutes have in which it was not worn',
+  })
 
 /** Fitbit writes 50 for a minute in which it could not measure. */
 const NO_SATURATION = 50
-
-const saturation: FileKind = {
-  recognises: ({ name, text }) => /Minute SpO2/i.test(name) && /^\uFEFF?timestamp,value\s/.test(text),
-  rows: readTableRows,
-  recordsOf(row, place) {
-    const atMs = utcIn(row['timestamp'])
-    const value = numberIn(row['value'])
-    if (atMs === undefined || Number.isNaN(value)) return faultOf(place, 'a minute without time or number', row)
-    if (value === NO_SATURATION) return [{ place, leftOut: 'a minute that could not be measured (50)' }]
-    const span = { start: utc(atMs), end: utc(atMs) }
-    return [{ place, draft: { dataType: 'oxygen_saturation', value, ...span, ...fitbitDevice } }]
-  },
-}
-
-const newerSteps: FileKind = {
-  recognises: ({ text }) => /^\uFEFF?timestamp,steps(,|\s)/.test(text),
-  rows: readTableRows,
-  recordsOf: (row, place) => minuteOfSteps({ atMs: utcIn(row['timestamp']), value: row['steps'], place, row }),
-}
-
-const newerBeats: FileKind = {
-  recognises: ({ text }) => /^\uFEFF?timestamp,beats per minute(,|\s)/.test(text),
-  rows: readTableRows,
-  recordsOf: (row, place) => beat({ atMs: utcIn(row['timestamp']), value: row['beats per minute'], place, row }),
-}
-
-const kinds: readonly FileKind[] = [
-  byMinute,
-  byBeat,
-  restingByDay,
-  nights,
-  variability,
-  saturation,
-  newerSteps,
-  newerBeats,
-]
-
-const fitbitMapping: readonly MappingRow[] = [
-  {
-    from: 'steps-DATE.json',
-    to: 'steps',
-    units: 'count a minute, UTC',
-    note: 'minutes of 0 are left out: minutes in which it was not worn have them too',
-  },
-  { from: 'heart_rate-DATE.json', to: 'heart_rate', units: 'bpm, UTC', note: 'confidence 0 is left out' },
-  {
-    from: 'resting_heart_rate-DATE.json',
-    to: 'resting_heart_rate',
-    units: 'bpm of a local day',
-    note: 'a day of 0 has none',
-  },
-  { from: 'sleep-DATE.json, the night', to: 'sleep_stage_in_bed', units: 'from start to end, local' },
-  ...Object.entries(fitbitLevels).map(([level, to]) => ({
-    from: `sleep-DATE.json, level ${level}`,
-    to,
-    units: 'seconds, local',
-    note: level === 'wake' ? 'short wakes cut the level around them' : '',
-  })),
-  { from: 'Heart Rate Variability Details CSV', to: 'heart_rate_variability_rmssd', units: 'ms, local' },
-  { from: 'Minute SpO2 CSV', to: 'oxygen_saturation', units: 'percent, UTC', note: '50 stands for not measured' },
-  {
-    from: 'steps_DATE.csv (newer)',
-    to: 'steps',
-    units: 'count a minute, UTC',
-    note: 'the same minute in JSON is the same log',
-  },
-  { from: 'heart_rate_DATE.csv (newer)', to: 'heart_rate', units: 'bpm, UTC' },
-  { from: 'Daily Heart Rate Variability Summary', note: 'means of the details' },
-  {
-    from: 'sedentary, lightly, moderately and very active minutes',
-    note: 'days’ sums; 1,440 sedentary minutes mean not worn',
-  },
-  { from: 'calories-DATE.json', note: 'an estimate goes on while it is not worn' },
-  { from: 'weight-N.json', note: 'its unit, pounds or kilograms, is not written' },
-  { from: 'exercise-N.json', note: 'the zone of its times is not documented' },
-]
 
 /**
  * Fitbit by Google Takeout: JSON files of a month or a day, and the newer CSV files. Steps and heart rate are written in UTC,
  * sleep and variability by the clock on the wall, without a zone.
  */
-export const fitbit = formatOfKinds(
-  {
-    name: 'fitbit',
-    title: 'Fitbit (Google Takeout)',
-    vendor: 'fitbit',
-    files: 'the zip of Takeout, or its folder Fitbit',
-    checked: 'files of our own writer only',
-    mapping: fitbitMapping,
-  },
-  kinds,
-)
+export const fitbit = declareFormat({
+  name: 'fitbit',
+  title: 'Fitbit (Google Takeout)',
+  vendor: 'fitbit',
+  files: 'the zip of Takeout, or its folder Fitbit',
+  checked: 'files of our own writer only',
+  origin: fitbitDevice,
+  kinds: [
+    {
+      file: 'steps-DATE.json',
+      recognises: (head) => isList(head) && /(^|\/)steps-\d{4}-\d\d-\d\d\.json$/.test(head.name),
+      rows: entries,
+      when: ({ dateTime, value }) => rowAt(shortDateMs(dateTime), value, minute),
+      fields: [steps('value', 'minutes of 0 are left out: minutes in which it was not worn have them too')],
+    },
+    {
+      file: 'heart_rate-DATE.json',
+      recognises: (head) => isList(head) && /(^|\/)heart_rate-/.test(head.name) && head.text.includes('"bpm"'),
+      rows: entries,
+      when: ({ dateTime, bpm, confidence }) =>
+        confidence === 0 ? { leftOut: 'a heart rate of confidence 0' } : rowAt(shortDateMs(dateTime), bpm, beat),
+      fields: [measure('bpm', 'heart_rate', 'bpm', { as: '', of: ', UTC', note: 'confidence 0 is left out' })],
+    },
+    {
+      file: 'resting_heart_rate-DATE.json',
+      recognises: (head) => isList(head) && /(^|\/)resting_heart_rate-/.test(head.name),
+      rows: entries,
+      when({ dateTime, value }, { localInstant }) {
+        const dayMs = Number.isNaN(numberIn(value)) ? undefined : shortDateMs(dateTime)
+        return localDay(dayMs, localInstant) ?? 'a day without date or number'
+      },
+      fields: [
+        measure('value', 'resting_heart_rate', 'bpm', {
+          as: '',
+          of: ' of a local day',
+          note: 'a day of 0 has none',
+          zero: 'a day without a resting heart rate',
+        }),
+      ],
+    },
+    {
+      recognises: (head) => isList(head) && /"dateOfSleep"/.test(head.text) && /"logId"/.test(head.text),
+      rows: entries,
+      recordsOf: sleepRecords,
+      mapping: [
+        { from: 'sleep-DATE.json, the night', to: 'sleep_stage_in_bed', units: 'from start to end, local' },
+        ...Object.entries(fitbitLevels).map(([level, to]) => ({
+          from: `sleep-DATE.json, level ${level}`,
+          to,
+          units: 'seconds, local',
+          note: level === 'wake' ? 'short wakes cut the level around them' : '',
+        })),
+      ],
+    },
+    {
+      file: 'Heart Rate Variability Details CSV',
+      recognises: ({ text }) => /^\uFEFF?timestamp,rmssd,coverage,/.test(text),
+      when({ timestamp, rmssd }, { localInstant }) {
+        const wallMs = wallMsIn(timestamp)
+        return wallMs === undefined || Number.isNaN(numberIn(rmssd))
+          ? 'five minutes without time or number'
+          : momentAt(localInstant(wallMs))
+      },
+      fields: [measure('rmssd', 'heart_rate_variability_rmssd', 'ms', { as: '', of: ', local' })],
+    },
+    {
+      file: 'Minute SpO2 CSV',
+      recognises: ({ name, text }) => /Minute SpO2/i.test(name) && /^\uFEFF?timestamp,value\s/.test(text),
+      when: ({ timestamp, value }) =>
+        numberIn(value) === NO_SATURATION && utcIn(timestamp) !== undefined
+          ? { leftOut: 'a minute that could not be measured (50)' }
+          : rowAt(utcIn(timestamp), value, { row: 'a minute' }),
+      fields: [
+        measure('value', 'oxygen_saturation', 'percent', { as: '', of: ', UTC', note: '50 stands for not measured' }),
+      ],
+    },
+    {
+      file: 'steps_DATE.csv (newer)',
+      recognises: ({ text }) => /^\uFEFF?timestamp,steps(,|\s)/.test(text),
+      when: ({ timestamp, steps: count }) => rowAt(utcIn(timestamp), count, minute),
+      fields: [steps('steps', 'the same minute in JSON is the same log')],
+    },
+    {
+      file: 'heart_rate_DATE.csv (newer)',
+      recognises: ({ text }) => /^\uFEFF?timestamp,beats per minute(,|\s)/.test(text),
+      when: (row) => rowAt(utcIn(row['timestamp']), row['beats per minute'], beat),
+      fields: [measure('beats per minute', 'heart_rate', 'bpm', { as: '', of: ', UTC' })],
+    },
+  ],
+  leftOut: [
+    { from: 'Daily Heart Rate Variability Summary', note: 'means of the details' },
+    {
+      from: 'sedentary, lightly, moderately and very active minutes',
+      note: 'days’ sums; 1,440 sedentary minutes mean not worn',
+    },
+    { from: 'calories-DATE.json', note: 'an estimate goes on while it is not worn' },
+    { from: 'weight-N.json', note: 'its unit, pounds or kilograms, is not written' },
+    { from: 'exercise-N.json', note: 'the zone of its times is not documented' },
+  ],
+})

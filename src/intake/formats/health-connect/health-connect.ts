@@ -1,88 +1,139 @@
 import { UsageProblem } from '../../../base/errors.ts'
+import { declareRows, type FieldRule, lasting, measure, type RowDeclaration } from '../declared-format.ts'
 import type {
   ExportFile,
   HealthFormat,
   HealthRecord,
-  MappingRow,
+  ReadOptions,
   RecordBatch,
   SourceInstant,
 } from '../export-format.ts'
-import type { MeasureName } from '../measures.ts'
 import type { SourceRow } from '../small-files.ts'
-import {
-  type DraftFrame,
-  faultOf,
-  isEmpty,
-  lastingRecord,
-  type MeasureColumn,
-  numberIn,
-  recordsOfColumns,
-  textIn,
-} from '../source-values.ts'
+import { between, isEmpty, lastingRecord, momentAt, numberIn, textIn } from '../source-values.ts'
 import { deviceIn, exerciseIn, methodIn, stageIn, stagesByNumber } from './health-connect-types.ts'
-import { isSqlite, openSqliteTables, type SqliteTables } from './sqlite-tables.ts'
+import { isSqlite, openSqliteTables, type SqliteTables, type TableQuery } from './sqlite-tables.ts'
 
-type Measured = { readonly table: string; readonly columns: readonly MeasureColumn[] }
-
-const one = (table: string, from: string, to: MeasureName, unit: string): Measured => ({
-  table: `${table}_record_table`,
-  columns: [{ from, to, unit }],
-})
-
-/** Grams, small calories, percentages from 0 to 100, watts. */
-const moments: readonly Measured[] = [
-  one('weight', 'weight', 'weight', 'g'),
-  one('height', 'height', 'height', 'm'),
-  one('body_fat', 'percentage', 'body_fat', 'percent'),
-  one('lean_body_mass', 'mass', 'lean_body_mass', 'g'),
-  one('bone_mass', 'mass', 'bone_mass', 'g'),
-  one('body_water_mass', 'body_water_mass', 'body_water_mass', 'g'),
-  one('basal_metabolic_rate', 'basal_metabolic_rate', 'basal_metabolic_rate', 'W'),
-  one('resting_heart_rate', 'beats_per_minute', 'resting_heart_rate', 'bpm'),
-  one('heart_rate_variability_rmssd', 'heart_rate_variability_millis', 'heart_rate_variability_rmssd', 'ms'),
-  one('oxygen_saturation', 'percentage', 'oxygen_saturation', 'percent'),
-  one('respiratory_rate', 'rate', 'respiratory_rate', 'breath/min'),
-  one('vo2_max', 'vo2_milliliters_per_minute_kilogram', 'vo2_max', 'mL/kg/min'),
-  one('blood_glucose', 'level', 'blood_glucose', 'mmol/L'),
-  one('body_temperature', 'temperature', 'body_temperature', 'degC'),
-  one('basal_body_temperature', 'temperature', 'basal_body_temperature', 'degC'),
-  {
-    table: 'blood_pressure_record_table',
-    columns: [
-      { from: 'systolic', to: 'blood_pressure_systolic', unit: 'mmHg' },
-      { from: 'diastolic', to: 'blood_pressure_diastolic', unit: 'mmHg' },
-    ],
-  },
-]
-
-const intervals: readonly Measured[] = [
-  one('steps', 'count', 'steps', 'count'),
-  one('floors_climbed', 'floors', 'floors_climbed', 'count'),
-  one('active_calories_burned', 'energy', 'active_energy_burned', 'cal'),
-  one('total_calories_burned', 'energy', 'total_energy_burned', 'cal'),
-]
-
-const beat: MeasureColumn = { from: 'beats_per_minute', to: 'heart_rate', unit: 'bpm' }
-
-const originColumns = ['uuid', 'app_info_id', 'device_info_id', 'recording_method', 'last_modified_time']
-const momentColumns = [...originColumns, 'time', 'zone_offset']
-const intervalColumns = [...originColumns, 'start_time', 'end_time', 'start_zone_offset', 'end_zone_offset']
-const parentColumns = ['app_info_id', 'device_info_id', 'recording_method', 'last_modified_time', 'start_zone_offset']
-const parentKeys = ['parent_key', 'parent_id']
-
-/** A read of one table: its rows, and what is made of each. */
-type TableRead = {
-  readonly table: string
-  readonly rows: () => Iterable<SourceRow>
-  readonly recordsOf: (row: SourceRow, place: string) => readonly HealthRecord[]
+/** Offsets are seconds; a record without one is placed by UTC, or by --time-zone. */
+function instantOf(atMs: unknown, offsetSeconds: unknown): SourceInstant | undefined {
+  const at = numberIn(atMs)
+  const seconds = isEmpty(offsetSeconds) ? 0 : numberIn(offsetSeconds)
+  if (Number.isNaN(at) || !(Math.abs(seconds) <= 14 * 3600)) return undefined
+  return { atMs: at, offsetMinutes: Math.round(seconds / 60) }
 }
 
-type OriginOf = (row: SourceRow) => Omit<DraftFrame, 'start' | 'end'>
+/** Without the row, which has bytes in it. */
+const badTime = { fault: 'a record whose time or offset is none' }
+
+/** A table, as the query reads it and as its rows are mapped. */
+type Table = Omit<RowDeclaration, 'file' | 'frame'> & TableQuery
+
+const originColumns = ['uuid', 'app_info_id', 'device_info_id', 'recording_method', 'last_modified_time']
+
+const moment = (name: string, ...fields: readonly FieldRule[]): Table => ({
+  table: `${name}_record_table`,
+  columns: [...originColumns, 'time', 'zone_offset', ...fields.map(({ from }) => from)],
+  when: (row) => momentAt(instantOf(row['time'], row['zone_offset'])) ?? badTime,
+  fields,
+})
+
+const interval = (name: string, ...fields: readonly FieldRule[]): Table => ({
+  table: `${name}_record_table`,
+  columns: [
+    ...[...originColumns, 'start_time', 'end_time', 'start_zone_offset', 'end_zone_offset'],
+    ...fields.flatMap(({ from }) => (from === '' ? [] : [from])),
+  ],
+  when(row) {
+    const start = instantOf(row['start_time'], row['start_zone_offset'])
+    const end = instantOf(row['end_time'], row['end_zone_offset'] ?? row['start_zone_offset'])
+    return between(start, end) ?? badTime
+  },
+  fields,
+})
+
+/** Samples and stages belong to a parent, which has the offset, the app and the device of them. */
+const parentOf = (table: string) => ({
+  table,
+  keys: ['parent_key', 'parent_id'],
+  columns: ['app_info_id', 'device_info_id', 'recording_method', 'last_modified_time', 'start_zone_offset'],
+})
+
+const exercise: FieldRule = {
+  from: 'exercise_type',
+  recordsOf: (row, place, frame) => [lastingRecord(place, exerciseIn(row['exercise_type']), frame)],
+  mapping: [{ from: '', to: 'exercise_session_<type>', units: 'from start to end' }],
+}
+
+const stages: FieldRule = {
+  from: 'stage_type',
+  recordsOf(row, place, frame) {
+    const stage = stageIn(row['stage_type'])
+    return stage ? [lastingRecord(place, stage, frame)] : []
+  },
+  mapping: stagesByNumber.map(({ number, name, stage }) => ({
+    from: `${number} or ${name}`,
+    to: stage,
+    units: 'from start to end',
+  })),
+}
+
+/** Grams, small calories, percentages from 0 to 100, watts. */
+const tablesRead: readonly Table[] = [
+  moment('weight', measure('weight', 'weight', 'g')),
+  moment('height', measure('height', 'height', 'm')),
+  moment('body_fat', measure('percentage', 'body_fat', 'percent')),
+  moment('lean_body_mass', measure('mass', 'lean_body_mass', 'g')),
+  moment('bone_mass', measure('mass', 'bone_mass', 'g')),
+  moment('body_water_mass', measure('body_water_mass', 'body_water_mass', 'g')),
+  moment('basal_metabolic_rate', measure('basal_metabolic_rate', 'basal_metabolic_rate', 'W')),
+  moment('resting_heart_rate', measure('beats_per_minute', 'resting_heart_rate', 'bpm')),
+  moment(
+    'heart_rate_variability_rmssd',
+    measure('heart_rate_variability_millis', 'heart_rate_variability_rmssd', 'ms'),
+  ),
+  moment('oxygen_saturation', measure('percentage', 'oxygen_saturation', 'percent')),
+  moment('respiratory_rate', measure('rate', 'respiratory_rate', 'breath/min')),
+  moment('vo2_max', measure('vo2_milliliters_per_minute_kilogram', 'vo2_max', 'mL/kg/min')),
+  moment('blood_glucose', measure('level', 'blood_glucose', 'mmol/L')),
+  moment('body_temperature', measure('temperature', 'body_temperature', 'degC')),
+  moment('basal_body_temperature', measure('temperature', 'basal_body_temperature', 'degC')),
+  moment(
+    'blood_pressure',
+    measure('systolic', 'blood_pressure_systolic', 'mmHg'),
+    measure('diastolic', 'blood_pressure_diastolic', 'mmHg'),
+  ),
+  interval('steps', measure('count', 'steps', 'count')),
+  interval('floors_climbed', measure('floors', 'floors_climbed', 'count')),
+  interval('active_calories_burned', measure('energy', 'active_energy_burned', 'cal')),
+  interval('total_calories_burned', measure('energy', 'total_energy_burned', 'cal')),
+  {
+    table: 'heart_rate_record_series_table',
+    columns: ['epoch_millis', 'beats_per_minute'],
+    parent: parentOf('heart_rate_record_table'),
+    when: (row) => momentAt(instantOf(row['epoch_millis'], row['start_zone_offset'])) ?? badTime,
+    fields: [measure('beats_per_minute', 'heart_rate', 'bpm', { note: 'offset of its parent' })],
+  },
+  {
+    table: 'sleep_stages_table',
+    columns: ['stage_start_time', 'stage_end_time', 'stage_type'],
+    parent: parentOf('sleep_session_record_table'),
+    when(row) {
+      const start = instantOf(row['stage_start_time'], row['start_zone_offset'])
+      const end = instantOf(row['stage_end_time'], row['start_zone_offset'])
+      const span = stageIn(row['stage_type']) && between(start, end)
+      return span ?? { fault: 'a stage whose type or times are none' }
+    },
+    fields: [stages],
+  },
+  interval('sleep_session', lasting('sleep_stage_in_bed', '')),
+  interval('exercise_session', exercise),
+]
+
+const unknownOrigin = { source: 'unknown', deviceType: 'unknown', recordingMethod: 'unknown' } as const
 
 const NAMED_MAX = 10_000
 
 /** The app and the device of a record, which are in tables of their own. */
-function createOrigins(tables: SqliteTables): OriginOf {
+function createOrigins(tables: SqliteTables): RowDeclaration['frame'] & {} {
   const byId = (table: string, columns: readonly string[]) => {
     const named = new Map<number, SourceRow>()
     for (const row of tables.rows({ table, columns: ['row_id', ...columns] })) {
@@ -101,155 +152,40 @@ function createOrigins(tables: SqliteTables): OriginOf {
       source: textIn(apps.get(numberIn(row['app_info_id']))?.['package_name']) || 'unknown',
       deviceType: deviceIn(device['device_type']),
       recordingMethod: methodIn(row['recording_method']),
-      ...(deviceId === '' ? {} : { deviceId: deviceId.slice(0, 200) }),
-      ...(Number.isNaN(modifiedMs) ? {} : { modifiedMs }),
-      ...(row['uuid'] instanceof Uint8Array ? { ownId: Buffer.from(row['uuid']).toString('hex') } : {}),
+      deviceId: deviceId.slice(0, 200) || undefined,
+      modifiedMs: Number.isNaN(modifiedMs) ? undefined : modifiedMs,
+      ownId: row['uuid'] instanceof Uint8Array ? Buffer.from(row['uuid']).toString('hex') : undefined,
     }
   }
 }
 
-/** Offsets are seconds; a record without one is placed by UTC, or by --time-zone. */
-function instantOf(atMs: unknown, offsetSeconds: unknown): SourceInstant | undefined {
-  const at = numberIn(atMs)
-  const seconds = isEmpty(offsetSeconds) ? 0 : numberIn(offsetSeconds)
-  if (Number.isNaN(at) || !(Math.abs(seconds) <= 14 * 3600)) return undefined
-  return { atMs: at, offsetMinutes: Math.round(seconds / 60) }
-}
-
-const badTime = 'a record whose time or offset is none'
-
-function readsOf(tables: SqliteTables, originOf: OriginOf): TableRead[] {
-  const columnReads = (measured: readonly Measured[], shared: readonly string[], spanOf: SpanOf): TableRead[] =>
-    measured.map(({ table, columns }) => ({
-      table,
-      rows: () => tables.rows({ table, columns: [...shared, ...columns.map(({ from }) => from)] }),
-      recordsOf(row, place) {
-        const span = spanOf(row)
-        if (!span) return faultOf(place, badTime, {})
-        return recordsOfColumns(columns, { row, place, frame: { ...originOf(row), ...span } })
-      },
-    }))
-  return [
-    ...columnReads(moments, momentColumns, momentOf),
-    ...columnReads(intervals, intervalColumns, intervalOf),
-    ...childReads(tables, originOf),
-    ...sessionReads(tables, originOf),
-  ]
-}
-
-type SpanOf = (row: SourceRow) => { readonly start: SourceInstant; readonly end: SourceInstant } | undefined
-
-const momentOf: SpanOf = (row) => {
-  const at = instantOf(row['time'], row['zone_offset'])
-  return at && { start: at, end: at }
-}
-
-const intervalOf: SpanOf = (row) => {
-  const start = instantOf(row['start_time'], row['start_zone_offset'])
-  const end = instantOf(row['end_time'], row['end_zone_offset'] ?? row['start_zone_offset'])
-  return start && end && { start, end }
-}
-
-/** Samples and stages belong to a parent, which has the offset, the app and the device of them. */
-function childReads(tables: SqliteTables, originOf: OriginOf): TableRead[] {
-  const childRows = (table: string, columns: readonly string[], parent: string) => () =>
-    tables.rows({ table, columns, parent: { table: parent, keys: parentKeys, columns: parentColumns } })
-  const beats = 'heart_rate_record_series_table'
-  const stages = 'sleep_stages_table'
-  return [
-    {
-      table: beats,
-      rows: childRows(beats, ['epoch_millis', beat.from], 'heart_rate_record_table'),
-      recordsOf(row, place) {
-        const at = instantOf(row['epoch_millis'], row['start_zone_offset'])
-        if (!at) return faultOf(place, badTime, {})
-        return recordsOfColumns([beat], { row, place, frame: { ...originOf(row), start: at, end: at } })
-      },
-    },
-    {
-      table: stages,
-      rows: childRows(stages, ['stage_start_time', 'stage_end_time', 'stage_type'], 'sleep_session_record_table'),
-      recordsOf(row, place) {
-        const stage = stageIn(row['stage_type'])
-        const start = instantOf(row['stage_start_time'], row['start_zone_offset'])
-        const end = instantOf(row['stage_end_time'], row['start_zone_offset'])
-        if (!stage || !start || !end) return faultOf(place, 'a stage whose type or times are none', {})
-        return [lastingRecord(place, stage, { ...originOf(row), start, end })]
-      },
-    },
-  ]
-}
-
-function sessionReads(tables: SqliteTables, originOf: OriginOf): TableRead[] {
-  const sessionOf = (
-    table: string,
-    more: readonly string[],
-    nameOf: (row: SourceRow) => 'sleep_stage_in_bed' | ReturnType<typeof exerciseIn>,
-  ): TableRead => ({
-    table,
-    rows: () => tables.rows({ table, columns: [...intervalColumns, ...more] }),
-    recordsOf(row, place) {
-      const span = intervalOf(row)
-      if (!span) return faultOf(place, badTime, {})
-      return [lastingRecord(place, nameOf(row), { ...originOf(row), ...span })]
-    },
-  })
-  return [
-    sessionOf('sleep_session_record_table', [], () => 'sleep_stage_in_bed'),
-    sessionOf('exercise_session_record_table', ['exercise_type'], (row) => exerciseIn(row['exercise_type'])),
-  ]
-}
-
 const ROWS_PER_BATCH = 1000
 
-async function* readHealthConnect(file: ExportFile): AsyncGenerator<RecordBatch> {
+async function* readHealthConnect(file: ExportFile, options: ReadOptions): AsyncGenerator<RecordBatch> {
   const tables = await openSqliteTables(file)
   try {
-    const reads = readsOf(tables, createOrigins(tables)).filter(({ table }) => tables.has(table))
+    const frame = createOrigins(tables)
+    const reads = tablesRead.filter(({ table }) => tables.has(table))
     if (reads.length === 0) throw new UsageProblem(`read ${file.name}: it is a database, and not one of Health Connect`)
     for (const [index, read] of reads.entries()) {
       const bytesRead = Math.round((file.sizeBytes * index) / reads.length)
-      for (const records of batchesOf(read)) yield { records, bytesRead }
+      const { recordsOf } = declareRows(unknownOrigin, { ...read, file: read.table, frame })
+      let records: HealthRecord[] = []
+      let number = 0
+      for (const row of tables.rows(read)) {
+        number += 1
+        for (const record of recordsOf(row, `${read.table} ${number}`, options)) records.push(record)
+        if (records.length < ROWS_PER_BATCH) continue
+        yield { records, bytesRead }
+        records = []
+      }
+      yield { records, bytesRead }
     }
     yield { records: [], bytesRead: file.sizeBytes }
   } finally {
     await tables.close()
   }
 }
-
-function* batchesOf({ table, rows, recordsOf }: TableRead): Generator<readonly HealthRecord[]> {
-  let batch: HealthRecord[] = []
-  let number = 0
-  for (const row of rows()) {
-    number += 1
-    for (const record of recordsOf(row, `${table} ${number}`)) batch.push(record)
-    if (batch.length < ROWS_PER_BATCH) continue
-    yield batch
-    batch = []
-  }
-  yield batch
-}
-
-const mapping: readonly MappingRow[] = [
-  ...[...moments, ...intervals].flatMap(({ table, columns }) =>
-    columns.map(({ from, to, unit }) => ({ from: `${table}, ${from}`, to, units: unit })),
-  ),
-  {
-    from: 'heart_rate_record_series_table, beats_per_minute',
-    to: beat.to,
-    units: beat.unit,
-    note: 'offset of its parent',
-  },
-  { from: 'sleep_session_record_table', to: 'sleep_stage_in_bed', units: 'from start to end' },
-  ...stagesByNumber.map(({ number, name, stage }) => ({
-    from: `sleep_stages_table, ${number} or ${name}`,
-    to: stage,
-    units: 'from start to end',
-  })),
-  { from: 'exercise_session_record_table', to: 'exercise_session_<type>', units: 'from start to end' },
-  { from: 'heart_rate_record_table', note: 'the parent of its samples' },
-  { from: 'any other table', note: 'nothing is derived from it' },
-]
 
 /** Health Connect: the database of its export, whose columns have another order on every device. */
 export const healthConnect: HealthFormat = {
@@ -258,7 +194,11 @@ export const healthConnect: HealthFormat = {
   vendor: 'health-connect',
   files: 'the zip of its export, or the database in it',
   checked: 'files of our own writer; its tables against Android’s sources',
-  mapping,
+  mapping: [
+    ...tablesRead.flatMap((read) => declareRows(unknownOrigin, { ...read, file: read.table }).mapping),
+    { from: 'heart_rate_record_table', note: 'the parent of its samples' },
+    { from: 'any other table', note: 'nothing is derived from it' },
+  ],
   detects: isSqlite,
   read: readHealthConnect,
 }

@@ -5,7 +5,7 @@ import { copyPrivately } from '../private-copies.ts'
 import type { SourceRow } from '../small-files.ts'
 
 /** The rows of a table, each with those of these columns that it has; of a child with columns of its parent. */
-type TableQuery = {
+export type TableQuery = {
   readonly table: string
   readonly columns: readonly string[]
   readonly parent?: { readonly table: string; readonly keys: readonly string[]; readonly columns: readonly string[] }

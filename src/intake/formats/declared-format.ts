@@ -1,0 +1,201 @@
+import type { FileHead, HealthFormat, HealthRecord, MappingRow, ReadOptions } from './export-format.ts'
+import type { MeasureName, SessionName } from './measures.ts'
+import { type RowReader, readTableRows, type SourceRow } from './small-files.ts'
+import {
+  type DraftFrame,
+  faultOf,
+  isEmpty,
+  lastingRecord,
+  later,
+  measuredRecord,
+  numberIn,
+  type RecordTime,
+  sessionName,
+} from './source-values.ts'
+
+type RecordsOf = (row: SourceRow, place: string, options: ReadOptions) => readonly HealthRecord[]
+
+/** Maps a field of a row, or the whole row, to records; `mapping` lists the same for the docs. */
+export type FieldRule = {
+  readonly from: string
+  readonly recordsOf: (row: SourceRow, place: string, frame: DraftFrame) => readonly HealthRecord[]
+  /** `from` is the place within the file; empty for the file itself. */
+  readonly mapping: readonly MappingRow[]
+}
+
+/** Source, device and method of all records of a format, unless a row has its own. */
+type Origin = Pick<DraftFrame, 'source' | 'deviceType' | 'recordingMethod'>
+
+export type RowDeclaration = {
+  /** The file, or the document, as the docs name it. */
+  readonly file: string
+  /** The time of a row; or a text: what is wrong with the row, which is then shown; or a reason without the row. */
+  readonly when: (row: SourceRow, options: ReadOptions) => RecordTime | string | { leftOut: string } | { fault: string }
+  readonly frame?: (row: SourceRow, span: RecordTime) => Partial<DraftFrame>
+  readonly fields: readonly FieldRule[]
+}
+
+/** A row of a file with rows of several kinds is read by the first declaration that `holds` it. */
+type MixedRows = {
+  readonly mixed: ReadonlyArray<RowDeclaration & { readonly holds: (row: SourceRow) => boolean }>
+  /** Why a row that no declaration holds is left out. */
+  readonly otherwise: string
+}
+
+type DeclaredRows = { readonly recordsOf: RecordsOf; readonly mapping: readonly MappingRow[] }
+
+/** A kind of file in an export, by default a table. Its rows are declared, or read by functions of its own. */
+export type FileKind = {
+  readonly recognises: (head: FileHead) => boolean
+  readonly rows?: RowReader
+} & (RowDeclaration | MixedRows | DeclaredRows)
+
+type DeclaredFormat = Omit<HealthFormat, 'detects' | 'read' | 'mapping'> & {
+  readonly origin: Origin
+  readonly kinds: readonly FileKind[]
+  /** Parts of the export that are left out on purpose, with the reason. */
+  readonly leftOut: readonly MappingRow[]
+}
+
+/** A format whose export is a folder of files, each of one of these kinds. */
+export function declareFormat({ origin, kinds, leftOut, ...about }: DeclaredFormat): HealthFormat {
+  const readers = kinds.map((kind) => ({
+    recognises: kind.recognises,
+    rowsOf: kind.rows ?? readTableRows,
+    ...('mixed' in kind ? mixedRows(origin, kind) : 'fields' in kind ? declareRows(origin, kind) : kind),
+  }))
+  const readerOf = (head: FileHead) => readers.find(({ recognises }) => recognises(head))
+  return {
+    ...about,
+    mapping: [...readers.flatMap(({ mapping }) => mapping), ...leftOut],
+    detects: (head) => readerOf(head) !== undefined,
+    async *read(file, options) {
+      const reader = readerOf(options.head)
+      let number = 0
+      for await (const { rows, bytesRead } of reader?.rowsOf(file, options.head) ?? []) {
+        const records = rows.flatMap((row) => {
+          number += 1
+          return reader?.recordsOf(row, `record ${number}`, options) ?? []
+        })
+        yield { records, bytesRead }
+      }
+    },
+  }
+}
+
+/** The one interpreter of declarations. */
+export function declareRows(origin: Origin, { file, when, frame, fields }: RowDeclaration): DeclaredRows {
+  return {
+    recordsOf(row, place, options) {
+      const span = when(row, options)
+      if (typeof span === 'string') return faultOf(place, span, row)
+      if ('leftOut' in span) return [{ place, leftOut: span.leftOut }]
+      if ('fault' in span) return faultOf(place, span.fault, {})
+      const whole = { ...origin, ...span, ...frame?.(row, span) }
+      return fields.flatMap((field) => field.recordsOf(row, place, whole))
+    },
+    mapping: fields.flatMap(({ mapping }) =>
+      mapping.map(({ from, ...rest }) => ({ from: from === '' ? file : `${file}, ${from}`, ...rest })),
+    ),
+  }
+}
+
+function mixedRows(origin: Origin, { mixed, otherwise }: MixedRows): DeclaredRows {
+  const readers = mixed.map((declaration) => ({ holds: declaration.holds, ...declareRows(origin, declaration) }))
+  return {
+    recordsOf(row, place, options) {
+      const reader = readers.find(({ holds }) => holds(row))
+      return reader ? reader.recordsOf(row, place, options) : [{ place, leftOut: otherwise }]
+    },
+    mapping: readers.flatMap(({ mapping }) => mapping),
+  }
+}
+
+type MeasureOptions = Pick<DraftFrame, 'aggregation'> & {
+  /** The field, as the docs name it. */
+  readonly as?: string
+  /** The clock or the length of time, which the docs add to the unit. */
+  readonly of?: string
+  readonly note?: string
+  /** For a field that every row has: why a row of 0 is left out. */
+  readonly zero?: string
+}
+
+/** A field with a number in this unit. An empty cell is no record. */
+export const measure = (from: string, to: MeasureName, unit: string, options: MeasureOptions = {}): FieldRule => {
+  const { as = from, of = '', note, zero, ...aggregated } = options
+  return {
+    from,
+    recordsOf(row, place, frame) {
+      if (isEmpty(row[from]) && zero === undefined) return []
+      const value = numberIn(row[from])
+      if (Number.isNaN(value)) return faultOf(place, `${from}: is no number`, row)
+      if (value === 0 && zero !== undefined) return [{ place, leftOut: zero }]
+      return [measuredRecord(place, { to, unit, value }, { ...frame, ...aggregated })]
+    },
+    mapping: [{ from: as, to, units: `${unit}${of}`, note }],
+  }
+}
+
+const LASTING = 'from start to end'
+
+/** The whole row lasts: a night. */
+export const lasting = (to: MeasureName, as: string, units = LASTING): FieldRule => ({
+  from: '',
+  recordsOf: (_row, place, frame) => [lastingRecord(place, to, frame)],
+  mapping: [{ from: as, to, units }],
+})
+
+/** The whole row is a session of exercise; `type` is what the vendor calls its kind. */
+export const session = (type: string, textOf: (row: SourceRow) => unknown, units = LASTING): FieldRule => ({
+  from: '',
+  recordsOf: (row, place, frame) => [lastingRecord(place, sessionName(textOf(row)), frame)],
+  mapping: [{ from: '', to: `exercise_session_<${type}>`, units }],
+})
+
+/** A field whose codes say what lasts: a stage of sleep. `otherwise` is the fault of any other code. */
+export const coded = (
+  from: string,
+  codes: Readonly<Record<string, MeasureName | SessionName>>,
+  {
+    units = LASTING,
+    otherwise,
+  }: { readonly units?: string; readonly otherwise: string | { readonly to: SessionName } },
+): FieldRule => ({
+  from,
+  recordsOf(row, place, frame) {
+    const code = String(numberIn(row[from]))
+    const to = Object.hasOwn(codes, code) ? codes[code] : undefined
+    if (to) return [lastingRecord(place, to, frame)]
+    return typeof otherwise === 'string' ? faultOf(place, otherwise, row) : [lastingRecord(place, otherwise.to, frame)]
+  },
+  mapping: [
+    ...Object.entries(codes).map(([code, to]) => ({ from: code, to, units })),
+    ...(typeof otherwise === 'string' ? [] : [{ from: 'any other', to: otherwise.to, units }]),
+  ],
+})
+
+/**
+ * Fields with the lengths of stages, where the export has no times: the stages are laid end to end from the start of the night.
+ * Their sums are right, their times are not.
+ */
+export const endToEnd = (stages: Readonly<Record<string, MeasureName>>, units: string, unitMs: number): FieldRule => ({
+  from: '',
+  recordsOf(row, place, frame) {
+    let { start } = frame
+    return Object.entries(stages).flatMap(([name, stage]) => {
+      const lengthMs = numberIn(row[name]) * unitMs
+      if (!(lengthMs > 0)) return []
+      const properties = { position: 'laid end to end' }
+      const record = lastingRecord(place, stage, { ...frame, start, end: later(start, lengthMs), properties })
+      start = later(start, lengthMs)
+      return [record]
+    })
+  },
+  mapping: Object.entries(stages).map(([from, to]) => ({
+    from,
+    to,
+    units,
+    note: 'laid end to end: the export tells how long, not when',
+  })),
+})
