@@ -35,7 +35,7 @@ export function createFileTally(file: string, format: string) {
   const leftOut = new Map<string, number>()
   const rejected = new Map<string, number>()
   const devices = new Set<string>()
-  const counts = { read: 0, mapped: 0, logs: 0, accepted: 0, duplicate: 0, before: 0 }
+  const counts = { read: 0, mapped: 0, logs: 0, before: 0 }
   let [firstDay, lastDay]: [string | undefined, string | undefined] = [undefined, undefined]
   const count = (reasons: Map<string, number>, text: string) => {
     const reason = printableLine(text.slice(0, REASON_LENGTH_MAX))
@@ -53,10 +53,11 @@ export function createFileTally(file: string, format: string) {
       if (firstDay === undefined || localDay < firstDay) firstDay = localDay
       if (lastDay === undefined || localDay > lastDay) lastDay = localDay
     },
-    report: (): FileReport => ({
+    report: (stored: Pick<FileReport, 'accepted' | 'duplicate'>): FileReport => ({
       file,
       format,
       ...counts,
+      ...stored,
       rejected: sorted(rejected),
       leftOut: sorted(leftOut),
       firstDay,

@@ -3,10 +3,10 @@ import { isCleanText } from '../base/contract/text.ts'
 import { namedUuid } from '../base/text/named-uuid.ts'
 import { formatInstant } from '../base/time/instant.ts'
 import { DAY, MINUTE } from '../base/time/units.ts'
-import type { OutboxItem } from '../pipeline/transfer/parcel.ts'
 import { createOffsetCache } from './complete-offsets.ts'
 import type { LogDraft, SourceInstant } from './formats/export-format.ts'
 import { implausible, measureOf } from './formats/measures.ts'
+import type { NewItem } from './import-rows.ts'
 
 export type HealthItemOptions = {
   readonly externalId: string
@@ -25,7 +25,7 @@ type Refusal = { readonly leftOut: string } | { readonly fault: string }
 type HealthItems = {
   /** Undefined for a draft that is taken. */
   refusalOf(draft: LogDraft): Refusal | undefined
-  itemOf(draft: LogDraft): { readonly item: Omit<OutboxItem, 'profileId'>; readonly localDay: string }
+  itemOf(draft: LogDraft): { readonly item: NewItem; readonly localDay: string }
 }
 
 const LOG_NAMESPACE = '3f6d1c0a-6c4e-4a55-9d0e-0e6a0c1f7b21'

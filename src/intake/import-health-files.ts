@@ -1,7 +1,6 @@
 import { extname } from 'node:path'
 import { UsageProblem } from '../base/errors.ts'
 import { MINUTE } from '../base/time/units.ts'
-import type { AcceptedCounts, OutboxItem } from '../pipeline/transfer/parcel.ts'
 import { createWallClock } from './complete-offsets.ts'
 import { isZip } from './export-files.ts'
 import { createFileTally, type FileReport, type FileTally } from './file-report.ts'
@@ -15,65 +14,61 @@ import type {
   RecordBatch,
 } from './formats/export-format.ts'
 import { createHealthItems, type HealthItemOptions } from './health-items.ts'
+import { type ImportRow, type ImportTarget, importRows, type RowProgress } from './import-rows.ts'
 import { isOfMachine } from './input-file.ts'
 import { createThinnedHeartRate, type HeartRateDetail } from './thinned-heart-rate.ts'
 import { asUtf8 } from './utf8-text.ts'
-
-type HealthReject = {
-  readonly file: string
-  readonly place: string
-  readonly reason: string
-  readonly text: string
-}
-
-/** `items`: how many items, counted from the first file on, are in the outbox. */
-export type HealthProgress = AcceptedCounts & { readonly items: number }
 
 type HealthIntake = {
   readonly files: readonly ExportFile[]
   readonly formats: readonly HealthFormat[]
   readonly itemOptions: Omit<HealthItemOptions, 'vendor'>
   readonly heartRate: HeartRateDetail
-  /** Where an earlier import of the same files stopped: items up to there are counted, and not stored again. */
-  readonly begin: HealthProgress
-  store(items: ReadonlyArray<Omit<OutboxItem, 'profileId'>>): Promise<AcceptedCounts>
-  reject(rejects: readonly HealthReject[]): Promise<void>
-  /** Called after each batch of items, when the batch is stored. */
-  stored(progress: HealthProgress): Promise<void>
+  /** `position` counts items: an earlier import of the same files stored those up to there, and they are not stored again. */
+  readonly begin: RowProgress
+  readonly target: ImportTarget
   /** Called often, with the bytes that were read so far. */
   readBytes(file: string, bytes: number): void
-  readonly signal: AbortSignal
 }
 
 type HealthResult = {
   readonly reports: readonly FileReport[]
   /** Files of no known format, by their endings. */
   readonly unknown: ReadonlyMap<string, number>
-  readonly progress: HealthProgress
+  readonly progress: RowProgress
 }
 
-const ITEMS_PER_BATCH = 2000
 const HEAD_BYTES = 4096
 
 /**
  * Reads the files of an export one after the other, and stores their logs as items, batch by batch. The files are
- * read in the same order each time, so an import that was stopped goes on after the items that it stored. When `signal`
+ * read in the same order each time, so an import that was stopped goes on after the items that it stored. When the target's `signal`
  * is aborted it stores the batch that it has, and ends.
  */
 export async function importHealthFiles(intake: HealthIntake): Promise<HealthResult> {
+  const { files, formats, target } = intake
   const reports: FileReport[] = []
   const unknown = new Map<string, number>()
-  const outbox = createNumberedOutbox(intake)
-  let bytesBefore = 0
-  for (const file of intake.files.map(asUtf8)) {
-    if (intake.signal.aborted) break
+  const counts = { items: 0, records: 0, bytes: 0 }
+  let progress: RowProgress = { ...intake.begin, read: 0, rejected: 0 }
+  for (const file of files.map(asUtf8)) {
+    if (target.signal.aborted) break
     const head = await readHead(file)
-    const format = isZip(head.bytes) ? undefined : intake.formats.find((one) => one.detects(head))
-    if (format) reports.push(await importFile(intake, { file, head, format, outbox, bytesBefore }))
-    else countEnding(unknown, file)
-    bytesBefore += file.sizeBytes
+    const format = isZip(head.bytes) ? undefined : formats.find(({ detects }) => detects(head))
+    if (format) {
+      const before = progress
+      const tally = createFileTally(file.name, format.name)
+      progress = await importRows(rowsOfFile(intake, { file, head, format, tally, counts }), before, target)
+      reports.push(
+        tally.report({
+          accepted: progress.accepted - before.accepted,
+          duplicate: progress.duplicate - before.duplicate,
+        }),
+      )
+    } else countEnding(unknown, file)
+    counts.bytes += file.sizeBytes
   }
-  return { reports, unknown, progress: outbox.progress() }
+  return { reports, unknown, progress }
 }
 
 const ENDINGS_MAX = 100
@@ -101,58 +96,6 @@ async function readHead(file: ExportFile): Promise<FileHead> {
   return { name: file.name, bytes, text: bytes.toString('utf8') }
 }
 
-/**
- * Stores items in batches, and skips the first ones where an earlier import stored them. Duplicate
- * keys in one file: the most recently modified item counts, else the first, so that importing the file again changes nothing. A later
- * file replaces items of an earlier file.
- */
-function createNumberedOutbox({ begin, store, stored }: HealthIntake) {
-  let named = createRecentNames()
-  let number = 0
-  let copies = 0
-  let progress = begin
-  let batch = new Map<string, NamedItem>()
-  return {
-    progress: () => progress,
-    beginFile() {
-      named = createRecentNames()
-    },
-    isFull: () => batch.size >= ITEMS_PER_BATCH,
-    put({ item, modifiedMs }: NamedItem, { counts }: FileTally) {
-      number += 1
-      counts.logs += 1
-      const isFirst = named.isNewest(item.itemKey, modifiedMs)
-      if (number <= begin.items) counts.before += 1
-      else {
-        if (!isFirst || batch.has(item.itemKey)) {
-          counts.duplicate += 1
-          copies += 1
-        }
-        if (isFirst) batch.set(item.itemKey, { item, modifiedMs })
-      }
-    },
-    async flush({ counts }: FileTally) {
-      if (batch.size === 0 && copies === 0) return
-      const { accepted, duplicate } =
-        batch.size === 0 ? nothing : await store([...batch.values()].map(({ item }) => item))
-      counts.accepted += accepted
-      counts.duplicate += duplicate
-      batch = new Map()
-      progress = {
-        items: number,
-        accepted: progress.accepted + accepted,
-        duplicate: progress.duplicate + duplicate + copies,
-      }
-      copies = 0
-      await stored(progress)
-    },
-  }
-}
-
-type NamedItem = { readonly item: Omit<OutboxItem, 'profileId'>; readonly modifiedMs: number | undefined }
-
-const nothing: AcceptedCounts = { accepted: 0, duplicate: 0 }
-
 const RECENT_NAMES_MAX = 20_000
 
 /** The names of the last items, and when their source changed them last: copies of a record are near it. */
@@ -169,70 +112,69 @@ function createRecentNames() {
   }
 }
 
-type FileImport = {
+type OpenedFile = {
   readonly file: ExportFile
   readonly head: FileHead
   readonly format: HealthFormat
-  readonly outbox: ReturnType<typeof createNumberedOutbox>
-  readonly bytesBefore: number
+  readonly tally: FileTally
+  /** All items, records and bytes since the first file. */
+  readonly counts: { items: number; records: number; readonly bytes: number }
 }
 
-async function importFile(intake: HealthIntake, opened: FileImport) {
-  const { file, outbox, format, bytesBefore } = opened
-  const tally = createFileTally(file.name, format.name)
-  outbox.beginFile()
-  const intoOutbox = createRecordReader(intake, opened, tally)
+async function* rowsOfFile(intake: HealthIntake, opened: OpenedFile): AsyncGenerator<Iterable<ImportRow>> {
+  const { rowsOf, heldBack } = createRowReader(intake, opened)
   for await (const { records, bytesRead } of readWhole(opened, intake)) {
-    for (const record of records) {
-      intoOutbox.take(record)
-      if (outbox.isFull()) await outbox.flush(tally)
-    }
-    const rejects = intoOutbox.takeRejects()
-    if (rejects.length > 0) await intake.reject(rejects)
-    intake.readBytes(file.name, bytesBefore + bytesRead)
-    if (intake.signal.aborted) break
+    yield rowsOf(records)
+    intake.readBytes(opened.file.name, opened.counts.bytes + bytesRead)
+    if (intake.target.signal.aborted) return
   }
-  for (const draft of intake.signal.aborted ? [] : intoOutbox.heldBack()) {
-    intoOutbox.put(draft)
-    if (outbox.isFull()) await outbox.flush(tally)
-  }
-  await outbox.flush(tally)
-  return tally.report()
+  yield heldBack()
 }
 
-/** Takes the records of one file one after the other, and counts what becomes of each. */
-function createRecordReader(intake: HealthIntake, { file, format, outbox }: FileImport, tally: FileTally) {
+/**
+ * Makes rows of the records of one file, and counts what becomes of each. Duplicate keys in one file: the most recently modified
+ * item counts, else the first, so that importing the file again changes nothing. A later file replaces items of an earlier file.
+ */
+function createRowReader(intake: HealthIntake, { file, format, tally, counts }: OpenedFile) {
+  const { externalId } = intake.itemOptions
   const items = createHealthItems({ ...intake.itemOptions, vendor: format.vendor })
   const thinned = createThinnedHeartRate(intake.heartRate)
-  let rejects: HealthReject[] = []
-  const put = (draft: LogDraft) => {
-    const { item, localDay } = items.itemOf(draft)
-    tally.day(localDay)
-    outbox.put({ item, modifiedMs: draft.modifiedMs }, tally)
-  }
-  const reject = (record: HealthRecord, reason: string) => {
-    const text = 'fault' in record ? record.text : JSON.stringify(record)
-    rejects.push({ file: file.name, place: record.place, reason, text })
-    tally.reject(reason)
+  const recent = createRecentNames()
+  const here = (place: string) => ({ at: { file: file.name, place }, position: counts.items, line: counts.records })
+  function* rowsOfDrafts(drafts: readonly LogDraft[], place: string): Generator<ImportRow> {
+    for (const draft of drafts) {
+      const { item, localDay } = items.itemOf(draft)
+      tally.day(localDay)
+      counts.items += 1
+      tally.counts.logs += 1
+      const isNewest = recent.isNewest(item.itemKey, draft.modifiedMs)
+      if (counts.items <= intake.begin.position) tally.counts.before += 1
+      else if (isNewest) yield { ...here(place), externalId, item, text: () => JSON.stringify(draft) }
+      else yield { ...here(place), isReplaced: true }
+    }
   }
   return {
-    put,
-    heldBack: thinned.end,
-    take(record: HealthRecord) {
-      tally.counts.read += 1
-      const outcome = 'draft' in record ? (items.refusalOf(record.draft) ?? record) : record
-      if ('leftOut' in outcome) return tally.leaveOut(outcome.leftOut)
-      if ('fault' in outcome) return reject(record, outcome.fault)
-      const drafts = thinned.put(outcome.draft)
-      if (drafts === false) return tally.leaveOut('came after its minute was averaged')
-      tally.counts.mapped += 1
-      tally.device(outcome.draft)
-      for (const draft of drafts) put(draft)
-    },
-    takeRejects() {
-      const taken = rejects
-      rejects = []
-      return taken
+    heldBack: () => rowsOfDrafts(thinned.end(), 'averages'),
+    *rowsOf(records: readonly HealthRecord[]): Generator<ImportRow> {
+      for (const record of records) {
+        tally.counts.read += 1
+        counts.records += 1
+        const outcome = 'draft' in record ? (items.refusalOf(record.draft) ?? record) : record
+        if ('leftOut' in outcome) tally.leaveOut(outcome.leftOut)
+        else if ('fault' in outcome) {
+          const text = () => ('fault' in record ? record.text : JSON.stringify(record))
+          tally.reject(outcome.fault)
+          yield { ...here(record.place), fault: outcome.fault, text }
+        } else {
+          const drafts = thinned.put(outcome.draft)
+          if (drafts === false) tally.leaveOut('came after its minute was averaged')
+          else {
+            tally.counts.mapped += 1
+            tally.device(outcome.draft)
+            yield* rowsOfDrafts(drafts, record.place)
+          }
+        }
+      }
     },
   }
 }
@@ -242,8 +184,8 @@ function createRecordReader(intake: HealthIntake, { file, format, outbox }: File
  * the file ends at the next chunk, also where a reader takes it as a whole.
  */
 async function* readWhole(
-  { file, format, head }: FileImport,
-  { itemOptions: { timeZone }, signal }: HealthIntake,
+  { file, format, head }: OpenedFile,
+  { itemOptions: { timeZone }, target: { signal } }: HealthIntake,
 ): AsyncGenerator<RecordBatch> {
   let bytesRead = 0
   const stopping = { ...file, open: async () => chunksUntil(signal, await file.open()) }

@@ -1,14 +1,14 @@
 import type { StrangeType } from '../base/contract/data-types.ts'
 import { parseInstant } from '../base/time/instant.ts'
-import type { OutboxItem } from '../pipeline/transfer/parcel.ts'
 import type { Fields, PushedStream } from '../pipeline/transfer/stream.ts'
-import type { FileFormat } from './file-entries.ts'
+import type { FileEntry, FileFormat } from './file-entries.ts'
+import type { ImportRow, NewItem } from './import-rows.ts'
 
 const instantFields = ['startDateTime', 'endDateTime', 'postDateTime', 'modifiedDateTime']
 const PROPERTIES_COLUMN = 'additionalProperties'
 const PROPERTY_PREFIX = `${PROPERTIES_COLUMN}.`
 
-export type ParsedItem = { readonly externalId: string; readonly item: Omit<OutboxItem, 'profileId'> }
+type ParsedItem = { readonly externalId: string; readonly item: NewItem }
 
 export type ItemOptions = {
   readonly stream: PushedStream
@@ -20,6 +20,18 @@ export type ItemOptions = {
   readonly nowMs: number
   /** Called for each item of a type from which nothing is derived. */
   readonly onStrangeType?: (strange: StrangeType) => void
+}
+
+/** The rows of a file in a form of our own. */
+export async function* fileRows(
+  entries: AsyncIterable<FileEntry>,
+  options: ItemOptions,
+): AsyncGenerator<readonly ImportRow[]> {
+  for await (const entry of entries) {
+    const place = { at: { line: entry.line }, position: entry.end, line: entry.line }
+    if ('fault' in entry) yield [{ ...place, fault: entry.fault, text: () => entry.text }]
+    else yield [{ ...place, ...toItem(entry.fields, options), text: () => JSON.stringify(entry.fields) }]
+  }
 }
 
 /** Makes an outbox item of one entry, or names every fault of the entry, and no value. */

@@ -1,16 +1,21 @@
-import type { Profiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
-import type { IntakeOptions } from './import-entries.ts'
+import type { Catalogue } from '../pipeline/transfer/stream.ts'
+import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { createProfiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
+import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
+import type { ImportTarget } from './import-rows.ts'
 
-type ResolverParts = {
-  readonly profiles: Pick<Profiles, 'add' | 'isErased'>
-  /** The ids in the warehouse of the profiles that are known. */
-  idsOf(externalIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+type ResolverOptions = {
+  readonly pool: Pool
+  readonly catalogue: Catalogue
+  readonly tokenKeys: readonly Buffer[]
   /** From which instant on the data of profiles to be added is wanted; absent: unknown profiles are not added. */
   readonly addFrom: (() => Date) | undefined
 }
 
 /** Finds the profiles of imported lines, and says of each unknown profile why its lines are rejected. */
-export function createProfileResolver({ profiles, idsOf, addFrom }: ResolverParts): IntakeOptions['resolve'] {
+export function createProfileResolver({ addFrom, ...options }: ResolverOptions): ImportTarget['resolve'] {
+  const profiles = createProfiles(options)
+  const { idsOf } = createProfileReport(options)
   return async (externalIds) => {
     let ids = await idsOf(externalIds)
     const unknown = externalIds.filter((externalId) => !ids.has(externalId))
@@ -18,7 +23,7 @@ export function createProfileResolver({ profiles, idsOf, addFrom }: ResolverPart
       await profiles.add(unknown, { wantedFrom: addFrom(), state: 'new' })
       ids = await idsOf(externalIds)
     }
-    const resolved: Awaited<ReturnType<IntakeOptions['resolve']>> = new Map()
+    const resolved: Awaited<ReturnType<ImportTarget['resolve']>> = new Map()
     for (const externalId of externalIds) {
       const profileId = ids.get(externalId)
       const fault = async () => ((await profiles.isErased(externalId)) ? ERASED_FAULT : UNKNOWN_FAULT)

@@ -2,6 +2,7 @@ import { inflateRawSync } from 'node:zlib'
 import { appleHealth } from '../../src/intake/formats/apple-health/apple-health.ts'
 import type { ExportFile, HealthFormat } from '../../src/intake/formats/export-format.ts'
 import { importHealthFiles } from '../../src/intake/import-health-files.ts'
+import { noProgress } from '../../src/intake/import-progress.ts'
 import type { HeartRateDetail } from '../../src/intake/thinned-heart-rate.ts'
 import type { OutboxItem } from '../../src/pipeline/transfer/parcel.ts'
 
@@ -53,18 +54,23 @@ export async function importInto(outbox: Map<string, string>, files: readonly Ex
     formats,
     itemOptions: { externalId, timeZone, fromMs, toMs: Infinity, stream: 'data-logs' },
     heartRate,
-    begin: { items: 0, accepted: 0, duplicate: 0 },
-    store: async (items) => countInto(outbox, items),
-    reject: async (more) => void rejects.push(...more),
-    stored: async () => undefined,
+    begin: noProgress.begin,
+    target: {
+      resolve: async () => new Map([[externalId, { profileId: '1' }]]),
+      add: async (items) => countInto(outbox, items),
+      reject: async (more) => void rejects.push(...more.map((one) => ({ place: '', ...one }))),
+      progressed: async () => undefined,
+      signal: new AbortController().signal,
+    },
     readBytes: () => undefined,
-    signal: new AbortController().signal,
   })
   return { ...result, rejects, logs: [...outbox.values()].map((body): PushedLog => JSON.parse(body)) }
 }
 
-function countInto(outbox: Map<string, string>, items: ReadonlyArray<Omit<OutboxItem, 'profileId'>>) {
-  const changed = items.filter(({ itemKey, body }) => {
+/** As the outbox counts: of one id in one call the last form counts. */
+function countInto(outbox: Map<string, string>, items: readonly OutboxItem[]) {
+  const latest = new Map(items.map((item) => [item.itemKey, item]))
+  const changed = [...latest.values()].filter(({ itemKey, body }) => {
     const isNew = outbox.get(itemKey) !== body
     outbox.set(itemKey, body)
     return isNew

@@ -9,7 +9,8 @@ import { type ExportFiles, openExportFiles } from '../../intake/export-files.ts'
 import type { FileReport } from '../../intake/file-report.ts'
 import { exportFormats, READERS_VERSION } from '../../intake/formats/known-formats.ts'
 import { removeLeftCopies } from '../../intake/formats/private-copies.ts'
-import { type HealthProgress, importHealthFiles } from '../../intake/import-health-files.ts'
+import { importHealthFiles } from '../../intake/import-health-files.ts'
+import { noProgress, openProgress } from '../../intake/import-progress.ts'
 import { openRejectsFile } from '../../intake/rejects-file.ts'
 import { createProfileResolver } from '../../intake/resolve-profiles.ts'
 import type { HeartRateDetail } from '../../intake/thinned-heart-rate.ts'
@@ -18,7 +19,6 @@ import { createImports } from '../../pipeline/warehouse/outbox/import-progress.t
 import { createOutbox } from '../../pipeline/warehouse/outbox/outbox.ts'
 import { openRehearsal } from '../../pipeline/warehouse/outbox/rehearsal.ts'
 import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
-import { createProfiles } from '../../pipeline/warehouse/profiles/stored-profiles.ts'
 import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
 import type { HealthImportResult } from '../results/import-result.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
@@ -46,7 +46,7 @@ const readAsOf = ({ profile, format, timeZone, from, to, heartRate }: HealthImpo
   JSON.stringify([READERS_VERSION, profile, format, timeZone, from, to, heartRate])
 
 /** Under this name the progress of imports of health exports is kept, beside that of files by stream. */
-const IMPORT_KIND = 'health-export'
+const stream = 'health-export'
 
 /** Adds a health export to the outbox; the next sync pushes it. Stopped anywhere, the same command resumes. */
 export async function runHealthImport(context: CommandContext, options: HealthImportOptions): Promise<number> {
@@ -58,27 +58,30 @@ export async function runHealthImport(context: CommandContext, options: HealthIm
   const result = await withWarehouse(context, async (pool, { closeStack, tokenKeys }) => {
     const exported = closeStack.add(await openExportFiles(options.path), options.path)
     const profileId = await resolveProfile(context, { pool, tokenKeys, externalId, options })
-    const progress = await openProgress({ pool, exported, options })
-    if (progress.begin.items > 0) terminal.say(`carrying on after ${progress.begin.items} logs`)
+    const progress = await openExportProgress({ pool, exported, options })
+    const { begin, isRepeated } = progress
+    if (begin.position > 0) terminal.say(`carrying on after ${begin.position} logs`)
     const rejects = closeStack.add(openRejectsFile(rejectsPath, 0), 'rejects')
     const { dryRun } = options
-    const add = await openStore({ pool, closeStack, context, dryRun, onlyMissing: progress.isRepeated })
     const done = await importHealthFiles({
       files: exported.files,
       formats,
       itemOptions: itemOptionsOf(externalId, options),
       heartRate: options.heartRate,
-      begin: progress.begin,
-      store: (items) => add(items.map((item) => ({ profileId, ...item }))),
-      reject: rejects.write,
-      stored: progress.save,
+      begin,
+      target: {
+        resolve: async () => new Map([[externalId, { profileId }]]),
+        add: await openStore({ pool, closeStack, context, dryRun, onlyMissing: isRepeated }),
+        reject: rejects.write,
+        progressed: (now) => progress.save({ ...now, rejectsBytes: rejects.bytes() }),
+        signal: context.signal,
+      },
       readBytes: createByteProgress(terminal, exported),
-      signal: context.signal,
     }).finally(() => terminal.progressEnd())
     const finished = !context.signal.aborted
     if (finished) await progress.finish()
     const wanted = options.dryRun ? undefined : await createProfileReport({ pool }).show(externalId)
-    return { ...done, unopened: exported.unopened, resumedAfter: progress.begin.items, finished, wanted }
+    return { ...done, unopened: exported.unopened, resumedAfter: begin.position, finished, wanted }
   })
   return printHealthImport(terminal, { ...result, options, externalId, rejectsPath })
 }
@@ -115,11 +118,10 @@ type Resolving = {
 
 async function resolveProfile({ config }: CommandContext, resolving: Resolving): Promise<string> {
   const { pool, tokenKeys, externalId, options } = resolving
-  const profiles = createProfiles({ pool, catalogue, tokenKeys })
-  const { idsOf } = createProfileReport({ pool })
   const addFrom =
     options.addProfiles && !options.dryRun ? () => new Date(Date.now() - config.historyDays * DAY) : undefined
-  const found = (await createProfileResolver({ profiles, idsOf, addFrom })([externalId])).get(externalId)
+  const resolve = createProfileResolver({ pool, catalogue, tokenKeys, addFrom })
+  const found = (await resolve([externalId])).get(externalId)
   if (found && 'profileId' in found) return found.profileId
   if (options.dryRun && options.addProfiles) return NOBODY
   throw new UsageProblem(`import: ${asTyped(externalId)} is not known here, or was erased`, {
@@ -133,37 +135,17 @@ const NOBODY = '0'
 type Importing = { readonly pool: Pool; readonly exported: ExportFiles; readonly options: HealthImportOptions }
 
 /** A dry run keeps no progress and uses none; an import of fully imported files needs none. */
-async function openProgress({ pool, exported, options }: Importing) {
+async function openExportProgress({ pool, exported, options }: Importing) {
   const imports = createImports({ pool })
   const identity = createHash('sha256').update(exported.identity).update(readAsOf(options)).digest()
-  const key = { stream: IMPORT_KIND, identity }
-  const former = options.again || options.dryRun ? undefined : await imports.findUnfinished(key)
   // No record in these very files is newer than what an import of them stored, or a newer export since.
-  const isRepeated = !options.again && (await imports.isFinished(key))
-  const begin: HealthProgress = former
-    ? { items: former.position, accepted: former.accepted, duplicate: former.duplicate }
-    : { items: 0, accepted: 0, duplicate: 0 }
-  if (options.dryRun || isRepeated)
-    return { begin, isRepeated, save: async () => undefined, finish: async () => undefined }
-  return {
-    begin,
-    isRepeated,
-    save: ({ items, accepted, duplicate }: HealthProgress) =>
-      imports.save(key, {
-        position: items,
-        line: 0,
-        rejectsBytes: 0,
-        read: items,
-        accepted,
-        duplicate,
-        rejected: 0,
-        tail: exported.identity,
-      }),
-    finish: () => imports.finish(key),
-  }
+  const isRepeated = !options.again && (await imports.isFinished({ stream, identity }))
+  if (options.dryRun || isRepeated) return { ...noProgress, isRepeated }
+  const tailOf = async () => exported.identity
+  return { ...(await openProgress({ imports, stream, identity, tailOf, again: options.again })), isRepeated }
 }
 
-type StoreParts = {
+type StoreDeps = {
   readonly pool: Pool
   readonly closeStack: CloseStack
   readonly context: CommandContext
@@ -171,7 +153,7 @@ type StoreParts = {
   readonly onlyMissing: boolean
 }
 
-async function openStore({ pool, closeStack, context, dryRun, onlyMissing }: StoreParts) {
+async function openStore({ pool, closeStack, context, dryRun, onlyMissing }: StoreDeps) {
   if (dryRun) return closeStack.add(await openRehearsal({ pool, onlyMissing }), 'rehearsal').add
   const firstReadingMs = context.config.settle.intervalsMs[0] ?? 0
   const outbox = createOutbox({ pool, catalogue, firstReadingMs })

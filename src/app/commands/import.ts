@@ -7,19 +7,17 @@ import { formatCount, formatNumber } from '../../base/text/readable-values.ts'
 import { DAY } from '../../base/time/units.ts'
 import { createOffsetCompleter } from '../../intake/complete-offsets.ts'
 import { type FileFormat, fileFormatOf, readCsvColumns, readEntries } from '../../intake/file-entries.ts'
-import { type IntakeOptions, type IntakeProgress, importEntries } from '../../intake/import-entries.ts'
+import { openResumableFile } from '../../intake/import-progress.ts'
+import { type ImportTarget, importRows, type RowProgress } from '../../intake/import-rows.ts'
 import { readBytesFrom } from '../../intake/input-file.ts'
-import { csvColumnsOf, requiredColumnsOf, unknownColumns } from '../../intake/outbox-items.ts'
+import { csvColumnsOf, fileRows, requiredColumnsOf, unknownColumns } from '../../intake/outbox-items.ts'
 import { openRejectsFile } from '../../intake/rejects-file.ts'
 import { createProfileResolver } from '../../intake/resolve-profiles.ts'
-import { openResumableFile } from '../../intake/resumable-file.ts'
 import { asTyped } from '../../operations/select-profiles.ts'
 import type { PushedStream } from '../../pipeline/transfer/stream.ts'
 import { createImports } from '../../pipeline/warehouse/outbox/import-progress.ts'
 import { createOutbox } from '../../pipeline/warehouse/outbox/outbox.ts'
 import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
-import { createProfiles } from '../../pipeline/warehouse/profiles/stored-profiles.ts'
-import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { withWarehouse } from '../with-pipeline.ts'
@@ -51,10 +49,9 @@ export async function runImport(context: CommandContext, options: ImportOptions)
     if (input.isResumed) terminal.say(`carrying on behind line ${formatNumber(begin.line)}`)
     const rejects = closeStack.add(openRejectsFile(rejectsPath, begin.rejectsBytes), 'rejects')
     const strange = new Map<string, StrangeCount>()
-    const progress = await importEntries({
-      ...(await openEntries({ ...options, format, begin, onStrangeType: (one) => countStrange(strange, one) })),
+    const rows = await openRows({ ...options, format, begin, onStrangeType: (type) => countStrange(strange, type) })
+    const progress = await importRows(rows, begin, {
       ...createStorage({ pool, tokenKeys }, context.config, options),
-      begin,
       signal: context.signal,
       reject: rejects.write,
       async progressed(now) {
@@ -71,7 +68,7 @@ export async function runImport(context: CommandContext, options: ImportOptions)
 
 type ImportResult = {
   readonly kind: string
-  readonly progress: IntakeProgress
+  readonly progress: RowProgress
   readonly rejectsPath: string
   readonly finished: boolean
   readonly resumedAtLine: number
@@ -95,7 +92,7 @@ function strangeText({ type, closest, lines }: StrangeCount): string {
 }
 
 /** Names the next step: only added logs can be pushed. */
-function nextText({ accepted, duplicate, rejected }: IntakeProgress): string {
+function nextText({ accepted, duplicate, rejected }: RowProgress): string {
   if (accepted > 0) return 'The next sync pushes them: vitalsync sync'
   if (duplicate > 0) return `Nothing is new: ${rejected > 0 ? 'what fits' : 'all of it'} is here already.`
   return 'Nothing was added.'
@@ -118,12 +115,12 @@ function printResult(terminal: Terminal, result: ImportResult): number {
   return finished && rejected === 0 ? exitCodes.done : exitCodes.failures
 }
 
-const countsText = ({ read, accepted, duplicate, rejected }: IntakeProgress, separator: string): string =>
+const countsText = ({ read, accepted, duplicate, rejected }: RowProgress, separator: string): string =>
   Object.entries({ read, accepted, duplicate, rejected })
     .map(([name, count]) => `${formatNumber(count)} ${name}`)
     .join(separator)
 
-const showProgress = (terminal: Terminal, now: IntakeProgress, sizeBytes: number | undefined): void =>
+const showProgress = (terminal: Terminal, now: RowProgress, sizeBytes: number | undefined): void =>
   terminal.progress(countsText(now, ' · '), sizeBytes ? now.position / sizeBytes : undefined)
 
 type Position = { readonly position: number; readonly line: number }
@@ -134,17 +131,21 @@ type Opening = Omit<ImportOptions, 'format'> & {
   onStrangeType: (strange: StrangeType) => void
 }
 
-async function openEntries(opening: Opening): Promise<Pick<IntakeOptions, 'entries' | 'options'>> {
+async function openRows(opening: Opening) {
   const { file, stream, timeZone, replace, format, begin, onStrangeType } = opening
   const checkColumns = (columns: readonly string[]) => requireColumns(stream, columns)
   const columns = format === 'csv' && file !== '-' ? await readCsvColumns(await readBytesFrom(file, 0)) : undefined
   if (columns) checkColumns(columns)
   const bytes = await readBytesFrom(file, begin.position)
   const completeOffset = timeZone === 'UTC' ? (text: string) => text.replace(' ', 'T') : createOffsetCompleter(timeZone)
-  return {
-    entries: readEntries({ bytes, format, begin, columns: begin.position > 0 ? columns : undefined, checkColumns }),
-    options: { stream, format, completeOffset, replace, nowMs: Date.now(), onStrangeType },
-  }
+  const entries = readEntries({
+    bytes,
+    format,
+    begin,
+    columns: begin.position > 0 ? columns : undefined,
+    checkColumns,
+  })
+  return fileRows(entries, { stream, format, completeOffset, replace, nowMs: Date.now(), onStrangeType })
 }
 
 /** Columns that no item has would be lost, and without a required column every line would be rejected: both are reported once. */
@@ -172,12 +173,10 @@ function createStorage(
   { pool, tokenKeys }: { pool: Pool; tokenKeys: readonly Buffer[] },
   { settle, historyDays }: Config,
   { addProfiles }: ImportOptions,
-): Pick<IntakeOptions, 'resolve' | 'add'> {
-  const profiles = createProfiles({ pool, catalogue, tokenKeys })
-  const { idsOf } = createProfileReport({ pool })
+): Pick<ImportTarget, 'resolve' | 'add'> {
   const addFrom = addProfiles ? () => new Date(Date.now() - historyDays * DAY) : undefined
   return {
     add: createOutbox({ pool, catalogue, firstReadingMs: settle.intervalsMs[0] ?? 0 }).add,
-    resolve: createProfileResolver({ profiles, idsOf, addFrom }),
+    resolve: createProfileResolver({ pool, catalogue, tokenKeys, addFrom }),
   }
 }
