@@ -3,11 +3,11 @@ import { SECOND } from '../../../base/time/units.ts'
 import type { SourceInstant } from '../export-format.ts'
 
 /**
- * A message: its number, and its fields by theirs. A field that is not set is absent; of a list the first value counts. `part` counts
+ * A message: its number, and its fields by theirs. A field that is not set is absent; of a list the first value counts. `fileIndex` counts
  * the files that follow one another in one: each has a device and a clock of its own.
  */
 export type FitMessage = {
-  readonly part: number
+  readonly fileIndex: number
   readonly number: number
   readonly fields: ReadonlyMap<number, number>
   readonly end: number
@@ -24,21 +24,16 @@ type Definition = {
 /** By base type: how long a value is, how it is read, and the value that stands for none. */
 type BaseType = {
   readonly size: number
-  readonly read: (bytes: Buffer, at: number, littleEndian: boolean) => number
   readonly none: number
+  readonly read: (bytes: Buffer, at: number, littleEndian: boolean) => number
 }
 
 const byte = (none: number): BaseType => ({ size: 1, none, read: (bytes, at) => bytes.readUInt8(at) })
-const short = (none: number): BaseType => ({
-  size: 2,
-  none,
-  read: (bytes, at, little) => (little ? bytes.readUInt16LE(at) : bytes.readUInt16BE(at)),
-})
-const long = (none: number): BaseType => ({
-  size: 4,
-  none,
-  read: (bytes, at, little) => (little ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at)),
-})
+
+const wide = (size: number, type: 'Int16' | 'UInt16' | 'Int32' | 'UInt32' | 'Float', none: number): BaseType => {
+  const [little, big] = [`read${type}LE`, `read${type}BE`] as const
+  return { size, none, read: (bytes, at, littleEndian) => bytes[littleEndian ? little : big](at) }
+}
 
 const baseTypes: ReadonlyMap<number, BaseType> = new Map([
   [0x00, byte(0xff)],
@@ -46,30 +41,13 @@ const baseTypes: ReadonlyMap<number, BaseType> = new Map([
   [0x02, byte(0xff)],
   [0x0a, byte(0)],
   [0x0d, byte(0xff)],
-  [
-    0x83,
-    { size: 2, none: 0x7fff, read: (bytes, at, little) => (little ? bytes.readInt16LE(at) : bytes.readInt16BE(at)) },
-  ],
-  [0x84, short(0xffff)],
-  [0x8b, short(0)],
-  [
-    0x85,
-    {
-      size: 4,
-      none: 0x7fffffff,
-      read: (bytes, at, little) => (little ? bytes.readInt32LE(at) : bytes.readInt32BE(at)),
-    },
-  ],
-  [0x86, long(0xffffffff)],
-  [0x8c, long(0)],
-  [
-    0x88,
-    {
-      size: 4,
-      none: Number.NaN,
-      read: (bytes, at, little) => (little ? bytes.readFloatLE(at) : bytes.readFloatBE(at)),
-    },
-  ],
+  [0x83, wide(2, 'Int16', 0x7fff)],
+  [0x84, wide(2, 'UInt16', 0xffff)],
+  [0x8b, wide(2, 'UInt16', 0)],
+  [0x85, wide(4, 'Int32', 0x7fffffff)],
+  [0x86, wide(4, 'UInt32', 0xffffffff)],
+  [0x8c, wide(4, 'UInt32', 0)],
+  [0x88, wide(4, 'Float', Number.NaN)],
 ])
 
 /** The number of the field that holds a time, which a short form of a header may hold instead. */
@@ -87,17 +65,17 @@ export const isFit = (bytes: Buffer): boolean =>
  */
 export function* readFitMessages(bytes: Buffer, name: string): Generator<FitMessage> {
   let start = 0
-  for (let part = 0; start < bytes.length; part += 1) {
+  for (let fileIndex = 0; start < bytes.length; fileIndex += 1) {
     if (!isFit(bytes.subarray(start))) throw new UsageProblem(`read ${name}: it is no whole FIT file`)
     const headerSize = bytes.readUInt8(start)
     const end = start + headerSize + bytes.readUInt32LE(start + 4)
-    yield* messagesIn(bytes.subarray(0, end), start + headerSize, part)
+    yield* messagesIn(bytes.subarray(0, end), start + headerSize, fileIndex)
     if (end > bytes.length) throw new UsageProblem(`read ${name}: it ends in the middle`)
     start = end + 2
   }
 }
 
-function* messagesIn(bytes: Buffer, begin: number, part: number): Generator<FitMessage> {
+function* messagesIn(bytes: Buffer, begin: number, fileIndex: number): Generator<FitMessage> {
   const definitions = new Map<number, Definition>()
   let lastTimestamp = 0
   let at = begin
@@ -118,7 +96,7 @@ function* messagesIn(bytes: Buffer, begin: number, part: number): Generator<FitM
     if (isShort) fields.set(TIMESTAMP, lastTimestamp + (((header & 0x1f) - lastTimestamp) & 0x1f))
     lastTimestamp = fields.get(TIMESTAMP) ?? lastTimestamp
     at = next
-    yield { part, number: definition.number, fields, end: at }
+    yield { fileIndex, number: definition.number, fields, end: at }
   }
 }
 
@@ -130,8 +108,8 @@ function definitionAt(bytes: Buffer, at: number, hasAdded: boolean): { definitio
   let next = at + 5 + count * 3
   requireBytes(bytes, next)
   const fields = Array.from({ length: count }, (_, index) => {
-    const [own = 0, size = 0, type = 0] = bytes.subarray(at + 5 + index * 3, at + 8 + index * 3)
-    return { number: own, size, type }
+    const [fieldNumber = 0, size = 0, type = 0] = bytes.subarray(at + 5 + index * 3, at + 8 + index * 3)
+    return { number: fieldNumber, size, type }
   })
   let addedBytes = 0
   if (hasAdded) {

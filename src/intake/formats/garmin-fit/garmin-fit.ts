@@ -9,8 +9,13 @@ import { createFitMonitoring } from './fit-monitoring.ts'
 
 type Fields = FitMessage['fields']
 
-/** A field of a message: the measure, and how many of its steps make one of our unit. */
+/** Messages by their numbers. */
+const MESSAGE = { fileId: 0, session: 18, activity: 34, monitoring: 55, monitoringInfo: 103 }
+const WEIGHT = 30
+
+/** A field of a message that measures a moment; `per` of its steps make one of the unit. */
 type FitField = {
+  readonly message: number
   readonly field: number
   readonly name: string
   readonly to: MeasureName
@@ -18,56 +23,33 @@ type FitField = {
   readonly per: number
 }
 
-const MESSAGE = { fileId: 0, session: 18, record: 20, weight: 30, activity: 34, monitoring: 55, monitoringInfo: 103 }
-
-/** Messages whose fields are measurements of a moment. */
-const momentsByMessage: ReadonlyMap<number, { readonly name: string; readonly fields: readonly FitField[] }> = new Map([
-  [
-    MESSAGE.record,
-    { name: 'record', fields: [{ field: 3, name: 'heart_rate', to: 'heart_rate', unit: 'bpm', per: 1 }] },
-  ],
-  [
-    MESSAGE.weight,
-    {
-      name: 'weight_scale',
-      fields: [
-        { field: 0, name: 'weight', to: 'weight', unit: 'kg', per: 100 },
-        { field: 1, name: 'percent_fat', to: 'body_fat', unit: 'percent', per: 100 },
-        { field: 4, name: 'bone_mass', to: 'bone_mass', unit: 'kg', per: 100 },
-        { field: 7, name: 'basal_met', to: 'basal_metabolic_rate', unit: 'kcal/day', per: 4 },
-        { field: 13, name: 'bmi', to: 'body_mass_index', unit: 'count', per: 10 },
-      ],
-    },
-  ],
-  [
-    211,
-    {
-      name: 'monitoring_hr_data',
-      fields: [{ field: 1, name: 'current_day_resting_heart_rate', to: 'resting_heart_rate', unit: 'bpm', per: 1 }],
-    },
-  ],
-  [
-    269,
-    {
-      name: 'spo2_data',
-      fields: [{ field: 0, name: 'reading_spo2', to: 'oxygen_saturation', unit: 'percent', per: 1 }],
-    },
-  ],
-  [
-    297,
-    {
-      name: 'respiration_rate',
-      fields: [{ field: 0, name: 'respiration_rate', to: 'respiratory_rate', unit: 'breath/min', per: 100 }],
-    },
-  ],
-  [
-    371,
-    {
-      name: 'hrv_value',
-      fields: [{ field: 0, name: 'value', to: 'heart_rate_variability_rmssd', unit: 'ms', per: 128 }],
-    },
-  ],
-])
+const fitFields: readonly FitField[] = [
+  { message: 20, field: 3, name: 'record, heart_rate', to: 'heart_rate', unit: 'bpm', per: 1 },
+  { message: WEIGHT, field: 0, name: 'weight_scale, weight', to: 'weight', unit: 'kg', per: 100 },
+  { message: WEIGHT, field: 1, name: 'weight_scale, percent_fat', to: 'body_fat', unit: 'percent', per: 100 },
+  { message: WEIGHT, field: 4, name: 'weight_scale, bone_mass', to: 'bone_mass', unit: 'kg', per: 100 },
+  { message: WEIGHT, field: 7, name: 'weight_scale, basal_met', to: 'basal_metabolic_rate', unit: 'kcal/day', per: 4 },
+  { message: WEIGHT, field: 13, name: 'weight_scale, bmi', to: 'body_mass_index', unit: 'count', per: 10 },
+  {
+    message: 211,
+    field: 1,
+    name: 'monitoring_hr_data, current_day_resting_heart_rate',
+    to: 'resting_heart_rate',
+    unit: 'bpm',
+    per: 1,
+  },
+  { message: 269, field: 0, name: 'spo2_data, reading_spo2', to: 'oxygen_saturation', unit: 'percent', per: 1 },
+  {
+    message: 297,
+    field: 0,
+    name: 'respiration_rate, respiration_rate',
+    to: 'respiratory_rate',
+    unit: 'breath/min',
+    per: 100,
+  },
+  { message: 371, field: 0, name: 'hrv_value, value', to: 'heart_rate_variability_rmssd', unit: 'ms', per: 128 },
+]
+const fieldsByMessage = Map.groupBy(fitFields, ({ message }) => message)
 
 const OFFSET_MAX_MS = 14 * HOUR
 const WEIGHT_FILE = 9
@@ -78,9 +60,9 @@ type AboutFile = { device: Fields; offsetMinutes: number }
 function aboutFiles(bytes: Buffer, name: string): readonly AboutFile[] {
   const files: AboutFile[] = []
   try {
-    for (const { part, number, fields } of readFitMessages(bytes, name)) {
-      const file = files[part] ?? { device: new Map(), offsetMinutes: 0 }
-      files[part] = file
+    for (const { fileIndex, number, fields } of readFitMessages(bytes, name)) {
+      const file = files[fileIndex] ?? { device: new Map(), offsetMinutes: 0 }
+      files[fileIndex] = file
       if (number === MESSAGE.fileId && file.device.size === 0) file.device = fields
       const local = fields.get(number === MESSAGE.activity ? 5 : 0)
       const timestamp = fields.get(TIMESTAMP)
@@ -122,7 +104,7 @@ async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
     for (const message of readFitMessages(bytes, file.name)) {
       number += 1
       bytesRead = message.end
-      for (const record of readers[message.part]?.(message, `message ${number}`) ?? []) records.push(record)
+      for (const record of readers[message.fileIndex]?.(message, `message ${number}`) ?? []) records.push(record)
       if (records.length < BATCH_RECORDS) continue
       yield { records, bytesRead }
       records = []
@@ -141,12 +123,10 @@ function createMessageReader(origin: Omit<DraftFrame, 'start' | 'end'>, offsetMi
     if (number === MESSAGE.monitoringInfo) monitoring.begins(fields)
     if (number === MESSAGE.monitoring) return monitoring.recordsOf(fields, place)
     if (number === MESSAGE.session) return sessionOf(fields, place, { origin, offsetMinutes })
-    const kind = momentsByMessage.get(number)
-    if (!kind) return []
-    const at = fitInstant(fields.get(TIMESTAMP), offsetMinutes)
     // Devices write 0 for a heart rate that they did not find.
-    const found = kind.fields.filter(({ field }) => (fields.get(field) ?? 0) > 0)
+    const found = fieldsByMessage.get(number)?.filter(({ field }) => (fields.get(field) ?? 0) > 0) ?? []
     if (found.length === 0) return []
+    const at = fitInstant(fields.get(TIMESTAMP), offsetMinutes)
     if (!at) return [{ place, fault: 'its time counts from when the device was switched on', text: '' }]
     return found.map(({ field, to, unit, per }) =>
       measuredRecord(place, { to, unit, value: (fields.get(field) ?? 0) / per }, { ...origin, start: at, end: at }),
@@ -154,9 +134,11 @@ function createMessageReader(origin: Omit<DraftFrame, 'start' | 'end'>, offsetMi
   }
 }
 
-type Placing = { readonly origin: Omit<DraftFrame, 'start' | 'end'>; readonly offsetMinutes: number }
-
-function sessionOf(fields: Fields, place: string, { origin, offsetMinutes }: Placing): HealthRecord[] {
+function sessionOf(
+  fields: Fields,
+  place: string,
+  { origin, offsetMinutes }: { readonly origin: Omit<DraftFrame, 'start' | 'end'>; readonly offsetMinutes: number },
+): HealthRecord[] {
   const start = fitInstant(fields.get(2), offsetMinutes)
   const elapsedMs = fields.get(7)
   if (!start || elapsedMs === undefined)
@@ -167,13 +149,7 @@ function sessionOf(fields: Fields, place: string, { origin, offsetMinutes }: Pla
 }
 
 const mapping: readonly MappingRow[] = [
-  ...[...momentsByMessage.values()].flatMap(({ name, fields }) =>
-    fields.map((field) => ({
-      from: `${name}, ${field.name}`,
-      to: field.to,
-      units: `${field.unit}${field.per === 1 ? '' : ` × ${field.per}`}`,
-    })),
-  ),
+  ...fitFields.map(({ name, to, unit, per }) => ({ from: name, to, units: per === 1 ? unit : `${unit} × ${per}` })),
   {
     from: 'monitoring, cycles',
     to: 'steps',
