@@ -1,5 +1,5 @@
-import { parse } from 'csv-parse/sync'
 import { UsageProblem } from '../base/errors.ts'
+import { csvCells, csvRecords } from './formats/csv-records.ts'
 import { type FileLine, splitLines } from './formats/split-lines.ts'
 
 export const fileFormats = ['ndjson', 'csv'] as const
@@ -59,16 +59,13 @@ function jsonFields(text: string): { fields: Record<string, unknown> } | { fault
   }
 }
 
-/** A quoted field may span several lines. After this many lines the quote counts as a mistake, and only its line is lost. */
-const LINES_PER_RECORD_MAX = 50
-
 async function* csvEntries(
   lines: AsyncIterable<FileLine>,
   { columns: given, checkColumns }: Pick<EntrySource, 'columns' | 'checkColumns'>,
 ): AsyncGenerator<FileEntry> {
   let columns = given
-  for await (const record of csvRecords(lines)) {
-    const cells = record.text === undefined ? undefined : parseCsvCells(record.text)
+  for await (const record of csvRecords(lines, comma)) {
+    const cells = parseCsvCells(record.text)
     if (columns === undefined) {
       columns = parseCsvHead(cells)
       checkColumns?.(columns)
@@ -81,8 +78,8 @@ async function* csvEntries(
 
 /** The names of a file's columns. */
 export async function readCsvColumns(bytes: AsyncIterable<Buffer>): Promise<string[]> {
-  for await (const { text } of csvRecords(splitLines(bytes, { position: 0, line: 0 }))) {
-    return parseCsvHead(text === undefined ? undefined : parseCsvCells(text))
+  for await (const { text } of csvRecords(splitLines(bytes, { position: 0, line: 0 }), comma)) {
+    return parseCsvHead(parseCsvCells(text))
   }
   return parseCsvHead(undefined)
 }
@@ -109,52 +106,7 @@ function fieldsOf(columns: readonly string[], cells: readonly string[] | undefin
   return { fields: Object.fromEntries(filled) }
 }
 
-/** Joins the lines of a record whose quoted field spans several lines. */
-async function* csvRecords(lines: AsyncIterable<FileLine>): AsyncGenerator<FileLine> {
-  let open: FileLine[] = []
-  for await (const next of lines) {
-    open.push(next)
-    const record = joinedRecordOf(open)
-    if (record) {
-      yield record
-      open = []
-    } else if (open.length > LINES_PER_RECORD_MAX) open = yield* skipFirstLine(open)
-  }
-  while (open.length > 0) open = yield* skipFirstLine(open)
-}
+const comma = { delimiterIn: () => ',' }
 
-/** A quote that is never closed costs its own line: the lines after it are read as if the quote were not there. */
-function* skipFirstLine([first, ...others]: readonly FileLine[]): Generator<FileLine, FileLine[]> {
-  if (first) yield first
-  let open: FileLine[] = []
-  for (const line of others) {
-    open.push(line)
-    const record = joinedRecordOf(open)
-    if (!record) continue
-    yield record
-    open = []
-  }
-  return open
-}
-
-/** The lines as one record, or undefined while a quote is open. */
-function joinedRecordOf(lines: readonly FileLine[]): FileLine | undefined {
-  const last = lines.at(-1)
-  if (!last) return undefined
-  if (lines.length === 1 && last.text === undefined) return last
-  if (lines.some(({ text }) => text === undefined)) return undefined
-  const text = lines.map((line) => line.text).join('\n')
-  let quotes = 0
-  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) quotes += 1
-  return quotes % 2 === 0 ? { line: lines[0]?.line ?? last.line, end: last.end, text } : undefined
-}
-
-function parseCsvCells(text: string): string[] | undefined {
-  if (!text.includes('"')) return text.split(',')
-  try {
-    const [cells] = parse(text, { columns: false, relax_column_count: true })
-    return cells
-  } catch {
-    return undefined // fieldsOf reports the fault with its line
-  }
-}
+const parseCsvCells = (text: string | undefined): string[] | undefined =>
+  text === undefined ? undefined : csvCells(text, { delimiter: ',', relax_quotes: false })

@@ -1,5 +1,5 @@
-import { parse } from 'csv-parse/sync'
 import { UsageProblem } from '../../base/errors.ts'
+import { csvCells, csvRecords } from './csv-records.ts'
 import type { ExportFile, FileHead } from './export-format.ts'
 import { splitLines } from './split-lines.ts'
 
@@ -11,8 +11,6 @@ export type RowReader = (file: ExportFile, head: FileHead) => AsyncIterable<RowB
 /** A file in JSON is parsed as a whole; exports write a file for each day or month, of some MB. */
 const WHOLE_BYTES_MAX = 64 * 1024 * 1024
 const ROWS_PER_BATCH = 1000
-/** How many lines a cell of a table may have. */
-const CELL_LINES_MAX = 50
 
 /** All bytes of a file that is read as a whole. */
 export async function wholeFile(file: ExportFile): Promise<Buffer> {
@@ -86,43 +84,20 @@ function parseJson(text: string, name: string): unknown {
 
 const rowOf = (value: unknown): SourceRow => (typeof value === 'object' && value !== null ? { ...value } : {})
 
-type TableForm = {
-  /** Lines before the line that names the columns. */
-  readonly linesBefore: number
-}
-
-/** The rows of a table. Its columns are separated by commas, semicolons or tabs; a quoted cell may span several lines. */
-export const tableRows = ({ linesBefore }: TableForm): RowReader =>
+/** The rows of a table, which has `linesBefore` before the line that names its columns. They are separated by commas, semicolons or tabs. */
+export const tableRows = ({ linesBefore }: { readonly linesBefore: number }): RowReader =>
   async function* (file) {
     let columns: readonly string[] | undefined
-    let delimiter = ','
-    let held: string[] = []
     let rows: SourceRow[] = []
-    const addRow = (text: string | undefined) => {
+    const lines = splitLines(await file.open(), { position: 0, line: 0 })
+    for await (const { text, end, delimiter } of csvRecords(lines, { delimiterIn, linesBefore })) {
       const cells = cellsOf(text, delimiter)
-      if (text !== '') rows.push(Object.fromEntries((columns ?? []).map((name, index) => [name, cells[index]])))
-    }
-    for await (const { line, text, end } of splitLines(await file.open(), { position: 0, line: 0 })) {
-      if (line <= linesBefore) continue
-      if (!columns) {
-        delimiter = delimiterIn(text ?? '')
-        columns = cellsOf(text, delimiter).map((cell) => cell.trim())
-        continue
-      }
-      const row = held.length > 0 ? [...held, text].join('\n') : text
-      if (row !== undefined && endsInQuotes(row, delimiter) && held.length < CELL_LINES_MAX) {
-        held.push(text ?? '')
-        continue
-      }
-      // A quote that nothing closes belongs to no cell: each of the lines is a row then.
-      if (row !== undefined && endsInQuotes(row, delimiter)) for (const one of [...held, text]) addRow(one)
-      else addRow(row)
-      held = []
+      if (!columns) columns = cells.map((cell) => cell.trim())
+      else if (text !== '') rows.push(Object.fromEntries(columns.map((name, index) => [name, cells[index]])))
       if (rows.length < ROWS_PER_BATCH) continue
       yield { rows, bytesRead: end }
       rows = []
     }
-    for (const one of held) addRow(one)
     yield { rows, bytesRead: file.sizeBytes }
   }
 
@@ -130,8 +105,8 @@ export const readTableRows = tableRows({ linesBefore: 0 })
 
 /** The delimiter that occurs most in the line that names the columns. */
 function delimiterIn(line: string): string {
-  const counted = [',', ';', '\t'].map((one) => ({ one, count: line.split(one).length }))
-  return counted.reduce((most, next) => (next.count > most.count ? next : most)).one
+  const counted = [',', ';', '\t'].map((sign) => ({ sign, count: line.split(sign).length }))
+  return counted.reduce((most, next) => (next.count > most.count ? next : most)).sign
 }
 
 /** The columns that the first line of a file names. */
@@ -148,34 +123,5 @@ export const hasColumns =
     return columns.every((column) => named.has(column))
   }
 
-/** Whether the last cell begins with a quote that is not closed. */
-function endsInQuotes(text: string, delimiter: string): boolean {
-  if (!text.includes('"')) return false
-  let at = 0
-  for (;;) {
-    if (text[at] === '"') {
-      const closed = closingQuote(text, at + 1)
-      if (closed === undefined) return true
-      at = closed
-    }
-    const next = text.indexOf(delimiter, at)
-    if (next === -1) return false
-    at = next + delimiter.length
-  }
-}
-
-/** The place of the quote that ends a cell; two quotes are one within it. */
-function closingQuote(text: string, from: number): number | undefined {
-  for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 2)) if (text[at + 1] !== '"') return at
-  return undefined
-}
-
-function cellsOf(text: string | undefined, delimiter: string): readonly string[] {
-  if (text === undefined) return []
-  if (!text.includes('"')) return text.split(delimiter)
-  try {
-    return parse(text, { columns: false, delimiter, relax_column_count: true, relax_quotes: true })[0] ?? []
-  } catch {
-    return []
-  }
-}
+const cellsOf = (text: string | undefined, delimiter: string): readonly string[] =>
+  (text === undefined ? undefined : csvCells(text, { delimiter, relax_quotes: true })) ?? []
