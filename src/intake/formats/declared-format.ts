@@ -1,15 +1,14 @@
 import type { FileHead, HealthFormat, HealthRecord, MappingRow, ReadOptions } from './export-format.ts'
 import type { MeasureName, SessionName } from './measures.ts'
 import { type RowReader, readTableRows, type SourceRow } from './small-files.ts'
+import { later, type RecordTime } from './source-times.ts'
 import {
   type DraftFrame,
   faultOf,
   isEmpty,
   lastingRecord,
-  later,
   measuredRecord,
   numberIn,
-  type RecordTime,
   sessionName,
 } from './source-values.ts'
 

@@ -3,20 +3,8 @@ import { asDaily, quantityRecord } from './exchange-values.ts'
 import type { FileHead, HealthRecord, ReadOptions } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { jsonLinesOrRows, jsonRows, type SourceRow } from './small-files.ts'
-import {
-  between,
-  type DraftFrame,
-  faultOf,
-  fieldsIn,
-  instantIn,
-  isEmpty,
-  listIn,
-  localDay,
-  momentAt,
-  type RecordTime,
-  textIn,
-  wallMsIn,
-} from './source-values.ts'
+import { between, instantIn, localDay, momentAt, type RecordTime, wallMsIn } from './source-times.ts'
+import { type DraftFrame, faultOf, fieldsIn, isEmpty, listIn, textIn } from './source-values.ts'
 
 /** By LOINC: the measure. A panel has no value of its own: its components have. */
 const measures: Readonly<Record<string, MeasureName>> = {

@@ -1,21 +1,8 @@
 import { MINUTE, SECOND } from '../../base/time/units.ts'
 import { declareFormat, endToEnd, lasting, measure, session } from './declared-format.ts'
 import { jsonRows, readJsonList, type SourceRow } from './small-files.ts'
-import {
-  between,
-  dayBetween,
-  fieldsIn,
-  instantAt,
-  isEmpty,
-  lastingFrom,
-  later,
-  listIn,
-  momentAt,
-  numberIn,
-  textIn,
-  utc,
-  wallMsIn,
-} from './source-values.ts'
+import { between, dayBetween, instantAt, lastingFrom, later, momentAt, utc, wallMsIn } from './source-times.ts'
+import { fieldsIn, isEmpty, listIn, numberIn, textIn } from './source-values.ts'
 
 /** Times named GMT are written without an offset. */
 const gmtIn = (value: unknown) => {

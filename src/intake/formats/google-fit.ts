@@ -1,7 +1,8 @@
 import { coded, declareFormat, type FieldRule, measure, session } from './declared-format.ts'
 import type { MeasureName } from './measures.ts'
 import { jsonRows, type SourceRow } from './small-files.ts'
-import { between, fieldsIn, instantIn, listIn, numberIn, textIn, utc } from './source-values.ts'
+import { between, instantIn, utc } from './source-times.ts'
+import { fieldsIn, listIn, numberIn, textIn } from './source-values.ts'
 
 const STREAM = 'vitalsync.stream'
 

@@ -4,21 +4,8 @@ import { asDaily, quantityRecord } from './exchange-values.ts'
 import type { FileHead, HealthRecord } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { jsonLinesOrRows, type SourceRow } from './small-files.ts'
-import {
-  between,
-  type DraftFrame,
-  faultOf,
-  fieldsIn,
-  instantIn,
-  lastingFrom,
-  lastingRecord,
-  later,
-  momentAt,
-  numberIn,
-  type RecordTime,
-  sessionName,
-  textIn,
-} from './source-values.ts'
+import { between, instantIn, lastingFrom, later, momentAt, type RecordTime } from './source-times.ts'
+import { type DraftFrame, faultOf, fieldsIn, lastingRecord, numberIn, sessionName, textIn } from './source-values.ts'
 
 /** By the name of a schema: the fields of its body, and the measures that they are. */
 const schemas: Readonly<Record<string, readonly (readonly [field: string, to: MeasureName])[]>> = {

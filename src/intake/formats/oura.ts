@@ -3,23 +3,8 @@ import { declareFormat, type FieldRule, lasting, measure, type RowDeclaration, s
 import type { FileHead } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { columnsIn, jsonRows, readTableRows, type SourceRow } from './small-files.ts'
-import {
-  between,
-  faultOf,
-  fieldsIn,
-  instantIn,
-  isEmpty,
-  lastingFrom,
-  lastingRecord,
-  later,
-  listIn,
-  localDay,
-  measuredRecord,
-  momentAt,
-  numberIn,
-  textIn,
-  wallMsIn,
-} from './source-values.ts'
+import { between, instantIn, lastingFrom, later, localDay, momentAt, wallMsIn } from './source-times.ts'
+import { faultOf, fieldsIn, isEmpty, lastingRecord, listIn, measuredRecord, numberIn, textIn } from './source-values.ts'
 
 const origin = { source: 'Oura', deviceType: 'ring', recordingMethod: 'automatically_recorded' } as const
 

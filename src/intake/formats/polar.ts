@@ -3,23 +3,8 @@ import { declareFormat, type FieldRule, lasting, measure, session } from './decl
 import type { FileHead } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { jsonRows, readJsonList, type SourceRow } from './small-files.ts'
-import {
-  between,
-  faultOf,
-  fieldsIn,
-  instantAt,
-  instantIn,
-  isEmpty,
-  lastingFrom,
-  lastingRecord,
-  later,
-  listIn,
-  localDay,
-  momentAt,
-  numberIn,
-  textIn,
-  wallMsIn,
-} from './source-values.ts'
+import { between, instantAt, instantIn, lastingFrom, later, localDay, momentAt, wallMsIn } from './source-times.ts'
+import { faultOf, fieldsIn, isEmpty, lastingRecord, listIn, numberIn, textIn } from './source-values.ts'
 
 const states: Readonly<Record<string, MeasureName>> = {
   WAKE: 'sleep_stage_awake',

@@ -1,7 +1,8 @@
 import { MINUTE } from '../../base/time/units.ts'
 import { coded, declareFormat, type FileKind, lasting, measure, type RowDeclaration } from './declared-format.ts'
 import { type RowReader, type SourceRow, tableRows } from './small-files.ts'
-import { between, isEmpty, offsetMinutesIn, type RecordTime, textIn, wallMsIn } from './source-values.ts'
+import { between, offsetMinutesIn, type RecordTime, wallMsIn } from './source-times.ts'
+import { isEmpty, textIn } from './source-values.ts'
 
 /** `com.samsung.health.heart_rate.start_time` is `start_time`; a column that has its prefix counts before one without. */
 function plainRow(row: SourceRow): SourceRow {

@@ -1,7 +1,8 @@
 import { MINUTE } from '../../base/time/units.ts'
 import { declareFormat, endToEnd, lasting, measure, session } from './declared-format.ts'
 import { hasColumns, type SourceRow } from './small-files.ts'
-import { between, instantAt, isEmpty, momentAt, offsetMinutesIn, wallMsIn } from './source-values.ts'
+import { between, instantAt, momentAt, offsetMinutesIn, wallMsIn } from './source-times.ts'
+import { isEmpty } from './source-values.ts'
 
 /** A time of the clock on the wall, in the offset of the cycle. */
 const timeIn = (row: SourceRow, name: string) => instantAt(wallMsIn(row[name]), offsetMinutesIn(row['Cycle timezone']))

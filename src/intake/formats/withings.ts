@@ -3,18 +3,8 @@ import { declareFormat, type FieldRule, type FileKind, lasting, measure, session
 import type { FileHead, HealthRecord, MappingRow } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { columnsIn, hasColumns, type SourceRow } from './small-files.ts'
-import {
-  between,
-  type DraftFrame,
-  faultOf,
-  instantIn,
-  lastingRecord,
-  later,
-  measuredRecord,
-  momentAt,
-  numberIn,
-  wallMsIn,
-} from './source-values.ts'
+import { between, instantIn, later, momentAt, wallMsIn } from './source-times.ts'
+import { type DraftFrame, faultOf, lastingRecord, measuredRecord, numberIn } from './source-values.ts'
 
 const tracker = { source: 'Withings', deviceType: 'watch', recordingMethod: 'automatically_recorded' } as const
 

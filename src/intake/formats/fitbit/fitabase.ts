@@ -2,7 +2,8 @@ import { HOUR, MINUTE } from '../../../base/time/units.ts'
 import { coded, declareFormat, type FileKind, measure, type RowDeclaration } from '../declared-format.ts'
 import type { FileHead } from '../export-format.ts'
 import { hasColumns } from '../small-files.ts'
-import { lastingFrom, textIn, wallClockMs } from '../source-values.ts'
+import { lastingFrom, wallClockMs } from '../source-times.ts'
+import { textIn } from '../source-values.ts'
 import { fitbitDevice } from './fitbit-sleep.ts'
 
 const american = /^(\d{1,2})\/(\d{1,2})\/(\d{4}) (\d{1,2}):(\d\d):(\d\d) (AM|PM)$/

@@ -2,17 +2,8 @@ import { MINUTE } from '../../../base/time/units.ts'
 import { declareFormat, measure } from '../declared-format.ts'
 import type { FileHead } from '../export-format.ts'
 import { jsonRows } from '../small-files.ts'
-import {
-  fieldsIn,
-  instantIn,
-  lastingFrom,
-  localDay,
-  momentAt,
-  numberIn,
-  utc,
-  wallClockMs,
-  wallMsIn,
-} from '../source-values.ts'
+import { instantIn, lastingFrom, localDay, momentAt, utc, wallClockMs, wallMsIn } from '../source-times.ts'
+import { fieldsIn, numberIn } from '../source-values.ts'
 import { fitbitDevice, fitbitLevels, sleepRecords } from './fitbit-sleep.ts'
 
 const shortDate = /^(\d\d)\/(\d\d)\/(\d\d) (\d\d):(\d\d):(\d\d)$/

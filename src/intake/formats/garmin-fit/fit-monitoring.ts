@@ -1,6 +1,7 @@
 import { DAY, MINUTE, SECOND } from '../../../base/time/units.ts'
 import type { HealthRecord } from '../export-format.ts'
-import { type DraftFrame, later, measuredRecord } from '../source-values.ts'
+import { later } from '../source-times.ts'
+import { type DraftFrame, measuredRecord } from '../source-values.ts'
 import { fitInstant } from './fit-messages.ts'
 
 type Fields = ReadonlyMap<number, number>

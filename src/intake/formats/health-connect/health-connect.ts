@@ -9,7 +9,8 @@ import type {
   SourceInstant,
 } from '../export-format.ts'
 import type { SourceRow } from '../small-files.ts'
-import { between, isEmpty, lastingRecord, momentAt, numberIn, textIn } from '../source-values.ts'
+import { between, momentAt } from '../source-times.ts'
+import { isEmpty, lastingRecord, numberIn, textIn } from '../source-values.ts'
 import { deviceIn, exerciseIn, methodIn, stageIn, stagesByNumber } from './health-connect-types.ts'
 import { isSqlite, openSqliteTables, type SqliteTables, type TableQuery } from './sqlite-tables.ts'
 
