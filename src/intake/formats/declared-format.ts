@@ -26,7 +26,7 @@ export type FieldRule = {
 type Origin = Pick<DraftFrame, 'source' | 'deviceType' | 'recordingMethod'>
 
 export type RowDeclaration = {
-  /** The file, or the document, as the docs name it. */
+  /** The file, or the document, as the docs name it; empty where they name the fields alone. */
   readonly file: string
   /** The time of a row; or a text: what is wrong with the row, which is then shown; or a reason without the row. */
   readonly when: (row: SourceRow, options: ReadOptions) => RecordTime | string | { leftOut: string } | { fault: string }
@@ -94,7 +94,7 @@ export function declareRows(origin: Origin, { file, when, frame, fields }: RowDe
       return fields.flatMap((field) => field.recordsOf(row, place, whole))
     },
     mapping: fields.flatMap(({ mapping }) =>
-      mapping.map(({ from, ...rest }) => ({ from: from === '' ? file : `${file}, ${from}`, ...rest })),
+      mapping.map(({ from, ...rest }) => ({ from: [file, from].filter((name) => name !== '').join(', '), ...rest })),
     ),
   }
 }
@@ -175,26 +175,29 @@ export const coded = (
 })
 
 /**
- * Fields with the lengths of stages, where the export has no times: the stages are laid end to end from the start of the night.
+ * Fields with the lengths of waking, light, deep and REM sleep, where the export has no times: the stages are laid end to end from the start of the night.
  * Their sums are right, their times are not.
  */
-export const endToEnd = (stages: Readonly<Record<string, MeasureName>>, units: string, unitMs: number): FieldRule => ({
+export const endToEnd = (fields: readonly string[], units: string, unitMs: number): FieldRule => ({
   from: '',
   recordsOf(row, place, frame) {
     let { start } = frame
-    return Object.entries(stages).flatMap(([name, stage]) => {
+    return fields.flatMap((name, index) => {
+      const stage = nightStages[index]
       const lengthMs = numberIn(row[name]) * unitMs
-      if (!(lengthMs > 0)) return []
+      if (!stage || !(lengthMs > 0)) return []
       const properties = { position: 'laid end to end' }
       const record = lastingRecord(place, stage, { ...frame, start, end: later(start, lengthMs), properties })
       start = later(start, lengthMs)
       return [record]
     })
   },
-  mapping: Object.entries(stages).map(([from, to]) => ({
+  mapping: fields.map((from, index) => ({
     from,
-    to,
+    to: nightStages[index],
     units,
     note: 'laid end to end: the export tells how long, not when',
   })),
 })
+
+const nightStages = ['sleep_stage_awake', 'sleep_stage_light', 'sleep_stage_deep', 'sleep_stage_rem'] as const

@@ -1,7 +1,7 @@
 import { HOUR } from '../../base/time/units.ts'
 import type { HealthRecord } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
-import { type DraftFrame, faultOf, fieldsIn, measuredRecord, numberIn, textIn } from './source-values.ts'
+import { type DraftFrame, fieldsIn, measuredRecord, numberIn, textIn } from './source-values.ts'
 
 /** Units as the formats for exchange write them (UCUM and Open mHealth), and as our conversions know them. */
 const unitNames: Readonly<Record<string, string>> = {
@@ -29,19 +29,16 @@ const unitNames: Readonly<Record<string, string>> = {
 
 const unitOf = (text: string): string => (Object.hasOwn(unitNames, text) ? (unitNames[text] ?? text) : text)
 
-type Quantity = { readonly to: MeasureName; readonly quantity: unknown; readonly unitField: 'unit' | 'code' }
-
-/** A record of `{"value": 72, "unit": "kg"}`, or of a bare number, which has no unit but counts. */
+/** A record of `{"value": 72, "unit": "kg"}`, or of a bare number, which has no unit but counts. FHIR has a `code` for the unit. */
 export function quantityRecord(
   place: string,
-  { to, quantity, unitField }: Quantity,
+  { to, quantity }: { readonly to: MeasureName; readonly quantity: unknown },
   frame: DraftFrame,
-): HealthRecord[] {
-  const fields = typeof quantity === 'number' ? { value: quantity, [unitField]: 'count' } : fieldsIn(quantity)
-  const value = numberIn(fields['value'])
-  const unit = textIn(fields[unitField]) || textIn(fields['unit'])
-  if (Number.isNaN(value)) return faultOf(place, 'a measurement without a number', {})
-  return [measuredRecord(place, { to, unit: unitOf(unit), value }, frame)]
+): HealthRecord {
+  const { value, code, unit } = typeof quantity === 'number' ? { value: quantity, unit: 'count' } : fieldsIn(quantity)
+  const number = numberIn(value)
+  if (Number.isNaN(number)) return { place, fault: 'a measurement without a number', text: '{}' }
+  return measuredRecord(place, { to, unit: unitOf(textIn(code) || textIn(unit)), value: number }, frame)
 }
 
 const DAILY_MS = 22.9 * HOUR

@@ -47,7 +47,7 @@ export type RecordBatch = { readonly records: readonly HealthRecord[]; readonly 
 export type MappingRow = {
   readonly from: string
   /** Absent: the type is left out, because of `note`. */
-  readonly to?: MeasureName | SessionName
+  readonly to?: MeasureName | SessionName | undefined
   readonly units?: string
   readonly note?: string | undefined
 }

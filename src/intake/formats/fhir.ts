@@ -1,10 +1,10 @@
-import { declareFormat } from './declared-format.ts'
+import { declareFormat, type RowDeclaration } from './declared-format.ts'
 import { asDaily, quantityRecord } from './exchange-values.ts'
-import type { FileHead, HealthRecord, ReadOptions } from './export-format.ts'
+import type { FileHead, ReadOptions } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { jsonLinesOrRows, jsonRows, type SourceRow } from './small-files.ts'
-import { between, instantIn, localDay, momentAt, type RecordTime, wallMsIn } from './source-times.ts'
-import { type DraftFrame, faultOf, fieldsIn, isEmpty, listIn, textIn } from './source-values.ts'
+import { instantIn, instantsIn, localDay, momentAt, type RecordTime, wallMsIn } from './source-times.ts'
+import { fieldsIn, isEmpty, listIn, textIn } from './source-values.ts'
 
 /** By LOINC: the measure. A panel has no value of its own: its components have. */
 const measures: Readonly<Record<string, MeasureName>> = {
@@ -38,51 +38,56 @@ const measureIn = (code: unknown): MeasureName | undefined =>
     .find((measure) => measure !== undefined)
 
 /** A moment, a period, or a date, which is a local day. */
-function spanOf(row: SourceRow, localInstant: ReadOptions['localInstant']): RecordTime | undefined {
+function timeOf(row: SourceRow, options: ReadOptions): RecordTime | undefined {
   const { effectiveDateTime: date, effectiveInstant, effectivePeriod } = row
   const { start, end } = fieldsIn(effectivePeriod)
   const dayMs = /^\d{4}-\d\d-\d\d$/.test(textIn(date)) ? wallMsIn(date) : undefined
-  return (
-    momentAt(instantIn(date ?? effectiveInstant)) ??
-    between(instantIn(start), instantIn(end)) ??
-    localDay(dayMs, localInstant)
-  )
+  return momentAt(instantIn(date ?? effectiveInstant)) ?? instantsIn(start, end) ?? localDay(dayMs, options)
 }
 
 /** The person of the file: of the first observation in it. */
 const firstSubject = ({ text }: FileHead): string | undefined =>
   /"subject"\s*:\s*\{[^{}]*?"reference"\s*:\s*"([^"]{1,200})"/.exec(text)?.[1]
 
-function recordsOf(row: SourceRow, place: string, { head, localInstant }: ReadOptions): readonly HealthRecord[] {
-  if (row['resourceType'] === undefined) return faultOf(place, 'no resource: it has no resourceType', {})
-  if (row['resourceType'] !== 'Observation') return [{ place, leftOut: 'a resource that is no Observation' }]
-  if (withoutMeaning.has(textIn(row['status']))) return [{ place, leftOut: 'an observation that does not count' }]
-  const [person, subject] = [firstSubject(head), textIn(fieldsIn(row['subject'])['reference'])]
-  if (person !== undefined && subject !== '' && subject !== person)
-    return faultOf(place, 'another person than that of the first observation', {})
-  const parts = [row, ...listIn(row['component']).slice(0, COMPONENTS_MAX).map(fieldsIn)]
-  const measured = parts.flatMap((part) => {
-    const to = measureIn(part['code'])
-    return to && !isEmpty(part['valueQuantity'])
-      ? [{ to, quantity: part['valueQuantity'], unitField: 'code' as const }]
-      : []
+/** The measurements of an observation: its own, and those of its components. */
+const measurementsOf = (row: SourceRow) =>
+  [row, ...listIn(row['component']).slice(0, COMPONENTS_MAX).map(fieldsIn)].flatMap(({ code, valueQuantity }) => {
+    const to = measureIn(code)
+    return to && !isEmpty(valueQuantity) ? [{ to, quantity: valueQuantity }] : []
   })
-  if (measured.length === 0) return [{ place, leftOut: 'an observation whose code has nothing for us' }]
-  const span = spanOf(row, localInstant)
-  if (!span) return faultOf(place, 'effectiveDateTime or effectivePeriod: is none', {})
-  return measured.flatMap((one) =>
-    quantityRecord(place, one, asDaily(frameOf(row, span), one.to === 'steps' ? 'sum' : 'avg')),
-  )
-}
 
-function frameOf(row: SourceRow, span: RecordTime): DraftFrame {
-  return {
-    ...origin,
-    ...span,
-    source: textIn(fieldsIn(row['device'])['display']) || origin.source,
-    ownId: textIn(row['id']) || undefined,
-    modifiedMs: instantIn(fieldsIn(row['meta'])['lastUpdated'] ?? row['issued'])?.atMs,
-  }
+const observations: RowDeclaration = {
+  file: '',
+  when(row, options) {
+    const { resourceType, status, subject } = row
+    if (resourceType === undefined) return { fault: 'no resource: it has no resourceType' }
+    if (resourceType !== 'Observation') return { leftOut: 'a resource that is no Observation' }
+    if (withoutMeaning.has(textIn(status))) return { leftOut: 'an observation that does not count' }
+    const [first, person] = [firstSubject(options.head), textIn(fieldsIn(subject)['reference'])]
+    if (first !== undefined && person !== '' && person !== first)
+      return { fault: 'another person than that of the first observation' }
+    if (measurementsOf(row).length === 0) return { leftOut: 'an observation whose code has nothing for us' }
+    return timeOf(row, options) ?? { fault: 'effectiveDateTime or effectivePeriod: is none' }
+  },
+  frame: ({ device, id, meta, issued }) => ({
+    source: textIn(fieldsIn(device)['display']) || origin.source,
+    ownId: textIn(id) || undefined,
+    modifiedMs: instantIn(fieldsIn(meta)['lastUpdated'] ?? issued)?.atMs,
+  }),
+  fields: [
+    {
+      from: '',
+      recordsOf: (row, place, frame) =>
+        measurementsOf(row).map(({ to, quantity }) =>
+          quantityRecord(place, { to, quantity }, asDaily(frame, to === 'steps' ? 'sum' : 'avg')),
+        ),
+      mapping: Object.entries(measures).map(([code, to]) => ({
+        from: `LOINC ${code}`,
+        to,
+        note: to === 'steps' ? 'of a day they are told as daily' : undefined,
+      })),
+    },
+  ],
 }
 
 const origin = { source: 'FHIR', deviceType: 'unknown', recordingMethod: 'unknown' } as const
@@ -108,12 +113,7 @@ export const fhir = declareFormat({
     {
       recognises: isResource,
       rows: (file, head) => (isBundle(head) ? jsonRows : jsonLinesOrRows)(resourcesIn)(file, head),
-      recordsOf,
-      mapping: Object.entries(measures).map(([code, to]) => ({
-        from: `LOINC ${code}`,
-        to,
-        note: to === 'steps' ? 'of a day they are told as daily' : undefined,
-      })),
+      ...observations,
     },
   ],
   leftOut: [

@@ -61,16 +61,7 @@ export const garminConnect = declareFormat({
       },
       fields: [
         lasting('sleep_stage_in_bed', 'the night', 'GMT'),
-        endToEnd(
-          {
-            awakeSleepSeconds: 'sleep_stage_awake',
-            lightSleepSeconds: 'sleep_stage_light',
-            deepSleepSeconds: 'sleep_stage_deep',
-            remSleepSeconds: 'sleep_stage_rem',
-          },
-          'seconds',
-          SECOND,
-        ),
+        endToEnd(['awakeSleepSeconds', 'lightSleepSeconds', 'deepSleepSeconds', 'remSleepSeconds'], 'seconds', SECOND),
         measure('averageRespiration', 'respiratory_rate', 'breath/min', { note: 'one a night', aggregation: 'avg' }),
       ],
     },

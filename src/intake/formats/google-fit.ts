@@ -1,7 +1,7 @@
 import { coded, declareFormat, type FieldRule, measure, session } from './declared-format.ts'
 import type { MeasureName } from './measures.ts'
 import { jsonRows, type SourceRow } from './small-files.ts'
-import { between, instantIn, utc } from './source-times.ts'
+import { between, instantsIn, utc } from './source-times.ts'
 import { fieldsIn, listIn, numberIn, textIn } from './source-values.ts'
 
 const STREAM = 'vitalsync.stream'
@@ -95,7 +95,7 @@ export const googleFit = declareFormat({
       rows: jsonRows((session) => [session]),
       when({ startTime, endTime, fitnessActivity }) {
         if (fitnessActivity === 'sleep') return { leftOut: 'a night: its segments are a stream' }
-        return between(instantIn(startTime), instantIn(endTime)) ?? 'a session without startTime or endTime'
+        return instantsIn(startTime, endTime) ?? 'a session without startTime or endTime'
       },
       fields: [session('activity', (row) => row['fitnessActivity'])],
     },

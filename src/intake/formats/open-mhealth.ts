@@ -1,11 +1,11 @@
 import { HOUR, MINUTE, SECOND } from '../../base/time/units.ts'
-import { declareFormat } from './declared-format.ts'
+import { declareFormat, type RowDeclaration } from './declared-format.ts'
 import { asDaily, quantityRecord } from './exchange-values.ts'
 import type { FileHead, HealthRecord } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { jsonLinesOrRows, type SourceRow } from './small-files.ts'
 import { between, instantIn, lastingFrom, later, momentAt, type RecordTime } from './source-times.ts'
-import { type DraftFrame, faultOf, fieldsIn, lastingRecord, numberIn, sessionName, textIn } from './source-values.ts'
+import { type DraftFrame, fieldsIn, lastingRecord, numberIn, sessionName, textIn } from './source-values.ts'
 
 /** By the name of a schema: the fields of its body, and the measures that they are. */
 const schemas: Readonly<Record<string, readonly (readonly [field: string, to: MeasureName])[]>> = {
@@ -54,58 +54,73 @@ function timeFrameIn(body: SourceRow): RecordTime | undefined {
 
 const origin = { source: 'Open mHealth', deviceType: 'unknown', recordingMethod: 'automatically_recorded' } as const
 
-/** The header is one of Open mHealth, or of IEEE 1752.1, which has other names for the same. */
-function frameOf(header: SourceRow, span: RecordTime): DraftFrame {
-  const provenance = fieldsIn(header['acquisition_provenance'])
-  const modality = textIn(provenance['modality']) || textIn(header['modality'])
-  return {
-    ...origin,
-    ...span,
-    source: textIn(provenance['source_name']) || origin.source,
-    recordingMethod: modality === 'self-reported' ? 'manual_entry' : origin.recordingMethod,
-    ownId: textIn(header['id']) || textIn(header['uuid']) || undefined,
-    modifiedMs: instantIn(header['creation_date_time'] ?? header['source_creation_date_time'])?.atMs,
-  }
+const schemaOf = (point: SourceRow): string => textIn(fieldsIn(fieldsIn(point['header'])['schema_id'])['name'])
+
+const dataPoints: RowDeclaration = {
+  file: '',
+  when(point) {
+    const schema = schemaOf(point)
+    if (schema === '') return { fault: 'no data point: it has no header with a schema' }
+    if (!Object.hasOwn(schemas, schema) && !/^(sleep-episode|physical-activity|heart-rate-variability)$/.test(schema))
+      return { leftOut: `a data point of ${schema.slice(0, 60)}` }
+    return timeFrameIn(fieldsIn(point['body'])) ?? { fault: 'effective_time_frame: is no moment and no interval' }
+  },
+  /** The header is one of Open mHealth, or of IEEE 1752.1, which has other names for the same. */
+  frame(point) {
+    const header = fieldsIn(point['header'])
+    const provenance = fieldsIn(header['acquisition_provenance'])
+    const modality = textIn(provenance['modality']) || textIn(header['modality'])
+    return {
+      source: textIn(provenance['source_name']) || origin.source,
+      recordingMethod: modality === 'self-reported' ? 'manual_entry' : origin.recordingMethod,
+      ownId: textIn(header['id']) || textIn(header['uuid']) || undefined,
+      modifiedMs: instantIn(header['creation_date_time'] ?? header['source_creation_date_time'])?.atMs,
+    }
+  },
+  fields: [
+    {
+      from: '',
+      recordsOf: (point, place, frame) => recordsOfBody(schemaOf(point), fieldsIn(point['body']), { place, frame }),
+      mapping: [
+        ...Object.entries(schemas).flatMap(([schema, fields]) =>
+          fields.map(([field, to]) => ({
+            from: `${schema}, ${field}`,
+            to,
+            note: schema === 'step-count' ? 'of a day it is told as daily' : undefined,
+          })),
+        ),
+        ...[...variabilities].map(([algorithm, to]) => ({
+          from: `heart-rate-variability, ${algorithm.toUpperCase()}`,
+          to,
+        })),
+        { from: 'sleep-episode', to: 'sleep_stage_in_bed', units: 'from start to end' },
+        { from: 'physical-activity', to: 'exercise_session_<activity>', units: 'from start to end' },
+      ],
+    },
+  ],
 }
 
-function recordsOf(point: SourceRow, place: string): readonly HealthRecord[] {
-  const [header, body] = [fieldsIn(point['header']), fieldsIn(point['body'])]
-  const schema = textIn(fieldsIn(header['schema_id'])['name'])
-  if (schema === '') return faultOf(place, 'no data point: it has no header with a schema', {})
-  const isKnown =
-    Object.hasOwn(schemas, schema) || /^(sleep-episode|physical-activity|heart-rate-variability)$/.test(schema)
-  if (!isKnown) return [{ place, leftOut: `a data point of ${schema.slice(0, 60)}` }]
-  const span = timeFrameIn(body)
-  if (!span) return faultOf(place, 'effective_time_frame: is no moment and no interval', {})
-  const frame = frameOf(header, span)
+function recordsOfBody(
+  schema: string,
+  body: SourceRow,
+  { place, frame }: { readonly place: string; readonly frame: DraftFrame },
+): readonly HealthRecord[] {
   if (schema === 'sleep-episode') return [lastingRecord(place, 'sleep_stage_in_bed', frame)]
   if (schema === 'physical-activity')
     return [
       lastingRecord(place, sessionName(body['activity_name']), { ...frame, recordingMethod: 'actively_recorded' }),
     ]
-  if (schema === 'heart-rate-variability') return variabilityOf(body, place, frame)
-  return measurementsOf(schema, body, { place, frame })
-}
-
-function variabilityOf(body: SourceRow, place: string, frame: DraftFrame): readonly HealthRecord[] {
-  const to = variabilities.get(textIn(body['algorithm']).toLowerCase())
-  if (!to) return [{ place, leftOut: 'a variability whose algorithm is neither RMSSD nor SDNN' }]
-  return quantityRecord(place, { to, quantity: body['heart_rate_variability'], unitField: 'unit' }, frame)
-}
-
-function measurementsOf(
-  schema: string,
-  body: SourceRow,
-  { place, frame }: { readonly place: string; readonly frame: DraftFrame },
-): readonly HealthRecord[] {
+  if (schema === 'heart-rate-variability') {
+    const to = variabilities.get(textIn(body['algorithm']).toLowerCase())
+    if (!to) return [{ place, leftOut: 'a variability whose algorithm is neither RMSSD nor SDNN' }]
+    return [quantityRecord(place, { to, quantity: body['heart_rate_variability'] }, frame)]
+  }
   const statistic = textIn(body['descriptive_statistic'])
   const isCount = schema === 'step-count'
   if (statistic !== '' && (statistic !== 'average' || isCount))
     return [{ place, leftOut: 'a statistic of other data points' }]
   const whole = isCount ? asDaily(frame, 'sum') : statistic === 'average' ? asDaily(frame, 'avg') : frame
-  return (schemas[schema] ?? []).flatMap(([field, to]) =>
-    quantityRecord(place, { to, quantity: body[field], unitField: 'unit' }, whole),
-  )
+  return (schemas[schema] ?? []).map(([field, to]) => quantityRecord(place, { to, quantity: body[field] }, whole))
 }
 
 const isDataPoint = ({ text }: FileHead): boolean =>
@@ -132,22 +147,7 @@ export const openMhealth = declareFormat({
     {
       recognises: isDataPoint,
       rows: jsonLinesOrRows(pointsIn),
-      recordsOf,
-      mapping: [
-        ...Object.entries(schemas).flatMap(([schema, fields]) =>
-          fields.map(([field, to]) => ({
-            from: `${schema}, ${field}`,
-            to,
-            note: schema === 'step-count' ? 'of a day it is told as daily' : undefined,
-          })),
-        ),
-        ...[...variabilities].map(([algorithm, to]) => ({
-          from: `heart-rate-variability, ${algorithm.toUpperCase()}`,
-          to,
-        })),
-        { from: 'sleep-episode', to: 'sleep_stage_in_bed', units: 'from start to end' },
-        { from: 'physical-activity', to: 'exercise_session_<activity>', units: 'from start to end' },
-      ],
+      ...dataPoints,
     },
   ],
   leftOut: [

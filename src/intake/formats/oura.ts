@@ -3,7 +3,7 @@ import { declareFormat, type FieldRule, lasting, measure, type RowDeclaration, s
 import type { FileHead } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { columnsIn, jsonRows, readTableRows, type SourceRow } from './small-files.ts'
-import { between, instantIn, lastingFrom, later, localDay, momentAt, wallMsIn } from './source-times.ts'
+import { instantIn, instantsIn, lastingFrom, later, localDay, momentAt, wallMsIn } from './source-times.ts'
 import { faultOf, fieldsIn, isEmpty, lastingRecord, listIn, measuredRecord, numberIn, textIn } from './source-values.ts'
 
 const origin = { source: 'Oura', deviceType: 'ring', recordingMethod: 'automatically_recorded' } as const
@@ -102,7 +102,7 @@ const documents: readonly Document[] = [
     when({ bedtime_start: start, bedtime_end: end, type }) {
       if (type === 'deleted') return { leftOut: 'a night that was deleted' }
       if (type === 'rest') return { leftOut: 'a sleep that the person said was none' }
-      return between(instantIn(start), instantIn(end)) ?? 'a night without bedtime_start or bedtime_end'
+      return instantsIn(start, end) ?? 'a night without bedtime_start or bedtime_end'
     },
     fields: [
       night,
@@ -135,9 +135,9 @@ const documents: readonly Document[] = [
   {
     file: 'daily_spo2',
     has: ['spo2_percentage', 'day'],
-    when(row, { localInstant }) {
+    when(row, options) {
       const { average } = nestedIn(row['spo2_percentage'])
-      const day = localDay(wallMsIn(row['day']), localInstant)
+      const day = localDay(wallMsIn(row['day']), options)
       if (day && (isEmpty(average) || average === 0)) return { leftOut: 'a day without saturation' }
       return day ?? 'a day without a date'
     },
@@ -157,8 +157,7 @@ const documents: readonly Document[] = [
     file: 'workout',
     has: ['start_datetime', 'end_datetime', 'intensity'],
     when: (row) =>
-      between(instantIn(row['start_datetime']), instantIn(row['end_datetime'])) ??
-      'a workout without start_datetime or end_datetime',
+      instantsIn(row['start_datetime'], row['end_datetime']) ?? 'a workout without start_datetime or end_datetime',
     frame: (row) => ({
       recordingMethod: row['source'] === 'manual' ? 'manual_entry' : 'actively_recorded',
       ownId: textIn(row['id']) || undefined,

@@ -3,7 +3,7 @@ import { declareFormat, type FieldRule, lasting, measure, session } from './decl
 import type { FileHead } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { jsonRows, readJsonList, type SourceRow } from './small-files.ts'
-import { between, instantAt, instantIn, lastingFrom, later, localDay, momentAt, wallMsIn } from './source-times.ts'
+import { instantAt, instantsIn, lastingFrom, later, localDay, localFrom, wallMsIn } from './source-times.ts'
 import { faultOf, fieldsIn, isEmpty, lastingRecord, listIn, numberIn, textIn } from './source-values.ts'
 
 const states: Readonly<Record<string, MeasureName>> = {
@@ -82,10 +82,9 @@ export const polar = declareFormat({
       file: 'activity-DATE',
       recognises: recognises(/^\s*\{/, /"localTime"\s*:/, /"(mets|steps)"\s*:\s*\[/),
       rows: jsonRows(stepsIn),
-      when({ date, localTime, value }, { localInstant }) {
-        const wallMs = wallMsIn(`${textIn(date)}T${textIn(localTime)}`)
-        if (wallMs === undefined || Number.isNaN(numberIn(value))) return 'a minute without time or number'
-        return lastingFrom(localInstant(wallMs), MINUTE)
+      when({ date, localTime, value }, options) {
+        const wallMs = Number.isNaN(numberIn(value)) ? undefined : wallMsIn(`${textIn(date)}T${textIn(localTime)}`)
+        return localFrom(wallMs, options, MINUTE) ?? 'a minute without time or number'
       },
       fields: [
         measure('value', 'steps', 'count', {
@@ -100,11 +99,12 @@ export const polar = declareFormat({
       file: '247ohr',
       recognises: recognises(/^\s*\{\s*"deviceDays"\s*:\s*\[/),
       rows: jsonRows(beatsIn),
-      when({ date, secondsFromDayStart, heartRate }, { localInstant }) {
+      when({ date, secondsFromDayStart, heartRate }, options) {
         const [dayMs, seconds] = [wallMsIn(date), numberIn(secondsFromDayStart)]
-        if (dayMs === undefined || !(seconds >= 0) || Number.isNaN(numberIn(heartRate)))
-          return 'a heart rate without time or number'
-        return momentAt(localInstant(dayMs + seconds * SECOND))
+        const isWhole = dayMs !== undefined && seconds >= 0 && !Number.isNaN(numberIn(heartRate))
+        return (
+          localFrom(isWhole ? dayMs + seconds * SECOND : undefined, options) ?? 'a heart rate without time or number'
+        )
       },
       fields: [measure('heartRate', 'heart_rate', 'bpm', { of: ', local' })],
     },
@@ -114,7 +114,7 @@ export const polar = declareFormat({
       rows: readJsonList,
       when(row) {
         const { sleepStart, sleepEnd } = hypnogramIn(row)
-        return between(instantIn(sleepStart), instantIn(sleepEnd)) ?? 'a night without sleepStart or sleepEnd'
+        return instantsIn(sleepStart, sleepEnd) ?? 'a night without sleepStart or sleepEnd'
       },
       fields: [lasting('sleep_stage_in_bed', 'the night', 'from sleepStart to sleepEnd'), stateChanges],
     },
@@ -123,8 +123,8 @@ export const polar = declareFormat({
       file: 'nightly_recovery',
       recognises: recognises(/^\s*\[/, /"meanNightlyRecovery\w+"\s*:/),
       rows: readJsonList,
-      when({ night, meanNightlyRecoveryRmssd: variability }, { localInstant }) {
-        const day = localDay(wallMsIn(night), localInstant)
+      when({ night, meanNightlyRecoveryRmssd: variability }, options) {
+        const day = localDay(wallMsIn(night), options)
         return day && isEmpty(variability)
           ? { leftOut: 'a night without variability' }
           : (day ?? 'a night without a date')

@@ -29,11 +29,16 @@ export const dayBetween = (start: SourceInstant, end: SourceInstant): RecordTime
 })
 
 /** The day that begins when a clock on the wall shows this. */
-export const localDay = (
-  wallMs: number | undefined,
-  localInstant: ReadOptions['localInstant'],
-): RecordTime | undefined =>
+export const localDay = (wallMs: number | undefined, { localInstant }: ReadOptions): RecordTime | undefined =>
   wallMs === undefined ? undefined : dayBetween(localInstant(wallMs), localInstant(wallMs + DAY - SECOND))
+
+/** The instant, or the moments since it, at which a clock on the wall shows this. */
+export const localFrom = (wallMs: number | undefined, { localInstant }: ReadOptions, lengthMs = 0) =>
+  lastingFrom(wallMs === undefined ? undefined : localInstant(wallMs), lengthMs)
+
+/** The time between two texts, each with its offset. */
+export const instantsIn = (start: unknown, end: unknown): RecordTime | undefined =>
+  between(instantIn(start), instantIn(end))
 
 const withOffset = /Z|[+-]\d\d:?\d\d$/
 

@@ -46,9 +46,9 @@ export const lastingRecord = (place: string, dataType: MeasureName | SessionName
 
 /** `Functional Strength Training` is `exercise_session_functional_strength_training`. */
 export function sessionName(text: unknown): SessionName {
-  const words = textIn(text)
+  const name = textIn(text)
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replace(/[\s/_-]+/g, '_')
     .toLowerCase()
-  return /^[a-z0-9_]{1,60}$/.test(words) ? `exercise_session_${words}` : 'exercise_session_other'
+  return /^[a-z0-9_]{1,60}$/.test(name) ? `exercise_session_${name}` : 'exercise_session_other'
 }

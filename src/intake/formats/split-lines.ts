@@ -10,12 +10,12 @@ export async function* splitLines(
   begin: { position: number; line: number },
 ): AsyncGenerator<FileLine> {
   let { position, line } = begin
-  let parts: Buffer[] = []
+  let pieces: Buffer[] = []
   let length = 0
   const finishLine = (): FileLine => {
     line += 1
-    const text = length > LINE_BYTES_MAX ? undefined : textOf(parts, { isFirst: line === 1 })
-    parts = []
+    const text = length > LINE_BYTES_MAX ? undefined : textOf(pieces, { isFirst: line === 1 })
+    pieces = []
     length = 0
     return { line, text, end: position }
   }
@@ -25,8 +25,8 @@ export async function* splitLines(
       const end = chunk.indexOf(NEWLINE, start)
       const piece = chunk.subarray(start, end === -1 ? undefined : end)
       length += piece.length
-      if (length <= LINE_BYTES_MAX) parts.push(piece)
-      else parts = []
+      if (length <= LINE_BYTES_MAX) pieces.push(piece)
+      else pieces = []
       if (end === -1) {
         position += piece.length
         break
@@ -40,9 +40,9 @@ export async function* splitLines(
 }
 
 /** The text of a line without a carriage return, and without the byte order mark of a file's first line. */
-function textOf(parts: readonly Buffer[], { isFirst }: { isFirst: boolean }): string {
-  const [only] = parts
-  const text = (parts.length === 1 && only ? only : Buffer.concat(parts)).toString('utf8')
+function textOf(pieces: readonly Buffer[], { isFirst }: { isFirst: boolean }): string {
+  const [only] = pieces
+  const text = (pieces.length === 1 && only ? only : Buffer.concat(pieces)).toString('utf8')
   const start = isFirst && text.charCodeAt(0) === 0xfeff ? 1 : 0
   return text.slice(start, text.endsWith('\r') ? -1 : undefined)
 }

@@ -43,12 +43,7 @@ export const whoop = declareFormat({
       fields: [
         lasting('sleep_stage_in_bed', 'a sleep', 'from onset to wake onset'),
         endToEnd(
-          {
-            'Awake duration (min)': 'sleep_stage_awake',
-            'Light sleep duration (min)': 'sleep_stage_light',
-            'Deep (SWS) duration (min)': 'sleep_stage_deep',
-            'REM duration (min)': 'sleep_stage_rem',
-          },
+          ['Awake duration (min)', 'Light sleep duration (min)', 'Deep (SWS) duration (min)', 'REM duration (min)'],
           'minutes',
           MINUTE,
         ),

@@ -3,7 +3,7 @@ import { declareFormat, type FieldRule, type FileKind, lasting, measure, session
 import type { FileHead, HealthRecord, MappingRow } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { columnsIn, hasColumns, type SourceRow } from './small-files.ts'
-import { between, instantIn, later, momentAt, wallMsIn } from './source-times.ts'
+import { instantIn, instantsIn, later, localFrom, wallMsIn } from './source-times.ts'
 import { type DraftFrame, faultOf, lastingRecord, measuredRecord, numberIn } from './source-values.ts'
 
 const tracker = { source: 'Withings', deviceType: 'watch', recordingMethod: 'automatically_recorded' } as const
@@ -20,10 +20,7 @@ const momentsIn = (file: string, fields: readonly FieldRule[], deviceType = 'sca
     const columns = columnsIn(head)
     return columns.has('Date') && fields.some(({ from }) => columns.has(from))
   },
-  when(row, { localInstant }) {
-    const wallMs = wallMsIn(row['Date'])
-    return (wallMs === undefined ? undefined : momentAt(localInstant(wallMs))) ?? 'Date: is no date-time'
-  },
+  when: (row, options) => localFrom(wallMsIn(row['Date']), options) ?? 'Date: is no date-time',
   frame: () => ({ deviceType, recordingMethod: 'actively_recorded' }),
   fields,
 })
@@ -71,8 +68,7 @@ const samples = (file: string, to: MeasureName, unit: string) =>
 const stages: readonly MeasureName[] = ['sleep_stage_awake', 'sleep_stage_light', 'sleep_stage_deep', 'sleep_stage_rem']
 const stageRows = stages.map((to, value) => ({ from: `, ${value}`, to, units: 'seconds' }))
 
-const fromTo = (row: SourceRow) =>
-  between(instantIn(row['from']), instantIn(row['to'])) ?? 'from or to: is no date-time with an offset'
+const fromTo = (row: SourceRow) => instantsIn(row['from'], row['to']) ?? 'from or to: is no date-time with an offset'
 
 /** Withings: measurements by the clock on the wall, raw files and nights with their offset. */
 export const withings = declareFormat({

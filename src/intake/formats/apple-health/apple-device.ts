@@ -4,7 +4,7 @@ type AppleDevice = { readonly deviceType: string; readonly deviceId: string | un
 
 const TEXT_MAX = 500
 const CACHE_MAX = 1000
-const parts = ['name', 'manufacturer', 'model', 'hardware'] as const
+const fields = ['name', 'manufacturer', 'model', 'hardware'] as const
 
 /**
  * Reads `<<HKDevice: 0x2830bd0e0>, name:Apple Watch, manufacturer:Apple Inc., model:Watch, hardware:Watch6,1, software:9.1>`.
@@ -13,27 +13,27 @@ const parts = ['name', 'manufacturer', 'model', 'hardware'] as const
 export function createDeviceParser(): (text: string | undefined, source: string) => AppleDevice {
   const known = new Map<string, AppleDevice>()
   return (text = '', source) => {
-    const told = text.slice(0, TEXT_MAX).replace(/HKDevice: 0x[0-9a-f]+/i, '')
-    const key = `${told}|${source}`
+    const description = text.slice(0, TEXT_MAX).replace(/HKDevice: 0x[0-9a-f]+/i, '')
+    const key = `${description}|${source}`
     const before = known.get(key)
     if (before) return before
     if (known.size >= CACHE_MAX) known.clear()
-    const device = deviceOf(told, source)
+    const device = deviceOf(description, source)
     known.set(key, device)
     return device
   }
 }
 
 function deviceOf(text: string, source: string): AppleDevice {
-  const found = parts.map((part) => text.match(new RegExp(`\\b${part}:(.*?)(?:, [a-zA-Z ]+:|>?$)`))?.[1] ?? '')
-  const isNamed = found.some((part) => part !== '')
+  const found = fields.map((field) => text.match(new RegExp(`\\b${field}:(.*?)(?:, [a-zA-Z ]+:|>?$)`))?.[1] ?? '')
+  const isNamed = found.some((value) => value !== '')
   return {
     deviceType: kindOf(isNamed ? found.join(' ') : source),
     deviceId: isNamed ? hexDigestOf(JSON.stringify(found), 32) : undefined,
   }
 }
 
-const kinds: ReadonlyArray<readonly [word: RegExp, kind: string]> = [
+const kinds: ReadonlyArray<readonly [pattern: RegExp, kind: string]> = [
   [/watch/i, 'watch'],
   [/phone|ipad|ipod/i, 'phone'],
   [/scale/i, 'scale'],
@@ -42,4 +42,4 @@ const kinds: ReadonlyArray<readonly [word: RegExp, kind: string]> = [
   [/\bband\b/i, 'fitness_band'],
 ]
 
-const kindOf = (text: string): string => kinds.find(([word]) => word.test(text))?.[1] ?? 'unknown'
+const kindOf = (text: string): string => kinds.find(([pattern]) => pattern.test(text))?.[1] ?? 'unknown'

@@ -41,10 +41,12 @@ const quantities: Readonly<Record<string, MeasureName>> = {
   BodyFatPercentage: 'body_fat',
 }
 
-export function quantityMeasure(type: string): MeasureName | undefined {
-  if (!type.startsWith(quantityPrefix)) return undefined
-  const name = type.slice(quantityPrefix.length)
-  return Object.hasOwn(quantities, name) ? quantities[name] : undefined
+export const quantityMeasure = (type: string) => behindPrefix(quantities, type, quantityPrefix)
+
+/** The measure of a name with Apple's prefix. */
+function behindPrefix(measures: Readonly<Record<string, MeasureName>>, text: string, prefix: string) {
+  const name = text.startsWith(prefix) ? text.slice(prefix.length) : ''
+  return Object.hasOwn(measures, name) ? measures[name] : undefined
 }
 
 export const sleepType = 'HKCategoryTypeIdentifierSleepAnalysis'
@@ -60,10 +62,7 @@ const sleepValues: Readonly<Record<string, MeasureName>> = {
   Awake: 'sleep_stage_awake',
 }
 
-export function sleepMeasure(value: string): MeasureName | undefined {
-  const name = value.startsWith(sleepPrefix) ? value.slice(sleepPrefix.length) : ''
-  return Object.hasOwn(sleepValues, name) ? sleepValues[name] : undefined
-}
+export const sleepMeasure = (value: string) => behindPrefix(sleepValues, value, sleepPrefix)
 
 /** Apple's names of exercises that differ from ours by more than their spelling. */
 const exercises: Readonly<Record<string, string>> = {
@@ -79,9 +78,9 @@ const exercisePrefix = 'HKWorkoutActivityType'
 /** `HKWorkoutActivityTypeTraditionalStrengthTraining` is `strength_training`. */
 export function exerciseName(type: string): string {
   const name = type.startsWith(exercisePrefix) ? type.slice(exercisePrefix.length) : 'other'
-  const words = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()
-  if (!/^[a-z0-9_]{1,60}$/.test(words)) return 'other'
-  return Object.hasOwn(exercises, words) ? (exercises[words] ?? words) : words
+  const exercise = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()
+  if (!/^[a-z0-9_]{1,60}$/.test(exercise)) return 'other'
+  return Object.hasOwn(exercises, exercise) ? (exercises[exercise] ?? exercise) : exercise
 }
 
 export const appleMapping: readonly MappingRow[] = [

@@ -2,7 +2,7 @@ import { HOUR, MINUTE } from '../../../base/time/units.ts'
 import { coded, declareFormat, type FileKind, measure, type RowDeclaration } from '../declared-format.ts'
 import type { FileHead } from '../export-format.ts'
 import { hasColumns } from '../small-files.ts'
-import { lastingFrom, wallClockMs } from '../source-times.ts'
+import { localFrom, wallClockMs } from '../source-times.ts'
 import { textIn } from '../source-values.ts'
 import { fitbitDevice } from './fitbit-sleep.ts'
 
@@ -30,10 +30,10 @@ type Table = Pick<RowDeclaration, 'file' | 'fields' | 'frame'> & {
 const table = ({ columns, lengthMs, ...declaration }: Table): FileKind => ({
   ...declaration,
   recognises: hasColumns('Id', ...columns),
-  when(row, { head, localInstant }) {
-    if (textIn(row['Id']).trim() !== firstPerson(head)) return { fault: 'another person than that of the first row' }
-    const wallMs = americanMs(row[columns[0]])
-    return wallMs === undefined ? `${columns[0]}: is no date-time` : lastingFrom(localInstant(wallMs), lengthMs)
+  when(row, options) {
+    if (textIn(row['Id']).trim() !== firstPerson(options.head))
+      return { fault: 'another person than that of the first row' }
+    return localFrom(americanMs(row[columns[0]]), options, lengthMs) ?? `${columns[0]}: is no date-time`
   },
 })
 

@@ -2,7 +2,7 @@ import { MINUTE } from '../../../base/time/units.ts'
 import { declareFormat, measure } from '../declared-format.ts'
 import type { FileHead } from '../export-format.ts'
 import { jsonRows } from '../small-files.ts'
-import { instantIn, lastingFrom, localDay, momentAt, utc, wallClockMs, wallMsIn } from '../source-times.ts'
+import { instantIn, lastingFrom, localDay, localFrom, utc, wallClockMs, wallMsIn } from '../source-times.ts'
 import { fieldsIn, numberIn } from '../source-values.ts'
 import { fitbitDevice, fitbitLevels, sleepRecords } from './fitbit-sleep.ts'
 
@@ -74,10 +74,9 @@ export const fitbit = declareFormat({
       file: 'resting_heart_rate-DATE.json',
       recognises: (head) => isList(head) && /(^|\/)resting_heart_rate-/.test(head.name),
       rows: entries,
-      when({ dateTime, value }, { localInstant }) {
-        const dayMs = Number.isNaN(numberIn(value)) ? undefined : shortDateMs(dateTime)
-        return localDay(dayMs, localInstant) ?? 'a day without date or number'
-      },
+      when: ({ dateTime, value }, options) =>
+        localDay(Number.isNaN(numberIn(value)) ? undefined : shortDateMs(dateTime), options) ??
+        'a day without date or number',
       fields: [
         measure('value', 'resting_heart_rate', 'bpm', {
           as: '',
@@ -104,12 +103,9 @@ export const fitbit = declareFormat({
     {
       file: 'Heart Rate Variability Details CSV',
       recognises: ({ text }) => /^\uFEFF?timestamp,rmssd,coverage,/.test(text),
-      when({ timestamp, rmssd }, { localInstant }) {
-        const wallMs = wallMsIn(timestamp)
-        return wallMs === undefined || Number.isNaN(numberIn(rmssd))
-          ? 'five minutes without time or number'
-          : momentAt(localInstant(wallMs))
-      },
+      when: ({ timestamp, rmssd }, options) =>
+        localFrom(Number.isNaN(numberIn(rmssd)) ? undefined : wallMsIn(timestamp), options) ??
+        'five minutes without time or number',
       fields: [measure('rmssd', 'heart_rate_variability_rmssd', 'ms', { as: '', of: ', local' })],
     },
     {

@@ -76,9 +76,9 @@ function rowsOf(
   { table, columns, parent }: TableQuery,
   columnsOf: (table: string) => ReadonlySet<string>,
 ): Iterable<SourceRow> {
-  const own = columnsOf(table)
-  const selected = columns.filter((name) => own.has(name)).map((name) => `c."${name}"`)
-  const key = parent?.keys.find((name) => own.has(name))
+  const stored = columnsOf(table)
+  const selected = columns.filter((name) => stored.has(name)).map((name) => `c."${name}"`)
+  const key = parent?.keys.find((name) => stored.has(name))
   const above = parent && key !== undefined ? columnsOf(parent.table) : new Set<string>()
   const shared = parent?.columns.filter((name) => above.has(name)).map((name) => `p."${name}"`) ?? []
   const isJoined = parent !== undefined && above.has('row_id')
