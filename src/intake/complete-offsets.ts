@@ -2,9 +2,7 @@ import { formatOffset } from '../base/time/instant.ts'
 import { DAY, HOUR, MINUTE } from '../base/time/units.ts'
 import { zoneOffsetMs } from '../base/time/zones.ts'
 
-/** No zone changes its clocks twice within a slot. */
-const CACHE_SLOT_MS = HOUR
-const CACHE_SLOTS_MAX = 20_000
+const CACHE_HOURS_MAX = 20_000
 const withoutOffset = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?$/
 
 /** How far a zone's wall clock is ahead of UTC at an instant, in milliseconds; offsets that were asked for are remembered. */
@@ -13,14 +11,14 @@ export function createOffsetCache(timeZone: string): (epochMs: number) => number
   // The dates of a file lie close together, so a map that is cleared when it is full serves as well as an LRU cache.
   const cache = new Map<number, number>()
   return (epochMs) => {
-    const slot = Math.floor(epochMs / CACHE_SLOT_MS)
-    const cached = cache.get(slot)
+    const hour = Math.floor(epochMs / HOUR)
+    const cached = cache.get(hour)
     if (cached !== undefined) return cached
-    const offset = zoneOffset(slot * CACHE_SLOT_MS)
-    // Clocks have been changed one minute after midnight: in the slot of a change each instant is looked up.
-    if (zoneOffset((slot + 1) * CACHE_SLOT_MS - 1) !== offset) return zoneOffset(epochMs)
-    if (cache.size >= CACHE_SLOTS_MAX) cache.clear()
-    cache.set(slot, offset)
+    const offset = zoneOffset(hour * HOUR)
+    // Clocks change at most once an hour, but also one minute after midnight: in such an hour each instant is looked up.
+    if (zoneOffset((hour + 1) * HOUR - 1) !== offset) return zoneOffset(epochMs)
+    if (cache.size >= CACHE_HOURS_MAX) cache.clear()
+    cache.set(hour, offset)
     return offset
   }
 }

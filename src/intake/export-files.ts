@@ -45,11 +45,11 @@ export async function openExportFiles(path: string): Promise<ExportFiles> {
     for (const zip of open) await zip.close()
   }
   try {
-    for (const one of paths.toSorted()) {
-      const name = one === path ? basename(one) : relative(path, one)
-      const { size } = await stat(one)
-      const head = await identifyFile(identity, one, size).catch((cause: NodeJS.ErrnoException) => {
-        if (one !== path) return undefined
+    for (const filePath of paths.toSorted()) {
+      const name = filePath === path ? basename(filePath) : relative(path, filePath)
+      const { size } = await stat(filePath)
+      const head = await identifyFile(identity, filePath, size).catch((cause: NodeJS.ErrnoException) => {
+        if (filePath !== path) return undefined
         throw new UsageProblem(`read ${path}: ${cause.message}`, {
           hint: 'Give a file that this user may read.',
           cause,
@@ -60,12 +60,18 @@ export async function openExportFiles(path: string): Promise<ExportFiles> {
         continue
       }
       if (!isZip(head)) {
-        files.push({ name, sizeBytes: size, open: async () => createReadStream(one, { highWaterMark: READ_BYTES }) })
+        files.push({
+          name,
+          sizeBytes: size,
+          open: async () => createReadStream(filePath, { highWaterMark: READ_BYTES }),
+        })
         continue
       }
-      const zip = await openZipEntries(one, size)
+      const zip = await openZipEntries(filePath, size)
       open.push(zip)
-      files.push(...(one === path ? zip.files : zip.files.map((file) => ({ ...file, name: `${name}/${file.name}` }))))
+      files.push(
+        ...(filePath === path ? zip.files : zip.files.map((file) => ({ ...file, name: `${name}/${file.name}` }))),
+      )
     }
   } catch (error) {
     await close()

@@ -1,4 +1,5 @@
 import { printableLine } from '../base/text/printable.ts'
+import type { AcceptedCounts } from '../pipeline/transfer/parcel.ts'
 import type { LogDraft } from './formats/export-format.ts'
 
 type ReasonCount = { readonly reason: string; readonly records: number }
@@ -53,11 +54,12 @@ export function createFileTally(file: string, format: string) {
       if (firstDay === undefined || localDay < firstDay) firstDay = localDay
       if (lastDay === undefined || localDay > lastDay) lastDay = localDay
     },
-    report: (stored: Pick<FileReport, 'accepted' | 'duplicate'>): FileReport => ({
+    report: (before: AcceptedCounts, after: AcceptedCounts): FileReport => ({
       file,
       format,
       ...counts,
-      ...stored,
+      accepted: after.accepted - before.accepted,
+      duplicate: after.duplicate - before.duplicate,
       rejected: sorted(rejected),
       leftOut: sorted(leftOut),
       firstDay,

@@ -19,33 +19,25 @@ export type HealthItemOptions = {
   readonly stream: string
 }
 
-/** Why a draft is not taken. No reason names a value. */
-type Refusal = { readonly leftOut: string } | { readonly fault: string }
-
-type HealthItems = {
-  /** Undefined for a draft that is taken. */
-  refusalOf(draft: LogDraft): Refusal | undefined
-  itemOf(draft: LogDraft): { readonly item: NewItem; readonly localDay: string }
-}
-
 const LOG_NAMESPACE = '3f6d1c0a-6c4e-4a55-9d0e-0e6a0c1f7b21'
 const SOURCE_LENGTH_MAX = 200
 const EARLIEST_MS = Date.UTC(1900, 0, 1)
 const LATEST_MS = Date.UTC(2200, 0, 1)
 
 /** Makes outbox items of drafts. The same record gives the same item, whichever file it came in, whenever. */
-export function createHealthItems(options: HealthItemOptions): HealthItems {
+export function createHealthItems(options: HealthItemOptions) {
   const { fromMs, toMs, timeZone, stream } = options
   const offsetAt = timeZone === undefined ? undefined : createOffsetCache(timeZone)
   const local = ({ atMs, offsetMinutes }: SourceInstant) =>
     formatInstant({ epochMs: atMs, offsetMinutes: offsetAt ? offsetAt(atMs) / MINUTE : offsetMinutes })
   return {
-    refusalOf(draft) {
+    /** Why a draft is not taken, without its values; undefined for a draft that is taken. */
+    refusalOf(draft: LogDraft): { readonly leftOut: string } | { readonly fault: string } | undefined {
       if (draft.start.atMs < fromMs || draft.start.atMs >= toMs) return { leftOut: 'outside --from and --to' }
       const fault = faultOf(draft)
       return fault === undefined ? undefined : { fault }
     },
-    itemOf(draft) {
+    itemOf(draft: LogDraft): { readonly item: NewItem; readonly localDay: string } {
       const { start, end } = draft
       const startDateTime = local(start)
       const body = bodyOf(draft, { startDateTime, endDateTime: local(end), id: idOf(draft, options) })
@@ -73,18 +65,25 @@ function faultOf({ dataType, value, start, end, source, deviceType }: LogDraft):
 function idOf(draft: LogDraft, { externalId, vendor }: HealthItemOptions): string {
   const { ownId, dataType, source, deviceId, start, end } = draft
   if (ownId !== undefined) return namedUuid(LOG_NAMESPACE, [externalId, vendor, dataType, ownId])
-  const span = [String(start.atMs), String(end.atMs)]
-  return namedUuid(LOG_NAMESPACE, [externalId, vendor, dataType, source, deviceId ?? '', ...span])
+  return namedUuid(LOG_NAMESPACE, [
+    externalId,
+    vendor,
+    dataType,
+    source,
+    deviceId ?? '',
+    String(start.atMs),
+    String(end.atMs),
+  ])
 }
 
-type Placed = { readonly id: string; readonly startDateTime: string; readonly endDateTime: string }
+/** `undefined` is no field of the JSON text. */
+type LogBody = { readonly id: string } & { readonly [Field in keyof DataLogInput]: DataLogInput[Field] | undefined }
 
-function bodyOf(draft: LogDraft, { id, startDateTime, endDateTime }: Placed): DataLogInput & { id: string } {
+function bodyOf(draft: LogDraft, placed: Pick<LogBody, 'startDateTime' | 'endDateTime'> & { id: string }): LogBody {
   const { dataType, value, source, deviceType, deviceId, recordingMethod, modifiedMs, properties } = draft
-  const { periodicity, aggregation } = draft
   const { logType, unit } = measureOf(dataType)
   return {
-    id,
+    id: placed.id,
     logType,
     dataType,
     value: Number(value.toFixed(4)),
@@ -92,12 +91,12 @@ function bodyOf(draft: LogDraft, { id, startDateTime, endDateTime }: Placed): Da
     source: source.slice(0, SOURCE_LENGTH_MAX).toWellFormed(),
     recordingMethod,
     deviceType,
-    ...(deviceId === undefined ? {} : { deviceId }),
-    ...(periodicity === undefined ? {} : { periodicity }),
-    ...(aggregation === undefined ? {} : { aggregation }),
-    startDateTime,
-    endDateTime,
-    ...(properties === undefined ? {} : { additionalProperties: { ...properties } }),
-    ...(isStorable(modifiedMs) ? { modifiedDateTime: new Date(modifiedMs).toISOString() } : {}),
+    deviceId,
+    periodicity: draft.periodicity,
+    aggregation: draft.aggregation,
+    startDateTime: placed.startDateTime,
+    endDateTime: placed.endDateTime,
+    additionalProperties: properties && { ...properties },
+    modifiedDateTime: isStorable(modifiedMs) ? new Date(modifiedMs).toISOString() : undefined,
   }
 }

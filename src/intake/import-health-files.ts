@@ -59,12 +59,7 @@ export async function importHealthFiles(intake: HealthIntake): Promise<HealthRes
       const before = progress
       const tally = createFileTally(file.name, format.name)
       progress = await importRows(rowsOfFile(intake, { file, head, format, tally, counts }), before, target)
-      reports.push(
-        tally.report({
-          accepted: progress.accepted - before.accepted,
-          duplicate: progress.duplicate - before.duplicate,
-        }),
-      )
+      reports.push(tally.report(before, progress))
     } else countEnding(unknown, file)
     counts.bytes += file.sizeBytes
   }

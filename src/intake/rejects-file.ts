@@ -1,17 +1,11 @@
 import type { FileHandle } from 'node:fs/promises'
 import { openPrivateFile } from '../base/files/private-file.ts'
 
-type RejectsFile = {
-  write(rejects: readonly object[]): Promise<void>
-  bytes(): number
-  close(): Promise<void>
-}
-
 /**
  * One JSON object a line for each rejected line or record. The file is created with the first rejected line; a resumed import keeps
  * the first `keptBytes` of it, which its progress covers, and cuts off the rest.
  */
-export function openRejectsFile(path: string, keptBytes: number): RejectsFile {
+export function openRejectsFile(path: string, keptBytes: number) {
   let handle: FileHandle | undefined
   let bytes = keptBytes
   const openOnce = async () => {
@@ -22,7 +16,7 @@ export function openRejectsFile(path: string, keptBytes: number): RejectsFile {
   }
   return {
     bytes: () => bytes,
-    async write(rejects) {
+    async write(rejects: readonly object[]) {
       const text = Buffer.from(`${rejects.map((reject) => JSON.stringify(reject)).join('\n')}\n`)
       await (await openOnce()).write(text, 0, text.length, bytes)
       bytes += text.length

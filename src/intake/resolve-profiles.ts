@@ -4,16 +4,14 @@ import { createProfiles } from '../pipeline/warehouse/profiles/stored-profiles.t
 import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
 import type { ImportTarget } from './import-rows.ts'
 
-type ResolverOptions = {
-  readonly pool: Pool
-  readonly catalogue: Catalogue
-  readonly tokenKeys: readonly Buffer[]
-  /** From which instant on the data of profiles to be added is wanted; absent: unknown profiles are not added. */
-  readonly addFrom: (() => Date) | undefined
-}
-
-/** Finds the profiles of imported lines, and says of each unknown profile why its lines are rejected. */
-export function createProfileResolver({ addFrom, ...options }: ResolverOptions): ImportTarget['resolve'] {
+/**
+ * Finds the profiles of imported lines, and says of each unknown profile why its lines are rejected. `addFrom`: the instant from which
+ * on the data of added profiles is wanted; absent: unknown profiles are not added.
+ */
+export function createProfileResolver(
+  options: { readonly pool: Pool; readonly catalogue: Catalogue; readonly tokenKeys: readonly Buffer[] },
+  addFrom: (() => Date) | undefined,
+): ImportTarget['resolve'] {
   const profiles = createProfiles(options)
   const { idsOf } = createProfileReport(options)
   return async (externalIds) => {

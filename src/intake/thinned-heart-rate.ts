@@ -4,7 +4,7 @@ import type { LogDraft } from './formats/export-format.ts'
 export const heartRateDetails = ['raw', '1m', '5m'] as const
 export type HeartRateDetail = (typeof heartRateDetails)[number]
 
-const spanMs: Readonly<Record<Exclude<HeartRateDetail, 'raw'>, number>> = { '1m': MINUTE, '5m': 5 * MINUTE }
+const bucketMs: Readonly<Record<Exclude<HeartRateDetail, 'raw'>, number>> = { '1m': MINUTE, '5m': 5 * MINUTE }
 
 type Bucket = { draft: LogDraft; sum: number; count: number; startMs: number; modifiedMs: number | undefined }
 
@@ -13,16 +13,10 @@ const BUCKETS_MAX = 20_000
 /** Minutes that were handed on already are remembered so far, by their keys. */
 const CLOSED_MAX = 200_000
 
-type ThinnedHeartRate = {
-  /** The drafts that may be handed on; a heart rate is held until its minute is full. False: it came after its minute was handed on. */
-  put(draft: LogDraft): readonly LogDraft[] | false
-  end(): readonly LogDraft[]
-}
-
 /** Averages the heart rate of each device over a minute or five. Other drafts pass. */
-export function createThinnedHeartRate(detail: HeartRateDetail): ThinnedHeartRate {
-  if (detail === 'raw') return { put: (draft) => [draft], end: () => [] }
-  const lengthMs = spanMs[detail]
+export function createThinnedHeartRate(detail: HeartRateDetail) {
+  if (detail === 'raw') return { put: (draft: LogDraft) => [draft], end: (): LogDraft[] => [] }
+  const lengthMs = bucketMs[detail]
   const open = new Map<string, Bucket>()
   const closed = new Set<string>()
   const closeOldest = (): LogDraft[] => {
@@ -35,7 +29,8 @@ export function createThinnedHeartRate(detail: HeartRateDetail): ThinnedHeartRat
     return [averageOf(bucket, lengthMs)]
   }
   return {
-    put(draft) {
+    /** The drafts that may be handed on; a heart rate is held until its minute is full. False: it came after its minute was handed on. */
+    put(draft: LogDraft): readonly LogDraft[] | false {
       if (draft.dataType !== 'heart_rate') return [draft]
       const startMs = Math.floor(draft.start.atMs / lengthMs) * lengthMs
       const key = JSON.stringify([draft.source, draft.deviceType, draft.deviceId, draft.recordingMethod, startMs])

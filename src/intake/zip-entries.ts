@@ -34,10 +34,10 @@ export async function openZipEntries(path: string, sizeBytes: number): Promise<Z
   const totals = { packedBytes: sizeBytes, unpackedBytes: 0, entries: 0, nestedZips: 0 }
   const open: ZipEntries[] = []
   const close = async () => {
-    for (const one of open) await one.close()
+    for (const zip of open) await zip.close()
   }
   try {
-    const outer = await openOneZip({ path, name: path, totals })
+    const outer = await openOneZip(path, path, totals)
     open.push(outer)
     const files: ExportFile[] = []
     for (const file of outer.files) {
@@ -45,7 +45,7 @@ export async function openZipEntries(path: string, sizeBytes: number): Promise<Z
       else {
         const inner = await openNestedZip(file, { path, totals })
         open.push(inner)
-        files.push(...inner.files.map((one) => ({ ...one, name: `${file.name}/${one.name}` })))
+        files.push(...inner.files.map((entry) => ({ ...entry, name: `${file.name}/${entry.name}` })))
       }
     }
     return { files, close }
@@ -55,9 +55,10 @@ export async function openZipEntries(path: string, sizeBytes: number): Promise<Z
   }
 }
 
-type NestedZip = { readonly path: string; readonly totals: ZipTotals }
-
-async function openNestedZip(file: ExportFile, { path, totals }: NestedZip): Promise<ZipEntries> {
+async function openNestedZip(
+  file: ExportFile,
+  { path, totals }: { readonly path: string; readonly totals: ZipTotals },
+): Promise<ZipEntries> {
   const name = `${path}: ${file.name}`
   totals.nestedZips += 1
   if (totals.nestedZips > NESTED_ZIPS_MAX) refuse(path, `it has more than ${NESTED_ZIPS_MAX} zips in it`)
@@ -66,7 +67,7 @@ async function openNestedZip(file: ExportFile, { path, totals }: NestedZip): Pro
     return refuse(name, `it is broken: ${cause.message}`)
   })
   try {
-    const zip = await openOneZip({ path: copy.path, name, totals })
+    const zip = await openOneZip(copy.path, name, totals)
     // The copy is open: where the system allows that, it goes now, and stays behind after no crash.
     await copy.remove().catch(() => undefined)
     return {
@@ -86,9 +87,7 @@ function refuse(name: string, why: string): never {
   throw new UsageProblem(`read ${name}: ${why}`, { hint: 'No app exports such a zip; download it again.' })
 }
 
-type OneZip = { readonly path: string; readonly name: string; readonly totals: ZipTotals }
-
-async function openOneZip({ path, name, totals }: OneZip): Promise<ZipEntries> {
+async function openOneZip(path: string, name: string, totals: ZipTotals): Promise<ZipEntries> {
   const zip = await openPromise(path, { autoClose: false, strictFileNames: true, validateEntrySizes: true }).catch(
     (cause: Error) => refuse(name, `it is no whole zip: ${cause.message}`),
   )

@@ -2,7 +2,7 @@ import { inflateRawSync } from 'node:zlib'
 import { appleHealth } from '../../src/intake/formats/apple-health/apple-health.ts'
 import type { ExportFile, HealthFormat } from '../../src/intake/formats/export-format.ts'
 import { importHealthFiles } from '../../src/intake/import-health-files.ts'
-import { noProgress } from '../../src/intake/import-progress.ts'
+import { noProgress } from '../../src/intake/kept-progress.ts'
 import type { HeartRateDetail } from '../../src/intake/thinned-heart-rate.ts'
 import type { OutboxItem } from '../../src/pipeline/transfer/parcel.ts'
 

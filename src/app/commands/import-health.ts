@@ -10,7 +10,7 @@ import type { FileReport } from '../../intake/file-report.ts'
 import { exportFormats, READERS_VERSION } from '../../intake/formats/known-formats.ts'
 import { removeLeftCopies } from '../../intake/formats/private-copies.ts'
 import { importHealthFiles } from '../../intake/import-health-files.ts'
-import { noProgress, openProgress } from '../../intake/import-progress.ts'
+import { noProgress, openProgress } from '../../intake/kept-progress.ts'
 import { openRejectsFile } from '../../intake/rejects-file.ts'
 import { createProfileResolver } from '../../intake/resolve-profiles.ts'
 import type { HeartRateDetail } from '../../intake/thinned-heart-rate.ts'
@@ -120,7 +120,7 @@ async function resolveProfile({ config }: CommandContext, resolving: Resolving):
   const { pool, tokenKeys, externalId, options } = resolving
   const addFrom =
     options.addProfiles && !options.dryRun ? () => new Date(Date.now() - config.historyDays * DAY) : undefined
-  const resolve = createProfileResolver({ pool, catalogue, tokenKeys, addFrom })
+  const resolve = createProfileResolver({ pool, catalogue, tokenKeys }, addFrom)
   const found = (await resolve([externalId])).get(externalId)
   if (found && 'profileId' in found) return found.profileId
   if (options.dryRun && options.addProfiles) return NOBODY

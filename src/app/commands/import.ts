@@ -7,9 +7,9 @@ import { formatCount, formatNumber } from '../../base/text/readable-values.ts'
 import { DAY } from '../../base/time/units.ts'
 import { createOffsetCompleter } from '../../intake/complete-offsets.ts'
 import { type FileFormat, fileFormatOf, readCsvColumns, readEntries } from '../../intake/file-entries.ts'
-import { openResumableFile } from '../../intake/import-progress.ts'
 import { type ImportTarget, importRows, type RowProgress } from '../../intake/import-rows.ts'
 import { readBytesFrom } from '../../intake/input-file.ts'
+import { openResumableFile } from '../../intake/kept-progress.ts'
 import { csvColumnsOf, fileRows, requiredColumnsOf, unknownColumns } from '../../intake/outbox-items.ts'
 import { openRejectsFile } from '../../intake/rejects-file.ts'
 import { createProfileResolver } from '../../intake/resolve-profiles.ts'
@@ -108,7 +108,7 @@ function printResult(terminal: Terminal, result: ImportResult): number {
     terminal.printJson('import', { kind, resumedAtLine, ...counts, rejects, finished, strangeTypes })
   } else {
     terminal.print(countsText(progress, ', '))
-    for (const one of strange) terminal.print(strangeText(one))
+    for (const type of strange) terminal.print(strangeText(type))
     if (rejects) terminal.print(`The rejected lines with their reasons: ${rejects}`)
     terminal.print(finished ? nextText(progress) : 'Stopped: the same command carries on.')
   }
@@ -177,6 +177,6 @@ function createStorage(
   const addFrom = addProfiles ? () => new Date(Date.now() - historyDays * DAY) : undefined
   return {
     add: createOutbox({ pool, catalogue, firstReadingMs: settle.intervalsMs[0] ?? 0 }).add,
-    resolve: createProfileResolver({ pool, catalogue, tokenKeys, addFrom }),
+    resolve: createProfileResolver({ pool, catalogue, tokenKeys }, addFrom),
   }
 }

@@ -6,7 +6,7 @@ const LINES_PER_RECORD_MAX = 50
 
 type CsvRecord = FileLine & { readonly delimiter: string }
 
-/** The records of a table, the first of which decides its delimiter. Lines of a quoted cell are joined. */
+/** Joins the lines of quoted cells to the records of a table. The first record decides the delimiter. */
 export async function* csvRecords(
   lines: AsyncIterable<FileLine>,
   { delimiterIn, linesBefore = 0 }: { readonly delimiterIn: (line: string) => string; readonly linesBefore?: number },

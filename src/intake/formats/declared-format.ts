@@ -16,7 +16,8 @@ type RecordsOf = (row: SourceRow, place: string, options: ReadOptions) => readon
 
 /** Maps a field of a row, or the whole row, to records; `mapping` lists the same for the docs. */
 export type FieldRule = {
-  readonly from: string
+  /** The field, where it is one. */
+  readonly from?: string
   readonly recordsOf: (row: SourceRow, place: string, frame: DraftFrame) => readonly HealthRecord[]
   /** `from` is the place within the file; empty for the file itself. */
   readonly mapping: readonly MappingRow[]
@@ -30,7 +31,7 @@ export type RowDeclaration = {
   readonly file: string
   /** The time of a row; or a text: what is wrong with the row, which is then shown; or a reason without the row. */
   readonly when: (row: SourceRow, options: ReadOptions) => RecordTime | string | { leftOut: string } | { fault: string }
-  readonly frame?: (row: SourceRow, span: RecordTime) => Partial<DraftFrame>
+  readonly frame?: (row: SourceRow, time: RecordTime) => Partial<DraftFrame>
   readonly fields: readonly FieldRule[]
 }
 
@@ -86,11 +87,11 @@ export function declareFormat({ origin, kinds, leftOut, ...about }: DeclaredForm
 export function declareRows(origin: Origin, { file, when, frame, fields }: RowDeclaration): DeclaredRows {
   return {
     recordsOf(row, place, options) {
-      const span = when(row, options)
-      if (typeof span === 'string') return faultOf(place, span, row)
-      if ('leftOut' in span) return [{ place, leftOut: span.leftOut }]
-      if ('fault' in span) return faultOf(place, span.fault, {})
-      const whole = { ...origin, ...span, ...frame?.(row, span) }
+      const time = when(row, options)
+      if (typeof time === 'string') return faultOf(place, time, row)
+      if ('leftOut' in time) return [{ place, leftOut: time.leftOut }]
+      if ('fault' in time) return faultOf(place, time.fault, {})
+      const whole = { ...origin, ...time, ...frame?.(row, time) }
       return fields.flatMap((field) => field.recordsOf(row, place, whole))
     },
     mapping: fields.flatMap(({ mapping }) =>
@@ -140,14 +141,12 @@ const LASTING = 'from start to end'
 
 /** The whole row lasts: a night. */
 export const lasting = (to: MeasureName, as: string, units = LASTING): FieldRule => ({
-  from: '',
   recordsOf: (_row, place, frame) => [lastingRecord(place, to, frame)],
   mapping: [{ from: as, to, units }],
 })
 
 /** The whole row is a session of exercise; `type` is what the vendor calls its kind. */
 export const session = (type: string, textOf: (row: SourceRow) => unknown, units = LASTING): FieldRule => ({
-  from: '',
   recordsOf: (row, place, frame) => [lastingRecord(place, sessionName(textOf(row)), frame)],
   mapping: [{ from: '', to: `exercise_session_<${type}>`, units }],
 })
@@ -179,7 +178,6 @@ export const coded = (
  * Their sums are right, their times are not.
  */
 export const endToEnd = (fields: readonly string[], units: string, unitMs: number): FieldRule => ({
-  from: '',
   recordsOf(row, place, frame) {
     let { start } = frame
     return fields.flatMap((name, index) => {

@@ -76,7 +76,6 @@ const observations: RowDeclaration = {
   }),
   fields: [
     {
-      from: '',
       recordsOf: (row, place, frame) =>
         measurementsOf(row).map(({ to, quantity }) =>
           quantityRecord(place, { to, quantity }, asDaily(frame, to === 'steps' ? 'sum' : 'avg')),

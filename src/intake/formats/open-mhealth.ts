@@ -79,7 +79,6 @@ const dataPoints: RowDeclaration = {
   },
   fields: [
     {
-      from: '',
       recordsOf: (point, place, frame) => recordsOfBody(schemaOf(point), fieldsIn(point['body']), { place, frame }),
       mapping: [
         ...Object.entries(schemas).flatMap(([schema, fields]) =>

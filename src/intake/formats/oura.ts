@@ -41,7 +41,6 @@ const night: FieldRule = {
 }
 
 const hypnogram: FieldRule = {
-  from: 'sleep_phase_30_sec',
   recordsOf(row, place, frame) {
     const [name, stepMs] = phaseTexts.find(([column]) => !isEmpty(row[column])) ?? []
     if (name === undefined || stepMs === undefined) return []
@@ -66,7 +65,6 @@ const hypnogram: FieldRule = {
 
 /** A night has its own list of variability, by RMSSD; its means, and the heart rate that another list has, are left out. */
 const variability: FieldRule = {
-  from: 'hrv',
   recordsOf(row, place) {
     const { interval, items, timestamp } = nestedIn(row['hrv'])
     const [begin, stepMs] = [instantIn(timestamp), numberIn(interval) * SECOND]
@@ -144,7 +142,6 @@ const documents: readonly Document[] = [
     frame: () => ({ periodicity: 'daily', aggregation: 'avg' }),
     fields: [
       {
-        from: 'spo2_percentage',
         recordsOf: (row, place, frame) => {
           const value = numberIn(nestedIn(row['spo2_percentage'])['average'])
           return [measuredRecord(place, { to: 'oxygen_saturation', unit: 'percent', value }, frame)]

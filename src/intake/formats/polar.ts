@@ -45,7 +45,6 @@ const hypnogramIn = (row: SourceRow) => fieldsIn(fieldsIn(row['sleepResult'])['h
 
 /** A state lasts until the next; a last one may lie beyond the night, and marks its end. */
 const stateChanges: FieldRule = {
-  from: 'sleepResult',
   recordsOf(row, place, frame) {
     const lengthMs = frame.end.atMs - frame.start.atMs
     const changes = listIn(hypnogramIn(row)['sleepStateChanges'])

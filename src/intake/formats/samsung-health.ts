@@ -38,11 +38,11 @@ const table = ({ file, frame, fields }: Pick<RowDeclaration, 'file' | 'frame' | 
     const end = isEmpty(endTime) ? start : instantOf(endTime, offset)
     return between(start, end) ?? 'a row whose start_time, end_time or time_offset is none'
   },
-  frame: (row, span) => ({
+  frame: (row, time) => ({
     ownId: textIn(row['datauuid']) || undefined,
     deviceId: textIn(row['deviceuuid']).slice(0, 200) || undefined,
     modifiedMs: instantOf(row['update_time'], 'UTC')?.atMs,
-    ...frame?.(row, span),
+    ...frame?.(row, time),
   }),
   fields,
 })

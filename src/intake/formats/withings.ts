@@ -18,7 +18,7 @@ const momentsIn = (file: string, fields: readonly FieldRule[], deviceType = 'sca
   file,
   recognises(head) {
     const columns = columnsIn(head)
-    return columns.has('Date') && fields.some(({ from }) => columns.has(from))
+    return columns.has('Date') && fields.some(({ from }) => from !== undefined && columns.has(from))
   },
   when: (row, options) => localFrom(wallMsIn(row['Date']), options) ?? 'Date: is no date-time',
   frame: () => ({ deviceType, recordingMethod: 'actively_recorded' }),

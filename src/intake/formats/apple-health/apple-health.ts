@@ -132,7 +132,7 @@ function totalsOf({ attributes, sums }: OpenElement): Record<string, string> {
     const number = Number(value)
     return conversion && value !== undefined && Number.isFinite(number) ? number * conversion.scale : undefined
   }
-  const sumOf = (type: RegExp) => sums.find((one) => type.test(one['type'] ?? '') && one['sum'] !== undefined)
+  const sumOf = (type: RegExp) => sums.find(({ type: name = '', sum }) => type.test(name) && sum !== undefined)
   const energy = sumOf(/ActiveEnergyBurned$/)
   const distance = sumOf(/Distance/)
   const found = {

@@ -75,8 +75,8 @@ function elapsedSince(startWallMs: number, data: readonly Level[]): (level: Leve
 function levelsIn(list: unknown = []): Level[] | undefined {
   if (!Array.isArray(list) || list.length > LEVELS_MAX) return undefined
   const levels: Level[] = []
-  for (const one of list) {
-    const { dateTime, level, seconds } = fieldsIn(one)
+  for (const entry of list) {
+    const { dateTime, level, seconds } = fieldsIn(entry)
     const startMs = wallMs(dateTime)
     const dataType = typeof level === 'string' && Object.hasOwn(fitbitLevels, level) ? fitbitLevels[level] : undefined
     if (startMs === undefined || !dataType || typeof seconds !== 'number' || !(seconds > 0)) return undefined

@@ -150,8 +150,8 @@ const crcTable = [
 /** The checksum of a file: CRC-16 with the polynomial 0x8005, mirrored, four bits at a time. */
 export function fitChecksum(bytes: Buffer): number {
   let crc = 0
-  for (const one of bytes)
-    for (const half of [one & 0x0f, one >> 4]) crc = (crc >> 4) ^ (crcTable[(crc ^ half) & 0x0f] ?? 0)
+  for (const eight of bytes)
+    for (const half of [eight & 0x0f, eight >> 4]) crc = (crc >> 4) ^ (crcTable[(crc ^ half) & 0x0f] ?? 0)
   return crc
 }
 

@@ -44,4 +44,4 @@ export function exerciseIn(value: unknown): SessionName {
 export const deviceIn = (value: unknown): string => deviceNames[numberIn(value)] ?? 'unknown'
 
 export const methodIn = (value: unknown): (typeof methods)[number] =>
-  methods[numberIn(value)] ?? methods.find((one) => one === wordIn(value, /^.*recording_method_/)) ?? 'unknown'
+  methods[numberIn(value)] ?? methods.find((method) => method === wordIn(value, /^.*recording_method_/)) ?? 'unknown'

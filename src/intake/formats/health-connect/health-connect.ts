@@ -28,21 +28,20 @@ const badTime = { fault: 'a record whose time or offset is none' }
 /** A table, as the query reads it and as its rows are mapped. */
 type Table = Omit<RowDeclaration, 'file' | 'frame'> & TableQuery
 
+const namesOf = (fields: readonly FieldRule[]) => fields.flatMap(({ from }) => from ?? [])
+const intervalColumns = ['start_time', 'end_time', 'start_zone_offset', 'end_zone_offset']
 const originColumns = ['uuid', 'app_info_id', 'device_info_id', 'recording_method', 'last_modified_time']
 
 const moment = (name: string, ...fields: readonly FieldRule[]): Table => ({
   table: `${name}_record_table`,
-  columns: [...originColumns, 'time', 'zone_offset', ...fields.map(({ from }) => from)],
+  columns: [...originColumns, 'time', 'zone_offset', ...namesOf(fields)],
   when: (row) => momentAt(instantOf(row['time'], row['zone_offset'])) ?? badTime,
   fields,
 })
 
 const interval = (name: string, ...fields: readonly FieldRule[]): Table => ({
   table: `${name}_record_table`,
-  columns: [
-    ...[...originColumns, 'start_time', 'end_time', 'start_zone_offset', 'end_zone_offset'],
-    ...fields.flatMap(({ from }) => (from === '' ? [] : [from])),
-  ],
+  columns: [...originColumns, ...intervalColumns, ...namesOf(fields)],
   when(row) {
     const start = instantOf(row['start_time'], row['start_zone_offset'])
     const end = instantOf(row['end_time'], row['end_zone_offset'] ?? row['start_zone_offset'])
@@ -65,7 +64,6 @@ const exercise: FieldRule = {
 }
 
 const stages: FieldRule = {
-  from: 'stage_type',
   recordsOf(row, place, frame) {
     const stage = stageIn(row['stage_type'])
     return stage ? [lastingRecord(place, stage, frame)] : []
@@ -120,8 +118,8 @@ const tablesRead: readonly Table[] = [
     when(row) {
       const start = instantOf(row['stage_start_time'], row['start_zone_offset'])
       const end = instantOf(row['stage_end_time'], row['start_zone_offset'])
-      const span = stageIn(row['stage_type']) && between(start, end)
-      return span ?? { fault: 'a stage whose type or times are none' }
+      const time = stageIn(row['stage_type']) && between(start, end)
+      return time ?? { fault: 'a stage whose type or times are none' }
     },
     fields: [stages],
   },
