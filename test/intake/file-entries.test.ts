@@ -117,6 +117,14 @@ test('a quote that nothing closes costs its own line, in the middle and at the e
   expect(entries.filter((entry) => 'fields' in entry)).toHaveLength(121)
 })
 
+test('a quote within a cell opens none: each such line is a fault of its own', async () => {
+  expect(told(await read('externalId,height\na,5\'10"\nb,6\'1"\nc,180\n', 'csv'))).toEqual([
+    [2, expect.stringContaining('a quote')],
+    [3, expect.stringContaining('a quote')],
+    [4, { externalId: 'c', height: '180' }],
+  ])
+})
+
 test('a line with too few or too many cells is said to be one', async () => {
   expect(told(await read('externalId,name\na\nb,1,2\n', 'csv'))).toEqual([
     [2, 'the line has 1 cells, and there are 2 columns'],

@@ -9,6 +9,7 @@ import {
   lastingRecord,
   measuredRecord,
   numberIn,
+  type Origin,
   sessionName,
 } from './source-values.ts'
 
@@ -22,9 +23,6 @@ export type FieldRule = {
   /** `from` is the place within the file; empty for the file itself. */
   readonly mapping: readonly MappingRow[]
 }
-
-/** Source, device and method of all records of a format, unless a row has its own. */
-type Origin = Pick<DraftFrame, 'source' | 'deviceType' | 'recordingMethod'>
 
 export type RowDeclaration = {
   /** The file, or the document, as the docs name it; empty where they name the fields alone. */
@@ -51,6 +49,7 @@ export type FileKind = {
 } & (RowDeclaration | MixedRows | DeclaredRows)
 
 type DeclaredFormat = Omit<HealthFormat, 'detects' | 'read' | 'mapping'> & {
+  /** Source, device and method of all records of a format, unless a row has its own. */
   readonly origin: Origin
   readonly kinds: readonly FileKind[]
   /** Parts of the export that are left out on purpose, with the reason. */

@@ -23,8 +23,6 @@ const unitNames: Readonly<Record<string, string>> = {
   '1': 'count',
   steps: 'count',
   'mL/min/kg': 'mL/kg/min',
-  'mL/kg/min': 'mL/kg/min',
-  kcal: 'kcal',
 }
 
 const unitOf = (text: string): string => (Object.hasOwn(unitNames, text) ? (unitNames[text] ?? text) : text)

@@ -27,6 +27,9 @@ export const isEmpty = (value: unknown): boolean =>
 /** All of a draft that the records of a row share. */
 export type DraftFrame = Omit<LogDraft, 'dataType' | 'value'>
 
+/** A frame before the time of a row is known. */
+export type Origin = Omit<DraftFrame, 'start' | 'end'>
+
 /** A measurement in our unit, or a fault where the unit is not known for the measure. */
 export function measuredRecord(
   place: string,

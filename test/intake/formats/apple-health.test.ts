@@ -127,7 +127,7 @@ describe('a record that the export holds twice counts once', () => {
     const again = await importInto(outbox, [file])
 
     expect(first.logs.map(({ value }) => value)).toEqual([60])
-    expect(first.progress).toMatchObject({ accepted: 1, duplicate: 2, position: 3 })
+    expect(first.progress).toMatchObject({ accepted: 1, duplicate: 2, position: 3, line: 3 })
     expect(again.progress).toMatchObject({ accepted: 0, duplicate: 3 })
   })
 

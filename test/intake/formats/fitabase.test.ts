@@ -58,6 +58,21 @@ test('hours rank below their minutes, and restless minutes are awake', async () 
   expect(rejects.map(({ reason }) => reason)).toEqual(['value: is no state of sleep'])
 })
 
+test('a count that is missing or no number is rejected as that, and a missing measurement is none', async () => {
+  const minutes = table('Id,ActivityMinute,Steps', '15,7/1/2026 8:00:00 AM,', '15,7/1/2026 8:01:00 AM,x')
+  const weights = table('Id,Date,WeightKg,Fat,BMI,IsManualReport', '15,7/1/2026 8:00:00 AM,70,,22,True')
+  const { logs, rejects } = await importInto(new Map(), [minutes, weights], options)
+
+  expect(rejects.map(({ place, reason }) => [place, reason])).toEqual([
+    ['record 1', 'Steps: is no number'],
+    ['record 2', 'Steps: is no number'],
+  ])
+  expect(logs.map(({ dataType, recordingMethod }) => [dataType, recordingMethod])).toEqual([
+    ['weight', 'manual_entry'],
+    ['body_mass_index', 'manual_entry'],
+  ])
+})
+
 test('a minute of Fitabase and of Takeout is one log', async () => {
   const takeout = fileOf('steps-2026-07-01.json', JSON.stringify([{ dateTime: '07/01/26 13:00:00', value: '42' }]))
   const minute = table('Id,ActivityMinute,Steps', '15,7/1/2026 8:00:00 AM,42')

@@ -1,7 +1,7 @@
 import { DAY, MINUTE, SECOND } from '../../../base/time/units.ts'
 import type { HealthRecord } from '../export-format.ts'
 import { later } from '../source-times.ts'
-import { type DraftFrame, measuredRecord } from '../source-values.ts'
+import { measuredRecord, type Origin } from '../source-values.ts'
 import { fitInstant } from './fit-messages.ts'
 
 type Fields = ReadonlyMap<number, number>
@@ -15,7 +15,7 @@ const DAY_SECONDS = DAY / SECOND
  * Monitoring describes a day by cumulative counts, one for each kind of activity. Its messages have the lower sixteen bits of their
  * time only, which wrap within a day: they are taken up to the last whole time that any message had.
  */
-export function createFitMonitoring(origin: Omit<DraftFrame, 'start' | 'end'>, offsetMinutes: number) {
+export function createFitMonitoring(origin: Origin, offsetMinutes: number) {
   let lastSeconds: number | undefined
   let before: number | undefined
   let beginsDay = false

@@ -4,7 +4,7 @@ import type { ExportFile, HealthFormat, HealthRecord, MappingRow, RecordBatch } 
 import type { MeasureName, SessionName } from '../measures.ts'
 import { wholeFile } from '../small-files.ts'
 import { later } from '../source-times.ts'
-import { type DraftFrame, lastingRecord, measuredRecord } from '../source-values.ts'
+import { type DraftFrame, lastingRecord, measuredRecord, type Origin } from '../source-values.ts'
 import { type FitMessage, fitChecksum, fitInstant, isFit, readFitMessages, TIMESTAMP } from './fit-messages.ts'
 import { createFitMonitoring } from './fit-monitoring.ts'
 
@@ -80,7 +80,7 @@ function aboutFiles(bytes: Buffer, name: string): readonly AboutFile[] {
 
 const GARMIN = 1
 
-function originOf(device: Fields): Omit<DraftFrame, 'start' | 'end'> {
+function originOf(device: Fields): Origin {
   const named = [1, 2, 3].map((field) => device.get(field) ?? '')
   return {
     source: device.get(1) === GARMIN ? 'Garmin' : 'FIT',
@@ -117,7 +117,7 @@ async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
     yield { records: [{ place: 'the end of the file', fault: 'its checksum does not fit', text: '' }], bytesRead }
 }
 
-function createMessageReader(origin: Omit<DraftFrame, 'start' | 'end'>, offsetMinutes: number) {
+function createMessageReader(origin: Origin, offsetMinutes: number) {
   const monitoring = createFitMonitoring(origin, offsetMinutes)
   return ({ number, fields }: FitMessage, place: string): readonly HealthRecord[] => {
     monitoring.sees(fields.get(TIMESTAMP))
@@ -138,7 +138,7 @@ function createMessageReader(origin: Omit<DraftFrame, 'start' | 'end'>, offsetMi
 function sessionOf(
   fields: Fields,
   place: string,
-  { origin, offsetMinutes }: { readonly origin: Omit<DraftFrame, 'start' | 'end'>; readonly offsetMinutes: number },
+  { origin, offsetMinutes }: { readonly origin: Origin; readonly offsetMinutes: number },
 ): HealthRecord[] {
   const start = fitInstant(fields.get(2), offsetMinutes)
   const elapsedMs = fields.get(7)
