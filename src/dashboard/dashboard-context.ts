@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import type { Config } from '../../config/env.ts'
 import type { Log } from '../base/log.ts'
 import type { EngineAddresses } from '../operations/addresses.ts'
@@ -7,7 +6,7 @@ import type { Pipeline } from '../operations/pipeline.ts'
 import type { Audit } from '../pipeline/warehouse/audit/stored-audit.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import type { Actor } from '../web/access.ts'
-import type { ActRoute, ReadRoute } from '../web/page-questions.ts'
+import { type PageRoute, pageRoutesOf } from '../web/page-questions.ts'
 
 /** The parts that the routes work with. */
 export type DashboardContext = {
@@ -33,16 +32,6 @@ export const shownName = ({ masked }: Visit, { profileId, externalId }: { profil
 /** For the audit: the profile whom an action concerns, and our own ids and settings. */
 type Recorded = { profileId?: string | undefined; what?: Record<string, unknown> }
 
-type Read<Q extends z.ZodType, A> = ReadRoute<DashboardContext, Visit, Q, A>
-type Act<B extends z.ZodType, A> = ActRoute<DashboardContext, Visit, Recorded, B, A>
+export type DashboardRoute = PageRoute<DashboardContext, Visit, Recorded>
 
-export type Route = Read<z.ZodType, unknown> | Act<z.ZodType, unknown>
-
-export const defineRead = <Q extends z.ZodType, A>(route: Omit<Read<Q, A>, 'kind'>): Read<Q, A> => ({
-  kind: 'read',
-  ...route,
-})
-export const defineAct = <B extends z.ZodType, A>(route: Omit<Act<B, A>, 'kind'>): Act<B, A> => ({
-  kind: 'act',
-  ...route,
-})
+export const { defineRead, defineAct } = pageRoutesOf<DashboardContext, Visit, Recorded>()

@@ -17,7 +17,7 @@ import { openPageBundle } from '../web/page-bundle.ts'
 import { addPageGuard } from '../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
 import { addPageRoutes } from '../web/page-routes.ts'
-import { type DashboardContext, defineRead, type Route } from './dashboard-context.ts'
+import { type DashboardContext, type DashboardRoute, defineRead } from './dashboard-context.ts'
 import { openNow } from './read-now.ts'
 import { coverageRoutes } from './routes/coverage-routes.ts'
 import { failureRoutes } from './routes/failure-routes.ts'
@@ -108,7 +108,7 @@ function urlOf(app: FastifyInstance, host: string): string {
 }
 
 /** Every question and action of the dashboard. */
-const dashboardRoutes = (context: DashboardContext, now: ReturnType<typeof openNow>): readonly Route[] => [
+const dashboardRoutes = (context: DashboardContext, now: ReturnType<typeof openNow>): readonly DashboardRoute[] => [
   defineRead({ name: 'now', query: z.object({}), answer: () => now.read() }),
   ...failureRoutes,
   ...coverageRoutes(context),

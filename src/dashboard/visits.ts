@@ -2,7 +2,7 @@ import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Access } from '../web/access.ts'
-import { addSessions, csrfTokenOf, requireCsrfToken } from '../web/sessions.ts'
+import { addSessions, csrfTokenOf, refusePage, requireCsrfToken } from '../web/sessions.ts'
 import { addSignIn } from '../web/sign-in.ts'
 import type { DashboardContext, Visit } from './dashboard-context.ts'
 
@@ -35,9 +35,9 @@ export async function addVisits(app: FastifyInstance, context: DashboardContext,
     return { ...(visit ?? { actor: null, masked: false, values: false }), csrf: csrfTokenOf(request) }
   })
   addSignIn(app, { path: '', passwords: access.passwords, record: (entry) => context.audit.record(entry) })
-  app.post('/api/session', { preHandler: requireCsrfToken }, async (request, reply) => {
-    const visit = of(request)
-    if (!visit) return reply.code(401).send({ error: 'Sign in first.' })
+  app.post('/api/session', async (request) => {
+    requireCsrfToken(request)
+    const visit = of(request) ?? refusePage(401, 'Sign in first.')
     const { masked, values } = settingsSchema.parse(request.body)
     if (masked !== undefined) request.session.masked = masked
     if (values !== undefined && values !== visit.values) {

@@ -11,6 +11,7 @@ import { requireDirectConnection } from '../base/postgres/direct-connection.ts'
 import { isLoopback } from '../base/text/readable-address.ts'
 import { HOUR, SECOND } from '../base/time/units.ts'
 import { listenOnFirst } from '../web/listen-on.ts'
+import { addRoutes } from '../web/route.ts'
 import { type AppTimeouts, createServiceApp } from './http/app.ts'
 import { createConcurrencyLimiter } from './http/concurrency-limiter.ts'
 import type { Clock, ServiceApp, ServiceContext } from './http/context.ts'
@@ -20,10 +21,9 @@ import { type BodyLimits, createRequestBodies } from './http/request-bodies.ts'
 import { unavailable } from './http/request-error.ts'
 import { registerMetrics, registerRequestSpans } from './http/request-telemetry.ts'
 import { logSecurity, warnOfExposure } from './http/security-log.ts'
-import { addOperationRoutes, operationRoutes, type RateLimits } from './operation-routes.ts'
-import { describedRoute } from './reference/openapi.ts'
-import type { ServiceAddition, ServiceExtension } from './reference/service-extension.ts'
-import { addMonitoringRoutes } from './routes/monitoring-routes.ts'
+import { parsePart, type ServiceAddition, type ServiceExtension } from './http/service-route.ts'
+import { addServiceRoutes, operationRoutes, type RateLimits } from './operation-routes.ts'
+import { monitoringRoutes } from './routes/monitoring-routes.ts'
 import { deleteOldTokens } from './store/credentials/issued-tokens.ts'
 import { openTokenCache } from './store/credentials/token-cache.ts'
 import { createDerivedReader } from './store/derived-reader.ts'
@@ -116,7 +116,7 @@ export async function startService<B = void>(
     clock,
     log,
   }
-  const routes = operationRoutes.map(describedRoute)
+  const routes = [...operationRoutes]
   const app = createServiceApp(context, { ...limits, trustedProxies: options.trustedProxies ?? [], routes })
   let stopping = false
   const close = runOnce(async () => {
@@ -136,16 +136,15 @@ export async function startService<B = void>(
       return addition
     })) as B // without `build` there is nothing
     const servesMetrics = metricsPort === undefined && isLoopback(host)
-    addMonitoringRoutes(app, {
-      context,
-      registry: servesMetrics ? registry : undefined,
-      routes,
-      isStopping: () => stopping,
-    })
+    addRoutes(
+      app,
+      monitoringRoutes({ pool, registry: servesMetrics ? registry : undefined, routes, isStopping: () => stopping }),
+      () => ({ callOf: () => ({}), parse: parsePart }),
+    )
     if (metricsPort !== undefined) {
       opened.add(await openMetricsPort({ registry, host: metricsHost, port: metricsPort }), 'metrics port')
     }
-    addOperationRoutes(app, context, limits)
+    addServiceRoutes(app, { context, routes, limits })
     opened.add(startTokenCleanup(context), 'token cleanup')
     return { url: await listen(app, options), context, built, close }
   } catch (error) {

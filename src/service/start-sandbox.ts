@@ -3,9 +3,9 @@ import type { Log } from '../base/log.ts'
 import type { OtlpExport } from '../base/monitoring/otlp-settings.ts'
 import { DAY } from '../base/time/units.ts'
 import { type ConsoleOptions, consoleExtension, consolePath } from './console/console-extension.ts'
-import { explainExtension } from './recompute/extension.ts'
+import type { ServiceAddition, ServiceExtension } from './http/service-route.ts'
+import { explainRoute } from './recompute/extension.ts'
 import { startRecompute } from './recompute/start-recompute.ts'
-import type { ServiceAddition, ServiceExtension } from './reference/service-extension.ts'
 import { addControlRoutes, controlPath } from './sandbox/control-routes.ts'
 import { createDerivationDelay } from './sandbox/derivation-delay.ts'
 import { addFaultInjection } from './sandbox/faults/fault-injection.ts'
@@ -117,9 +117,8 @@ function sandboxExtension(
     const ledger = createServedRecordsReader({ app, internalSecret, ...credentialsOf(seed) })
     const seeded = { accountId, seed, days: options.days, people, livedUntilMs: span.endMs }
     const control = createSandboxControl({ ...parts, derivationDelay, context, ledger, seeded, recompute })
-    const described = await explainExtension(context)
     addFaultInjection(app, { faults, journal, clock, internalSecret, externalIdOf: control.externalIdOf })
     addControlRoutes(app, control)
-    return { ...described, ...recompute, control }
+    return { routes: [explainRoute], ...recompute, control }
   }
 }

@@ -3,74 +3,81 @@ import { z } from 'zod'
 import { Problem } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Actor } from './access.ts'
-import { requireCsrfToken } from './sessions.ts'
+import { addRoutes, type Route } from './route.ts'
+import { refusePage, requireCsrfToken } from './sessions.ts'
 
-/** A question of the browser: GET `<path>/api/<name>`, with the parameters of its query. */
-export type ReadRoute<Context, Visit, Q extends z.ZodType = z.ZodType, A = unknown> = {
-  readonly kind: 'read'
-  readonly name: string
-  readonly query: Q
-  answer(context: Context, query: z.output<Q>, visit: Visit): Promise<A>
+type Recorder<Recorded> = (entry: { who: string; role: string; action: string } & Partial<Recorded>) => Promise<void>
+
+type PageCall<Context, Visit, Recorded> = { context: Context; visit: Visit; record: Recorder<Recorded> }
+
+/** A question of the browser, or an action, which the caller `act` alone may do. Its path is below `<path>/api/`. */
+export type PageRoute<Context, Visit, Recorded> = Route<PageCall<Context, Visit, Recorded>> & {
+  readonly caller: 'look' | 'act'
 }
 
-/** An action: POST `<path>/api/<name>`, for actors only. It is recorded before it begins. */
-export type ActRoute<Context, Visit, Recorded, B extends z.ZodType = z.ZodType, A = unknown> = {
-  readonly kind: 'act'
-  readonly name: string
-  readonly body: B
-  /** Our own ids and settings, for the record of actions. */
-  recorded(body: z.output<B>): Recorded
-  act(context: Context, body: z.output<B>, visit: Visit): Promise<A>
+/** Declares the routes of a page. */
+export function pageRoutesOf<Context, Visit extends { readonly actor: Actor }, Recorded>() {
+  type Call = PageCall<Context, Visit, Recorded>
+  type Declared = PageRoute<Context, Visit, Recorded>
+  return {
+    /** GET, with the parameters of its query. */
+    defineRead: <Query>(route: {
+      name: string
+      query: z.ZodType<Query>
+      answer(context: Context, query: Query, visit: Visit): Promise<unknown>
+    }): Declared => {
+      const { name, query, answer } = route
+      const run: Route<Call, unknown, Query>['run'] = async (call) => ({
+        json: await answer(call.context, call.query, call.visit),
+      })
+      return { name, method: 'GET', path: name, caller: 'look', query, run }
+    },
+    /** POST. It is recorded before it begins. */
+    defineAct: <Body>(route: {
+      name: string
+      body: z.ZodType<Body>
+      /** Our own ids and settings, for the record of actions. */
+      recorded?(body: Body): Recorded
+      act(context: Context, body: Body, visit: Visit): Promise<unknown>
+    }): Declared => {
+      const { name, body: schema, recorded, act } = route
+      const run: Route<Call, Body>['run'] = async ({ context, visit, record, body }) => {
+        const { name: who, role } = visit.actor
+        const details: Partial<Recorded> = recorded?.(body) ?? {}
+        await record({ who, role, action: name, ...details })
+        return { json: (await act(context, body, visit)) ?? {} }
+      }
+      return { name, method: 'POST', path: name, caller: 'act', body: schema, run }
+    },
+  }
 }
 
-type PageQuestions<Context, Visit, Recorded> = {
-  readonly context: Context
-  /** The path of the page, without a slash at the end. */
-  readonly path: string
-  readonly routes: ReadonlyArray<ReadRoute<Context, Visit> | ActRoute<Context, Visit, Recorded>>
-  /** Undefined: sign in first. */
-  visitOf(request: FastifyRequest): Visit | undefined
-  record(entry: { who: string; role: string; action: string } & Recorded): Promise<void>
-}
-
+/** Adds the routes of a page. Only a caller who has signed in gets an answer, and only an actor may act. */
 export function addPageQuestions<Context, Visit extends { readonly actor: Actor }, Recorded>(
   app: FastifyInstance,
-  page: PageQuestions<Context, Visit, Recorded>,
+  page: {
+    readonly context: Context
+    /** The path of the page, without a slash at the end. */
+    readonly path: string
+    readonly routes: ReadonlyArray<PageRoute<Context, Visit, Recorded>>
+    /** Undefined: sign in first. */
+    visitOf(request: FastifyRequest): Visit | undefined
+    readonly record: Recorder<Recorded>
+  },
 ): void {
-  const { path, routes } = page
-  for (const route of routes) {
-    if (route.kind === 'read') addReadRoute(app, page, route)
-    else addActRoute(app, page, route)
-  }
+  const { context, path, visitOf, record } = page
+  const requireVisit = (request: FastifyRequest) => visitOf(request) ?? refusePage(401, 'Sign in first.')
+  const routes = page.routes.map((route) => ({ ...route, path: `${path}/api/${route.path}` }))
+  addRoutes(app, routes, ({ caller }) => ({
+    async admit(request) {
+      if (caller === 'act') requireCsrfToken(request)
+      const { role } = requireVisit(request).actor
+      if (caller === 'act' && role !== 'act') refusePage(403, 'You may look, and not act.')
+    },
+    callOf: (request) => ({ context, record, visit: requireVisit(request) }),
+    parse: (schema, value) => schema.parse(value),
+  }))
   app.all(`${path}/api/*`, async (_request, reply) => reply.code(404).send({ error: 'there is no such question' }))
-}
-
-function addReadRoute<Context, Visit, Recorded>(
-  app: FastifyInstance,
-  { context, path, visitOf }: PageQuestions<Context, Visit, Recorded>,
-  route: ReadRoute<Context, Visit>,
-): void {
-  app.get(`${path}/api/${route.name}`, async (request, reply) => {
-    const visit = visitOf(request)
-    if (!visit) return reply.code(401).send({ error: 'Sign in first.' })
-    return reply.send(await route.answer(context, route.query.parse(request.query), visit))
-  })
-}
-
-function addActRoute<Context, Visit extends { readonly actor: Actor }, Recorded>(
-  app: FastifyInstance,
-  { context, path, visitOf, record }: PageQuestions<Context, Visit, Recorded>,
-  route: ActRoute<Context, Visit, Recorded>,
-): void {
-  app.post(`${path}/api/${route.name}`, { preHandler: requireCsrfToken }, async (request, reply) => {
-    const visit = visitOf(request)
-    if (!visit) return reply.code(401).send({ error: 'Sign in first.' })
-    const { name: who, role } = visit.actor
-    if (role !== 'act') return reply.code(403).send({ error: 'You may look, and not act.' })
-    const body = route.body.parse(request.body)
-    await record({ who, role, action: route.name, ...route.recorded(body) })
-    return reply.send((await route.act(context, body, visit)) ?? {})
-  })
 }
 
 /** An error as the browser shows it: a message and what to do. An unforeseen error is logged, and reported without its text. */

@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import cookie from '@fastify/cookie'
 import session, { type SessionStore } from '@fastify/session'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { HOUR } from '../base/time/units.ts'
 import type { Actor } from './access.ts'
@@ -43,11 +43,16 @@ export function csrfTokenOf({ session }: FastifyRequest): string {
 }
 
 /** For a route that changes something: refuses a request without the token of its session. */
-export async function requireCsrfToken(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const given = Buffer.from(String(request.headers['x-csrf-token'] ?? ''))
-  const own = Buffer.from(request.session.csrf ?? '')
-  if (own.length > 0 && own.length === given.length && timingSafeEqual(own, given)) return undefined
-  return reply.code(403).send({ error: 'The page is out of date: load it again. Nothing was done.' })
+export function requireCsrfToken({ headers, session }: FastifyRequest): void {
+  const given = Buffer.from(String(headers['x-csrf-token'] ?? ''))
+  const token = Buffer.from(session.csrf ?? '')
+  if (token.length > 0 && token.length === given.length && timingSafeEqual(token, given)) return
+  refusePage(403, 'The page is out of date: load it again. Nothing was done.')
+}
+
+/** Throws an error that the page shows. */
+export function refusePage(statusCode: number, message: string): never {
+  throw Object.assign(new Error(message), { statusCode })
 }
 
 type StoredSession = Parameters<SessionStore['set']>[1]

@@ -18,7 +18,8 @@ const signInSchema = z.strictObject({ name: z.string().max(200), password: z.str
 /** Signing in and out, for an app with sessions and with @fastify/rate-limit. */
 export function addSignIn(app: FastifyInstance, { path, passwords, record }: SignInOptions): void {
   const limited = { rateLimit: { max: SIGN_INS_PER_MINUTE, timeWindow: MINUTE } }
-  app.post(`${path}/api/sign-in`, { preHandler: requireCsrfToken, config: limited }, async (request, reply) => {
+  app.post(`${path}/api/sign-in`, { config: limited }, async (request, reply) => {
+    requireCsrfToken(request)
     const { name, password } = signInSchema.parse(request.body)
     const role = await passwords?.roleOf(name, password)
     if (role === undefined) {
@@ -30,7 +31,8 @@ export function addSignIn(app: FastifyInstance, { path, passwords, record }: Sig
     await record({ who: name, role, action: 'sign-in' })
     return { csrf: csrfTokenOf(request) }
   })
-  app.post(`${path}/api/sign-out`, { preHandler: requireCsrfToken }, async (request) => {
+  app.post(`${path}/api/sign-out`, async (request) => {
+    requireCsrfToken(request)
     await request.session.destroy()
     return {}
   })

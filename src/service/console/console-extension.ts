@@ -9,7 +9,7 @@ import { addPageRoutes } from '../../web/page-routes.ts'
 import { addSessions, csrfTokenOf } from '../../web/sessions.ts'
 import { addSignIn } from '../../web/sign-in.ts'
 import { logSecurity } from '../http/security-log.ts'
-import type { ServiceExtension } from '../reference/service-extension.ts'
+import type { ServiceExtension } from '../http/service-route.ts'
 import { callerRoutes } from './routes/caller-routes.ts'
 import type {
   ConsoleContext,

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
 import fastify, { type FastifyRequest } from 'fastify'
-import type { Operation } from '../../base/contract/operations.ts'
 import { SECOND } from '../../base/time/units.ts'
 import type { ServiceApp, ServiceContext } from './context.ts'
 import { rejectExpectHeader, rejectMalformedRequest, requestErrorOf, sendRequestError } from './error-responses.ts'
 import { RequestError } from './request-error.ts'
+import type { ServiceRoute } from './service-route.ts'
 
 export type AppTimeouts = {
   /** How long a request may take to arrive, slow senders included. */
@@ -14,7 +14,7 @@ export type AppTimeouts = {
   answerTimeoutMs: number
 }
 
-type KnownRoute = Pick<Operation, 'method' | 'path'>
+type KnownRoute = Pick<ServiceRoute, 'method' | 'path'>
 
 type AppOptions = AppTimeouts & {
   trustedProxies: readonly string[]

@@ -1,23 +1,22 @@
 import type { FastifyRequest } from 'fastify'
-import { operations } from '../../base/contract/operations.ts'
 import { type ApiKeyKind, findApiKey } from '../store/credentials/api-keys.ts'
 import type { TokenOwner } from '../store/credentials/issued-tokens.ts'
 import { matchesHash } from '../store/credentials/secrets.ts'
 import type { ServiceContext } from './context.ts'
 import { type RequestCaller, setCaller } from './request-caller.ts'
 import { unauthorized } from './request-error.ts'
-import type { RouteDefinition } from './route.ts'
 import { logSecurity } from './security-log.ts'
+import type { ServiceRoute } from './service-route.ts'
 
 const credentialCharsMax = 500
 
 /** Authenticates the caller and authorizes it for the route, before the body is read. */
 export async function authenticate(
   context: ServiceContext,
-  route: RouteDefinition,
+  route: ServiceRoute,
   request: FastifyRequest,
 ): Promise<void> {
-  const { caller } = operations[route.operation]
+  const { caller } = route
   if (caller === 'anyone') return setCaller(request, { accountId: '', profileId: undefined, keyId: undefined })
   if (caller === 'app') return setCaller(request, await findAppCaller(context, request))
 
@@ -26,13 +25,6 @@ export async function authenticate(
   if (expired && !route.acceptsExpired) throw unauthorized()
   if (owner.readOnly && route.writes) throw unauthorized()
   setCaller(request, owner)
-}
-
-/** Authenticates an account for a route that is not one of the 28 operations; returns the id of the account. */
-export async function authenticateAccount(context: ServiceContext, request: FastifyRequest): Promise<string> {
-  const owner = await findBearer(context, request, 'account')
-  if (owner.expiresAtMs <= context.clock()) throw unauthorized()
-  return owner.accountId
 }
 
 /** The credentials of the Authorization header. Spaces and the case of the scheme do not change the token. */

@@ -3,7 +3,8 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import type { Log } from '../../base/log.ts'
-import { badRequest, jsonContentType, RequestError, unavailable } from './request-error.ts'
+import { jsonContentType } from '../../web/route.ts'
+import { badRequest, RequestError, unavailable } from './request-error.ts'
 
 /** Turns any error into an error response. Only an unexpected error is a 500, and only a 500 is logged as an error. */
 export function requestErrorOf(error: unknown, log: Log, requestId: string): RequestError {

@@ -28,8 +28,6 @@ type RequestErrorOptions = {
   headers?: Record<string, string>
 }
 
-export const jsonContentType = 'application/json; charset=utf-8'
-
 /** An error response. It carries no value but those that the caller sent. */
 export class RequestError extends Error {
   readonly status: number

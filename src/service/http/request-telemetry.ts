@@ -1,6 +1,7 @@
 import { context, propagation, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { CallerKind } from '../../base/contract/operations.ts'
 import type { ServiceApp, ServiceContext } from './context.ts'
 
 /**
@@ -83,10 +84,8 @@ function addGauges(registry: Registry, { pool, derived }: MeasuredParts): void {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The name under which a route's requests are counted. */
-    operation?: string
-    /** False: a request without a body is valid too. */
-    bodyRequired?: boolean
+    /** The kind of caller that the route takes. */
+    caller?: CallerKind
     /** Bodies are parsed and worked on within the limit of concurrent uploads. */
     limitsConcurrency?: boolean
   }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { externalIdSchema } from '../../base/contract/authentication.ts'
 import { errorBodySchema } from '../../base/contract/error-body.ts'
-import { type CallerKind, type Operation, operations } from '../../base/contract/operations.ts'
+import type { CallerKind } from '../../base/contract/operations.ts'
 import { listParameters } from '../../base/contract/query-shapes.ts'
 import { QUERY_NOTES_HEADER } from '../http/query-notes.ts'
-import type { DescribedHeaders, RouteDefinition } from '../http/route.ts'
+import type { DescribedHeaders, ServiceRoute } from '../http/service-route.ts'
 
 type Json = { [key: string]: unknown }
 
@@ -31,17 +31,8 @@ export type OpenApi = {
   components: Json
 }
 
-/** The reference's entry of a route: of the 28 operations, and of the routes of extensions. */
-export type DescribedRoute = Operation &
-  Pick<RouteDefinition, 'summary' | 'query' | 'body' | 'bodyRequired' | 'answers' | 'headers' | 'words'>
-
-export const describedRoute = ({ operation, ...route }: RouteDefinition): DescribedRoute => ({
-  ...route,
-  ...operations[operation],
-})
-
 /** The OpenAPI document of the routes, made from the same schemas that validate requests and shape answers. */
-export function openApiOf(routes: readonly DescribedRoute[]): OpenApi {
+export function openApiOf(routes: readonly ServiceRoute[]): OpenApi {
   const paths: OpenApi['paths'] = {}
   for (const route of routes) {
     const { method, path } = route
@@ -74,7 +65,7 @@ const securityOf: Record<CallerKind, Json[]> = {
   app: [{ appId: [], appSecret: [] }],
 }
 
-function operationOf(route: DescribedRoute): OpenApiOperation {
+function operationOf(route: ServiceRoute): OpenApiOperation {
   const { path, caller } = route
   const parameters = [
     ...(path.includes('{externalId}') ? [pathParameter()] : []),
@@ -119,12 +110,12 @@ function headerParameters(headers: DescribedHeaders): NonNullable<OpenApiOperati
   return Object.entries(headers).map(([name, header]) => ({ name, in: 'header', required: false, ...header }))
 }
 
-function requestBodyOf(route: DescribedRoute): NonNullable<OpenApiOperation['requestBody']> {
+function requestBodyOf(route: ServiceRoute): NonNullable<OpenApiOperation['requestBody']> {
   const schema = schemaOf(route.body ?? z.unknown(), 'input')
   return { required: route.bodyRequired !== false, content: { 'application/json': { schema } } }
 }
 
-function successResponsesOf(route: DescribedRoute): OpenApiOperation['responses'] {
+function successResponsesOf(route: ServiceRoute): OpenApiOperation['responses'] {
   const headers = { headers: { ...route.headers?.answer, [QUERY_NOTES_HEADER]: notesDescription } }
   return Object.fromEntries(
     Object.entries(route.answers).map(([status, schema]) => {
@@ -156,7 +147,7 @@ const statusDescriptions: Record<string, string> = {
   503: 'Stopping, or without the database: Retry-After says when to try again',
 }
 
-function errorResponsesOf(route: DescribedRoute): OpenApiOperation['responses'] {
+function errorResponsesOf(route: ServiceRoute): OpenApiOperation['responses'] {
   const unknown = route.path.includes('{externalId}') || route.name === 'profileToken'
   const statuses = [400, 401, ...(unknown ? [404] : []), ...(route.body ? [413, 415] : []), 408, 429, 431, 503]
   const schema = { $ref: '#/components/schemas/Error' }

@@ -8,16 +8,18 @@ import {
   registerInputSchema,
   tokenLifetimeSecondsMax,
 } from '../../base/contract/authentication.ts'
+import { operations } from '../../base/contract/operations.ts'
+import type { RouteAnswer } from '../../web/route.ts'
 import { logIn } from '../http/authenticate.ts'
 import { badRequest, unauthorized, unknownProfile } from '../http/request-error.ts'
-import { defineRoute, type RouteAnswer, type RouteCall } from '../http/route.ts'
 import { logSecurity } from '../http/security-log.ts'
+import { defineRoute, type RouteCall } from '../http/service-route.ts'
 import { issueAccountToken, issueProfileToken, rotateRefreshToken } from '../store/credentials/issued-tokens.ts'
 import { withTransaction } from '../store/service-pool.ts'
 import { createProfile, findProfileId } from '../store/service-profiles.ts'
 
 const accountToken = defineRoute({
-  operation: 'accountToken',
+  ...operations.accountToken,
   summary: 'Exchange clientId and clientSecret for an account token',
   body: accountTokenInputSchema,
   answers: { 200: accountTokenAnswerSchema },
@@ -35,7 +37,7 @@ const accountToken = defineRoute({
 })
 
 const register = defineRoute({
-  operation: 'register',
+  ...operations.register,
   summary: 'Register a profile',
   body: registerInputSchema,
   answers: { 201: profileTokenAnswerSchema },
@@ -43,7 +45,7 @@ const register = defineRoute({
 })
 
 const registerByApp = defineRoute({
-  operation: 'registerByApp',
+  ...operations.registerByApp,
   summary: 'Register a profile with AppId and AppSecret',
   body: registerInputSchema,
   answers: { 201: profileTokenAnswerSchema },
@@ -51,7 +53,7 @@ const registerByApp = defineRoute({
 })
 
 const profileToken = defineRoute({
-  operation: 'profileToken',
+  ...operations.profileToken,
   summary: 'Get a profile token for an existing profile',
   body: profileTokenInputSchema,
   answers: { 200: profileTokenAnswerSchema },
@@ -72,7 +74,7 @@ const profileToken = defineRoute({
 })
 
 const refreshToken = defineRoute({
-  operation: 'refreshToken',
+  ...operations.refreshToken,
   summary: 'Spend a refresh token for a new profile token and a new refresh token',
   body: refreshInputSchema,
   answers: { 200: profileTokenAnswerSchema },

@@ -14,14 +14,16 @@ import {
 } from '../../base/contract/comparison.ts'
 import { DERIVATION_STATE_HEADER, derivationStates } from '../../base/contract/derivation-state.ts'
 import type { DerivedKind } from '../../base/contract/derived-kind.ts'
+import { operations } from '../../base/contract/operations.ts'
 import { scoreAnswerSchema, scoreQuerySchema, scoreTypes } from '../../base/contract/score.ts'
 import { trendAnswerSchema, trendCategories, trendQuerySchema } from '../../base/contract/trend.ts'
+import type { RouteAnswer } from '../../web/route.ts'
 import { biomarkerForms } from '../derive/model/biomarker-catalogue.ts'
 import { factorNames } from '../derive/model/model.ts'
 import { etagOf, heldTag } from '../http/etag.ts'
 import { mergedFilter, requestedRangeOf } from '../http/query-parameters.ts'
 import { unauthorized, unknownProfile } from '../http/request-error.ts'
-import { defineRoute, type RouteAnswer, type RouteCall, type RouteDefinition } from '../http/route.ts'
+import { defineRoute, type RouteCall, type ServiceRoute } from '../http/service-route.ts'
 import { answerState } from '../recompute/answer-state.ts'
 import type { DerivedFilter, ProfileReference } from '../store/derived-reader.ts'
 
@@ -91,12 +93,12 @@ const headers = {
 }
 
 /** Two routes for each kind: for the profile itself, and for an account by the profile's externalId. */
-export const derivedRoutes: RouteDefinition[] = kinds.flatMap((kind) => {
+export const derivedRoutes: ServiceRoute[] = kinds.flatMap((kind) => {
   const { query, answer, words } = schemasByKind[kind]
   const answers = { 200: z.array(answer), 204: null, 304: null }
   return [
     defineRoute({
-      operation: `${kind}s`,
+      ...operations[`${kind}s`],
       summary: `Get ${kind}s, newest first`,
       query,
       words,
@@ -109,7 +111,7 @@ export const derivedRoutes: RouteDefinition[] = kinds.flatMap((kind) => {
       },
     }),
     defineRoute({
-      operation: `${kind}sOf`,
+      ...operations[`${kind}sOf`],
       summary: `Get ${kind}s of a profile, newest first`,
       query,
       words,

@@ -9,8 +9,10 @@ import {
   deviceInformationAnswerSchema,
   deviceInformationInputSchema,
 } from '../../base/contract/device-information.ts'
+import { operations } from '../../base/contract/operations.ts'
+import type { RouteAnswer } from '../../web/route.ts'
 import { unauthorized } from '../http/request-error.ts'
-import { defineRoute, type RouteAnswer, type RouteCall } from '../http/route.ts'
+import { defineRoute, type RouteCall } from '../http/service-route.ts'
 import {
   readDemographics,
   readDeviceInformation,
@@ -21,7 +23,7 @@ import {
 } from '../store/profile-metadata.ts'
 
 const demographic = defineRoute({
-  operation: 'demographic',
+  ...operations.demographic,
   summary: 'Get demographics',
   answers: { 200: demographicAnswerSchema, 204: null },
   async run({ context, profileId }) {
@@ -31,7 +33,7 @@ const demographic = defineRoute({
 })
 
 const replaceDemographic = defineRoute({
-  operation: 'replaceDemographic',
+  ...operations.replaceDemographic,
   summary: 'Replace demographics: an absent field is cleared',
   body: demographicInputSchema,
   answers: { 200: demographicAnswerSchema },
@@ -40,7 +42,7 @@ const replaceDemographic = defineRoute({
 })
 
 const updateDemographic = defineRoute({
-  operation: 'updateDemographic',
+  ...operations.updateDemographic,
   summary: 'Update demographics: an absent field stays, null clears it',
   body: demographicInputSchema,
   answers: { 200: demographicAnswerSchema },
@@ -49,7 +51,7 @@ const updateDemographic = defineRoute({
 })
 
 const deviceInformation = defineRoute({
-  operation: 'deviceInformation',
+  ...operations.deviceInformation,
   summary: 'Get device information',
   answers: { 200: deviceInformationAnswerSchema, 204: null },
   async run({ context, profileId }) {
@@ -59,7 +61,7 @@ const deviceInformation = defineRoute({
 })
 
 const updateDeviceInformation = defineRoute({
-  operation: 'updateDeviceInformation',
+  ...operations.updateDeviceInformation,
   summary: 'Update device information',
   body: deviceInformationInputSchema,
   answers: { 200: deviceInformationAnswerSchema },

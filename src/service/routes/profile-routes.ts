@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { externalIdSchema } from '../../base/contract/authentication.ts'
+import { operations } from '../../base/contract/operations.ts'
 import {
   deleteProfilesInputSchema,
   profileAnswerSchema,
@@ -7,12 +8,12 @@ import {
   profileSearchQuerySchema,
 } from '../../base/contract/profile.ts'
 import { badRequest, unknownProfile } from '../http/request-error.ts'
-import { defineRoute } from '../http/route.ts'
 import { logSecurity } from '../http/security-log.ts'
+import { defineRoute } from '../http/service-route.ts'
 import { deleteProfiles, findProfile } from '../store/service-profiles.ts'
 
 const getProfile = defineRoute({
-  operation: 'profile',
+  ...operations.profile,
   summary: 'Get a profile by externalId',
   answers: { 200: profileAnswerSchema },
   async run({ context, accountId, externalId }) {
@@ -23,7 +24,7 @@ const getProfile = defineRoute({
 })
 
 const search = defineRoute({
-  operation: 'searchProfiles',
+  ...operations.searchProfiles,
   summary: 'Search profiles by a part of their externalId; pages count from 1',
   query: profileSearchQuerySchema,
   answers: { 200: profilePageAnswerSchema },
@@ -38,7 +39,7 @@ const search = defineRoute({
 })
 
 const removeProfiles = defineRoute({
-  operation: 'deleteProfiles',
+  ...operations.deleteProfiles,
   summary: 'Delete profiles with all of their data; unknown ids are ignored',
   body: deleteProfilesInputSchema,
   bodyRequired: false,

@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import { operations } from '../../base/contract/operations.ts'
 import { type TagInput, tagAnswerSchema, tagQuerySchema, tagsInputSchema, tagTypes } from '../../base/contract/tag.ts'
+import type { RouteAnswer } from '../../web/route.ts'
 import type { ServiceContext } from '../http/context.ts'
 import { mergedFilter, requestedRangeOf } from '../http/query-parameters.ts'
 import { unauthorized, unknownProfile } from '../http/request-error.ts'
-import { defineRoute, type RouteAnswer, type RouteCall } from '../http/route.ts'
+import { defineRoute, type RouteCall } from '../http/service-route.ts'
 import { readTags, storeTags } from '../store/profile-tags.ts'
 import { findProfileId } from '../store/service-profiles.ts'
 
@@ -13,7 +15,7 @@ type TagQuery = z.infer<typeof tagQuerySchema>
 const answeredTags = z.array(tagAnswerSchema)
 
 const uploadTags = defineRoute({
-  operation: 'uploadTags',
+  ...operations.uploadTags,
   summary: 'Upload tags, one or many',
   body: tagsInputSchema,
   answers: { 200: answeredTags },
@@ -22,7 +24,7 @@ const uploadTags = defineRoute({
 })
 
 const uploadTagsOf = defineRoute({
-  operation: 'uploadTagsOf',
+  ...operations.uploadTagsOf,
   summary: 'Upload tags for a profile, one or many',
   body: tagsInputSchema,
   answers: { 200: answeredTags },
@@ -30,7 +32,7 @@ const uploadTagsOf = defineRoute({
 })
 
 const tags = defineRoute({
-  operation: 'tags',
+  ...operations.tags,
   summary: 'Get tags',
   query: tagQuerySchema,
   words: { types: tagTypes },
@@ -39,7 +41,7 @@ const tags = defineRoute({
 })
 
 const tagsOf = defineRoute({
-  operation: 'tagsOf',
+  ...operations.tagsOf,
   summary: 'Get tags of a profile',
   query: tagQuerySchema,
   words: { types: tagTypes },

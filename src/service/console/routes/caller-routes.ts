@@ -3,7 +3,7 @@ import { tokenLifetimeSecondsMax } from '../../../base/contract/authentication.t
 import { UsageProblem } from '../../../base/errors.ts'
 import { findApiKey } from '../../store/credentials/api-keys.ts'
 import { issueAccountToken } from '../../store/credentials/issued-tokens.ts'
-import { type ConsoleContext, type ConsoleVisit, consoleAct, consoleRead } from './console-context.ts'
+import { type ConsoleContext, type ConsoleVisit, defineAct, defineRead } from './console-context.ts'
 
 const chosenKey = z.strictObject({ keyId: z.string().min(1).max(100) })
 const peopleQuery = z.strictObject({ keyId: z.string().min(1).max(100), search: z.string().max(100).default('') })
@@ -44,8 +44,8 @@ async function issueToken(context: ConsoleContext, { keyId }: z.output<typeof ch
 }
 
 export const callerRoutes = [
-  consoleRead({ name: 'people', query: peopleQuery, answer: findPeople }),
-  consoleAct({
+  defineRead({ name: 'people', query: peopleQuery, answer: findPeople }),
+  defineAct({
     name: 'token',
     body: chosenKey,
     recorded: ({ keyId }) => ({ keyId }),

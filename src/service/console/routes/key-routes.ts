@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { UsageProblem } from '../../../base/errors.ts'
 import { logSecurity } from '../../http/security-log.ts'
 import { createApiKey, ensureAccount, listApiKeys, revokeApiKey } from '../../store/credentials/api-keys.ts'
-import { type ConsoleContext, consoleAct, consoleRead } from './console-context.ts'
+import { type ConsoleContext, defineAct, defineRead } from './console-context.ts'
 
 const name = (charsMax: number) =>
   z
@@ -66,9 +66,9 @@ function withoutPrivilege(error: unknown, verb: string): unknown {
 }
 
 export const keyRoutes = [
-  consoleRead({ name: 'keys', query: z.object({}), answer: (context) => listShownKeys(context) }),
-  consoleAct({ name: 'keys/make', body: newKey, act: (context, body) => makeKey(context, body) }),
-  consoleAct({
+  defineRead({ name: 'keys', query: z.object({}), answer: (context) => listShownKeys(context) }),
+  defineAct({ name: 'keys/make', body: newKey, act: (context, body) => makeKey(context, body) }),
+  defineAct({
     name: 'keys/revoke',
     body: chosenKey,
     recorded: ({ keyId }) => ({ keyId }),

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { callerWords, curlOf, type Example, recordedExamples } from '../../reference/examples.ts'
-import { type DescribedRoute, type OpenApi, type OpenApiOperation, openApiOf } from '../../reference/openapi.ts'
+import type { ServiceRoute } from '../../http/service-route.ts'
+import { type OpenApi, type OpenApiOperation, openApiOf } from '../../reference/openapi.ts'
 import { fieldsOf, noteOf, type Schema, shapeWords, typeWords } from '../../reference/plain-types.ts'
 import { type ReferenceEntry, sectionsOf } from '../../reference/sections.ts'
-import { type ConsoleContext, consoleRead } from './console-context.ts'
+import { type ConsoleContext, defineRead } from './console-context.ts'
 
 /** The reference as the console shows it: the OpenAPI document in plain words, by task. */
-function describeReference(document: OpenApi, routes: readonly DescribedRoute[]) {
+function describeReference(document: OpenApi, routes: readonly ServiceRoute[]) {
   const byName = new Map(routes.map((route) => [route.name, route]))
   return {
     sections: sectionsOf(document).map(({ title, about, entries }) => ({
@@ -20,7 +21,7 @@ function describeReference(document: OpenApi, routes: readonly DescribedRoute[])
 
 export type DescribedOperation = ReturnType<typeof describeOperation>
 
-function describeOperation({ path, method, operation }: ReferenceEntry, route: DescribedRoute | undefined) {
+function describeOperation({ path, method, operation }: ReferenceEntry, route: ServiceRoute | undefined) {
   const example = recordedExamples[operation.operationId]
   return {
     name: operation.operationId,
@@ -113,7 +114,7 @@ export type ReferenceAnswer = ReturnType<typeof describeReference>
 export const operationsRoutes = ({ routes }: ConsoleContext) => {
   let described: ReferenceAnswer | undefined
   return [
-    consoleRead({
+    defineRead({
       name: 'reference',
       query: z.object({}),
       answer: async () => {

@@ -4,7 +4,7 @@ import { faultCatalogue, faultNames } from '../../sandbox/faults/fault-catalogue
 import { faultRuleSchema } from '../../sandbox/faults/fault-rules.ts'
 import { personKinds } from '../../sandbox/people/sample-person.ts'
 import { countDirtyDays } from '../../store/sample-profiles.ts'
-import { type ConsoleContext, type ConsoleSandbox, consoleAct, consoleRead } from './console-context.ts'
+import { type ConsoleContext, type ConsoleSandbox, defineAct, defineRead } from './console-context.ts'
 
 const JOURNAL_SHOWN = 80
 const PEOPLE_SHOWN = 10_000
@@ -41,30 +41,30 @@ const readCast = async ({ control }: ConsoleSandbox) => ({
 export const sandboxRoutes = (sandbox: ConsoleSandbox) => {
   const { control } = sandbox
   return [
-    consoleRead({ name: 'sandbox', query: nothing, answer: (context) => readSandboxState(context, sandbox) }),
-    consoleRead({ name: 'cast', query: nothing, answer: () => readCast(sandbox) }),
-    consoleAct({
+    defineRead({ name: 'sandbox', query: nothing, answer: (context) => readSandboxState(context, sandbox) }),
+    defineRead({ name: 'cast', query: nothing, answer: () => readCast(sandbox) }),
+    defineAct({
       name: 'people/make',
       body: z.strictObject({ kind: z.enum(personKinds), count: z.int().min(1).max(10) }),
       act: async (_context, { kind, count }) => ({ made: await control.makePeople(kind, count) }),
     }),
-    consoleAct({
+    defineAct({
       name: 'clock/live',
       body: z.strictObject({ hours: z.number().min(0).max(HOURS_MAX) }),
       act: (_context, { hours }) => control.live(hours * HOUR),
     }),
-    consoleAct({
+    defineAct({
       name: 'clock/move',
       body: z.strictObject({ hours: z.number().min(-HOURS_MAX).max(HOURS_MAX) }),
       act: async (_context, { hours }) => control.clock.advance(hours * HOUR),
     }),
-    consoleAct({ name: 'clock/reset', body: nothing, act: async () => control.clock.reset() }),
-    consoleAct({
+    defineAct({ name: 'clock/reset', body: nothing, act: async () => control.clock.reset() }),
+    defineAct({
       name: 'faults/add',
       body: faultRuleSchema,
       act: async (_context, rule) => control.faults.add(rule),
     }),
-    consoleAct({
+    defineAct({
       name: 'faults/remove',
       body: z.strictObject({ name: z.string() }),
       act: async (_context, { name }) => {
@@ -72,7 +72,7 @@ export const sandboxRoutes = (sandbox: ConsoleSandbox) => {
         if (found) control.faults.remove(found)
       },
     }),
-    consoleAct({ name: 'faults/clear', body: nothing, act: async () => control.faults.set([]) }),
-    consoleAct({ name: 'journal/clear', body: nothing, act: async () => control.journal.clear() }),
+    defineAct({ name: 'faults/clear', body: nothing, act: async () => control.faults.set([]) }),
+    defineAct({ name: 'journal/clear', body: nothing, act: async () => control.journal.clear() }),
   ]
 }

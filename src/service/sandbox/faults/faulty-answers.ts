@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationName } from '../../../base/contract/operations.ts'
+import { jsonContentType } from '../../../web/route.ts'
 import { parseQueryString } from '../../http/query-parameters.ts'
-import { jsonContentType } from '../../http/request-error.ts'
 import { type FaultRule, faultSetting } from './fault-rules.ts'
 import type { FaultSelector } from './fault-selector.ts'
 import { cutBody, malformedBody, slowBody } from './faulty-bodies.ts'
