@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { Problem } from '../../base/errors.ts'
 import { endsWithin } from '../../base/sleep.ts'
 import { DAY, MINUTE } from '../../base/time/units.ts'
+import { createConcurrencyLimiter } from '../http/concurrency-limiter.ts'
 import type { ServiceContext } from '../http/context.ts'
 import type { Recompute } from '../recompute/start-recompute.ts'
 import { revokeTokens } from '../store/credentials/issued-tokens.ts'
@@ -57,7 +58,8 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
   const { pool, tokenCache } = context
   const { accountId, seed } = seeded
   const people = [...seeded.people]
-  const inTurn = createTurns()
+  // One after another: people who are made while the others live would miss what the devices write meanwhile.
+  const turns = createConcurrencyLimiter({ concurrentMax: 1 })
   let livedUntilMs = seeded.livedUntilMs
   const profileIdOf = (externalId: string) => findProfileId(pool, { accountId, externalId })
   const externalIds = new LRUCache<string, string>({ max: externalIdsMax })
@@ -75,7 +77,7 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
     people: () => people.map(({ externalId, kind }) => ({ externalId, kind })),
     derived: (onLeft) => waitUntilDerived({ pool, recompute, closing, onLeft }),
     live: (byMs) =>
-      inTurn(async () => {
+      turns.run(accountId, async () => {
         clock.advance(byMs)
         const span = { startMs: livedUntilMs, endMs: clock.nowMs() }
         livedUntilMs = span.endMs
@@ -89,7 +91,7 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
         return { logs }
       }),
     makePeople: (kind, count) =>
-      inTurn(async () => {
+      turns.run(accountId, async () => {
         const span = { startMs: livedUntilMs - seeded.days * DAY, endMs: livedUntilMs }
         const made = await makePeople(pool, { accountId, seed, kind, count, span, signal: closing })
         people.push(...made)
@@ -103,16 +105,6 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
       tokenCache.clear()
       return revoked
     },
-  }
-}
-
-/** Runs one after another: people who are made while the others live would miss what the devices write meanwhile. */
-function createTurns() {
-  let last: Promise<unknown> = Promise.resolve()
-  return <T>(run: () => Promise<T>): Promise<T> => {
-    const turn = last.then(run)
-    last = turn.catch(() => undefined) // whose turn it was hears of it
-    return turn
   }
 }
 
