@@ -1,20 +1,30 @@
 import { createHash } from 'node:crypto'
-import { callerWords, curlOf, type Example } from './examples.ts'
+import type { ServiceRoute } from '../http/service-route.ts'
+import { callerWords, curlOf, type Example, recordedExamples } from './examples.ts'
 import type { OpenApi, OpenApiOperation } from './openapi.ts'
 import { type Field, fieldsOf, noteOf, type Schema, shapeWords, typeWords } from './plain-types.ts'
 import { type ReferenceEntry, type ReferenceSection, sectionsOf } from './sections.ts'
 
-type Examples = Readonly<Record<string, Example>>
-
-/** The reference as one HTML page that loads no other file: operations by task, plain types, and an example of each. */
-export function referencePage(document: OpenApi, examples: Examples): string {
+/** The contents and the text of the reference, in HTML: operations by task, plain types, and an example of each. */
+export function referenceParts(document: OpenApi, routes: readonly ServiceRoute[]): { contents: string; text: string } {
   const sections = sectionsOf(document)
+  const words = new Map(routes.map((route) => [route.name, route.words]))
+  const { title, description } = document.info
+  return {
+    contents: contentsOf(sections),
+    text: `<h1>${escaped(String(title))}</h1><p>${escaped(String(description))}</p>${guide}
+${sections.map((section) => sectionHtml(section, words)).join('')}${errorsHtml(document)}`,
+  }
+}
+
+/** The reference as one HTML page that loads no other file. */
+export function referencePage(document: OpenApi, routes: readonly ServiceRoute[]): string {
+  const { contents, text } = referenceParts(document, routes)
   const title = escaped(String(document.info['title']))
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${title}</title><style>${style}</style>
-<nav aria-label="Operations"><strong>${title}</strong>${contentsOf(sections)}</nav>
-<main><h1>${title}</h1><p>${escaped(String(document.info['description']))}</p>${guide}
-${sections.map((section) => sectionHtml(section, examples)).join('')}${errorsHtml(document, examples['error'])}</main></html>`
+<nav aria-label="Operations"><strong>${title}</strong>${contents}</nav>
+<main>${text}</main></html>`
 }
 
 /** The look of the reference: light and dark, from a phone's width on. */
@@ -66,26 +76,33 @@ renewed by <a href="#refreshToken">refreshToken</a>, which spends its refresh to
 <li>Derived answers carry an <code>ETag</code>: with <code>If-None-Match</code> an answer that has not changed is a 304 without a body.</li>
 <li>429 and 503 carry <code>Retry-After</code> in seconds.</li></ul>`
 
-function sectionHtml({ title, about, entries }: ReferenceSection, examples: Examples): string {
+type Words = ReadonlyMap<string, ServiceRoute['words']>
+
+function sectionHtml({ title, about, entries }: ReferenceSection, words: Words): string {
   const name = title.toLowerCase().replaceAll(' ', '-')
   return `<h2 id="${name}">${escaped(title)}</h2><p>${escaped(about)}</p>${entries
-    .map((entry) => operationHtml(entry, examples[entry.operation.operationId]))
+    .map((entry) => operationHtml(entry, words.get(entry.operation.operationId)))
     .join('')}`
 }
 
-function operationHtml({ path, method, operation }: ReferenceEntry, example: Example | undefined): string {
+function operationHtml({ path, method, operation }: ReferenceEntry, words: ServiceRoute['words']): string {
   const { operationId, summary } = operation
   return `<section id="${operationId}"><h3><code><b>${method}</b> ${escaped(path)}</code></h3>
-<p>${escaped(summary)}. <span class="caller">${escaped(callerWords(operation))}</span></p>${parametersHtml(operation)}${bodyHtml(operation)}
-${exampleHtml(example)}<h4>Answers</h4>${answersHtml(operation)}</section>`
+<p>${escaped(summary)}. <span class="caller">${escaped(callerWords(operation))}</span> <a href="/console/query/${operationId}">Try it in the console</a></p>
+${parametersHtml(operation, words)}${bodyHtml(operation)}${exampleHtml(recordedExamples[operationId])}<h4>Answers</h4>${answersHtml(operation)}</section>`
 }
 
-function parametersHtml({ parameters = [] }: OpenApiOperation): string {
+function parametersHtml({ parameters = [] }: OpenApiOperation, words: ServiceRoute['words'] = {}): string {
   if (parameters.length === 0) return ''
   const rows = parameters.map((parameter) => {
     const { name, in: location, required, description } = parameter
     const schema = parameter.schema as Schema // openApiOf makes it of a zod schema
-    const notes = [location === 'query' ? '' : `in the ${location}`, description ?? noteOf(schema)]
+    const choices = words[name] ?? schema.items?.enum ?? []
+    const notes = [
+      location === 'query' ? '' : `in the ${location}`,
+      description ?? noteOf(schema),
+      choices.length > 0 ? `one of ${choices.join(', ')}` : '',
+    ]
     return rowHtml({ path: name, type: typeWords(schema), required, note: notes.filter(Boolean).join('; ') })
   })
   return `<h4>Parameters</h4>${tableHtml(rows)}`
@@ -105,11 +122,11 @@ function shapeHtml(schema: Schema): string {
 }
 
 const tableHtml = (rows: readonly string[]) =>
-  `<table><tr><th>name</th><th>type</th><th></th></tr>${rows.join('')}</table>`
+  `<table><tr><th>name</th><th>type</th><th>note</th></tr>${rows.join('')}</table>`
 
 function rowHtml({ path, type, required, note }: Field): string {
-  const told = [required ? 'required' : '', note].filter(Boolean).join('; ')
-  return `<tr><td><code>${escaped(path)}</code></td><td>${escaped(type)}</td><td>${escaped(told)}</td></tr>`
+  const notes = [required ? 'required' : '', note].filter(Boolean).join('; ')
+  return `<tr><td><code>${escaped(path)}</code></td><td>${escaped(type)}</td><td>${escaped(notes)}</td></tr>`
 }
 
 function exampleHtml(example: Example | undefined): string {
@@ -130,15 +147,15 @@ const isError = (status: string) => Number(status) >= 400
 
 function answerHtml([status, response]: [string, OpenApiOperation['responses'][string]]): string {
   const { description, headers = {}, content } = response
-  const told = Object.entries(headers).map(
+  const described = Object.entries(headers).map(
     ([name, header]) => `<p><code>${escaped(name)}</code> ${escaped(header.description)}</p>`,
   )
   const shape = content ? shapeHtml(content['application/json'].schema as Schema) : ''
-  if (told.length === 0 && shape === '') return `<p class="answer">${status} ${escaped(description)}</p>`
-  return `<details><summary>${status} ${escaped(description)}</summary>${shape}${told.join('')}</details>`
+  if (described.length === 0 && shape === '') return `<p class="answer">${status} ${escaped(description)}</p>`
+  return `<details><summary>${status} ${escaped(description)}</summary>${shape}${described.join('')}</details>`
 }
 
-function errorsHtml(document: OpenApi, example: Example | undefined): string {
+function errorsHtml(document: OpenApi): string {
   const { Error: shape } = (document.components['schemas'] ?? {}) as { Error?: Schema }
   if (!shape) return ''
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
@@ -149,7 +166,7 @@ function errorsHtml(document: OpenApi, example: Example | undefined): string {
     .toSorted(([one], [other]) => Number(one) - Number(other))
     .map(([status, { description }]) => `<tr><td>${status}</td><td>${escaped(description)}</td></tr>`)
   return `<h2 id="errors">Errors</h2><table><tr><th>status</th><th>meaning</th></tr>${rows.join('')}</table>
-<p>Each of these answers has the same body.</p>${shapeHtml(shape)}${exampleHtml(example)}`
+<p>Each of these answers has the same body.</p>${shapeHtml(shape)}${exampleHtml(recordedExamples['error'])}`
 }
 
 function escaped(text: string): string {

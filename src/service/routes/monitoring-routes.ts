@@ -4,7 +4,6 @@ import { endsWithin } from '../../base/sleep.ts'
 import type { Route } from '../../web/route.ts'
 import { unavailable } from '../http/request-error.ts'
 import type { ServiceRoute } from '../http/service-route.ts'
-import { recordedExamples } from '../reference/examples.ts'
 import { openApiOf } from '../reference/openapi.ts'
 import { referencePage, referencePagePolicy } from '../reference/reference-page.ts'
 import type { ServicePool } from '../store/service-pool.ts'
@@ -23,7 +22,7 @@ export function monitoringRoutes(service: {
   const document = openApiOf(service.routes)
   const documentText = JSON.stringify(document)
   const page = {
-    bytes: referencePage(document, recordedExamples),
+    bytes: referencePage(document, service.routes),
     headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': referencePagePolicy },
   }
   const get = (name: string, path: string, run: Route<object>['run']) =>

@@ -13,7 +13,7 @@ import { type ConsoleWorld, test } from './console-world.ts'
 const person = 'SampleProfile-office-worker-1'
 
 async function shownOperations({ sandbox }: ConsoleWorld): Promise<ShownOperation[]> {
-  const answer = await fetch(`${sandbox.url}/console/api/reference`)
+  const answer = await fetch(`${sandbox.url}/console/api/operations`)
   const { sections }: { sections: Array<{ operations: ShownOperation[] }> } = await answer.json()
   return sections.flatMap((section) => section.operations)
 }

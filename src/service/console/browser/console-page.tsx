@@ -10,7 +10,7 @@ import { FaultsScreen } from './screens/faults.tsx'
 import { KeysScreen } from './screens/keys.tsx'
 import { OverviewScreen } from './screens/overview.tsx'
 import { QueryScreen } from './screens/query.tsx'
-import { OperationScreen, ReferenceScreen } from './screens/reference.tsx'
+import { ReferenceScreen } from './screens/reference.tsx'
 import { SamplePeopleScreen } from './screens/sample-people.tsx'
 
 const brand = 'vitalsync console'
@@ -29,7 +29,7 @@ const consoleScreens = (isSandbox: boolean): readonly Screen[] => [
   ...(isSandbox ? ofSandbox : []),
   { path: '/demo', label: 'Demo app', title: 'Demo app', view: DemoAppScreen },
   { path: '/reference', label: 'Reference', title: 'Reference', view: ReferenceScreen },
-  { path: '/reference/{operation}', title: 'Operation', view: OperationScreen },
+  { path: '/reference/{operation}', title: 'Reference', view: ReferenceScreen },
   { path: '/authentication', label: 'Authentication', title: 'Authentication', view: AuthenticationScreen },
 ]
 

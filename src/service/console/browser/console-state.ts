@@ -4,7 +4,7 @@ import { type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { createLiveState } from '../../../web/browser/live-state.ts'
 import { createPageSession } from '../../../web/browser/page-session.ts'
 import type { SandboxCredentials } from '../../sandbox/seeding.ts'
-import type { ReferenceAnswer } from '../routes/operations-routes.ts'
+import type { OperationsAnswer } from '../routes/operations-routes.ts'
 import type { SandboxState } from '../routes/sandbox-routes.ts'
 import type { ShownOperation } from './compose.ts'
 
@@ -40,7 +40,7 @@ export const useLiveSandbox = state.useLive
 export const serviceNowMs = (): number => Date.now() + (liveSandbox.value?.aheadMs ?? 0)
 
 /** The operations by task, as the service's own OpenAPI document has them. */
-export const useReference = () => useAnswer<ReferenceAnswer>('reference')
+export const useOperations = () => useAnswer<OperationsAnswer>('operations')
 
 type Sections = ReadonlyArray<{ readonly operations: readonly ShownOperation[] }>
 

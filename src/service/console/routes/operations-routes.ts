@@ -1,48 +1,36 @@
 import { z } from 'zod'
-import { callerWords, curlOf, type Example, recordedExamples } from '../../reference/examples.ts'
 import type { ServiceRoute } from '../../http/service-route.ts'
+import { callerWords, recordedExamples } from '../../reference/examples.ts'
 import { type OpenApi, type OpenApiOperation, openApiOf } from '../../reference/openapi.ts'
 import { fieldsOf, noteOf, type Schema, shapeWords, typeWords } from '../../reference/plain-types.ts'
+import { referenceParts } from '../../reference/reference-page.ts'
 import { type ReferenceEntry, sectionsOf } from '../../reference/sections.ts'
 import { type ConsoleContext, defineRead } from './console-context.ts'
 
-/** The reference as the console shows it: the OpenAPI document in plain words, by task. */
-function describeReference(document: OpenApi, routes: readonly ServiceRoute[]) {
+/** The operations by task, as the query builder shows them: the OpenAPI document in plain words. */
+function describeOperations(document: OpenApi, routes: readonly ServiceRoute[]) {
   const byName = new Map(routes.map((route) => [route.name, route]))
   return {
-    sections: sectionsOf(document).map(({ title, about, entries }) => ({
+    sections: sectionsOf(document).map(({ title, entries }) => ({
       title,
-      about,
       operations: entries.map((entry) => describeOperation(entry, byName.get(entry.operation.operationId))),
     })),
-    error: exampleShown(recordedExamples['error']),
   }
 }
 
 export type DescribedOperation = ReturnType<typeof describeOperation>
 
 function describeOperation({ path, method, operation }: ReferenceEntry, route: ServiceRoute | undefined) {
-  const example = recordedExamples[operation.operationId]
+  const { operationId: name, summary, parameters = [] } = operation
   return {
-    name: operation.operationId,
+    name,
     method,
     path,
-    summary: operation.summary,
+    summary,
     caller: route?.caller ?? 'anyone',
     callerWords: callerWords(operation),
-    parameters: (operation.parameters ?? []).map((parameter) => describeParameter(parameter, route?.words ?? {})),
-    body: describeBody(operation, example),
-    answers: Object.entries(operation.responses)
-      .filter(([status]) => Number(status) < 400)
-      .map(([status, { description, content }]) => ({
-        status: Number(status),
-        about: description,
-        ...describeShape(content?.['application/json'].schema as Schema | undefined), // openApiOf makes it of a zod schema
-      })),
-    errors: Object.entries(operation.responses)
-      .filter(([status]) => Number(status) >= 400)
-      .map(([status, { description }]) => ({ status: Number(status), about: description })),
-    example: exampleShown(example),
+    parameters: parameters.map((parameter) => describeParameter(parameter, route?.words ?? {})),
+    body: describeBody(operation, recordedExamples[name]?.request.body),
   }
 }
 
@@ -59,21 +47,13 @@ function describeParameter(
   return { name, location, required, type, note: description ?? noteOf(schema), isList, choices }
 }
 
-function describeBody({ requestBody }: OpenApiOperation, example: Example | undefined) {
+function describeBody({ requestBody }: OpenApiOperation, example: unknown = null) {
   if (!requestBody) return null
   const schema = requestBody.content['application/json'].schema as Schema // as above
-  return {
-    required: requestBody.required,
-    ...describeShape(schema),
-    inputs: inputsOf(schema),
-    example: example?.request.body ?? null,
-  }
+  const fields = fieldsOf(schema)
+  const shape = fields.length === 0 ? typeWords(schema) : shapeWords(schema)
+  return { required: requestBody.required, shape, fields, inputs: inputsOf(schema), example }
 }
-
-const describeShape = (schema: Schema | undefined) =>
-  schema ? { shape: shapeOf(schema), fields: fieldsOf(schema) } : { shape: '', fields: [] }
-
-const shapeOf = (schema: Schema) => (fieldsOf(schema).length === 0 ? typeWords(schema) : shapeWords(schema))
 
 /** The fields of a flat body, one input for each; null: the body is written as JSON. */
 function inputsOf(schema: Schema) {
@@ -97,30 +77,19 @@ function kindOf(schema: Schema): 'text' | 'number' | 'switch' {
   return types[0] === 'integer' || types[0] === 'number' ? 'number' : 'text'
 }
 
-function exampleShown(example: Example | undefined) {
-  if (!example) return null
-  const { status, body } = example.answer
-  return {
-    curl: curlOf(example),
-    path: example.request.path,
-    status,
-    answer: body === undefined ? '' : JSON.stringify(body, null, 2),
-  }
-}
-
-export type ReferenceAnswer = ReturnType<typeof describeReference>
+export type OperationsAnswer = ReturnType<typeof describeOperations>
+export type ReferenceAnswer = ReturnType<typeof referenceParts>
 
 /** Described when it is first asked for, from the document that /openapi.json serves. */
 export const operationsRoutes = ({ routes }: ConsoleContext) => {
-  let described: ReferenceAnswer | undefined
+  let document: OpenApi | undefined
+  const described = () => {
+    document ??= openApiOf(routes)
+    return document
+  }
+  const query = z.object({})
   return [
-    defineRead({
-      name: 'reference',
-      query: z.object({}),
-      answer: async () => {
-        described ??= describeReference(openApiOf(routes), routes)
-        return described
-      },
-    }),
+    defineRead({ name: 'operations', query, answer: async () => describeOperations(described(), routes) }),
+    defineRead({ name: 'reference', query, answer: async () => referenceParts(described(), routes) }),
   ]
 }

@@ -7,7 +7,7 @@ import {
   liveSandbox,
   mayChange,
   serviceUrl,
-  useReference,
+  useOperations,
 } from '../console-state.ts'
 
 type Step = { readonly to: string; readonly name: string; readonly about: string; readonly ofSandbox?: boolean }
@@ -44,7 +44,7 @@ const steps: readonly Step[] = [
 ]
 
 export function OverviewScreen() {
-  const { answer, again } = useReference()
+  const { answer, again } = useOperations()
   return (
     <>
       <h1 class="head">{isSandbox.value ? 'Sandbox of the Profile Service' : 'Profile Service'}</h1>
@@ -73,7 +73,7 @@ export function OverviewScreen() {
             </dd>
             <dt>Reference</dt>
             <dd>
-              <Link to="/reference">here, by task</Link>, or <a href="/docs">on one page</a>
+              <Link to="/reference">in the console</Link>, or <a href="/docs">alone</a>
             </dd>
             {isSandbox.value && <SandboxAddresses />}
           </dl>

@@ -7,7 +7,7 @@ import { asCurl, asTypeScript } from '../as-code.ts'
 import { CallerInputs } from '../caller-inputs.tsx'
 import { chosenPerson } from '../callers.ts'
 import { type ComposedRequest, composeRequest, type Filled, type ShownOperation } from '../compose.ts'
-import { mayChange, operationOf, serviceNowMs, useReference } from '../console-state.ts'
+import { mayChange, operationOf, serviceNowMs, useOperations } from '../console-state.ts'
 import { BodyInputs, ParameterInputs } from '../query-inputs.tsx'
 import { authorize, codeCallerOf, type SentRequest, sendRequest } from '../send-request.ts'
 import { RequestAsCode, SentAnswer } from '../sent-answer.tsx'
@@ -17,7 +17,7 @@ const DAYS_ASKED = 3
 
 /** Composes any of the operations, sends it, and shows the same for programs. */
 export function QueryScreen({ params }: { params: Readonly<Record<string, string>> }) {
-  const { answer, again } = useReference()
+  const { answer, again } = useOperations()
   const name = params['operation'] ?? FIRST
   return (
     <>
