@@ -1,3 +1,4 @@
+import rateLimit from '@fastify/rate-limit'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Config } from '../../config/env.ts'
@@ -10,14 +11,15 @@ import { startFleetWatch } from '../operations/fleet-watch.ts'
 import type { Pipeline } from '../operations/pipeline.ts'
 import { createAudit } from '../pipeline/warehouse/audit/stored-audit.ts'
 import { openWarehousePool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
-import { openAccess } from '../web/access.ts'
-import { listenOnFirst } from '../web/listen-on.ts'
+import { type Access, openAccess } from '../web/access.ts'
 import { addLiveRoute } from '../web/live-route.ts'
 import { openPageBundle } from '../web/page-bundle.ts'
 import { addPageGuard } from '../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
 import { addPageRoutes } from '../web/page-routes.ts'
-import { type DashboardContext, type DashboardRoute, defineRead } from './dashboard-context.ts'
+import { listenOnFirst } from '../web/route.ts'
+import { addSessions, addSignIn, csrfTokenOf, refusePage, requireCsrfToken } from '../web/sessions.ts'
+import { type DashboardContext, type DashboardRoute, defineRead, type Visit } from './dashboard-context.ts'
 import { openNow } from './read-now.ts'
 import { coverageRoutes } from './routes/coverage-routes.ts'
 import { failureRoutes } from './routes/failure-routes.ts'
@@ -25,7 +27,6 @@ import { personRoutes } from './routes/person-routes.ts'
 import { quarantineRoutes } from './routes/quarantine-routes.ts'
 import { questionRoutes } from './routes/question-routes.ts'
 import { runRoutes } from './routes/run-routes.ts'
-import { addVisits } from './visits.ts'
 
 type DashboardOptions = {
   readonly pipeline: Pipeline
@@ -117,3 +118,47 @@ const dashboardRoutes = (context: DashboardContext, now: ReturnType<typeof openN
   ...questionRoutes,
   ...quarantineRoutes,
 ]
+
+declare module 'fastify' {
+  interface Session {
+    /** People are shown by our own ids. */
+    masked?: boolean
+    /** Health values are shown. */
+    values?: boolean
+  }
+}
+
+type Visits = {
+  /** Undefined: sign in first. */
+  of(request: FastifyRequest): Visit | undefined
+}
+
+const settingsSchema = z.strictObject({ masked: z.boolean().optional(), values: z.boolean().optional() })
+
+/** Sessions, sign-in, and the switches of a visit: names masked, health values shown. */
+async function addVisits(app: FastifyInstance, context: DashboardContext, access: Access): Promise<Visits> {
+  await addSessions(app, { cookieName: 'vitalsync', path: '/' })
+  await app.register(rateLimit, { global: false })
+  const of = (request: FastifyRequest): Visit | undefined => {
+    const { actor = access.actorOf(request), masked = false, values = false } = request.session
+    return actor && { actor, masked, values }
+  }
+  app.get('/api/session', async (request) => {
+    const visit = of(request)
+    return { ...(visit ?? { actor: null, masked: false, values: false }), csrf: csrfTokenOf(request) }
+  })
+  addSignIn(app, { path: '', passwords: access.passwords, record: (entry) => context.audit.record(entry) })
+  app.post('/api/session', async (request) => {
+    requireCsrfToken(request)
+    const visit = of(request) ?? refusePage(401, 'Sign in first.')
+    const { masked, values } = settingsSchema.parse(request.body)
+    if (masked !== undefined) request.session.masked = masked
+    if (values !== undefined && values !== visit.values) {
+      request.session.values = values
+      const { name, role } = visit.actor
+      await context.audit.record({ who: name, role, action: values ? 'show values' : 'hide values' })
+    }
+    return of(request)
+  })
+  return { of }
+}

@@ -41,7 +41,13 @@ const FACTS_KEPT_MS = MINUTE
 export function startFleetWatch(pipeline: Pipeline, config: Config, log: Log): FleetWatch {
   const { pool, engine } = pipeline
   const overdueSlots = openOverdueSlots(schedulesOf(config.schedule), pipeline.runs)
-  const seen: Seen = { quick: undefined, slow: undefined, skewMs: pipeline.clock.skewMs() }
+  const seen: {
+    quick: QuickFacts | undefined
+    slow: SlowFacts | undefined
+    databaseAtMs?: number
+    queueAtMs?: number
+    skewMs: number
+  } = { quick: undefined, slow: undefined, skewMs: pipeline.clock.skewMs() }
   const isRecent = () => Date.now() - (seen.databaseAtMs ?? 0) < FACTS_KEPT_MS
   const lookAtDatabase = async () => {
     const sentAtMs = Date.now()
@@ -81,14 +87,6 @@ export function startFleetWatch(pipeline: Pipeline, config: Config, log: Log): F
 }
 
 const namesOf = (streams: ReadonlyArray<{ readonly name: string }>) => streams.map(({ name }) => name)
-
-type Seen = {
-  quick: QuickFacts | undefined
-  slow: SlowFacts | undefined
-  databaseAtMs?: number
-  queueAtMs?: number
-  skewMs: number
-}
 
 /** Runs `look` again and again until closed. A failed look is repeated a moment later. */
 function startLoop(look: () => Promise<void>, log: Log): { close(): Promise<void> } {

@@ -7,8 +7,8 @@ import type { Lane } from '../pipeline/fleet/budget.ts'
 import { isNodeOutage, isOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
 import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
 import type { Pipeline } from './pipeline.ts'
+import { troubleText } from './read-status.ts'
 import type { RemarkOutput } from './select-profiles.ts'
-import { troubleText } from './trouble-text.ts'
 
 /** Where the progress of a run is shown: a terminal, for example. */
 type RunProgress = RemarkOutput & {

@@ -1,4 +1,5 @@
 import { pulledStreams } from '../../config/streams.ts'
+import { formatCount, formatMinute } from '../base/text/readable-values.ts'
 import { type BudgetLimits, type BudgetStore, lanes } from '../pipeline/fleet/budget.ts'
 import type { LaneTrouble } from '../pipeline/fleet/lane-troubles.ts'
 import { measuredRateOf } from '../pipeline/ledger/measured-rate.ts'
@@ -85,3 +86,10 @@ export async function readBudgetInUse(budgetStore: BudgetStore, limits: BudgetLi
 /** The first trouble of the workers with one lane. */
 const mostTelling = (troubles: readonly LaneTrouble[]): LaneTrouble[] =>
   lanes.flatMap((lane) => troubles.find((trouble) => trouble.lane === lane) ?? [])
+
+/** One line on what keeps the workers from a lane. `waiting`: who waits, such as `3 jobs`. */
+export function troubleText({ lane, reason, sinceAt, untilAt, attempts }: LaneTrouble, waiting: string): string {
+  const again = untilAt === null ? 'tried again one by one' : `tried again at ${untilAt.slice(11, 19)} UTC`
+  const failed = formatCount(attempts, 'attempt')
+  return `no ${lane} job succeeds since ${formatMinute(new Date(sinceAt))} UTC: ${reason}; ${waiting} waiting, ${again}, ${failed} so far`
+}

@@ -1,27 +1,44 @@
 import type { FastifyRequest } from 'fastify'
 import { externalIdSchema } from '../base/contract/authentication.ts'
+import { dataLogsInputSchema, logsPerUploadMax, uploadAnswerSchema, uploadBytesMax } from '../base/contract/data-log.ts'
+import { operations } from '../base/contract/operations.ts'
 import { MINUTE } from '../base/time/units.ts'
 import { addRoutes } from '../web/route.ts'
 import { authenticate, readAuthorization } from './http/authenticate.ts'
 import type { ServiceApp, ServiceContext } from './http/context.ts'
-import { QUERY_NOTES_HEADER, queryNotes } from './http/query-notes.ts'
-import { parseQueryString } from './http/query-parameters.ts'
+import { parseQueryString, QUERY_NOTES_HEADER, queryNotes } from './http/query-parameters.ts'
 import { callerOf } from './http/request-caller.ts'
-import { badRequest, RequestError, tooManyRequests } from './http/request-error.ts'
-import { parsePart, type ServiceRoute } from './http/service-route.ts'
+import { badRequest, RequestError, tooManyRequests, unauthorized } from './http/request-error.ts'
+import { defineRoute, parsePart, type ServiceRoute } from './http/service-route.ts'
 import { parameterNames } from './reference/openapi.ts'
 import { authRoutes } from './routes/auth-routes.ts'
 import { derivedRoutes } from './routes/derived-routes.ts'
 import { metadataRoutes } from './routes/metadata-routes.ts'
 import { profileRoutes } from './routes/profile-routes.ts'
 import { tagRoutes } from './routes/tag-routes.ts'
-import { uploadRoutes } from './routes/upload-routes.ts'
+import { storeDataLogs } from './store/data-logs.ts'
+
+const uploadLogs = defineRoute({
+  ...operations.uploadLogs,
+  summary: 'Post data logs: all or nothing, idempotent by id',
+  body: dataLogsInputSchema,
+  answers: { 200: uploadAnswerSchema },
+  bodyBytesMax: uploadBytesMax,
+  entriesMax: logsPerUploadMax,
+  writes: true,
+  limitsConcurrency: true,
+  async run({ context, profileId, body }) {
+    const stored = await storeDataLogs(context.pool, { profileId, logs: body, nowAt: new Date(context.clock()) })
+    if (!stored) throw unauthorized()
+    return { status: 200, json: stored }
+  },
+})
 
 /** The 28 operations. */
 export const operationRoutes: readonly ServiceRoute[] = [
   ...authRoutes,
   ...profileRoutes,
-  ...uploadRoutes,
+  uploadLogs,
   ...tagRoutes,
   ...derivedRoutes,
   ...metadataRoutes,

@@ -91,12 +91,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   return { ...credentials, ...built, url, consoleUrl: url + consolePath, controlUrl: url + controlPath, close }
 }
 
-type SandboxParts = Pick<SandboxControl, 'clock' | 'faults' | 'journal'> & { closing: AbortSignal }
-
 /** Stores the sample people, starts the derivation, and adds the faults and the control routes to a service. */
 function sandboxExtension(
   options: SandboxOptions,
-  parts: SandboxParts,
+  parts: Pick<SandboxControl, 'clock' | 'faults' | 'journal'> & { closing: AbortSignal },
 ): ServiceExtension<ServiceAddition & { control: SandboxControl }> {
   const { seed, log, onProgress, signal } = options
   const { clock, faults, journal } = parts

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { queryNotes } from '../../src/service/http/query-notes.ts'
+import { queryNotes } from '../../src/service/http/query-parameters.ts'
 
 const known = {
   parameters: ['startDateTime', 'endDateTime', 'types'],

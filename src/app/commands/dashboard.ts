@@ -1,5 +1,5 @@
 import { startDashboard } from '../../dashboard/start-dashboard.ts'
-import { untilAborted } from '../../operations/processes/until-aborted.ts'
+import { untilAborted } from '../../operations/processes/repeat.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { withPipeline } from '../with-pipeline.ts'
 

@@ -1,9 +1,9 @@
 import { openCloseStack } from '../../base/close-stack.ts'
 import { requireGivenAddresses } from '../../operations/addresses.ts'
 import { openPipeline } from '../../operations/pipeline.ts'
+import { untilAborted } from '../../operations/processes/repeat.ts'
 import { openMonitoring } from '../../operations/processes/start-monitoring.ts'
-import { startProducingScheduler } from '../../operations/processes/start-scheduler.ts'
-import { untilAborted } from '../../operations/processes/until-aborted.ts'
+import { startProducingScheduler } from '../../operations/processes/start-producing.ts'
 import { warnOfExposedConnections } from '../exposed-connections.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 

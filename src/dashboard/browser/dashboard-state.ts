@@ -1,8 +1,7 @@
 import { batch, computed, signal } from '@preact/signals'
 import type { Actor } from '../../web/access.ts'
-import { act, type Json, visitChanges } from '../../web/browser/ask.ts'
+import { act, createPageSession, type Json, visitChanges } from '../../web/browser/ask.ts'
 import { createLiveState } from '../../web/browser/live-state.ts'
-import { createPageSession } from '../../web/browser/page-session.ts'
 import type { Now } from '../read-now.ts'
 
 type Session = {

@@ -1,10 +1,13 @@
 import type { Config } from '../../../config/env.ts'
+import { schedulesOf } from '../../../config/schedules.ts'
 import type { Log } from '../../base/log.ts'
 import { DAY, SECOND } from '../../base/time/units.ts'
+import { type Scheduler, startScheduler } from '../../pipeline/schedule/scheduler.ts'
 import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
 import type { Produced } from '../../pipeline/work/producer.ts'
+import { recoverRuns } from '../../pipeline/work/recover-run.ts'
 import type { Pipeline } from '../pipeline.ts'
-import { helpProduceRun, produceRun } from '../produce-run.ts'
+import { helpProduceRun, produceRun, recoverContextOf } from '../produce-run.ts'
 import { repeatUntilClosed } from './repeat.ts'
 import { createSentinelRun } from './start-sentinel.ts'
 
@@ -19,7 +22,7 @@ type ProducingContext = {
  * After a nightly, by the process that enqueued the last of it: creates its sentinel, and deletes rows that ended long ago. A sentinel
  * that could not be created is left to `recoverSentinels`.
  */
-export async function concludeProduction(context: ProducingContext, run: Run, produced: Produced): Promise<void> {
+async function concludeProduction(context: ProducingContext, run: Run, produced: Produced): Promise<void> {
   const { pipeline, config, log } = context
   if (produced.enqueued > 0) log.info({ run: run.id, kind: run.kind, profiles: produced.enqueued }, 'enqueued')
   if (run.kind !== 'nightly' || !produced.isLast) return
@@ -79,4 +82,24 @@ export function startProducing(given: Omit<ProducingContext, 'signal'>): { close
       await Promise.all(underWay.values())
     },
   }
+}
+
+/** Produces the runs of all schedules, and recovers runs, until closed. */
+export function startProducingScheduler(pipeline: Pipeline, config: Config, log: Log): Promise<Scheduler> {
+  const produce = async (run: Run, signal: AbortSignal) => {
+    const context = { pipeline, config, log, signal }
+    await concludeProduction(context, run, await produceRun(context, run))
+  }
+  return startScheduler({
+    schedules: schedulesOf(config.schedule),
+    runs: pipeline.runs,
+    now: pipeline.clock.now,
+    produce,
+    async recoverRuns(idleMs, signal) {
+      const context = recoverContextOf({ pipeline, config, signal })
+      await recoverRuns({ ...context, produce: (run) => produce(run, signal) }, idleMs)
+      await recoverSentinels({ pipeline, config, log, signal }, idleMs)
+    },
+    log,
+  })
 }

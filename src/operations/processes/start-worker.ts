@@ -9,11 +9,11 @@ import { backlogOf } from '../../pipeline/queue/queues-in-use.ts'
 import { startWatchdog } from '../../pipeline/queue/watchdog.ts'
 import { setLibraryClock } from '../../pipeline/warehouse/postgres/library-clock.ts'
 import { describeOutage, isOutage, sqlState } from '../../pipeline/warehouse/postgres/sql-errors.ts'
+import { sealAnew } from '../../pipeline/warehouse/seals/seal-anew.ts'
 import { createJobMetrics, type JobAttempt, type LanePause } from '../../pipeline/work/outcome.ts'
 import { jobs, type Pipeline } from '../pipeline.ts'
 import { repeatUntilClosed } from './repeat.ts'
 import { startProducing } from './start-producing.ts'
-import { startSealing } from './start-sealing.ts'
 import { startWorkerHeartbeat } from './worker-heartbeat.ts'
 
 export type RunningWorker = {
@@ -23,7 +23,13 @@ export type RunningWorker = {
   close(): Promise<void>
 }
 
-type StartWorkerOptions = {
+const LEASE_MS = 30 * SECOND
+
+/** The jobs' time to end, the time of jobs that ignore their abort, and one statement that is not answered. */
+export const workerCloseMaxMs = ({ drainSeconds }: Config): number => drainSeconds * SECOND + 40 * SECOND
+
+/** Works on jobs in this process until closed. */
+export function startWorker(options: {
   readonly pipeline: Pipeline
   readonly config: Config
   readonly log: Log
@@ -32,15 +38,7 @@ type StartWorkerOptions = {
   /** The lease of a job: another worker may take the job over when it is not renewed in this time. */
   readonly leaseMs?: number
   onSilent(problem: Problem): void
-}
-
-const LEASE_MS = 30 * SECOND
-
-/** The jobs' time to end, the time of jobs that ignore their abort, and one statement that is not answered. */
-export const workerCloseMaxMs = ({ drainSeconds }: Config): number => drainSeconds * SECOND + 40 * SECOND
-
-/** Works on jobs in this process until closed. */
-export function startWorker(options: StartWorkerOptions): RunningWorker {
+}): RunningWorker {
   const { pipeline, config, log, leaseMs = LEASE_MS, onSilent } = options
   let halted: Problem | undefined
   const restoreClock = setLibraryClock(pipeline.clock.now)
@@ -158,5 +156,35 @@ function loggableError(error: unknown): { err: string; code?: string; at?: strin
       .split('\n')
       .filter((row) => /^\s+at /.test(row))
       .map((row) => row.trim()),
+  }
+}
+
+const sealEveryMs = 10 * MINUTE
+
+/**
+ * Seals again with the first key the secrets that another key sealed: at the start, and while there are two keys again and again, for other
+ * processes may still seal with the former one. Work continues meanwhile.
+ */
+function startSealing({ pool, tokenKeys }: Pick<Pipeline, 'pool' | 'tokenKeys'>, log: Log): { close(): Promise<void> } {
+  let isStopping = false
+  const seal = async () => {
+    try {
+      const tokens = await sealAnew(pool, tokenKeys, () => isStopping)
+      if (tokens > 0) log.info({ tokens }, 'sealed tokens with the first key')
+    } catch (error) {
+      log.warn({ code: sqlState(error) }, 'could not seal with the first key; `vitalsync doctor` says more')
+    }
+  }
+  let sealing = seal()
+  const timer = setInterval(() => {
+    sealing = sealing.then(seal)
+  }, sealEveryMs)
+  if (tokenKeys.length < 2) clearInterval(timer)
+  return {
+    async close() {
+      isStopping = true
+      clearInterval(timer)
+      await sealing
+    },
   }
 }

@@ -22,15 +22,13 @@ export type Evaluation = {
   readonly references: readonly { readonly name: string; readonly values: readonly EvaluatedValue[] }[]
 }
 
-type EvaluationTask = { account: string; figures: readonly ReferenceFigure[]; random: () => number }
-
 /**
  * Compares what this service derived with reference figures: Spearman's ρ of each reference with each score, the score of
  * each factor and each biomarker. Undefined when there is no such account.
  */
 export async function evaluateFigures(
   db: Queryable,
-  { account, figures, random }: EvaluationTask,
+  { account, figures, random }: { account: string; figures: readonly ReferenceFigure[]; random: () => number },
 ): Promise<Evaluation | undefined> {
   const byPerson = Map.groupBy(figures, ({ externalId }) => externalId)
   const ids = await findProfileIds(db, { account, externalIds: [...byPerson.keys()] })

@@ -17,16 +17,6 @@ export type ConcurrencyLimiter = {
   run<T>(group: string, work: () => Promise<T>): Promise<T>
 }
 
-type LimiterOptions = {
-  readonly concurrentMax: number
-  /** How many permits one group has at most: a group of long requests leaves the rest for others. */
-  readonly groupMax?: number
-  /** How many it has at most while another group is active, or was a moment ago. */
-  readonly groupMaxBesideOthers?: number
-  /** Milliseconds of a clock that only goes forward. */
-  now?(): number
-}
-
 /** How long a group still counts as active after its last request. */
 const PRESENT_MS = 2 * SECOND
 
@@ -35,7 +25,15 @@ const PRESENT_MS = 2 * SECOND
  * once are started one by one, and a read that arrives among them waits for one start at most, and finds a free connection to the
  * database.
  */
-export function createConcurrencyLimiter(options: LimiterOptions): ConcurrencyLimiter {
+export function createConcurrencyLimiter(options: {
+  readonly concurrentMax: number
+  /** How many permits one group has at most: a group of long requests leaves the rest for others. */
+  readonly groupMax?: number
+  /** How many it has at most while another group is active, or was a moment ago. */
+  readonly groupMaxBesideOthers?: number
+  /** Milliseconds of a clock that only goes forward. */
+  now?(): number
+}): ConcurrencyLimiter {
   const { concurrentMax, groupMax = concurrentMax, groupMaxBesideOthers = groupMax } = options
   const { came, isAlone } = createPresence(options.now ?? (() => performance.now()))
   const semaphore = createSemaphore<string, Guest>({

@@ -20,21 +20,19 @@ const titles: Record<number, string> = {
   503: 'Service Unavailable',
 }
 
-type RequestErrorOptions = {
-  status: number
-  /** The part of the request at fault. */
-  location?: 'body' | 'query' | 'path' | 'header' | 'route' | 'request' | 'service'
-  errors?: FieldError[]
-  headers?: Record<string, string>
-}
-
 /** An error response. It carries no value but those that the caller sent. */
 export class RequestError extends Error {
   readonly status: number
   readonly body: ErrorBody
   readonly headers: Record<string, string>
 
-  constructor(options: RequestErrorOptions) {
+  constructor(options: {
+    status: number
+    /** The part of the request at fault. */
+    location?: 'body' | 'query' | 'path' | 'header' | 'route' | 'request' | 'service'
+    errors?: FieldError[]
+    headers?: Record<string, string>
+  }) {
     super(titles[options.status] ?? 'Error')
     this.name = 'RequestError'
     this.status = options.status

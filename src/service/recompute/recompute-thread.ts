@@ -34,7 +34,7 @@ const port = parentPort
 if (!port) throw new Error('start derivation thread: not inside a worker thread')
 const reply = (message: ThreadReply) => port.postMessage(message)
 
-// start-thread.ts passes ThreadData; the structured clone has lost its type.
+// start-recompute.ts passes ThreadData; the structured clone has lost its type.
 const { databaseUrl, logLevel, profilesPerRound, lane } = workerData as ThreadData
 const log = createLog({ level: logLevel })
 const pool = createServicePool({ databaseUrl, log, connectionsMax: 2, statementTimeoutMs: 2 * MINUTE })

@@ -3,7 +3,7 @@ import { externalIdSchema } from '../../base/contract/authentication.ts'
 import { errorBodySchema } from '../../base/contract/error-body.ts'
 import type { CallerKind } from '../../base/contract/operations.ts'
 import { listParameters } from '../../base/contract/query-shapes.ts'
-import { QUERY_NOTES_HEADER } from '../http/query-notes.ts'
+import { QUERY_NOTES_HEADER } from '../http/query-parameters.ts'
 import type { DescribedHeaders, ServiceRoute } from '../http/service-route.ts'
 
 type Json = { [key: string]: unknown }

@@ -2,7 +2,6 @@ import type { Log } from '../../base/log.ts'
 import { listWaitingNames } from '../store/sample-profiles.ts'
 import type { ServicePool } from '../store/service-pool.ts'
 
-type DelaySetting = { delayMs: number; profiles?: readonly string[] | undefined }
 /** The delay of all profiles, and the delays of single profiles by externalId. */
 type DelaySettings = { delayMs: number; profiles: Readonly<Record<string, number>> }
 
@@ -12,7 +11,7 @@ export type DerivationDelay = {
    * Sets the delay of the named profiles, or of all that have none of their own. Resolves when no round of the derivation
    * is under way that began before: a later upload is then derived after the delay, never before.
    */
-  set(setting: DelaySetting): Promise<DelaySettings>
+  set(setting: { delayMs: number; profiles?: readonly string[] | undefined }): Promise<DelaySettings>
   clear(): Promise<DelaySettings>
   read(): DelaySettings
   /** The profiles whose delay is over; null when none is delayed. Asked at the beginning of each round. */

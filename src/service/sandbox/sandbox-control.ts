@@ -2,22 +2,22 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { Problem } from '../../base/errors.ts'
 import { endsWithin } from '../../base/sleep.ts'
+import type { Span } from '../../base/time/spans.ts'
 import { DAY, MINUTE } from '../../base/time/units.ts'
 import { createConcurrencyLimiter } from '../http/concurrency-limiter.ts'
 import type { ServiceContext } from '../http/context.ts'
 import type { Recompute } from '../recompute/start-recompute.ts'
 import { revokeTokens } from '../store/credentials/issued-tokens.ts'
-import { countDirtyDays, findExternalId } from '../store/sample-profiles.ts'
+import { countDirtyDays, findExternalId, listSampleProfiles } from '../store/sample-profiles.ts'
 import type { ServicePool } from '../store/service-pool.ts'
 import { findProfileId } from '../store/service-profiles.ts'
 import type { DerivationDelay } from './derivation-delay.ts'
 import type { FaultSelector } from './faults/fault-selector.ts'
 import type { Journal } from './faults/journal.ts'
 import type { MovableClock } from './faults/movable-clock.ts'
-import { makePeople } from './make-people.ts'
 import type { PersonKind } from './people/day-plans.ts'
-import type { SamplePerson } from './people/sample-person.ts'
-import { storeDeviceLogs } from './seeding.ts'
+import { createSamplePerson, personKinds, type SamplePerson } from './people/sample-person.ts'
+import { seedPeople, storeDeviceLogs } from './seeding.ts'
 import type { ServedRecords } from './served-records.ts'
 
 /** Controls a running sandbox, in process and through its control routes. */
@@ -124,4 +124,29 @@ async function waitUntilDerived({ pool, recompute, closing, onLeft }: DerivedWai
   throw new Problem('wait for derived data: days are still due after half an hour', {
     hint: 'Look in the log for the messages of the recomputation.',
   })
+}
+
+type MakePeople = {
+  readonly accountId: string
+  readonly seed: string
+  readonly kind: PersonKind
+  readonly count: number
+  readonly span: Span
+  readonly signal: AbortSignal
+}
+
+const TURNS_MAX = 100_000
+
+/** Stores the next people of a kind whose names are free, with all of their data in the span. */
+async function makePeople(pool: ServicePool, making: MakePeople): Promise<SamplePerson[]> {
+  const { accountId, seed, kind, count } = making
+  const taken = new Set((await listSampleProfiles(pool, accountId)).map(({ externalId }) => externalId))
+  const people: SamplePerson[] = []
+  for (let turn = 0; people.length < count; turn += 1) {
+    if (turn >= TURNS_MAX) throw new Problem(`make people: there are ${TURNS_MAX} of the kind ${kind} already`)
+    const person = createSamplePerson(seed, personKinds.indexOf(kind) + turn * personKinds.length)
+    if (!taken.has(person.externalId)) people.push(person)
+  }
+  await seedPeople(pool, { ...making, people })
+  return people
 }

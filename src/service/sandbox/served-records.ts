@@ -65,12 +65,10 @@ export function createServedRecordsReader(options: ServedRecordsOptions) {
   }
 }
 
-type InternalCall = { externalId?: string; authorization?: string; body?: object | undefined }
-
 async function sendInternally(
   { app, internalSecret }: ServedRecordsOptions,
   operation: OperationName,
-  { externalId = '', authorization, body }: InternalCall,
+  { externalId = '', authorization, body }: { externalId?: string; authorization?: string; body?: object | undefined },
 ) {
   const { method, path } = operations[operation]
   const answer = await app.inject({

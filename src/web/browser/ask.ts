@@ -1,5 +1,6 @@
-import { type Signal, signal, useSignal } from '@preact/signals'
+import { computed, type Signal, signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import type { Actor } from '../access.ts'
 import { hrefOf } from './address.ts'
 
 /** A value as JSON carries it: instants are texts. */
@@ -24,7 +25,7 @@ export class Refusal extends Error {
 }
 
 /** Sent with each change; it comes with the session. */
-export const csrfToken = signal('')
+const csrfToken = signal('')
 /** Grows when the visit's answers may have changed: names are masked, values are shown. The page asks again. */
 export const visitChanges = signal(0)
 /** The session has ended, or none has begun. */
@@ -89,3 +90,31 @@ export function useAnswer<T>(name: string, query: Readonly<Record<string, string
 
 export const refusalOf = (error: unknown): Refusal =>
   error instanceof Refusal ? error : new Refusal('This page has a fault.', { hint: String(error), status: 0 })
+
+type PageSession = { readonly actor: Actor | null; readonly csrf?: string }
+
+/** The session of a page, as its server sends it at `/api/session`. */
+export function createPageSession<S extends PageSession>(before: S) {
+  const session: Signal<S> = signal(before)
+  const openSession = async (): Promise<void> => {
+    const found = await ask<S>('session').catch(() => undefined)
+    if (!found) return
+    const told = found as Json<S> & S // a session holds texts, numbers and switches only
+    session.value = told
+    csrfToken.value = told.csrf ?? ''
+    isSignedOut.value = told.actor === null
+  }
+  return {
+    session,
+    mayAct: computed(() => session.value.actor?.role === 'act'),
+    openSession,
+    signIn: async (name: string, password: string): Promise<void> => {
+      await act('sign-in', { name, password })
+      await openSession()
+    },
+    signOut: async (): Promise<void> => {
+      await act('sign-out')
+      await openSession()
+    },
+  }
+}

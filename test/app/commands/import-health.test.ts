@@ -2,7 +2,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { healthImportResult } from '../../../src/app/results/import-result.ts'
-import { zipOf } from '../../../src/service/sandbox/exports/zip-of.ts'
+import { zipOf } from '../../../src/service/sandbox/exports/timed-logs.ts'
 import { soon } from '../../support/fixtures.ts'
 import { importTest } from './import-world.ts'
 

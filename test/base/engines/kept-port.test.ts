@@ -9,7 +9,7 @@ import { test as base, expect } from 'vitest'
 import { startPostgres } from '../../../src/base/engines/embedded-postgres.ts'
 import { freePort } from '../../../src/base/engines/free-port.ts'
 import { readKeptPort } from '../../../src/base/engines/kept-port.ts'
-import { listenOnFirst } from '../../../src/web/listen-on.ts'
+import { listenOnFirst } from '../../../src/web/route.ts'
 
 const test = base.extend<{ folder: string; hold: (port: number) => Promise<void> }>({
   folder: async ({}, use) => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
-import { savedQuestions } from '../../../src/dashboard/saved-questions.ts'
+import { savedQuestions } from '../../../src/dashboard/routes/question-routes.ts'
 import { findBarriers, overflowOf } from '../open-browser.ts'
 import { test } from './dashboard-world.ts'
 import { hostile } from './faulty-people.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { garminFit } from '../../../src/intake/formats/garmin-fit/garmin-fit.ts'
-import { fitFile, fitSeconds, fitTypes } from '../../../src/service/sandbox/exports/fit-file.ts'
+import { fitFile, fitSeconds, fitTypes } from '../../../src/service/sandbox/exports/garmin-fit-files.ts'
 import { fileOf, importOne } from '../../support/health-files.ts'
 
 const options = { formats: [garminFit] }

@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../../src/base/time/units.ts'
-import { recoverSentinels } from '../../../src/operations/processes/start-producing.ts'
-import { startProducingScheduler } from '../../../src/operations/processes/start-scheduler.ts'
+import { recoverSentinels, startProducingScheduler } from '../../../src/operations/processes/start-producing.ts'
 import { createSentinelRun } from '../../../src/operations/processes/start-sentinel.ts'
 import { produceRun } from '../../../src/operations/produce-run.ts'
 import { NodeUnreachable } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'

@@ -1,7 +1,6 @@
 import { formatCount, formatMinute, formatNumber, formatPercent } from '../../../base/text/readable-values.ts'
 import { SECOND } from '../../../base/time/units.ts'
-import { readStatus, type StatusReport } from '../../../operations/read-status.ts'
-import { troubleText } from '../../../operations/trouble-text.ts'
+import { readStatus, type StatusReport, troubleText } from '../../../operations/read-status.ts'
 import { lanes } from '../../../pipeline/fleet/budget.ts'
 import type { LaneTrouble } from '../../../pipeline/fleet/lane-troubles.ts'
 import { formatPartList } from '../../../pipeline/fleet/queue-parts.ts'

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { openCloseStack } from '../../../base/close-stack.ts'
 import { openOtlp } from '../../../base/monitoring/open-otlp.ts'
-import { untilAborted } from '../../../operations/processes/until-aborted.ts'
+import { untilAborted } from '../../../operations/processes/repeat.ts'
 import { consoleExtension, consolePath } from '../../../service/console/console-extension.ts'
 import { deriveExtension } from '../../../service/recompute/extension.ts'
 import { startService } from '../../../service/server.ts'

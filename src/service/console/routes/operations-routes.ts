@@ -34,10 +34,8 @@ function describeOperation({ path, method, operation }: ReferenceEntry, route: S
   }
 }
 
-type Parameter = NonNullable<OpenApiOperation['parameters']>[number]
-
 function describeParameter(
-  { name, in: location, required, description, schema: given }: Parameter,
+  { name, in: location, required, description, schema: given }: NonNullable<OpenApiOperation['parameters']>[number],
   words: Readonly<Record<string, readonly string[]>>,
 ) {
   const schema = given as Schema // openApiOf makes it of a zod schema

@@ -52,7 +52,7 @@ export function parseDayOutcome(text: string): DayOutcome {
   return JSON.parse(text)
 }
 
-type DerivationInput = {
+export function createDerivation(input: {
   profileId: string
   demographics: Demographics
   asOfMs: number
@@ -60,9 +60,7 @@ type DerivationInput = {
   cohort?: Cohort | null
   /** Stored outcomes of days that have not changed since. */
   known?: ReadonlyMap<number, DayOutcome>
-}
-
-export function createDerivation(input: DerivationInput): Derivation {
+}): Derivation {
   const { profileId, demographics, asOfMs, cohort = null } = input
   const facts = input.facts.toSorted((a, b) => a.day - b.day)
   const series = createDaySeries(facts, { demographics, asOfMs })

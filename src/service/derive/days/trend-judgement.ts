@@ -5,7 +5,11 @@ import { knownCorrelations, trendNoise, trendNoiseOfOthers, trendRules } from '.
 type TrendState = 'increasing' | 'decreasing' | 'stable'
 type TrendJudgement = { state: TrendState; slopePerWeek: number | null; pValue: number | null }
 
-type TrendSeries = {
+/**
+ * Increasing or decreasing in two cases, and in each only if the person's own noise makes such a change unlikely: the
+ * four weeks have a large enough slope away from the level before, or the last week is far from the week before.
+ */
+export function judgeTrend(series: {
   readonly name: string
   /** The first of the four weeks' days. */
   readonly firstDay: number
@@ -14,13 +18,7 @@ type TrendSeries = {
   readonly earlier: readonly DayValue[]
   /** The change of the last week against the week before, as a fraction. */
   readonly lastChange: number | null
-}
-
-/**
- * Increasing or decreasing in two cases, and in each only if the person's own noise makes such a change unlikely: the
- * four weeks have a large enough slope away from the level before, or the last week is far from the week before.
- */
-export function judgeTrend(series: TrendSeries): TrendJudgement {
+}): TrendJudgement {
   const { name, firstDay, values, earlier, lastChange } = series
   const noise = trendNoise[name] ?? trendNoiseOfOthers
   if (values.length < trendRules.valuesMin) return { state: 'stable', slopePerWeek: null, pValue: null }

@@ -1,8 +1,10 @@
 import type { Derivation } from '../days/derivation.ts'
+import { comparedSubjects, comparedValue, magnitude, type Reference, referencesFor } from '../days/references.ts'
+import { roundTo } from '../model/statistics.ts'
+import { lowerIsBetter } from '../model/trend-model.ts'
 import { monthArchetypeDrafts, weekArchetypeDrafts } from './archetype-records.ts'
 import { dayBiomarkerDrafts, weekBiomarkerDrafts } from './biomarker-records.ts'
-import { dayComparisonDrafts } from './comparison-records.ts'
-import type { Draft } from './draft.ts'
+import { comparedUnit, type Draft, datedDays, draftOf } from './draft.ts'
 import { dayScoreDrafts } from './score-records.ts'
 import { weekTrendDrafts } from './trend-records.ts'
 
@@ -25,4 +27,48 @@ export function draftsOfWeek(derivation: Derivation, monday: number): Draft[] {
 
 export function draftsOfMonth(derivation: Derivation, first: number): Draft[] {
   return monthArchetypeDrafts(derivation, first)
+}
+
+/** How a day that is over compares with the person's own days, with people of that sex and age, and with everyone. */
+function dayComparisonDrafts(derivation: Derivation, day: number): Draft[] {
+  const facts = derivation.factsOn(day)
+  if (!facts || !derivation.isOver(day)) return []
+  const span = datedDays(day, day, facts.offset)
+  return comparedSubjects.flatMap((subject) => {
+    const value = comparedValue(derivation, day, subject.name)
+    if (value === null) return []
+    const data = referencesFor(derivation, { day, value, subject }).map((reference) =>
+      referenceRecord(reference, value),
+    )
+    if (data.length === 0) return []
+    const { category, name, unit } = subject
+    const { startDateTime, endDateTime } = span
+    const isHigherBetter = !lowerIsBetter.includes(name)
+    const head = { type: 'comparison', category, name, value, unit, isHigherBetter, periodicity: 'daily' }
+    return [
+      draftOf({
+        kind: 'comparison',
+        profileId: derivation.profileId,
+        idParts: [category, name, comparedUnit(day)],
+        name,
+        category,
+        periodicity: 'daily',
+        derivationUnit: comparedUnit(day),
+        span,
+        body: { ...head, startDateTime, endDateTime, data },
+      }),
+    ]
+  })
+}
+
+function referenceRecord({ type, value, share, properties }: Reference, x: number) {
+  return {
+    type,
+    value: roundTo(value, 3),
+    percentile: type === 'baseline' ? null : roundTo(share * 100, 1),
+    difference: roundTo(x - value, 3),
+    percentageDifference: value === 0 ? null : roundTo((x - value) / value, 4),
+    state: magnitude(share),
+    properties,
+  }
 }

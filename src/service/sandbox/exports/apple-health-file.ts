@@ -1,7 +1,7 @@
 import { checkedInstant, formatOffset } from '../../../base/time/instant.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
-import { zipOf } from './zip-of.ts'
+import { zipOf } from './timed-logs.ts'
 
 /** Apple's type and unit of a quantity, and what a value of ours is multiplied by. */
 type Quantity = readonly [type: string, unit: string, scale: number]

@@ -1,6 +1,5 @@
 import type { SampleLog } from '../people/sample-logs.ts'
-import { offsetText, ofType, type TimedLog, timedLog } from './timed-logs.ts'
-import { zipOf } from './zip-of.ts'
+import { offsetText, ofType, type TimedLog, timedLog, zipOf } from './timed-logs.ts'
 
 /** The versions of the schemas that Open mHealth published last. */
 const versions: Readonly<Record<string, string>> = {

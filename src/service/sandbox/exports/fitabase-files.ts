@@ -1,7 +1,6 @@
 import { MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
-import { nightsOf, ofType, type TimedLog, tableText, timedLog } from './timed-logs.ts'
-import { zipOf } from './zip-of.ts'
+import { nightsOf, ofType, type TimedLog, tableText, timedLog, zipOf } from './timed-logs.ts'
 
 const PERSON = '1503960366'
 

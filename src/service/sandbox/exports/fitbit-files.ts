@@ -1,7 +1,6 @@
 import { MINUTE, SECOND } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
-import { ofType, type TimedLog, timedLog, wallText } from './timed-logs.ts'
-import { zipOf } from './zip-of.ts'
+import { ofType, type TimedLog, timedLog, wallText, zipOf } from './timed-logs.ts'
 
 const levels: Readonly<Record<string, string>> = {
   sleep_stage_awake: 'wake',

@@ -1,7 +1,6 @@
 import { DAY } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
-import { nightsOf, ofType, secondsOf, type TimedLog, timedLog } from './timed-logs.ts'
-import { zipOf } from './zip-of.ts'
+import { nightsOf, ofType, secondsOf, type TimedLog, timedLog, zipOf } from './timed-logs.ts'
 
 /** The logs of a watch and a scale as the JSON files of a Garmin account's export. */
 export function garminConnectExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {

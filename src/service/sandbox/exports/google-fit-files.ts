@@ -1,6 +1,5 @@
 import type { SampleLog } from '../people/sample-logs.ts'
-import { ofType, type TimedLog, timedLog } from './timed-logs.ts'
-import { zipOf } from './zip-of.ts'
+import { ofType, type TimedLog, timedLog, zipOf } from './timed-logs.ts'
 
 /** The merged stream of a type, the kind of its values, and the stream of the watch that it is made of. */
 const streams: Readonly<

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { UsageProblem } from '../../../base/errors.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
-import { nightsOf, ofType, type TimedLog, timedLog } from './timed-logs.ts'
-import { zipOf } from './zip-of.ts'
+import { nightsOf, ofType, type TimedLog, timedLog, zipOf } from './timed-logs.ts'
 
 /** The table and column of a measure, and what a value of ours is multiplied by: grams and small calories. */
 const moments: Readonly<Record<string, readonly [table: string, column: string, scale: number]>> = {

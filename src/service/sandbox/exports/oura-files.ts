@@ -1,7 +1,6 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
-import { nightsOf, offsetText, ofType, secondsOf, type TimedLog, tableText, timedLog } from './timed-logs.ts'
-import { zipOf } from './zip-of.ts'
+import { nightsOf, offsetText, ofType, secondsOf, type TimedLog, tableText, timedLog, zipOf } from './timed-logs.ts'
 
 const digits: Readonly<Record<string, string>> = {
   sleep_stage_deep: '1',

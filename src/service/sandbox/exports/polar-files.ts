@@ -1,7 +1,6 @@
 import { DAY, MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
-import { nightsOf, offsetText, ofType, type TimedLog, timedLog, wallText } from './timed-logs.ts'
-import { zipOf } from './zip-of.ts'
+import { nightsOf, offsetText, ofType, type TimedLog, timedLog, wallText, zipOf } from './timed-logs.ts'
 
 const states: Readonly<Record<string, string>> = {
   sleep_stage_awake: 'WAKE',

@@ -1,8 +1,7 @@
 import { formatOffset } from '../../../base/time/instant.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
-import { type Cells, nightsOf, ofType, type TimedLog, tableText, timedLog } from './timed-logs.ts'
-import { zipOf } from './zip-of.ts'
+import { type Cells, nightsOf, ofType, type TimedLog, tableText, timedLog, zipOf } from './timed-logs.ts'
 
 const stages: Readonly<Record<string, number>> = {
   sleep_stage_awake: 40_001,

@@ -1,8 +1,7 @@
 import { formatOffset } from '../../../base/time/instant.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
-import { minutesOf, nightsOf, ofType, type TimedLog, tableText, timedLog, wallSeconds } from './timed-logs.ts'
-import { zipOf } from './zip-of.ts'
+import { minutesOf, nightsOf, ofType, type TimedLog, tableText, timedLog, wallSeconds, zipOf } from './timed-logs.ts'
 
 const cycleNames = ['Cycle start time', 'Cycle end time', 'Cycle timezone']
 const sleepNames = [

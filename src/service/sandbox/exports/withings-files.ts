@@ -9,8 +9,8 @@ import {
   tableText,
   timedLog,
   wallSeconds,
+  zipOf,
 } from './timed-logs.ts'
-import { zipOf } from './zip-of.ts'
 
 const states: Readonly<Record<string, number>> = {
   sleep_stage_awake: 0,

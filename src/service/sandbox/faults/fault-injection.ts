@@ -7,12 +7,9 @@ import { callerOf } from '../../http/request-caller.ts'
 import { RequestError, unauthorized } from '../../http/request-error.ts'
 import { faultSetting } from './fault-rules.ts'
 import type { FaultSelector } from './fault-selector.ts'
-import { alterAnswer, shiftPageToOneBased } from './faulty-answers.ts'
-import type { Journal, JournalOutcome } from './journal.ts'
+import { alterAnswer, ignoreHeldTag, shiftPageToOneBased, withholdWord } from './faulty-answers.ts'
+import type { Journal, JournalOutcome, RequestScope, TrackedRequest } from './journal.ts'
 import type { MovableClock } from './movable-clock.ts'
-import { createRejectedTokens, type RejectedTokens } from './rejected-tokens.ts'
-import type { RequestScope, TrackedRequest } from './tracked-request.ts'
-import { ignoreHeldTag, withholdWord } from './withheld-word.ts'
 
 /**
  * Marks the sandbox's own requests. Such a request meets only the faults of what is true (late, revised, vanished), and
@@ -165,4 +162,24 @@ function externalIdIn(request: FastifyRequest): string | undefined {
     if (typeof part.externalId === 'string') return part.externalId
   }
   return undefined
+}
+
+/** Tokens that a fault expired or revoked. The service itself still accepts them. */
+type RejectedTokens = {
+  reject(token: string, as: 'expired' | 'revoked'): void
+  /** An expired token still authenticates a refresh; a revoked token authenticates no operation. */
+  isRejected(token: string | undefined, operation: OperationName): boolean
+}
+
+function createRejectedTokens(): RejectedTokens {
+  const rejected = new Map<string, 'expired' | 'revoked'>()
+  return {
+    reject: (token, as) => {
+      if (rejected.get(token) !== 'revoked') rejected.set(token, as)
+    },
+    isRejected: (token, operation) => {
+      const as = token === undefined ? undefined : rejected.get(token)
+      return as === 'revoked' || (as === 'expired' && operation !== 'refreshToken')
+    },
+  }
 }

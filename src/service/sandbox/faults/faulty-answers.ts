@@ -1,12 +1,15 @@
+import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { DERIVATION_STATE_HEADER } from '../../../base/contract/derivation-state.ts'
 import type { OperationName } from '../../../base/contract/operations.ts'
 import { jsonContentType } from '../../../web/route.ts'
 import { parseQueryString } from '../../http/query-parameters.ts'
+import { type FaultName, faultCatalogue } from './fault-catalogue.ts'
 import { type FaultRule, faultSetting } from './fault-rules.ts'
 import type { FaultSelector } from './fault-selector.ts'
-import { cutBody, malformedBody, slowBody } from './faulty-bodies.ts'
 import { applySpellingFaults, applyTimedFaults, excludeEnd, type ServedRecord, withOldNames } from './faulty-records.ts'
-import type { RequestScope } from './tracked-request.ts'
+import type { RequestScope } from './journal.ts'
 
 const recordOperations: readonly OperationName[] = [
   'scores',
@@ -100,4 +103,58 @@ function alterDelivery({ tracked, request, reply }: RequestScope, payload: unkno
     return cutBody(payload)
   }
   return slow && slowBody(payload, { pieces: faultSetting(slow, 'pieces'), delayMs: faultSetting(slow, 'delayMs') })
+}
+
+const flushDelayMs = 20
+
+/** A body in pieces, with a delay before each piece; ends early when the caller disconnects. */
+function slowBody(body: string, pace: { pieces: number; delayMs: number }): Readable {
+  const bytes = Buffer.from(body)
+  const size = Math.max(1, Math.ceil(bytes.length / Math.max(1, pace.pieces)))
+  async function* pieces() {
+    for (let start = 0; start < bytes.length; start += size) {
+      await wait(pace.delayMs, undefined, { ref: false })
+      yield bytes.subarray(start, start + size)
+    }
+  }
+  return Readable.from(pieces(), { objectMode: false })
+}
+
+/** Half a body, then an error that breaks the connection. The delay lets the half reach the caller first. */
+function cutBody(body: string): Readable {
+  const bytes = Buffer.from(body)
+  async function* half() {
+    yield bytes.subarray(0, Math.floor(bytes.length / 2))
+    await wait(flushDelayMs, undefined, { ref: false })
+    throw new Error('send body: cut by an injected fault')
+  }
+  return Readable.from(half(), { objectMode: false })
+}
+
+/** A JSON body as a crashed template or a proxy sends it: most of the text, and then other text. */
+function malformedBody(body: string): string {
+  return `${body.slice(0, Math.max(1, Math.floor(body.length * 0.8)))}<!-- end of buffer -->`
+}
+
+/** Faults that change which records are true later, without a change of the revision. */
+const laterFaults: readonly FaultName[] = ['late', 'revised', 'vanished']
+
+type AnsweredScope = RequestScope & { rules: readonly FaultRule[] }
+
+/**
+ * A tag stands for the records as the service derived them. An answer whose records a fault alters has no tag, and a tag
+ * that the caller holds from before the fault does not count.
+ */
+export function ignoreHeldTag({ tracked, request, rules }: AnsweredScope): void {
+  if (altersRecords(tracked, rules)) delete request.headers['if-none-match']
+}
+
+/** An answer to which records are added or from which records are taken, without a derivation, has no word about the derivation either. */
+export function withholdWord({ tracked, reply, rules }: AnsweredScope): void {
+  if (altersRecords(tracked, rules)) reply.removeHeader('etag')
+  if (rules.some(({ name }) => laterFaults.includes(name))) reply.removeHeader(DERIVATION_STATE_HEADER)
+}
+
+function altersRecords(tracked: RequestScope['tracked'], rules: readonly FaultRule[]): boolean {
+  return rules.length > 0 || [...tracked.rules.keys()].some((name) => faultCatalogue[name].when === 'records')
 }

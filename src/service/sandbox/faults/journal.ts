@@ -1,5 +1,7 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationName } from '../../../base/contract/operations.ts'
 import type { FaultName } from './fault-catalogue.ts'
+import type { FaultRule } from './fault-rules.ts'
 
 /** The end of a request: its status; or the connection was reset, the body was cut, or the caller disconnected. */
 export type JournalOutcome = `${number}` | 'reset' | 'cut' | 'aborted'
@@ -55,3 +57,16 @@ export function createJournal(): Journal {
     },
   }
 }
+
+/** A request to one of the 28 operations, with the rules that strike it. */
+export type TrackedRequest = {
+  operation: OperationName
+  profile: string | undefined
+  rules: Map<FaultName, FaultRule>
+  /** Set when a fault decides how the request ends. */
+  outcome?: JournalOutcome
+  /** Sent by the sandbox itself: only faults of what is true apply, and the journal does not count it. */
+  isInternal: boolean
+}
+
+export type RequestScope = { tracked: TrackedRequest; request: FastifyRequest; reply: FastifyReply }
