@@ -82,16 +82,16 @@ function boundsOf(shape: Shape): string[] {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength, minItems, maxItems, format } =
     shape
   const pattern = patternOf(shape)
-  const told = (bound: unknown) => typeof bound === 'number' && Math.abs(bound) < SAFE
+  const isBound = (bound: unknown) => typeof bound === 'number' && Math.abs(bound) < SAFE
   return [
-    ...(told(minimum) ? [`at least ${minimum}`] : []),
-    ...(told(exclusiveMinimum) ? [`above ${exclusiveMinimum}`] : []),
-    ...(told(maximum) ? [`at most ${maximum}`] : []),
-    ...(told(exclusiveMaximum) ? [`below ${exclusiveMaximum}`] : []),
-    ...(told(minLength) ? [`of ${minLength} ${minLength === 1 ? 'letter' : 'letters'} or more`] : []),
-    ...(told(maxLength) ? [`of up to ${maxLength} letters`] : []),
-    ...(told(minItems) ? [`of ${minItems} or more`] : []),
-    ...(told(maxItems) ? [`of up to ${maxItems}`] : []),
+    ...(isBound(minimum) ? [`at least ${minimum}`] : []),
+    ...(isBound(exclusiveMinimum) ? [`above ${exclusiveMinimum}`] : []),
+    ...(isBound(maximum) ? [`at most ${maximum}`] : []),
+    ...(isBound(exclusiveMaximum) ? [`below ${exclusiveMaximum}`] : []),
+    ...(isBound(minLength) ? [`of ${minLength} ${minLength === 1 ? 'letter' : 'letters'} or more`] : []),
+    ...(isBound(maxLength) ? [`of up to ${maxLength} letters`] : []),
+    ...(isBound(minItems) ? [`of ${minItems} or more`] : []),
+    ...(isBound(maxItems) ? [`of up to ${maxItems}`] : []),
     ...(typeof format === 'string' ? [`as ${format}`] : []),
     ...(pattern !== '' && pattern !== NO_ZERO_LETTER && typeof format !== 'string' ? [`like ${pattern}`] : []),
   ]

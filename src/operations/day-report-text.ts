@@ -3,8 +3,8 @@ import type { DayReport, DayState } from '../pipeline/warehouse/reports/day-repo
 
 export function reportLines(report: DayReport): string[] {
   const { externalId, stream, localDate, state, reason, rows, settled } = report
-  const told = state === 'data' ? formatCount(rows, 'record') : state.replace('_', ' ')
-  const answer = `${stream} of ${externalId} on ${localDate}: ${told}${reason === '' ? '' : `: ${reason}`}`
+  const stateText = state === 'data' ? formatCount(rows, 'record') : state.replace('_', ' ')
+  const answer = `${stream} of ${externalId} on ${localDate}: ${stateText}${reason === '' ? '' : `: ${reason}`}`
   // A day that is there and settled needs no further text.
   if (settled && state === 'data' && reason === '') return [answer]
   return [answer, ...evidenceLines(report).map((line) => `  ${line}`), `  → ${whatToDo(report)}`]

@@ -111,15 +111,15 @@ function undefinedWhenAway(error: unknown): undefined {
 /** Reports, once each, the trouble that keeps the workers from the run's lane, and its end. */
 function createTroubleWatch({ pipeline, lane, terminal }: FollowRunOptions) {
   let next = 0
-  let told: string | undefined
+  let reported: string | undefined
   return async (run: Run): Promise<void> => {
     const atMs = performance.now()
     if (atMs < next) return
     next = atMs + TROUBLE_EVERY_MS
     const troubles = await pipeline.liveWorkers.listTroubles(await pipeline.engine.queueId())
     const trouble = troubles.find((one) => one.lane === lane)
-    if (trouble?.reason === told) return
-    told = trouble?.reason
+    if (trouble?.reason === reported) return
+    reported = trouble?.reason
     terminal.progressEnd()
     const waiting = formatCount(run.enqueued - run.done - run.failed, 'profile')
     terminal.say(trouble === undefined ? 'it works again: going on' : troubleText(trouble, waiting))

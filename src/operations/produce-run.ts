@@ -25,11 +25,11 @@ type ProduceRunContext = {
  * returns when the whole run is enqueued.
  */
 export const produceRun = (context: ProduceRunContext, run: Run, options?: { untilAll: boolean }): Promise<Produced> =>
-  withProducer(context, run, (producer, own) => produce(producer, run, { ...own, ...options }))
+  withProducer(context, run, (producer, producing) => produce(producer, run, { ...producing, ...options }))
 
 /** The same for a run that another process produces. */
 export const helpProduceRun = (context: ProduceRunContext, run: Run): Promise<Produced> =>
-  withProducer(context, run, (producer, own) => helpProduce(producer, run, own))
+  withProducer(context, run, (producer, producing) => helpProduce(producer, run, producing))
 
 function withProducer(
   { pipeline: { profiles, runs, queue }, config, signal }: ProduceRunContext,

@@ -26,11 +26,11 @@ export const switches = computed(() => ({ ...session.value, ...switching.value }
 /** Names masked, health values shown: the server remembers both, and records the second. Views follow when it has. */
 export async function changeSession(changes: Switches): Promise<void> {
   switching.value = { ...switching.value, ...changes }
-  const told = await act<Session>('session', changes).catch(() => undefined) // the switch goes back
+  const visit = await act<Session>('session', changes).catch(() => undefined) // the switch goes back
   batch(() => {
     switching.value = {}
-    if (!told) return
-    session.value = { ...session.value, ...told }
+    if (!visit) return
+    session.value = { ...session.value, ...visit }
     visitChanges.value += 1
   })
 }

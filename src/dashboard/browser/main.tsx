@@ -39,7 +39,7 @@ function SignedIn() {
 
 function Foot() {
   const { actor, masked, values } = switches.value
-  const told = live.value
+  const now = live.value
   return (
     <div class="foot">
       <label>
@@ -52,8 +52,8 @@ function Foot() {
       <ThemeSwitch />
       <span role="status">
         {isConnected.value
-          ? told
-            ? `as of ${shownAge(told.at, nowMs.value)} · times are UTC`
+          ? now
+            ? `as of ${shownAge(now.at, nowMs.value)} · times are UTC`
             : 'connecting …'
           : 'connection lost'}
       </span>

@@ -36,7 +36,7 @@ export function BesideFormer({ run, tookMs }: { run: Json<RunAnswer>; tookMs: nu
   const { former } = run
   if (former.length < COMPARED_MIN)
     return <p class="quiet">Fewer than three runs of its kind came before it: nothing to compare.</p>
-  const own: Compared = { ...run, tookMs, people: run.done }
+  const compared: Compared = { ...run, tookMs, people: run.done }
   return (
     <div class="grid two">
       <Table
@@ -45,7 +45,7 @@ export function BesideFormer({ run, tookMs }: { run: Json<RunAnswer>; tookMs: nu
         label="Beside former runs"
       >
         {measures.map(([name, measure, shown]) => {
-          const [value, usual] = [measure(own), medianOf(former.map(measure))]
+          const [value, usual] = [measure(compared), medianOf(former.map(measure))]
           const isOdd = run.state !== 'running' && (value > ODD_ABOVE * usual || value < ODD_BELOW * usual)
           return (
             <tr key={name}>

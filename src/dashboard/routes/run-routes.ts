@@ -23,7 +23,7 @@ async function runOf({ pipeline }: DashboardContext, runId: string): Promise<Run
 /** The command that resumes a run: it does not read covered windows again. */
 function commandOf(kind: string, params: Run['params']): string {
   if (kind !== 'backfill') return 'vitalsync sync'
-  const told = (name: 'from' | 'to') =>
+  const optionOf = (name: 'from' | 'to') =>
     typeof params[name] === 'number'
       ? ` --${name} ${shortInstant(params[name])}`
       : name === 'from'
@@ -31,7 +31,7 @@ function commandOf(kind: string, params: Run['params']): string {
         : ''
   const streams = Array.isArray(params['streams']) ? params['streams'].map((stream) => ` --stream ${stream}`) : []
   const people = Array.isArray(params['profileIds']) ? ' --profiles-from <file>' : ''
-  return `vitalsync backfill${params['again'] ? ' --again' : ''}${told('from')}${told('to')}${streams.join('')}${people}`
+  return `vitalsync backfill${params['again'] ? ' --again' : ''}${optionOf('from')}${optionOf('to')}${streams.join('')}${people}`
 }
 
 /** A date alone where it is a midnight. */

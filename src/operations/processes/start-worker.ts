@@ -23,13 +23,7 @@ export type RunningWorker = {
   close(): Promise<void>
 }
 
-const LEASE_MS = 30 * SECOND
-
-/** The jobs' time to end, the time of jobs that ignore their abort, and one statement that is not answered. */
-export const workerCloseMaxMs = ({ drainSeconds }: Config): number => drainSeconds * SECOND + 40 * SECOND
-
-/** Works on jobs in this process until closed. */
-export function startWorker(options: {
+type StartWorkerOptions = {
   readonly pipeline: Pipeline
   readonly config: Config
   readonly log: Log
@@ -38,7 +32,15 @@ export function startWorker(options: {
   /** The lease of a job: another worker may take the job over when it is not renewed in this time. */
   readonly leaseMs?: number
   onSilent(problem: Problem): void
-}): RunningWorker {
+}
+
+const LEASE_MS = 30 * SECOND
+
+/** The jobs' time to end, the time of jobs that ignore their abort, and one statement that is not answered. */
+export const workerCloseMaxMs = ({ drainSeconds }: Config): number => drainSeconds * SECOND + 40 * SECOND
+
+/** Works on jobs in this process until closed. */
+export function startWorker(options: StartWorkerOptions): RunningWorker {
   const { pipeline, config, log, leaseMs = LEASE_MS, onSilent } = options
   let halted: Problem | undefined
   const restoreClock = setLibraryClock(pipeline.clock.now)

@@ -29,9 +29,9 @@ export function correlationOverAll(persons: readonly PairsOfPerson[], random: ()
   const all = persons.flat()
   const [x, y] = [ranksOf(all.map(({ reference }) => reference)), ranksOf(all.map(({ derived }) => derived))]
   let next = 0
-  const moments = persons.map((own) => {
+  const moments = persons.map((person) => {
     const from = next
-    next += own.length
+    next += person.length
     return momentsOf(x.slice(from, next), y.slice(from, next))
   })
   return correlationOf(moments, { random, rhoOf: (drawn) => pearson(summed(drawn)) })
@@ -42,16 +42,19 @@ export function correlationOverAll(persons: readonly PairsOfPerson[], random: ()
  * does not count.
  */
 export function correlationWithin(persons: readonly PairsOfPerson[], random: () => number): Correlation {
-  const moments = persons.flatMap((own) => {
-    if (own.length < pairsMin) return []
-    const ranks = momentsOf(ranksOf(own.map(({ reference }) => reference)), ranksOf(own.map(({ derived }) => derived)))
+  const moments = persons.flatMap((person) => {
+    if (person.length < pairsMin) return []
+    const ranks = momentsOf(
+      ranksOf(person.map(({ reference }) => reference)),
+      ranksOf(person.map(({ derived }) => derived)),
+    )
     return pearson(ranks) === null ? [] : [ranks]
   })
   return correlationOf(moments, {
     random,
     rhoOf: (drawn) => {
       const weight = drawn.reduce((sum, { n }) => sum + n, 0)
-      return weight === 0 ? null : drawn.reduce((sum, own) => sum + own.n * (pearson(own) ?? 0), 0) / weight
+      return weight === 0 ? null : drawn.reduce((sum, person) => sum + person.n * (pearson(person) ?? 0), 0) / weight
     },
   })
 }
@@ -59,8 +62,8 @@ export function correlationWithin(persons: readonly PairsOfPerson[], random: () 
 type CorrelationOptions = { random: () => number; rhoOf: (moments: readonly Moments[]) => number | null }
 
 function correlationOf(moments: readonly Moments[], { random, rhoOf }: CorrelationOptions): Correlation {
-  const n = moments.reduce((sum, own) => sum + own.n, 0)
-  const known = moments.filter((own) => own.n > 0)
+  const n = moments.reduce((sum, sums) => sum + sums.n, 0)
+  const known = moments.filter((sums) => sums.n > 0)
   const rho = n < pairsMin ? null : rhoOf(known)
   if (rho === null || known.length < personsOfIntervalMin) {
     return { rho, from: null, upTo: null, n, persons: known.length }
@@ -87,13 +90,13 @@ function momentsOf(x: readonly number[], y: readonly number[]): Moments {
 
 function summed(moments: readonly Moments[]): Moments {
   const total = { n: 0, x: 0, y: 0, xx: 0, yy: 0, xy: 0 }
-  for (const own of moments) {
-    total.n += own.n
-    total.x += own.x
-    total.y += own.y
-    total.xx += own.xx
-    total.yy += own.yy
-    total.xy += own.xy
+  for (const sums of moments) {
+    total.n += sums.n
+    total.x += sums.x
+    total.y += sums.y
+    total.xx += sums.xx
+    total.yy += sums.yy
+    total.xy += sums.xy
   }
   return total
 }

@@ -79,8 +79,8 @@ type Subject = { readonly sameDay: Map<string, DayPair[]>; readonly dayBefore: M
 function createPairs() {
   const references = new Map<string, Map<string, Subject>>()
   const append = (persons: Map<string, DayPair[]>, profileId: string, pair: DayPair) => {
-    const own = persons.get(profileId)
-    if (own) own.push(pair)
+    const person = persons.get(profileId)
+    if (person) person.push(pair)
     else persons.set(profileId, [pair])
   }
   return {

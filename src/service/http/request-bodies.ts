@@ -75,16 +75,16 @@ function createHeldBytes({ heldBytesMax, heldBytesPerAccountMax }: BodyLimits) {
   let all = 0
   return {
     take(account: string, bytes: number): void {
-      const own = (byAccount.get(account) ?? 0) + bytes
-      if (own > heldBytesPerAccountMax) throw tooManyRequests('too many bodies of this account are under way', 1)
+      const held = (byAccount.get(account) ?? 0) + bytes
+      if (held > heldBytesPerAccountMax) throw tooManyRequests('too many bodies of this account are under way', 1)
       if (all + bytes > heldBytesMax) throw unavailable('too many bodies are under way')
-      byAccount.set(account, own)
+      byAccount.set(account, held)
       all += bytes
     },
     giveBack(account: string, bytes: number): void {
-      const own = (byAccount.get(account) ?? 0) - bytes
-      if (own <= 0) byAccount.delete(account)
-      else byAccount.set(account, own)
+      const held = (byAccount.get(account) ?? 0) - bytes
+      if (held <= 0) byAccount.delete(account)
+      else byAccount.set(account, held)
       all -= bytes
     },
   }

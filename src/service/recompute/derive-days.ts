@@ -56,7 +56,7 @@ export async function deriveDays(task: ProfileDerivation, due: DueDays): Promise
   const { stored, changed, heightFrom } = await changedDays(task, { wanted, fresh, passed: due.passed })
   const facts = new Map([...stored].map(([day, { facts }]) => [day, facts]))
   for (const day of wanted) facts.delete(day)
-  for (const [day, own] of fresh) facts.set(day, own)
+  for (const [day, dayFacts] of fresh) facts.set(day, dayFacts)
   const reached = outcomeDaysReached({ changed, heightFrom }, facts.keys())
   const candidates = new Set([...reached, ...marked, ...due.passed].filter((day) => facts.has(day)))
   const derivation = createDerivation({
@@ -160,8 +160,8 @@ function changedOutcomes(
 ): Map<number, string> {
   const outcomes = new Map<number, string>()
   for (const day of candidates) {
-    const own = derivation.factsOn(day)
-    const text = own && JSON.stringify(dayOutcomeOf(derivation, own))
+    const dayFacts = derivation.factsOn(day)
+    const text = dayFacts && JSON.stringify(dayOutcomeOf(derivation, dayFacts))
     if (text !== undefined && text !== stored.get(day)?.outcome) outcomes.set(day, text)
   }
   return outcomes
@@ -188,10 +188,10 @@ async function storeFacts(
   { days, facts, outcomes, stored, gone }: FactsToStore,
 ): Promise<void> {
   const rows = [...days].flatMap((day) => {
-    const own = facts.get(day)
-    if (!own) return []
+    const dayFacts = facts.get(day)
+    if (!dayFacts) return []
     const outcome = outcomes.get(day) ?? stored.get(day)?.outcome ?? null
-    return [{ localDay: dayText(day), facts: JSON.stringify(own), outcome, hasHeight: hasHeight(own) }]
+    return [{ localDay: dayText(day), facts: JSON.stringify(dayFacts), outcome, hasHeight: hasHeight(dayFacts) }]
   })
   await storeDays(tx, profileId, rows)
   await deleteDays(tx, profileId, gone.map(dayText))

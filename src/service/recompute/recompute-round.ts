@@ -17,19 +17,7 @@ export function createRoundMemory(): RoundMemory {
   return { shares: createShares(() => performance.now()), afterAccountId: beforeAllAccounts }
 }
 
-type Lane = { readonly index: number; readonly count: number }
-
-/** The profiles of the lane's own part first, by the first bits of their random ids, and then all others. */
-function ownFirst(profileIds: readonly string[], { index, count }: Lane): string[] {
-  const isOwn = (profileId: string) => Number.parseInt(profileId.slice(0, 8), 16) % count === index
-  return [...profileIds.filter(isOwn), ...profileIds.filter((profileId) => !isOwn(profileId))]
-}
-
-/**
- * Derives a portion of each of the profiles whose turn it is, and says whether there may be more to do. A profile that
- * fails is logged, backs off, and stops no other profile.
- */
-export async function runRecomputeRound(options: {
+type RecomputeRoundOptions = {
   pool: ServicePool
   log: Log
   nowAt: Date
@@ -44,7 +32,21 @@ export async function runRecomputeRound(options: {
   /** Called before each profile. */
   begin?(profileId: string): void
   cohortOf(accountId: string): Promise<Cohort | null>
-}): Promise<boolean> {
+}
+
+type Lane = { readonly index: number; readonly count: number }
+
+/** The profiles of the lane's own part first, by the first bits of their random ids, and then all others. */
+function ownFirst(profileIds: readonly string[], { index, count }: Lane): string[] {
+  const isOwn = (profileId: string) => Number.parseInt(profileId.slice(0, 8), 16) % count === index
+  return [...profileIds.filter(isOwn), ...profileIds.filter((profileId) => !isOwn(profileId))]
+}
+
+/**
+ * Derives a portion of each of the profiles whose turn it is, and says whether there may be more to do. A profile that
+ * fails is logged, backs off, and stops no other profile.
+ */
+export async function runRecomputeRound(options: RecomputeRoundOptions): Promise<boolean> {
   const { pool, log, nowAt, profilesMax, lane, memory, among = null, stopping, begin, cohortOf } = options
   const startedMs = performance.now()
   await wakeProfiles(pool, nowAt)

@@ -21,16 +21,16 @@ const remembered = 10_000
 export function createShares(elapsedMs: () => number): Shares {
   const taken = new Map<string, { ms: number; atMs: number }>()
   const takenOf = (id: string) => {
-    const own = taken.get(id)
-    return own ? own.ms * 2 ** ((own.atMs - elapsedMs()) / halfLifeMs) : 0
+    const share = taken.get(id)
+    return share ? share.ms * 2 ** ((share.atMs - elapsedMs()) / halfLifeMs) : 0
   }
   /** Doubling steps, so that who waits longest still counts among nearly equals. */
   const stepOf = (id: string) => Math.floor(Math.log2(1 + takenOf(id) / noticedMs))
 
   const byShare = (candidates: readonly WaitingProfile[], compare: (a: WaitingProfile, b: WaitingProfile) => number) =>
     candidates
-      .map((one) => ({ one, account: stepOf(one.accountId), own: stepOf(one.profileId) }))
-      .sort((a, b) => a.account - b.account || a.own - b.own || compare(a.one, b.one))
+      .map((one) => ({ one, account: stepOf(one.accountId), share: stepOf(one.profileId) }))
+      .sort((a, b) => a.account - b.account || a.share - b.share || compare(a.one, b.one))
       .map(({ one }) => one.profileId)
 
   return {

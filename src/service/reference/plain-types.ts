@@ -35,14 +35,14 @@ export function fieldsOf(schema: Schema, path = '', depth = 0): Field[] {
   if (oneOrMany) return fieldsOf(oneOrMany, path, depth)
   if (whole.items) return fieldsOf(whole.items, `${path}[]`, depth)
   return Object.entries(whole.properties ?? {}).flatMap(([name, property]) => {
-    const own = path === '' || path === '[]' ? name : `${path}.${name}`
+    const fieldPath = path === '' || path === '[]' ? name : `${path}.${name}`
     const field = {
-      path: own,
+      path: fieldPath,
       type: typeWords(property),
       required: whole.required?.includes(name) === true,
       note: noteOf(property),
     }
-    return [field, ...fieldsOf(property, own, depth + 1)]
+    return [field, ...fieldsOf(property, fieldPath, depth + 1)]
   })
 }
 

@@ -99,10 +99,10 @@ export function createPageSession<S extends PageSession>(before: S) {
   const openSession = async (): Promise<void> => {
     const found = await ask<S>('session').catch(() => undefined)
     if (!found) return
-    const told = found as Json<S> & S // a session holds texts, numbers and switches only
-    session.value = told
-    csrfToken.value = told.csrf ?? ''
-    isSignedOut.value = told.actor === null
+    const visit = found as Json<S> & S // a session holds texts, numbers and switches only
+    session.value = visit
+    csrfToken.value = visit.csrf ?? ''
+    isSignedOut.value = visit.actor === null
   }
   return {
     session,

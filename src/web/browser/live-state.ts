@@ -16,8 +16,8 @@ export function createLiveState<T>(first: string) {
   const useLive = () => {
     useEffect(() => {
       void ask<T>(first).then(
-        (told) => {
-          live.value ??= told
+        (text) => {
+          live.value ??= text
         },
         () => undefined,
       )

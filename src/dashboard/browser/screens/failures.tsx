@@ -77,7 +77,7 @@ function adviceFor({ kind, status, nextTryAt }: Group): string {
 
 function GroupActions({ group, again }: { group: Group; again: () => void }) {
   const { cause, reason, count } = group
-  const told = shownText(reason, 60)
+  const shortReason = shownText(reason, 60)
   const quoted = shellQuoted(reason.slice(0, 200))
   const retry = async () => {
     const { retried } = await act<{ retried: number }>('failures/retry', { cause })
@@ -91,14 +91,14 @@ function GroupActions({ group, again }: { group: Group; again: () => void }) {
     <span class="row">
       <Action
         label="Retry"
-        about={told}
+        about={shortReason}
         command={`vitalsync failures retry --reason ${quoted}`}
         run={retry}
         after={again}
       />
       <Action
         label="Discard"
-        about={told}
+        about={shortReason}
         tone="danger"
         confirm={`${shownCount(count, 'failure')} with this reason will be forgotten. Windows among them stay gaps, and are not asked for again until they are retried.`}
         command={`vitalsync failures discard --reason ${quoted}`}

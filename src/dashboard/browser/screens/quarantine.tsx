@@ -108,8 +108,8 @@ type ReplayProps = { label: string; records: Records; again: () => void; command
 function Replay({ label, records, again, command, all = false }: ReplayProps) {
   const replay = async () => {
     const ids = records.map(({ id }) => id)
-    const told = await act<{ pushed: number; reread: number }>('quarantine/replay', all ? {} : { ids })
-    return `${shownCount(told.pushed, 'item')} will be pushed again; for ${shownCount(told.reread, 'record')} upstream is asked again. What still does not fit comes back.`
+    const replayed = await act<{ pushed: number; reread: number }>('quarantine/replay', all ? {} : { ids })
+    return `${shownCount(replayed.pushed, 'item')} will be pushed again; for ${shownCount(replayed.reread, 'record')} upstream is asked again. What still does not fit comes back.`
   }
   const after = () => {
     changeQuery({ id: '' })

@@ -25,8 +25,8 @@ function useQuestion() {
     isBusy.value = true
     error.value = undefined
     await ask<QuestionAnswer>('question', { sql: sql.value }).then(
-      (told) => {
-        found.value = told
+      (answer) => {
+        found.value = answer
       },
       (thrown: unknown) => {
         error.value = refusalOf(thrown)

@@ -65,8 +65,8 @@ async function send({ about, method, path, headers, body }: Sent) {
   const response = await fetch(path, { method, headers: { ...headers, ...type }, ...json }).catch(() => undefined)
   const tookMs = performance.now() - startedAtMs
   const status = response?.status ?? 0
-  const told = { about, method, path, status, tookMs, curl: curlOfDemo({ about, method, path, headers, body }) }
-  demoRequests.value = [told, ...demoRequests.value].slice(0, REQUESTS_SHOWN)
+  const sent = { about, method, path, status, tookMs, curl: curlOfDemo({ about, method, path, headers, body }) }
+  demoRequests.value = [sent, ...demoRequests.value].slice(0, REQUESTS_SHOWN)
   if (!response?.ok) throw new Error(`${about}: ${status === 0 ? 'no answer came' : `the service answered ${status}`}.`)
   const text = await response.text()
   return { value: text === '' ? undefined : JSON.parse(text), headers: response.headers }

@@ -142,7 +142,7 @@ function BodyInput({
   fill: InputsProps['fill']
 }) {
   const options = value === 'switch' ? ['true', 'false'] : choices
-  const told = { value: text, placeholder: type, autocomplete: 'off' } as const
+  const attributes = { value: text, placeholder: type, autocomplete: 'off' } as const
   const onInput = ({ currentTarget }: { currentTarget: { value: string } }) => fill(`body.${name}`, currentTarget.value)
   const title = `${name}${required ? ' (required)' : ''}`
   if (options.length > 0)
@@ -163,13 +163,13 @@ function BodyInput({
     return (
       <label class="block" title={note}>
         {title}
-        <input type="password" {...told} onInput={onInput} />
+        <input type="password" {...attributes} onInput={onInput} />
       </label>
     )
   return (
     <label class="block" title={note}>
       {title}
-      <input {...told} onInput={onInput} />
+      <input {...attributes} onInput={onInput} />
     </label>
   )
 }

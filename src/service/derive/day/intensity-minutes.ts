@@ -70,13 +70,14 @@ function sessionParts(
   pulse: readonly MinuteSample[],
 ): { span: Span; intensity: Intensity }[] {
   const age = ageOn(inputs.demographics, inputs.day)
-  const own = age === null ? [] : samplesWithin(pulse, session)
-  if (age === null || own.length === 0) return [{ span: session, intensity: sessionIntensity(session.exercise, null) }]
-  const minutes = own.map(({ atMs, value }) => ({
+  const samples = age === null ? [] : samplesWithin(pulse, session)
+  if (age === null || samples.length === 0)
+    return [{ span: session, intensity: sessionIntensity(session.exercise, null) }]
+  const minutes = samples.map(({ atMs, value }) => ({
     span: clip({ startMs: atMs, endMs: atMs + MINUTE }, session),
     intensity: sessionIntensity(session.exercise, { rate: value, age }),
   }))
-  const rate = mean(own.map(({ value }) => value))
+  const rate = mean(samples.map(({ value }) => value))
   const rest = subtract([session], union(minutes.map(({ span }) => span)))
   return [...minutes, ...rest.map((span) => ({ span, intensity: sessionIntensity(session.exercise, { rate, age }) }))]
 }

@@ -86,16 +86,16 @@ function isSameInstrument(a: DataLog, b: DataLog): boolean {
 export function groupByInstrument(logs: readonly DataLog[], sourcePriority: readonly string[]): DataLog[][] {
   const better = instrumentComparator(sourcePriority)
   const groups = new Map<string, DataLog[]>()
-  let own: DataLog[] = []
+  let ranked: DataLog[] = []
   // Logs of one instrument come in long rows, and to make the key of each would cost more than all the rest.
   for (const [index, log] of logs.entries()) {
     const before = logs[index - 1]
     if (!before || !isSameInstrument(before, log)) {
       const key = instrumentOf(log)
-      own = groups.get(key) ?? []
-      groups.set(key, own)
+      ranked = groups.get(key) ?? []
+      groups.set(key, ranked)
     }
-    own.push(log)
+    ranked.push(log)
   }
   return [...groups]
     .sort(([aKey, [a]], [bKey, [b]]) => (a && b ? better(a, b) : 0) || compareText(aKey, bKey))

@@ -23,11 +23,11 @@ type Stretch = Span & { readonly source: string; readonly counted: { readonly lo
 export function amountsOn(inputs: DayInputs & { readonly bounds: DayBounds }, dataType: string): Amount[] {
   const { logsByDay, day, bounds, compareLogs, lineage } = inputs
   const near = logsByDay.around(day, dataType).filter((log) => log.value > 0)
-  const own = near.filter((log) => partOnDay(log, spanOf(log), bounds))
-  if (own.length === 0) return []
+  const logsOfDay = near.filter((log) => partOnDay(log, spanOf(log), bounds))
+  if (logsOfDay.length === 0) return []
   const covered = {
-    startMs: Math.min(...own.map((log) => log.startMs)),
-    endMs: Math.max(...own.map((log) => log.endMs + SECOND)),
+    startMs: Math.min(...logsOfDay.map((log) => log.startMs)),
+    endMs: Math.max(...logsOfDay.map((log) => log.endMs + SECOND)),
   }
   const stretches = mergeLogs(
     near.filter((log) => overlaps(spanOf(log), covered)),
@@ -39,7 +39,7 @@ export function amountsOn(inputs: DayInputs & { readonly bounds: DayBounds }, da
       return part ? [{ ...part, log, value: (value * (part.endMs - part.startMs)) / (endMs - startMs) }] : []
     }),
   )
-  if (lineage) reportLineage(lineage, dataType, { logs: own, amounts })
+  if (lineage) reportLineage(lineage, dataType, { logs: logsOfDay, amounts })
   return amounts
 }
 
@@ -134,9 +134,9 @@ function inOrderOfFilling(totals: readonly DataLog[], compareLogs: LogComparator
 function logsWithFinerInside(logs: readonly DataLog[]): Set<DataLog> {
   const containers = new Set<DataLog>()
   const devices = Map.groupBy(logs, ({ source, deviceType, deviceId }) => `${source}|${deviceType}|${deviceId ?? ''}`)
-  for (const own of devices.values()) {
+  for (const ofDevice of devices.values()) {
     let first: Span = { startMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY }
-    const latestFirst = own.toSorted((a, b) => b.startMs - a.startMs || a.endMs - b.endMs)
+    const latestFirst = ofDevice.toSorted((a, b) => b.startMs - a.startMs || a.endMs - b.endMs)
     for (const log of latestFirst) {
       const span = spanOf(log)
       if (first.endMs < span.endMs || (first.endMs === span.endMs && first.startMs > span.startMs)) containers.add(log)

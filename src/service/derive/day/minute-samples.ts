@@ -11,15 +11,15 @@ export function minuteSamples(logs: readonly DataLog[], sourcePriority: readonly
   const raw = logs.filter((log) => log.periodicity === null)
   const minutes = new Map<number, number>()
   for (const instrument of groupByInstrument(raw.length > 0 ? raw : logs, sourcePriority)) {
-    const own = new Map<number, number[]>()
+    const byMinute = new Map<number, number[]>()
     for (const log of instrument) {
       const atMs = Math.floor((log.startMs + log.endMs) / 2 / MINUTE) * MINUTE
       if (minutes.has(atMs)) continue
-      const values = own.get(atMs)
+      const values = byMinute.get(atMs)
       if (values) values.push(log.value)
-      else own.set(atMs, [log.value])
+      else byMinute.set(atMs, [log.value])
     }
-    for (const [atMs, values] of own) minutes.set(atMs, values.length === 1 ? (values[0] ?? 0) : median(values))
+    for (const [atMs, values] of byMinute) minutes.set(atMs, values.length === 1 ? (values[0] ?? 0) : median(values))
   }
   return [...minutes].map(([atMs, value]) => ({ atMs, value })).sort((a, b) => a.atMs - b.atMs)
 }

@@ -10,8 +10,8 @@ const minutes = (spans: readonly Span[]) => roundTo(totalMs(spans) / MINUTE, 3)
 
 /** The longest sleep of a day, if it lasts at least three hours. All other sleep of the day is naps. */
 export function mainSleep(clusters: readonly SleepCluster[], day: number): SleepCluster | null {
-  const own = clusters.filter(({ wakeDay }) => wakeDay === day)
-  const longest = own.reduce<SleepCluster | null>(
+  const dayClusters = clusters.filter(({ wakeDay }) => wakeDay === day)
+  const longest = dayClusters.reduce<SleepCluster | null>(
     (best, cluster) => (best && asleepMinutes(best) >= asleepMinutes(cluster) ? best : cluster),
     null,
   )

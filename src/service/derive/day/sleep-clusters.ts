@@ -59,7 +59,9 @@ export function sleepClusters(inputs: DayInputs): SleepCluster[] {
 
 function clusterOf(logs: readonly DataLog[], { sourcePriority, lineage, day }: DayInputs): SleepCluster[] {
   const parents = new Set(logs.flatMap((log) => (log.parentId === null ? [] : [log.parentId])))
-  const nights = groupByInstrument(logs, sourcePriority).map((own) => nightByInstrument(own, parents))
+  const nights = groupByInstrument(logs, sourcePriority).map((instrumentLogs) =>
+    nightByInstrument(instrumentLogs, parents),
+  )
   const best = nights.toSorted((a, b) => b.quality - a.quality || b.asleepMs - a.asleepMs)[0]
   const last = best?.stages.at(-1)
   const first = best?.stages[0]

@@ -92,7 +92,7 @@ function writtenOnce(
     logs.filter((log) => contains(sleepDay, middle(log))),
     sourcePriority,
   )
-    .filter((own) => own.length === 1)
+    .filter((readings) => readings.length === 1)
     .flat()
     .filter(
       (log) => contains(night, middle(log)) && log.dataType !== 'heart_rate' && log.recordingMethod !== 'manual_entry',
@@ -143,8 +143,8 @@ function markUsed(inputs: VitalsInputs, logs: readonly DataLog[], value: number)
 
 /** The figure of the inputs, else the low end of the heart rate asleep, else the calmest half hour awake, as a guess. */
 function restingRate(inputs: VitalsInputs): DayMeasure | null {
-  const own = dayMedian(inputs, 'resting_heart_rate', 1)
-  if (own !== null) return { value: roundTo(own, 3) }
+  const resting = dayMedian(inputs, 'resting_heart_rate', 1)
+  if (resting !== null) return { value: roundTo(resting, 3) }
   const { samples, own: asleep } = inputs.asleepPulse
   if (asleep.length >= sampleRules.sleepSamplesMin) {
     return { value: roundTo(markUsed(inputs, samples, quantile(byFiveMinutes(asleep), 0.05)), 3) }

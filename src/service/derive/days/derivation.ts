@@ -68,12 +68,12 @@ export function createDerivation(input: {
   const known = (day: number) => input.known?.get(day)
   const factors = memoizedByDay((day) => known(day)?.factors ?? factorsOn(series, day))
   const biomarkerValues = memoizedByDay((day) => {
-    const own = byDay.get(day)
-    return own ? (known(day)?.readings ?? biomarkerValuesOn(series, own)) : []
+    const dayFacts = byDay.get(day)
+    return dayFacts ? (known(day)?.readings ?? biomarkerValuesOn(series, dayFacts)) : []
   })
   const numbers = memoizedByDay((day) => {
-    const own = byDay.get(day)
-    return new Map(own && series.isOver(own) ? biomarkerValues(day).flatMap(numberOf) : [])
+    const dayFacts = byDay.get(day)
+    return new Map(dayFacts && series.isOver(dayFacts) ? biomarkerValues(day).flatMap(numberOf) : [])
   })
   return {
     profileId,

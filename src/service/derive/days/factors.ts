@@ -186,9 +186,9 @@ function bodyFactors(series: DaySeries, day: number): (Factor | null)[] {
 function restingFactor(series: DaySeries, day: number): Factor | null {
   const value = series.at(day)?.measures['heart_rate_resting']?.value
   if (value === undefined) return null
-  const own = personalBaseline(series, day, { name: 'heart_rate_resting', scale: (rate) => rate })
+  const baseline = personalBaseline(series, day, { name: 'heart_rate_resting', scale: (rate) => rate })
   const population = restingHeartRates[sexOf(series.demographics) ?? 'all']
-  const { middle, spread } = own ?? { middle: population.mean, spread: population.spread }
+  const { middle, spread } = baseline ?? { middle: population.mean, spread: population.spread }
   const z = (value - middle) / Math.max(spreadMin.resting_heart_rate, spread)
   return {
     name: 'resting_heart_rate',
@@ -196,7 +196,7 @@ function restingFactor(series: DaySeries, day: number): Factor | null {
     goal: middle,
     score: scoreOnCurve(scoreCurves.resting_heart_rate, z),
     unit: factorUnits.resting_heart_rate,
-    basis: own ? 'personal' : 'population',
+    basis: baseline ? 'personal' : 'population',
   }
 }
 
@@ -204,13 +204,13 @@ function restingFactor(series: DaySeries, day: number): Factor | null {
 function variabilityFactor(series: DaySeries, day: number): Factor | null {
   for (const name of ['heart_rate_variability_rmssd', 'heart_rate_variability_sdnn']) {
     const value = series.at(day)?.measures[name]?.value
-    const own = personalBaseline(series, day, { name, scale: Math.log })
-    if (value === undefined || value <= 0 || !own) continue
-    const z = (Math.log(value) - own.middle) / Math.max(spreadMin.heart_rate_variability, own.spread)
+    const baseline = personalBaseline(series, day, { name, scale: Math.log })
+    if (value === undefined || value <= 0 || !baseline) continue
+    const z = (Math.log(value) - baseline.middle) / Math.max(spreadMin.heart_rate_variability, baseline.spread)
     return {
       name: 'heart_rate_variability',
       value,
-      goal: Math.exp(own.middle),
+      goal: Math.exp(baseline.middle),
       score: scoreOnCurve(scoreCurves.heart_rate_variability, z),
       unit: factorUnits.heart_rate_variability,
       basis: 'personal',

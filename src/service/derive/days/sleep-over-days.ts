@@ -30,9 +30,9 @@ export function nightBaseline(
 
 /** The person's own usual sleep, within what may be right for the age; null while too few nights are known. */
 export function ownSleepNeed(series: DaySeries, day: number): number | null {
-  const own = nightBaseline(series, day, ({ duration }) => duration)
+  const baseline = nightBaseline(series, day, ({ duration }) => duration)
   const [least, most] = needByAge(series.demographics, day).range
-  return own && Math.min(most, Math.max(least, own.middle))
+  return baseline && Math.min(most, Math.max(least, baseline.middle))
 }
 
 /**

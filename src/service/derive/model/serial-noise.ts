@@ -66,9 +66,9 @@ function withoutOutliers(values: readonly DayValue[]): readonly DayValue[] {
 function withoutWeekdays(values: readonly DayValue[], regressor: (day: number) => number): readonly DayValue[] {
   const before = values.filter(([day]) => regressor(day) === 0)
   const byWeekday = Map.groupBy(before, ([day]) => weekday(day))
-  if (byWeekday.size < 7 || [...byWeekday.values()].some((own) => own.length < weekdayValuesMin)) return values
+  if (byWeekday.size < 7 || [...byWeekday.values()].some((weekday) => weekday.length < weekdayValuesMin)) return values
   const level = mean(before.map(([, value]) => value))
-  const added = new Map([...byWeekday].map(([on, own]) => [on, mean(own.map(([, value]) => value)) - level]))
+  const added = new Map([...byWeekday].map(([on, weekday]) => [on, mean(weekday.map(([, value]) => value)) - level]))
   return values.map(([day, value]) => [day, value - (added.get(weekday(day)) ?? 0)])
 }
 

@@ -91,13 +91,13 @@ type ExplainInput = {
 export function explainScore({ facts, day, type, ...input }: ExplainInput): Explanation {
   const { demographics, asOfMs } = input
   const listener = createLineageListener(day)
-  const [own] = factsOfDays({ ...input, lineage: listener.lineage }, [day])
-  const all = [...facts.filter((one) => one.day !== day), ...(own ? [own] : [])]
+  const [dayFacts] = factsOfDays({ ...input, lineage: listener.lineage }, [day])
+  const all = [...facts.filter((one) => one.day !== day), ...(dayFacts ? [dayFacts] : [])]
   const derivation = createDerivation({ profileId: '', demographics, asOfMs, facts: all })
   const factors = derivation.factors(day)
   const score = derivation.scores(day)[type]
   const weights = weightsOf(type)
-  const on: MissingDay = { facts: own, isOver: own !== undefined && derivation.series.isOver(own) }
+  const on: MissingDay = { facts: dayFacts, isOver: dayFacts !== undefined && derivation.series.isOver(dayFacts) }
   const kinds = new Set([...weights.keys()].flatMap((name) => kindsOfFactor[name]))
   const isRelevant = (log: ExplainedLog) =>
     kinds.has(log.as) || (log.as.startsWith('sleep_stage_') && kinds.has('sleep'))

@@ -115,9 +115,9 @@ function writeSessions(
   spanOf: (one: TimedLog) => Readonly<Record<string, number | Uint8Array>>,
   insert: Insert,
 ): void {
-  for (const { night, stages: own } of nightsOf(timed)) {
+  for (const { night, stages: nightStages } of nightsOf(timed)) {
     const parent = insert('sleep_session_record_table', spanOf(night))
-    for (const { log, startMs, endMs } of own)
+    for (const { log, startMs, endMs } of nightStages)
       insert('sleep_stages_table', {
         parent_key: parent,
         stage_start_time: startMs,

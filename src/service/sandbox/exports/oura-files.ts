@@ -56,20 +56,20 @@ function sleepRows(timed: readonly TimedLog[]) {
     const hypnogram = stages
       .map((one) => digits[one.log.dataType]?.repeat((one.endMs - one.startMs) / STEP_MS) ?? '')
       .join('')
-    const own = [night.log.id, end.slice(0, 10), type, start, end, secondsOf(night)]
-    return [...own, 14.5, lowest?.log.value, JSON.stringify(variabilityOf(timed, night)), hypnogram]
+    const cells = [night.log.id, end.slice(0, 10), type, start, end, secondsOf(night)]
+    return [...cells, 14.5, lowest?.log.value, JSON.stringify(variabilityOf(timed, night)), hypnogram]
   })
 }
 
 /** Means of five minutes from the start of the night on; null where nothing was measured. */
 function variabilityOf(timed: readonly TimedLog[], night: TimedLog) {
-  const own = ofType(timed, 'heart_rate_variability_rmssd').filter(
+  const measured = ofType(timed, 'heart_rate_variability_rmssd').filter(
     ({ startMs }) => startMs >= night.startMs && startMs < night.endMs,
   )
   const slots = Math.ceil((night.endMs - night.startMs) / (VARIABILITY_SECONDS * SECOND))
   const items = Array.from({ length: slots }, (_, slot) => {
     const at = night.startMs + slot * VARIABILITY_SECONDS * SECOND
-    return own.find(({ startMs }) => startMs >= at && startMs < at + 5 * MINUTE)?.log.value ?? null
+    return measured.find(({ startMs }) => startMs >= at && startMs < at + 5 * MINUTE)?.log.value ?? null
   })
   return { interval: VARIABILITY_SECONDS, items, timestamp: offsetText(night.startMs, night) }
 }

@@ -40,8 +40,8 @@ export function samsungHealthExport(logs: readonly SampleLog[]): { name: string;
     }),
     tableFile('health.sleep_stage', '', {
       names: ['sleep_id', 'stage'],
-      rows: nights.flatMap(({ night, stages: own }) =>
-        own.map((one) => [one, [night.log.id, stages[one.log.dataType] ?? 0]] as const),
+      rows: nights.flatMap(({ night, stages: nightStages }) =>
+        nightStages.map((one) => [one, [night.log.id, stages[one.log.dataType] ?? 0]] as const),
       ),
     }),
     tableFile('shealth.exercise', 'com.samsung.health.exercise.', {

@@ -19,15 +19,15 @@ const workoutNames = ['Workout start time', 'Workout end time', 'Duration (min)'
 export function whoopExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
   const timed = logs.filter(({ deviceType }) => deviceType === 'watch').map(timedLog)
   const nights = nightsOf(timed)
-  const own = nights.map(({ night, stages }, index) => {
+  const rows = nights.map(({ night, stages }, index) => {
     const next = nights[index + 1]?.night
     const cycle = [wallSeconds(night.startMs, night), next ? wallSeconds(next.startMs, night) : '', zoneOf(night)]
     return { cycle, sleep: sleepCells(night, stages), recovery: recoveryCells(timed, night), night }
   })
-  const cycles = own
+  const cycles = rows
     .filter(({ recovery }) => recovery.length > 0)
     .map(({ cycle, recovery, sleep }) => [...cycle, ...recovery, ...sleep])
-  const sleeps = own.map(({ cycle, sleep, recovery }) => [...cycle, ...sleep, recovery.length > 0 ? 'false' : 'true'])
+  const sleeps = rows.map(({ cycle, sleep, recovery }) => [...cycle, ...sleep, recovery.length > 0 ? 'false' : 'true'])
   const workouts = ofType(timed, /^exercise_session_/).map((one) => {
     const span = [wallSeconds(one.startMs, one), wallSeconds(one.endMs, one), minutesOf(one)]
     const cycleStart = nights.findLast(({ night }) => night.startMs <= one.startMs)?.night ?? one

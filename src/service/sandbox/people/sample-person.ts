@@ -61,15 +61,15 @@ const instruments: Record<PersonKind, readonly Instrument[]> = {
 export function createSamplePerson(seed: string, number: number): SamplePerson {
   const kind = personKinds[number % personKinds.length] ?? 'office-worker'
   const turn = Math.floor(number / personKinds.length)
-  const own = `${seed}/${kind}/${turn + 1}`
-  const random = createSeededRandom(own)
+  const personSeed = `${seed}/${kind}/${turn + 1}`
+  const random = createSeededRandom(personSeed)
   const sex = random.chance(0.5) ? 'Male' : 'Female'
   const heightM = Math.round(random.normal(sex === 'Male' ? 1.78 : 1.65, 0.06) * 100) / 100
   const fit = kind === 'runner'
   return {
     number,
     kind,
-    seed: own,
+    seed: personSeed,
     externalId: `SampleProfile-${kind}-${turn + 1}`,
     sex,
     age: fit ? random.integer(24, 45) : random.integer(21, 67),

@@ -19,14 +19,14 @@ const points: Readonly<Record<Fault['when'], string>> = {
 /** The faults that can be switched on, the ones that are on, and the requests that meet them. */
 export function FaultsScreen() {
   const { answer, again } = useAnswer<CastAnswer>('cast')
-  const told = liveSandbox.value
+  const sandbox = liveSandbox.value
   return (
     <>
       <h1 class="head">Faults and journal</h1>
-      <Active rules={told?.faults} />
+      <Active rules={sandbox?.faults} />
       <div class="grid two wide-first">
         <div class="beside">
-          <JournalPanel told={told} />
+          <JournalPanel sandbox={sandbox} />
         </div>
         <Answered answer={answer} again={again}>
           {({ faults }) => (
@@ -116,14 +116,14 @@ function SwitchOn({ fault: { name, settings } }: { fault: Fault }) {
   const percent = useSignal(100)
   const timesMax = useSignal('')
   const person = useSignal('')
-  const own = useSignal<Readonly<Record<string, number>>>(settings)
+  const chosen = useSignal<Readonly<Record<string, number>>>(settings)
   const names = Object.keys(settings)
   const rule = {
     name,
     rate: percent.value / 100,
     ...(timesMax.value === '' ? {} : { timesMax: Number(timesMax.value) }),
     ...(person.value === '' ? {} : { profiles: [person.value] }),
-    ...(names.length === 0 ? {} : { settings: own.value }),
+    ...(names.length === 0 ? {} : { settings: chosen.value }),
   }
   const add = async () => {
     await act('faults/add', rule)
@@ -163,9 +163,9 @@ function SwitchOn({ fault: { name, settings } }: { fault: Fault }) {
               <input
                 type="number"
                 min={0}
-                value={own.value[setting]}
+                value={chosen.value[setting]}
                 onInput={(event) => {
-                  own.value = { ...own.value, [setting]: Number(event.currentTarget.value) }
+                  chosen.value = { ...chosen.value, [setting]: Number(event.currentTarget.value) }
                 }}
               />
             </label>
@@ -177,7 +177,7 @@ function SwitchOn({ fault: { name, settings } }: { fault: Fault }) {
   )
 }
 
-function JournalPanel({ told }: { told: LiveSandbox | undefined }) {
+function JournalPanel({ sandbox }: { sandbox: LiveSandbox | undefined }) {
   const clear = async () => {
     await act('journal/clear')
     return 'The journal is empty.'
@@ -187,18 +187,20 @@ function JournalPanel({ told }: { told: LiveSandbox | undefined }) {
       title="Journal"
       aside={
         <span class="row">
-          <span class="small quiet">{told ? `${shownCount(told.requests, 'request')}, the newest first` : ''}</span>
+          <span class="small quiet">
+            {sandbox ? `${shownCount(sandbox.requests, 'request')}, the newest first` : ''}
+          </span>
           {mayChange.value && <Action label="Clear" command={`curl -X DELETE ${controlUrl}/journal`} run={clear} />}
         </span>
       }
       flush
     >
-      {told && told.newest.length === 0 ? (
+      {sandbox && sandbox.newest.length === 0 ? (
         <Empty>No request came yet. The query builder sends one.</Empty>
       ) : (
         <div class="journal">
           <Table head={['at', 'operation', 'person', 'outcome', 'ms']} numbers={['ms']} label="Journal">
-            {(told?.newest ?? []).map((entry, place) => (
+            {(sandbox?.newest ?? []).map((entry, place) => (
               <tr key={`${entry.at} ${place}`} class={entry.faults.length > 0 ? 'struck' : ''}>
                 <td class="time">{entry.at.slice(11, 19)}</td>
                 <td>{entry.operation}</td>

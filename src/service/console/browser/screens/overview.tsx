@@ -102,9 +102,9 @@ export function OverviewScreen() {
 }
 
 function SandboxSentence() {
-  const told = liveSandbox.value
-  if (!told) return null
-  const { people, requests, faults, daysToDerive, aheadMs } = told
+  const sandbox = liveSandbox.value
+  if (!sandbox) return null
+  const { people, requests, faults, daysToDerive, aheadMs } = sandbox
   const clock = Math.abs(aheadMs) < 2000 ? '' : `, ${shownSpan(aheadMs)} ${aheadMs > 0 ? 'ahead' : 'behind'}`
   const rules = faults.length === 0 ? 'no fault is on' : `${shownCount(faults.length, 'fault')} on`
   const work = daysToDerive === 0 ? 'everything is derived' : `${shownCount(daysToDerive, 'day')} still to be derived`
@@ -114,7 +114,7 @@ function SandboxSentence() {
         {shownNumber(people)} made-up people, {rules}, {work}.
       </span>
       <span class="small quiet">
-        {shownInstant(told.at)} UTC{clock} · {shownCount(requests, 'request')}
+        {shownInstant(sandbox.at)} UTC{clock} · {shownCount(requests, 'request')}
       </span>
     </p>
   )

@@ -158,7 +158,7 @@ const moves = [
 
 /** Forward with the logs that the people record meanwhile; the clock alone for tokens that expire. */
 function ClockPanel() {
-  const told = liveSandbox.value
+  const sandbox = liveSandbox.value
   const live = async (hours: number) => {
     const { logs } = await act<{ logs: number }>('clock/live', { hours })
     forgetTokens() // their day may be over
@@ -177,9 +177,9 @@ function ClockPanel() {
       title="Clock"
       aside={
         <span class="small quiet">
-          {told && told.daysToDerive > 0
-            ? `${shownCount(told.daysToDerive, 'day')} to be derived`
-            : told
+          {sandbox && sandbox.daysToDerive > 0
+            ? `${shownCount(sandbox.daysToDerive, 'day')} to be derived`
+            : sandbox
               ? 'everything is derived'
               : ''}
         </span>
@@ -187,9 +187,9 @@ function ClockPanel() {
     >
       <div class="row">
         <span class="clock" role="timer">
-          {told ? `${shownInstant(told.at)} UTC` : '…'}
+          {sandbox ? `${shownInstant(sandbox.at)} UTC` : '…'}
         </span>
-        <span class="quiet">{told ? aheadWords(told.aheadMs) : ''}</span>
+        <span class="quiet">{sandbox ? aheadWords(sandbox.aheadMs) : ''}</span>
         {mayChange.value && (
           <>
             {moves.map(({ label, hours }) => (
