@@ -129,11 +129,11 @@ function rowHtml({ path, type, required, note }: Field): string {
   return `<tr><td><code>${escaped(path)}</code></td><td>${escaped(type)}</td><td>${escaped(notes)}</td></tr>`
 }
 
-function exampleHtml(example: Example | undefined): string {
+function exampleHtml(example: Example | undefined, heading = 'h4'): string {
   if (!example) return ''
   const { status, body } = example.answer
   const answer = body === undefined ? '' : `\n${JSON.stringify(body, null, 2)}`
-  return `<h4>Example</h4><pre tabindex="0">${escaped(curlOf(example))}</pre><pre tabindex="0">${escaped(`${status}${answer}`)}</pre>`
+  return `<${heading}>Example</${heading}><pre tabindex="0">${escaped(curlOf(example))}</pre><pre tabindex="0">${escaped(`${status}${answer}`)}</pre>`
 }
 
 /** Errors of all operations have one shape, which the page shows once. */
@@ -166,7 +166,7 @@ function errorsHtml(document: OpenApi): string {
     .toSorted(([one], [other]) => Number(one) - Number(other))
     .map(([status, { description }]) => `<tr><td>${status}</td><td>${escaped(description)}</td></tr>`)
   return `<h2 id="errors">Errors</h2><table><tr><th>status</th><th>meaning</th></tr>${rows.join('')}</table>
-<p>Each of these answers has the same body.</p>${shapeHtml(shape)}${exampleHtml(recordedExamples['error'])}`
+<p>Each of these answers has the same body.</p>${shapeHtml(shape)}${exampleHtml(recordedExamples['error'], 'h3')}`
 }
 
 function escaped(text: string): string {
