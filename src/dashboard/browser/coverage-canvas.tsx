@@ -151,7 +151,7 @@ function useDrawing(
   })
 }
 
-type PointerParts = {
+type PointerDeps = {
   readonly view: () => Parameters<typeof cellAt>[0]
   readonly canvas: { current: HTMLCanvasElement | null }
   readonly rows: CanvasProps['rows']
@@ -161,7 +161,7 @@ type PointerParts = {
   readonly open: (cell: Cell) => void
 }
 
-function usePointer({ view, canvas, rows, area, cursor, isKeyboard, open }: PointerParts) {
+function usePointer({ view, canvas, rows, area, cursor, isKeyboard, open }: PointerDeps) {
   const start = useRef<Cell | undefined>(undefined)
   const under = (event: PointerEvent) => {
     const box = canvas.current?.getBoundingClientRect()

@@ -30,7 +30,7 @@ export function registerMetrics(app: ServiceApp, context: ServiceContext): Regis
   return registry
 }
 
-export function createServiceMetrics(measured: MeasuredParts) {
+export function createServiceMetrics(measured: MeasuredDeps) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'vitalsync_service_' })
   addGauges(registry, measured)
@@ -38,7 +38,7 @@ export function createServiceMetrics(measured: MeasuredParts) {
 }
 
 /** The parts of the service that its gauges look at. */
-type MeasuredParts = {
+type MeasuredDeps = {
   readonly pool: Pick<ServiceContext['pool'], 'idleCount' | 'totalCount' | 'waitingCount'>
   readonly derived: Pick<ServiceContext['derived'], 'cacheBytes'>
 }
@@ -60,7 +60,7 @@ function createRequestMetrics(registry: Registry) {
   return { requests, duration }
 }
 
-function addGauges(registry: Registry, { pool, derived }: MeasuredParts): void {
+function addGauges(registry: Registry, { pool, derived }: MeasuredDeps): void {
   new Gauge({
     name: 'vitalsync_service_database_connections',
     help: 'Connections of the pool by state; awaited: callers that wait for a connection',
