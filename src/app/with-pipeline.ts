@@ -3,6 +3,7 @@ import { MINUTE } from '../base/time/units.ts'
 import { type EngineAddresses, resolveDatabases } from '../operations/addresses.ts'
 import { requireMigrated } from '../operations/migrate-warehouse.ts'
 import type { Pipeline } from '../operations/pipeline.ts'
+import { createDivision } from '../pipeline/warehouse/divided/division.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { joinEngines, joinPostgres, type StartedEngines } from './join-engines.ts'
 import type { CommandContext } from './terminal/command-context.ts'
@@ -22,7 +23,7 @@ export async function withWarehouse<T>(
       connectionsMax: 4,
       name: 'vitalsync command',
       statementTimeoutMs: 10 * MINUTE,
-      bucketCount: config.warehouseShards,
+      division: createDivision(config.warehouseShards),
     })
     closeStack.add({ close: () => pool.end() }, 'pool')
     await requireMigrated(pool, databaseUrl)

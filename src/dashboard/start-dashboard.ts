@@ -10,6 +10,7 @@ import type { EngineAddresses } from '../operations/addresses.ts'
 import { startFleetWatch } from '../operations/fleet-watch.ts'
 import type { Pipeline } from '../operations/pipeline.ts'
 import { createAudit } from '../pipeline/warehouse/audit/stored-audit.ts'
+import { createDivision } from '../pipeline/warehouse/divided/division.ts'
 import { openWarehousePool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { type Access, openAccess } from '../web/access.ts'
 import { addLiveRoute } from '../web/live-route.ts'
@@ -64,7 +65,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       name: 'vitalsync dashboard',
       statementTimeoutMs: READING_MAX_MS,
       readOnly: true,
-      bucketCount: config.warehouseShards,
+      division: createDivision(config.warehouseShards),
     })
     closeStack.add({ close: () => reading.end() }, 'reading pool')
     const watch = closeStack.add(startFleetWatch(pipeline, config, log), 'fleet watch')

@@ -4,7 +4,7 @@ import { formatCount, formatDuration, formatNumber } from '../base/text/readable
 import { createTimeLeft } from '../base/time/time-left.ts'
 import { SECOND } from '../base/time/units.ts'
 import type { Lane } from '../pipeline/fleet/budget.ts'
-import { isNodeOutage, isOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
+import { isOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
 import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
 import type { Pipeline } from './pipeline.ts'
 import { troubleText } from './read-status.ts'
@@ -103,9 +103,9 @@ export function createLeftWatch({ runs, queue }: FollowedPipeline, lane: Lane, n
   }
 }
 
-/** While a node is away, or Postgres is slow, nobody can say how much is left: that is no reason to stop. */
+/** While Postgres is away or slow, nobody can say how much is left: that is no reason to stop. */
 function undefinedWhenAway(error: unknown): undefined {
-  if (!isNodeOutage(error) && !isOutage(error)) throw error
+  if (!isOutage(error)) throw error
 }
 
 /** Reports, once each, the trouble that keeps the workers from the run's lane, and its end. */

@@ -5,14 +5,11 @@ import { applyMigrations, compareMigrations, requireReleased } from '../base/eng
 import { UsageProblem } from '../base/errors.ts'
 import { requireServerVersion } from '../base/postgres/server-version.ts'
 import { DAY } from '../base/time/units.ts'
-import {
-  type Distribution,
-  distributeTables,
-  placeNewTables,
-} from '../pipeline/warehouse/distribution/distribute-tables.ts'
-import { readShardCount, requireDivision } from '../pipeline/warehouse/distribution/distributed-tables.ts'
+import { type Distribution, distributeTables, placeNewTables } from '../pipeline/warehouse/divided/distribute-tables.ts'
+import { readShardCount, requireDivision } from '../pipeline/warehouse/divided/distributed-tables.ts'
+import { toCallersError } from '../pipeline/warehouse/divided/division.ts'
 import { storeSettleFallbacks } from '../pipeline/warehouse/ledger/settle-times.ts'
-import { failureOnEveryNode, isNodeOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
+import { PartialOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { grantReaderRole } from '../pipeline/warehouse/reports/reader-role.ts'
 
@@ -31,8 +28,7 @@ export async function migrateWarehouse(
   say: (text: string) => void,
 ): Promise<{ applied: string[]; readerGranted: boolean }> {
   const { applied } = await applyMigrations({ databaseUrl, ...schema })
-  // The buckets of a divided warehouse play no part here: no statement names a profile.
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate', bucketCount: 1 })
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate' })
   try {
     await placeNewTables(pool, say)
     const mayLackNode = applied.length === 0 && (await readShardCount(pool)) !== undefined
@@ -40,7 +36,7 @@ export async function migrateWarehouse(
       await storeSettleFallbacks(pool, pulledStreams)
       return { applied, readerGranted: await grantReaderRole(pool) }
     } catch (error) {
-      if (!mayLackNode || !isNodeOutage(failureOnEveryNode(error))) throw error
+      if (!mayLackNode || !(toCallersError(error) instanceof PartialOutage)) throw error
       say(NODE_AWAY)
       return { applied, readerGranted: false }
     }
@@ -60,7 +56,6 @@ export async function distributeWarehouse(
     databaseUrl,
     connectionsMax: 2,
     name: 'vitalsync distribute',
-    bucketCount: shards,
     statementTimeoutMs: DAY, // the largest table is copied in one statement
   })
   try {

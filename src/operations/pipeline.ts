@@ -19,12 +19,11 @@ import { openBudgetStore } from '../pipeline/queue/open-budget-store.ts'
 import type { Catalogue } from '../pipeline/transfer/stream.ts'
 import { accountDigest, openUpstream, type Upstream } from '../pipeline/upstream/client.ts'
 import { openRateLimiter, type RateLimiter } from '../pipeline/upstream/limits/rate-limiter.ts'
-import { readPlaces } from '../pipeline/warehouse/distribution/distributed-tables.ts'
+import { createDivision } from '../pipeline/warehouse/divided/division.ts'
 import { createLedger, type Ledger } from '../pipeline/warehouse/ledger/coverage-ledger.ts'
 import { refreshSettleTimes } from '../pipeline/warehouse/ledger/settle-times.ts'
 import { createOutbox, type Outbox } from '../pipeline/warehouse/outbox/outbox.ts'
 import { type DatabaseClock, startDatabaseClock } from '../pipeline/warehouse/postgres/database-clock.ts'
-import { joinNodes } from '../pipeline/warehouse/postgres/node-pools.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles, type Profiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
 import { openReadingWriter, type ReadingWriter } from '../pipeline/warehouse/readings/reading-writer.ts'
@@ -141,38 +140,22 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
   return { ...stores, ...parts, liveWorkers, refreshSettleTimes: refreshSettle }
 }
 
-/** The pools of the warehouse, and its clock. */
 async function openWarehouse(
   { config, addresses: { databaseUrl }, log, onSkewed, requiresMigrated }: PipelineOptions,
   closeStack: CloseStack,
 ): Promise<{ pool: Pool; clock: DatabaseClock }> {
-  const poolOptions = {
+  const pool = openWarehousePool({
     databaseUrl,
     connectionsMax: 16,
     name: 'vitalsync',
     pipeline: true,
     statementTimeoutMs: config.statementMs,
-    bucketCount: config.warehouseShards,
-  }
-  const coordinator = openWarehousePool(poolOptions)
-  closeStack.add({ close: () => coordinator.end() }, 'warehouse pool')
-  if (requiresMigrated) await requireMigrated(coordinator, databaseUrl)
-  const clock = closeStack.add(await startDatabaseClock(coordinator, { log, onSkewed }), 'database clock')
-  const { pool } = closeStack.add(
-    await joinNodes(coordinator, {
-      ...poolOptions,
-      readPlaces: () => readPlaces(coordinator),
-      now: () => performance.now(),
-      onNode: (node, trouble) => logNode(log, node, trouble),
-    }),
-    'pools of the nodes',
-  )
+    division: createDivision(config.warehouseShards),
+  })
+  closeStack.add({ close: () => pool.end() }, 'warehouse pool')
+  if (requiresMigrated) await requireMigrated(pool, databaseUrl)
+  const clock = closeStack.add(await startDatabaseClock(pool, { log, onSkewed }), 'database clock')
   return { pool, clock }
-}
-
-function logNode(log: Log, node: string, trouble: string | undefined): void {
-  if (trouble === undefined) log.info({ node }, 'the node of the warehouse answers again')
-  else log.warn({ node, trouble }, 'a node of the warehouse is away: its people wait, the others go on')
 }
 
 const jobSettingsOf = ({ historyDays, windowsAtOnce, belief }: Config) => ({

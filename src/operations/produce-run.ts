@@ -8,7 +8,7 @@ import { Problem } from '../base/errors.ts'
 import { withSpan } from '../base/monitoring/traced-work.ts'
 import { sleep } from '../base/sleep.ts'
 import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
-import { helpProduce, type ProduceContext, type Produced, type Producer, produce } from '../pipeline/work/producer.ts'
+import { type Produced, type Producer, produce } from '../pipeline/work/producer.ts'
 import type { RecoverContext } from '../pipeline/work/recover-run.ts'
 import type { Pipeline } from './pipeline.ts'
 
@@ -21,26 +21,20 @@ type ProduceRunContext = {
 }
 
 /**
- * Enqueues a job for every profile that is due in a run, as far as no other process does it, and returns how many. `untilAll`
- * returns when the whole run is enqueued.
+ * Enqueues a job for every profile that is due in a run, unless another process does it, and returns how many. `untilAll` returns
+ * when the whole run is enqueued.
  */
-export const produceRun = (context: ProduceRunContext, run: Run, options?: { untilAll: boolean }): Promise<Produced> =>
-  withProducer(context, run, (producer, producing) => produce(producer, run, { ...producing, ...options }))
-
-/** The same for a run that another process produces. */
-export const helpProduceRun = (context: ProduceRunContext, run: Run): Promise<Produced> =>
-  withProducer(context, run, (producer, producing) => helpProduce(producer, run, producing))
-
-function withProducer(
+export function produceRun(
   { pipeline: { profiles, runs, queue }, config, signal }: ProduceRunContext,
   run: Run,
-  work: (producer: Producer, context: ProduceContext) => Promise<Produced>,
+  options?: { untilAll: boolean },
 ): Promise<Produced> {
   const producer = producers.find(({ name }) => name === run.kind)
   if (!producer) throw new Problem(`produce run ${run.id}: this version knows no ${run.kind}`)
   const attributes = { 'vitalsync.run.id': run.id, 'vitalsync.run.kind': run.kind }
   const limits = { pageSize: 1000, backlogMax: config.backlogMax, pauseMs: 250 }
-  return withSpan(`run ${run.kind}`, attributes, () => work(producer, { profiles, runs, queue, sleep, signal, limits }))
+  const context = { profiles, runs, queue, sleep, signal, limits, ...options }
+  return withSpan(`run ${run.kind}`, attributes, () => produce(producer, run, context))
 }
 
 /** The context in which `recoverRun` and `recoverRuns` enqueue lost orders again. */

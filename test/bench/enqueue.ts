@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 import { migrateWarehouse } from '../../src/operations/migrate-warehouse.ts'
 import { openWarehousePool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { insertPeople, peopleNames } from '../support/insert-people.ts'
-import { testShards } from '../support/test-pool.ts'
+import { testDivision } from '../support/test-pool.ts'
 import { startEngines } from './engines.ts'
 import { type Measure, median, type RoundOptions, rounded } from './measure.ts'
 import { openSubject } from './subject.ts'
@@ -80,7 +80,7 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
 
 async function fill(databaseUrl: string, profiles: number): Promise<void> {
   await migrateWarehouse(databaseUrl, () => undefined)
-  const pool = openWarehousePool({ databaseUrl, bucketCount: testShards, connectionsMax: 1, name: 'bench' })
+  const pool = openWarehousePool({ databaseUrl, division: testDivision, connectionsMax: 1, name: 'bench' })
   await insertPeople(pool, peopleNames(profiles), { wanted_from: `now() - interval '30 days'`, state: `'active'` })
   await pool.query('vacuum analyze')
   await pool.end()

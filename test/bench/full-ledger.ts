@@ -4,7 +4,7 @@ import { migrateWarehouse } from '../../src/operations/migrate-warehouse.ts'
 import { openWarehousePool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createReader, READER_ROLE } from '../../src/pipeline/warehouse/reports/reader-role.ts'
 import { insertPeople, peopleNames } from '../support/insert-people.ts'
-import { testShards } from '../support/test-pool.ts'
+import { testDivision } from '../support/test-pool.ts'
 import { cannedBody, pulledNames } from './canned.ts'
 import { streamOf } from './tables.ts'
 
@@ -22,7 +22,7 @@ export async function fillLedger(databaseUrl: string, people: number): Promise<v
   await migrateWarehouse(databaseUrl, () => undefined)
   const pool = openWarehousePool({
     databaseUrl,
-    bucketCount: testShards,
+    division: testDivision,
     connectionsMax: 1,
     name: 'bench',
     statementTimeoutMs: 600_000,

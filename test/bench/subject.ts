@@ -10,7 +10,7 @@ import { produceRun } from '../../src/operations/produce-run.ts'
 import { openWarehousePool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles } from '../../src/pipeline/warehouse/profiles/stored-profiles.ts'
 import type { Run, RunParams } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
-import { testShards } from '../support/test-pool.ts'
+import { testDivision } from '../support/test-pool.ts'
 import { firstDay } from './canned.ts'
 
 export type SubjectOptions = {
@@ -96,7 +96,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
 /** A fresh warehouse that knows `profiles` people and wants thirty days of each. */
 export async function fillWarehouse(databaseUrl: string, externalIds: readonly string[]): Promise<void> {
   await migrateWarehouse(databaseUrl, () => undefined)
-  const pool = openWarehousePool({ databaseUrl, bucketCount: testShards, connectionsMax: 1, name: 'bench' })
+  const pool = openWarehousePool({ databaseUrl, division: testDivision, connectionsMax: 1, name: 'bench' })
   const profiles = createProfiles({ pool, catalogue, tokenKeys: [] })
   const wantedFrom = new Date(firstDay(Date.now()))
   for (let at = 0; at < externalIds.length; at += 1000) {

@@ -80,7 +80,7 @@ test.concurrent('sync outlasts a transaction of a frozen process that holds the 
   await line.addProfiles('ada')
   peer.give('ada', 'scores', [scoreOf(10, 0.4)])
   const databaseUrl = line.settings['DATABASE_URL'] ?? ''
-  const frozen = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'frozen', bucketCount: 1 })
+  const frozen = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'frozen' })
   onTestFinished(() => frozen.end())
   await frozen.query('begin; lock table vitalsync.runs in share row exclusive mode')
 

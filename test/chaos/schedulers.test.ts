@@ -72,8 +72,8 @@ for (const [point, table, waiters] of [
     await expect.poll(() => line.rows(slots), soon).toEqual([{ schedule: 'nightly', slot_at: night.slotAt }])
     await expect.poll(() => line.rows(underWay), soon).toEqual([])
     // The run shows no life until its producer counts as dead.
-    await line.rows(`update vitalsync.runs set touched_at = now() - interval '1 hour'`)
-    await line.rows(`update vitalsync.run_buckets set held_until = now() - interval '1 hour'`)
+    const past = `now() - interval '1 hour'`
+    await line.rows(`update vitalsync.runs set touched_at = ${past}, held_until = ${past}`)
     const third = night.start()
 
     const slot = `${night.slotAt.toISOString().slice(0, 19)}Z`

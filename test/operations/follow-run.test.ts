@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { MINUTE, SECOND } from '../../src/base/time/units.ts'
 import { createLeftWatch } from '../../src/operations/follow-run.ts'
-import { ShardMoved } from '../../src/pipeline/warehouse/postgres/sql-errors.ts'
+import { PartialOutage } from '../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import type { Run } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 
 const jobs = 1000
@@ -34,7 +34,7 @@ function openWatch() {
   const run = () => runAfter(Math.floor(nowMs / SECOND))
   const workLeft = async ({ done }: Run) => {
     nowMs += questionMs
-    if (isAway) throw new ShardMoved('reach people')
+    if (isAway) throw new PartialOutage('reach people')
     return { jobs: jobs - done, items: 0, itemsOfLongestJob: 0 }
   }
   const backlog = async () => ({ waiting: 0, active: 1, delayed: 0 })

@@ -41,7 +41,7 @@ test('migrate refuses a warehouse of the time before the first release, and says
 test('commands and the doctor name the same cause and cure', async ({ database }) => {
   await listUnreleased(database, 'vitalsync', '0001-ledger.sql')
 
-  await expect(openAsCommand(database, 1)).rejects.toMatchObject({
+  await expect(openAsCommand(database)).rejects.toMatchObject({
     name: 'UsageProblem',
     message: `open warehouse: ${sentence}`,
     hint: cure,

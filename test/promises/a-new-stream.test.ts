@@ -4,13 +4,13 @@ import { catalogue } from '../../config/streams.ts'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { DAY, HOUR } from '../../src/base/time/units.ts'
 import type { PulledStream } from '../../src/pipeline/transfer/stream.ts'
-import { placeNewTables } from '../../src/pipeline/warehouse/distribution/distribute-tables.ts'
+import { placeNewTables } from '../../src/pipeline/warehouse/divided/distribute-tables.ts'
 import { openWarehousePool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { columnsOfView, readDatabaseNow, readExportRows } from '../../src/pipeline/warehouse/reports/export-rows.ts'
 import { json } from '../support/profile-stub.ts'
 import { daysAgo, daysAgoMs } from '../support/sample-scores.ts'
 import { test } from '../support/test-pipeline.ts'
-import { openTestPool, testShards } from '../support/test-pool.ts'
+import { openTestPool, testDivision } from '../support/test-pool.ts'
 
 /** One entry. Its path, its query and its names are unlike those of any other stream. */
 const moods: PulledStream = {
@@ -137,7 +137,7 @@ test('a ninth stream of one entry, one table and one fixture goes the whole road
   // It can be exported, and goes with its person.
   const pool = openWarehousePool({
     databaseUrl: warehouseUrl,
-    bucketCount: testShards,
+    division: testDivision,
     connectionsMax: 1,
     name: 'export',
   })

@@ -1,7 +1,7 @@
 import { MINUTE, SECOND } from '../../src/base/time/units.ts'
 import type { Order } from '../../src/pipeline/transfer/order.ts'
 import type { OutboxItem } from '../../src/pipeline/transfer/parcel.ts'
-import type { RunBucket } from '../../src/pipeline/warehouse/runs/run-buckets.ts'
+import type { Production } from '../../src/pipeline/warehouse/runs/production.ts'
 import type { Run, Runs } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 import { BEGIN, HISTORY, LOGS, SKEW, UNIT } from './circumstances.ts'
 import type { SimulatedQueue } from './fleet.ts'
@@ -30,7 +30,7 @@ type Circumstances = {
   readonly processes: ReadonlyArray<SimulatedProcess & { aheadMs: number }>
   readonly queue: SimulatedQueue
   readonly atWork: Map<number, { readonly what: string; readonly process: SimulatedProcess; readonly order?: Order }>
-  readonly taken: RunBucket[]
+  readonly taken: Production[]
   readonly ids: readonly string[]
   readonly begin: (job: Job, profileId: string, params?: Order['params']) => string
   readonly carryOut: (order: Order) => string
@@ -154,8 +154,8 @@ export function createActs(world: Circumstances) {
       return 'the queue is emptied'
     },
     async renewLease() {
-      const bucket = world.taken.at(-1)
-      if (bucket) await callNow('runs', 'renewBucket', [bucket])
+      const production = world.taken.at(-1)
+      if (production) await callNow('runs', 'renewProduction', [production])
       return 'renew lease'
     },
     async stopRun() {

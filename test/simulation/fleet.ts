@@ -5,7 +5,7 @@ import { sync } from '../../jobs/sync.ts'
 import { NotThere, Rejected } from '../../src/base/errors.ts'
 import { SECOND } from '../../src/base/time/units.ts'
 import { type EndedJob, type JobCounts, noCounts, type Order, paramsText } from '../../src/pipeline/transfer/order.ts'
-import type { RunBucket } from '../../src/pipeline/warehouse/runs/run-buckets.ts'
+import type { Production } from '../../src/pipeline/warehouse/runs/production.ts'
 import type { Run, Runs } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 import { type ProduceContext, type Producer, produce } from '../../src/pipeline/work/producer.ts'
 import type { Ask } from './stage.ts'
@@ -30,7 +30,7 @@ export function createQueue() {
 }
 
 export type SimulatedQueue = ReturnType<typeof createQueue>
-type Lists = ReturnType<ProduceContext['profiles']['ofBucket']>
+type Lists = ProduceContext['profiles']
 
 type Producing = {
   readonly ask: Ask
@@ -39,7 +39,7 @@ type Producing = {
   readonly queue: SimulatedQueue
   readonly signal: AbortSignal
   readonly passTime: (ms: number) => void
-  readonly onTaken: (bucket: RunBucket) => void
+  readonly onTaken: (production: Production) => void
 }
 
 /** Enqueues a run as a scheduler does. Its leases are renewed by an act of the world, not by a timer. */
@@ -47,17 +47,21 @@ export async function produceInWorld(run: Run, producing: Producing): Promise<vo
   const { ask, runs, lists, queue, signal, passTime, onTaken } = producing
   const producer = producers.find(({ name }) => name === run.kind)
   if (!producer) throw new Error(`nobody produces a ${run.kind}`)
-  const takeBucket: Runs['takeBucket'] = async (runId) => {
-    const bucket = await runs.takeBucket(runId)
-    if (bucket) onTaken(bucket)
-    return bucket
+  const takeProduction: Runs['takeProduction'] = async (runId) => {
+    const production = await runs.takeProduction(runId)
+    if (production) onTaken(production)
+    return production
   }
   const asked: Runs = new Proxy(runs, {
     get: (target, name) =>
-      name === 'takeBucket' ? takeBucket : name === 'renewBucket' ? async () => undefined : Reflect.get(target, name),
+      name === 'takeProduction'
+        ? takeProduction
+        : name === 'renewProduction'
+          ? async () => undefined
+          : Reflect.get(target, name),
   })
   await produce(producer, run, {
-    profiles: { ofBucket: () => lists },
+    profiles: lists,
     runs: asked,
     queue: {
       enqueue: (_lane, _job, orders) =>

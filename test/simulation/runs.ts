@@ -1,25 +1,23 @@
 import { MINUTE, SECOND } from '../../src/base/time/units.ts'
-import { everybody } from '../../src/pipeline/fleet/profile-buckets.ts'
 import { type EndedJob, type OrderKey, paramsText } from '../../src/pipeline/transfer/order.ts'
 import type { ProfilePage } from '../../src/pipeline/transfer/planned-profile.ts'
-import type { RunBucket } from '../../src/pipeline/warehouse/runs/run-buckets.ts'
-import type { Run, RunParams, Runs } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
+import type { Production } from '../../src/pipeline/warehouse/runs/production.ts'
+import type { Run, RunParams } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 import type { ModelData, ModelProfile } from './model-state.ts'
 import type { Situations } from './situations.ts'
 
 type ModelOrder = { readonly job: string; readonly scope: string; readonly orderedMs: number }
-export type ModelBucket = {
+export type ModelProduction = {
   afterId: string
   enqueuedTo: string
-  takenMs: number | null
   lease: string | null
   heldUntilMs: number | null
 }
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 export type ModelRun = Mutable<Run> & {
   touchedMs: number
-  /** The bucket that holds all people; undefined once the run was enqueued to its end. */
-  bucket: ModelBucket | undefined
+  /** How far its producers came; undefined once the run was enqueued to its end. */
+  production: ModelProduction | undefined
   /** By profile: a profile has one order of a run. */
   readonly orders: Map<string, ModelOrder>
 }
@@ -37,9 +35,9 @@ const noFigures = { enqueued: 0, done: 0, failed: 0, refused: 0, requests: 0, un
 const noRows = { rowsRead: 0, rowsWritten: 0, itemsPushed: 0, itemsPushedElsewhere: 0 }
 
 export function createModelRuns({ data, now, saw, drawRun, drawLease }: Circumstances) {
-  const newBucket = (): ModelBucket => ({
+  const newProduction = (): ModelProduction => ({
     ...{ afterId: '0', enqueuedTo: '0' },
-    ...{ takenMs: null, lease: null, heldUntilMs: null },
+    ...{ lease: null, heldUntilMs: null },
   })
 
   function create(kind: string, params: RunParams): Run {
@@ -48,16 +46,16 @@ export function createModelRuns({ data, now, saw, drawRun, drawLease }: Circumst
       ...{ startedAt: new Date(now()), endedAt: null, touchedMs: now() },
       ...noFigures,
       ...noRows,
-      ...{ enqueuedAll: false, afterId: '0', bucket: newBucket(), orders: new Map() },
+      ...{ enqueuedAll: false, afterId: '0', production: newProduction(), orders: new Map() },
     }
     data.runs.set(run.id, run)
     return shown(run)
   }
 
-  /** The bucket, if its lease is still this producer's. */
-  function heldOf({ runId, lease }: RunBucket): { run: ModelRun; bucket: ModelBucket } | undefined {
+  /** The run, if its lease is still this producer's. */
+  function heldOf({ runId, lease }: Production): { run: ModelRun; production: ModelProduction } | undefined {
     const run = data.runs.get(runId)
-    return run?.bucket && run.bucket.lease === lease ? { run, bucket: run.bucket } : undefined
+    return run?.production && run.production.lease === lease ? { run, production: run.production } : undefined
   }
 
   const rooms = {
@@ -72,31 +70,35 @@ export function createModelRuns({ data, now, saw, drawRun, drawLease }: Circumst
       const run = data.runs.get(runId)
       return run && shown(run)
     },
-    takeBucket(runId: string): RunBucket | undefined {
+    takeProduction(runId: string): Production | undefined {
       const run = data.runs.get(runId)
-      const bucket = run?.bucket
-      if (!bucket || run.state !== 'running' || run.enqueuedAll) return undefined
-      if (bucket.heldUntilMs !== null && bucket.heldUntilMs >= now()) return undefined
-      Object.assign(bucket, { lease: drawLease(), heldUntilMs: now() + LEASE_MS, takenMs: now() })
-      const { afterId, enqueuedTo } = bucket
-      return { runId, ...everybody, afterId, enqueuedTo, lease: bucket.lease ?? '' }
+      const production = run?.production
+      if (!production || run.state !== 'running' || run.enqueuedAll) return undefined
+      if (production.heldUntilMs !== null && production.heldUntilMs >= now()) return undefined
+      Object.assign(production, { lease: drawLease(), heldUntilMs: now() + LEASE_MS })
+      const { afterId, enqueuedTo } = production
+      return { runId, afterId, enqueuedTo, lease: production.lease ?? '' }
     },
-    renewBucket(taken: RunBucket): void {
+    renewProduction(taken: Production): void {
       const held = heldOf(taken)
       if (!held) return
-      held.bucket.heldUntilMs = now() + LEASE_MS
+      held.production.heldUntilMs = now() + LEASE_MS
       held.run.touchedMs = now()
     },
-    releaseBucket(taken: RunBucket, { enqueuedTo, restMs }: Parameters<Runs['releaseBucket']>[1]): void {
-      const bucket = heldOf(taken)?.bucket
-      if (bucket) Object.assign(bucket, { enqueuedTo, lease: null, takenMs: now(), heldUntilMs: now() + restMs })
+    releaseProduction(taken: Production, enqueuedTo: string): void {
+      const production = heldOf(taken)?.production
+      if (production) Object.assign(production, { enqueuedTo, lease: null, heldUntilMs: null })
     },
-    recordOrders(taken: RunBucket, page: { orders: readonly OrderKey[]; afterId: string }): boolean {
+    recordOrders(taken: Production, page: { orders: readonly OrderKey[]; afterId: string }): boolean {
       const held = heldOf(taken)
       if (!held) saw('a lease withdrawn while its producer works')
       if (!held) return false
-      const { run, bucket } = held
-      Object.assign(bucket, { enqueuedTo: bucket.afterId, afterId: page.afterId, heldUntilMs: now() + LEASE_MS })
+      const { run, production } = held
+      Object.assign(production, {
+        enqueuedTo: production.afterId,
+        afterId: page.afterId,
+        heldUntilMs: now() + LEASE_MS,
+      })
       for (const { profileId, job, params } of page.orders) {
         if (run.orders.has(profileId)) continue
         run.orders.set(profileId, { job, scope: paramsText(params), orderedMs: now() })
@@ -105,14 +107,14 @@ export function createModelRuns({ data, now, saw, drawRun, drawLease }: Circumst
       Object.assign(run, { afterId: page.afterId, touchedMs: now() })
       return true
     },
-    endBucket(taken: RunBucket): boolean {
+    endProduction(taken: Production): boolean {
       const run = heldOf(taken)?.run
       if (!run) return false
-      Object.assign(run, { bucket: undefined, enqueuedAll: true, touchedMs: now() })
+      Object.assign(run, { production: undefined, enqueuedAll: true, touchedMs: now() })
       endWhenAllEnded(run)
       return true
     },
-    listUncertainOrders: ({ runId, afterId: upTo }: RunBucket, afterId: string, limit: number): ProfilePage =>
+    listUncertainOrders: ({ runId, afterId: upTo }: Production, afterId: string, limit: number): ProfilePage =>
       pageOf(data.runs.get(runId), { afterId, limit, upTo }),
     listOpenOrders: (runId: string, afterId: string, limit: number): ProfilePage =>
       pageOf(data.runs.get(runId), { afterId, limit }),
@@ -125,7 +127,7 @@ export function createModelRuns({ data, now, saw, drawRun, drawLease }: Circumst
       if (!run) return
       if (run.state === 'running') Object.assign(run, { state, endedAt: new Date(now()) })
       if (run.orders.size > 0) saw('a run stopped while its orders are open')
-      run.bucket = undefined
+      run.production = undefined
       run.orders.clear()
     },
   }
@@ -179,7 +181,7 @@ export function createModelRuns({ data, now, saw, drawRun, drawLease }: Circumst
   }
 }
 
-const shown = ({ touchedMs, bucket, orders, ...run }: ModelRun): Run => ({ ...run })
+const shown = ({ touchedMs, production, orders, ...run }: ModelRun): Run => ({ ...run })
 
 type PageBounds = { readonly afterId: string; readonly limit: number; readonly upTo?: string }
 

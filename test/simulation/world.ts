@@ -6,7 +6,7 @@ import { Problem } from '../../src/base/errors.ts'
 import { createLog } from '../../src/base/log.ts'
 import type { settleReading } from '../../src/pipeline/ledger/judge.ts'
 import type { JobCounts, Order } from '../../src/pipeline/transfer/order.ts'
-import type { RunBucket } from '../../src/pipeline/warehouse/runs/run-buckets.ts'
+import type { Production } from '../../src/pipeline/warehouse/runs/production.ts'
 import type { Runs } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 import type { JobContext } from '../../src/pipeline/work/job.ts'
 import { createActs } from './acts.ts'
@@ -69,7 +69,7 @@ export async function createWorld(seed: number, options: WorldOptions = {}) {
   const queue = createQueue()
   const grouped = { is: false }
   const atWork = new Map<number, { readonly what: string; readonly process: Process; readonly order?: Order }>()
-  const taken: RunBucket[] = []
+  const taken: Production[] = []
   let workers = 0
   let isCalm = false
 
@@ -226,7 +226,7 @@ export async function createWorld(seed: number, options: WorldOptions = {}) {
       const run = await make(runs)
       if (!run) return
       const lists = asked<Parameters<typeof produceInWorld>[1]['lists']>(worker, 'lists', process)
-      const onTaken = (bucket: RunBucket) => void taken.push(bucket)
+      const onTaken = (production: Production) => void taken.push(production)
       await produceInWorld(run, {
         ask: stage.asker(worker),
         runs,

@@ -1,16 +1,14 @@
 import { sync } from '../../jobs/sync.ts'
-import { everybody } from '../../src/pipeline/fleet/profile-buckets.ts'
 import type { Order } from '../../src/pipeline/transfer/order.ts'
 import type { ProfileLists } from '../../src/pipeline/warehouse/profiles/profile-lists.ts'
-import type { RunBucket } from '../../src/pipeline/warehouse/runs/run-buckets.ts'
+import type { Production } from '../../src/pipeline/warehouse/runs/production.ts'
 import type { Run, Runs } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 import { type Backlog, type ProduceContext, produce } from '../../src/pipeline/work/producer.ts'
 import { partOf } from './job-context.ts'
 
 export const producedRun = { id: '9', kind: 'sync', params: {}, enqueuedAll: false, startedAt: new Date(0) } as Run
 
-export const bucketOf = (more: Partial<RunBucket> = {}): RunBucket => ({
-  ...everybody,
+export const productionOf = (more: Partial<Production> = {}): Production => ({
   runId: '9',
   lease: 'mine',
   afterId: '0',
@@ -25,7 +23,7 @@ const STEPS_MAX = 100
 type ProduceStage = {
   /** The profiles that are due, in order of id. */
   due?: readonly string[]
-  buckets?: readonly RunBucket[]
+  productions?: readonly Production[]
   open?: readonly string[]
   uncertain?: readonly string[]
   backlogs?: readonly Backlog[]
@@ -40,10 +38,10 @@ const pageOf = (ids: readonly string[], afterId: string, limit: number) => {
   return { ids: page, lastId: page.at(-1) ?? afterId }
 }
 
-/** This process enqueues buckets of a run, two profiles a page. Every act is noted, in order. */
-export function produceStage({
+/** This process enqueues a run, two profiles a page. Every act is noted, in order. */
+function produceStage({
   due = [],
-  buckets = [bucketOf()],
+  productions = [productionOf()],
   open = [],
   uncertain = [],
   backlogs = [],
@@ -57,24 +55,22 @@ export function produceStage({
     if (steps > STEPS_MAX) throw new Error('the producer does not end')
     return value
   }
-  const free = [...buckets]
+  const free = [...productions]
   const left = [...backlogs]
   const words = (orders: readonly Pick<Order, 'profileId'>[]) => orders.map(({ profileId }) => profileId).join(' ')
   const context: ProduceContext = {
-    profiles: {
-      ofBucket: () => partOf<ProfileLists>({ list: async (afterId, limit) => step(pageOf(due, afterId, limit)) }),
-    },
+    profiles: partOf<ProfileLists>({ list: async (afterId, limit) => step(pageOf(due, afterId, limit)) }),
     runs: partOf<Runs>({
-      takeBucket: async () => step(free.shift()),
-      renewBucket: async () => void acts.push('renewed'),
-      releaseBucket: async (_, { enqueuedTo, restMs }) => void acts.push(`released at ${enqueuedTo} for ${restMs}`),
+      takeProduction: async () => step(free.shift()),
+      renewProduction: async () => void acts.push('renewed'),
+      releaseProduction: async (_, enqueuedTo) => void acts.push(`released at ${enqueuedTo}`),
       async recordOrders(_, { orders, afterId }) {
         acts.push(`recorded ${words(orders as Order[])} to ${afterId}`)
         return true
       },
-      async endBucket() {
+      async endProduction() {
         acts.push('ended')
-        return free.length === 0
+        return true
       },
       listUncertainOrders: async (_, afterId, limit) => step(pageOf(uncertain, afterId, limit)),
       listOpenOrders: async (_, afterId, limit) => step(pageOf(open, afterId, limit)),

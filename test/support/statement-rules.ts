@@ -1,6 +1,6 @@
 /**
  * The rules by which a statement about people can be sent whole to the one node that has them, where the warehouse lies on
- * several nodes. `docs/decisions/buckets.md` gives the reasons.
+ * several nodes. `docs/decisions/divided-warehouse.md` gives the reasons.
  */
 
 const tables = [

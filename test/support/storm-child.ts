@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { openWarehousePool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createPostgresTokenStore } from '../../src/pipeline/warehouse/tokens/token-store.ts'
 import { scores } from './stream-by-name.ts'
-import { testShards } from './test-pool.ts'
+import { testDivision } from './test-pool.ts'
 import { ada, nightlyCall, openTestUpstream } from './test-upstream.ts'
 
 /**
@@ -10,7 +10,7 @@ import { ada, nightlyCall, openTestUpstream } from './test-upstream.ts'
  * a number of calls at once and writes how they ended.
  */
 const [url = '', databaseUrl = '', key = ''] = process.argv.slice(2)
-const pool = openWarehousePool({ databaseUrl, bucketCount: testShards, connectionsMax: 4, name: 'storm' })
+const pool = openWarehousePool({ databaseUrl, division: testDivision, connectionsMax: 4, name: 'storm' })
 const { upstream, close } = openTestUpstream({
   url,
   tokenStore: createPostgresTokenStore({ pool, keys: [Buffer.from(key, 'hex')] }),

@@ -3,17 +3,15 @@ import { catalogue } from '../../config/streams.ts'
 import { DAY, HOUR } from '../../src/base/time/units.ts'
 import { type EndedJob, noCounts } from '../../src/pipeline/transfer/order.ts'
 import type { Reading } from '../../src/pipeline/transfer/reading.ts'
-import { readPlaces } from '../../src/pipeline/warehouse/distribution/distributed-tables.ts'
 import { createLedger, type Ledger } from '../../src/pipeline/warehouse/ledger/coverage-ledger.ts'
 import { createOutbox, type Outbox } from '../../src/pipeline/warehouse/outbox/outbox.ts'
-import { joinNodes } from '../../src/pipeline/warehouse/postgres/node-pools.ts'
 import { openWarehousePool, type Pool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles, type Profiles } from '../../src/pipeline/warehouse/profiles/stored-profiles.ts'
 import { openReadingWriter, type ReadingWriter } from '../../src/pipeline/warehouse/readings/reading-writer.ts'
 import { createRuns, type Runs } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 import { test as base } from './fixtures.ts'
 import { type StreamName, scores } from './stream-by-name.ts'
-import { testShards } from './test-pool.ts'
+import { testDivision } from './test-pool.ts'
 
 export type Warehouse = {
   pool: Pool
@@ -27,7 +25,7 @@ export type Warehouse = {
   rows(text: string, values?: unknown[]): Promise<Array<Record<string, unknown>>>
   /** Adds profiles and returns their ids, in the order of the names. */
   addProfiles(...externalIds: string[]): Promise<string[]>
-  /** Adds this many profiles of one bucket, whose readings share their transactions. */
+  /** Adds this many profiles whose readings share their transactions. */
   addNeighbours(count: number): Promise<string[]>
   covered(profileId: string, stream: StreamName): Promise<string>
 }
@@ -81,18 +79,12 @@ export const test = base.extend<{ warehouse: Warehouse }>({
   warehouse: async ({ warehouseUrl }, use) => {
     const options = {
       databaseUrl: warehouseUrl,
-      bucketCount: testShards,
+      division: testDivision,
       connectionsMax: 8,
       name: 'test',
       pipeline: true,
     }
-    const coordinator = openWarehousePool(options)
-    const { pool, close } = await joinNodes(coordinator, {
-      ...options,
-      readPlaces: () => readPlaces(coordinator),
-      now: () => performance.now(),
-      onNode: () => undefined,
-    })
+    const pool = openWarehousePool(options)
     const profiles = createProfiles({ pool, catalogue, tokenKeys: [Buffer.alloc(32, 7)] })
     const writer = openTestWriter(pool)
     const rows: Warehouse['rows'] = async (text, values) => (await pool.query(text, values)).rows
@@ -117,7 +109,7 @@ export const test = base.extend<{ warehouse: Warehouse }>({
             ...ids,
             ...(await addProfiles(...Array.from({ length: count }, (_, n) => `neighbour-${ids.length + n}`))),
           ]
-          const neighbours = pool.buckets.split(ids, (id) => id).find((bucket) => bucket.length >= count)
+          const neighbours = pool.division.split(ids, (id) => id).find((part) => part.length >= count)
           // A cluster draws ids in an order of its own.
           if (neighbours) return neighbours.slice(0, count).toSorted((one, other) => Number(one) - Number(other))
         }
@@ -131,7 +123,6 @@ export const test = base.extend<{ warehouse: Warehouse }>({
       },
     })
     await writer.close()
-    await close()
     await pool.end()
   },
 })

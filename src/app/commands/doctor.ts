@@ -16,7 +16,7 @@ import { migrationsFolder } from '../../operations/migrate-warehouse.ts'
 import { examineRedis } from '../../pipeline/queue/examine-redis.ts'
 import { examineParts } from '../../pipeline/queue/served-parts.ts'
 import { examineUpstream } from '../../pipeline/upstream/examine-upstream.ts'
-import { examineDistribution } from '../../pipeline/warehouse/distribution/examine-distribution.ts'
+import { examineDistribution } from '../../pipeline/warehouse/divided/examine-distribution.ts'
 import { openWarehousePool, type Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { listReaders, READER_ROLE } from '../../pipeline/warehouse/reports/reader-role.ts'
 import { readTableSizes } from '../../pipeline/warehouse/reports/table-sizes.ts'
@@ -113,7 +113,7 @@ async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets, shard
     schema: 'vitalsync',
   })
   const isMigrated = schema.every(({ state }) => state === 'well')
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor', bucketCount: 1 })
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync doctor' })
   try {
     const migrated = isMigrated ? await migratedFindings(pool, shards) : []
     const tokens = await tokenKeyFindings(pool, tokenKeys)

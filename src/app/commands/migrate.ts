@@ -1,6 +1,6 @@
 import { UsageProblem } from '../../base/errors.ts'
 import { distributeWarehouse, migrateWarehouse } from '../../operations/migrate-warehouse.ts'
-import type { Distribution } from '../../pipeline/warehouse/distribution/distribute-tables.ts'
+import type { Distribution } from '../../pipeline/warehouse/divided/distribute-tables.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 
 /** The shards of a warehouse that is divided while WAREHOUSE_SHARDS does not ask for any. */

@@ -1,14 +1,13 @@
 import type { Config } from '../../../config/env.ts'
 import { schedulesOf } from '../../../config/schedules.ts'
 import type { Log } from '../../base/log.ts'
-import { DAY, SECOND } from '../../base/time/units.ts'
+import { DAY } from '../../base/time/units.ts'
 import { type Scheduler, startScheduler } from '../../pipeline/schedule/scheduler.ts'
 import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
 import type { Produced } from '../../pipeline/work/producer.ts'
 import { recoverRuns } from '../../pipeline/work/recover-run.ts'
 import type { Pipeline } from '../pipeline.ts'
-import { helpProduceRun, produceRun, recoverContextOf } from '../produce-run.ts'
-import { repeatUntilClosed } from './repeat.ts'
+import { produceRun, recoverContextOf } from '../produce-run.ts'
 import { createSentinelRun } from './start-sentinel.ts'
 
 type ProducingContext = {
@@ -43,45 +42,6 @@ async function sendSentinel(context: ProducingContext, nightly: Run): Promise<vo
 export async function recoverSentinels(context: ProducingContext, idleMs: number): Promise<void> {
   if (context.config.sentinelShare === 0) return
   for (const nightly of await context.pipeline.runs.takeUnwatched(idleMs)) await sendSentinel(context, nightly)
-}
-
-const LOOK_EVERY_MS = 2 * SECOND
-
-/**
- * Helps to enqueue the runs that other processes began, until closed: takes buckets that nobody enqueues, also those whose
- * producer died and those whose node was away. Where all profiles are one bucket there is nothing to share.
- */
-export function startProducing(given: Omit<ProducingContext, 'signal'>): { close(): Promise<void> } {
-  const { pipeline, log } = given
-  if (pipeline.pool.buckets.count === 1) return { close: async () => undefined }
-  const underWay = new Map<string, Promise<void>>()
-
-  const look = async (signal: AbortSignal) => {
-    const context = { ...given, signal }
-    const help = async (run: Run) => concludeProduction(context, run, await helpProduceRun(context, run))
-    for (const run of await pipeline.runs.listTakeable()) {
-      if (underWay.has(run.id)) continue
-      const helping = help(run)
-        .catch((error: Error) => {
-          if (!signal.aborted)
-            log.warn(
-              { run: run.id, err: error.name },
-              'a run could not be enqueued further, or its sentinel not be drawn: both are tried again',
-            )
-        })
-        .finally(() => underWay.delete(run.id))
-      underWay.set(run.id, helping)
-    }
-  }
-  const looking = repeatUntilClosed(LOOK_EVERY_MS, (signal) =>
-    look(signal).catch((error: Error) => log.debug({ err: error.name }, 'runs could not be looked for')),
-  )
-  return {
-    async close() {
-      await looking.close()
-      await Promise.all(underWay.values())
-    },
-  }
 }
 
 /** Produces the runs of all schedules, and recovers runs, until closed. */

@@ -2,7 +2,7 @@ import type { Config } from '../../../config/env.ts'
 import { pulledStreams } from '../../../config/streams.ts'
 import type { Log } from '../../base/log.ts'
 import { MINUTE, SECOND } from '../../base/time/units.ts'
-import { isNodeOutage, isOutage } from '../../pipeline/warehouse/postgres/sql-errors.ts'
+import { isOutage } from '../../pipeline/warehouse/postgres/sql-errors.ts'
 import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
 import { drawCoveredWindows, type WindowDraw } from '../../pipeline/warehouse/verification/covered-windows.ts'
 import { uncoverUnmended } from '../../pipeline/warehouse/verification/stored-differences.ts'
@@ -27,9 +27,9 @@ type Nightly = Pick<Run, 'id' | 'startedAt' | 'params'>
 export async function createSentinelRun(context: SentinelContext, nightly: Nightly): Promise<Run | undefined> {
   const { pipeline, config } = context
   const { pool, runs } = pipeline
-  // Also those of a killed `verify --mend`. All nodes are asked for it: while one is away or silent it is left to the next nightly.
+  // Also those of a killed `verify --mend`. During an outage it is left to the next nightly.
   await uncoverUnmended(pool).catch((error: unknown) => {
-    if (!isNodeOutage(error) && !isOutage(error)) throw error
+    if (!isOutage(error)) throw error
   })
   if (config.sentinelShare === 0) return undefined
   const slotAt = slotOf(nightly)
@@ -40,7 +40,7 @@ export async function createSentinelRun(context: SentinelContext, nightly: Night
 }
 
 async function drawWindows(
-  { pipeline, config, log }: SentinelContext,
+  { pipeline, config }: SentinelContext,
   { id }: Nightly,
   slotAt: Date,
 ): Promise<WindowDraw | undefined> {
@@ -49,13 +49,8 @@ async function drawWindows(
   const requestsPerProfile = (await runs.requestsPerProfile('nightly')) ?? pulledStreams.length
   const count = Math.max(WINDOWS_MIN, Math.ceil(config.sentinelShare * enqueued * requestsPerProfile))
   const seed = String(Math.floor(slotAt.getTime() / MINUTE))
-  const { draw, buckets, away } = await drawCoveredWindows({ pool, streams: pulledStreams }, { count, seed })
-  if (away > 0) log.warn({ run: id, buckets, away }, UNDRAWN)
-  return draw
+  return drawCoveredWindows({ pool, streams: pulledStreams }, { count, seed })
 }
-
-const UNDRAWN =
-  'the sentinel was drawn without the buckets of nodes that are away: their people are read by the same draw later'
 
 const ALIVE_EVERY_MS = 20 * SECOND
 

@@ -13,7 +13,6 @@ import { sealAnew } from '../../pipeline/warehouse/seals/seal-anew.ts'
 import { createJobMetrics, type JobAttempt, type LanePause } from '../../pipeline/work/outcome.ts'
 import { jobs, type Pipeline } from '../pipeline.ts'
 import { repeatUntilClosed } from './repeat.ts'
-import { startProducing } from './start-producing.ts'
 import { startWorkerHeartbeat } from './worker-heartbeat.ts'
 
 export type RunningWorker = {
@@ -82,7 +81,6 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
   })
   const heartbeat = startWorkerHeartbeat(pipeline, { troubles, log })
   const sealing = startSealing(pipeline, log)
-  const producing = startProducing({ pipeline, config, log })
   const settling = startSettling(pipeline, log)
   return {
     halted: () => halted,
@@ -93,7 +91,6 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
         workers.close(config.drainSeconds * SECOND),
         heartbeat.close(),
         sealing.close(),
-        producing.close(),
         settling.close(),
       ])
       restoreClock()

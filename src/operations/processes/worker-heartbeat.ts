@@ -12,7 +12,7 @@ type WorkerHeartbeat = { close(): Promise<void> }
 /**
  * Writes the heartbeat of this process's worker into the database. A frozen process writes none, though its connections stay
  * open. After a heartbeat that failed the next heartbeat is written as usual. Each heartbeat holds the reason that keeps the
- * worker from its work. As often it looks for sessions of frozen processes that hold locks, at each server of the warehouse.
+ * worker from its work. As often it looks for sessions of frozen processes that hold locks.
  */
 export function startWorkerHeartbeat(
   { engine, liveWorkers, pool }: Pipeline,
@@ -21,13 +21,13 @@ export function startWorkerHeartbeat(
   const workerId = randomUUID()
   const writeHeartbeat = async () => liveWorkers.heartbeat(workerId, await engine.queueId(), troubles.list())
   const endSilent = async () => {
-    const ended = await endSilentSessions(pool)
+    const ended = await endSilentSessions(pool).catch(() => 0) // of a server that is away nobody holds a lock
     if (ended > 0) log.warn({ sessions: ended }, 'ended sessions that held locks and were silent in mid-statement')
   }
   const writing = repeatUntilClosed(WORKER_HEARTBEAT_MS, () =>
     writeHeartbeat().catch((error: Error) => log.debug({ err: error.name }, 'the heartbeat could not be written')),
   )
-  // On its own: a node that is silent holds up no heartbeat.
+  // On its own, so that it holds up no heartbeat.
   const ending = repeatUntilClosed(WORKER_HEARTBEAT_MS, endSilent)
   return {
     async close() {

@@ -42,7 +42,7 @@ const withAllArguments =
 /** The queue on Redis or on Postgres. Only this file knows which; all others use lanes and parts. */
 export type QueueEngine = {
   readonly kind: 'redis' | 'postgres'
-  /** How many parts the queue of each lane is cut into: a profile's jobs go to the part of its bucket. */
+  /** How many parts the queue of each lane is cut into: a profile's jobs go to the part of its id. */
   readonly parts: number
   queue(lane: Lane, part?: number): LaneQueue
   worker(of: LanePart, work: ProcessJob, options: Omit<WorkerOptions, 'connection' | 'prefix'>): LaneWorker

@@ -1,6 +1,6 @@
 import { hexDigestOf } from '../../base/text/digest.ts'
 import { type Lane, lanes } from '../fleet/budget.ts'
-import { createProfileBuckets } from '../fleet/profile-buckets.ts'
+import { hashRangeOf } from '../fleet/hash-ranges.ts'
 import { type Order, type OrderKey, paramsText } from '../transfer/order.ts'
 import type { Job } from '../work/job.ts'
 import type { Backlog, OrderQueue } from '../work/producer.ts'
@@ -19,7 +19,6 @@ export type Enqueuer = OrderQueue & {
 const LARGE_BULK_MIN = 1000
 
 export function createEnqueuer(engine: QueueEngine): Enqueuer {
-  const buckets = createProfileBuckets(engine.parts)
   const backlog: Enqueuer['backlog'] = async (lane) => {
     const backlogs = await Promise.all((await queuesInUse(engine, lane)).map(backlogOf))
     const sum = (state: keyof Backlog) => backlogs.reduce((total, one) => total + one[state], 0)
@@ -28,7 +27,7 @@ export function createEnqueuer(engine: QueueEngine): Enqueuer {
   return {
     async enqueue(lane, job, orders) {
       if (orders.length === 0) return
-      const byPart = Map.groupBy(orders, ({ profileId }) => buckets.of(profileId))
+      const byPart = Map.groupBy(orders, ({ profileId }) => hashRangeOf(profileId, engine.parts))
       const adding = [...byPart].map(([part, own]) =>
         engine.queue(lane, part).addBulk(own.map((order) => bullJobOf(order, job))),
       )

@@ -4,7 +4,7 @@ import { Halted, NotThere, Problem, Rejected, RetryLater } from '../../base/erro
 import { MINUTE, SECOND } from '../../base/time/units.ts'
 import type { Lane } from '../fleet/budget.ts'
 import type { EndedJob } from '../transfer/order.ts'
-import { isNodeOutage, isOutage } from '../warehouse/postgres/sql-errors.ts'
+import { isOutage, PartialOutage } from '../warehouse/postgres/sql-errors.ts'
 
 /** How one attempt at a job ended. */
 export type JobAttempt = EndedJob & {
@@ -60,8 +60,8 @@ export type FailureOutcome =
 /** The pause of a lane after upstream refused the account's credentials: an operator has to correct them. */
 const HALTED_PAUSE_MS = MINUTE
 const OUTAGE_PAUSE_MS = 2 * SECOND
-/** The time to the next try of a job whose node of the warehouse is away. */
-const NODE_DELAY_MS = 10 * SECOND
+/** The time to the next try of a job whose person cannot be reached in the warehouse, while others can. */
+const PARTIAL_DELAY_MS = 10 * SECOND
 
 type FailedAttempt = {
   /** No further attempt follows. */
@@ -76,7 +76,7 @@ export function failureOutcomeOf(error: unknown, { isLast, isClosing, mayWait }:
   if (isClosing) return { action: 'requeue', outcome: 'again' }
   if (error instanceof Halted)
     return { action: 'pause-lane', outcome: 'halted', pauseMs: HALTED_PAUSE_MS, isWait: false }
-  if (isNodeOutage(error)) return { action: 'delay', outcome: 'again', delayMs: NODE_DELAY_MS }
+  if (error instanceof PartialOutage) return { action: 'delay', outcome: 'again', delayMs: PARTIAL_DELAY_MS }
   if (isOutage(error)) return { action: 'pause-lane', outcome: 'again', pauseMs: OUTAGE_PAUSE_MS, isWait: false }
   if (error instanceof RetryLater && mayWait) {
     return { action: 'pause-lane', outcome: 'again', pauseMs: error.waitMs, isWait: true }

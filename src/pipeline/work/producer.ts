@@ -2,13 +2,11 @@ import { z } from 'zod'
 import { Problem } from '../../base/errors.ts'
 import { SECOND } from '../../base/time/units.ts'
 import type { Lane } from '../fleet/budget.ts'
-import { isEverybody, PRODUCING_LEASE_RENEWED_MS } from '../fleet/profile-buckets.ts'
 import type { JobParams, Order } from '../transfer/order.ts'
 import type { ProfilePage } from '../transfer/planned-profile.ts'
-import { isNodeOutage } from '../warehouse/postgres/sql-errors.ts'
+import { PartialOutage } from '../warehouse/postgres/sql-errors.ts'
 import type { ProfileLists } from '../warehouse/profiles/profile-lists.ts'
-import type { Profiles } from '../warehouse/profiles/stored-profiles.ts'
-import type { RunBucket } from '../warehouse/runs/run-buckets.ts'
+import { PRODUCING_LEASE_RENEWED_MS, type Production } from '../warehouse/runs/production.ts'
 import type { Run, Runs } from '../warehouse/runs/stored-runs.ts'
 import type { Job } from './job.ts'
 
@@ -40,7 +38,7 @@ export type OrderQueue = {
 }
 
 export type ProduceContext = {
-  readonly profiles: Pick<Profiles, 'ofBucket'>
+  readonly profiles: ProfileLists
   readonly runs: Runs
   readonly queue: OrderQueue
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
@@ -64,29 +62,24 @@ type ProduceLimits = {
 /** `isLast`: this process enqueued the last of the run. */
 export type Produced = { readonly enqueued: number; readonly isLast: boolean }
 
-/** How long a bucket whose node is away is left alone. */
-const REST_MS = 5 * SECOND
+/** The pause of a run whose profiles cannot all be listed. */
+const OUTAGE_PAUSE_MS = 5 * SECOND
 const TAKEABLE_EVERY_MS = SECOND
 
 /**
- * Enqueues one job for each due profile of a run, page by page, as long as the run has a bucket that no other process enqueues.
+ * Enqueues one job for each due profile of a run, page by page, unless another process does.
  *
- * A process leases a bucket for each page, so that any number of processes produce a run together. Each page is recorded in
- * the warehouse before it is enqueued. A process that takes a bucket over first enqueues the open orders of its last page; one
- * that produces a run again, as after the queue was emptied, first enqueues all open orders. Enqueuing a page twice is harmless:
- * of the same job with the same params a profile has at most one that waits. A bucket whose node is away waits alone.
+ * A process leases the run. Each page is recorded in the warehouse before it is enqueued. A process that takes a run over first
+ * enqueues the open orders of its last page; one that produces a run again, as after the queue was emptied, first enqueues all
+ * open orders. Enqueuing a page twice is harmless: of the same job with the same params a profile has at most one that waits.
  */
 export async function produce(producer: Producer, run: Run, context: ProduceContext): Promise<Produced> {
   const task = taskOf(producer, run)
   const reopened = await enqueueOpenOrders(task, context)
   if (run.enqueuedAll) return { enqueued: reopened, isLast: false }
-  const { enqueued, isLast } = await produceBuckets(task, context)
+  const { enqueued, isLast } = await produceAll(task, context)
   return { enqueued: reopened + enqueued, isLast }
 }
-
-/** The same for a run that another process produces too: the open orders are left to that process. */
-export const helpProduce = (producer: Producer, run: Run, context: ProduceContext): Promise<Produced> =>
-  produceBuckets(taskOf(producer, run), context)
 
 type ProduceTask = {
   readonly producer: Producer
@@ -103,16 +96,17 @@ function taskOf(producer: Producer, run: Run): ProduceTask {
   )
 }
 
-async function produceBuckets(task: ProduceTask, context: ProduceContext): Promise<Produced> {
+async function produceAll(task: ProduceTask, context: ProduceContext): Promise<Produced> {
   const { run } = task
   const { runs, signal, sleep, untilAll = false } = context
   for (let enqueued = 0; ; ) {
     await waitForBacklogSpace(task, context)
-    const bucket = await runs.takeBucket(run.id)
-    if (bucket) {
-      const turn = await takeTurn(task, bucket, context)
+    const production = await runs.takeProduction(run.id)
+    if (production) {
+      const turn = await produceLeased(task, production, context)
       enqueued += turn.enqueued
-      if (turn.isLast) return { enqueued, isLast: true }
+      if (turn.isLast || !turn.isPaused) return { enqueued, isLast: turn.isLast }
+      await sleep(OUTAGE_PAUSE_MS, signal)
     } else {
       if (!untilAll || !(await isUnproduced(runs, run))) return { enqueued, isLast: false }
       await sleep(TAKEABLE_EVERY_MS, signal)
@@ -125,62 +119,62 @@ async function isUnproduced(runs: Runs, { id }: Run): Promise<boolean> {
   return run?.state === 'running' && !run.enqueuedAll
 }
 
-/** The bucket while its lease is held. `enqueuedTo`: its orders up to this profile are enqueued. */
-type HeldBucket = { readonly bucket: RunBucket; afterId: string; enqueuedTo: string }
+/** The run while its lease is held. `enqueuedTo`: its orders up to this profile are enqueued. */
+type HeldRun = { readonly production: Production; afterId: string; enqueuedTo: string; enqueued: number }
 
-/** Enqueues the next page of a bucket, and gives the bucket back. */
-async function takeTurn(task: ProduceTask, bucket: RunBucket, context: ProduceContext): Promise<Produced> {
+async function produceLeased(
+  task: ProduceTask,
+  production: Production,
+  context: ProduceContext,
+): Promise<Produced & { readonly isPaused: boolean }> {
   const { runs } = context
-  const held: HeldBucket = { bucket, afterId: bucket.afterId, enqueuedTo: bucket.enqueuedTo }
+  const { afterId, enqueuedTo } = production
+  const held: HeldRun = { production, afterId, enqueuedTo, enqueued: 0 }
   // A page may take longer than the lease lasts. A process that is frozen renews nothing; a renewal that fails comes again in time.
-  const renew = () => void runs.renewBucket(bucket).catch(() => undefined)
+  const renew = () => void runs.renewProduction(production).catch(() => undefined)
   const renewals = setInterval(renew, PRODUCING_LEASE_RENEWED_MS)
-  let restMs = 0
   try {
-    return await producePages(task, held, context)
+    const isLast = await producePages(task, held, context)
+    return { enqueued: held.enqueued, isLast, isPaused: false }
   } catch (error) {
-    if (!isNodeOutage(error)) throw error
-    restMs = REST_MS
-    return { enqueued: 0, isLast: false }
+    if (!(error instanceof PartialOutage)) throw error
+    return { enqueued: held.enqueued, isLast: false, isPaused: true }
   } finally {
     clearInterval(renewals)
-    // Where this fails the lease expires soon. A bucket that was lost or has ended is not released.
-    await runs.releaseBucket(bucket, { enqueuedTo: held.enqueuedTo, restMs }).catch(() => undefined)
+    // Where this fails the lease expires soon. A run that was lost or has ended is not released.
+    await runs.releaseProduction(production, held.enqueuedTo).catch(() => undefined)
   }
 }
 
-/** One page: then the run's other buckets have their turn. A bucket of everybody is enqueued to its end. */
-async function producePages(task: ProduceTask, held: HeldBucket, context: ProduceContext): Promise<Produced> {
+/** True: all of the run is enqueued. */
+async function producePages(task: ProduceTask, held: HeldRun, context: ProduceContext): Promise<boolean> {
   const { producer, run, params } = task
-  const { limits, runs } = context
-  const { bucket } = held
-  const profiles = context.profiles.ofBucket(bucket)
-  let enqueued = await enqueueUncertainOrders(task, held, context)
+  const { limits, profiles, runs } = context
+  const { production } = held
+  await enqueueUncertainOrders(task, held, context)
   for (;;) {
     const page = await producer.page({ run, params, afterId: held.afterId, limit: limits.pageSize }, profiles)
     const orders = ordersOf(task, page.ids)
     if (orders.length > 0) {
       held.afterId = page.lastId
-      if (!(await runs.recordOrders(bucket, { orders, afterId: page.lastId }))) return { enqueued, isLast: false }
+      if (!(await runs.recordOrders(production, { orders, afterId: page.lastId }))) return false
       await context.queue.enqueue(producer.lane, producer.job, orders)
       held.enqueuedTo = page.lastId
-      enqueued += orders.length
+      held.enqueued += orders.length
     }
-    if (orders.length < limits.pageSize) return { enqueued, isLast: await runs.endBucket(bucket) }
-    if (!isEverybody(bucket)) return { enqueued, isLast: false }
+    if (orders.length < limits.pageSize) return runs.endProduction(production)
     await waitForBacklogSpace(task, context)
   }
 }
 
-/** The producer that had the bucket before may have died, or lost the queue, after it had recorded a page. */
-async function enqueueUncertainOrders(task: ProduceTask, held: HeldBucket, context: ProduceContext): Promise<number> {
-  const { bucket } = held
-  if (BigInt(held.enqueuedTo) >= BigInt(held.afterId)) return 0
-  const enqueued = await enqueuePages(task, context, (afterId, limit) =>
-    context.runs.listUncertainOrders(bucket, afterId === '0' ? held.enqueuedTo : afterId, limit),
+/** The producer that had the run before may have died, or lost the queue, after it had recorded a page. */
+async function enqueueUncertainOrders(task: ProduceTask, held: HeldRun, context: ProduceContext): Promise<void> {
+  const { production } = held
+  if (BigInt(held.enqueuedTo) >= BigInt(held.afterId)) return
+  held.enqueued += await enqueuePages(task, context, (afterId, limit) =>
+    context.runs.listUncertainOrders(production, afterId === '0' ? held.enqueuedTo : afterId, limit),
   )
   held.enqueuedTo = held.afterId
-  return enqueued
 }
 
 /** The jobs of open orders may be lost, with a producer that died or with the queue. */

@@ -96,7 +96,7 @@ function expectCause(
 const postgresAt = (at: string, query = '') => `postgres://role:${secret}@${at}/base${query}`
 
 async function expectPostgres(cause: ConnectionCause, url: string): Promise<void> {
-  const said = await told(openAsCommand(url, 1))
+  const said = await told(openAsCommand(url))
   const findings = await examinePostgres({ subject: 'warehouse', databaseUrl: url, variable: 'DATABASE_URL' })
   expectCause(cause, said, { findings, at: new URL(url).host })
 }
@@ -126,7 +126,7 @@ test('Postgres: the commands and the doctor report each cause alike', { timeout 
 })
 
 test('Postgres: a name that nobody knows', { timeout }, async () => {
-  const { text, code } = await told(openAsCommand(postgresAt('no-such-host.invalid:5432'), 1))
+  const { text, code } = await told(openAsCommand(postgresAt('no-such-host.invalid:5432')))
 
   expect(text).toMatch(/no-such-host\.invalid:5432\/base: (there is no host of this name|the name cannot be looked up)/)
   expect(code).toBe(3)
@@ -167,7 +167,6 @@ test('Postgres: a lock that is taken, and a statement that takes too long', { ti
     connectionsMax: 3,
     name: 'test',
     statementTimeoutMs: 200,
-    bucketCount: 1,
   })
   const lock = 'lock table vitalsync.runs in exclusive mode'
   const holder = await pool.connect()

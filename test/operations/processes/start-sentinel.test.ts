@@ -3,32 +3,19 @@ import { DAY, HOUR, MINUTE } from '../../../src/base/time/units.ts'
 import { recoverSentinels, startProducingScheduler } from '../../../src/operations/processes/start-producing.ts'
 import { createSentinelRun } from '../../../src/operations/processes/start-sentinel.ts'
 import { produceRun } from '../../../src/operations/produce-run.ts'
-import { NodeUnreachable } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
-import type { Pool } from '../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
+import { PartialOutage } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import { soon } from '../../support/fixtures.ts'
+import { loseNode } from '../../support/lost-node.ts'
 import { scoreOf } from '../../support/sample-scores.ts'
 import { type TestPipeline, test } from '../../support/test-pipeline.ts'
 
-const BUCKETS = 4
 const names = Array.from({ length: 12 }, (_, index) => `person-${index}`)
 const settings = {
-  WAREHOUSE_SHARDS: String(BUCKETS),
+  WAREHOUSE_SHARDS: '4',
   SENTINEL_SHARE: '0.2',
   // No slot of a schedule comes while a test runs.
   NIGHTLY_CRON: '0 0 29 2 *',
   SWEEP_CRON: '0 0 29 2 *',
-}
-
-/** Queries of these buckets fail as those of a node that is away, until `find`. */
-function loseBuckets({ pipeline: { pool } }: TestPipeline, isLost: (bucket: number) => boolean): { find(): void } {
-  const whole = { of: pool.of, shardOf: pool.shardOf }
-  const fail = () => Promise.reject(new NodeUnreachable('reach node a:1 of the warehouse: it does not answer'))
-  const away: Pool = Object.assign(Object.create(pool), { query: fail, connect: fail })
-  const lost = Array.from({ length: BUCKETS }, (_, bucket) => bucket).filter(isLost)
-  const hashes = lost.map((bucket) => pool.buckets.hashesOf(bucket).firstHash)
-  pool.of = (profileId) => (isLost(pool.buckets.of(profileId)) ? away : whole.of(profileId))
-  pool.shardOf = (bucket) => (hashes.includes(bucket.firstHash) ? away : whole.shardOf(bucket))
-  return { find: () => Object.assign(pool, whole) }
 }
 
 /** A nightly that is enqueued in full. */
@@ -43,39 +30,10 @@ async function enqueueNightly(line: TestPipeline) {
 const sentinels = (line: TestPipeline) =>
   line.rows(`select id, state, params from vitalsync.runs where kind = 'sentinel' order by id`)
 
-test('a sentinel that is drawn while a node is away says so once, and reads its people when the node is back', async ({
+test('a nightly whose sentinel could not be drawn, because a node was away, has it later, once', async ({
   open,
   peer,
 }) => {
-  // The worker, which may enqueue the last of the nightly, is to draw nothing.
-  const line = await open('postgres', { ...settings, SENTINEL_SHARE: '0' })
-  const { pool, runs } = line.pipeline
-  const ids = await line.addProfiles(...names)
-  for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])
-  line.work()
-  await line.tick('sync', { streams: ['scores'] })
-  await line.idle()
-  const nightly = await enqueueNightly(line)
-  const isLost = (bucket: number) => bucket === 1
-  const lost = ids.filter((id) => isLost(pool.buckets.of(id)))
-  expect(lost.length).toBeGreaterThan(0)
-  const node = loseBuckets(line, isLost)
-
-  const everything = { ...line, config: { sentinelShare: 1000 } }
-  const sentinel = await createSentinelRun(everything, nightly)
-  if (!sentinel) throw new Error('no sentinel was created')
-
-  const told = line.logged().match(/.*the sentinel was drawn without.*/g)
-  expect(told).toHaveLength(1)
-  expect(JSON.parse(told?.[0] ?? '')).toMatchObject({ level: 40, run: nightly.id, buckets: BUCKETS, away: 1 })
-  await expect.poll(() => runs.get(sentinel.id), soon).toMatchObject({ done: ids.length - lost.length })
-  expect(await runs.get(sentinel.id)).toMatchObject({ state: 'running', enqueuedAll: false })
-  node.find()
-  await expect.poll(() => runs.get(sentinel.id), soon).toMatchObject({ state: 'done', failed: 0 })
-  expect((await runs.get(sentinel.id))?.done).toBeGreaterThan(ids.length - lost.length)
-})
-
-test('a nightly whose sentinel could not be drawn has it later, once', async ({ open, peer }) => {
   const line = await open('postgres', settings)
   await line.addProfiles(...names)
   for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])
@@ -84,20 +42,21 @@ test('a nightly whose sentinel could not be drawn has it later, once', async ({ 
   await line.idle()
   await working.close()
   const nightly = await enqueueNightly(line)
-  const node = loseBuckets(line, () => true)
+  const { pool } = line.pipeline
+  const node = await loseNode(line, (id) => pool.division.keyOf(id) === 1)
   const whileScheduled = async (work: () => Promise<void>) => {
     await line.rows(`update vitalsync.runs set touched_at = now() - interval '1 hour' where id = $1`, [nightly.id])
     const scheduler = await startProducingScheduler(line.pipeline, line.config, line.log)
     await work().finally(() => scheduler.close())
   }
 
-  await expect(createSentinelRun(line, nightly)).rejects.toThrow(NodeUnreachable)
+  await expect(createSentinelRun(line, nightly)).rejects.toThrow(PartialOutage)
   await whileScheduled(() =>
     expect.poll(line.logged, soon).toContain('a tick failed; the next one plans the same work again'),
   )
   expect(await sentinels(line)).toEqual([])
 
-  node.find()
+  await node.find()
   // Somebody is at it.
   expect(await line.pipeline.runs.takeUnwatched(2 * MINUTE)).toEqual([])
   await whileScheduled(() => expect.poll(() => sentinels(line), soon).toHaveLength(1))

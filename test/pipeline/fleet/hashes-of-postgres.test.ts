@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect } from 'vitest'
-import { createProfileBuckets, hashBigint } from '../../../src/pipeline/fleet/profile-buckets.ts'
+import { hashBigint, hashRangeOf } from '../../../src/pipeline/fleet/hash-ranges.ts'
 import { test } from '../../support/fixtures.ts'
 
 test('a million ids have the hash that Postgres gives them, and fall into the shard that Citus cuts', async ({
@@ -23,13 +23,12 @@ test('a million ids have the hash that Postgres gives them, and fall into the sh
   expect(wrong).toEqual([])
 
   for (const count of [1, 7, 16, 32]) {
-    const { of } = createProfileBuckets(count)
     const width = Math.floor(2 ** 32 / count)
-    const startsAt = (bucket: number) => -(2 ** 31) + bucket * width
+    const startsAt = (range: number) => -(2 ** 31) + range * width
     const misplaced = rows.filter(({ id, hash }) => {
-      const bucket = of(id)
-      return hash < startsAt(bucket) || (bucket < count - 1 && hash >= startsAt(bucket + 1)) || bucket >= count
+      const range = hashRangeOf(id, count)
+      return hash < startsAt(range) || (range < count - 1 && hash >= startsAt(range + 1)) || range >= count
     })
-    expect(misplaced, `${count} buckets`).toEqual([])
+    expect(misplaced, `${count} ranges`).toEqual([])
   }
 })

@@ -7,7 +7,7 @@ import { type LaneQueue, openQueueEngine, type QueueEngine } from '../../../src/
 import { startWorkers } from '../../../src/pipeline/queue/job-workers.ts'
 import { pauseLane, pauseLeftMs } from '../../../src/pipeline/queue/lane-pauses.ts'
 import { noCounts } from '../../../src/pipeline/transfer/order.ts'
-import { NodeUnreachable } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
+import { PartialOutage } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import type { Job, JobContext } from '../../../src/pipeline/work/job.ts'
 import type { JobAttempt, LanePause } from '../../../src/pipeline/work/outcome.ts'
 import { test as base, soon } from '../../support/fixtures.ts'
@@ -193,7 +193,7 @@ test('jobs of one id in two queues count their waits each for itself', async ({ 
 
 test('a job whose node is away is delayed: it keeps its attempts, and is reported as a pause', async ({ start }) => {
   const { engine, add, attempts, pauses } = await start(async () => {
-    throw new NodeUnreachable('reach node')
+    throw new PartialOutage('reach node')
   })
   await add('ada')
   await expect.poll(() => engine.queue('manual').getDelayed(), soon).toMatchObject([{ attemptsMade: 0 }])

@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
-import { NodeUnreachable } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
-import type { Pool } from '../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { soon } from '../../support/fixtures.ts'
+import { loseNode } from '../../support/lost-node.ts'
 import { scoreOf } from '../../support/sample-scores.ts'
 import { queueKinds, test } from '../../support/test-pipeline.ts'
 
@@ -12,39 +11,56 @@ for (const engine of queueKinds) {
     const names = ['ada', 'bob', 'cyd', 'dan', 'eve', 'fay', 'gus', 'hal']
     const ids = await line.addProfiles(...names)
     for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])
-    const isOfNode = (profileId: string) => pool.buckets.of(profileId) === 0
+    const isOfNode = (profileId: string) => pool.division.keyOf(profileId) === 0
     const reached = names.filter((_, index) => !isOfNode(ids[index] ?? ''))
     const waiting = { waiting: 0, active: 0, delayed: names.length - reached.length }
     expect(reached.length).toBeGreaterThan(0)
     expect(waiting.delayed).toBeGreaterThan(0)
 
-    const whole = pool.of
-    const fail = () => Promise.reject(new NodeUnreachable('reach node a:1 of the warehouse: it does not answer'))
-    const away: Pool = Object.assign(Object.create(pool), { query: fail, connect: fail })
-    let isAway = true
-    let tries = 0
-    pool.of = (profileId) => {
-      if (!isOfNode(profileId) || !isAway) return whole(profileId)
-      tries += 1
-      return away
-    }
-    line.work()
-
     const run = await line.tick('sync', { streams: ['scores'] })
+    const node = await loseNode(line, isOfNode)
+    line.work()
     await expect.poll(() => queue.backlog('manual'), soon).toEqual(waiting)
     expect(
       await line.rows('select external_id from vitalsync.scores join vitalsync.names on id = profile_id order by 1'),
     ).toEqual(reached.map((external_id) => ({ external_id })))
     // More tries than a job has attempts: none of them was used up.
-    while (tries < 12 * waiting.delayed) {
+    for (let times = 0; times < 12; times += 1) {
+      const before = await node.tries()
       for (const job of await line.pipeline.engine.queue('manual').getDelayed()) await job.promote()
+      await expect.poll(node.tries, soon).toBeGreaterThan(before)
       await expect.poll(() => queue.backlog('manual'), soon).toEqual(waiting)
     }
     expect(line.logged()).not.toContain('the lane pauses')
-    isAway = false
+    await node.find()
     await line.idle()
 
     expect(await line.rows('select * from vitalsync.failures')).toEqual([])
     expect(await line.pipeline.runs.get(run.id)).toMatchObject({ state: 'done', done: names.length, failed: 0 })
   })
 }
+
+test('a run that begins while a node is away waits for it, and people who are named are synced meanwhile', async ({
+  open,
+  peer,
+}) => {
+  const line = await open('postgres', { WAREHOUSE_SHARDS: '4' })
+  const { pool, runs } = line.pipeline
+  const names = Array.from({ length: 12 }, (_, index) => `person-${index}`)
+  const ids = await line.addProfiles(...names)
+  for (const name of names) peer.give(name, 'scores', [scoreOf(10, 0.4)])
+  const isOfNode = (profileId: string) => pool.division.keyOf(profileId) === 1
+  const reached = ids.filter((id) => !isOfNode(id))
+  const node = await loseNode(line, isOfNode)
+  line.work()
+
+  const waiting = line.tick('sync', {})
+  await expect.poll(node.tries, soon).toBeGreaterThan(0)
+  const named = await line.tick('sync', { profileIds: reached })
+  await expect.poll(() => runs.get(named.id), soon).toMatchObject({ state: 'done', done: reached.length, failed: 0 })
+  await node.find()
+  const run = await waiting
+
+  await expect.poll(() => runs.get(run.id), soon).toMatchObject({ state: 'done', done: names.length, failed: 0 })
+  expect(await line.rows('select * from vitalsync.failures')).toEqual([])
+})

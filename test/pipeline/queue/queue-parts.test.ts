@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { countWorkersOfAllParts } from '../../../src/operations/processes/worker-heartbeat.ts'
-import { createProfileBuckets } from '../../../src/pipeline/fleet/profile-buckets.ts'
+import { hashRangeOf } from '../../../src/pipeline/fleet/hash-ranges.ts'
 import { oldestJobMs } from '../../../src/pipeline/queue/enqueue.ts'
 import { pauseLane, pauseLeftMs } from '../../../src/pipeline/queue/lane-pauses.ts'
 import { queuesInUse } from '../../../src/pipeline/queue/queues-in-use.ts'
@@ -13,7 +13,7 @@ import { scoreOf } from '../../support/sample-scores.ts'
 import { openTestPipeline, queueKinds, type TestPipeline, test } from '../../support/test-pipeline.ts'
 
 const attempts = { attemptsMax: 3 }
-const bucketsOf4 = createProfileBuckets(4)
+const partOf4 = (profileId: string) => hashRangeOf(profileId, 4)
 
 const nameOf = (index: number) => `person-${String(index).padStart(2, '0')}`
 
@@ -37,7 +37,7 @@ const openBeside = (line: TestPipeline, peer: Peer, settings: Record<string, str
   })
 
 for (const engine of queueKinds) {
-  test(`a person’s jobs wait in the part of the person’s bucket, once each, and are removed from it (${engine})`, async ({
+  test(`a person’s jobs wait in the person’s part, once each, and are removed from it (${engine})`, async ({
     open,
   }) => {
     const { queue, engine: opened } = (await open(engine, { QUEUE_PARTS: '4' })).pipeline
@@ -47,7 +47,7 @@ for (const engine of queueKinds) {
       job: 'sync-profile',
       params: {},
     }))
-    const late = orders.filter(({ profileId }) => bucketsOf4.of(profileId) === 3)
+    const late = orders.filter(({ profileId }) => partOf4(profileId) === 3)
     await queue.enqueue('manual', attempts, late)
     const [first] = await opened.queue('manual', 3).getJobs(['waiting'], 0, 0, true)
     for (const runId of ['1', '2'])
@@ -60,7 +60,7 @@ for (const engine of queueKinds) {
     expect(await queue.backlog('manual')).toEqual({ waiting: 40, active: 0, delayed: 0 })
     for (const part of [0, 1, 2, 3]) {
       const jobs = await opened.queue('manual', part).getJobs(['waiting'])
-      const own = orders.filter(({ profileId }) => bucketsOf4.of(profileId) === part)
+      const own = orders.filter(({ profileId }) => partOf4(profileId) === part)
       expect(jobs.map(({ data }) => data.profileId).sort()).toEqual(own.map(({ profileId }) => profileId).sort())
       expect(own.length).toBeGreaterThan(0)
     }
@@ -128,7 +128,7 @@ for (const engine of queueKinds) {
   }) => {
     const line = await open(engine, { QUEUE_PARTS: '4', CONCURRENCY: '4' })
     const ids = await addPeople(line, peer, 60)
-    const byPart = Map.groupBy(ids.keys(), (index) => bucketsOf4.of(ids[index] ?? ''))
+    const byPart = Map.groupBy(ids.keys(), (index) => partOf4(ids[index] ?? ''))
     const holds = ids.map((_, index) => ({ index, ...peer.hold(isReadOf('scores', nameOf(index))) }))
     const reached = new Set<number>()
     for (const { index, reached: come } of holds) void come.then(() => reached.add(index))
@@ -192,7 +192,7 @@ for (const engine of queueKinds) {
     const some = await startWorkerProcess(line.settings, 2000, '0-2')
     onTestFinished(() => some.kill())
     await line.tick('sync', { streams: ['scores'] })
-    const left = ids.filter((id) => bucketsOf4.of(id) === 3).length
+    const left = ids.filter((id) => partOf4(id) === 3).length
 
     await expect.poll(() => countsOf(line, 4), soon).toEqual([0, 0, 0, left])
     await expect.poll(() => findUnservedParts(line.pipeline.engine), soon).toEqual([3])

@@ -20,7 +20,7 @@ import { test } from '../../support/fixtures.ts'
 import { insertPeople } from '../../support/insert-people.ts'
 import { json, type ProfileStub, type Seen, startProfileStub } from '../../support/profile-stub.ts'
 import { dataLogs, demographics, listByName, scores } from '../../support/stream-by-name.ts'
-import { testShards } from '../../support/test-pool.ts'
+import { testDivision } from '../../support/test-pool.ts'
 import { nightlyCall, openTestUpstream, sleepFor } from '../../support/test-upstream.ts'
 
 const marker = (what: string) => `canary-${what}-${randomUUID()}`
@@ -103,7 +103,7 @@ test('no secret, no name and no value shows in logs, errors, spans, metrics, Red
   const stub = await startProfileStub({ clientSecret: credentials.clientSecret, secretOf: () => keep(marker('token')) })
   const pool = openWarehousePool({
     databaseUrl: warehouseUrl,
-    bucketCount: testShards,
+    division: testDivision,
     connectionsMax: 4,
     name: 'canary',
   })

@@ -15,7 +15,7 @@ import { openRateLimiter, type RateLimiter } from '../../../src/pipeline/upstrea
 import { openWarehousePool } from '../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { test as base } from '../../support/fixtures.ts'
 import { memberState } from '../../support/member-state.ts'
-import { testShards } from '../../support/test-pool.ts'
+import { testDivision } from '../../support/test-pool.ts'
 import { sleepFor } from '../../support/test-upstream.ts'
 
 const unbounded = Number.POSITIVE_INFINITY
@@ -35,7 +35,7 @@ const test = base.extend<{ openRedis: () => BudgetStore; openPostgres: () => Bud
   openPostgres: async ({ warehouseUrl }, use) => {
     const pool = openWarehousePool({
       databaseUrl: warehouseUrl,
-      bucketCount: testShards,
+      division: testDivision,
       connectionsMax: 4,
       name: 'budget',
     })

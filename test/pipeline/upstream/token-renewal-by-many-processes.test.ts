@@ -10,7 +10,7 @@ import { test } from '../../support/fixtures.ts'
 import { insertPeople } from '../../support/insert-people.ts'
 import { json, type ProfileStub, startProfileStub } from '../../support/profile-stub.ts'
 import { demographics, scores } from '../../support/stream-by-name.ts'
-import { testShards } from '../../support/test-pool.ts'
+import { testDivision } from '../../support/test-pool.ts'
 import { ada, nightlyCall, openTestUpstream } from '../../support/test-upstream.ts'
 
 const child = fileURLToPath(new URL('../../support/storm-child.ts', import.meta.url))
@@ -85,7 +85,7 @@ test('a process killed while renewing holds nobody up for longer than its lease'
   victim.process.kill('SIGKILL')
   const pool = openWarehousePool({
     databaseUrl: warehouseUrl,
-    bucketCount: testShards,
+    division: testDivision,
     connectionsMax: 2,
     name: 'test',
   })
@@ -117,7 +117,7 @@ test('tokens lie sealed, and open only in their own row with their own key', asy
   const stub = await startStub()
   const pool = openWarehousePool({
     databaseUrl: warehouseUrl,
-    bucketCount: testShards,
+    division: testDivision,
     connectionsMax: 4,
     name: 'test',
   })
@@ -151,7 +151,7 @@ test('a token that no longer opens is renewed, not an error', async ({ warehouse
   const stub = await startStub()
   const pool = openWarehousePool({
     databaseUrl: warehouseUrl,
-    bucketCount: testShards,
+    division: testDivision,
     connectionsMax: 4,
     name: 'test',
   })
@@ -175,7 +175,7 @@ test('the token of an erased profile does not come back', async ({ warehouseUrl 
   const stub = await startStub()
   const pool = openWarehousePool({
     databaseUrl: warehouseUrl,
-    bucketCount: testShards,
+    division: testDivision,
     connectionsMax: 4,
     name: 'test',
   })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { EngineUnreachable, Halted, NotThere, Rejected, RetryLater, Unanswered } from '../../../src/base/errors.ts'
-import { NodeUnreachable, ShardMoved } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
+import { PartialOutage } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import { createWaits, failureOutcomeOf } from '../../../src/pipeline/work/outcome.ts'
 
 const attempt = { isLast: false, isClosing: false, mayWait: true }
@@ -45,11 +45,9 @@ test.each([
   expect(failureOutcomeOf(error, attempt)).toEqual({ action: 'give-up', outcome: 'failed', message: 'no' })
 })
 
-test('a node of the warehouse that is away delays the one job, even at its last attempt, and pauses no lane', () => {
-  for (const error of [new NodeUnreachable('no'), new ShardMoved('no')]) {
-    const outcome = failureOutcomeOf(error, { isLast: true, isClosing: false, mayWait: false })
-    expect(outcome).toEqual({ action: 'delay', outcome: 'again', delayMs: 10_000 })
-  }
+test('an outage for some people delays the one job, even at its last attempt, and pauses no lane', () => {
+  const outcome = failureOutcomeOf(new PartialOutage('no'), { isLast: true, isClosing: false, mayWait: false })
+  expect(outcome).toEqual({ action: 'delay', outcome: 'again', delayMs: 10_000 })
 })
 
 test('any other failure is retried until the last attempt', () => {

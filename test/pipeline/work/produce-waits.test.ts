@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { sync } from '../../../jobs/sync.ts'
 import type { Run } from '../../../src/pipeline/warehouse/runs/stored-runs.ts'
-import { type Backlog, helpProduce } from '../../../src/pipeline/work/producer.ts'
-import { idleLane, produced, producedRun, produceStage } from '../../support/produce-stage.ts'
+import type { Backlog } from '../../../src/pipeline/work/producer.ts'
+import { idleLane, produced, producedRun } from '../../support/produce-stage.ts'
 
 describe('a full queue', () => {
   test.for<[Partial<Backlog>, number]>([
@@ -16,7 +15,7 @@ describe('a full queue', () => {
     const { acts } = await produced({ backlogs: [{ ...idleLane, ...backlog }] })
     const paused = Array(pauses).fill(['alive', 'waited 50']).flat()
 
-    expect(acts).toEqual([...paused, 'ended', 'released at 0 for 0'])
+    expect(acts).toEqual([...paused, 'ended', 'released at 0'])
   })
 
   test('is waited for before each page of everybody, and of open orders', async () => {
@@ -64,22 +63,15 @@ describe('open orders', () => {
     expect(acts).toEqual(['enqueued 1 in manual'])
     expect(ended).toEqual({ enqueued: 1, isLast: false })
   })
-
-  test('are left to the process that began the run by one that helps', async () => {
-    const { acts, context } = produceStage({ open: ['1'], due: ['2'] })
-
-    expect(await helpProduce(sync, producedRun, context)).toEqual({ enqueued: 1, isLast: true })
-    expect(acts[0]).toBe('recorded 2 to 2')
-  })
 })
 
-describe('where no bucket is free', () => {
+describe('where another process has the run', () => {
   const states = (...runs: Array<Partial<Run> | undefined>) => {
     const left = [...runs]
-    return { get: async () => left.shift() as Run | undefined, takeBucket: async () => undefined }
+    return { get: async () => left.shift() as Run | undefined, takeProduction: async () => undefined }
   }
 
-  test('a process ends, and leaves the rest to the others', async () => {
+  test('a process ends, and leaves the rest to it', async () => {
     const { ended, acts } = await produced({ runs: states({ state: 'running', enqueuedAll: false }) })
 
     expect(ended).toEqual({ enqueued: 0, isLast: false })

@@ -1,13 +1,10 @@
 import { describe, expect, test, vi } from 'vitest'
 import { SECOND } from '../../../src/base/time/units.ts'
-import { createProfileBuckets } from '../../../src/pipeline/fleet/profile-buckets.ts'
 import type { Order } from '../../../src/pipeline/transfer/order.ts'
-import { NodeUnreachable } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
-import { bucketOf, produced } from '../../support/produce-stage.ts'
+import { PartialOutage } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
+import { produced, productionOf } from '../../support/produce-stage.ts'
 
-const aPart = createProfileBuckets(4).hashesOf(1)
-
-describe('a bucket of everybody', () => {
+describe('a run', () => {
   test.for<[readonly string[], readonly string[]]>([
     [[], []],
     [['1'], ['1']],
@@ -29,22 +26,10 @@ describe('a bucket of everybody', () => {
         return [`recorded ${page} to ${last}`, `enqueued ${page} in manual`]
       }),
       'ended',
-      `released at ${due.at(-1) ?? '0'} for 0`,
+      `released at ${due.at(-1) ?? '0'}`,
     ])
     expect(ended).toEqual({ enqueued: due.length, isLast: true })
   })
-})
-
-test('a part of the profiles has its turn of one page, then the others have theirs', async () => {
-  const buckets = [bucketOf(aPart), bucketOf(aPart), bucketOf({ ...aPart, afterId: '4', enqueuedTo: '4' })]
-  const { ended, acts } = await produced({ due: ['3', '4', '5'], buckets })
-
-  expect(acts).toEqual([
-    ...['recorded 3 4 to 4', 'enqueued 3 4 in manual', 'released at 4 for 0'],
-    ...['recorded 3 4 to 4', 'enqueued 3 4 in manual', 'released at 4 for 0'],
-    ...['recorded 5 to 5', 'enqueued 5 in manual', 'ended', 'released at 5 for 0'],
-  ])
-  expect(ended).toEqual({ enqueued: 5, isLast: true })
 })
 
 describe('the orders that a former producer recorded and perhaps did not enqueue', () => {
@@ -57,10 +42,10 @@ describe('the orders that a former producer recorded and perhaps did not enqueue
   ])('from %s to %s are enqueued first', async ([enqueuedTo, afterId, pages]) => {
     const known = ['9', '10', '11', '12', '99', '100']
     const uncertain = known.filter((id) => Number(id) <= Number(afterId))
-    const { acts, ended } = await produced({ uncertain, buckets: [bucketOf({ enqueuedTo, afterId })] })
+    const { acts, ended } = await produced({ uncertain, productions: [productionOf({ enqueuedTo, afterId })] })
 
     const enqueued = pages.map((page) => `enqueued ${page} in manual`)
-    expect(acts).toEqual([...enqueued, 'ended', `released at ${afterId} for 0`])
+    expect(acts).toEqual([...enqueued, 'ended', `released at ${afterId}`])
     expect(ended).toEqual({ enqueued: pages.join(' ').split(' ').filter(Boolean).length, isLast: true })
   })
 })
@@ -68,16 +53,16 @@ describe('the orders that a former producer recorded and perhaps did not enqueue
 test('when all recorded orders are enqueued, none is looked for again', async () => {
   const listUncertainOrders = () => Promise.reject(new Error('looked for'))
   const { ended } = await produced({
-    buckets: [bucketOf({ enqueuedTo: '10', afterId: '10' })],
+    productions: [productionOf({ enqueuedTo: '10', afterId: '10' })],
     runs: { listUncertainOrders },
   })
 
   expect(ended).toEqual({ enqueued: 0, isLast: true })
 })
 
-describe('a bucket is given back', () => {
+describe('a run is given back', () => {
   const failure = new Error('the queue is away')
-  const nodeAway = new NodeUnreachable('node', { cause: failure })
+  const nodeAway = new PartialOutage('node', { cause: failure })
 
   test('when its page cannot be enqueued, as far as was enqueued', async () => {
     const enqueue = async ([order]: readonly Order[]) => {
@@ -86,56 +71,57 @@ describe('a bucket is given back', () => {
     const { ended, acts } = await produced({ due: ['1', '2', '3'], enqueue })
 
     expect(ended).toBe(failure)
-    expect(acts.slice(-2)).toEqual(['recorded 3 to 3', 'released at 2 for 0'])
+    expect(acts.slice(-2)).toEqual(['recorded 3 to 3', 'released at 2'])
   })
 
   test('when its page cannot be recorded, and nothing of it is enqueued', async () => {
     const { ended, acts } = await produced({ due: ['1'], runs: { recordOrders: () => Promise.reject(failure) } })
 
     expect(ended).toBe(failure)
-    expect(acts).toEqual(['released at 0 for 0'])
+    expect(acts).toEqual(['released at 0'])
   })
 
   test('when another process has it by now, and nothing of the page is enqueued', async () => {
     const { ended, acts } = await produced({ due: ['1'], runs: { recordOrders: async () => false } })
 
     expect(ended).toEqual({ enqueued: 0, isLast: false })
-    expect(acts).toEqual(['released at 0 for 0'])
+    expect(acts).toEqual(['released at 0'])
   })
 
-  test('for a rest of 5 s when its node is away, and the next bucket has its turn', async () => {
+  test('when some people cannot be reached, and is taken again after a pause of 5 s', async () => {
     let turns = 0
     const recordOrders = async () => {
       turns += 1
       if (turns === 1) throw nodeAway
       return true
     }
-    const { ended, acts } = await produced({ due: ['1'], buckets: [bucketOf(), bucketOf()], runs: { recordOrders } })
+    const productions = [productionOf(), productionOf()]
+    const { ended, acts } = await produced({ due: ['1'], productions, runs: { recordOrders } })
 
-    expect(acts).toEqual(['released at 0 for 5000', 'enqueued 1 in manual', 'ended', 'released at 1 for 0'])
+    expect(acts).toEqual(['released at 0', 'waited 5000', 'enqueued 1 in manual', 'ended', 'released at 1'])
     expect(ended).toEqual({ enqueued: 1, isLast: true })
   })
 
   test('and a release that fails hides no failure and no success', async () => {
-    const releaseBucket = () => Promise.reject(new Error('away'))
+    const releaseProduction = () => Promise.reject(new Error('away'))
     const enqueue = () => Promise.reject(failure)
 
-    expect((await produced({ due: ['1'], runs: { releaseBucket } })).ended).toMatchObject({ enqueued: 1 })
-    expect((await produced({ due: ['1'], runs: { releaseBucket }, enqueue })).ended).toBe(failure)
+    expect((await produced({ due: ['1'], runs: { releaseProduction } })).ended).toMatchObject({ enqueued: 1 })
+    expect((await produced({ due: ['1'], runs: { releaseProduction }, enqueue })).ended).toBe(failure)
   })
 })
 
-test('a bucket is renewed each ten seconds while it is held, also where a renewal fails, and not after', async () => {
+test('a run is renewed each ten seconds while it is held, also where a renewal fails, and not after', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   let renewals = 0
-  const renewBucket = async () => {
+  const renewProduction = async () => {
     renewals += 1
     if (renewals === 2) throw new Error('away')
   }
   const enqueue = async () => {
     await vi.advanceTimersByTimeAsync(31 * SECOND)
   }
-  await produced({ due: ['1'], runs: { renewBucket }, enqueue })
+  await produced({ due: ['1'], runs: { renewProduction }, enqueue })
   expect(renewals).toBe(3)
   await vi.advanceTimersByTimeAsync(60 * SECOND)
   vi.useRealTimers()

@@ -31,7 +31,7 @@ const dropConjunct: Operator = ({ kind, fields }) => {
   })
 }
 
-/** `$1::int8[] is not null` stands where a divided warehouse has a condition: see `inBucketSql`. */
+/** `$1::int8[] is not null` stands where a divided warehouse has a condition: see `namedSql`. */
 const isCondition = (condition: unknown) =>
   !/^(true|\(?CAST\(\$\d+ AS int8\[\]\) IS NOT NULL\)?)$/i.test(print(condition))
 

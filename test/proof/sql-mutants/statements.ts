@@ -20,7 +20,7 @@ export const areaNames = areas.map(({ area }) => area)
 /** A test that sends a statement, by its file and its name; no name stands for a hook of the file. */
 export type Sender = { readonly file: string; readonly test: string }
 
-/** A statement of the product. Its template may make several texts: of each stream, of each bucket. */
+/** A statement of the product. Its template may make several texts: of each stream. */
 export type Statement = {
   readonly area: string
   /** The name of the product's file without its folder, and of the statement: its prepared name, or its verb and table. */
@@ -37,7 +37,7 @@ const streamWords =
 const recordColumns =
   /\b([ti]\.)(((score|trend_start|trend_end|start|end)_date_time|type|name|category|periodicity|aggregation|source)(, [ti]\.)?)+(?=\W)/g
 
-/** Without the words by which texts of one template differ: streams, columns, buckets, shards, and the numbers of parameters. */
+/** Without the words by which texts of one template differ: streams, columns, and the numbers of parameters. */
 export const withoutVariants = (text: string): string =>
   text
     .replaceAll(/\s+and hashint8\([\w.]+\) between -?\d+ and -?\d+/g, '')

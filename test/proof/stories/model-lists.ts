@@ -54,8 +54,8 @@ export function listModelState({ data }: ModelWarehouse): StateLists {
       ...[run.refused, run.requests, run.unchanged, run.rowsRead, run.rowsWritten],
       ...[run.itemsPushed, run.itemsPushedElsewhere],
     ]),
-    buckets: runs.flatMap(({ id, bucket }) =>
-      bucket ? [[id, bucket.afterId, bucket.enqueuedTo, bucket.lease, bucket.heldUntilMs, bucket.takenMs]] : [],
+    productions: runs.flatMap(({ id, production: held }) =>
+      held ? [[id, held.afterId, held.enqueuedTo, held.lease, held.heldUntilMs]] : [],
     ),
     orders: runs.flatMap((run) =>
       [...run.orders].map(([profileId, { job, scope, orderedMs }]) => [run.id, profileId, job, scope, orderedMs]),

@@ -23,7 +23,7 @@ export async function openStoryDatabase(databaseUrl: string): Promise<OpenStoryD
   await installVirtualClock(admin, new URL(databaseUrl).pathname.slice(1))
   const copy = await openSavedCopy(admin)
   const name = 'stories'
-  const pool = openWarehousePool({ databaseUrl, connectionsMax: 4, name, pipeline: true, bucketCount: 1 })
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 4, name, pipeline: true })
   const cutter = installCutter(pool)
   const counts = { comparisons: 0 }
   return {

@@ -70,9 +70,9 @@ const parts: Readonly<Record<string, string>> = {
      failed, refused, requests, unchanged, rows_read, rows_written, items_pushed, items_pushed_elsewhere`,
     'vitalsync.runs',
   ),
-  buckets: list(
-    `run_id::text, after_id::text, enqueued_to::text, held_by, ${ms('held_until')}, ${ms('taken_at')}`,
-    'vitalsync.run_buckets',
+  productions: list(
+    `id::text, after_id::text, enqueued_to::text, held_by, ${ms('held_until')}`,
+    "vitalsync.runs where not enqueued_all and state = 'running'",
   ),
   orders: list(`run_id::text, profile_id::text, job, scope, ${ms('ordered_at')}`, 'vitalsync.orders'),
   slots: list(`schedule, ${ms('slot_at')}`, 'vitalsync.slots'),

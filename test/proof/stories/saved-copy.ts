@@ -4,7 +4,7 @@ import type pg from 'pg'
 const tables = [
   ...['names', 'profiles', 'ledger', 'refusals', 'failures', 'quarantine', 'parcels', 'items'],
   ...['biomarkers', 'tags', 'scores', 'demographics', 'history', 'reading_tags', 'silent_differences'],
-  ...['tombstones', 'runs', 'run_buckets', 'orders', 'slots'],
+  ...['tombstones', 'runs', 'orders', 'slots'],
 ] as const
 
 export type SavedCopy = {

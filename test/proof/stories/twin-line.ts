@@ -30,7 +30,7 @@ export type StoryDatabase = {
 
 const tokenKeys = [Buffer.alloc(32, 7)]
 /** Methods by which the real warehouse draws ids. The model takes the same. */
-const DRAWS = /^(outbox\.add|runs\.(create|claimSlot|takeBucket))$/
+const DRAWS = /^(outbox\.add|runs\.(create|claimSlot|takeProduction))$/
 
 type Rooms = Readonly<Record<string, object>> & { readonly writer: ReadingWriter }
 
@@ -92,7 +92,7 @@ export function createTwinLine({ pool, admin, cutter, copy, counts }: StoryDatab
   async function readDrawn(runId: unknown): Promise<void> {
     const { rows } = await admin.query<{ parcel: number; run: string | null; lease: string | null }>(
       `select (select case when is_called then last_value else last_value - 1 end from vitalsync.parcels_id_seq)::float8 as parcel,
-        (select max(id) from vitalsync.runs) as run, (select held_by from vitalsync.run_buckets where run_id = $1) as lease`,
+        (select max(id) from vitalsync.runs) as run, (select held_by from vitalsync.runs where id = $1) as lease`,
       [typeof runId === 'string' ? runId : null],
     )
     next.run = rows[0]?.run ?? ''
@@ -104,7 +104,7 @@ export function createTwinLine({ pool, admin, cutter, copy, counts }: StoryDatab
     await readDrawn(undefined)
     const { parcel } = next
     const real = await carryOutForReal(call).catch((error: unknown) => failedAs(call, error))
-    const runId = call.method === 'takeBucket' ? call.args[0] : undefined
+    const runId = call.method === 'takeProduction' ? call.args[0] : undefined
     await readDrawn(runId)
     next.parcel = parcel
     const ours = isCarriedOut ? carryOutInModel(model, call) : undefined

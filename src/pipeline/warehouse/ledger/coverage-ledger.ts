@@ -7,7 +7,7 @@ import type { DueWindow } from '../../transfer/reading.ts'
 import type { Catalogue, PulledStream, PushedStream } from '../../transfer/stream.ts'
 import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql, epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
-import { inBucketSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { namedSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { createFinisher, type FailureReason, recordFailure } from './ended-jobs.ts'
 import { falseTagsSql } from './ledger-rows.ts'
 import { heldTagOf, type PlannedTag } from './reading-tags.ts'
@@ -73,11 +73,10 @@ type PlanRow = {
 /** `firstReadingMs`: how long after a push the first reading of what it touched counts. */
 export function createLedger(options: LedgerOptions): Ledger {
   const { pushed, pulled } = options.catalogue
-  const { buckets } = options.pool
   const load = createBatcher({
     itemsMax: 500,
     batchesAtOnce: 2,
-    bucketOf: buckets.of,
+    keyOf: options.pool.division.keyOf,
     run: (ids: readonly string[]) => loadPlans(options, ids),
   })
   return {
@@ -164,7 +163,7 @@ async function loadPlans(
   ids: readonly string[],
 ): Promise<Array<PlanRow | undefined>> {
   const { rows } = await transaction(
-    pool.of(ids[0] ?? ''),
+    pool,
     (tx) =>
       tx.query<PlanRow>({
         name: 'load plans',
@@ -183,14 +182,14 @@ const plansStatement = (tx: Tx) => `
         'covered', ${spanPairsSql('l.covered')}, 'digesting', ${spanPairsSql('l.digesting')},
         'touched_at', ${epochMsSql('l.touched_at')},
         'tagged', l.tagged and not ${falseTagsSql}, 'last_at', ${epochMsSql('coalesce(l.read_at, p.added_at)')}))
-      from vitalsync.ledger l where l.profile_id = p.id and ${inBucketSql(tx, 'l.profile_id', '$1')} and l.stream = any($2)) as ledger,
+      from vitalsync.ledger l where l.profile_id = p.id and ${namedSql(tx, 'l.profile_id', '$1')} and l.stream = any($2)) as ledger,
     (select json_agg(json_build_array(f.stream, ${epochMsSql('lower(f.span)')},
         case when upper(f.span) < f.last_at - interval '10 minutes' then ${epochMsSql('upper(f.span)')} end))
-      from vitalsync.refusals f where f.profile_id = p.id and ${inBucketSql(tx, 'f.profile_id', '$1')} and f.next_try_at > statement_timestamp()) as refused,
+      from vitalsync.refusals f where f.profile_id = p.id and ${namedSql(tx, 'f.profile_id', '$1')} and f.next_try_at > statement_timestamp()) as refused,
     (select json_agg(json_build_array(t.stream, ${epochMsSql('t.from_at')}, ${epochMsSql('t.to_at')}, t.tag, t.request_hash))
-      from vitalsync.reading_tags t where t.profile_id = p.id and ${inBucketSql(tx, 't.profile_id', '$1')}) as tags,
+      from vitalsync.reading_tags t where t.profile_id = p.id and ${namedSql(tx, 't.profile_id', '$1')}) as tags,
     array(select s from unnest($3::text[]) s where exists (select from vitalsync.parcels o
-      where o.profile_id = p.id and ${inBucketSql(tx, 'o.profile_id', '$1')} and o.stream = s)) as waiting
+      where o.profile_id = p.id and ${namedSql(tx, 'o.profile_id', '$1')} and o.stream = s)) as waiting
   from vitalsync.profiles p where p.id = any($1)`
 
 /** Windows shift from day to day: a refusal replaces the refusals that it overlaps and keeps their attempts, so the backoff keeps growing. */

@@ -2,14 +2,7 @@ import { SECOND } from '../../../base/time/units.ts'
 import { type EndedJob, paramsText } from '../../transfer/order.ts'
 import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql } from '../postgres/sql-time.ts'
-import {
-  inBucketSql,
-  LOCK_TIMEOUT_MS,
-  type Pool,
-  type Tx,
-  transaction,
-  transactionThenCount,
-} from '../postgres/warehouse-pool.ts'
+import { LOCK_TIMEOUT_MS, namedSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { countEnded } from '../runs/open-orders.ts'
 
 export type FailureReason = { readonly reason: string; readonly hint: string | undefined }
@@ -31,10 +24,10 @@ export async function recordFailure(pool: Pool, ended: EndedJob, { reason, hint 
          set due_at = greatest(due_at, statement_timestamp() + ${backoffSql('$2::int4', '26 hours')}) where id = $1`,
         [ended.profileId, rows[0].attempts],
       )
+    await countEnded(tx, [ended], 'failed')
   }
-  const count = (tx: Tx) => countEnded(tx, [ended], 'failed')
   // The plan that a connection keeps of `count ended` is made by whichever of its callers comes first: all ask for the same.
-  await transactionThenCount(pool, { profileId: ended.profileId, plans: 'by-index', work, count })
+  await transaction(pool, work, 'by-index')
 }
 
 /**
@@ -63,27 +56,27 @@ const finishStatement = (tx: Tx) => `
           and p.due_at < statement_timestamp() + $7 * interval '1 millisecond' then p.due_at end as made_due_at
       from (select distinct on (profile_id) profile_id, run_id, begun_at from input where job <> 'verify-profile'
         order by profile_id, begun_at) n
-      join vitalsync.profiles p on p.id = n.profile_id and ${inBucketSql(tx, 'p.id', '$1')}
+      join vitalsync.profiles p on p.id = n.profile_id and ${namedSql(tx, 'p.id', '$1')}
       order by p.id for update of p),
     looked as (select k.id, k.run_id, least(
       k.made_due_at,
       statement_timestamp() + interval '26 hours',
       (select min(f.next_try_at) filter (where f.next_try_at > statement_timestamp()) from vitalsync.refusals f
-        where f.profile_id = k.id and ${inBucketSql(tx, 'f.profile_id', '$1')}),
+        where f.profile_id = k.id and ${namedSql(tx, 'f.profile_id', '$1')}),
       (select min(case
           when l.digested_at > coalesce(l.read_at, '-infinity') then l.digested_at
           when l.stream = any($4) and l.digesting && tstzrange(k.wanted_from + interval '1 second', null)
             and (select count(*) filter (where f.next_try_at > statement_timestamp()) from vitalsync.refusals f
-              where f.profile_id = k.id and f.stream = l.stream and ${inBucketSql(tx, 'f.profile_id', '$1')}) = 0
+              where f.profile_id = k.id and f.stream = l.stream and ${namedSql(tx, 'f.profile_id', '$1')}) = 0
           then statement_timestamp() + $5 * interval '1 millisecond' end)
         from vitalsync.ledger l
-        where l.profile_id = k.id and ${inBucketSql(tx, 'l.profile_id', '$1')} and (l.digesting <> '{}' or l.rereads <> '[]')),
+        where l.profile_id = k.id and ${namedSql(tx, 'l.profile_id', '$1')} and (l.digesting <> '{}' or l.rereads <> '[]')),
       (select case when max(o.added_at) > k.begun_at - interval '1 minute' then statement_timestamp()
           when max(o.added_at) is not null then statement_timestamp() + interval '5 minutes' end
-        from vitalsync.parcels o where o.profile_id = k.id and ${inBucketSql(tx, 'o.profile_id', '$1')})) as due_at
+        from vitalsync.parcels o where o.profile_id = k.id and ${namedSql(tx, 'o.profile_id', '$1')})) as due_at
       from locked k)
   update vitalsync.profiles p set finished_at = statement_timestamp(), run_id = d.run_id, due_at = d.due_at
-  from looked d where p.id = d.id and ${inBucketSql(tx, 'p.id', '$1')}`
+  from looked d where p.id = d.id and ${namedSql(tx, 'p.id', '$1')}`
 
 const FINISHED_PER_STATEMENT = 1000
 /** The least time until the spans that a job left out are looked at again. */
@@ -91,38 +84,17 @@ const NEXT_LOOK_MIN_MS = SECOND
 
 type FinishOptions = { readonly pool: Pool; readonly streams: readonly string[]; readonly firstReadingMs: number }
 
-/**
- * One database commits the profiles and what the jobs add to their runs together. At a node the profiles are committed first, and
- * the jobs of all nodes are counted together at the coordinator: a process that dies in between leaves an order open, whose job is
- * carried out again.
- */
-export function createFinisher(options: FinishOptions): (ended: EndedJob) => Promise<void> {
-  const { pool } = options
-  const finish = createBatcher({
+/** Commits the profiles and what the jobs add to their runs together. */
+export const createFinisher = (options: FinishOptions): ((ended: EndedJob) => Promise<void>) =>
+  createBatcher({
     itemsMax: FINISHED_PER_STATEMENT,
     batchesAtOnce: 1,
-    bucketOf: ({ profileId }: EndedJob) => pool.buckets.of(profileId),
+    keyOf: ({ profileId }: EndedJob) => options.pool.division.keyOf(profileId),
     run: (ended: readonly EndedJob[]) => finishProfiles(options, ended),
   })
-  const countAtCoordinator = createBatcher({
-    itemsMax: FINISHED_PER_STATEMENT,
-    batchesAtOnce: 1,
-    gatherMs: pool.gatherMs,
-    bucketOf: () => 0,
-    async run(ended: readonly EndedJob[]) {
-      await transaction(pool, (tx) => countEnded(tx, ended, 'done'), 'by-index-whole')
-      return ended.map(() => undefined)
-    },
-  })
-  return async (ended) => {
-    await finish(ended)
-    if (pool.of(ended.profileId) !== pool) await countAtCoordinator(ended)
-  }
-}
 
 async function finishProfiles(options: FinishOptions, ended: readonly EndedJob[]): Promise<undefined[]> {
   const { pool, streams, firstReadingMs } = options
-  const node = pool.of(ended[0]?.profileId ?? '')
   const once = [...new Map(ended.map((job) => [`${job.profileId} ${job.job}`, job])).values()]
   const work = async (tx: Tx) => {
     await tx.query({
@@ -138,8 +110,8 @@ async function finishProfiles(options: FinishOptions, ended: readonly EndedJob[]
         LOCK_TIMEOUT_MS,
       ],
     })
-    if (node === pool) await countEnded(tx, ended, 'done')
+    await countEnded(tx, ended, 'done')
   }
-  await transaction(node, work, 'by-index')
+  await transaction(pool, work, 'by-index')
   return ended.map(() => undefined)
 }

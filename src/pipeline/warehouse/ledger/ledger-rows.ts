@@ -5,7 +5,7 @@ import type { Suspicion } from '../../ledger/suspicion.ts'
 import type { Reading } from '../../transfer/reading.ts'
 import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
 import { epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
-import { inBucketSql, type Tx } from '../postgres/warehouse-pool.ts'
+import { namedSql, type Tx } from '../postgres/warehouse-pool.ts'
 
 /** Whether the tags of a ledger row's stream were found to be false, in the last 30 days. */
 export const falseTagsSql = `exists (select from vitalsync.false_tags f
@@ -67,7 +67,7 @@ export async function lockLedgerRows(
           from unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as u(profile_id, stream, from_at, to_at)) i
         on l.profile_id = i.profile_id and l.stream = i.stream
       left join vitalsync.settle_times t on t.account = $5 and t.stream = l.stream
-      where ${inBucketSql(tx, 'l.profile_id', '$1')}
+      where ${namedSql(tx, 'l.profile_id', '$1')}
       order by l.profile_id, l.stream for update of l`,
     values: [
       binaryColumn('int8', readings, ({ profileId }) => profileId),
@@ -114,7 +114,7 @@ export async function writeSuspicions(
     name: 'write suspicions',
     text: `update vitalsync.ledger l set doubts = i.doubts::jsonb
       from unnest($1::int8[], $2::text[], $3::text[]) as i(profile_id, stream, doubts)
-      where l.profile_id = i.profile_id and l.stream = i.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
+      where l.profile_id = i.profile_id and l.stream = i.stream and ${namedSql(tx, 'l.profile_id', '$1')}`,
     values: [
       binaryColumn('int8', entries, ({ profileId }) => profileId),
       binaryColumn('text', entries, ({ stream }) => stream.name),
@@ -151,13 +151,13 @@ export async function writeLedgerRows(tx: Tx, entries: readonly LedgerChange[]):
           as u(profile_id, stream, covers, recent, sent_at, from_at, to_at, digesting, rereads, digested_at, uncovers)
       ), ended as (
         delete from vitalsync.refusals f using input i
-        where f.profile_id = i.profile_id and f.stream = i.stream and f.span && i.span and ${inBucketSql(tx, 'f.profile_id', '$1')}
+        where f.profile_id = i.profile_id and f.stream = i.stream and f.span && i.span and ${namedSql(tx, 'f.profile_id', '$1')}
           and (f.span <@ i.span or f.next_try_at <= statement_timestamp())
       )
       update vitalsync.ledger l set covered = l.covered + i.covers - i.uncovers, recent = i.recent,
         read_at = greatest(l.read_at, i.sent_at), digesting = i.digesting, rereads = i.rereads,
         digested_at = coalesce(i.digested_at, '-infinity')
-      from input i where l.profile_id = i.profile_id and l.stream = i.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
+      from input i where l.profile_id = i.profile_id and l.stream = i.stream and ${namedSql(tx, 'l.profile_id', '$1')}`,
     values: [
       column('int8', ({ profileId }) => profileId),
       column('text', ({ stream }) => stream.name),

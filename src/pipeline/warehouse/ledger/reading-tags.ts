@@ -4,7 +4,7 @@ import type { Reading } from '../../transfer/reading.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { requestHashOf, taggedSpanOf } from '../../transfer/tagged-window.ts'
 import { binaryColumn, type ColumnType, type ColumnValue } from '../postgres/binary-format.ts'
-import { inBucketSql, pipelined, type Tx } from '../postgres/warehouse-pool.ts'
+import { namedSql, pipelined, type Tx } from '../postgres/warehouse-pool.ts'
 import { profileStreamKey } from './ledger-rows.ts'
 
 type AskedWindow = Pick<Reading, 'profileId' | 'stream' | 'window'>
@@ -32,7 +32,7 @@ export async function findHeldTags(
       join vitalsync.ledger l on l.profile_id = i.profile_id and l.stream = i.stream and l.tagged
       join vitalsync.reading_tags t on t.profile_id = i.profile_id and t.stream = i.stream
         and t.from_at = i.from_at and t.to_at = i.to_at and t.tag = i.tag and t.request_hash = i.request_hash
-      where ${inBucketSql(tx, 'l.profile_id', '$1')} and ${inBucketSql(tx, 't.profile_id', '$1')}`,
+      where ${namedSql(tx, 'l.profile_id', '$1')} and ${namedSql(tx, 't.profile_id', '$1')}`,
     values: [...windowColumns(column), column('text', ({ tag }) => tag ?? null), requestHashes(column)],
   })
   return new Map(
@@ -83,11 +83,11 @@ function dropTags(tx: Tx, changes: readonly TagChange[]) {
           as i(profile_id, stream, from_at, to_at, has_tag, is_first, touched_from, touched_to)
       )
       delete from vitalsync.reading_tags t using input i
-      where t.profile_id = i.profile_id and t.stream = i.stream and ${inBucketSql(tx, 't.profile_id', '$1')} and case
+      where t.profile_id = i.profile_id and t.stream = i.stream and ${namedSql(tx, 't.profile_id', '$1')} and case
         when t.from_at = i.from_at and t.to_at = i.to_at then not i.has_tag
         else i.is_first or (t.from_at <= i.touched_to and t.to_at >= i.touched_from)
           or t.read_at < (select s.read_at from vitalsync.reading_tags s
-            where s.profile_id = i.profile_id and s.stream = i.stream and ${inBucketSql(tx, 's.profile_id', '$1')}
+            where s.profile_id = i.profile_id and s.stream = i.stream and ${namedSql(tx, 's.profile_id', '$1')}
             order by s.read_at desc
             offset ${TAGS_PER_ROW_MAX - 2} limit 1) end`,
     values: [
@@ -126,7 +126,7 @@ function markTagged(tx: Tx, changes: readonly TagChange[]) {
     name: 'mark tagged rows',
     text: `update vitalsync.ledger l set tagged = true
       from unnest($1::int8[], $2::text[]) as i(profile_id, stream)
-      where l.profile_id = i.profile_id and l.stream = i.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
+      where l.profile_id = i.profile_id and l.stream = i.stream and ${namedSql(tx, 'l.profile_id', '$1')}`,
     values: [column('int8', ({ profileId }) => profileId), column('text', ({ stream }) => stream.name)],
   })
 }

@@ -22,8 +22,8 @@ export async function unsettleRecentDays(where: Where, stream: PulledStream): Pr
       'select profile_id as id from vitalsync.ledger where stream = $1 and profile_id > $2 order by profile_id limit $3',
       [stream.name, afterId, PROFILES_PER_STATEMENT],
     )
-    for (const bucket of pool.buckets.split(page, ({ id }) => id)) {
-      await pool.query(unsettleStatement, [bucket.map(({ id }) => id), stream.name, 2 * stream.settleMs])
+    for (const part of pool.division.split(page, ({ id }) => id)) {
+      await pool.query(unsettleStatement, [part.map(({ id }) => id), stream.name, 2 * stream.settleMs])
     }
     const lastId = page.at(-1)?.id
     if (!lastId) return markUnsettled(where, stream)

@@ -11,6 +11,9 @@ create table vitalsync.runs (
   enqueued      bigint not null default 0,
   enqueued_all  boolean not null default false,
   after_id      bigint not null default 0,
+  enqueued_to   bigint not null default 0,
+  held_by       uuid,
+  held_until    timestamptz,
   done          bigint not null default 0,
   failed        bigint not null default 0,
   refused       bigint not null default 0,
@@ -24,29 +27,12 @@ create table vitalsync.runs (
 create index runs_open on vitalsync.runs (id) where state = 'running';
 comment on table  vitalsync.runs is 'One cron slot, or one command.';
 comment on column vitalsync.runs.touched_at is 'When its producer last showed a sign of life.';
-comment on column vitalsync.runs.after_id is 'The last profile whose order is recorded, where all profiles are one bucket; otherwise 0.';
+comment on column vitalsync.runs.after_id is 'The last profile whose order is recorded: where the next producer goes on.';
+comment on column vitalsync.runs.enqueued_to is 'Up to here the recorded orders were enqueued for certain. Beyond it a producer that takes over enqueues them again.';
+comment on column vitalsync.runs.held_by is 'The lease of the process that enqueues the run, until held_until.';
 comment on column vitalsync.runs.unchanged is 'Requests that upstream answered by saying that nothing has changed since the last reading.';
 comment on column vitalsync.runs.items_pushed is 'Items that jobs of this run pushed, counted in the transaction that deletes their parcels.';
 comment on column vitalsync.runs.items_pushed_elsewhere is 'Items that jobs of other runs pushed for profiles whose order of this run was open: the sweep, for instance, did the work of a sync.';
-
--- One producer at a time enqueues the profiles of a bucket. So several processes produce a run, and a bucket whose node is
--- away waits alone.
-create table vitalsync.run_buckets (
-  run_id        bigint not null references vitalsync.runs on delete cascade,
-  first_hash    int not null,
-  last_hash     int not null,
-  after_id      bigint not null default 0,
-  enqueued_to   bigint not null default 0,
-  taken_at      timestamptz,
-  held_by       uuid,
-  held_until    timestamptz,
-  primary key (run_id, first_hash)
-);
-comment on table  vitalsync.run_buckets is 'Per run and bucket of profiles, how far its producer came. The row is deleted when the whole bucket is enqueued.';
-comment on column vitalsync.run_buckets.first_hash is 'With last_hash: the hashes (hashint8) of the ids in the bucket, both included.';
-comment on column vitalsync.run_buckets.after_id is 'The last profile whose order is recorded: where the next producer goes on.';
-comment on column vitalsync.run_buckets.enqueued_to is 'Up to here the recorded orders were enqueued for certain. Beyond it a producer that takes over enqueues them again.';
-comment on column vitalsync.run_buckets.held_by is 'The lease of the producer that has the bucket, until held_until.';
 
 create table vitalsync.slots (
   schedule      text not null,

@@ -2,7 +2,7 @@ import { composeUpdates, type SnapshotUpdate } from '../../transfer/merge-patch.
 import type { AcceptedCounts, OutboxItem } from '../../transfer/parcel.ts'
 import { binaryColumn, binaryRows } from '../postgres/binary-format.ts'
 import { copyRows } from '../postgres/copy-rows.ts'
-import { inBucketSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
+import { namedSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { itemDigest, type ParcelPlace, type PlaceOfProfile, packParcels, takeItemsOut } from './stored-parcels.ts'
 
 /** The last form of an item within one call. `itemCount`: how many accepted items of the call it contains. */
@@ -25,7 +25,7 @@ export async function addItems(options: AddOptions, items: readonly OutboxItem[]
   if (items.length === 0) return { accepted: 0, duplicate: 0 }
   const { pool } = options
   const added: ItemToAdd[] = []
-  for (const part of pool.buckets.split(items, ({ profileId }) => profileId)) {
+  for (const part of pool.division.split(items, ({ profileId }) => profileId)) {
     const its = await transaction(pool, (tx) => addInTransaction(tx, options, part), 'by-index')
     if (its.length > 0) await makeProfilesDue(pool, its)
     added.push(...its)
@@ -116,7 +116,7 @@ async function findFormerItems(tx: Tx, entries: readonly ItemToAdd[]): Promise<M
       from unnest($1::int8[], $2::text[], $3::text[], $4::bytea[]) with ordinality
         as i(profile_id, stream, item_key, digest, number)
       cross join lateral (select * from vitalsync.items x where x.profile_id = i.profile_id and x.stream = i.stream
-        and x.item_key = i.item_key and ${inBucketSql(tx, 'x.profile_id', '$5')} offset 0) m`,
+        and x.item_key = i.item_key and ${namedSql(tx, 'x.profile_id', '$5')} offset 0) m`,
     values: [...itemColumns(entries), [...new Set(entries.map(({ item }) => item.profileId))]],
   })
   return new Map(rows.map((row) => [row.number, row]))

@@ -2,7 +2,7 @@ import { type Span, union } from '../../../base/time/spans.ts'
 import type { Parcel, PushedParcels } from '../../transfer/parcel.ts'
 import type { PulledStream, Reach } from '../../transfer/stream.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
-import { inBucketSql, type Pool, pipelined, type Tx, transactionThenCount } from '../postgres/warehouse-pool.ts'
+import { namedSql, type Pool, pipelined, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { countPushedItems, type DeletedParcels } from '../runs/pushed-items.ts'
 
 /** `uncovers`: the push changes what upstream derives. `runId`: the run whose job pushed. */
@@ -15,12 +15,9 @@ export async function markSent(options: MarkOptions, pushes: readonly MarkedPush
   const work = async (tx: Tx) => {
     const deleting = deleteParcels(tx, pushes)
     await pipelined<unknown>([deleting, uncoverTouched(tx, options, touching), moveCheckpoints(tx, pushes)])
-    return deleting
+    await countPushedItems(tx, deletedOf(touching, await deleting))
   }
-  // A process that dies between the two commits of a divided warehouse leaves the number of pushed items too low, and nothing else.
-  const count = (tx: Tx, waiting: ReadonlyMap<string, number>) => countPushedItems(tx, deletedOf(touching, waiting))
-  const profileId = pushes[0]?.profileId ?? ''
-  await transactionThenCount(options.pool, { profileId, plans: 'by-index', work, count })
+  await transaction(options.pool, work, 'by-index')
   return []
 }
 
@@ -86,13 +83,13 @@ async function uncoverTouched(
         group by profile_id, stream
       ), locked as (
         select l.profile_id, l.stream, i.touched from vitalsync.ledger l join input i using (profile_id, stream)
-        where ${inBucketSql(tx, 'l.profile_id', '$1')}
+        where ${namedSql(tx, 'l.profile_id', '$1')}
         order by l.profile_id, l.stream for update of l
       )
       update vitalsync.ledger l set generation = l.generation + 1, covered = l.covered - k.touched,
         digesting = l.digesting + k.touched * tstzmultirange(tstzrange(null, statement_timestamp())),
         touched_at = statement_timestamp(), digested_at = statement_timestamp() + $5 * interval '1 millisecond'
-      from locked k where l.profile_id = k.profile_id and l.stream = k.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
+      from locked k where l.profile_id = k.profile_id and l.stream = k.stream and ${namedSql(tx, 'l.profile_id', '$1')}`,
     values: [
       binaryColumn('int8', touched, ({ profileId }) => profileId),
       binaryColumn('text', touched, ({ stream }) => stream),
@@ -113,7 +110,7 @@ async function moveCheckpoints(tx: Tx, pushes: readonly PushedParcels[]): Promis
     text: `update vitalsync.ledger l set pushed_to = greatest(l.pushed_to, i.end_at)
       from (select profile_id, stream, max(end_at) as end_at
             from unnest($1::int8[], $2::text[], $3::timestamptz[]) as u(profile_id, stream, end_at) group by 1, 2) i
-      where l.profile_id = i.profile_id and l.stream = i.stream and ${inBucketSql(tx, 'l.profile_id', '$1')}`,
+      where l.profile_id = i.profile_id and l.stream = i.stream and ${namedSql(tx, 'l.profile_id', '$1')}`,
     values: [
       binaryColumn('int8', pushes, ({ profileId }) => profileId),
       binaryColumn('text', pushes, ({ stream }) => stream),

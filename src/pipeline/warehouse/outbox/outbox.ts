@@ -38,15 +38,15 @@ export function createOutbox(options: { pool: Pool; catalogue: Catalogue; firstR
   const mark = createBatcher({
     itemsMax: 100,
     batchesAtOnce: 1, // a commit of many pushes costs little more than a commit of a few
-    bucketOf: ({ profileId }: MarkedPush) => pool.buckets.of(profileId),
+    keyOf: ({ profileId }: MarkedPush) => pool.division.keyOf(profileId),
     run: (pushes: readonly MarkedPush[]) => markSent({ pool, pulled: catalogue.pulled, firstReadingMs }, pushes),
   })
   // Few profiles at a time: their waiting parcels are in memory together.
   const read = createBatcher({
     itemsMax: 8,
     batchesAtOnce: 2,
-    bucketOf: ({ profileId }: WaitingQuery) => pool.buckets.of(profileId),
-    run: (queries: readonly WaitingQuery[]) => readWaiting(pool.of(queries[0]?.profileId ?? ''), queries),
+    keyOf: ({ profileId }: WaitingQuery) => pool.division.keyOf(profileId),
+    run: (queries: readonly WaitingQuery[]) => readWaiting(pool, queries),
   })
   return {
     add: (items) => addItems({ pool, mergingStreams, onlyMissing: false }, items),

@@ -1,6 +1,6 @@
 import type { AcceptedCounts, OutboxItem } from '../../transfer/parcel.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
-import { type Connection, inBucketSql, type Pool } from '../postgres/warehouse-pool.ts'
+import { type Connection, namedSql, type Pool } from '../postgres/warehouse-pool.ts'
 import { itemDigest } from './stored-parcels.ts'
 
 type Rehearsal = {
@@ -44,12 +44,12 @@ export async function openRehearsal({ pool, onlyMissing }: RehearsalOptions): Pr
 /** The stored forms of these items, as `itemDigest` gives them. The temporary table is on this side, the items may be on another. */
 async function findDigests(pool: Pool, items: readonly OutboxItem[]): Promise<Map<OutboxItem, string>> {
   const digests = new Map<OutboxItem, string>()
-  for (const part of pool.buckets.split(items, ({ profileId }) => profileId)) {
+  for (const part of pool.division.split(items, ({ profileId }) => profileId)) {
     const { rows } = await pool.query<{ n: number; digest: Buffer }>(
       `select i.n::int as n, m.digest
        from unnest($1::int8[], $2::text[], $3::text[]) with ordinality as i(profile_id, stream, item_key, n)
        cross join lateral (select digest from vitalsync.items m where m.profile_id = i.profile_id and m.stream = i.stream
-         and m.item_key = i.item_key and ${inBucketSql(pool, 'm.profile_id', '$4')} offset 0) m`,
+         and m.item_key = i.item_key and ${namedSql(pool, 'm.profile_id', '$4')} offset 0) m`,
       [
         binaryColumn('int8', part, ({ profileId }) => profileId),
         binaryColumn('text', part, ({ stream }) => stream),

@@ -1,7 +1,7 @@
 import { digestOf } from '../../../base/text/digest.ts'
 import { cutBatches, type OutboxItem, type Parcel } from '../../transfer/parcel.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
-import { inBucketSql, type Pool, type Tx } from '../postgres/warehouse-pool.ts'
+import { namedSql, type Pool, type Tx } from '../postgres/warehouse-pool.ts'
 
 /**
  * Eight characters of one byte each, by which an item that comes again is recognized. A replacement and an update of the
@@ -108,7 +108,7 @@ export async function readWaiting(pool: Pool, queries: readonly WaitingQuery[]):
       cross join lateral (
         select *, sum(waiting) over before as items_before, sum(octet_length(body)) over before as bytes_before
         from (select * from vitalsync.parcels x
-          where x.profile_id = w.profile_id and x.stream = w.stream and ${inBucketSql(pool, 'x.profile_id', '$1')}
+          where x.profile_id = w.profile_id and x.stream = w.stream and ${namedSql(pool, 'x.profile_id', '$1')}
           order by first_end_at, id limit $3) x
         window before as (order by first_end_at, id rows between unbounded preceding and 1 preceding)
       ) p
@@ -145,7 +145,7 @@ function isFull(parcels: readonly Parcel[]): boolean {
 
 export type PlaceOfProfile = ParcelPlace & { readonly profileId: string }
 
-/** Takes items out of their parcels. A parcel in which no item waits is deleted. The profiles are of one bucket. */
+/** Takes items out of their parcels. A parcel in which no item waits is deleted. */
 export async function takeItemsOut(tx: Tx, places: readonly PlaceOfProfile[]): Promise<void> {
   if (places.length === 0) return
   const profileIds = places.map(({ profileId }) => profileId)
@@ -155,12 +155,12 @@ export async function takeItemsOut(tx: Tx, places: readonly PlaceOfProfile[]): P
     `update vitalsync.parcels p set taken_out = array(select unnest(p.taken_out) union select unnest(o.places))
      from (select profile_id, parcel_id, array_agg(place) as places
            from unnest($1::int8[], $2::int8[], $3::int4[]) as i(profile_id, parcel_id, place) group by profile_id, parcel_id) o
-     where p.profile_id = o.profile_id and p.id = o.parcel_id and ${inBucketSql(tx, 'p.profile_id', '$1')}`,
+     where p.profile_id = o.profile_id and p.id = o.parcel_id and ${namedSql(tx, 'p.profile_id', '$1')}`,
     [profileIds, parcelIds, places.map(({ place }) => place)],
   )
   await tx.query(
     `delete from vitalsync.parcels p using unnest($1::int8[], $2::int8[]) as o(profile_id, parcel_id)
-     where p.profile_id = o.profile_id and p.id = o.parcel_id and p.waiting <= 0 and ${inBucketSql(tx, 'p.profile_id', '$1')}`,
+     where p.profile_id = o.profile_id and p.id = o.parcel_id and p.waiting <= 0 and ${namedSql(tx, 'p.profile_id', '$1')}`,
     [profileIds, parcelIds],
   )
 }

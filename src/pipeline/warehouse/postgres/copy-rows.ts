@@ -20,7 +20,7 @@ type CopyConnection = {
 export async function copyRows(tx: Tx, copies: readonly CopyCommand[]): Promise<void> {
   if (copies.length === 0) return
   await new Promise<void>((resolve, reject) => {
-    const text = tx.adapt(copies.map(({ statement }) => statement).join(';\n'))
+    const text = copies.map(({ statement }) => statement).join(';\n')
     tx.query(new CopyQuery({ text, copies }, (error) => (error ? reject(error) : resolve())))
   })
 }

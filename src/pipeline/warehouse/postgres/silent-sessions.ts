@@ -9,22 +9,25 @@ const SILENT_SESSION_MS = 10 * SECOND
  * COPY or of a long parameter. No timeout of Postgres reaches them: it waits for the rest of the statement, while keepalive
  * is answered by a host whose process is frozen. Returns how many it ended.
  */
-export async function endSilentSessions(pool: Pick<Pool, 'servers'>): Promise<number> {
-  const ended = await Promise.allSettled(pool.servers().map(endSilentSessionsAt))
-  return ended.reduce((sum, at) => sum + (at.status === 'fulfilled' ? at.value : 0), 0) // of a node that is away nobody holds a lock
-}
-
-async function endSilentSessionsAt(server: Pick<Pool, 'query'>): Promise<number> {
-  const { rowCount } = await server.query({
+export async function endSilentSessions(pool: Pick<Pool, 'query' | 'division'>): Promise<number> {
+  const { rowCount } = await pool.query({
     name: 'end silent sessions',
     text: `select pg_terminate_backend(holder.pid)
       from pg_stat_activity holder
       where holder.usename = current_user and holder.datname = current_database()
         and holder.state = 'active' and holder.wait_event = 'ClientRead'
         and holder.query_start < clock_timestamp() - $1::float8 * interval '1 millisecond'
-        and holder.pid in (select unnest(pg_blocking_pids(waiting.pid)) from pg_stat_activity waiting
-                           where waiting.datname = current_database() and waiting.wait_event_type = 'Lock')`,
+        and ${pool.division.count > 1 ? othersWait : locksOthersOut}`,
     values: [SILENT_SESSION_MS],
   })
   return rowCount ?? 0
 }
+
+const locksOthersOut = `holder.pid in (select unnest(pg_blocking_pids(waiting.pid)) from pg_stat_activity waiting
+  where waiting.datname = current_database() and waiting.wait_event_type = 'Lock')`
+
+/** In a divided warehouse the locks are held elsewhere: here is only to be seen that others wait as long. */
+const othersWait = `exists (select from pg_stat_activity waiting
+  where waiting.datname = current_database() and waiting.state = 'active' and waiting.backend_type = 'client backend'
+    and waiting.wait_event is distinct from 'ClientRead'
+    and waiting.query_start < clock_timestamp() - $1::float8 * interval '1 millisecond')`

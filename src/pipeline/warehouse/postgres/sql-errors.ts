@@ -25,7 +25,7 @@ const socketErrorCodes = new Set([
 const outageStates = new Set(['25P03', '25006', '55P03', '57014', '40001', '40P01'])
 
 /** The connection was not made, or is gone, or its server is. */
-export function isConnectionLost(error: unknown): boolean {
+function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error)
   if (error instanceof EngineUnreachable || /^(08|57P0)/.test(state) || socketErrorCodes.has(state)) return true
   // The driver gives no code for a connection that ended during a query.
@@ -58,38 +58,11 @@ export function describeOutage(error: unknown): string {
   return `Postgres: ${words}${state === '' ? '' : ` (${state})`}`
 }
 
-/** One of the nodes among which the warehouse is divided does not answer: the profiles of the others can be worked on. */
-export class NodeUnreachable extends EngineUnreachable {}
+/** Some people of the warehouse cannot be reached, and the others can: only their jobs wait. */
+export class PartialOutage extends EngineUnreachable {}
 
-/** The shard has moved to another node since its place was read. */
-export class ShardMoved extends NodeUnreachable {}
-
-/** Whether an error is of one node, seen at the node itself or by the coordinator. */
-export const isNodeOutage = (error: unknown): boolean =>
-  error instanceof NodeUnreachable || (error instanceof Error && isToldByCoordinator(error))
-
-/** Citus words it in three ways; none of them quotes a value. */
-function isToldByCoordinator(error: Error): boolean {
-  const state = sqlState(error)
-  if (state.startsWith('08')) return error.message.includes('connection to the remote node')
-  if (state === 'XX000') return /failure on connection|on at least one active node/.test(error.message)
-  return state.startsWith('57P0') && 'where' in error && /while executing command on \S+:\d+/.test(String(error.where))
-}
-
-/** The statement took too long, or the lock was not free in time. At a node this holds up the people of the node, and nobody else. */
+/** The statement took too long, or the lock was not free in time. */
 export const isTooLong = (error: unknown): boolean => ['57014', '55P03'].includes(sqlState(error))
-
-/**
- * The error of a statement that needs every node of a divided warehouse. The coordinator waits for a node that is silent until the statement has
- * taken too long. As an outage of Postgres it would pause the lane for everybody; only jobs that need the node must wait.
- */
-export function failureOnEveryNode(cause: unknown): unknown {
-  if (!isTooLong(cause)) return cause
-  return new NodeUnreachable('write to each node of the warehouse: one of them does not answer', {
-    cause,
-    hint: '`vitalsync doctor` names the node. It is tried again every few seconds.',
-  })
-}
 
 export function postgresUnreachable(cause: unknown): Problem {
   if (cause instanceof EngineUnreachable) return cause

@@ -2,14 +2,7 @@ import type pg from 'pg'
 import { openPostgresPool } from '../../../base/postgres/postgres-pool.ts'
 import { inTransaction } from '../../../base/postgres/transaction.ts'
 import { SECOND } from '../../../base/time/units.ts'
-import {
-  type BucketHashes,
-  createProfileBuckets,
-  isEverybody,
-  type ProfileBuckets,
-} from '../../fleet/profile-buckets.ts'
-import { atShard, holdShard, isShardHere, type Shard, statementAtShard } from './shard.ts'
-import { postgresUnreachable, ShardMoved, sqlState } from './sql-errors.ts'
+import { postgresUnreachable, sqlState } from './sql-errors.ts'
 
 /** A query whose row type is not given returns rows of unknown values, where the driver's own types return `any`. */
 type Queryable = {
@@ -18,38 +11,37 @@ type Queryable = {
     values?: unknown[],
   ): Promise<pg.QueryResult<R>>
 }
+/** The profiles that one statement and one transaction may name together: all of them, where the warehouse is one database. */
+export type Division = {
+  readonly count: number
+  /** Profiles of one key go together. */
+  keyOf(profileId: string): number
+  /** The items of each key, each in their former order. No part is empty. */
+  split<T>(items: readonly T[], profileIdOf: (item: T) => string): T[][]
+  /** The error that callers see in the place of this one. */
+  toCallersError(error: unknown): unknown
+}
+
+export const undivided: Division = {
+  count: 1,
+  keyOf: () => 0,
+  split: (items) => (items.length === 0 ? [] : [[...items]]),
+  toCallersError: (error) => error,
+}
+
+type Divided = { readonly division: Division }
+
 export type Pool = Queryable &
   Pick<pg.Pool, 'connect' | 'end' | 'on'> &
-  Readonly<Pick<pg.Pool, 'totalCount' | 'idleCount' | 'waitingCount'>> & {
-    /**
-     * How the warehouse is divided. A statement that names the profiles of one bucket alone, at every table of a person, is
-     * sent whole to the node that has them; so no batch spans two buckets.
-     */
-    readonly buckets: ProfileBuckets
-    /** The bucket of this profile at the node that has it; this pool itself where the warehouse is one database. */
-    of(profileId: string): Pool
-    /** A bucket at the node that has it; undefined where a query of the whole warehouse finds its profiles. */
-    shardOf(bucket: BucketHashes): Pool | undefined
-    /** The only profiles that statements of this pool meet are those of the shard; undefined: those of the whole warehouse. */
-    readonly shard: Shard | undefined
-    /** Each server that is in use: one, or the coordinator and the nodes of a divided warehouse. */
-    servers(): readonly Queryable[]
-    /** How long a call waits for others that share its statement: of a divided warehouse all meet at the coordinator. */
-    readonly gatherMs: number
-    /** The error with which a transaction fails that this error ended. */
-    failure(error: unknown): unknown
-  }
+  Readonly<Pick<pg.Pool, 'totalCount' | 'idleCount' | 'waitingCount'>> &
+  Divided
 /** A connection of the pool. `query` also takes a statement with its own protocol handling, such as a cursor. */
 export type Connection = Queryable & { query<S extends pg.Submittable>(statement: S): S } & Pick<
     pg.PoolClient,
     'release'
   >
 /** A connection within a transaction. */
-export type Tx = Connection & {
-  readonly buckets: ProfileBuckets
-  /** Rewrites table names for the current shard. `query` already does this; call it for COPY and cursors. */
-  adapt(text: string): string
-}
+export type Tx = Connection & Divided
 
 export type WarehousePoolOptions = {
   readonly databaseUrl: string
@@ -61,8 +53,7 @@ export type WarehousePoolOptions = {
   readonly statementTimeoutMs?: number
   /** Statements that change something fail. */
   readonly readOnly?: boolean
-  /** Into how many buckets the profiles are divided. */
-  readonly bucketCount: number
+  readonly division?: Division
 }
 
 /** No statement of a worker takes so long: rows go in portions. */
@@ -76,7 +67,7 @@ const SILENT_TRANSACTION_MAX_MS = 14 * SECOND
 export const LOCK_TIMEOUT_MS = SILENT_TRANSACTION_MAX_MS + 4 * SECOND
 
 export function openWarehousePool(options: WarehousePoolOptions): Pool {
-  const { statementTimeoutMs = WORKER_STATEMENT_TIMEOUT_MS, readOnly = false, bucketCount } = options
+  const { statementTimeoutMs = WORKER_STATEMENT_TIMEOUT_MS, readOnly = false, division = undivided } = options
   const settings = {
     synchronous_commit: 'on',
     jit: 'off', // it compiles a view for seconds that is answered in a moment
@@ -87,21 +78,16 @@ export function openWarehousePool(options: WarehousePoolOptions): Pool {
   const pool = openPostgresPool({ ...options, statementTimeoutMs, settings })
   // The pool replaces an idle connection that the server ends. Without a listener the error would end the process.
   pool.on('error', ignoreError)
-  return withBuckets(pool, createProfileBuckets(bucketCount))
+  return withDivision(pool, division)
 }
 
-/** A warehouse that is one database. */
-export function withBuckets<P extends pg.Pool>(pool: P, buckets: ProfileBuckets): P & Pool {
-  const whole: P & Pool = Object.assign(pool, {
-    buckets,
-    of: () => whole,
-    shardOf: () => undefined,
-    shard: undefined,
-    servers: () => [whole],
-    gatherMs: 0,
-    failure: (error: unknown) => error,
-  })
-  return whole
+export function withDivision<P extends pg.Pool>(pool: P, division: Division): P & Pool {
+  const ask = pool.query.bind(pool) as Queryable['query']
+  const query: Queryable['query'] = (statement, values) =>
+    ask<never>(statement, values).catch((error: unknown) => {
+      throw division.toCallersError(error)
+    })
+  return Object.assign(pool, { division }, division.count > 1 ? { query } : {})
 }
 
 const ignoreError = () => undefined
@@ -114,18 +100,17 @@ const RETRIES_MAX = 5
  * `by-index`: for statements that are written for one plan, which looks rows up by key whatever the size of the arrays. It is kept. On
  * small tables, or with old statistics, Postgres would choose a plan that reads a table or an index from end to end. A table that is
  * nearly always empty is named with `= any($n)` beside the join: by this its rows are looked up even where Postgres begins with it.
- * `by-index-whole`: the same for tables that are never divided.
  */
-type PlanChoice = 'free' | 'by-index' | 'by-index-whole'
+type PlanChoice = 'free' | 'by-index'
 
 const lookUpByIndex = ['seqscan', 'hashjoin', 'mergejoin', 'material']
   .map((way) => `set local enable_${way} = off`)
   .join('; ')
 
-/** Citus finds the node of a statement by the values of its parameters, which a generic plan does not know. */
-function beginStatement(plans: PlanChoice, { count }: ProfileBuckets): string {
+/** The plan of a divided warehouse depends on whom the parameters name, which a generic plan does not know. */
+function beginStatement(plans: PlanChoice, { count }: Division): string {
   if (plans === 'free') return 'begin'
-  const mode = count === 1 || plans === 'by-index-whole' ? 'force_generic_plan' : 'force_custom_plan'
+  const mode = count === 1 ? 'force_generic_plan' : 'force_custom_plan'
   return `begin; set local plan_cache_mode = ${mode}; ${lookUpByIndex}`
 }
 
@@ -133,35 +118,15 @@ function beginStatement(plans: PlanChoice, { count }: ProfileBuckets): string {
 export async function transaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, plans: PlanChoice = 'free'): Promise<T> {
   for (let retries = 0; ; retries++) {
     try {
-      return await runTransaction(pool, work, beginStatement(plans, pool.buckets))
+      return await runTransaction(pool, work, beginStatement(plans, pool.division))
     } catch (error) {
       if (retries >= RETRIES_MAX || !retryableStates.has(sqlState(error))) throw error
     }
   }
 }
 
-/**
- * A transaction on rows of one bucket, and then `count`, which adds what was done to the runs. One database commits both together. On
- * several nodes the rows are committed at the node that has them, so that none of it waits for the coordinator, and what they count
- * after that: a process that dies in between leaves an order open, whose job is carried out again.
- */
-export async function transactionThenCount<T>(
-  pool: Pool,
-  { profileId, plans = 'free', work, count }: CountedWork<T>,
-): Promise<void> {
-  const node = pool.of(profileId)
-  if (node === pool) return transaction(pool, async (tx) => count(tx, await work(tx)), plans)
-  const done = await transaction(node, work, plans)
-  await transaction(pool, (tx) => count(tx, done), plans === 'free' ? 'free' : 'by-index-whole')
-}
-
-type CountedWork<T> = {
-  /** One of the bucket. */
-  readonly profileId: string
-  readonly plans?: PlanChoice
-  readonly work: (tx: Tx) => Promise<T>
-  readonly count: (tx: Tx, done: T) => Promise<void>
-}
+/** A connection that carries out statements of the warehouse. */
+export const asTransaction = (client: pg.PoolClient, { division }: Divided): Tx => Object.assign(client, { division })
 
 async function runTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin: string): Promise<T> {
   const client = await pool.connect().catch((cause: Error) => {
@@ -171,36 +136,11 @@ async function runTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, begin
   const working = inTransaction(
     tx,
     () => work(tx),
-    () => beginTransaction(client, begin, pool),
+    () => client.query(begin),
   )
   return working.catch((error: unknown) => {
-    throw pool.failure(error)
+    throw pool.division.toCallersError(error)
   })
-}
-
-/** A connection that carries out statements of the warehouse: at a shard, on the tables of the shard. */
-export function asTransaction(client: pg.PoolClient, { buckets, shard }: Pick<Pool, 'buckets' | 'shard'>): Tx {
-  if (!shard) return Object.assign(client, { buckets, adapt: (text: string) => text })
-  const query = (statement: string | pg.QueryConfig | pg.Submittable, values?: unknown[]) => {
-    if (typeof statement === 'string') return client.query(atShard(shard, statement), values)
-    return 'submit' in statement ? client.query(statement) : client.query(statementAtShard(shard, statement), values)
-  }
-  return {
-    buckets,
-    adapt: (text) => atShard(shard, text),
-    query: query as Tx['query'], // it answers as the driver does
-    release: client.release,
-  }
-}
-
-async function beginTransaction(client: pg.PoolClient, begin: string, { shard }: Pool): Promise<void> {
-  const begun = client.query(begin)
-  if (!shard) {
-    await begun
-    return
-  }
-  const [, , here] = await pipelined([begun, client.query(holdShard(shard)), client.query(isShardHere(shard))])
-  if (here?.rowCount !== 1) throw new ShardMoved('reach people of the warehouse: their shard has moved')
 }
 
 /**
@@ -216,21 +156,11 @@ export async function pipelined<T>(statements: readonly Promise<T>[]): Promise<T
 }
 
 /**
- * A condition that names the profiles of one bucket, beside the join that already holds for them: by it a warehouse on several nodes
- * sends the statement whole to one of them. With one bucket it is left out, because Postgres takes it into each look-up by key, which
- * then takes two or three times as long (seven microseconds more).
+ * A condition that names the profiles of a statement, beside the join that already holds for them: a divided warehouse needs it at each
+ * table. One database does without it, because Postgres takes it into each look-up by key, which then takes two or three times as long
+ * (seven microseconds more).
  */
-export const inBucketSql = (
-  { buckets }: { readonly buckets: ProfileBuckets },
-  column: string,
-  parameter: string,
-): string =>
-  buckets.count > 1
+export const namedSql = ({ division }: Divided, column: string, parameter: string): string =>
+  division.count > 1
     ? `${column} = any(${parameter}::int8[])`
-    : `${parameter}::int8[] is not null /* ${column} = any(${parameter}) with several buckets */`
-
-/** A further condition: the profile is in the bucket. Nothing for the bucket of everybody. */
-export const inHashesSql = (column: string, bucket: BucketHashes | undefined): string =>
-  bucket === undefined || isEverybody(bucket)
-    ? ''
-    : `and hashint8(${column}) between ${Math.trunc(bucket.firstHash)} and ${Math.trunc(bucket.lastHash)}`
+    : `${parameter}::int8[] is not null /* ${column} = any(${parameter}) in a divided warehouse */`

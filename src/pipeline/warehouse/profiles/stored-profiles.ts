@@ -1,15 +1,12 @@
-import type { BucketHashes } from '../../fleet/profile-buckets.ts'
 import type { Catalogue } from '../../transfer/stream.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 import { createKeyring, type Keyring } from '../seals/keyring.ts'
 import { erasedAmong, eraseProfileRows, type RemovedRows } from './erasure.ts'
-import { createBucketLists, createProfileLists, type ProfileLists } from './profile-lists.ts'
+import { createProfileLists, type ProfileLists } from './profile-lists.ts'
 
 export type Profiles = ProfileLists & {
   /** Adds profiles to the sync. Known profiles stay as they are; erased profiles stay erased. */
   add(externalIds: readonly string[], options: NewProfiles): Promise<AddedProfiles>
-  /** The lists of one bucket: they ask no node but its own. */
-  ofBucket(bucket: BucketHashes): ProfileLists
   findId(externalId: string): Promise<{ profileId: string } | undefined>
   /**
    * Notes, before a registration is sent, that it may take effect upstream within `leaseMs`. `setState` to active notes that it
@@ -46,7 +43,6 @@ export function createProfiles({ pool, catalogue, tokenKeys }: ProfilesOptions):
   return {
     add: (externalIds, options) => addProfiles({ pool, ledgerStreams, keyring }, externalIds, options),
     ...createProfileLists(pool, pulled),
-    ofBucket: (bucket) => createBucketLists(pool, pulled, bucket),
     findId: (externalId) => findId(pool, externalId),
     beginRegistration: (profileId, leaseMs) => beginRegistration(pool, profileId, leaseMs),
     endRegistration: (profileId) => endRegistration(pool, profileId),

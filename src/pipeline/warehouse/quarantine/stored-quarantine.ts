@@ -79,7 +79,7 @@ export function createQuarantine(options: { pool: Pool; streams: readonly Pulled
            limit ${ROWS_PER_REPLAY}`,
           valuesOf(filter),
         )
-        for (const chosen of pool.buckets.split(rows, ({ profileId }) => profileId)) {
+        for (const chosen of pool.division.split(rows, ({ profileId }) => profileId)) {
           const { pushed, reread } = await transaction(pool, (tx) => replayRows(tx, streams, chosen))
           replayed.pushed += pushed
           replayed.reread += reread

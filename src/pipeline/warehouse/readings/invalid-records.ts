@@ -1,7 +1,6 @@
 import { digestOf } from '../../../base/text/digest.ts'
 import { jsonOrUndefined } from '../../../base/text/json.ts'
 import type { InvalidRecord, Reading } from '../../transfer/reading.ts'
-import { nextIdSql } from '../postgres/shard.ts'
 import type { Tx } from '../postgres/warehouse-pool.ts'
 import { localDateTextOf } from './record-rows.ts'
 
@@ -19,9 +18,8 @@ export async function quarantineInvalid(tx: Tx, readings: readonly Source[], now
   await tx.query({
     name: 'keep odd',
     text: `insert into vitalsync.quarantine as q
-        (id, profile_id, stream, direction, digest, path, reason, body, span, local_date, first_seen_at, last_seen_at)
-      overriding system value
-      select ${nextIdSql('quarantine')}, i.profile_id, i.stream, 'pull', i.digest, i.path, i.reason, i.body, tstzrange(i.from_at, i.to_at), i.local_date, $10, $10
+        (profile_id, stream, direction, digest, path, reason, body, span, local_date, first_seen_at, last_seen_at)
+      select i.profile_id, i.stream, 'pull', i.digest, i.path, i.reason, i.body, tstzrange(i.from_at, i.to_at), i.local_date, $10, $10
       from unnest($1::int8[], $2::text[], $3::bytea[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[],
         $9::date[]) as i(profile_id, stream, digest, path, reason, body, from_at, to_at, local_date)
       on conflict (profile_id, stream, direction, digest)

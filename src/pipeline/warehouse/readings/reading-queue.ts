@@ -1,6 +1,6 @@
 import type { WorkOrigin } from '../../../base/monitoring/traced-work.ts'
-import type { ProfileBuckets } from '../../fleet/profile-buckets.ts'
 import { profileStreamKey } from '../ledger/ledger-rows.ts'
+import type { Division } from '../postgres/warehouse-pool.ts'
 import type { PreparedReading } from './record-rows.ts'
 import type { StoreResult } from './store-group.ts'
 
@@ -21,10 +21,10 @@ export class ReadingQueue {
   private waitingRows = 0
   /** The ledger rows that commits under way have locked: another reading of the same ledger row would only wait. */
   private readonly lockedKeys = new Set<string>()
-  private readonly buckets: ProfileBuckets
+  private readonly division: Division
 
-  constructor(buckets: ProfileBuckets) {
-    this.buckets = buckets
+  constructor(division: Division) {
+    this.division = division
   }
 
   get isEmpty(): boolean {
@@ -44,24 +44,20 @@ export class ReadingQueue {
   }
 
   /**
-   * Takes the next readings to commit together, all of one bucket that is open, and locks their ledger rows here until `unlock`. At
-   * most one reading per profile and stream, for a statement cannot write the same record twice.
+   * Takes the next readings to commit together, and locks their ledger rows here until `unlock`. At most one reading per profile
+   * and stream, for a statement cannot write the same record twice.
    */
-  takeGroup(isOpen: (bucket: number) => boolean): QueueEntry[] {
+  takeGroup(): QueueEntry[] {
     const group: QueueEntry[] = []
     const rest: QueueEntry[] = []
     let rows = 0
-    let bucket: number | undefined
+    let groupKey: number | undefined
     for (const queued of this.waiting) {
       const key = profileStreamKey(queued.reading)
-      const bucketOfReading = this.buckets.of(queued.reading.profileId)
+      const divisionKey = this.division.keyOf(queued.reading.profileId)
       const fits = rows === 0 || rows + queued.reading.rows.length <= ROWS_PER_COMMIT_MAX
-      if (
-        fits &&
-        (bucket === undefined ? isOpen(bucketOfReading) : bucketOfReading === bucket) &&
-        !this.lockedKeys.has(key)
-      ) {
-        bucket = bucketOfReading
+      if (fits && divisionKey === (groupKey ?? divisionKey) && !this.lockedKeys.has(key)) {
+        groupKey = divisionKey
         this.lockedKeys.add(key)
         group.push(queued)
         rows += queued.reading.rows.length

@@ -5,7 +5,6 @@ import { SECOND } from '../../../base/time/units.ts'
 import type { SettleSettings } from '../../ledger/settle-time.ts'
 import type { Belief } from '../../ledger/suspicion.ts'
 import type { Reading } from '../../transfer/reading.ts'
-import { createBucketSlots } from '../postgres/bucket-slots.ts'
 import { isDataException, sqlState } from '../postgres/sql-errors.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 import { type LatenessMeter, openLatenessMeter } from './lateness-meter.ts'
@@ -39,35 +38,33 @@ type WriterOptions = {
  */
 export function openReadingWriter(given: WriterOptions): ReadingWriter {
   const options = { ...given, meter: openLatenessMeter(given), countCommit: createCommitMetrics() }
-  const { buckets } = options.pool
-  const queue = new ReadingQueue(buckets)
+  const queue = new ReadingQueue(options.pool.division)
+  let underWay = 0
   let isScheduled = false
   let onIdle: (() => void) | undefined
-  const isIdle = () => queue.isEmpty && slots.isIdle()
+  const isIdle = () => queue.isEmpty && underWay === 0
 
   const startCommits = () => {
     isScheduled = false
-    while (!queue.isEmpty && slots.isFree()) {
-      if (slots.busy() > 0 && queue.rowCount < options.rowsPerCommit) return
-      const group = queue.takeGroup(slots.isOpen)
-      const [first] = group
-      if (!first) return
-      slots.run(buckets.of(first.reading.profileId), () =>
-        commitGroup(options, group).finally(() => queue.unlock(group)),
-      )
+    while (!queue.isEmpty && underWay < options.commitsAtOnce) {
+      if (underWay > 0 && queue.rowCount < options.rowsPerCommit) return
+      const group = queue.takeGroup()
+      if (group.length === 0) return
+      underWay += 1
+      void commitGroup(options, group).finally(() => {
+        queue.unlock(group)
+        underWay -= 1
+        startCommits()
+      })
     }
     if (isIdle()) onIdle?.()
   }
-  const slots = createBucketSlots(options.commitsAtOnce, startCommits)
 
   const storeReading = async (reading: Reading): Promise<StoreResult> => {
     const origin = currentOrigin()
     const prepared = prepareReading(reading)
     const mayFail = prepared.rows.some(mayBeUnstorable)
-    const stored = queue.add(
-      mayFail ? await separateStorable(options.pool.of(prepared.profileId), prepared) : prepared,
-      origin,
-    )
+    const stored = queue.add(mayFail ? await separateStorable(options.pool, prepared) : prepared, origin)
     // The jobs that are ready in this turn of the event loop share one transaction.
     if (!isScheduled) setImmediate(startCommits)
     isScheduled = true
@@ -97,11 +94,7 @@ async function commitGroup(options: CommitOptions, group: readonly QueueEntry[])
     const readings = group.map(({ reading }) => reading)
     const begunAtMs = performance.now()
     const { results, lateness, counts } = await withSharedSpan('commit', sharedBy(group), () =>
-      transaction(
-        options.pool.of(readings[0]?.profileId ?? ''),
-        (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }),
-        'by-index',
-      ),
+      transaction(options.pool, (tx) => storeGroup(tx, readings, { ...options, nowMs: options.now() }), 'by-index'),
     )
     options.meter.add(lateness)
     options.countCommit(counts, performance.now() - begunAtMs)
@@ -149,7 +142,7 @@ function rejectAll(group: readonly QueueEntry[], error: unknown): void {
 
 /** Finds the records of one reading that Postgres refuses, moves them to the invalid records, and stores the others. */
 async function storeWithoutRefused(options: CommitOptions, queued: QueueEntry, refusal: unknown): Promise<void> {
-  const reading = await separateStorable(options.pool.of(queued.reading.profileId), queued.reading)
+  const reading = await separateStorable(options.pool, queued.reading)
   if (reading.rows.length === queued.reading.rows.length) return queued.reject(rejectedReading(refusal))
   await commitGroup(options, [{ ...queued, reading }])
 }

@@ -7,13 +7,13 @@ import {
   type CopyColumn,
   type PooledBytes,
 } from '../postgres/binary-format.ts'
-import { inBucketSql, type Tx } from '../postgres/warehouse-pool.ts'
+import { namedSql, type Tx } from '../postgres/warehouse-pool.ts'
 import type { AdmittedReading, IncomingRecord } from './record-rows.ts'
 
 /*
  * The statements that store what a comparison found: add, replace, and mark gone. The caller has locked the ledger
  * rows of these readings, so no other transaction writes the same records meanwhile. Each table of a person is asked for the
- * profiles of the readings by `any`, beside the join, which names one bucket to a warehouse on several nodes.
+ * profiles of the readings by `any`, beside the join: see `namedSql`.
  */
 
 const sqlType = { text: 'text', instant: 'timestamptz', number: 'float8', boolean: 'bool' } as const
@@ -50,7 +50,7 @@ const keepSql = (tx: Tx, stream: PulledStream, { from, until, ids }: { from: str
   insert into vitalsync.history (profile_id, stream, record_key, revision, body, recorded, gone_at)
   select t.profile_id, '${stream.name}', ${recordKeySql(stream)}, t.revision, t.body, tstzrange(t.changed_at, ${until}), t.gone_at
   from ${from} join vitalsync.${stream.table} t on ${sameKeySql(stream, 't', 'i')}
-  where ${inBucketSql(tx, 't.profile_id', ids)}
+  where ${namedSql(tx, 't.profile_id', ids)}
   on conflict do nothing`
 
 /** A record that is gone as `compareStatement` returns it: the texts of its key, beginning with the profile, and of the instant; then its end. */
@@ -64,7 +64,7 @@ export function vanishStatements(tx: Tx, stream: PulledStream): { keep: string; 
     keep: keepSql(tx, stream, { from, until: 'i.sent_at', ids: '$1' }),
     mark: `update vitalsync.${stream.table} t
       set gone_at = i.sent_at, changed_at = i.sent_at, read_at = i.sent_at, revision = t.revision + 1
-      from ${from} where ${sameKeySql(stream, 't', 'i')} and ${inBucketSql(tx, 't.profile_id', '$1')}`,
+      from ${from} where ${sameKeySql(stream, 't', 'i')} and ${namedSql(tx, 't.profile_id', '$1')}`,
   }
 }
 
@@ -115,7 +115,7 @@ export function replaceStatements(tx: Tx, stream: PulledStream): { keep: string;
     replace: `update vitalsync.${stream.table} t set ${changed.map((name) => `${name} = i.${name}`).join(', ')},
       changed_at = i.read_at, gone_at = null, revision = t.revision + 1
       from ${unnestSql(types, columns)}
-      where ${sameKeySql(stream, 't', 'i')} and ${inBucketSql(tx, 't.profile_id', `$${types.length + 1}`)}`,
+      where ${sameKeySql(stream, 't', 'i')} and ${namedSql(tx, 't.profile_id', `$${types.length + 1}`)}`,
   }
 }
 

@@ -6,7 +6,6 @@ import { type SettleSettings, settleMsOf } from '../../ledger/settle-time.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, profileStreamKey } from '../ledger/ledger-rows.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
-import { nextIdSql } from '../postgres/shard.ts'
 import type { Tx } from '../postgres/warehouse-pool.ts'
 import { type ChangeSummary, recordEndMs } from './record-changes.ts'
 import type { AdmittedReading, SettledReading } from './record-rows.ts'
@@ -120,8 +119,8 @@ export async function recordSilentDifferences(
   if (found.length === 0) return
   await tx.query({
     name: 'record silent differences',
-    text: `insert into vitalsync.silent_differences (id, account, stream, profile_id, found_at, records, late_ms)
-      overriding system value select ${nextIdSql('silent_differences')}, $1, u.* from unnest($2::text[], $3::int8[], $4::timestamptz[], $5::int4[], $6::float8[]) u`,
+    text: `insert into vitalsync.silent_differences (account, stream, profile_id, found_at, records, late_ms)
+      select $1, u.* from unnest($2::text[], $3::int8[], $4::timestamptz[], $5::int4[], $6::float8[]) u`,
     values: [
       account,
       binaryColumn('text', found, ({ stream }) => stream.name),

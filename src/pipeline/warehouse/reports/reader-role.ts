@@ -1,6 +1,6 @@
 import { escapeIdentifier } from 'pg'
 import { UsageProblem } from '../../../base/errors.ts'
-import { listTablePlaces } from '../distribution/distributed-tables.ts'
+import { listTablePlaces } from '../divided/distributed-tables.ts'
 import { sqlState } from '../postgres/sql-errors.ts'
 import { type Connection, type Pool, transaction } from '../postgres/warehouse-pool.ts'
 

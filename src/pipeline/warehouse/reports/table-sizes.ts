@@ -1,5 +1,5 @@
-import { readShardCount } from '../distribution/distributed-tables.ts'
-import { listNodes } from '../distribution/examine-distribution.ts'
+import { readShardCount } from '../divided/distributed-tables.ts'
+import { listNodes } from '../divided/examine-distribution.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 export type TableSizes = {

@@ -1,25 +1,26 @@
-import type { BucketHashes } from '../../fleet/profile-buckets.ts'
 import { type EndedJob, type OrderKey, paramsText, parseParamsText } from '../../transfer/order.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
-import { inHashesSql, type Pool, type Tx } from '../postgres/warehouse-pool.ts'
+import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 
-/** Assignments for an update of `runs r`: the run ends when its last orders, `counted` of them now, have ended. */
-export const endWhenAllEnded = (counted: string) => {
-  const isOver = `r.state = 'running' and r.enqueued_all and r.done + r.failed + ${counted} >= r.enqueued`
+/**
+ * Assignments for an update of `runs r`: the run ends when its last orders, `counted` of them now, have ended. `enqueuedAll`: as the
+ * update leaves it.
+ */
+export const endWhenAllEnded = (counted: string, enqueuedAll = 'r.enqueued_all') => {
+  const isOver = `r.state = 'running' and ${enqueuedAll} and r.done + r.failed + ${counted} >= r.enqueued`
   return `state = case when ${isOver} then 'done' else r.state end,
     ended_at = case when ${isOver} then clock_timestamp() else r.ended_at end`
 }
 
-/** The profiles of open orders, in pages by id: of a run, or of one bucket of it. */
+/** The profiles of a run's open orders, in pages by id. */
 export async function listOpenOrders(
   pool: Pool,
   runId: string,
   page: { afterId: string; limit: number; upTo?: string },
-  bucket?: BucketHashes,
 ): Promise<ProfilePage> {
   const { rows } = await pool.query<{ id: string }>(
     `select profile_id as id from vitalsync.orders
-     where run_id = $1 and profile_id > $2 and profile_id <= coalesce($4::int8, profile_id) ${inHashesSql('profile_id', bucket)}
+     where run_id = $1 and profile_id > $2 and profile_id <= coalesce($4::int8, profile_id)
      order by profile_id limit $3`,
     [runId, page.afterId, page.limit, page.upTo ?? null],
   )

@@ -117,7 +117,7 @@ type ChosenFailure = {
   readonly isSwept: boolean
 }
 
-/** The chosen failures in pages by profile, each page split by bucket: a change of them stays within one. */
+/** The chosen failures in pages by profile, each page in parts that one statement may change. */
 async function* chosenFailures(pool: Pool, filter: FailureFilter): AsyncGenerator<ChosenFailure[]> {
   for (let after = { profileId: '0', id: '' }; ; ) {
     const { rows } = await pool.query<ChosenFailure>(
@@ -127,7 +127,7 @@ async function* chosenFailures(pool: Pool, filter: FailureFilter): AsyncGenerato
        limit ${FAILURES_PER_PAGE}`,
       [...valuesOf(filter), after.profileId, after.id],
     )
-    yield* pool.buckets.split(rows, ({ profileId }) => profileId)
+    yield* pool.division.split(rows, ({ profileId }) => profileId)
     if (rows.length < FAILURES_PER_PAGE) return
     after = rows.at(-1) ?? after
   }

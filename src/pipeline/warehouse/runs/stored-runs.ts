@@ -3,7 +3,7 @@ import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import { type ForgottenRows, forgetEnded } from './forget-ended.ts'
 import { listOpenOrders, listOrdersOf } from './open-orders.ts'
-import { bucketParameters, createRunBuckets, isFree, type RunBuckets } from './run-buckets.ts'
+import { createProductions, type Productions } from './production.ts'
 import { countWorkLeft, type WorkLeft } from './work-left.ts'
 
 export type RunParams = Readonly<Record<string, unknown>>
@@ -33,7 +33,7 @@ export type Run = {
   readonly itemsPushedElsewhere: number
 }
 
-export type Runs = RunBuckets & {
+export type Runs = Productions & {
   create(kind: string, params: RunParams): Promise<Run>
   /** Claims a cron slot and creates its run; undefined when the slot was claimed before, by whatever process. */
   claimSlot(schedule: string, slotAt: Date, params?: RunParams): Promise<Run | undefined>
@@ -48,8 +48,6 @@ export type Runs = RunBuckets & {
   measuredRequestRate(): Promise<number | undefined>
   /** Running runs that showed no life for `idleMs` and are not enqueued in full: their producers died. */
   listUnproduced(idleMs: number): Promise<Run[]>
-  /** Running runs that have a bucket which no process is enqueuing. */
-  listTakeable(): Promise<Run[]>
   /** Running runs that showed no life for `idleMs` though they are enqueued in full: not all their jobs have ended. */
   listSilent(idleMs: number): Promise<Run[]>
   /**
@@ -77,7 +75,7 @@ const runColumns = `id, kind, params, state, started_at as "startedAt", ended_at
 
 export function createRuns({ pool }: { pool: Pool }): Runs {
   return {
-    ...createRunBuckets(pool),
+    ...createProductions(pool),
     create: (kind, params) => insertRun(pool, kind, params),
     claimSlot: (schedule, slotAt, params = {}) => claimSlot(pool, { schedule, slotAt, params }),
     skipSlot: (slot) => skipSlot(pool, slot),
@@ -91,12 +89,6 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
     requestsPerProfile: (kind) => requestsPerProfile(pool, kind),
     measuredRequestRate: () => measuredRequestRate(pool),
     listUnproduced: (idleMs) => selectRuns(pool, `where not enqueued_all and ${isIdle} order by id`, idleMs),
-    listTakeable: () =>
-      selectRuns(
-        pool,
-        `where state = 'running' and not enqueued_all
-           and exists (select from vitalsync.run_buckets b where b.run_id = id and ${isFree}) order by id`,
-      ),
     listSilent: (idleMs) => selectRuns(pool, `where enqueued_all and ${isIdle} order by id`, idleMs),
     takeUnwatched: (idleMs) => takeUnwatched(pool, idleMs),
     listOpenOrders: (runId, afterId, limit) => listOpenOrders(pool, runId, { afterId, limit }),
@@ -130,16 +122,10 @@ async function takeUnwatched(pool: Pool, idleMs: number): Promise<Run[]> {
   return rows
 }
 
-/** The part of a statement that gives the run of its part `run` its buckets. */
-const withBucketsSql = (first: string, last: string) => `buckets as (
-  insert into vitalsync.run_buckets (run_id, first_hash, last_hash)
-  select run.id, b.first_hash, b.last_hash from run, unnest(${first}::int4[], ${last}::int4[]) b(first_hash, last_hash))`
-
 async function insertRun(pool: Pool, kind: string, params: RunParams): Promise<Run> {
   const { rows } = await pool.query<Run>(
-    `with run as (insert into vitalsync.runs (kind, params) values ($1, $2) returning *), ${withBucketsSql('$3', '$4')}
-     select ${runColumns} from run`,
-    [kind, params, ...bucketParameters(pool.buckets, params)],
+    `insert into vitalsync.runs (kind, params) values ($1, $2) returning ${runColumns}`,
+    [kind, params],
   )
   const [run] = rows
   if (run === undefined) throw new Error(`create run ${kind}: the database returned no row`)
@@ -188,9 +174,9 @@ async function claimSlot(pool: Pool, { schedule, slotAt, params }: ClaimedSlot):
        insert into vitalsync.runs (kind, params)
        select $1, jsonb_build_object('slotAt', to_char(slot_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) || $3 from claimed
        returning *
-     ), ${withBucketsSql('$4', '$5')}
+     )
      select ${runColumns} from run`,
-    [schedule, slotAt, params, ...bucketParameters(pool.buckets, params)],
+    [schedule, slotAt, params],
   )
   const [run] = rows
   if (run) {
@@ -217,7 +203,6 @@ async function endRun(pool: Pool, runId: string, state: 'done' | 'failed' | 'sto
     `update vitalsync.runs set state = $2, ended_at = clock_timestamp() where id = $1 and state = 'running'`,
     [runId, state],
   )
-  // The buckets first: a producer that is under way records no order after them.
-  await pool.query('delete from vitalsync.run_buckets where run_id = $1', [runId])
+  // After its end a producer that is under way records no order.
   await pool.query('delete from vitalsync.orders where run_id = $1', [runId])
 }

@@ -11,42 +11,27 @@ export type WorkLeft = {
 type UnendedRun = {
   readonly id: string
   readonly enqueuedAll: boolean
+  readonly afterId: string
   readonly params: Readonly<Record<string, unknown>>
 }
-
-type OpenBucket = { first: number; last: number; after: string }
 
 /**
  * Counts the jobs of a run that have not ended and the profiles that its producers will still enqueue, with what waits to
  * be pushed for them. Only valid for runs over all profiles or over `params.profileIds`.
  */
-export async function countWorkLeft(pool: Pool, { id, enqueuedAll, params }: UnendedRun): Promise<WorkLeft> {
-  const { rows: buckets } = enqueuedAll
-    ? { rows: [] }
-    : await pool.query<OpenBucket>(
-        'select first_hash as first, last_hash as last, after_id as after from vitalsync.run_buckets where run_id = $1',
-        [id],
-      )
+export async function countWorkLeft(pool: Pool, { id, enqueuedAll, afterId, params }: UnendedRun): Promise<WorkLeft> {
   const { rows } = await pool.query<WorkLeft>(
     `with each as materialized (
        select profile_id from vitalsync.orders where run_id = $1
        union
        select id from vitalsync.profiles
-       where cardinality($2::int4[]) > 0 and state <> 'gone' and ($5::int8[] is null or id = any($5)) and exists (
-         select from unnest($2::int4[], $3::int4[], $4::int8[]) b(first_hash, last_hash, after_id)
-         where id > b.after_id and hashint8(id) between b.first_hash and b.last_hash)
+       where not $2 and id > $3 and state <> 'gone' and ($4::int8[] is null or id = any($4))
      ), items as (
        select sum(p.waiting) as waiting from vitalsync.parcels p join each using (profile_id) group by profile_id
      )
      select (select count(*) from each)::float8 as jobs, coalesce(sum(waiting), 0)::float8 as items,
        coalesce(max(waiting), 0)::float8 as "itemsOfLongestJob" from items`,
-    [
-      id,
-      buckets.map(({ first }) => first),
-      buckets.map(({ last }) => last),
-      buckets.map(({ after }) => after),
-      Array.isArray(params['profileIds']) ? params['profileIds'] : null,
-    ],
+    [id, enqueuedAll, afterId, Array.isArray(params['profileIds']) ? params['profileIds'] : null],
   )
   return rows[0] ?? { jobs: 0, items: 0, itemsOfLongestJob: 0 }
 }

@@ -54,10 +54,9 @@ export function openTokenRows(pool: Pool): TokenRows {
   ): ((item: In) => Promise<Out>) => {
     const settle = createBatcher({
       itemsMax: TOKENS_PER_STATEMENT,
-      gatherMs: pool.gatherMs,
       batchesAtOnce: 1, // a commit of many tokens costs little more than a commit of one
       // A batch has tokens of profiles or tokens of accounts: their rows are found by different conditions.
-      bucketOf: (item: In) => (nameOf(item).profileId === undefined ? 1 : 0),
+      keyOf: (item: In) => (nameOf(item).profileId === undefined ? 1 : 0),
       run: (items) => settleEach(items, run),
     })
     return async (item) => {
@@ -122,7 +121,7 @@ async function inTransaction<R extends NamedRow>(
   pool: Pool,
   statement: { name: string; text: string; values: unknown[] },
 ): Promise<Map<string, R>> {
-  const { rows } = await transaction(pool, (tx) => tx.query<R>(statement), 'by-index-whole')
+  const { rows } = await transaction(pool, (tx) => tx.query<R>(statement), 'by-index')
   return new Map(rows.map((row) => [keyOfRow(row), row]))
 }
 
@@ -220,7 +219,7 @@ async function saveRows(pool: Pool, tokens: readonly SealedToken[]): Promise<boo
           tokens.map(({ expiresAtMs }) => expiresAtMs),
         ],
       }),
-    'by-index-whole',
+    'by-index',
   )
   const saved = new Set(rows.map(({ n }) => n))
   return tokens.map((_, index) => saved.has(index + 1))

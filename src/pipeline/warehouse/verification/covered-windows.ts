@@ -1,10 +1,8 @@
 import type { Span } from '../../../base/time/spans.ts'
-import type { BucketHashes } from '../../fleet/profile-buckets.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { PulledStream } from '../../transfer/stream.ts'
-import { isNodeOutage } from '../postgres/sql-errors.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
-import { inHashesSql, type Pool } from '../postgres/warehouse-pool.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /** A covered window of a profile's stream, at most as long as one request asks for. */
 export type CoveredWindow = {
@@ -19,7 +17,6 @@ export type CoveredWindow = {
 type Source = {
   readonly pool: Pool
   readonly streams: readonly PulledStream[]
-  readonly bucket?: BucketHashes | undefined
 }
 
 /** All covered windows whose draw is at most `upTo`: the same seed draws the same windows. */
@@ -34,7 +31,7 @@ export type WindowDraw = { readonly seed: string; readonly upTo: string }
  * Parameters: the streams' names, their window sizes in milliseconds (null: a snapshot), the profiles (null: all), the seed,
  * and the ids between which the profiles lie.
  */
-const coveredWindowsSql = ({ bucket }: Source) => `
+const coveredWindowsSql = `
   select l.profile_id, p.external_id, l.stream, l.generation,
     case when s.size_ms is null then lower(r) else greatest(lower(r), to_timestamp(k * s.size_ms / 1000)) end as from_at,
     case when s.size_ms is null then upper(r) else least(upper(r), to_timestamp((k + 1) * s.size_ms / 1000)) end as to_at,
@@ -46,8 +43,7 @@ const coveredWindowsSql = ({ bucket }: Source) => `
   cross join generate_series(
     case when s.size_ms is null then 0 else floor(${epochMsSql('lower(r)')} / s.size_ms)::int8 end,
     case when s.size_ms is null then 0 else ceil(${epochMsSql('upper(r)')} / s.size_ms)::int8 - 1 end) k
-  where l.covered <> '{}' and ($3::int8[] is null or l.profile_id = any($3)) and l.profile_id > $5 and l.profile_id <= $6
-    ${inHashesSql('l.profile_id', bucket)}`
+  where l.covered <> '{}' and ($3::int8[] is null or l.profile_id = any($3)) and l.profile_id > $5 and l.profile_id <= $6`
 
 /** Profiles of one statement: it takes a second or two, however large the warehouse. */
 const PROFILES_PER_STATEMENT = 20_000
@@ -67,12 +63,11 @@ const parametersOf = ({ streams }: Source, { seed, ids }: Chance, { afterId, las
 const everyProfile: ProfileRange = { afterId: '0', lastId: String(2n ** 63n - 1n) }
 
 /** Neighbouring ranges that hold all profiles after `from`. */
-async function* profileRanges(source: Source, from: string): AsyncGenerator<ProfileRange> {
-  const { pool, bucket } = source
+async function* profileRanges({ pool }: Source, from: string): AsyncGenerator<ProfileRange> {
   for (let afterId = from; ; ) {
     const { rows } = await pool.query<{ id: string | null }>(
       `select max(id) as id from (
-         select id from vitalsync.profiles where id > $1 ${inHashesSql('id', bucket)} order by id limit ${PROFILES_PER_STATEMENT}) page`,
+         select id from vitalsync.profiles where id > $1 order by id limit ${PROFILES_PER_STATEMENT}) page`,
       [afterId],
     )
     const lastId = rows[0]?.id
@@ -95,17 +90,17 @@ type WindowRow = {
 const windowColumns = `profile_id as "profileId", external_id as "externalId", stream, generation::float8 as generation,
   ${epochMsSql('from_at')} as "startMs", ${epochMsSql('to_at')} as "endMs", draw::text as draw`
 
-/** The windows with the lowest draws, these among them. In memory are twice `count` windows at most, here as in Postgres. */
+/** The windows with the lowest draws. In memory are twice `count` windows at most, here as in Postgres. */
 async function lowestDraws(
   source: Source,
   chance: Chance,
-  { count, among = [] }: { readonly count: number; readonly among?: readonly WindowRow[] },
+  { count }: { readonly count: number },
 ): Promise<readonly WindowRow[]> {
-  let lowest = among
+  let lowest: readonly WindowRow[] = []
   // A few profiles that are named need no pass over the others.
   for await (const range of chance.ids ? [everyProfile] : profileRanges(source, '0')) {
     const { rows } = await source.pool.query<WindowRow>(
-      `select ${windowColumns} from (${coveredWindowsSql(source)}) w order by w.draw, profile_id, stream limit $7`,
+      `select ${windowColumns} from (${coveredWindowsSql}) w order by w.draw, profile_id, stream limit $7`,
       [...parametersOf(source, chance, range), count],
     )
     lowest = [...lowest, ...rows].sort(byDraw).slice(0, count)
@@ -129,48 +124,13 @@ export async function sampleCoveredWindows(
   return toCoveredWindows(source, await lowestDraws(source, { seed, ids }, { count }))
 }
 
-type Drawn = {
-  readonly draw: WindowDraw | undefined
-  /** How many were asked, and how many did not answer. */
-  readonly buckets: number
-  readonly away: number
-}
-
-/**
- * The draw that holds `count` covered windows, or all when there are fewer; none when nothing is covered.
- *
- * In a divided warehouse each bucket is asked alone. The buckets of a node that is away are left out, and as much smaller is the
- * share of `count` that the others give: so their people, once they can be read, have the same chance as everybody, and all together
- * have `count` windows or nearly so. Fails when no bucket can be asked.
- */
+/** The draw that holds `count` covered windows, or all when there are fewer; undefined when nothing is covered. */
 export async function drawCoveredWindows(
-  source: Pick<Source, 'pool' | 'streams'>,
+  source: Source,
   { count, seed }: { count: number; seed: string },
-): Promise<Drawn> {
-  const parts = partsOf(source)
-  let lowest: readonly WindowRow[] = []
-  let away = 0
-  for (const part of parts) {
-    try {
-      lowest = await lowestDraws(part, { seed, ids: undefined }, { count, among: lowest })
-    } catch (error) {
-      away += 1
-      if (away === parts.length || !isNodeOutage(error)) throw error
-    }
-  }
-  const last = lowest.slice(0, Math.ceil((count * (parts.length - away)) / parts.length)).at(-1)
-  return { draw: last && { seed, upTo: last.draw }, buckets: parts.length, away }
-}
-
-/** Each bucket, at the node that has it; all profiles together where no bucket can be asked alone. */
-function partsOf(source: Pick<Source, 'pool' | 'streams'>): Source[] {
-  const { pool, streams } = source
-  const parts = Array.from({ length: pool.buckets.count }, (_, index) => {
-    const bucket = pool.buckets.hashesOf(index)
-    const shard = pool.shardOf(bucket)
-    return shard ? { pool: shard, streams } : { pool, streams, bucket }
-  })
-  return parts.some((part) => part.pool !== pool) ? parts : [source]
+): Promise<WindowDraw | undefined> {
+  const last = (await lowestDraws(source, { seed, ids: undefined }, { count })).at(-1)
+  return last && { seed, upTo: last.draw }
 }
 
 /** The profiles that have windows in a draw, in pages by id. */
@@ -182,7 +142,7 @@ export async function listDrawnProfiles(
   const ids: string[] = []
   for await (const range of profileRanges(source, afterId)) {
     const { rows } = await source.pool.query<{ id: string }>(
-      `select distinct profile_id as id from (${coveredWindowsSql(source)}) w where draw <= $7::int8 order by 1 limit $8`,
+      `select distinct profile_id as id from (${coveredWindowsSql}) w where draw <= $7::int8 order by 1 limit $8`,
       [...parametersOf(source, { seed, ids: undefined }, range), upTo, limit - ids.length],
     )
     ids.push(...rows.map(({ id }) => id))
@@ -199,7 +159,7 @@ export async function listDrawnWindows(
 ): Promise<CoveredWindow[]> {
   const range = { afterId: String(BigInt(profileId) - 1n), lastId: profileId }
   const { rows } = await source.pool.query<WindowRow>(
-    `select ${windowColumns} from (${coveredWindowsSql(source)}) w where w.draw <= $7::int8 order by w.draw
+    `select ${windowColumns} from (${coveredWindowsSql}) w where w.draw <= $7::int8 order by w.draw
      limit ${WINDOWS_PER_PROFILE_MAX}`,
     [...parametersOf(source, { seed, ids: undefined }, range), upTo],
   )

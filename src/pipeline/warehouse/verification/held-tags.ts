@@ -1,6 +1,5 @@
 import { type Span, subtract, totalMs } from '../../../base/time/spans.ts'
 import { requestHashOf, taggedSpanOf } from '../../transfer/tagged-window.ts'
-import { failureOnEveryNode } from '../postgres/sql-errors.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import type { CoveredWindow } from './covered-windows.ts'
@@ -42,18 +41,11 @@ export async function findTagsAround(pool: Pool, covered: CoveredWindow): Promis
   return left.length === 0 && chosen.length > 0 ? chosen : undefined
 }
 
-/**
- * Notes that a tag of a stream came with two different answers: its tags do not count until `falseTagsSql` forgets it. Each node of a divided
- * warehouse has a copy of the note, so all of them must be there.
- */
+/** Notes that a tag of a stream came with two different answers: its tags do not count until `falseTagsSql` forgets it. */
 export async function distrustTags(pool: Pool, { stream }: Pick<CoveredWindow, 'stream'>): Promise<void> {
-  try {
-    await pool.query(
-      `insert into vitalsync.false_tags (stream, found_at) values ($1, clock_timestamp())
-       on conflict (stream) do update set found_at = excluded.found_at`,
-      [stream.name],
-    )
-  } catch (cause) {
-    throw pool.buckets.count > 1 ? failureOnEveryNode(cause) : cause
-  }
+  await pool.query(
+    `insert into vitalsync.false_tags (stream, found_at) values ($1, clock_timestamp())
+     on conflict (stream) do update set found_at = excluded.found_at`,
+    [stream.name],
+  )
 }

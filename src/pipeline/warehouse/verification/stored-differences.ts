@@ -1,5 +1,5 @@
 import type { DifferenceCause, RecordDifference } from '../../ledger/difference-cause.ts'
-import { isNodeOutage, isOutage } from '../postgres/sql-errors.ts'
+import { isOutage } from '../postgres/sql-errors.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import type { CoveredWindow } from './covered-windows.ts'
 
@@ -61,7 +61,7 @@ export async function uncoverUnmended(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ id: string }>(
     'select distinct profile_id as id from vitalsync.differences where mended_at is null',
   )
-  for (const bucket of pool.buckets.split(rows, ({ id }) => id)) {
+  for (const part of pool.division.split(rows, ({ id }) => id)) {
     await pool.query(
       `with unmended as (
          select profile_id, stream, range_agg(span) as spans from vitalsync.differences
@@ -73,14 +73,14 @@ export async function uncoverUnmended(pool: Pool): Promise<void> {
        )
        update vitalsync.profiles p set due_at = least(p.due_at, statement_timestamp())
        from uncovered u where p.id = u.profile_id and p.id = any($1)`,
-      [bucket.map(({ id }) => id)],
+      [part.map(({ id }) => id)],
     )
   }
 }
 
 type Finding = { readonly cause: DifferenceCause; readonly counts: DifferenceCounts }
 
-/** Records a window that differs. Found again, the former finding is replaced. The oldest are dropped; while a node is away, by a later call. */
+/** Records a window that differs. Found again, the former finding is replaced. The oldest are dropped; during an outage, by a later call. */
 export async function recordDifference(pool: Pool, window: WindowName, { cause, counts }: Finding): Promise<void> {
   await pool.query(
     `insert into vitalsync.differences (profile_id, stream, span, found_at, cause, missing_here, differing, missing_upstream)
@@ -91,7 +91,7 @@ export async function recordDifference(pool: Pool, window: WindowName, { cause, 
     [...parametersOf(window), cause, counts.missingHere, counts.differing, counts.missingUpstream],
   )
   await dropOldest(pool).catch((error: unknown) => {
-    if (!isNodeOutage(error) && !isOutage(error)) throw error
+    if (!isOutage(error)) throw error
   })
 }
 

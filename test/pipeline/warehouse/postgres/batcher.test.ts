@@ -1,16 +1,15 @@
 import { expect, test } from 'vitest'
 import { createBatcher } from '../../../../src/pipeline/warehouse/postgres/batcher.ts'
 
-type Item = { readonly bucket: number; readonly name: string }
+type Item = { readonly key: number; readonly name: string }
 
 /** A batcher whose batches end when the test says so. */
-function openBatches(batchesAtOnce: number, gatherMs = 0) {
+function openBatches(batchesAtOnce: number) {
   const begun: Array<{ names: string; end: () => void }> = []
   const ask = createBatcher({
     itemsMax: 10,
     batchesAtOnce,
-    gatherMs,
-    bucketOf: ({ bucket }: Item) => bucket,
+    keyOf: ({ key }: Item) => key,
     run: async (items: readonly Item[]) => {
       const { promise, resolve } = Promise.withResolvers<void>()
       begun.push({ names: items.map(({ name }) => name).join(' '), end: resolve })
@@ -21,50 +20,32 @@ function openBatches(batchesAtOnce: number, gatherMs = 0) {
   return { ask, begun, names: () => begun.map(({ names }) => names) }
 }
 
-test('the calls of one turn go together, each bucket alone, and each gets its own answer', async () => {
+test('the calls of one turn go together, each key alone, and each gets its own answer', async () => {
   const { ask, begun, names } = openBatches(2)
-  const answers = Promise.all([
-    ask({ bucket: 0, name: 'a' }),
-    ask({ bucket: 1, name: 'b' }),
-    ask({ bucket: 0, name: 'c' }),
-  ])
+  const answers = Promise.all([ask({ key: 0, name: 'a' }), ask({ key: 1, name: 'b' }), ask({ key: 0, name: 'c' })])
   await expect.poll(names).toEqual(['a c', 'b'])
   for (const { end } of begun) end()
 
   expect(await answers).toEqual(['answer to a', 'answer to b', 'answer to c'])
 })
 
-test('a batch that is slow holds up its own bucket, and no other', async () => {
+test('calls that come while as many batches run as may wait, and go together then, the longest waiting first', async () => {
   const { ask, begun, names } = openBatches(1)
-  const slow = ask({ bucket: 0, name: 'slow' })
-  await expect.poll(names).toEqual(['slow'])
-  const behind = ask({ bucket: 0, name: 'behind' })
-  const other = ask({ bucket: 1, name: 'other' })
-  expect(names()).toEqual(['slow'])
-
-  await expect.poll(names, { timeout: 10_000 }).toEqual(['slow', 'other'])
-  begun[1]?.end()
-  expect(await other).toBe('answer to other')
-  expect(names()).toEqual(['slow', 'other'])
-  begun[0]?.end()
-  expect(await slow).toBe('answer to slow')
-  await expect.poll(names).toEqual(['slow', 'other', 'behind'])
-  begun[2]?.end()
-  expect(await behind).toBe('answer to behind')
-})
-
-test('where calls are gathered, the calls of later turns join the batch, and one batch waits for the next', async () => {
-  const { ask, begun, names } = openBatches(1, 20)
-  const first = ask({ bucket: 0, name: 'a' })
+  const first = ask({ key: 0, name: 'first' })
+  await expect.poll(names).toEqual(['first'])
+  const later = Promise.all([
+    ask({ key: 1, name: 'other' }),
+    ask({ key: 0, name: 'behind' }),
+    ask({ key: 1, name: 'another' }),
+  ])
   await new Promise((resolve) => setImmediate(resolve))
-  const second = ask({ bucket: 0, name: 'b' })
-  await expect.poll(names).toEqual(['a b'])
-  const third = ask({ bucket: 0, name: 'c' })
+  expect(names()).toEqual(['first'])
   begun[0]?.end()
-  await Promise.all([first, second])
-  const fourth = ask({ bucket: 0, name: 'd' })
-  await expect.poll(names).toEqual(['a b', 'c d'])
+  await expect.poll(names).toEqual(['first', 'other another'])
   begun[1]?.end()
+  await expect.poll(names).toEqual(['first', 'other another', 'behind'])
+  begun[2]?.end()
 
-  expect(await Promise.all([third, fourth])).toEqual(['answer to c', 'answer to d'])
+  expect(await first).toBe('answer to first')
+  expect(await later).toEqual(['answer to other', 'answer to behind', 'answer to another'])
 })

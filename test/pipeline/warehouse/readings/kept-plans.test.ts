@@ -33,7 +33,6 @@ test.for([
     skip(isDistributed, 'it asks one Postgres for all rows that were read')
     const pool = openWarehousePool({
       databaseUrl: warehouseUrl,
-      bucketCount: 1,
       connectionsMax: 1,
       name: 'test',
       pipeline: true,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { currentOrigin } from '../../../../src/base/monitoring/traced-work.ts'
 import { DAY, HOUR } from '../../../../src/base/time/units.ts'
-import { createProfileBuckets } from '../../../../src/pipeline/fleet/profile-buckets.ts'
 import type { AwaitingPart } from '../../../../src/pipeline/ledger/awaiting-upstream.ts'
 import type { PulledStream } from '../../../../src/pipeline/transfer/stream.ts'
+import { createDivision } from '../../../../src/pipeline/warehouse/divided/division.ts'
 import { type LockedLedgerRow, profileStreamKey } from '../../../../src/pipeline/warehouse/ledger/ledger-rows.ts'
 import { ReadingQueue } from '../../../../src/pipeline/warehouse/readings/reading-queue.ts'
 import type { ChangeSummary, StreamChanges } from '../../../../src/pipeline/warehouse/readings/record-changes.ts'
@@ -169,12 +169,12 @@ test('the evidence about lateness is counted by stream, of complete readings aft
   expect(seenBy({ stream: demographics })).toEqual([])
 })
 
-const buckets = createProfileBuckets(2)
-const inBucket = (bucket: number) =>
-  Array.from({ length: 40 }, (_, index) => String(index + 1)).filter((id) => buckets.of(id) === bucket)
+const division = createDivision(2)
+const withKey = (key: number) =>
+  Array.from({ length: 40 }, (_, index) => String(index + 1)).filter((id) => division.keyOf(id) === key)
 
 function queueOf(readings: readonly (readonly [profileId: string, rows: number, stream?: PulledStream])[]) {
-  const queue = new ReadingQueue(buckets)
+  const queue = new ReadingQueue(division)
   for (const [profileId, rows, stream = scores] of readings) {
     const reading: PreparedReading = {
       ...admitted({ profileId, stream }),
@@ -182,14 +182,14 @@ function queueOf(readings: readonly (readonly [profileId: string, rows: number, 
     }
     void queue.add(reading, currentOrigin())
   }
-  return { queue, take: (isOpen = (_: number) => true) => queue.takeGroup(isOpen) }
+  return { queue, take: () => queue.takeGroup() }
 }
 
 const namesOf = (group: ReturnType<ReadingQueue['takeGroup']>) =>
   group.map(({ reading }) => `${reading.profileId} ${reading.stream.name}`)
 
 test('a group has at most one reading of a ledger row, and the next one waits until the first is committed', () => {
-  const [ada = '', ben = ''] = inBucket(0)
+  const [ada = '', ben = ''] = withKey(0)
   const { queue, take } = queueOf([
     [ada, 1],
     [ada, 1],
@@ -207,18 +207,16 @@ test('a group has at most one reading of a ledger row, and the next one waits un
   expect(queue.isEmpty).toBe(true)
 })
 
-test('a group is of one bucket, the first that is open', () => {
-  const [[ada = '', ben = ''], [cleo = '', dan = '']] = [inBucket(0), inBucket(1)]
-  const readings = [ada, cleo, ben, dan].map((id) => [id, 1] as const)
-  const { take } = queueOf(readings)
-  expect(namesOf(queueOf(readings).take())).toEqual([`${ada} scores`, `${ben} scores`])
+test('a group is of profiles that one transaction may name, those of the first first', () => {
+  const [[ada = '', ben = ''], [cleo = '', dan = '']] = [withKey(0), withKey(1)]
+  const { take } = queueOf([ada, cleo, ben, dan].map((id) => [id, 1] as const))
 
-  expect(take((bucket) => bucket === 1).map(({ reading }) => reading.profileId)).toEqual([cleo, dan])
   expect(take().map(({ reading }) => reading.profileId)).toEqual([ada, ben])
+  expect(take().map(({ reading }) => reading.profileId)).toEqual([cleo, dan])
 })
 
 test('a group takes readings up to five thousand rows, and a larger reading alone', () => {
-  const ids = inBucket(0)
+  const ids = withKey(0)
   const sizesOf = (sizes: readonly number[]) => {
     const { queue, take } = queueOf(sizes.map((rows, index) => [ids[index] ?? '', rows] as const))
     const groups: number[][] = []

@@ -3,7 +3,7 @@ import { openWarehousePool } from '../../../../src/pipeline/warehouse/postgres/w
 import { createCoverageMap } from '../../../../src/pipeline/warehouse/reports/coverage-map.ts'
 import { readDayReports } from '../../../../src/pipeline/warehouse/reports/day-report.ts'
 import { readPersonDays } from '../../../../src/pipeline/warehouse/reports/find-people.ts'
-import { testShards } from '../../../support/test-pool.ts'
+import { testDivision } from '../../../support/test-pool.ts'
 import { test } from '../../../support/test-warehouse.ts'
 
 const today = new Date().toISOString().slice(0, 10)
@@ -18,7 +18,7 @@ test('a question about some people does not collect the days of everybody in one
   await warehouse.rows(`update vitalsync.ledger set covered = '{[2025-12-01,2026-02-01)}', read_at = now()`)
   const pool = openWarehousePool({
     databaseUrl: warehouseUrl,
-    bucketCount: testShards,
+    division: testDivision,
     connectionsMax: 1,
     name: 'test',
   })

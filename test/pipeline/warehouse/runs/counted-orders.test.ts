@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { noCounts } from '../../../../src/pipeline/transfer/order.ts'
 import { transaction } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { countEnded } from '../../../../src/pipeline/warehouse/runs/open-orders.ts'
-import { endBuckets, recordPage } from '../../../support/record-orders.ts'
+import { endProduction, recordPage } from '../../../support/record-orders.ts'
 import { connect, endedJob, test } from '../../../support/test-warehouse.ts'
 
 const order = (profileId: string, job = 'sync-profile') => ({ profileId, job, params: {} })
@@ -14,7 +14,7 @@ test('a job counts its requests and rows for its own run alone', async ({ wareho
   const other = await runs.create('sync', {})
   for (const { id } of [own, other]) {
     await recordPage(runs, id, [order(ada)])
-    await endBuckets(runs, id)
+    await endProduction(runs, id)
   }
 
   await ledger.recordFinished(
@@ -95,7 +95,7 @@ test('an erasure counts the open orders of that profile alone, and ends no run t
   await recordPage(runs, both.id, [order(ada), order(bob)])
   await recordPage(runs, partly.id, [order(ada)])
   await recordPage(runs, bobs.id, [order(bob)])
-  for (const { id } of [both, bobs]) await endBuckets(runs, id)
+  for (const { id } of [both, bobs]) await endProduction(runs, id)
 
   await profiles.erase(ada)
 
@@ -114,7 +114,7 @@ test('jobs are counted while another session holds a run that they are not about
   const run = await runs.create('sync', {})
   const held = await runs.create('sync', {})
   await recordPage(runs, run.id, [order(ada)])
-  await endBuckets(runs, run.id)
+  await endProduction(runs, run.id)
   const holder = await connect(warehouseUrl)
   await holder.query('begin')
   await holder.query('select from vitalsync.runs where id = $1 for update', [held.id])

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { DAY, HOUR } from '../../../../src/base/time/units.ts'
 import { noCounts } from '../../../../src/pipeline/transfer/order.ts'
-import { endBuckets, recordPage } from '../../../support/record-orders.ts'
+import { endProduction, recordPage } from '../../../support/record-orders.ts'
 import { endedJob, test } from '../../../support/test-warehouse.ts'
 
 const slot = new Date('2026-03-02T03:00:00Z')
@@ -33,7 +33,7 @@ test('a run ends with the last of its jobs, each counted once however often it i
   await end(ada)
   expect(await runs.get(run.id)).toMatchObject({ state: 'running', enqueued: 2, done: 2 })
   await recordPage(runs, run.id, [order(eve)])
-  await endBuckets(runs, run.id)
+  await endProduction(runs, run.id)
   expect((await runs.get(run.id))?.state).toBe('running')
   await ledger.recordFailed(endedJob(eve, { runId: run.id }), { reason: 'no', hint: undefined })
 
@@ -48,7 +48,7 @@ test('a job counts for every run that ordered the same before it began, and for 
   const [own = '', before = '', after = '', other = ''] = started
   for (const id of [own, before, after]) await recordPage(runs, id, [order(ada)])
   await recordPage(runs, other, [{ ...order(ada), params: { from: 1 } }])
-  for (const id of [own, before, after, other]) await endBuckets(runs, id)
+  for (const id of [own, before, after, other]) await endProduction(runs, id)
   await rows(`update vitalsync.orders set ordered_at = now() - interval '1 hour' where run_id <> $1`, [after])
   const begunAtMs = Date.now() - 60_000
 
@@ -69,7 +69,7 @@ test('a run does not wait for a profile that is erased', async ({ warehouse }) =
   const [ada = ''] = await warehouse.addProfiles('ada')
   const run = await runs.create('sync', {})
   await recordPage(runs, run.id, [order(ada)])
-  await endBuckets(runs, run.id)
+  await endProduction(runs, run.id)
 
   await profiles.erase(ada)
 
@@ -85,8 +85,8 @@ test('a run whose producer died is found, with the page it had reached', async (
   await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
 
   expect(await runs.listUnproduced(60_000)).toMatchObject([{ id: run.id }])
-  expect(await rows('select after_id from vitalsync.run_buckets where after_id > 0')).toEqual([{ after_id: '5' }])
-  await endBuckets(runs, run.id)
+  expect(await rows('select after_id, enqueued_to from vitalsync.runs')).toEqual([{ after_id: '5', enqueued_to: '5' }])
+  await endProduction(runs, run.id)
   expect(await runs.listUnproduced(60_000)).toEqual([])
   await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
   expect(await runs.listSilent(60_000)).toMatchObject([{ id: run.id }])
@@ -111,11 +111,11 @@ test('the work left of a run is its open jobs, its profiles to come, and their i
   const now = async () => (await runs.get(run.id)) ?? run
 
   expect(await runs.workLeft(await now())).toEqual({ jobs: 2, items: 3, itemsOfLongestJob: 2 })
-  await endBuckets(runs, run.id)
+  await endProduction(runs, run.id)
   expect(await runs.workLeft(await now())).toEqual({ jobs: 1, items: 2, itemsOfLongestJob: 2 })
 })
 
-test('the work left of a run is that of its own orders, buckets and profiles', async ({ warehouse }) => {
+test('the work left of a run is that of its own orders and profiles', async ({ warehouse }) => {
   const { runs, outbox, rows } = warehouse
   const [ada = '', bob = '', eve = '', gone = '', stranger = ''] = await warehouse.addNeighbours(5)
   for (const [profileId, count] of [
@@ -135,7 +135,7 @@ test('the work left of a run is that of its own orders, buckets and profiles', a
   const other = await runs.create('sync', {})
   await recordPage(runs, other.id, [order(ada)])
   const run = await runs.create('sync', { profileIds: [ada, bob, eve, gone] })
-  const left = () => runs.workLeft(run)
+  const left = async () => runs.workLeft((await runs.get(run.id)) ?? run)
 
   await recordPage(runs, run.id, [order(bob)])
   expect(await left()).toEqual({ jobs: 2, items: 6, itemsOfLongestJob: 4 })
@@ -143,9 +143,7 @@ test('the work left of a run is that of its own orders, buckets and profiles', a
   expect(await left()).toEqual({ jobs: 1, items: 4, itemsOfLongestJob: 4 })
   await rows('delete from vitalsync.parcels')
   expect(await left()).toEqual({ jobs: 1, items: 0, itemsOfLongestJob: 0 })
-  await rows('update vitalsync.run_buckets set first_hash = hashint8($2), last_hash = hashint8($2) where run_id = $1', [
-    ...[run.id, stranger],
-  ])
+  await rows('update vitalsync.runs set after_id = $2 where id = $1', [run.id, stranger])
   expect(await left()).toEqual({ jobs: 0, items: 0, itemsOfLongestJob: 0 })
 })
 
@@ -253,7 +251,6 @@ test('runs without a sign of life are listed by id: those not enqueued in full, 
 
   expect((await runs.listUnproduced(60_000)).map(({ id }) => id)).toEqual(ids.slice(0, 2))
   expect((await runs.listSilent(60_000)).map(({ id }) => id)).toEqual([full, alsoFull])
-  expect((await runs.listTakeable()).map(({ id }) => id)).toEqual([ids[0], ids[1], fresh])
 })
 
 test('a sentinel finds the nightlies of the last day that are read in full and quiet, each once', async ({

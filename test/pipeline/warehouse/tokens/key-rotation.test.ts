@@ -8,13 +8,13 @@ import { sealAnew } from '../../../../src/pipeline/warehouse/seals/seal-anew.ts'
 import { createPostgresTokenStore } from '../../../../src/pipeline/warehouse/tokens/token-store.ts'
 import { test as base } from '../../../support/fixtures.ts'
 import { insertPeople, peopleNames } from '../../../support/insert-people.ts'
-import { testShards } from '../../../support/test-pool.ts'
+import { testDivision } from '../../../support/test-pool.ts'
 
 const test = base.extend<{ pool: Pool }>({
   pool: async ({ warehouseUrl }, use) => {
     const pool = openWarehousePool({
       databaseUrl: warehouseUrl,
-      bucketCount: testShards,
+      division: testDivision,
       connectionsMax: 4,
       name: 'key-rotation',
     })

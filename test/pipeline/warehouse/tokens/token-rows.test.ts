@@ -6,11 +6,11 @@ import { openWarehousePool, type Pool } from '../../../../src/pipeline/warehouse
 import { createPostgresTokenStore } from '../../../../src/pipeline/warehouse/tokens/token-store.ts'
 import { test as base, soon } from '../../../support/fixtures.ts'
 import { insertPeople, peopleNames } from '../../../support/insert-people.ts'
-import { testShards } from '../../../support/test-pool.ts'
+import { testDivision } from '../../../support/test-pool.ts'
 import { connect } from '../../../support/test-warehouse.ts'
 
 const openPool = (databaseUrl: string) =>
-  openWarehousePool({ databaseUrl, bucketCount: testShards, connectionsMax: 1, name: 'token-rows' })
+  openWarehousePool({ databaseUrl, division: testDivision, connectionsMax: 1, name: 'token-rows' })
 
 const test = base.extend<{ pool: Pool }>({
   pool: async ({ warehouseUrl }, use) => {

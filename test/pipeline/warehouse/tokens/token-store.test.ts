@@ -7,7 +7,7 @@ import { openWarehousePool } from '../../../../src/pipeline/warehouse/postgres/w
 import { createPostgresTokenStore } from '../../../../src/pipeline/warehouse/tokens/token-store.ts'
 import { test } from '../../../support/fixtures.ts'
 import { insertPeople } from '../../../support/insert-people.ts'
-import { testShards } from '../../../support/test-pool.ts'
+import { testDivision } from '../../../support/test-pool.ts'
 
 type World = { store: TokenStore /** Lets every lease and every breaker expire. */; timePasses(): Promise<void> }
 
@@ -47,7 +47,7 @@ const suites: Array<[string, (title: string, body: (world: World) => Promise<voi
       test(title, async ({ warehouseUrl }) => {
         const pool = openWarehousePool({
           databaseUrl: warehouseUrl,
-          bucketCount: testShards,
+          division: testDivision,
           connectionsMax: 4,
           name: 'token-store',
         })

@@ -2,17 +2,12 @@ import { expect } from 'vitest'
 import { pulledStreams } from '../../../../config/streams.ts'
 import { type Span, totalMs, union } from '../../../../src/base/time/spans.ts'
 import { DAY, HOUR } from '../../../../src/base/time/units.ts'
-import { createProfileBuckets } from '../../../../src/pipeline/fleet/profile-buckets.ts'
-import { atShard, type Shard } from '../../../../src/pipeline/warehouse/postgres/shard.ts'
-import { NodeUnreachable, ShardMoved } from '../../../../src/pipeline/warehouse/postgres/sql-errors.ts'
-import type { Pool } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import {
   drawCoveredWindows,
   listDrawnProfiles,
   listDrawnWindows,
   sampleCoveredWindows,
 } from '../../../../src/pipeline/warehouse/verification/covered-windows.ts'
-import { isDistributed } from '../../../support/distributed-warehouse.ts'
 import { insertPeople, peopleNames } from '../../../support/insert-people.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
 import { marchMs, test, type Warehouse } from '../../../support/test-warehouse.ts'
@@ -113,7 +108,7 @@ test('a draw names its profiles in pages, and of each the same windows as the sa
   const source = { pool: warehouse.pool, streams: [scores] }
   const sample = await sampleCoveredWindows(source, { count: 12, seed: '5', ids: undefined })
 
-  const { draw } = await drawCoveredWindows(source, { count: 12, seed: '5' })
+  const draw = await drawCoveredWindows(source, { count: 12, seed: '5' })
   if (!draw) throw new Error('nothing was drawn')
   const drawn: string[] = []
   for (let afterId = '0'; ; ) {
@@ -129,7 +124,7 @@ test('a draw names its profiles in pages, and of each the same windows as the sa
   expect(windows.map(named).toSorted()).toEqual(sample.map(named).toSorted())
   expect(
     await drawCoveredWindows({ ...source, streams: [streamByName('tags')] }, { count: 3, seed: '5' }),
-  ).toMatchObject({ draw: undefined, away: 0 })
+  ).toBeUndefined()
 })
 
 test('a draw reaches the profiles of every statement', async ({ warehouse }) => {
@@ -140,7 +135,7 @@ test('a draw reaches the profiles of every statement', async ({ warehouse }) => 
   const source = { pool: warehouse.pool, streams: [scores] }
 
   const sample = await sampleCoveredWindows(source, { count: 3, seed: '1', ids: undefined })
-  const { draw } = await drawCoveredWindows(source, { count: all, seed: '1' })
+  const draw = await drawCoveredWindows(source, { count: all, seed: '1' })
   const drawn = draw && (await listDrawnProfiles(source, draw, { afterId: '0', limit: 10 }))
 
   expect(sample).toHaveLength(3)
@@ -148,103 +143,4 @@ test('a draw reaches the profiles of every statement', async ({ warehouse }) => 
   expect(sample).toEqual(whole.slice(0, 3))
   expect(new Set(whole.map(({ profileId }) => profileId))).toEqual(new Set([first, last]))
   expect(drawn?.ids).toEqual([first, last])
-})
-
-const BUCKETS = 16
-
-/** The same warehouse, whose buckets can be asked alone. One server has a view of each in the place of the shards that Citus makes. */
-async function openDivided({ pool, rows }: Warehouse): Promise<Pool> {
-  if (isDistributed) return pool
-  const buckets = createProfileBuckets(BUCKETS)
-  for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
-    const { firstHash, lastHash } = buckets.hashesOf(bucket)
-    for (const [table, id] of [
-      ['profiles', 'id'],
-      ['ledger', 'profile_id'],
-    ])
-      await rows(`create view vitalsync.${table}_${bucket} as
-        select * from vitalsync.${table} where hashint8(${id}) between ${firstHash} and ${lastHash}`)
-  }
-  const numberOf = (firstHash: number) =>
-    Array.from({ length: BUCKETS }, (_, bucket) => bucket).find((one) => buckets.hashesOf(one).firstHash === firstHash)
-  return Object.assign(Object.create(pool), {
-    buckets,
-    shardOf({ firstHash }: { firstHash: number }) {
-      const id = String(numberOf(firstHash))
-      const shard: Shard = { id, tables: { profiles: `vitalsync.profiles_${id}`, ledger: `vitalsync.ledger_${id}` } }
-      const query = (text: string, values: unknown[]) => pool.query(atShard(shard, text), values)
-      return Object.assign(Object.create(pool), { query, shard })
-    },
-  })
-}
-
-/** The same with some buckets whose tables answer with an error. */
-function withAway(pool: Pool, error: Error, isAway: (bucket: number) => boolean): Pool {
-  const first = Array.from({ length: pool.buckets.count }, (_, bucket) => pool.buckets.hashesOf(bucket).firstHash)
-  const away = Object.assign(Object.create(pool), { query: () => Promise.reject(error) })
-  return Object.assign(Object.create(pool), {
-    shardOf(hashes: { firstHash: number; lastHash: number }) {
-      const shard = pool.shardOf(hashes)
-      return shard && isAway(first.indexOf(hashes.firstHash)) ? away : shard
-    },
-  })
-}
-
-const unreachable = new NodeUnreachable('reach node a:1 of the warehouse: it does not answer')
-const movedAway = new ShardMoved('reach people of the warehouse: their shard has moved')
-
-test('a draw of a divided warehouse is that of the whole, and without the buckets that are away the share of the others', async ({
-  warehouse,
-}) => {
-  const ids = await warehouse.addProfiles(...Array.from({ length: 60 }, (_, index) => `person-${index}`))
-  for (const id of ids) await cover(warehouse, id, 'scores', [days(0, 100)])
-  const streams = [scores]
-  const divided = await openDivided(warehouse)
-  const buckets = divided.buckets.count
-  const whole = Object.assign(Object.create(warehouse.pool), { shardOf: () => undefined })
-  const draw = (pool: Pool, count: number) => drawCoveredWindows({ pool, streams }, { count, seed: '5' })
-
-  const ofWhole = await draw(whole, 40)
-  expect(ofWhole).toMatchObject({ draw: { seed: '5' }, buckets: 1, away: 0 })
-  expect(await draw(divided, 40)).toEqual({ ...ofWhole, buckets })
-  expect((await draw(divided, all)).draw).toEqual((await draw(whole, all)).draw)
-
-  const isAway = (bucket: number) => bucket % 4 === 1
-  const readable = ids.filter((id) => !isAway(divided.buckets.of(id)))
-  for (const error of [unreachable, movedAway]) {
-    const drawn = await draw(withAway(divided, error, isAway), 40)
-    expect(drawn).toMatchObject({ buckets, away: buckets / 4 })
-    const windows = await Promise.all(
-      readable.map((id) => listDrawnWindows({ pool: whole, streams }, drawn.draw ?? { seed: '', upTo: '0' }, id)),
-    )
-    expect(windows.flat()).toHaveLength(30)
-  }
-  const lost = (bucket: number) => bucket > 0
-  const broken = new Error('syntax error')
-  await expect(
-    draw(
-      withAway(divided, unreachable, () => true),
-      40,
-    ),
-  ).rejects.toThrow(unreachable)
-  await expect(draw(withAway(divided, broken, lost), 40)).rejects.toThrow(broken)
-})
-
-test('the windows of a bucket whose node goes away in the midst of its draw do not count', async ({ warehouse }) => {
-  const [ada = ''] = await warehouse.addProfiles('ada')
-  await cover(warehouse, ada, 'scores', [days(0, 1000)])
-  const buckets = createProfileBuckets(2)
-  const { firstHash: hashOfAda } = buckets.hashesOf(buckets.of(ada))
-  const draw = async (answers: number) => {
-    let asked = 0
-    const query = (text: string, values: unknown[]) =>
-      asked++ < answers ? warehouse.pool.query(text, values) : Promise.reject(unreachable)
-    const ofAda = Object.assign(Object.create(warehouse.pool), { query })
-    const shardOf = ({ firstHash }: { firstHash: number }) => (firstHash === hashOfAda ? ofAda : undefined)
-    const pool: Pool = Object.assign(Object.create(warehouse.pool), { buckets, shardOf })
-    return drawCoveredWindows({ pool, streams: [scores] }, { count: 3, seed: '5' })
-  }
-
-  expect(await draw(2)).toEqual({ draw: undefined, buckets: 2, away: 1 })
-  expect(await draw(3)).toMatchObject({ draw: { seed: '5' }, away: 0 })
 })

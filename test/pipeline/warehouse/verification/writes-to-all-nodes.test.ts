@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import { isNodeOutage, isOutage, NodeUnreachable } from '../../../../src/pipeline/warehouse/postgres/sql-errors.ts'
+import { createDivision } from '../../../../src/pipeline/warehouse/divided/division.ts'
+import { isOutage, PartialOutage } from '../../../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import { openWarehousePool } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { distrustTags } from '../../../../src/pipeline/warehouse/verification/held-tags.ts'
 import { recordDifference } from '../../../../src/pipeline/warehouse/verification/stored-differences.ts'
@@ -7,16 +8,16 @@ import { isDistributed } from '../../../support/distributed-warehouse.ts'
 import { scores } from '../../../support/stream-by-name.ts'
 import { connect, marchMs, test } from '../../../support/test-warehouse.ts'
 
-for (const [bucketCount, whose] of [
+for (const [shards, whose] of [
   [1, 'an outage of the one Postgres'],
   [16, 'that of a node where the warehouse is divided, so that the job waits alone'],
 ] as const) {
-  // A cluster has as many buckets as its warehouse has shards.
+  // A cluster has as many keys as its warehouse has shards.
   test.skipIf(isDistributed)(
     `a note of false tags that takes too long is ${whose}`,
     async ({ warehouse, warehouseUrl, onTestFinished }) => {
       const options = { databaseUrl: warehouseUrl, connectionsMax: 1, name: 'test', statementTimeoutMs: 200 }
-      const pool = openWarehousePool({ ...options, bucketCount })
+      const pool = openWarehousePool({ ...options, division: createDivision(shards) })
       onTestFinished(() => pool.end())
       const blocker = await connect(warehouseUrl)
       await blocker.query('begin; lock vitalsync.false_tags in exclusive mode')
@@ -25,7 +26,7 @@ for (const [bucketCount, whose] of [
       await blocker.end()
 
       expect(isOutage(failure)).toBe(true)
-      expect(isNodeOutage(failure)).toBe(bucketCount > 1)
+      expect(failure instanceof PartialOutage).toBe(shards > 1)
       await distrustTags(pool, { stream: scores })
       expect(await warehouse.rows('select stream from vitalsync.false_tags')).toEqual([{ stream: 'scores' }])
     },
@@ -46,7 +47,7 @@ test('a difference is recorded while another node is away, which keeps the oldes
     return recordDifference(asking, window, { cause: 'lost-here', counts })
   }
 
-  await record(new NodeUnreachable('reach node a:1 of the warehouse: it does not answer'))
+  await record(new PartialOutage('reach node a:1 of the warehouse: it does not answer'))
   expect(await rows('select missing_here from vitalsync.differences')).toEqual([{ missing_here: 1 }])
   await expect(record(new Error('syntax error'))).rejects.toThrow('syntax error')
 })

@@ -1,6 +1,6 @@
 import type { Finding } from '../../../base/connections/finding.ts'
 import { answersAsPostgres } from '../../../base/connections/probe-server.ts'
-import { createProfileBuckets } from '../../fleet/profile-buckets.ts'
+import { hashRangeOf } from '../../fleet/hash-ranges.ts'
 import { isOutage } from '../postgres/sql-errors.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 import { listTablePlaces, readShardCount } from './distributed-tables.ts'
@@ -45,8 +45,8 @@ async function listAnsweringNodes(db: Pool | Tx): Promise<Set<string>> {
 
 const subject = 'citus'
 
-/** Nothing on a plain Postgres. `buckets`: as WAREHOUSE_SHARDS says. */
-export async function examineDistribution(pool: Pool, buckets: number): Promise<Finding[]> {
+/** Nothing on a plain Postgres. `expected`: as WAREHOUSE_SHARDS says. */
+export async function examineDistribution(pool: Pool, expected: number): Promise<Finding[]> {
   const shards = await readShardCount(pool)
   if (shards === undefined) return []
   const whole = (await listTablePlaces(pool)).filter(({ is }) => is === 'whole')
@@ -62,7 +62,7 @@ export async function examineDistribution(pool: Pool, buckets: number): Promise<
             hint: 'The division was stopped. Go on with it: vitalsync migrate --distribute.',
           },
         ]),
-    ...(shards === buckets ? await placementFindings(pool, shards) : [countFinding(shards, buckets)]),
+    ...(shards === expected ? await placementFindings(pool, shards) : [countFinding(shards, expected)]),
     ...(await rebalanceFindings(pool)),
   ]
 }
@@ -85,10 +85,10 @@ function nodeFindings(nodes: readonly Node[], shards: number): Finding[] {
   ]
 }
 
-const countFinding = (shards: number, buckets: number): Finding => ({
+const countFinding = (shards: number, expected: number): Finding => ({
   subject,
   state: 'wrong',
-  text: `the warehouse has ${shards} shards, and WAREHOUSE_SHARDS is ${buckets}`,
+  text: `the warehouse has ${shards} shards, and WAREHOUSE_SHARDS is ${expected}`,
   hint: `Set WAREHOUSE_SHARDS=${shards} for every process: a group that spans two shards is refused or slow.`,
 })
 
@@ -108,8 +108,7 @@ async function placementFindings(pool: Pool, shards: number): Promise<Finding[]>
      join shards s on s.shardid = get_shard_id_for_distribution_column('vitalsync.profiles', i.id)`,
     [PROBED_IDS],
   )
-  const buckets = createProfileBuckets(shards)
-  const odd = rows.filter(({ id, place }) => buckets.of(id) !== place)
+  const odd = rows.filter(({ id, place }) => hashRangeOf(id, shards) !== place)
   if (odd.length === 0 && rows.length === PROBED_IDS.length)
     return [{ subject, state: 'well', text: 'each bucket of profiles is one shard' }]
   return [

@@ -1,5 +1,4 @@
 import { UsageProblem } from '../../../base/errors.ts'
-import type { BucketPlace } from '../postgres/node-pools.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 
 /**
@@ -80,24 +79,9 @@ export async function readShardCount(db: Pool | Tx): Promise<number | undefined>
 /** Refuses a warehouse that is divided otherwise than the setting says. Its number of shards; undefined where nothing is divided. */
 export async function requireDivision(pool: Pool): Promise<number | undefined> {
   const shards = await readShardCount(pool)
-  if (shards === undefined || shards === pool.buckets.count) return shards
+  if (shards === undefined || shards === pool.division.count) return shards
   throw new UsageProblem(
-    `open warehouse: it is divided into ${shards} shards, and WAREHOUSE_SHARDS is ${pool.buckets.count}`,
+    `open warehouse: it is divided into ${shards} shards, and WAREHOUSE_SHARDS is ${pool.division.count}`,
     { hint: `Set WAREHOUSE_SHARDS=${shards} for every process.` },
   )
-}
-
-/** The place of each bucket, in order; undefined where nothing is divided. The shards of all divided tables have equal bounds. */
-export async function readPlaces(pool: Pool): Promise<BucketPlace[] | undefined> {
-  if ((await requireDivision(pool)) === undefined) return undefined
-  const { rows } = await pool.query<BucketPlace>(
-    `select n.nodename || ':' || n.nodeport as node, jsonb_build_object('id', s.shardid::text, 'tables', (
-         select jsonb_object_agg(c.relname, shard_name(t.logicalrelid, t.shardid))
-         from pg_dist_shard t join pg_class c on c.oid = t.logicalrelid
-         where c.relnamespace = 'vitalsync'::regnamespace
-           and (t.shardminvalue = s.shardminvalue or t.shardminvalue is null))) as shard
-     from pg_dist_shard s join pg_dist_placement p using (shardid) join pg_dist_node n on n.groupid = p.groupid
-     where s.logicalrelid = 'vitalsync.profiles'::regclass and n.noderole = 'primary' order by s.shardminvalue::int4`,
-  )
-  return rows
 }
