@@ -205,7 +205,7 @@ export const variables = {
   },
   WAREHOUSE_SHARDS: {
     schema: wholeNumberText(1, 1024),
-    about: 'buckets of profiles that are read and written apart; as many as a distributed warehouse has shards',
+    about: 'shards of a divided warehouse; 1: one Postgres',
     fallback: '1',
   },
   BUDGET_PER_SECOND: {

@@ -29,7 +29,7 @@ export function createSemaphore<Group, S extends Seeker<Group>>(options: Semapho
 
   const mayTake = (seeker: S) => permits.isFree() && permits.givenTo(seeker.group) < groupMax(seeker)
   const take = ({ group }: S): Release => {
-    const { giveBack } = permits.take(group)
+    const giveBack = permits.take(group)
     return () => {
       giveBack()
       // At once, so that nobody who comes later can overtake.
@@ -74,50 +74,26 @@ export function createSemaphore<Group, S extends Seeker<Group>>(options: Semapho
   }
 }
 
-type Permit = {
-  /** Others may have the permit from now on. It still counts for its own group. */
-  lend(): void
-  /** A second call does nothing. */
-  giveBack(): void
-}
-
 /** Counts the permits that are given, in all and by group. `take` does not ask whether a permit is free: the caller does. */
-export function createPermits<Group>(count: number) {
+function createPermits<Group>(count: number) {
   const byGroup = new Map<Group, number>()
   let given = 0
   const givenTo = (group: Group) => byGroup.get(group) ?? 0
   return {
-    /** How many are given, without those that are lent. */
-    given: () => given,
     givenTo,
     isFree: () => given < count,
-    /** None is given, nor lent. */
-    isIdle: () => byGroup.size === 0,
-    take(group: Group): Permit {
+    /** Returns what gives the permit back. A second call of it does nothing. */
+    take(group: Group): () => void {
       given += 1
       byGroup.set(group, givenTo(group) + 1)
-      const lend = once(() => {
+      let isGiven = true
+      return () => {
+        if (!isGiven) return
+        isGiven = false
         given -= 1
-      })
-      const leaveGroup = once(() => {
         if (givenTo(group) > 1) byGroup.set(group, givenTo(group) - 1)
         else byGroup.delete(group)
-      })
-      return {
-        lend,
-        giveBack() {
-          lend()
-          leaveGroup()
-        },
       }
     },
-  }
-}
-
-function once(act: () => void): () => void {
-  let isDone = false
-  return () => {
-    if (!isDone) act()
-    isDone = true
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createPermits, createSemaphore, type Release, type Semaphore } from '../../src/base/semaphore.ts'
+import { createSemaphore, type Release, type Semaphore } from '../../src/base/semaphore.ts'
 
 type Seeker = { readonly group: string; readonly signal?: AbortSignal; readonly isShort?: boolean }
 
@@ -130,20 +130,3 @@ function signalToAbort() {
   const controller = new AbortController()
   return { signal: controller.signal, abort: () => controller.abort() }
 }
-
-test('a permit that is lent is free for others, and counts for its group until it is given back', () => {
-  const permits = createPermits<number>(1)
-  const slow = permits.take(7)
-  expect([permits.isFree(), permits.given(), permits.givenTo(7)]).toEqual([false, 1, 1])
-
-  slow.lend()
-  slow.lend()
-  expect([permits.isFree(), permits.given(), permits.givenTo(7), permits.isIdle()]).toEqual([true, 0, 1, false])
-  const other = permits.take(7)
-  expect([permits.isFree(), permits.given(), permits.givenTo(7)]).toEqual([false, 1, 2])
-  slow.giveBack()
-  slow.giveBack()
-  expect([permits.isFree(), permits.given(), permits.givenTo(7)]).toEqual([false, 1, 1])
-  other.giveBack()
-  expect([permits.isFree(), permits.given(), permits.isIdle()]).toEqual([true, 0, true])
-})

@@ -10,7 +10,7 @@
  * Lists each statement that Citus refused. Ends with exit code 1 when something is not as it must be. CI has no Citus and leaves
  * this out.
  *
- *   --workers <n>  --shards <n>  --people <n>  --days <n>
+ *   --workers <n>  --shards <n>  --people <n>  --days <n>  --concurrency <n>
  *   --only <part>      one of the parts, several times; sync and tests where there is none
  *   --seconds <n>      how long the chaos lasts; --seed <text> for the same faults again
  *   --tests <path>     test files or folders, several times; the warehouse's and the promises' where there is none
@@ -35,6 +35,7 @@ const { values } = parseArgs({
     shards: { type: 'string', default: '8' },
     people: { type: 'string', default: '12' },
     days: { type: 'string', default: '8' },
+    concurrency: { type: 'string', default: '32' },
     only: { type: 'string', multiple: true, default: ['sync', 'tests'] },
     seconds: { type: 'string', default: '600' },
     seed: { type: 'string', default: '1' },
@@ -56,7 +57,11 @@ try {
   closing.push(cluster.close)
   say(`a coordinator and ${values.workers} workers are up`)
   if (values.only.some((part) => part !== 'tests')) {
-    const sandbox = await openSandboxWarehouses({ people: Number(values.people), days: Number(values.days) })
+    const sandbox = await openSandboxWarehouses({
+      people: Number(values.people),
+      days: Number(values.days),
+      concurrency: Number(values.concurrency),
+    })
     closing.push(sandbox.close)
     const round = { cluster, shards, sandbox, checklist }
     if (values.only.includes('cost')) await measureCost(round)

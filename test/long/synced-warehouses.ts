@@ -22,9 +22,11 @@ export type SandboxWarehouses = {
 export async function openSandboxWarehouses({
   people,
   days,
+  concurrency = 32,
 }: {
   readonly people: number
   readonly days: number
+  readonly concurrency?: number
 }): Promise<SandboxWarehouses> {
   const { folder, access, createDatabase, close } = await startLongSandbox({ people, days, shape: ['--seed', '1'] })
   return {
@@ -36,6 +38,7 @@ export async function openSandboxWarehouses({
         DATABASE_URL: url,
         QUEUE_URL: await createDatabase(`queue_${name}`),
         WAREHOUSE_SHARDS: String(shards),
+        CONCURRENCY: String(concurrency),
       }
       const start = (...words: string[]) => startProgram(words, { cwd: folder, env })
       return { name, databaseUrl: url, start, command: (...words) => start(...words).ended }

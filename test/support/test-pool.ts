@@ -1,12 +1,7 @@
 import pg from 'pg'
 import { requireMigrated } from '../../src/operations/migrate-warehouse.ts'
 import { createDivision } from '../../src/pipeline/warehouse/divided/division.ts'
-import {
-  openWarehousePool,
-  type Pool,
-  undivided,
-  withDivision,
-} from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
+import { openWarehousePool, type Pool, withDivision } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 
 /** Into how many shards the warehouse of a test is divided: `WAREHOUSE_SHARDS=16 npm test` tries the statements of a divided warehouse. */
 export const testShards = Number(process.env['WAREHOUSE_SHARDS'] || 1)
