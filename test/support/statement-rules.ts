@@ -23,6 +23,8 @@ const insertedInPart = new RegExp(
 )
 const changed = new RegExp(`\\b(update|delete\\s+from)\\s+vitalsync\\.(${tables})\\b`, 'i')
 const locking = /\bfor\s+(no\s+key\s+)?(update|share|key\s+share)\b/i
+/** A cast of a column that depends on settings, such as the time zone. */
+const stableCast = /\b[a-z]\w*\.\w+::(timestamptz|tstzrange|date)\b/i
 const volatileCall = /\b(clock_timestamp|random|gen_random_uuid|nextval)\s*\(/i
 
 type Mention = { readonly table: string; readonly alias: string | undefined }
@@ -51,6 +53,7 @@ export function brokenRules(text: string): string[] {
   return [
     ...unnamed.map(({ table, alias }) => `does not name the profiles of vitalsync.${table}${alias ? ` ${alias}` : ''}`),
     ...(isChange && volatileCall.test(text) ? ['calls a volatile function in an update or delete'] : []),
+    ...(isChange && !isInsert && stableCast.test(text) ? ['casts a column by settings in an update or delete'] : []),
     ...(insertedInPart.test(text) ? ['inserts in a part of the statement'] : []),
     ...(isInsert && isChange ? ['inserts and changes in one statement'] : []),
   ]

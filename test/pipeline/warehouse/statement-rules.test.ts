@@ -10,6 +10,9 @@ const refused = {
   'a second table without the profiles': `update vitalsync.profiles p set due_at = (select min(f.next_try_at)
     from vitalsync.refusals f where f.profile_id = p.id) where p.id = any($1)`,
   'a volatile function': 'update vitalsync.profiles set due_at = clock_timestamp() where id = any($1)',
+  'a cast of a column by the time zone': `update vitalsync.refusals r set next_try_at = $3
+    from unnest($1::int8[], $2::text[]) i(profile_id, span)
+    where r.profile_id = i.profile_id and r.profile_id = any($1) and r.span = i.span::tstzrange`,
   'an insert in a part': `with kept as (insert into vitalsync.history (profile_id) select t.profile_id
     from vitalsync.scores t where t.profile_id = any($1)) select 1`,
   'an insert beside an update': `with noted as (select 1) insert into vitalsync.items (profile_id)

@@ -140,8 +140,8 @@ async function setNextTry(pool: Pool, failures: readonly ChosenFailure[], nextTr
   if (windows.length === 0) return
   await pool.query(
     `update vitalsync.refusals r set next_try_at = ${nextTrySql}
-     from unnest($1::int8[], $2::text[], $3::text[]) as i(profile_id, stream, span)
-     where r.profile_id = i.profile_id and r.stream = i.stream and r.span = i.span::tstzrange and r.profile_id = any($1)`,
+     from unnest($1::int8[], $2::text[], $3::tstzrange[]) as i(profile_id, stream, span)
+     where r.profile_id = i.profile_id and r.stream = i.stream and r.span = i.span and r.profile_id = any($1)`,
     [windows.map(({ profileId }) => profileId), windows.map(({ subject }) => subject), windows.map(({ span }) => span)],
   )
 }
