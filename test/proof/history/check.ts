@@ -28,5 +28,5 @@ function checkFaults({ events }: RunSeen): Violation[] {
 function checkRest({ events }: RunSeen): Violation[] {
   const rest = eventsOf(events, 'rest').at(-1)
   if (rest?.reached) return []
-  return [{ rule: 'never at rest', text: rest ? `${rest.left} after ${rest.tookMs} ms` : 'the run was broken off' }]
+  return [{ rule: 'never at rest', text: rest ? `${rest.left} after ${rest.rounds} rounds` : 'the run was broken off' }]
 }

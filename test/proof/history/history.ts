@@ -110,8 +110,8 @@ export type StoredStream = {
 type Rest = {
   readonly kind: 'rest'
   readonly reached: boolean
+  readonly rounds: number
   readonly tookMs: number
-  readonly limitMs: number
   readonly left: string
 }
 

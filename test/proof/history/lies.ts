@@ -280,7 +280,7 @@ const restLies: Lie[] = [
   {
     rule: 'never at rest',
     says: 'work is left at the limit',
-    tell: (run) => withEvents(run, { kind: 'rest', reached: false, tookMs: 9, limitMs: 9, left: '1 orders' }),
+    tell: (run) => withEvents(run, { kind: 'rest', reached: false, rounds: 9, tookMs: 9, left: '1 orders' }),
   },
   {
     rule: 'never at rest',

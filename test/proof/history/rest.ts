@@ -7,7 +7,6 @@ import { type App, erase, type People, revive } from './app.ts'
 import type { Damage } from './inject.ts'
 import { comparedStreams } from './records.ts'
 import type { SandboxControl } from './sandbox-control.ts'
-import { until } from './until.ts'
 
 /** How long after its end a day settles, by the settings of the fleet. */
 export const SETTLE_SECONDS = 3600
@@ -22,32 +21,34 @@ type Resting = {
   readonly app: App
   readonly people: People
   readonly control: SandboxControl
-  readonly limitMs: number
 }
 
-const LOOK_EVERY_MS = 1000
-const SYNC_EVERY_MS = 5 * SECOND
+const LOOK_EVERY_MS = 500
+const ROUND_MS = 3 * SECOND
+/** A fleet on two quiet cores needs two to ten. Counted, because a busy machine takes longer for each. */
+const ROUNDS_MAX = 100
 
 /**
- * The faults have ended. Operators repeat what was broken off and sync until nothing is left; the fleet does the rest by
- * itself. Waits of production that go by the clock are skipped: see `skipWaits`.
+ * The faults have ended. Operators repeat what was broken off and sync, round after round, until nothing is left; the fleet does
+ * everything else. Waits of production that go by the clock are skipped: see `skipWaits`.
  */
-export async function comeToRest({ damage, app, people, control, limitMs }: Resting): Promise<void> {
+export async function comeToRest({ damage, app, people, control }: Resting): Promise<void> {
   const beganMs = performance.now()
-  await until(async () => (await control.control('PUT', '/faults', [])) !== undefined, limitMs)
+  await damage.control('PUT', '/faults', [])
   await control.control('DELETE', '/derivation')
   await readAgain(app, people)
   let left = 'nothing was looked at'
-  let syncedMs = Number.NEGATIVE_INFINITY
-  const tookMs = () => Math.round(performance.now() - beganMs)
-  while (tookMs() < limitMs) {
+  let roundMs = Number.NEGATIVE_INFINITY
+  let rounds = 0
+  while (rounds < ROUNDS_MAX) {
     for (const [name, { isAcknowledged }] of people.erasing) if (!isAcknowledged) await erase(app, people, name)
     await control.control('POST', '/derived')
     left = await workLeft(app)
     // A sweep that begins a moment later would be found half done.
     if (left === '' && (await stopSchedulers(damage)) === 0) break
-    if (tookMs() - syncedMs > SYNC_EVERY_MS) {
-      syncedMs = tookMs()
+    if (performance.now() - roundMs > ROUND_MS) {
+      roundMs = performance.now()
+      rounds += 1
       await skipWaits(app)
       // A run is recovered when its lane is empty: none is begun meanwhile, unless something waits for a reading or a push.
       const waits = /uncovered|parcels|unregistered/.test(left)
@@ -57,7 +58,8 @@ export async function comeToRest({ damage, app, people, control, limitMs }: Rest
   }
   for (const name of people.erasing.keys()) await revive(app, people, name)
   const jobs = left === '' ? [] : await listJobs(app)
-  app.history.add({ kind: 'rest', reached: left === '', tookMs: tookMs(), limitMs, left: [left, ...jobs].join('; ') })
+  const tookMs = Math.round(performance.now() - beganMs)
+  app.history.add({ kind: 'rest', reached: left === '', rounds, tookMs, left: [left, ...jobs].join('; ') })
 }
 
 /** Returns how many there were still. */
@@ -69,11 +71,15 @@ async function stopSchedulers({ fleet }: Damage): Promise<number> {
 }
 
 /** How long a run may be silent here; in production two minutes. */
-const SILENT_MS = 10 * SECOND
+const SILENT_MS = 3 * SECOND
 
-/** Does now what schedulers do every two minutes and what a refused window waits for longer: recovers runs, reads again. */
+/**
+ * Does now what schedulers do every two minutes, and what a refused window and a job that failed wait for longer: recovers
+ * runs, reads again, tries again.
+ */
 async function skipWaits({ pipeline, config }: App): Promise<void> {
   await pipeline.pool.query('update vitalsync.refusals set next_try_at = now()')
+  for (const lane of lanes) await pipeline.engine.queue(lane).promoteJobs()
   await recoverRuns(recoverContextOf({ pipeline, config, signal: AbortSignal.timeout(MINUTE) }), SILENT_MS)
 }
 

@@ -28,9 +28,6 @@ type SeedOptions = {
   readonly lastsMs: number
 }
 
-/** The fleet has no more to do within this time after the last fault: a job waits up to 80 s before its last attempt. */
-const REST_WITHIN_MS = 4 * MINUTE
-
 /** Stopped, a run ends its processes and unmounts its disk. */
 const stopSignals = ['SIGINT', 'SIGTERM'] as const
 const EXIT_STOPPED = 130
@@ -55,7 +52,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedRun> {
     await Promise.all([injectFaults(plan.faults, damage), actAsPlanned(app, people, plan.acts)])
     ending.abort()
     await snapshots
-    await comeToRest({ ...stage, limitMs: REST_WITHIN_MS })
+    await comeToRest(stage)
     const final = await readFinalState(stage)
     await writeFile(finalStateFile(folder), JSON.stringify(final))
     const { events } = history

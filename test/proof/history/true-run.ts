@@ -24,7 +24,7 @@ export function makeTrueRun(draw: Draw): RunSeen {
   eraseSomebody(draft)
   for (const fault of ['kill-process', 'cut-queue', 'cut-queue'] as const)
     draft.events.push({ kind: 'fault', fault, target: 'worker-1', ...spanOf(draft), fired: true })
-  draft.events.push({ kind: 'rest', reached: true, tookMs: 1000, limitMs: 2000, left: '' })
+  draft.events.push({ kind: 'rest', reached: true, rounds: 3, tookMs: 1000, left: '' })
   const upstreamProfiles = people.map(({ profile }) => profile)
   const none = { rowsOfErased: [], waitingItems: 0, quarantined: 0 }
   const final: FinalState = { profiles, upstreamItems, upstreamProfiles, runs, witnessed: draft.witnessed, ...none }
