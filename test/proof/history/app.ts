@@ -56,7 +56,7 @@ export async function actAsPlanned(app: App, people: People, planned: readonly P
 type Act = (app: App, people: People, draw: () => number) => Promise<unknown>
 
 const acts: Record<ActName, Act> = {
-  push: (app, people, draw) => handItem(app, people, newItem(app, pickPerson(people, draw), draw)),
+  push: (app, people, draw) => pushNew(app, people, pickPerson(people, draw), draw),
   async revise(app, people, draw) {
     const [item, former] = pick([...people.items], draw) ?? []
     if (item && former) await handItem(app, people, { ...former, item, version: former.version + 1 })
@@ -138,6 +138,10 @@ async function handItem({ pipeline, history }: App, people: People, form: Item):
   history.add({ kind: 'handed', item, profile, version, outcome })
   people.items.set(item, { profile, startMs, version })
 }
+
+/** The app hands a new item of the person to the outbox. */
+export const pushNew = (app: App, people: People, profile: string, draw: () => number): Promise<void> =>
+  handItem(app, people, newItem(app, profile, draw))
 
 type RunParameters = Record<string, unknown>
 

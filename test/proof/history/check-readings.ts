@@ -11,7 +11,7 @@ import type {
   WitnessedReading,
   WitnessedRecord,
 } from './history.ts'
-import { eventsOf, type RunSeen, type Violation } from './rules.ts'
+import { eventsOf, namesById, type RunSeen, type Violation } from './rules.ts'
 
 /**
  * The rows are those of the newest reading, and nothing else; what is covered is what upstream has: in every snapshot by
@@ -63,12 +63,6 @@ function checkOrigins({ events, final }: RunSeen, readings: readonly Reading[]):
 
 const isJumped = (jumps: readonly InjectedFault[], atMs: number): boolean =>
   jumps.some((jump) => jump.atMs <= atMs && atMs <= jump.endedAtMs + JUMP_LASTS_MS)
-
-/** By our own id, of everybody who was ever there. */
-function namesById({ events, final }: RunSeen): Map<string, string> {
-  const erased = eventsOf(events, 'erasure').map(({ profileId, profile }) => [profileId, profile] as const)
-  return new Map([...erased, ...final.profiles.map(({ profileId, profile }) => [profileId, profile] as const)])
-}
 
 function witnessedOf<K extends Witnessed['kind']>(witnessed: readonly Witnessed[], kind: K) {
   return witnessed.filter((row): row is Extract<Witnessed, { kind: K }> => row.kind === kind)

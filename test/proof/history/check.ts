@@ -1,6 +1,7 @@
 import { checkErasures } from './check-erasures.ts'
 import { checkOrders } from './check-orders.ts'
 import { checkPushes } from './check-pushes.ts'
+import { checkReadBack } from './check-read-back.ts'
 import { checkReadings } from './check-readings.ts'
 import { checkTokens } from './check-tokens.ts'
 import { eventsOf, type RunSeen, type Violation } from './rules.ts'
@@ -10,6 +11,7 @@ export function check(run: RunSeen): Violation[] {
   return [
     ...checkPushes(run),
     ...checkReadings(run),
+    ...checkReadBack(run),
     ...checkOrders(run.final),
     ...checkTokens(run),
     ...checkErasures(run),

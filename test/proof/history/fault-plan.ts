@@ -29,6 +29,7 @@ const faults = {
   'bad-answers': { at: ['answers'], forMs: [4 * SECOND, 8 * SECOND] },
   'slow-answers': { at: ['answers'], forMs: [6 * SECOND, 10 * SECOND] },
   'overtaken-reading': { at: ['reading'], forMs: [0, 0] },
+  'outdated-reading': { at: ['reading'], forMs: [0, 0] },
   'revoke-tokens': { at: ['tokens'], forMs: [0, 0] },
   'late-derivation': { at: ['derivation'], forMs: [3 * SECOND, 8 * SECOND] },
 } as const satisfies Record<string, { at: readonly string[]; forMs: readonly [number, number] }>

@@ -43,6 +43,7 @@ type Push = Request & {
   readonly outcome: Outcome
 }
 
+/** `answeredAtMs`: when the first byte of the answer was passed on. */
 type Request = { readonly sentAtMs: number; readonly answeredAtMs: number }
 
 /** A record by its natural key; equal digests are equal records. */
@@ -129,11 +130,13 @@ export type WitnessedRecord = WitnessedRow & {
   readonly readAtMs: number
 }
 
-/** A ledger row was written: the readings that it knew then. */
+/** A ledger row was written: the readings that it knew then. `touched`: by a push. `grew`: time is covered that was not. */
 export type WitnessedReading = WitnessedRow & {
   readonly kind: 'ledger'
   readonly stream: string
   readonly recent: readonly (readonly [startMs: number, endMs: number, sentAtMs: number])[]
+  readonly touched: boolean
+  readonly grew: boolean
 }
 
 /** A window was refused: by upstream, or by the warehouse. */

@@ -22,6 +22,8 @@ export type Damage = {
   giveWork(): Promise<void>
   /** Lets a later reading of a window overtake an earlier one. Whether it did. */
   overtakeReading(draw: number): Promise<boolean>
+  /** Lets a push be marked as sent while a reading is on its way. Whether the reading was stored afterwards. */
+  outdateReading(draw: number): Promise<boolean>
   /** Makes jobs, and empties the queue while there are some. Returns how many there were. */
   emptyQueue(): Promise<number>
 }
@@ -158,6 +160,7 @@ const injections: Record<FaultName, Inject> = {
   'bad-answers': giveAnswers(badAnswers),
   'slow-answers': giveAnswers(slowAnswers),
   'overtaken-reading': ({ draw }, { overtakeReading }) => overtakeReading(draw),
+  'outdated-reading': ({ draw }, { outdateReading }) => outdateReading(draw),
   'revoke-tokens': async ({ draw }, { control }) => {
     const { revoked } = await control('POST', '/tokens/revoke', draw < 0.5 ? {} : undefined)
     return Number(revoked) > 0

@@ -76,6 +76,7 @@ async function forward(
   try {
     const [answer] = (await once(sent, 'response')) as [IncomingMessage]
     settle = answer.statusCode === 200 ? await held.pass({ path: url.pathname, sentAtMs }) : undefined
+    const answeredAtMs = Date.now()
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
     const text = await textOf(answer, outgoing)
     const isHeard = !outgoing.destroyed
@@ -83,7 +84,7 @@ async function forward(
     settle?.(isHeard)
     const { statusCode = 0, headers } = answer
     const whole = { status: statusCode, etag: headers.etag, body: text }
-    return { ...exchange, answeredAtMs: Date.now(), isHeard, answer: whole }
+    return { ...exchange, answeredAtMs, isHeard, answer: whole }
   } catch {
     outgoing.destroy()
     settle?.(false)

@@ -9,6 +9,7 @@ export const rules = [
   'record invented',
   'older reading on top',
   'reading refused by Postgres',
+  'covered by an outdated reading',
   'covered unlike upstream',
   'covered without rows',
   'never covered',
@@ -32,6 +33,12 @@ export const rules = [
 export type Rule = (typeof rules)[number]
 export type Violation = { readonly rule: Rule; readonly text: string }
 export type RunSeen = { readonly events: readonly HistoryEvent[]; readonly final: FinalState }
+
+/** By our own id, of everybody who was ever there. */
+export function namesById({ events, final }: RunSeen): Map<string, string> {
+  const erased = eventsOf(events, 'erasure').map(({ profileId, profile }) => [profileId, profile] as const)
+  return new Map([...erased, ...final.profiles.map(({ profileId, profile }) => [profileId, profile] as const)])
+}
 
 /** The events of one kind, in their order. */
 export function eventsOf<K extends HistoryEvent['kind']>(

@@ -16,10 +16,10 @@ import { type App, type People, startRun, versionOf } from './app.ts'
 import { startDamagedPostgres, startDamagedRedis } from './engines.ts'
 import type { FaultName } from './fault-plan.ts'
 import { startFleet, startServiceMember } from './fleet.ts'
+import { outdateReading, overtakeReading } from './held-readings.ts'
 import { openHistory } from './history.ts'
 import type { Damage } from './inject.ts'
 import { openJumpingClocks } from './jumping-clock.ts'
-import { overtakeReading } from './overtake.ts'
 import { openRecordingProxy } from './recording-proxy.ts'
 import { SETTLE_SECONDS } from './rest.ts'
 import { openSandboxControl, type SandboxControl } from './sandbox-control.ts'
@@ -96,6 +96,7 @@ export async function openStage({ seed, queue, folder }: StageOptions, closeStac
     emptyQueue: emptierOf(app),
     giveWork: () => startRun(app, 'sync', {}),
     overtakeReading: (draw) => overtakeReading(app, people, { held: proxy.held, control, draw }),
+    outdateReading: (draw) => outdateReading(app, people, { held: proxy.held, control, draw }),
   }
   const impossible = new Set<FaultName>([
     ...(postgres.hasSmallDisk ? [] : ['full-disk' as const]),

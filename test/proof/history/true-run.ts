@@ -1,5 +1,13 @@
 import { DAY, HOUR, SECOND } from '../../../src/base/time/units.ts'
-import type { FinalProfile, FinalState, HeldRecord, HistoryEvent, Reading, Witnessed } from './history.ts'
+import type {
+  FinalProfile,
+  FinalState,
+  HeldRecord,
+  HistoryEvent,
+  Reading,
+  Witnessed,
+  WitnessedReading,
+} from './history.ts'
 import type { RunSeen } from './rules.ts'
 
 type Draw = () => number
@@ -51,12 +59,18 @@ function readPerson(draft: Draft, person: Person, draw: Draw): FinalProfile {
   return { ...person, wanted: [WINDOW.startMs, WINDOW.endMs - HOUR], streams: held }
 }
 
-/** Upstream changes between readings; each reading stores what is new, and a reading that finds no change only confirms. */
+/**
+ * Upstream changes between readings, sometimes by a push; each reading stores what is new, and a reading that finds no change
+ * only confirms.
+ */
 function readStream(draft: Draft, its: Person & { stream: string; draw: Draw }): readonly HeldRecord[] {
   const { profile, profileId, stream, draw } = its
   let held: readonly HeldRecord[] = []
   let served: HeldRecord[] = times(between(draw, 2, 5), (n) => recordAt(n, 1))
+  let recent: WitnessedReading['recent'] = []
   for (let left = between(draw, 2, 5); left > 0; left -= 1) {
+    const isPushed = draw() < 0.5
+    if (isPushed) witness(draft, { kind: 'ledger', profileId, stream, recent, touched: true, grew: false })
     const sentAtMs = tick(draft)
     const reading: Reading = {
       kind: 'reading',
@@ -74,7 +88,9 @@ function readStream(draft: Draft, its: Person & { stream: string; draw: Draw }):
     const keys = new Set(served.map(({ key }) => key))
     for (const record of held.filter(({ key }) => !keys.has(key)))
       witness(draft, { kind: 'record', profileId, stream, record, gone: true, readAtMs: sentAtMs })
-    witness(draft, { kind: 'ledger', profileId, stream, recent: [[WINDOW.startMs, WINDOW.endMs, sentAtMs]] })
+    const grew = isPushed || recent.length === 0
+    recent = [[WINDOW.startMs, WINDOW.endMs, sentAtMs]]
+    witness(draft, { kind: 'ledger', profileId, stream, recent, touched: false, grew })
     held = served
     const covered = [[WINDOW.startMs, WINDOW.endMs]] as const
     draft.events.push({ kind: 'snapshot', profile, atMs: tick(draft), stream, covered, records: held })

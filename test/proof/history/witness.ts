@@ -34,11 +34,13 @@ const witnessSql = `
   create function witness.see_ledger() returns trigger language plpgsql as $$
   begin
     insert into witness.seen (kind, profile_id, data) values ('ledger', new.profile_id,
-      jsonb_build_object('stream', new.stream, 'recent', new.recent));
+      jsonb_build_object('stream', new.stream, 'recent', new.recent, 'touched', new.generation > old.generation,
+        'grew', not new.covered <@ old.covered));
     return null;
   end $$;
-  create trigger witness after update of recent on vitalsync.ledger
-    for each row when (new.recent is distinct from old.recent) execute function witness.see_ledger();
+  create trigger witness after update on vitalsync.ledger for each row
+    when (new.recent is distinct from old.recent or new.generation > old.generation or not new.covered <@ old.covered)
+    execute function witness.see_ledger();
 
   create function witness.see_refusal() returns trigger language plpgsql as $$
   begin
