@@ -146,19 +146,25 @@ function recordsOfAll(readings: readonly Reading[]): HeldRecord[] {
   return [...held.values()].flatMap(({ record, times }) => (times >= readingsOf(record) ? [record] : []))
 }
 
-function checkProfile({ profile, wanted, streams }: FinalProfile): Violation[] {
-  return streams.flatMap((stream) => {
+function checkProfile({ profile, wanted, streams, snapshots }: FinalProfile): Violation[] {
+  const unlike = snapshots.flatMap(({ stream, records, served }) =>
+    checkAlike(`${stream} of ${profile}`, records, served),
+  )
+  const perStream = streams.flatMap((stream) => {
     const spans = spansOf(stream)
     const name = `${stream.stream} of ${profile}`
     const open = subtract([{ startMs: wanted[0], endMs: wanted[1] }], spans)
     const never = open.map((span): Violation => ({ rule: 'never covered', text: `${name}: ${textOf(span)}` }))
-    const theirs = within(stream.served, spans)
-    const ours = within(stream.records, spans)
-    const differing = differences(ours, theirs)
-    if (differing.length === 0) return never
-    const text = `${name}: ${differing.length} of ${theirs.length} differ, such as ${differing[0]}`
-    return [...never, { rule: 'covered unlike upstream', text }]
+    return [...never, ...checkAlike(name, within(stream.records, spans), within(stream.served, spans))]
   })
+  return [...unlike, ...perStream]
+}
+
+function checkAlike(name: string, ours: readonly HeldRecord[], theirs: readonly HeldRecord[]): Violation[] {
+  const differing = differences(ours, theirs)
+  if (differing.length === 0) return []
+  const text = `${name}: ${differing.length} of ${theirs.length} differ, such as ${differing[0]}`
+  return [{ rule: 'covered unlike upstream', text }]
 }
 
 function differences(ours: readonly HeldRecord[], theirs: readonly HeldRecord[]): string[] {

@@ -1,7 +1,8 @@
 import pg from 'pg'
+import type { PulledStream } from '../../../src/pipeline/transfer/stream.ts'
 import { type App, type People, versionOf } from './app.ts'
 import type { FinalProfile, FinalRun, FinalState } from './history.ts'
-import { comparedStreams, heldRecord } from './records.ts'
+import { comparedStreams, heldRecord, snapshotStreams } from './records.ts'
 import { settledUntilMs } from './rest.ts'
 import type { SandboxControl } from './sandbox-control.ts'
 import { readRowsOf, readStored, readWitnessed } from './witness.ts'
@@ -30,7 +31,7 @@ export async function readFinalState({
       'select external_id as profile, id::text as "profileId" from vitalsync.names order by id',
     )
     const wanted = [app.historyFromMs, settledUntilMs()] as const
-    for (const name of names) profiles.push({ ...name, wanted, streams: await readStreams(warehouse, control, name) })
+    for (const name of names) profiles.push({ ...name, wanted, ...(await readStreams(warehouse, control, name)) })
     const gone = [...people.erasing].map(([profile, { profileId }]) => ({ profile, profileId }))
     const rowsOfErased = await Promise.all(gone.map((one) => readRowsOf(warehouse, one)))
     return {
@@ -57,14 +58,25 @@ async function readStreams(
   warehouse: pg.Client,
   control: SandboxControl,
   { profile, profileId }: { profile: string; profileId: string },
-): Promise<FinalProfile['streams']> {
+): Promise<Pick<FinalProfile, 'streams' | 'snapshots'>> {
   const ledger: Readonly<Record<string, readonly object[]>> = (await control.ledger(profile)) ?? {}
+  const servedOf = (stream: PulledStream | undefined) =>
+    stream ? (ledger[stream.name] ?? []).map((record) => heldRecord(stream, { ...record })) : []
   const stored = await readStored(warehouse, profileId)
-  return stored.map((its) => {
-    const stream = comparedStreams.find(({ name }) => name === its.stream)
-    const served = stream ? (ledger[its.stream] ?? []).map((record) => heldRecord(stream, { ...record })) : []
-    return { ...its, served }
-  })
+  const streams = stored.map((its) => ({
+    ...its,
+    served: servedOf(comparedStreams.find(({ name }) => name === its.stream)),
+  }))
+  const snapshots: FinalProfile['snapshots'][number][] = []
+  for (const stream of snapshotStreams) {
+    const { rows } = await warehouse.query<{ body: string }>(
+      `select body from vitalsync.${stream.table} where profile_id = $1 and gone_at is null`,
+      [profileId],
+    )
+    const records = rows.map(({ body }) => heldRecord(stream, JSON.parse(body)))
+    snapshots.push({ stream: stream.name, records, served: servedOf(stream) })
+  }
+  return { streams, snapshots }
 }
 
 async function readUpstream(service: pg.Client): Promise<Pick<FinalState, 'upstreamItems' | 'upstreamProfiles'>> {

@@ -177,6 +177,8 @@ export type FinalProfile = {
   readonly profileId: string
   readonly wanted: readonly [number, number]
   readonly streams: ReadonlyArray<StoredStream & { readonly served: readonly HeldRecord[] }>
+  /** The streams without windows. */
+  readonly snapshots: ReadonlyArray<Omit<StoredStream, 'covered'> & { readonly served: readonly HeldRecord[] }>
 }
 
 export type FinalRun = {

@@ -125,7 +125,7 @@ function tableOfEvents(runs: readonly FinishedRun[]): ProofTable {
 }
 
 const notChecked = [
-  'Demographics and device information: they have no window, and are not compared.',
+  'Demographics and device information while faults happen: they have no window, and are compared at the end alone.',
   'Pushed tags and snapshots: only data logs are pushed.',
   'Forms of one item without modifiedDateTime: upstream then keeps the form that arrives last.',
   'One of the guards alone that keep an older reading from replacing a newer one: the other two hide its loss.',

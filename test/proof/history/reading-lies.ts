@@ -101,6 +101,16 @@ export const readingLies: Lie[] = [
     }),
   },
   {
+    rule: 'covered unlike upstream',
+    says: 'a record without a window is missing',
+    tell(run, pick) {
+      const { profiles } = run.final
+      const profile = pick(profiles)
+      const snapshots = profile.snapshots.map((one) => ({ ...one, records: without(one.records, pick) }))
+      return withFinal(run, { profiles: exchanged(profiles, profile, { ...profile, snapshots }) })
+    },
+  },
+  {
     rule: 'covered without rows',
     says: 'a snapshot covers a record that it lacks',
     tell(run, pick) {

@@ -3,8 +3,10 @@ import { pulledStreams } from '../../../config/streams.ts'
 import type { Column, Fields, PulledStream } from '../../../src/pipeline/transfer/stream.ts'
 import type { HeldRecord } from './history.ts'
 
-/** The streams whose records have a time: what is compared. */
+/** The streams whose records have a time. */
 export const comparedStreams: readonly PulledStream[] = pulledStreams.filter(({ kind }) => kind === 'windowed')
+/** The streams whose records describe the present. */
+export const snapshotStreams: readonly PulledStream[] = pulledStreams.filter(({ kind }) => kind === 'snapshot')
 
 /** A record as it is compared, read from its JSON alone. */
 export function heldRecord(stream: PulledStream, fields: Fields): HeldRecord {

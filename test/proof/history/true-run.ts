@@ -56,7 +56,9 @@ function readPerson(draft: Draft, person: Person, draw: Draw): FinalProfile {
     const records = readStream(draft, { ...person, stream, draw })
     return { stream, covered: [[WINDOW.startMs, WINDOW.endMs]] as const, records, served: records }
   })
-  return { ...person, wanted: [WINDOW.startMs, WINDOW.endMs - HOUR], streams: held }
+  const present = times(between(draw, 1, 3), (n) => recordAt(n, 1))
+  const snapshots = [{ stream: 'demographics', records: present, served: present }]
+  return { ...person, wanted: [WINDOW.startMs, WINDOW.endMs - HOUR], streams: held, snapshots }
 }
 
 /**
