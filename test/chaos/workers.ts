@@ -9,9 +9,8 @@ export type WorkerProcess = {
   readonly child: ChildProcess
   /** Kills the process at once. */
   kill(): Promise<void>
-  /** Suspends the process until `wake`. */
+  /** Suspends the process for good. */
   pause(): void
-  wake(): void
   /** Sets the clock of its machine two hours ahead. */
   jumpClock(): void
 }
@@ -36,7 +35,6 @@ export async function startWorkerProcess(
       await ended
     },
     pause: () => void child.kill('SIGSTOP'),
-    wake: () => void child.kill('SIGCONT'),
     jumpClock: () => void child.kill('SIGHUP'),
   }
 }
