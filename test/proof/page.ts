@@ -9,7 +9,7 @@ export function pageOf(parts: readonly ProofPart[], results: readonly KeptResult
     '',
     'For readers who ask why they should trust a sync worker with their data. `npm run proof` makes this page from its results: edit',
     'neither by hand. The command says how long each part takes, and continues after an interruption. `.ci/run` repeats a sample of',
-    'mutants of the sources, mutants of SQL, and stories for every change.',
+    'each part for every change: the date chooses it.',
     '',
     '## Each promise, and what would notice that it is broken',
     '',
