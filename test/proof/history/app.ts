@@ -169,14 +169,17 @@ async function uploadElsewhere(app: App, people: People, item: Item): Promise<vo
   await app.uploadElsewhere(item.profile, [{ ...stepsLog(item), source: 'elsewhere' }])
 }
 
-/** Erases by the command, which is killed after a while where `killAfterMs` is given. */
-export async function erase(app: App, people: People, profile: string, killAfterMs?: number): Promise<void> {
+/** An operator whose command waits longer stops it, and erases again later. */
+const PATIENCE_MS = 30 * SECOND
+
+/** Erases by the command, which is killed after a while. */
+export async function erase(app: App, people: People, profile: string, killAfterMs = PATIENCE_MS): Promise<void> {
   const profileId = people.erasing.get(profile)?.profileId ?? (await idsOf(app, [profile]))[0]
   if (profileId === undefined) return
   people.living.delete(profile)
   people.erasing.set(profile, { profileId, isAcknowledged: false })
   const command = startProgram(['profiles', 'erase', profile, '--yes'], { cwd: '/', env: app.settings })
-  const killer = killAfterMs === undefined ? undefined : setTimeout(() => command.kill('SIGKILL'), killAfterMs)
+  const killer = setTimeout(() => command.kill('SIGKILL'), killAfterMs)
   const { code } = await command.ended
   clearTimeout(killer)
   const isGone = code !== 0 && (await isErased(app, profile))

@@ -42,7 +42,7 @@ export async function overtakeReading(app: App, people: People, given: HeldBack)
  */
 export async function outdateReading(app: App, people: People, given: HeldBack): Promise<boolean> {
   const { profile, hold, draw } = pickPerson(app, people, given)
-  await until(() => isDerived(given), DERIVED_WITHIN_MS) // an answer from before a derivation covers nothing anyway
+  if (!(await until(() => isDerived(given), REACHED_WITHIN_MS))) return false // its answer would cover nothing anyway
   const before = hold()
   try {
     await readAgain(app, profile)

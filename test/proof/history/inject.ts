@@ -85,8 +85,12 @@ function cut(edge: Edge): Inject {
 
 function silence(edge: Edge): Inject {
   return async (planned, damage) => {
-    const proxy = memberOf(damage, planned.target).edges[edge]
-    return proxy !== undefined && silenceFor(planned, proxy)
+    const { edges, process } = memberOf(damage, planned.target)
+    const proxy = edges[edge]
+    const isSeen = proxy !== undefined && (await silenceFor(planned, proxy))
+    // A derivation would wait two minutes for its silent connection, and with it whatever needs a finished answer.
+    if (process === damage.service.process) proxy?.dropAll()
+    return isSeen
   }
 }
 

@@ -129,6 +129,7 @@ const notChecked = [
   'Forms of one item without modifiedDateTime: upstream then keeps the form that arrives last.',
   'One of the guards alone that keep an older reading from replacing a newer one: the other two hide its loss.',
   'Several hosts: all processes share one machine and one network stack.',
+  'A database of the Profile Service that is silent for longer than its fault lasts: the connections are lost then.',
   'A slow disk is imitated by stopping the processes of Postgres for a quarter of a second again and again.',
 ]
 

@@ -7,6 +7,7 @@ import { type App, erase, type People, revive } from './app.ts'
 import type { Damage } from './inject.ts'
 import { comparedStreams } from './records.ts'
 import type { SandboxControl } from './sandbox-control.ts'
+import { STARTS_WITHIN_MS, until } from './until.ts'
 
 /** How long after its end a day settles, by the settings of the fleet. */
 export const SETTLE_SECONDS = 3600
@@ -28,22 +29,25 @@ const ROUND_MS = 3 * SECOND
 /** A fleet on two quiet cores needs two to ten. Counted, because a busy machine takes longer for each. */
 const ROUNDS_MAX = 100
 
+/** An erasure waits two minutes for a registration whose worker died. Requests take 20 seconds at most, two of them make a registration. */
+const WAITED_LESS_SECONDS = 75
+
 /**
  * The faults have ended. Operators repeat what was broken off and sync, round after round, until nothing is left; the fleet does
  * everything else. Waits of production that go by the clock are skipped: see `skipWaits`.
  */
 export async function comeToRest({ damage, app, people, control }: Resting): Promise<void> {
   const beganMs = performance.now()
-  await damage.control('PUT', '/faults', [])
-  await control.control('DELETE', '/derivation')
+  await until(async () => (await control.control('PUT', '/faults', [])) !== undefined, STARTS_WITHIN_MS)
+  await until(async () => (await control.control('DELETE', '/derivation')) !== undefined, STARTS_WITHIN_MS)
+  await until(() => waitLess(app), STARTS_WITHIN_MS)
   await readAgain(app, people)
   let left = 'nothing was looked at'
   let roundMs = Number.NEGATIVE_INFINITY
   let rounds = 0
   while (rounds < ROUNDS_MAX) {
     for (const [name, { isAcknowledged }] of people.erasing) if (!isAcknowledged) await erase(app, people, name)
-    await control.control('POST', '/derived')
-    left = await workLeft(app)
+    left = (await isDerived(control)) ? await workLeft(app, people) : 'derivation'
     // A sweep that begins a moment later would be found half done.
     if (left === '' && (await stopSchedulers(damage)) === 0) break
     if (performance.now() - roundMs > ROUND_MS) {
@@ -61,6 +65,20 @@ export async function comeToRest({ damage, app, people, control }: Resting): Pro
   const tookMs = Math.round(performance.now() - beganMs)
   app.history.add({ kind: 'rest', reached: left === '', rounds, tookMs, left: [left, ...jobs].join('; ') })
 }
+
+/** Fails while Postgres recovers. */
+async function waitLess({ pipeline: { pool } }: App): Promise<boolean> {
+  await pool.query(
+    `update vitalsync.profiles set registering_until = registering_until - interval '${WAITED_LESS_SECONDS} seconds'`,
+  )
+  return true
+}
+
+const isDerived = ({ control }: SandboxControl): Promise<boolean> =>
+  control('POST', '/derived').then(
+    ({ derived }) => derived === true,
+    () => false,
+  )
 
 /** Returns how many there were still. */
 async function stopSchedulers({ fleet }: Damage): Promise<number> {
@@ -115,7 +133,7 @@ async function listJobs({ pipeline }: App): Promise<string[]> {
 }
 
 /** Empty when nothing is left. */
-async function workLeft({ pipeline, historyFromMs }: App): Promise<string> {
+async function workLeft({ pipeline, historyFromMs }: App, { erasing }: People): Promise<string> {
   const { rows } = await pipeline.pool.query<Record<string, number>>(
     `select (select count(*) from vitalsync.runs where state = 'running')::int as runs,
        (select count(*) from vitalsync.orders)::int as orders,
@@ -128,6 +146,7 @@ async function workLeft({ pipeline, historyFromMs }: App): Promise<string> {
           to_timestamp($2::float8 / 1000), to_timestamp($3::float8 / 1000)))::int as uncovered`,
     [comparedStreams.map(({ name }) => name), historyFromMs, settledUntilMs()],
   )
-  const left = Object.entries(rows[0] ?? {}).filter(([, count]) => count > 0)
+  const erasures = [...erasing.values()].filter(({ isAcknowledged }) => !isAcknowledged).length
+  const left = Object.entries({ ...rows[0], erasures }).filter(([, count]) => count > 0)
   return left.map(([what, count]) => `${count} ${what}`).join(', ')
 }

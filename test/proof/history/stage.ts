@@ -23,7 +23,7 @@ import { openJumpingClocks } from './jumping-clock.ts'
 import { openRecordingProxy } from './recording-proxy.ts'
 import { SETTLE_SECONDS } from './rest.ts'
 import { openSandboxControl, type SandboxControl } from './sandbox-control.ts'
-import { until } from './until.ts'
+import { STARTS_WITHIN_MS, until } from './until.ts'
 import { installWitness } from './witness.ts'
 
 export type QueueKind = 'redis' | 'postgres'
@@ -130,9 +130,6 @@ async function createDatabases(urlOf: (database: string) => string): Promise<[st
   await client.end()
   return [databaseUrl, urlOf('service')]
 }
-
-/** Never on a machine that works: the run would wait for good. */
-const STARTS_WITHIN_MS = 10 * MINUTE
 
 /** Until the service answers, and has derived from the logs of its people. */
 async function untilDerived({ control }: SandboxControl): Promise<void> {

@@ -1,7 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { SECOND } from '../../../src/base/time/units.ts'
+import { MINUTE, SECOND } from '../../../src/base/time/units.ts'
 
 const POLL_MS = SECOND / 10
+
+/** How long a process may take to start. On a machine that works it never takes so long: the run would wait for good. */
+export const STARTS_WITHIN_MS = 10 * MINUTE
 
 /** Asks again and again until the answer is yes. False: it was no all the time. An error counts as no. */
 export async function until(ask: () => Promise<boolean> | boolean, withinMs: number): Promise<boolean> {
