@@ -7,6 +7,7 @@ import { produceRun } from '../../../src/operations/produce-run.ts'
 import { startProgram } from '../../support/run-program.ts'
 import { type ActName, createDraw, type PlannedAct } from './fault-plan.ts'
 import type { History, ItemVersion } from './history.ts'
+import { until } from './until.ts'
 
 /** The app, its operators, and another app that writes to the same service. */
 export type App = {
@@ -24,11 +25,15 @@ export type App = {
 /** The people that exist by the app's own records. */
 export type People = {
   readonly living: Set<string>
+  /** Our own ids of those who were there at first. */
+  readonly ids: ReadonlyMap<string, string>
   readonly erasing: Map<string, { profileId: string; isAcknowledged: boolean }>
   /** Their data changed upstream without a push of ours: an operator reads their covered days again. */
   readonly revisedElsewhere: Set<string>
   /** The last version of each item that is not being handed in. */
   readonly items: Map<string, { profile: string; startMs: number; version: number }>
+  /** Pushes of `pushWhile` that may be under way. */
+  readonly pushing: Promise<void>[]
 }
 
 const SOURCE = 'history'
@@ -41,8 +46,17 @@ export function versionOf(log: Readonly<Record<string, unknown>>): ItemVersion |
   return { item: String(log['id']), version: Number(log['value']) / STEPS_PER_VERSION }
 }
 
-/** Acts at the planned times; an act that takes long does not hold up the next one. */
-export async function actAsPlanned(app: App, people: People, planned: readonly PlannedAct[]): Promise<void> {
+type Acting = {
+  readonly acts: readonly PlannedAct[]
+  /** Aborted when the faults are over: they may take longer than planned. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Acts at the planned times; an act that takes long does not hold up the next one. Then items are handed in and synced until
+ * aborted, one sync after the other: a machine that is busy gets no backlog.
+ */
+export async function actAsPlanned(app: App, people: People, { acts: planned, signal }: Acting): Promise<void> {
   const underWay: Promise<unknown>[] = []
   const beganMs = performance.now()
   for (const [index, { atMs, act, draw }] of planned.entries()) {
@@ -50,8 +64,17 @@ export async function actAsPlanned(app: App, people: People, planned: readonly P
     // A command that the faults break off is repeated by nobody: what it leaves must not matter.
     underWay.push(acts[act](app, people, createDraw(`${app.seed}/act ${index} ${draw}`)).catch(() => undefined))
   }
+  const isIdle = async () => (await app.pipeline.queue.backlog('manual')).waiting === 0
+  for (let round = 0; !signal.aborted; round += 1) {
+    const draw = createDraw(`${app.seed}/further act ${round}`)
+    for (const act of ['push', 'revise', 'sync'] as const) await acts[act](app, people, draw).catch(() => undefined)
+    await until(() => signal.aborted || isIdle(), IDLE_WITHIN_MS)
+  }
   await Promise.all(underWay)
 }
+
+/** A queue that another fault damages is not asked for longer. */
+const IDLE_WITHIN_MS = 10 * SECOND
 
 type Act = (app: App, people: People, draw: () => number) => Promise<unknown>
 
@@ -124,11 +147,14 @@ const stepsLog = ({ item, startMs, version }: Item) => ({
 })
 
 /** One form of an item is handed in after the other: the app knows which one is its newest. */
-async function handItem({ pipeline, history }: App, people: People, form: Item): Promise<void> {
+async function handItem(app: App, people: People, form: Item): Promise<void> {
+  people.items.delete(form.item)
+  const [profileId] = await idsOf(app, [form.profile])
+  if (profileId !== undefined) await handForm(app, people, form, profileId)
+}
+
+async function handForm({ pipeline, history }: App, people: People, form: Item, profileId: string): Promise<void> {
   const { item, profile, startMs, version } = form
-  people.items.delete(item)
-  const profileId = (await pipeline.profiles.findId(profile))?.profileId
-  if (profileId === undefined) return
   const span = { startAtMs: startMs, endAtMs: startMs + HOUR }
   const body = JSON.stringify(stepsLog(form))
   const outcome = await pipeline.outbox.add([{ profileId, stream: 'data-logs', itemKey: item, ...span, body }]).then(
@@ -142,6 +168,28 @@ async function handItem({ pipeline, history }: App, people: People, form: Item):
 /** The app hands a new item of the person to the outbox. */
 export const pushNew = (app: App, people: People, profile: string, draw: () => number): Promise<void> =>
   handItem(app, people, newItem(app, profile, draw))
+
+const PUSH_EVERY_MS = 250
+
+/** The app hands new items of a person in while the database is damaged. */
+export function pushWhile<T>(app: App, people: People, damage: () => Promise<T>): Promise<T> {
+  const draw = createDraw(`${app.seed}/pushes ${Date.now()}`)
+  const [profile, profileId] =
+    pick(
+      [...people.ids].filter(([name]) => people.living.has(name)),
+      draw,
+    ) ?? []
+  let isOver = false
+  const damaging = damage().finally(() => {
+    isOver = true
+  })
+  const push = async () => {
+    for (; !isOver && profile !== undefined && profileId !== undefined; await wait(PUSH_EVERY_MS))
+      await handForm(app, people, newItem(app, profile, draw), profileId)
+  }
+  people.pushing.push(push())
+  return damaging
+}
 
 type RunParameters = Record<string, unknown>
 

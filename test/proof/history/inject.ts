@@ -18,6 +18,8 @@ export type Damage = {
   readonly redis: Awaited<ReturnType<typeof startDamagedRedis>>
   readonly history: History
   control(method: string, path: string, body?: object): Promise<Record<string, unknown>>
+  /** Hands items in, one right after the other, until the fault is over. */
+  pushWhile(fault: () => Promise<boolean>): Promise<boolean>
   /** Enqueues a job for each person, so that connections carry something. */
   giveWork(): Promise<void>
   /** Lets a later reading of a window overtake an earlier one. Whether it did. */
@@ -44,10 +46,13 @@ export async function injectFaults(planned: readonly PlannedFault[], damage: Dam
     )
   }
   await Promise.all(lines.values())
-  // A fault may have met nothing but the damage of others. When they are over each kind that is left has its turn.
+}
+
+/** A fault may have met nothing but the damage of others. When they and the acts are over each kind that is left has its turn. */
+export async function injectUnfired(planned: readonly PlannedFault[], damage: Damage): Promise<void> {
   for (const fault of unfiredOf(planned, damage)) {
     await damage.giveWork().catch(() => undefined)
-    await injectOne(fault, damage)
+    await injectOne(fault, damage, CALM_TRIES_MAX)
   }
 }
 
@@ -59,13 +64,14 @@ function unfiredOf(planned: readonly PlannedFault[], { history }: Damage): Plann
 }
 
 const TRIES_MAX = 5
+const CALM_TRIES_MAX = 15
 const TRY_AGAIN_MS = SECOND
 
-async function injectOne(planned: PlannedFault, damage: Damage): Promise<void> {
+async function injectOne(planned: PlannedFault, damage: Damage, triesMax = TRIES_MAX): Promise<void> {
   const atMs = Date.now()
   let fired = false
   // A part that another fault has taken away cannot be damaged at this moment.
-  for (let tries = 1; tries <= TRIES_MAX && !fired; tries += 1) {
+  for (let tries = 1; tries <= triesMax && !fired; tries += 1) {
     if (tries > 1) await wait(TRY_AGAIN_MS)
     fired = await injections[planned.fault](planned, damage).catch(() => false)
   }
@@ -156,9 +162,9 @@ const injections: Record<FaultName, Inject> = {
   'silent-queue': silence('queue'),
   'silent-upstream': (planned, { upstream }) => silenceFor(planned, upstream),
   'jump-clock': jumpClock,
-  'stop-postgres': ({ forMs }, { postgres }) => postgres.stopAtOnce(forMs),
+  'stop-postgres': ({ forMs }, { postgres, pushWhile }) => pushWhile(() => postgres.stopAtOnce(forMs)),
   'slow-disk': ({ forMs }, { postgres }) => postgres.slowDown(forMs),
-  'full-disk': ({ forMs }, { postgres }) => postgres.fillDisk(forMs),
+  'full-disk': ({ forMs }, { postgres, pushWhile }) => pushWhile(() => postgres.fillDisk(forMs)),
   'empty-queue': async (_, { emptyQueue }) => (await emptyQueue()) > 0,
   'kill-redis': async ({ forMs }, { redis }) => (await redis?.dieAndComeBack(forMs)) ?? false,
   'bad-answers': giveAnswers(badAnswers),

@@ -6,7 +6,7 @@ import { check } from './check.ts'
 import { type FaultName, faultNames, planFaults } from './fault-plan.ts'
 import { readFinalState } from './final-state.ts'
 import { finalStateFile, type HistoryEvent } from './history.ts'
-import { injectFaults } from './inject.ts'
+import { injectFaults, injectUnfired } from './inject.ts'
 import { comeToRest } from './rest.ts'
 import type { Violation } from './rules.ts'
 import { takeSnapshots } from './snapshots.ts'
@@ -49,9 +49,11 @@ export async function runSeed(options: SeedOptions): Promise<SeedRun> {
     history.add({ kind: 'plan', seed, faults: possible })
     const ending = new AbortController()
     const snapshots = takeSnapshots({ databaseUrl, people, history, signal: ending.signal })
-    await Promise.all([injectFaults(plan.faults, damage), actAsPlanned(app, people, plan.acts)])
-    ending.abort()
-    await snapshots
+    const injecting = injectFaults(plan.faults, damage).finally(() => ending.abort())
+    await Promise.all([injecting, actAsPlanned(app, people, { acts: plan.acts, signal: ending.signal })])
+    await Promise.all([snapshots, ...people.pushing])
+    await injectUnfired(plan.faults, damage)
+    await Promise.all(people.pushing)
     await comeToRest(stage)
     const final = await readFinalState(stage)
     await writeFile(finalStateFile(folder), JSON.stringify(final))

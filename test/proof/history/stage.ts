@@ -12,7 +12,7 @@ import { produceRun } from '../../../src/operations/produce-run.ts'
 import { type Lane, lanes } from '../../../src/pipeline/fleet/budget.ts'
 import { credentialsOf } from '../../../src/service/sandbox/seeding.ts'
 import { startSilentProxy } from '../../support/silent-proxy.ts'
-import { type App, type People, startRun, versionOf } from './app.ts'
+import { type App, type People, pushWhile, startRun, versionOf } from './app.ts'
 import { startDamagedPostgres, startDamagedRedis } from './engines.ts'
 import type { FaultName } from './fault-plan.ts'
 import { startFleet, startServiceMember } from './fleet.ts'
@@ -94,6 +94,7 @@ export async function openStage({ seed, queue, folder }: StageOptions, closeStac
     history,
     control: whenThere(control),
     emptyQueue: emptierOf(app),
+    pushWhile: (fault) => pushWhile(app, people, fault),
     giveWork: () => startRun(app, 'sync', {}),
     overtakeReading: (draw) => overtakeReading(app, people, { held: proxy.held, control, draw }),
     outdateReading: (draw) => outdateReading(app, people, { held: proxy.held, control, draw }),
@@ -155,7 +156,9 @@ async function openApp({ seed, history, control, env }: AppParts, closeStack: Cl
 async function addPeople({ pipeline, historyFromMs }: App, control: SandboxControl): Promise<People> {
   const names = await control.people()
   await pipeline.profiles.add(names, { wantedFrom: new Date(historyFromMs), state: 'active' })
-  return { living: new Set(names), erasing: new Map(), revisedElsewhere: new Set(), items: new Map() }
+  const found = await Promise.all(names.map((name) => pipeline.profiles.findId(name)))
+  const ids = new Map(names.flatMap((name, index) => (found[index] ? [[name, found[index].profileId] as const] : [])))
+  return { living: new Set(names), ids, erasing: new Map(), revisedElsewhere: new Set(), items: new Map(), pushing: [] }
 }
 
 /** The faults begin when something is stored. */
