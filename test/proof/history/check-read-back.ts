@@ -1,16 +1,16 @@
-import type { Reading, Witnessed, WitnessedReading } from './history.ts'
+import { isInside } from './check-readings.ts'
+import type { Reading, Witnessed, WitnessedReading, WitnessedRecord } from './history.ts'
 import { eventsOf, namesById, type RunSeen, type Violation } from './rules.ts'
 
 /**
- * A push is read back: once it was marked as sent, only readings that were requested afterwards cover time of the streams that
- * it touches.
+ * Whenever time becomes covered, a reading of it was requested after the last push that touched the stream, and the records of
+ * its answer are stored by then.
  */
 export function checkReadBack(run: RunSeen): Violation[] {
   const names = namesById(run)
   const keyOf = (profile: string | undefined, stream: string) => `${stream} of ${profile}`
   const readings = Map.groupBy(eventsOf(run.events, 'reading'), ({ profile, stream }) => keyOf(profile, stream))
-  const isLedger = (row: Witnessed): row is WitnessedReading => row.kind === 'ledger'
-  const rows = run.final.witnessed.filter(isLedger)
+  const rows = run.final.witnessed.filter(isOfStream)
   const perStream = Map.groupBy(rows, ({ profileId, stream }) => keyOf(names.get(profileId), stream))
   return [...perStream].flatMap(([text, its]) => {
     const answers = readings.get(text)
@@ -18,23 +18,48 @@ export function checkReadBack(run: RunSeen): Violation[] {
   })
 }
 
-function checkStream(text: string, rows: readonly WitnessedReading[], answers: readonly Reading[]): Violation[] {
+type StreamRow = WitnessedReading | WitnessedRecord
+
+const isOfStream = (row: Witnessed): row is StreamRow => row.kind === 'ledger' || row.kind === 'record'
+
+function checkStream(text: string, rows: readonly StreamRow[], answers: readonly Reading[]): Violation[] {
+  const stored = new Map<string, string>()
   let touchedAtMs = Number.NEGATIVE_INFINITY
   let known: WitnessedReading['recent'] = []
-  return rows.flatMap(({ recent, touched, grew, atMs }) => {
-    const added = recent.filter((one) => !known.some((other) => isSame(one, other)))
-    known = recent
-    if (touched) touchedAtMs = Math.floor(atMs)
-    const isAskedSince = ({ startMs, endMs, sentAtMs, answeredAtMs }: Reading) =>
-      sentAtMs >= touchedAtMs &&
-      answeredAtMs <= atMs &&
-      added.some((window) => window[0] === startMs && window[1] === endMs)
-    if (!grew || answers.some(isAskedSince)) return []
-    return [{ rule: 'covered by an outdated reading', text: `${text} at ${atMs}, touched at ${touchedAtMs}` }]
-  })
+  const found: Violation[] = []
+  for (const row of rows) {
+    if (row.kind === 'record') {
+      if (row.gone) stored.delete(row.record.key)
+      else stored.set(row.record.key, row.record.digest)
+      continue
+    }
+    const added = row.recent.filter((one) => !known.some((other) => isSame(one, other)))
+    known = row.recent
+    if (row.touched) touchedAtMs = Math.floor(row.atMs)
+    if (!row.grew) continue
+    const since = answers.filter((answer) => isAnswerOf(answer, added, { sinceMs: touchedAtMs, untilMs: row.atMs }))
+    const when = `${text} at ${row.atMs}, touched at ${touchedAtMs}`
+    if (since.length === 0) found.push({ rule: 'covered by an outdated reading', text: when })
+    else if (!since.some((answer) => isStored(answer, stored))) found.push({ rule: 'covered without rows', text: when })
+  }
+  return found
 }
 
-type Recent = WitnessedReading['recent'][number]
+type Recent = WitnessedReading['recent']
 
-const isSame = (one: Recent, other: Recent): boolean =>
+const isSame = (one: Recent[number], other: Recent[number]): boolean =>
   one[0] === other[0] && one[1] === other[1] && one[2] === other[2]
+
+const isAnswerOf = (
+  { startMs, endMs, sentAtMs, answeredAtMs }: Reading,
+  recent: Recent,
+  { sinceMs, untilMs }: { sinceMs: number; untilMs: number },
+): boolean =>
+  sentAtMs >= sinceMs &&
+  answeredAtMs <= untilMs &&
+  recent.some(([start, end]) => Math.floor(start) === startMs && Math.floor(end) === endMs) // requests have whole milliseconds
+
+const isStored = (answer: Reading, stored: ReadonlyMap<string, string>): boolean =>
+  new Map(answer.records.filter((record) => isInside(record, answer)).map(({ key, digest }) => [key, digest]))
+    .entries()
+    .every(([key, digest]) => stored.get(key) === digest)

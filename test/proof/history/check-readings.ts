@@ -111,7 +111,7 @@ const checkRefusals = (witnessed: readonly Witnessed[]): Violation[] =>
     }))
 
 /** Whether a reading of the span must have held the record, whatever upstream means by a record that touches a window. */
-const isInside = ({ startMs, endMs }: Span, span: Span): boolean =>
+export const isInside = ({ startMs, endMs }: Span, span: Span): boolean =>
   startMs >= span.startMs && startMs < span.endMs && endMs <= span.endMs
 
 const spansOf = ({ covered }: Pick<StoredStream, 'covered'>): Span[] =>

@@ -120,6 +120,16 @@ export const readingLies: Lie[] = [
     },
   },
   {
+    rule: 'covered without rows',
+    says: 'commits store nothing, and one of them covers',
+    tell(run, pick) {
+      const { profileId, stream, n } = pick(run.final.witnessed.filter(isKind('ledger')).filter(({ grew }) => grew))
+      const isLost = (row: Witnessed) =>
+        row.kind === 'record' && row.profileId === profileId && row.stream === stream && row.n < n
+      return withFinal(run, { witnessed: run.final.witnessed.filter((row) => !isLost(row)) })
+    },
+  },
+  {
     rule: 'never covered',
     says: 'a wanted span has a gap',
     tell: stream((one) => ({ ...one, covered: [[0, 3 * DAY] as const, [3 * DAY + 1, 10 * DAY] as const] })),
