@@ -98,11 +98,14 @@ function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
+/** Each write waits its turn on a busy machine: few large ones. */
+const CHUNK_BYTES = 16 * 1024 * 1024
+
 /** Writes until the disk takes no byte more. */
 async function fill(file: string): Promise<boolean> {
   const handle = await open(file, 'w')
   try {
-    for (const chunk = Buffer.alloc(256 * 1024); ; ) await handle.write(chunk)
+    for (const chunk = Buffer.alloc(CHUNK_BYTES); ; ) await handle.write(chunk)
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return true
     throw error
