@@ -41,7 +41,7 @@ export async function comeToRest({ damage, app, people, control }: Resting): Pro
   await until(async () => (await control.control('PUT', '/faults', [])) !== undefined, STARTS_WITHIN_MS)
   await until(async () => (await control.control('DELETE', '/derivation')) !== undefined, STARTS_WITHIN_MS)
   await until(() => waitLess(app), STARTS_WITHIN_MS)
-  await readAgain(app, people)
+  await until(async () => (await readAgain(app, people)) === undefined, STARTS_WITHIN_MS)
   let left = 'nothing was looked at'
   let roundMs = Number.NEGATIVE_INFINITY
   let rounds = 0
@@ -53,10 +53,11 @@ export async function comeToRest({ damage, app, people, control }: Resting): Pro
     if (performance.now() - roundMs > ROUND_MS) {
       roundMs = performance.now()
       rounds += 1
-      await skipWaits(app)
+      // An engine may be just back: the next round repeats what fails.
+      await skipWaits(app).catch(() => undefined)
       // A run is recovered when its lane is empty: none is begun meanwhile, unless something waits for a reading or a push.
       const waits = /uncovered|parcels|unregistered/.test(left)
-      if (left !== '' && (waits || !left.includes('runs'))) await run(app, 'sync', {})
+      if (left !== '' && (waits || !left.includes('runs'))) await run(app, 'sync', {}).catch(() => undefined)
     }
     await wait(LOOK_EVERY_MS)
   }

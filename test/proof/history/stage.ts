@@ -180,7 +180,9 @@ function emptierOf({ pipeline, config }: App): () => Promise<number> {
   const jobs = async () => (await Promise.all(lanes.map(jobsOf))).reduce((sum, count) => sum + count, 0)
   return async () => {
     for (let tries = 1; tries <= EMPTY_TRIES_MAX; tries += 1) {
-      const run = await pipeline.runs.create('sync', {})
+      // A sync of a fleet that has read everything would make no job.
+      const again = { from: Date.now() - DAY, to: Date.now(), again: true }
+      const run = await pipeline.runs.create('backfill', again)
       await produceRun({ pipeline, config, signal: AbortSignal.timeout(MINUTE) }, run, { untilAll: true })
       const lost = await jobs()
       if (lost === 0) continue
