@@ -8,16 +8,21 @@ import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/war
 import { joinEngines, joinPostgres, type StartedEngines } from './join-engines.ts'
 import type { CommandContext } from './terminal/command-context.ts'
 
+type WarehouseParts = Pick<EngineAddresses, 'databaseUrl' | 'queueUrl' | 'tokenKeys' | 'questionsKeys'> & {
+  readonly closeStack: CloseStack
+}
+
 /** Opens the warehouse, for a command that does not call upstream; runs `work` and closes the warehouse, also when `work` fails. */
 export async function withWarehouse<T>(
   context: CommandContext,
-  work: (pool: Pool, parts: { queueUrl: string; tokenKeys: readonly Buffer[]; closeStack: CloseStack }) => Promise<T>,
+  work: (pool: Pool, parts: WarehouseParts) => Promise<T>,
 ): Promise<T> {
   const { config } = context
   const closeStack = openCloseStack()
   try {
     const local = config.databaseUrl ? undefined : await joinPostgres(context, closeStack)
-    const { databaseUrl, queueUrl, tokenKeys = [] } = resolveDatabases(config, local)
+    const { tokenKeys = [], ...addresses } = resolveDatabases(config, local)
+    const { databaseUrl } = addresses
     const pool = openWarehousePool({
       databaseUrl,
       connectionsMax: 4,
@@ -27,7 +32,7 @@ export async function withWarehouse<T>(
     })
     closeStack.add({ close: () => pool.end() }, 'pool')
     await requireMigrated(pool, databaseUrl)
-    return await work(pool, { queueUrl, tokenKeys, closeStack })
+    return await work(pool, { ...addresses, tokenKeys, closeStack })
   } finally {
     await closeStack.close()
   }

@@ -116,7 +116,7 @@ const dashboardRoutes = (context: DashboardContext, now: ReturnType<typeof openN
   ...coverageRoutes(context),
   ...personRoutes,
   ...runRoutes,
-  ...questionRoutes,
+  ...questionRoutes(),
   ...quarantineRoutes,
 ]
 

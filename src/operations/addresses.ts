@@ -9,6 +9,8 @@ export type EngineAddresses = {
   readonly upstream: NonNullable<Config['upstream']>
   /** The first seals, each opens. */
   readonly tokenKeys: readonly Buffer[]
+  /** The password of the role that answers questions follows from one of them. */
+  readonly questionsKeys: readonly Buffer[]
 }
 
 /** For a command that starts no engine of its own. */
@@ -34,7 +36,7 @@ export function resolveAddresses(
   return { ...databases, upstream, tokenKeys: databases.tokenKeys ?? throwMissingTokenKey() }
 }
 
-type DatabaseAddresses = Pick<EngineAddresses, 'databaseUrl' | 'queueUrl'> & {
+type DatabaseAddresses = Pick<EngineAddresses, 'databaseUrl' | 'queueUrl' | 'questionsKeys'> & {
   readonly tokenKeys: EngineAddresses['tokenKeys'] | undefined
 }
 
@@ -46,6 +48,8 @@ export function resolveDatabases(config: Config, local: LocalEngines | undefined
     databaseUrl: engines.databaseUrl,
     queueUrl: config.queueUrl ?? engines.queueUrl,
     tokenKeys: config.tokenKeys ?? (local && [local.tokenKey]),
+    // The embedded Postgres makes the role when it starts, and knows no setting.
+    questionsKeys: (config.databaseUrl ? config.tokenKeys : local && [local.tokenKey]) ?? [],
   }
 }
 

@@ -3,6 +3,7 @@ import { connectionProblem } from '../base/connections/connection-problem.ts'
 import { isOwnServer } from '../base/connections/own-server.ts'
 import { applyMigrations, compareMigrations, requireReleased } from '../base/engines/apply-migrations.ts'
 import { UsageProblem } from '../base/errors.ts'
+import { readQuestionsRole } from '../base/postgres/reading-role.ts'
 import { requireServerVersion } from '../base/postgres/server-version.ts'
 import { DAY } from '../base/time/units.ts'
 import { type Distribution, distributeTables, placeNewTables } from '../pipeline/warehouse/divided/distribute-tables.ts'
@@ -11,7 +12,8 @@ import { toCallersError } from '../pipeline/warehouse/divided/division.ts'
 import { storeSettleFallbacks } from '../pipeline/warehouse/ledger/settle-times.ts'
 import { PartialOutage } from '../pipeline/warehouse/postgres/sql-errors.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
-import { grantReaderRole } from '../pipeline/warehouse/reports/reader-role.ts'
+import { canAsk } from '../pipeline/warehouse/reports/read-query.ts'
+import { grantReaderRole, prepareQuestions } from '../pipeline/warehouse/reports/reader-role.ts'
 
 export const migrationsFolder = new URL('../pipeline/warehouse/migrations/', import.meta.url)
 const schema = { folder: migrationsFolder, schema: 'vitalsync' } as const
@@ -20,20 +22,22 @@ const NODE_AWAY =
   'A node of the warehouse does not answer. No migration is missing; the rest, which needs all nodes, is left to the next `vitalsync migrate`.'
 
 /**
- * Applies missing migrations and lets the reader role read new tables. Safe with any number of processes at once. Where no
+ * Applies missing migrations, makes the role that answers questions, and lets the reading roles read new tables. Safe with any number of processes at once. Where no
  * migration is missing, processes may start without a node of a divided warehouse.
  */
 export async function migrateWarehouse(
   databaseUrl: string,
   say: (text: string) => void,
+  questionsKey?: Buffer,
 ): Promise<{ applied: string[]; readerGranted: boolean }> {
-  const { applied } = await applyMigrations({ databaseUrl, ...schema })
+  const { applied } = await applyMigrations({ databaseUrl, ...schema, say })
   const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate' })
   try {
     await placeNewTables(pool, say)
     const mayLackNode = applied.length === 0 && (await readShardCount(pool)) !== undefined
     try {
       await storeSettleFallbacks(pool, pulledStreams)
+      if (!isOwnServer(databaseUrl)) await makeQuestionsRole({ pool, databaseUrl, say }, questionsKey)
       return { applied, readerGranted: await grantReaderRole(pool) }
     } catch (error) {
       if (!mayLackNode || !(toCallersError(error) instanceof PartialOutage)) throw error
@@ -43,6 +47,25 @@ export async function migrateWarehouse(
   } finally {
     await pool.end()
   }
+}
+
+/** Questions are never answered as the owner: without the role they fail, and say so. The embedded Postgres makes it at its start. */
+async function makeQuestionsRole(
+  { pool, databaseUrl, say }: { pool: Pool; databaseUrl: string; say: (text: string) => void },
+  key: Buffer | undefined,
+): Promise<void> {
+  if (!key) {
+    if (!(await readQuestionsRole(pool)).exists)
+      say(
+        'No role answers questions (`vitalsync sql`, the dashboard): migrate again with the TOKEN_KEY of the workers.',
+      )
+    return
+  }
+  const statements = await prepareQuestions(pool, key)
+  if (statements.length === 0 || (await canAsk({ pool, databaseUrl, keys: [key] }))) return
+  say(`This user may not make the role that answers questions (\`vitalsync sql\`, the dashboard). Let an administrator run:
+${statements.map((statement) => `  ${statement};`).join('\n')}
+Then migrate again: it lets the role read the views.`)
 }
 
 /**

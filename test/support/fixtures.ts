@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { test as base, inject } from 'vitest'
 import { applyMigrations, readMigrations } from '../../src/base/engines/apply-migrations.ts'
+import { readQuestionsRole } from '../../src/base/postgres/reading-role.ts'
 import { isDistributed, withinCluster } from './distributed-warehouse.ts'
 import { needRedis } from './own-redis.ts'
 
@@ -45,7 +46,11 @@ export async function within(from: string, use: (url: string) => Promise<void>):
   try {
     await use(testDatabaseUrl(name))
   } finally {
-    await administer((admin) => admin.query(`drop database if exists ${name} with (force)`))
+    await administer(async (admin) => {
+      const questions = await readQuestionsRole(admin, name)
+      await admin.query(`drop database if exists ${name} with (force)`)
+      await admin.query(`drop role if exists ${questions.role}`)
+    })
   }
 }
 

@@ -15,7 +15,7 @@ export async function runMigrate(
 ): Promise<number> {
   const { databaseUrl } = config
   if (!databaseUrl) throw new UsageProblem('migrate: DATABASE_URL is not set', { hint: 'Set it to the warehouse.' })
-  const result = await migrateWarehouse(databaseUrl, terminal.say)
+  const result = await migrateWarehouse(databaseUrl, terminal.say, config.tokenKeys?.[0])
   const distribution = distribute ? await distributeWarehouse({ databaseUrl, shards }, terminal.say) : undefined
   if (terminal.json) terminal.printJson('migrate', { ...result, ...(distribution ? { distribution } : {}) })
   else {

@@ -45,8 +45,8 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
     const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-up', log }), 'monitoring')
     const { addresses, local, sandbox } = await startEngines(context, { profiles }, closeStack)
     warnOfExposedConnections(log, addresses)
-    const { databaseUrl } = addresses
-    await migrateWarehouse(databaseUrl, terminal.say)
+    const { databaseUrl, questionsKeys } = addresses
+    await migrateWarehouse(databaseUrl, terminal.say, questionsKeys[0])
     const stop = new AbortController()
     const pipeline = closeStack.add(
       await openPipeline({ config, addresses, log, onSkewed: (error) => stop.abort(error) }),

@@ -8,6 +8,12 @@ import { z } from 'zod'
 import { markedAsOwn } from '../connections/own-server.ts'
 import { EngineUnreachable, UsageProblem } from '../errors.ts'
 import { FolderInUse, lockFolder, lockHolderOf } from '../files/folder-lock.ts'
+import {
+  questionsPassword,
+  readingRoleStatements,
+  readQuestionsRole,
+  tempFileLimitStatement,
+} from '../postgres/reading-role.ts'
 import { startPostgres } from './embedded-postgres.ts'
 import { writeOnce } from './postgres-location.ts'
 
@@ -199,23 +205,44 @@ async function prepareCluster(adminUrl: string, secrets: EngineSecrets): Promise
   admin.on('error', () => undefined) // the query under way fails with the error
   await admin.connect()
   try {
-    for (const kind of ['worker', 'service', 'reader'] as const) await prepareRole(admin, roles[kind], secrets[kind])
-    await admin.query(`grant ${roles.reader} to ${roles.worker}`)
+    for (const kind of ['worker', 'service'] as const) await prepareRole(admin, roles[kind], secrets[kind])
     for (const [database, owner] of Object.entries(databases)) await prepareDatabase(admin, database, owner)
+    await prepareReadingRoles(admin, secrets)
   } finally {
     await admin.end()
   }
 }
 
-async function prepareRole(admin: pg.Client, role: string, password: string): Promise<void> {
+async function roleExists(admin: pg.Client, role: string): Promise<boolean> {
   const { rowCount } = await admin.query('select 1 from pg_roles where rolname = $1', [role])
-  const verb = rowCount === 0 ? 'create' : 'alter'
+  return rowCount !== 0
+}
+
+async function prepareRole(admin: pg.Client, role: string, password: string): Promise<void> {
+  const verb = (await roleExists(admin, role)) ? 'alter' : 'create'
   await admin.query(`${verb} role ${role} with login password ${pg.escapeLiteral(password)}`)
+}
+
+/** For psql, and for the questions of the dashboard and of `vitalsync sql`. */
+async function prepareReadingRoles(admin: pg.Client, { reader, tokenKey }: EngineSecrets): Promise<void> {
+  const questions = await readQuestionsRole(admin, 'vitalsync')
+  const readers = [
+    { name: roles.reader, exists: await roleExists(admin, roles.reader), password: reader },
+    {
+      name: questions.role,
+      exists: questions.exists,
+      password: questionsPassword(Buffer.from(tokenKey, 'base64'), questions.role),
+    },
+  ]
+  for (const one of readers) {
+    for (const statement of readingRoleStatements(one)) await admin.query(statement)
+    await admin.query(tempFileLimitStatement(one.name))
+    await admin.query(`grant connect on database vitalsync to ${one.name}`)
+  }
 }
 
 async function prepareDatabase(admin: pg.Client, database: string, owner: string): Promise<void> {
   const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [database])
   if (rowCount === 0) await admin.query(`create database ${database} owner ${owner}`)
   await admin.query(`revoke all on database ${database} from public`)
-  if (database === 'vitalsync') await admin.query(`grant connect on database ${database} to ${roles.reader}`)
 }

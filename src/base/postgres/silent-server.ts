@@ -42,6 +42,12 @@ export function onServerError(client: pg.ClientBase, listener: (state: string) =
   })
 }
 
+/** Calls back with the size of everything that the server sends, before all of it has come. */
+export function onBytesReceived(client: pg.ClientBase, listener: (count: number) => void): void {
+  const { connection } = client as unknown as ClientState
+  connection.stream.on('data', (chunk) => listener(chunk.length))
+}
+
 /** Ends the connection at once, without waiting for the server. */
 export function destroyConnection(client: pg.ClientBase): void {
   const { connection } = client as unknown as ClientState

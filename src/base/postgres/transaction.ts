@@ -20,7 +20,7 @@ export async function inTransaction<T>(
 }
 
 /** Takes back what the transaction changed, and gives the connection back. The pool discards a connection whose rollback fails. */
-export async function rollBack(client: Client): Promise<void> {
+async function rollBack(client: Client): Promise<void> {
   await client.query('rollback').then(
     () => client.release(),
     (error: Error) => client.release(error),

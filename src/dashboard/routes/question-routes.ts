@@ -1,18 +1,25 @@
 import { z } from 'zod'
 import { UsageProblem } from '../../base/errors.ts'
+import { createSemaphore } from '../../base/semaphore.ts'
 import { hexDigestOf } from '../../base/text/digest.ts'
+import { SECOND } from '../../base/time/units.ts'
 import { readQuery } from '../../pipeline/warehouse/reports/read-query.ts'
 import { type DashboardContext, defineRead, type Visit } from '../dashboard-context.ts'
 
 /** A request line is no longer. */
 const SQL_LENGTH_MAX = 6000
 const ROWS_MAX = 1000
+const BYTES_MAX = 8 * 1024 * 1024
+const TIMEOUT_MS = 20 * SECOND
+const ANSWERED_AT_ONCE_MAX = 2
+const TURN_TIMEOUT_MS = 10 * SECOND
 
 export type SavedQuestionsAnswer = typeof savedQuestions
 export type QuestionAnswer = Awaited<ReturnType<typeof answerQuestion>>
 
-/** Runs one statement as the reader role; Postgres gives it up after twenty seconds. */
-async function answerQuestion({ reading, audit }: DashboardContext, { sql }: { sql: string }, visit: Visit) {
+/** Answers one query as the role for questions. */
+async function answerQuestion(context: DashboardContext, { sql }: { sql: string }, visit: Visit) {
+  const { reading: pool, audit, addresses } = context
   const { actor, values, masked } = visit
   if (!values)
     throw new UsageProblem('Answers may hold health values.', {
@@ -25,13 +32,11 @@ async function answerQuestion({ reading, audit }: DashboardContext, { sql }: { s
   const digest = hexDigestOf(statement, 16)
   await audit.record({ who: actor.name, role: actor.role, action: 'ask question', what: { digest } })
   const startedAtMs = performance.now()
-  const rows: Array<ReadonlyArray<unknown>> = []
-  let columns: readonly string[] = []
-  for await (const portion of readQuery(reading, statement)) {
-    columns = portion.columns
-    rows.push(...portion.rows)
-    if (rows.length > ROWS_MAX) break
-  }
+  const question = { text: statement, timeoutMs: TIMEOUT_MS, rowsAtOnce: ROWS_MAX + 1, bytesMax: BYTES_MAX }
+  const answer = readQuery({ pool, databaseUrl: addresses.databaseUrl, keys: addresses.questionsKeys }, question)
+  const { value } = await answer.next()
+  await answer.return(undefined)
+  const { columns = [], rows = [] } = value ?? {}
   return {
     columns,
     rows: rows.slice(0, ROWS_MAX),
@@ -40,14 +45,28 @@ async function answerQuestion({ reading, audit }: DashboardContext, { sql }: { s
   }
 }
 
-export const questionRoutes = [
-  defineRead({ name: 'questions', query: z.object({}), answer: async () => savedQuestions }),
-  defineRead({
-    name: 'question',
-    query: z.object({ sql: z.string().max(SQL_LENGTH_MAX, 'A question may have 6,000 characters.') }),
-    answer: answerQuestion,
-  }),
-]
+/** Visitors take turns. */
+const createTurns = () => {
+  const semaphore = createSemaphore<string, { group: string; signal: AbortSignal }>({ permits: ANSWERED_AT_ONCE_MAX })
+  return async <T>({ actor }: Visit, work: () => Promise<T>): Promise<T> => {
+    const release = await semaphore.acquire({ group: actor.name, signal: AbortSignal.timeout(TURN_TIMEOUT_MS) })
+    if (!release)
+      throw new UsageProblem('Other questions are being answered.', { hint: 'Ask again when their answers are there.' })
+    return work().finally(release)
+  }
+}
+
+export const questionRoutes = () => {
+  const inTurn = createTurns()
+  return [
+    defineRead({ name: 'questions', query: z.object({}), answer: async () => savedQuestions }),
+    defineRead({
+      name: 'question',
+      query: z.object({ sql: z.string().max(SQL_LENGTH_MAX, 'A question may have 6,000 characters.') }),
+      answer: (context, question, visit) => inTurn(visit, () => answerQuestion(context, question, visit)),
+    }),
+  ]
+}
 
 /** The questions of docs/questions.md, which are not packed with the program: a test compares the two. */
 export const savedQuestions: ReadonlyArray<{ readonly title: string; readonly sql: string }> = [

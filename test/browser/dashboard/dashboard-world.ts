@@ -3,7 +3,7 @@ import { test as base } from 'vitest'
 import { readConfig } from '../../../config/env.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { startDashboard } from '../../../src/dashboard/start-dashboard.ts'
-import { createReader, READER_ROLE } from '../../../src/pipeline/warehouse/reports/reader-role.ts'
+import { migrateWarehouse } from '../../../src/operations/migrate-warehouse.ts'
 import { type Sandbox, startSandbox } from '../../../src/service/start-sandbox.ts'
 import { template, within } from '../../support/fixtures.ts'
 import { openTestPipeline, type TestPipeline } from '../../support/test-pipeline.ts'
@@ -68,13 +68,14 @@ async function withWorld(
   await line.tick('sync')
   await line.idle()
   await addFaultyPeople(line)
-  await createReader(line.pipeline.pool, READER_ROLE)
+  await migrateWarehouse(warehouseUrl, () => undefined, line.pipeline.tokenKeys[0])
   const { pipeline } = line
   const addresses = {
     databaseUrl: warehouseUrl,
     queueUrl: warehouseUrl,
     upstream: { url: sandbox.url, clientId: sandbox.clientId, clientSecret: sandbox.clientSecret },
     tokenKeys: pipeline.tokenKeys,
+    questionsKeys: pipeline.tokenKeys,
   }
   const opened: Array<{ close(): Promise<void> }> = []
   const serve: DashboardWorld['serve'] = async (settings, host = '127.0.0.1') => {

@@ -17,7 +17,8 @@ async function withFreshDashboard(
     const upstream = { url: sandbox.url, clientId: sandbox.clientId, clientSecret: sandbox.clientSecret }
     const line = await openTestPipeline({ warehouseUrl: databaseUrl, queueUrl: databaseUrl, upstream })
     const { pipeline } = line
-    const addresses = { databaseUrl, queueUrl: databaseUrl, upstream, tokenKeys: pipeline.tokenKeys }
+    const { tokenKeys } = pipeline
+    const addresses = { databaseUrl, queueUrl: databaseUrl, upstream, tokenKeys, questionsKeys: tokenKeys }
     const log = createLog({ level: 'silent' })
     const dashboard = await startDashboard({
       pipeline,

@@ -1,5 +1,6 @@
 import { UsageProblem } from '../../../base/errors.ts'
 import { formatCount } from '../../../base/text/readable-values.ts'
+import { MINUTE } from '../../../base/time/units.ts'
 import { readQuery } from '../../../pipeline/warehouse/reports/read-query.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
 import { formatTable } from '../../terminal/table.ts'
@@ -9,7 +10,10 @@ type SqlOptions = { readonly text: string | undefined; readonly limit: number }
 
 const TEXT_CHARACTERS_MAX = 100_000
 
-/** Runs a statement as the reader role, and prints its rows. */
+const ROWS_AT_ONCE = 1000
+const BYTES_AT_ONCE_MAX = 64 * 1024 * 1024
+
+/** Answers a query as the role for questions, and prints its rows. */
 export async function runSql(context: CommandContext, { text, limit }: SqlOptions): Promise<number> {
   const { terminal } = context
   const statement = (text ?? (await readStandardInput())).trim().replace(/;\s*$/, '')
@@ -21,8 +25,9 @@ export async function runSql(context: CommandContext, { text, limit }: SqlOption
   const shown: string[][] = []
   let head: readonly string[] = []
   let more = false
-  await withWarehouse(context, async (pool) => {
-    for await (const { columns, rows } of readQuery(pool, statement)) {
+  await withWarehouse(context, async (pool, { databaseUrl, questionsKeys: keys }) => {
+    const question = { text: statement, timeoutMs: 10 * MINUTE, rowsAtOnce: ROWS_AT_ONCE, bytesMax: BYTES_AT_ONCE_MAX }
+    for await (const { columns, rows } of readQuery({ pool, databaseUrl, keys }, question)) {
       context.signal.throwIfAborted()
       head = columns
       for (const row of rows) {

@@ -53,7 +53,8 @@ comment on table vitalsync.budget_rate is 'The requests of the present second, i
 create function vitalsync.exchange_budget_line(mine text, written jsonb, kept_ms float8,
   out now_ms float8, out state jsonb, out lines jsonb) language plpgsql as $$
 begin
-  perform pg_advisory_xact_lock(hashtextextended('vitalsync budget', 0));
+  -- No advisory lock: every role that may connect can hold one. Not on the lines: the lock keeps autovacuum away.
+  lock table vitalsync.budget_state in share row exclusive mode;
   insert into vitalsync.budget_lines values (mine, written, clock_timestamp())
     on conflict (member) do update set line = excluded.line, seen_at = excluded.seen_at;
   delete from vitalsync.budget_lines b where b.seen_at < clock_timestamp() - kept_ms * interval '1 ms';

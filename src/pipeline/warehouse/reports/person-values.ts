@@ -1,6 +1,4 @@
-import { rollBack } from '../../../base/postgres/transaction.ts'
-import type { Connection, Pool } from '../postgres/warehouse-pool.ts'
-import { beginAsReader } from './reader-role.ts'
+import type { Pool } from '../postgres/warehouse-pool.ts'
 
 type PersonDay = {
   readonly day: string
@@ -53,28 +51,16 @@ export type PersonValues = {
   readonly changes: readonly ScoreChange[]
 }
 
-/** The health values of a person, read as the reader role: the last `days` days. */
+/** The health values of a person: the last `days` days. */
 export async function readPersonValues(pool: Pool, externalId: string, days: number): Promise<PersonValues> {
-  return asReader(pool, async (tx) => {
-    const rowsOf = async <R extends Record<string, unknown>>(text: string, values: unknown[] = [externalId]) =>
-      (await tx.query<R>(text, values)).rows
-    return {
-      days: await rowsOf<PersonDay>(daysQuery, [externalId, days]),
-      nights: await rowsOf<Night>(nightsQuery),
-      trends: await rowsOf<Trend>(trendsQuery),
-      comparisons: await rowsOf<Comparison>(comparisonsQuery),
-      changes: await rowsOf<ScoreChange>(changesQuery),
-    }
-  })
-}
-
-async function asReader<T>(pool: Pool, work: (tx: Connection) => Promise<T>): Promise<T> {
-  const tx = await pool.connect()
-  try {
-    await beginAsReader(tx)
-    return await work(tx)
-  } finally {
-    await rollBack(tx)
+  const rowsOf = async <R extends Record<string, unknown>>(text: string, values: unknown[] = [externalId]) =>
+    (await pool.query<R>(text, values)).rows
+  return {
+    days: await rowsOf<PersonDay>(daysQuery, [externalId, days]),
+    nights: await rowsOf<Night>(nightsQuery),
+    trends: await rowsOf<Trend>(trendsQuery),
+    comparisons: await rowsOf<Comparison>(comparisonsQuery),
+    changes: await rowsOf<ScoreChange>(changesQuery),
   }
 }
 

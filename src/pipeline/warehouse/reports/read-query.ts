@@ -1,47 +1,174 @@
-import Cursor from 'pg-cursor'
-import { Problem } from '../../../base/errors.ts'
-import { rollBack } from '../../../base/postgres/transaction.ts'
+import type pg from 'pg'
+import { Problem, UsageProblem } from '../../../base/errors.ts'
+import { openPostgresPool } from '../../../base/postgres/postgres-pool.ts'
+import { questionsPassword, readQuestionsRole } from '../../../base/postgres/reading-role.ts'
+import { destroyConnection, onBytesReceived } from '../../../base/postgres/silent-server.ts'
+import { formatBytes, formatDuration } from '../../../base/text/readable-values.ts'
+import { SECOND } from '../../../base/time/units.ts'
+import { sqlState } from '../postgres/sql-errors.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
-import { beginAsReader } from './reader-role.ts'
 
 type QueryCell = string | number | boolean | null | object
-export type QueryRows = { readonly columns: readonly string[]; readonly rows: ReadonlyArray<readonly QueryCell[]> }
+type QueryRows = { readonly columns: readonly string[]; readonly rows: ReadonlyArray<readonly QueryCell[]> }
 
-const ROWS_AT_ONCE = 1000
+/** The warehouse that is asked. */
+export type QuestionSource = {
+  /** A connection of the owner. It only names the role that answers. */
+  readonly pool: Pool
+  readonly databaseUrl: string
+  /** The password of the role follows from one of them. */
+  readonly keys: readonly Buffer[]
+}
+type Question = {
+  readonly text: string
+  /** For the whole answer. */
+  readonly timeoutMs: number
+  readonly rowsAtOnce: number
+  /** For each portion of rows, as the server sends them. */
+  readonly bytesMax: number
+}
 
 /**
- * Runs one statement as the reader role, which may change nothing, and gives its rows in portions. Dates and instants stay
- * texts as Postgres writes them, in UTC; numbers become numbers where none loses a digit.
+ * Answers one query, and gives its rows in portions. The session is a login of its own that may read the public views and ends with
+ * the question: it has no role to leave, and nothing that the query sets or locks stays. A cursor takes queries only; each portion has
+ * the time that is left, whatever the query has set. Dates and instants stay texts as Postgres writes them, in UTC; numbers become
+ * numbers where none loses a digit.
  */
-export async function* readQuery(pool: Pool, text: string): AsyncGenerator<QueryRows> {
-  const client = await pool.connect()
+export async function* readQuery(source: QuestionSource, question: Question): AsyncGenerator<QueryRows> {
+  const { client, end } = await logIn(source, question)
+  const { rowsAtOnce, bytesMax } = question
+  const bytes = limitBytes(client, bytesMax)
+  const endMs = performance.now() + question.timeoutMs
+  const setTimeLeft = () =>
+    client.query(`set local statement_timeout = ${Math.max(1, Math.round(endMs - performance.now()))}`)
   try {
-    await beginAsReader(client)
-    await client.query("set local time zone 'UTC'")
-    const cursor = client.query(new Cursor<QueryCell[]>(text, [], { rowMode: 'array', types: { getTypeParser } }))
-    try {
-      for (;;) {
-        const { rows, columns } = await readPortion(cursor)
-        yield { columns, rows }
-        if (rows.length < ROWS_AT_ONCE) return
-      }
-    } finally {
-      // A caller who takes no more rows leaves the cursor open, and the connection answers nothing else until it is closed.
-      await cursor.close()
+    await client.query('begin read only')
+    await setTimeLeft()
+    // One statement by the extended protocol: what follows a semicolon is refused.
+    await client.query(extended(`declare question no scroll cursor for ${question.text}`))
+    for (;;) {
+      bytes.reset()
+      await setTimeLeft()
+      const { rows, fields } = await client.query<QueryCell[]>({
+        text: `fetch ${rowsAtOnce} from question`,
+        rowMode: 'array',
+        types: { getTypeParser },
+      })
+      yield { columns: fields.map(({ name }) => name), rows }
+      if (rows.length < rowsAtOnce) return
     }
+  } catch (error) {
+    throw queryProblem(error, { isTooLarge: bytes.isExceeded(), ...question })
   } finally {
-    await rollBack(client)
+    await end()
+  }
+}
+
+const extended = (text: string): pg.QueryConfig & { queryMode: 'extended' } => ({ text, queryMode: 'extended' })
+
+/** Ends a connection that brings more: a single value may be as large as a gigabyte. */
+function limitBytes(client: pg.PoolClient, bytesMax: number) {
+  let received = 0
+  onBytesReceived(client, (count) => {
+    received += count
+    if (received > bytesMax) destroyConnection(client)
+  })
+  return {
+    isExceeded: () => received > bytesMax,
+    reset: () => {
+      received = 0
+    },
   }
 }
 
 /** The message of Postgres quotes at most the user's own statement. */
-function readPortion(cursor: Cursor<QueryCell[]>): Promise<{ rows: QueryCell[][]; columns: string[] }> {
-  return new Promise((resolve, reject) => {
-    cursor.read(ROWS_AT_ONCE, (cause, rows, result) => {
-      if (cause)
-        reject(new Problem(`run the query: ${cause.message}`, { hint: 'The views: docs/warehouse.md.', cause }))
-      else resolve({ rows, columns: result.fields.map(({ name }) => name) })
+function queryProblem(
+  error: unknown,
+  { isTooLarge, bytesMax, rowsAtOnce, timeoutMs }: Question & { isTooLarge: boolean },
+): unknown {
+  const views = 'The views: docs/warehouse.md.'
+  if (isTooLarge)
+    return new Problem(`run the query: ${rowsAtOnce} rows of its answer are larger than ${formatBytes(bytesMax)}`, {
+      hint: `Ask for fewer rows or columns. ${views}`,
+      cause: error,
     })
+  const state = sqlState(error)
+  if (!(error instanceof Error) || state === '') return error
+  const hints: Readonly<Record<string, string>> = {
+    '42601': `One query is answered: select, with, values or table. ${views}`,
+    '57014': `A query is given up after ${formatDuration(timeoutMs)}. ${views}`,
+  }
+  return new Problem(`run the query: ${error.message}`, { hint: hints[state] ?? views, cause: error })
+}
+
+/** Whether the role that answers questions can log in. */
+export const canAsk = (source: QuestionSource): Promise<boolean> =>
+  logIn(source, { timeoutMs: 10 * SECOND }).then(
+    async ({ end }) => {
+      await end()
+      return true
+    },
+    () => false,
+  )
+
+type Session = { readonly client: pg.PoolClient; end(): Promise<void> }
+
+/** Logs in with the first key whose password is the role's. Never as the owner. */
+async function logIn(
+  { pool, databaseUrl, keys }: QuestionSource,
+  { timeoutMs }: Pick<Question, 'timeoutMs'>,
+): Promise<Session> {
+  const { role } = await readQuestionsRole(pool)
+  let refused: unknown
+  for (const key of keys) {
+    const sessions = openPostgresPool({
+      databaseUrl: addressAs(databaseUrl, role, questionsPassword(key, role)),
+      connectionsMax: 1,
+      name: 'vitalsync question',
+      statementTimeoutMs: timeoutMs,
+      settings: { jit: 'off', default_transaction_read_only: 'on' },
+    })
+    try {
+      const client = await sessions.connect()
+      const end = () => {
+        client.release(true)
+        return sessions.end()
+      }
+      return { client, end }
+    } catch (error) {
+      await sessions.end()
+      if (!isRefusal(error)) throw loginProblem(error, role)
+      refused = error
+    }
+  }
+  throw loginProblem(refused, role)
+}
+
+/** `user` and `password` among the parameters count before those in front of the host, which an address of a socket cannot have. */
+function addressAs(databaseUrl: string, role: string, password: string): string {
+  const url = new URL(databaseUrl)
+  url.searchParams.set('user', role)
+  url.searchParams.set('password', password)
+  return url.href
+}
+
+/** Wrong password, or no such role. */
+const isRefusal = (error: unknown): boolean => sqlState(error).startsWith('28')
+
+const TOO_MANY_CONNECTIONS = '53300'
+
+function loginProblem(cause: unknown, role: string): unknown {
+  if (cause === undefined)
+    return new UsageProblem('answer questions: TOKEN_KEY is not set', {
+      hint: `Set it as the workers have it: the password of ${role} follows from it.`,
+    })
+  const state = sqlState(cause)
+  if (state === TOO_MANY_CONNECTIONS)
+    return new Problem('answer questions: too many are asked at once', { hint: 'Ask again in a moment.', cause })
+  if (!(cause instanceof Error) || !(isRefusal(cause) || state === '42501')) return cause
+  return new UsageProblem(`answer questions: ${role} cannot log in: ${cause.message}`, {
+    hint: 'Run `vitalsync migrate` with the TOKEN_KEY of the workers: it makes the role, or says what an administrator is to run.',
+    cause,
   })
 }
 

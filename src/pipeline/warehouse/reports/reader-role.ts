@@ -1,14 +1,23 @@
 import { escapeIdentifier } from 'pg'
 import { UsageProblem } from '../../../base/errors.ts'
+import {
+  questionsPassword,
+  readingRoleStatements,
+  readQuestionsRole,
+  scramVerifier,
+  tempFileLimitStatement,
+} from '../../../base/postgres/reading-role.ts'
 import { listTablePlaces } from '../divided/distributed-tables.ts'
 import { sqlState } from '../postgres/sql-errors.ts'
-import { type Connection, type Pool, transaction } from '../postgres/warehouse-pool.ts'
+import { type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 
 /** The role for analysts: reads the public views and nothing else. */
 export const READER_ROLE = 'vitalsync_reader'
 
-/** Grants the reader role its rights, where the role exists. */
+/** Grants the roles for analysts and for questions their rights, where they exist. */
 export async function grantReaderRole(pool: Pool): Promise<boolean> {
+  const questions = await readQuestionsRole(pool)
+  if (questions.exists) await grantReader(pool, questions.role)
   if (!(await roleExists(pool, READER_ROLE))) return false
   await grantReader(pool, READER_ROLE)
   return true
@@ -17,7 +26,7 @@ export async function grantReaderRole(pool: Pool): Promise<boolean> {
 /** Postgres cuts longer names. */
 const ROLE_BYTES_MAX = 63
 
-/** Creates the role if it is missing, lets it read the public views, and the user of this pool act as it. */
+/** Creates the role if it is missing, and lets it read the public views. A role that exists keeps its own limits. */
 export async function createReader(pool: Pool, role: string): Promise<{ created: boolean }> {
   if (Buffer.byteLength(role) > ROLE_BYTES_MAX) {
     throw new UsageProblem(`create role: its name is longer than ${ROLE_BYTES_MAX} bytes`, {
@@ -25,19 +34,57 @@ export async function createReader(pool: Pool, role: string): Promise<{ created:
     })
   }
   const created = !(await roleExists(pool, role))
-  const name = escapeIdentifier(role)
   if (created) {
-    await pool.query(`create role ${name}`).catch((cause: Error) => {
+    const statements = readingRoleStatements({ name: role, exists: false })
+    await carryOut(pool, role, statements).catch((cause: Error) => {
       throw new UsageProblem(`create role: ${cause.message}`, {
-        hint: `Or let an administrator run: create role ${name} login password '…'. Then give this command again.`,
+        hint: `Or let an administrator run: create role ${escapeIdentifier(role)} login password '…'. Then give this command again.`,
         cause,
       })
     })
-    await pool.query(`grant ${name} to current_user`)
   }
   await grantReader(pool, role)
   return { created }
 }
+
+/**
+ * Makes the role that answers questions, or brings it up to date: a login of its own that may read the public views. Its password
+ * follows from `key`. Returns the statements for an administrator where this user may not make the role.
+ */
+export async function prepareQuestions(pool: Pool, key: Buffer): Promise<readonly string[]> {
+  const { role: name, exists } = await readQuestionsRole(pool)
+  const password = scramVerifier(questionsPassword(key, name))
+  const statements = readingRoleStatements({ name, exists, password })
+  try {
+    await carryOut(pool, name, statements)
+    return []
+  } catch (error) {
+    if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error
+    return [...statements, tempFileLimitStatement(name)]
+  }
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501'
+
+/** The statements in one transaction, and the limit that only a superuser may set where this user is one. */
+async function carryOut(pool: Pool, role: string, statements: readonly string[]): Promise<void> {
+  await grantsInTurn(pool, async (tx) => {
+    for (const statement of statements) await tx.query(statement)
+    await tx.query('savepoint before_limit')
+    await tx.query(tempFileLimitStatement(role)).catch(async (error: unknown) => {
+      if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error
+      await tx.query('rollback to savepoint before_limit')
+    })
+  })
+}
+
+/** Postgres fails one of two concurrent grants on a table or changes of a role, even when they are the same. */
+const grantsInTurn = (pool: Pool, work: (tx: Tx) => Promise<void>) =>
+  transaction(pool, async (tx) => {
+    // No advisory lock: everybody who may connect can hold one.
+    await tx.query('lock table vitalsync.migrations in share row exclusive mode')
+    await work(tx)
+  })
 
 /**
  * The rows of a divided warehouse are read on their nodes by the role itself: there it must be able to log in and to read the
@@ -64,12 +111,16 @@ async function grantOnNodes(pool: Pool, role: string): Promise<void> {
  */
 async function grantReader(pool: Pool, role: string): Promise<void> {
   const name = escapeIdentifier(role)
-  await transaction(pool, async (tx) => {
-    // Postgres fails one of two concurrent grants on a table, even when they are the same.
-    await tx.query(`select pg_advisory_xact_lock(hashtextextended('vitalsync grants', 0))`)
+  await grantsInTurn(pool, async (tx) => {
     await tx.query(`grant usage on schema warehouse to ${name}`)
     await tx.query(`grant select on all tables in schema warehouse to ${name}`)
     await tx.query(`alter default privileges in schema warehouse grant select on tables to ${name}`)
+    const { rows } = await tx.query<{ database: string; allowed: boolean }>(
+      `select current_database() as database, has_database_privilege($1, current_database(), 'connect') as allowed`,
+      [role],
+    )
+    for (const { database, allowed } of rows)
+      if (!allowed) await tx.query(`grant connect on database ${escapeIdentifier(database)} to ${name}`)
   })
   await grantOnNodes(pool, role)
 }
@@ -88,22 +139,4 @@ export async function listReaders(pool: Pool): Promise<string[]> {
      order by 1`,
   )
   return rows.map(({ rolname }) => rolname)
-}
-
-/** Begins a transaction that changes nothing and reads as the reader role. */
-export async function beginAsReader(connection: Connection): Promise<void> {
-  await connection.query('begin read only')
-  await connection.query(`set local role ${READER_ROLE}`).catch((cause: unknown) => {
-    throw readerProblem(cause) ?? cause
-  })
-}
-
-/** Why a statement cannot be run as the reader role. */
-function readerProblem(cause: unknown): UsageProblem | undefined {
-  const state = sqlState(cause)
-  if (state !== '22023' && state !== '42501') return undefined
-  return new UsageProblem(`act as ${READER_ROLE}: the role is missing, or this user may not act as it`, {
-    hint: `Run: vitalsync grant-reader ${READER_ROLE}`,
-    cause,
-  })
 }

@@ -1,0 +1,67 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
+import pg from 'pg'
+
+/** A reader takes no connection from the workers. */
+const CONNECTIONS_MAX = 8
+
+/** Where a session of the role begins. The session itself may raise them. */
+const sessionSettings = {
+  default_transaction_read_only: 'on',
+  statement_timeout: '10min',
+  idle_in_transaction_session_timeout: '1min',
+  work_mem: '32MB',
+}
+/** Only a superuser may set or raise it. */
+const TEMP_FILE_LIMIT = '4GB'
+
+type ReadingRole = {
+  readonly name: string
+  readonly exists: boolean
+  /** The role may log in with it; a password in clear text or the verifier of one. */
+  readonly password?: string
+}
+
+/** Statements that make a role for sessions that only read, or bring it up to date. Its rights are granted elsewhere. */
+export function readingRoleStatements({ name, exists, password }: ReadingRole): string[] {
+  const role = pg.escapeIdentifier(name)
+  const login = password === undefined ? '' : ` login password ${pg.escapeLiteral(password)}`
+  return [
+    `${exists ? 'alter' : 'create'} role ${role} with noinherit connection limit ${CONNECTIONS_MAX}${login}`,
+    ...Object.entries(sessionSettings).map(([setting, value]) => `alter role ${role} set ${setting} = '${value}'`),
+  ]
+}
+
+export const tempFileLimitStatement = (name: string) =>
+  `alter role ${pg.escapeIdentifier(name)} set temp_file_limit = '${TEMP_FILE_LIMIT}'`
+
+/**
+ * The name of the role that answers questions about a database, the connected one if none is given. All databases of a server share its roles, so the name holds the
+ * number of the database, which stays when the database is renamed.
+ */
+export async function readQuestionsRole(
+  server: { query(text: string, values: unknown[]): Promise<{ rows: Array<Record<string, unknown>> }> },
+  database?: string,
+): Promise<{ role: string; exists: boolean }> {
+  const { rows } = await server.query(
+    `select q.role, exists(select from pg_roles r where r.rolname = q.role) as exists
+     from (select 'vitalsync_questions_' || oid as role from pg_database where datname = coalesce($1, current_database())) q`,
+    [database],
+  )
+  return { role: String(rows[0]?.['role']), exists: rows[0]?.['exists'] === true }
+}
+
+/** The password follows from the key, and is stored nowhere. */
+export const questionsPassword = (key: Buffer, role: string): string =>
+  createHmac('sha256', key).update(`vitalsync ${role}`).digest('base64url')
+
+const SCRAM_ITERATIONS = 4096
+
+/** A password as Postgres stores it: statements, logs of the server and hints show no password. */
+export function scramVerifier(password: string): string {
+  const salt = randomBytes(16)
+  const salted = pbkdf2Sync(password, salt, SCRAM_ITERATIONS, 32, 'sha256')
+  const keyOf = (name: string) => createHmac('sha256', salted).update(name).digest()
+  const stored = createHash('sha256').update(keyOf('Client Key')).digest('base64')
+  const server = keyOf('Server Key').toString('base64')
+  return `SCRAM-SHA-256$${SCRAM_ITERATIONS}:${salt.toString('base64')}$${stored}:${server}`
+}
