@@ -7,6 +7,7 @@ import { connectTimeoutMsFor } from '../connections/own-server.ts'
 import { Problem, UsageProblem } from '../errors.ts'
 import { requireServerVersion } from '../postgres/server-version.ts'
 import { SECOND } from '../time/units.ts'
+import { takeTurn, watchBlockers } from './lock-holders.ts'
 
 const CONNECT_TIMEOUT_MS = 10 * SECOND
 
@@ -24,9 +25,16 @@ export type MigratedSchema = {
   readonly schema: string
   /** Otherwise than in production: in a test. */
   readonly locks?: LockPatience
+  /** Says who holds a lock that is waited for. */
+  readonly say?: (text: string) => void
 }
 
-type LockPatience = { readonly timeoutMs: number; readonly pauseMs: number; readonly triesMax: number }
+type LockPatience = {
+  readonly timeoutMs: number
+  readonly pauseMs: number
+  readonly triesMax: number
+  readonly sayAfterMs?: number
+}
 
 /**
  * Every statement after a migration that waits for a lock waits behind the migration: an `alter table` behind one long reading stops
@@ -42,22 +50,35 @@ const lockPatience: LockPatience = { timeoutMs: 5 * SECOND, pauseMs: 2 * SECOND,
  */
 export async function applyMigrations(options: MigratedSchema): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(options.folder)
+  const { say = () => undefined, locks } = options
   const client = await connectToMigrate(options.databaseUrl)
   try {
-    await waitForTurn(client, options.schema)
+    await takeTurn(client, `vitalsync migrate ${options.schema}`, { say, sayAfterMs: locks?.sayAfterMs })
     return { applied: await applyMissing(client, options, migrations) }
   } finally {
     await client.end()
   }
 }
 
-const TURN_POLL_MS = 100
-
-/** Asks again and again: a statement that waits for the lock would hold up an index that is made concurrently. */
-async function waitForTurn(client: pg.Client, schema: string): Promise<void> {
-  const ask = 'select pg_try_advisory_lock(hashtextextended($1, 0)) as taken'
-  const isMyTurn = async () => (await client.query(ask, [`vitalsync migrate ${schema}`])).rows[0]?.taken === true
-  while (!(await isMyTurn())) await wait(TURN_POLL_MS)
+/** Runs `work`, statements of this client, and says who blocks them for long. */
+async function watched<T>(
+  client: pg.Client,
+  { databaseUrl, say = () => undefined, locks }: MigratedSchema,
+  work: () => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController()
+  const watcher = await connectToMigrate(databaseUrl)
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const watching = watchBlockers(
+    watcher,
+    { pid: rows[0]?.pid ?? 0, say, sayAfterMs: locks?.sayAfterMs },
+    stop.signal,
+  ).catch(() => undefined) // aborted, or the connection is lost: the migration goes on
+  return work().finally(async () => {
+    stop.abort()
+    await watching
+    await watcher.end().catch(() => undefined)
+  })
 }
 
 async function connectToMigrate(databaseUrl: string): Promise<pg.Client> {
@@ -145,9 +166,10 @@ export function requireReleased(what: string, listed: Listed): void {
 
 async function applyMissing(
   client: pg.Client,
-  { schema, locks = lockPatience }: MigratedSchema,
+  options: MigratedSchema,
   migrations: readonly Migration[],
 ): Promise<string[]> {
+  const { schema, locks = lockPatience } = options
   const quoted = pg.escapeIdentifier(schema)
   await requireList(client, quoted)
   const { rows } = await client.query<{ name: string; checksum: string }>(
@@ -159,19 +181,19 @@ async function applyMissing(
   requireKnownUnchanged(schema, migrations, done)
 
   const missing = migrations.filter((migration) => !done.has(migration.name))
-  for (const migration of missing) {
-    if (isConcurrent(migration)) {
-      await makeIndex(client, schema, migration)
-      continue
-    }
-    for (
-      let tries = 1;
-      !(await applyOne(client, { schema, migration, locks, isLast: tries >= locks.triesMax }));
-      tries += 1
-    )
-      await wait(locks.pauseMs)
-  }
+  if (missing.length > 0)
+    await watched(client, options, async () => {
+      for (const migration of missing) {
+        if (isConcurrent(migration)) await makeIndex(client, schema, migration)
+        else await applyWithTries(client, { schema, migration, locks })
+      }
+    })
   return missing.map((migration) => migration.name)
+}
+
+async function applyWithTries(client: pg.Client, one: Omit<MigrationTry, 'isLast'>): Promise<void> {
+  const { pauseMs, triesMax } = one.locks
+  for (let tries = 1; !(await applyOne(client, { ...one, isLast: tries >= triesMax })); tries += 1) await wait(pauseMs)
 }
 
 /** Citus asks all nodes for a schema, even `if not exists`, and one of them may be away. */

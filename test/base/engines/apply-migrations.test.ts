@@ -127,6 +127,32 @@ test('a migration that gets no lock in all its tries says so and changes nothing
   })
 })
 
+test('a migration that waits long says whose lock it waits for, each holder once', async ({ database }) => {
+  const schema = { databaseUrl: database, schema: 'demo' }
+  await applyMigrations({ ...schema, folder: await folderOf(two) })
+  const locks = { timeoutMs: 200, pauseMs: 1, triesMax: 10_000, sayAfterMs: 300 }
+  const turn = `select pg_advisory_lock(hashtextextended('vitalsync migrate demo', 0))`
+  const widest = { ...wider, '0004-widest.sql': 'alter table demo.things add column most int' }
+  const said: string[] = []
+  const waiting = async (files: typeof two, hold: string) => {
+    const folder = await folderOf(files)
+    said.length = 0
+    let migrated: Promise<unknown> | undefined
+    await whileOpen(database, hold, async (end) => {
+      migrated = applyMigrations({ ...schema, folder, locks, say: (text) => said.push(text) })
+      await expect.poll(() => said, soon).toHaveLength(1)
+      await end()
+    })
+    await migrated
+    return said
+  }
+  const holder =
+    /^Waiting for a lock that session \d+ of role \w+, idle in transaction since \d+ s, holds. To end that session: select pg_terminate_backend\(\d+\)$/
+
+  expect(await waiting(wider, turn)).toEqual([expect.stringMatching(holder)])
+  expect(await waiting(widest, 'select * from demo.things')).toEqual([expect.stringMatching(holder)])
+})
+
 test('an index is made while others write, by the next process if one dies over it', async ({ database }) => {
   const schema = { databaseUrl: database, schema: 'demo' }
   await applyMigrations({ ...schema, folder: await folderOf(two) })

@@ -1,5 +1,5 @@
+import { takeTurn } from '../../../base/engines/lock-holders.ts'
 import { UsageProblem } from '../../../base/errors.ts'
-import { sleep } from '../../../base/sleep.ts'
 import { asTransaction, type Pool, type Tx } from '../postgres/warehouse-pool.ts'
 import { listTablePlaces, readShardCount, type TablePlace } from './distributed-tables.ts'
 import { requireCluster, requireNoWorkers } from './distribution-needs.ts'
@@ -19,7 +19,7 @@ export async function distributeTables(
   { shards, say }: { readonly shards: number; say(text: string): void },
 ): Promise<Distribution> {
   await requireCluster(pool)
-  return alone(pool, async (tx) => {
+  return alone(pool, say, async (tx) => {
     const present = await readShardCount(tx)
     if (present !== undefined && present !== shards) {
       throw new UsageProblem(`distribute the warehouse: it has ${present} shards already, not ${shards}`, {
@@ -42,24 +42,17 @@ export async function placeNewTables(pool: Pool, say: (text: string) => void): P
     await addForeignKeys(pool)
     return
   }
-  await alone(pool, async (tx) => {
+  await alone(pool, say, async (tx) => {
     await copyFunctions(tx)
     await moveTables(tx, await listTablePlaces(tx), say)
   })
 }
 
-const TURN_POLL_MS = 100
-
 /** One process at a time, whichever connection holds the lock. */
-async function alone<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function alone<T>(pool: Pool, say: (text: string) => void, work: (tx: Tx) => Promise<T>): Promise<T> {
   const tx = asTransaction(await pool.connect(), pool)
   try {
-    const ask = "select pg_try_advisory_lock(hashtextextended('vitalsync distribute', 0)) as taken"
-    for (;;) {
-      const { rows } = await tx.query<{ taken: boolean }>(ask)
-      if (rows[0]?.taken) break
-      await sleep(TURN_POLL_MS)
-    }
+    await takeTurn(tx, 'vitalsync distribute', { say })
     return await work(tx)
   } finally {
     tx.release(true) // the lock ends with the session
