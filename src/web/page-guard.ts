@@ -35,7 +35,7 @@ type PageGuard = {
   readonly loopbackOnly: boolean
 }
 
-/** Refuses requests for a foreign name, and changes that another page sends. */
+/** Refuses requests for a foreign name, and questions and changes that another page sends. */
 export function addPageGuard(app: FastifyInstance, { loopbackOnly }: PageGuard): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(pageHeaders)
@@ -43,16 +43,20 @@ export function addPageGuard(app: FastifyInstance, { loopbackOnly }: PageGuard):
     if (loopbackOnly && !isLoopback(hostNameOf(request.headers.host ?? ''))) {
       return reply.code(403).send({ error: 'this page answers only to localhost and 127.0.0.1' })
     }
-    if (!isReading(request) && !comesFromItself(request)) {
+    if (isAskedByOthers(request) || (!isReading(request) && !comesFromItself(request))) {
       return reply.code(403).send({ error: 'another page sent this: nothing was done' })
     }
   })
 }
+
+/** Browsers say which page asks, or that a person typed the address: both are for pages, not for their questions. */
+const isAskedByOthers = ({ headers, routeOptions }: FastifyRequest): boolean =>
+  routeOptions.url?.includes('/api/') === true && (headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin'
 
 const isReading = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
 
 /** Browsers name the page that sends a change in Origin, which no page can forge. */
 function comesFromItself({ headers, host }: FastifyRequest): boolean {
   const origin = URL.parse(headers.origin ?? '')
-  return origin !== null && origin.host === host && headers['sec-fetch-site'] !== 'cross-site'
+  return origin !== null && origin.host === host
 }

@@ -10,7 +10,10 @@ type Recorder<Recorded> = (entry: { who: string; role: string; action: string } 
 
 type PageCall<Context, Visit, Recorded> = { context: Context; visit: Visit; record: Recorder<Recorded> }
 
-/** A question of the browser, or an action, which the caller `act` alone may do. Its path is below `<path>/api/`. */
+/**
+ * A question of the browser, or an action, which the caller `act` alone may do: POST `<path>/api/<name>` with the token of its
+ * session, so that no other page can send it.
+ */
 export type PageRoute<Context, Visit, Recorded> = Route<PageCall<Context, Visit, Recorded>> & {
   readonly caller: 'look' | 'act'
 }
@@ -20,19 +23,19 @@ export function pageRoutesOf<Context, Visit extends { readonly actor: Actor }, R
   type Call = PageCall<Context, Visit, Recorded>
   type Declared = PageRoute<Context, Visit, Recorded>
   return {
-    /** GET, with the parameters of its query. */
+    /** Its parameters are the body, so that nothing of them stays in addresses, histories and logs. */
     defineRead: <Query>(route: {
       name: string
       query: z.ZodType<Query>
       answer(context: Context, query: Query, visit: Visit): Promise<unknown>
     }): Declared => {
       const { name, query, answer } = route
-      const run: Route<Call, unknown, Query>['run'] = async (call) => ({
-        json: await answer(call.context, call.query, call.visit),
+      const run: Route<Call, Query>['run'] = async ({ context, visit, body }) => ({
+        json: await answer(context, body, visit),
       })
-      return { name, method: 'GET', path: name, caller: 'look', query, run }
+      return { name, method: 'POST', path: name, caller: 'look', body: query, run }
     },
-    /** POST. It is recorded before it begins. */
+    /** It is recorded before it begins. */
     defineAct: <Body>(route: {
       name: string
       body: z.ZodType<Body>
@@ -70,8 +73,8 @@ export function addPageQuestions<Context, Visit extends { readonly actor: Actor 
   const routes = page.routes.map((route) => ({ ...route, path: `${path}/api/${route.path}` }))
   addRoutes(app, routes, ({ caller }) => ({
     async admit(request) {
-      if (caller === 'act') requireCsrfToken(request)
       const { role } = requireVisit(request).actor
+      requireCsrfToken(request)
       if (caller === 'act' && role !== 'act') refusePage(403, 'You may look, and not act.')
     },
     callOf: (request) => ({ context, record, visit: requireVisit(request) }),

@@ -27,6 +27,10 @@ type SessionCookie = {
 /** Sessions live in memory: after a restart everybody signs in again. */
 export async function addSessions(app: FastifyInstance, { cookieName, path }: SessionCookie): Promise<void> {
   await app.register(cookie)
+  // `secure: 'auto'` weakens `strict` on plain http: a page of another site could send the cookie by a link.
+  app.addHook('onSend', async ({ session: sent }: { session: FastifyRequest['session'] | null }) => {
+    if (sent) sent.cookie.sameSite = 'strict'
+  })
   await app.register(session, {
     secret: randomBytes(32).toString('hex'),
     cookieName,
@@ -38,13 +42,13 @@ export async function addSessions(app: FastifyInstance, { cookieName, path }: Se
   })
 }
 
-/** The token that the pages of this session send with each change. Another page cannot read it. */
+/** The token that the pages of this session send with each question and change. Another page cannot read it. */
 export function csrfTokenOf({ session }: FastifyRequest): string {
   session.csrf ??= randomBytes(32).toString('base64url')
   return session.csrf
 }
 
-/** For a route that changes something: refuses a request without the token of its session. */
+/** Refuses a request without the token of its session. */
 export function requireCsrfToken({ headers, session }: FastifyRequest): void {
   const given = Buffer.from(String(headers['x-csrf-token'] ?? ''))
   const token = Buffer.from(session.csrf ?? '')

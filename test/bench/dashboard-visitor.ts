@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { openSession, send } from '../browser/send.ts'
 
 /**
  * Looks at a dashboard as a browser with two open pages does: it follows the first screen, and asks for the coverage map again and
@@ -9,7 +10,7 @@ const MAP_EVERY_MS = 5000
 
 const [url = ''] = process.argv.slice(2)
 const today = new Date().toISOString().slice(0, 10)
-const selection = `stream=scores&days=90&lastDay=${today}&from=0&count=100`
+const selection = JSON.stringify({ stream: 'scores', days: '90', lastDay: today, from: '0', count: '100' })
 
 async function follow(): Promise<void> {
   const response = await fetch(`${url}/api/live`)
@@ -24,9 +25,9 @@ async function follow(): Promise<void> {
 }
 
 async function scroll(): Promise<void> {
+  const session = await openSession(url)
   for (;;) {
-    const response = await fetch(`${url}/api/coverage?${selection}`)
-    await response.arrayBuffer()
+    await send(`${url}/api/coverage`, { ...session, body: selection })
     await wait(MAP_EVERY_MS)
   }
 }

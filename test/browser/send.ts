@@ -21,7 +21,7 @@ export function send(
   })
 }
 
-/** The cookie and the token with which a visitor of the page at this address sends changes. */
+/** The cookie and the token with which a visitor of the page at this address asks and acts. */
 export async function openSession(page: string) {
   const { headers, body } = await send(`${page}/api/session`)
   const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? ''

@@ -6,7 +6,6 @@ import { SECOND } from '../../base/time/units.ts'
 import { readQuery } from '../../pipeline/warehouse/reports/read-query.ts'
 import { type DashboardContext, defineRead, type Visit } from '../dashboard-context.ts'
 
-/** A request line is no longer. */
 const SQL_LENGTH_MAX = 6000
 const ROWS_MAX = 1000
 const BYTES_MAX = 8 * 1024 * 1024

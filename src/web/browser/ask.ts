@@ -24,7 +24,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Sent with each change; it comes with the session. */
+/** Sent with each question and change; it comes with the session. */
 const csrfToken = signal('')
 /** Grows when the visit's answers may have changed: names are masked, values are shown. The page asks again. */
 export const visitChanges = signal(0)
@@ -44,22 +44,41 @@ async function send<T>(path: string, init: RequestInit): Promise<T> {
   })
 }
 
-/** Asks the server. */
-export function ask<T>(
+let opening: Promise<unknown> | undefined
+
+/** The session of this browser, with its token. */
+function readSession<S extends { readonly csrf?: string }>(): Promise<Json<S>> {
+  opening ??= send<S>(hrefOf('/api/session'), {})
+    .then((found) => {
+      csrfToken.value = found.csrf ?? ''
+      return found
+    })
+    .finally(() => {
+      opening = undefined
+    })
+  return opening as Promise<Json<S>> // each page has one kind of session
+}
+
+/** Asks the server; once more with a new token where the server was started again since the page came. */
+export async function ask<T>(
   name: string,
   query: Readonly<Record<string, string>> = {},
   abort?: AbortSignal,
 ): Promise<Json<T>> {
-  const text = new URLSearchParams(query).toString()
-  return send(hrefOf(`/api/${name}${text === '' ? '' : `?${text}`}`), abort ? { signal: abort } : {})
+  return act<T>(name, query, abort).catch(async (error: unknown) => {
+    if (!(error instanceof Refusal) || error.status !== 403) throw error
+    await readSession()
+    return act<T>(name, query, abort)
+  })
 }
 
 /** Has the server do something. */
-export function act<T>(name: string, body: object = {}): Promise<Json<T>> {
+export function act<T>(name: string, body: object = {}, abort?: AbortSignal): Promise<Json<T>> {
   return send(hrefOf(`/api/${name}`), {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-csrf-token': csrfToken.value },
     body: JSON.stringify(body),
+    ...(abort ? { signal: abort } : {}),
   })
 }
 
@@ -97,11 +116,10 @@ type PageSession = { readonly actor: Actor | null; readonly csrf?: string }
 export function createPageSession<S extends PageSession>(before: S) {
   const session: Signal<S> = signal(before)
   const openSession = async (): Promise<void> => {
-    const found = await ask<S>('session').catch(() => undefined)
+    const found = await readSession<S>().catch(() => undefined)
     if (!found) return
     const visit = found as Json<S> & S // a session holds texts, numbers and switches only
     session.value = visit
-    csrfToken.value = visit.csrf ?? ''
     isSignedOut.value = visit.actor === null
   }
   return {

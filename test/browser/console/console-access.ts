@@ -7,7 +7,7 @@ const newKey = JSON.stringify({ account: 'nobody', kind: 'client', label: '' })
 
 test('an open console answers only to names of this machine, and to no proxy', async ({ world: { sandbox } }) => {
   const statusFor = async (headers: Record<string, string>) =>
-    (await send(`${sandbox.url}/console/api/keys`, headers)).status
+    (await send(`${sandbox.url}/console/api/session`, headers)).status
 
   expect(await statusFor({})).toBe(200)
   expect(await statusFor({ host: 'localhost:1' })).toBe(200)
@@ -56,7 +56,8 @@ test('with passwords it asks to sign in; the role look makes no key and gets no 
   world,
 }) => {
   const { url, logged } = await world.serve('127.0.0.1', [await lineFor('lena', 'look'), await lineFor('ada', 'act')])
-  expect((await send(`${url}/console/api/keys`)).status).toBe(401)
+  const stranger = await openSession(`${url}/console`)
+  expect((await send(`${url}/console/api/keys`, { ...stranger, body: '{}' })).status).toBe(401)
   const signIn = (visitor: Record<string, string>, name: string, password: string) =>
     send(`${url}/console/api/sign-in`, { ...visitor, body: JSON.stringify({ name, password }) })
   const enter = async (name: string) => {
@@ -67,12 +68,12 @@ test('with passwords it asks to sign in; the role look makes no key and gets no 
   }
 
   const lena = await enter('lena')
-  const keys = await send(`${url}/console/api/keys`, { cookie: lena.cookie })
+  const keys = await send(`${url}/console/api/keys`, { ...lena, body: '{}' })
   expect(keys.status).toBe(200)
   const keyId = JSON.parse(keys.body)[0].publicId
   expect((await send(`${url}/console/api/keys/make`, { ...lena, body: newKey })).status).toBe(403)
   expect((await send(`${url}/console/api/token`, { ...lena, body: JSON.stringify({ keyId }) })).status).toBe(403)
-  expect((await send(`${url}/console/api/people?keyId=${keyId}`, { cookie: lena.cookie })).status).toBe(400)
+  expect((await send(`${url}/console/api/people`, { ...lena, body: JSON.stringify({ keyId }) })).status).toBe(400)
 
   const ada = await enter('ada')
   expect((await send(`${url}/console/api/keys/make`, { ...ada, body: newKey })).status).toBe(200)

@@ -8,13 +8,15 @@ import { operations } from '../../../src/base/contract/operations.ts'
 import { asCurl, asTypeScript } from '../../../src/service/console/browser/as-code.ts'
 import { composeRequest, type Filled, type ShownOperation } from '../../../src/service/console/browser/compose.ts'
 import { soon } from '../../support/fixtures.ts'
+import { openSession, send } from '../send.ts'
 import { type ConsoleWorld, test } from './console-world.ts'
 
 const person = 'SampleProfile-office-worker-1'
 
 async function shownOperations({ sandbox }: ConsoleWorld): Promise<ShownOperation[]> {
-  const answer = await fetch(`${sandbox.url}/console/api/operations`)
-  const { sections }: { sections: Array<{ operations: ShownOperation[] }> } = await answer.json()
+  const session = await openSession(`${sandbox.url}/console`)
+  const { body } = await send(`${sandbox.url}/console/api/operations`, { ...session, body: '{}' })
+  const { sections }: { sections: Array<{ operations: ShownOperation[] }> } = JSON.parse(body)
   return sections.flatMap((section) => section.operations)
 }
 

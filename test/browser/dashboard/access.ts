@@ -7,7 +7,7 @@ import { serveWithPasswords } from './visitor.ts'
 const retry = JSON.stringify({ cause: '0'.repeat(32) })
 
 test('on loopback only names of this machine are answered', async ({ world: { url } }) => {
-  const foreign = await send(`${url}/api/now`, { host: 'attacker.example' })
+  const foreign = await send(`${url}/api/session`, { host: 'attacker.example' })
   const rebound = await send(`${url}/`, { host: `127.0.0.1.attacker.example:${new URL(url).port}` })
 
   expect([foreign.status, rebound.status]).toEqual([403, 403])
@@ -27,6 +27,44 @@ test('a change needs the page’s own origin, a session and its token', async ({
   expect(await sendRetry({ cookie: '' })).toBe(403)
 })
 
+const questions = {
+  question: { sql: 'select 1' },
+  people: { search: 'ada' },
+  'person/values': { profileId: '1' },
+  'person/explanation': { profileId: '1', date: '2026-03-01', score: 'sleep' },
+  'quarantine/record': { id: '1' },
+}
+
+test('no page of another site asks anything: not by a link, a picture, a form or a script', async ({ world }) => {
+  const { url } = world
+  const session = await openSession(url)
+  await send(`${url}/api/session`, { ...session, body: JSON.stringify({ values: true }) })
+  const audited = () => world.rows('select 1 from warehouse.audit')
+  const before = await audited()
+
+  for (const [name, query] of Object.entries(questions)) {
+    const body = JSON.stringify(query)
+    const statusOf = (path: string, headers: Record<string, string>) =>
+      send(`${url}/api/${path}`, headers).then(({ status }) => status)
+    expect(await statusOf(`${name}?${new URLSearchParams(query)}`, { cookie: session.cookie }), name).toBe(404)
+    expect(await statusOf(name, { ...session, body, 'x-csrf-token': '' }), name).toBe(403)
+    expect(await statusOf(name, { ...session, body, origin: 'http://attacker.example' }), name).toBe(403)
+    expect(await statusOf(name, { ...session, body, 'content-type': 'text/plain', 'x-csrf-token': '' })).toBe(403)
+    for (const site of ['cross-site', 'same-site', 'none'])
+      expect(await statusOf(name, { ...session, body, 'sec-fetch-site': site }), `${name} ${site}`).toBe(403)
+  }
+  expect(await audited()).toEqual(before)
+
+  const sites = ['cross-site', 'same-site', 'none', 'same-origin']
+  const looks = (path: string) =>
+    Promise.all(sites.map(async (site) => (await send(url + path, { 'sec-fetch-site': site })).status))
+  expect(await looks('/api/session')).toEqual([403, 403, 403, 200])
+  expect(await looks('/%61pi/session')).toEqual([403, 403, 403, 200])
+  expect(await looks('/questions')).toEqual([200, 200, 200, 200])
+  const own = { ...session, body: JSON.stringify(questions.people), 'sec-fetch-site': 'same-origin' }
+  expect((await send(`${url}/api/people`, own)).status).toBe(200)
+})
+
 test('no page runs scripts or styles of others, and none is framed', async ({ world: { url } }) => {
   const { headers } = await send(`${url}/failures`)
 
@@ -43,7 +81,7 @@ test('beyond loopback it does not start unless it asks who people are', async ({
 test('a visitor who only looks may not act; guesses are limited, and recorded', async ({ world }) => {
   const { url } = await serveWithPasswords(world)
   const visitor = await openSession(url)
-  expect((await send(`${url}/api/now`)).status).toBe(401)
+  expect((await send(`${url}/api/now`, { ...visitor, body: '{}' })).status).toBe(401)
   expect((await send(`${url}/api/live`)).status).toBe(401)
   const signIn = (name: string, password: string) =>
     send(`${url}/api/sign-in`, { ...visitor, body: JSON.stringify({ name, password }) })
@@ -51,9 +89,9 @@ test('a visitor who only looks may not act; guesses are limited, and recorded', 
   expect((await signIn('ada', 'wrong')).status).toBe(401)
   const entered = await signIn('ada', 'correct horse battery')
   const cookie = entered.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
-  expect(entered.headers['set-cookie']?.[0]).toMatch(/HttpOnly; SameSite=/)
-  expect((await send(`${url}/api/now`, { cookie })).status).toBe(200)
+  expect(entered.headers['set-cookie']?.[0]).toMatch(/HttpOnly; SameSite=Strict$/)
   const session = { ...visitor, cookie, 'x-csrf-token': JSON.parse(entered.body).csrf }
+  expect((await send(`${url}/api/now`, { ...session, body: '{}' })).status).toBe(200)
   expect((await send(`${url}/api/failures/retry`, { ...session, body: retry })).status).toBe(403)
 
   const guesses = Array.from({ length: 10 }, () => signIn('nobody', 'guess'))

@@ -49,7 +49,7 @@ test('the map fits 360 pixels, has no barriers, and answers a search for nobody'
 test('a search that is being typed outlives an answer that comes meanwhile', async ({ visit }) => {
   const page = await visit('/coverage?days=14')
   const { promise: typed, resolve: endTyping } = Promise.withResolvers<void>()
-  await page.route('**/api/coverage?*', async (route) => {
+  await page.route('**/api/coverage', async (route) => {
     await typed
     await route.continue()
   })
