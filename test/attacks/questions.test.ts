@@ -210,9 +210,8 @@ test('a role of an analyst inherits nothing, has few connections, and begins wit
       rolconnlimit: 8,
       rolcanlogin: isDistributed,
       rolconfig: [
-        'default_transaction_read_only=on',
         'statement_timeout=10min',
-        'idle_in_transaction_session_timeout=1min',
+        'idle_in_transaction_session_timeout=10min',
         'work_mem=32MB',
         'temp_file_limit=4GB',
       ],

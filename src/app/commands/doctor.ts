@@ -8,6 +8,7 @@ import {
   readConfig,
 } from '../../../config/env.ts'
 import type { Finding } from '../../base/connections/finding.ts'
+import { isOwnServer } from '../../base/connections/own-server.ts'
 import { examineMigrations, examinePostgres } from '../../base/engines/examine-postgres.ts'
 import { readRunning } from '../../base/engines/running-file.ts'
 import { Problem } from '../../base/errors.ts'
@@ -18,6 +19,7 @@ import { examineParts } from '../../pipeline/queue/served-parts.ts'
 import { examineUpstream } from '../../pipeline/upstream/examine-upstream.ts'
 import { examineDistribution } from '../../pipeline/warehouse/divided/examine-distribution.ts'
 import { openWarehousePool, type Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { canAsk } from '../../pipeline/warehouse/reports/read-query.ts'
 import { listReaders, READER_ROLE } from '../../pipeline/warehouse/reports/reader-role.ts'
 import { readTableSizes } from '../../pipeline/warehouse/reports/table-sizes.ts'
 import { examineTombstoneKey } from '../../pipeline/warehouse/seals/tombstone-key.ts'
@@ -99,7 +101,8 @@ async function examineFolder({ databaseUrl, upstream, dataFolder }: Config, runn
   }
 }
 
-async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets, shards: number): Promise<Finding[]> {
+async function examineWarehouse(targets: DoctorTargets, shards: number): Promise<Finding[]> {
+  const { databaseUrl, tokenKeys } = targets
   const subject = 'warehouse'
   const variable = 'DATABASE_URL'
   if (!databaseUrl) return [embeddedNote(subject)]
@@ -118,7 +121,8 @@ async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets, shard
     const migrated = isMigrated ? await migratedFindings(pool, shards) : []
     const tokens = await tokenKeyFindings(pool, tokenKeys)
     const tombstones = isMigrated && tokenKeys ? await tombstoneKeyFindings(pool, tokenKeys) : []
-    return [...server, ...schema, ...migrated, ...tokens, ...tombstones]
+    const questions = isMigrated ? await questionsFindings(pool, targets) : []
+    return [...server, ...schema, ...migrated, ...questions, ...tokens, ...tombstones]
   } finally {
     await pool.end()
   }
@@ -126,6 +130,16 @@ async function examineWarehouse({ databaseUrl, tokenKeys }: DoctorTargets, shard
 
 async function migratedFindings(pool: Pool, shards: number): Promise<Finding[]> {
   return [...(await distributionFindings(pool, shards)), ...(await sizeFindings(pool)), ...(await readerFindings(pool))]
+}
+
+/** The embedded Postgres makes the role at its start. */
+async function questionsFindings(pool: Pool, { databaseUrl = '', tokenKeys: keys }: DoctorTargets): Promise<Finding[]> {
+  if (!keys || isOwnServer(databaseUrl)) return []
+  const subject = 'questions'
+  if (await canAsk({ pool, databaseUrl, keys }))
+    return [{ subject, state: 'well', text: 'the role that answers them logs in' }]
+  const hint = 'Run vitalsync migrate: it makes the role, or says what an administrator is to run.'
+  return [{ subject, state: 'note', text: 'the role that answers them (dashboard, sql) cannot log in', hint }]
 }
 
 async function distributionFindings(pool: Pool, shards: number): Promise<Finding[]> {

@@ -6,9 +6,8 @@ const CONNECTIONS_MAX = 8
 
 /** Where a session of the role begins. The session itself may raise them. */
 const sessionSettings = {
-  default_transaction_read_only: 'on',
   statement_timeout: '10min',
-  idle_in_transaction_session_timeout: '1min',
+  idle_in_transaction_session_timeout: '10min',
   work_mem: '32MB',
 }
 /** Only a superuser may set or raise it. */

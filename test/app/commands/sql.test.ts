@@ -57,5 +57,7 @@ test('sql asks as the reader role, which sees the views, changes nothing and rea
   expect(await line.rows('select 1 from vitalsync.profiles')).toHaveLength(2)
   const typo = await run('sql', 'select * from warehouse.score')
   expect(typo).toMatchObject({ code: 1, stderr: expect.stringContaining('relation "warehouse.score" does not exist') })
-  expect((await run('doctor')).stdout).toMatch(/✓ readers: .*vitalsync_reader/)
+  const { stdout } = await run('doctor')
+  expect(stdout).toMatch(/✓ readers: .*vitalsync_reader/)
+  expect(stdout).toContain('✓ questions: the role that answers them logs in')
 })

@@ -34,7 +34,7 @@ type Question = {
  * the time that is left, whatever the query has set. Dates and instants stay texts as Postgres writes them, in UTC; numbers become
  * numbers where none loses a digit.
  */
-export async function* readQuery(source: QuestionSource, question: Question): AsyncGenerator<QueryRows> {
+export async function* readQuery(source: QuestionSource, question: Question): AsyncGenerator<QueryRows, undefined> {
   const { client, end } = await logIn(source, question)
   const { rowsAtOnce, bytesMax } = question
   const bytes = limitBytes(client, bytesMax)
@@ -55,7 +55,7 @@ export async function* readQuery(source: QuestionSource, question: Question): As
         types: { getTypeParser },
       })
       yield { columns: fields.map(({ name }) => name), rows }
-      if (rows.length < rowsAtOnce) return
+      if (rows.length < rowsAtOnce) return undefined
     }
   } catch (error) {
     throw queryProblem(error, { isTooLarge: bytes.isExceeded(), ...question })
