@@ -5,7 +5,7 @@ import { Problem } from '../base/errors.ts'
 import { createLog } from '../base/log.ts'
 import { printableText } from '../base/text/printable.ts'
 import { MINUTE, SECOND } from '../base/time/units.ts'
-import { describeError } from './cli/describe-error.ts'
+import { describeError, type GivenAddresses } from './cli/describe-error.ts'
 import { createProgram } from './cli/program.ts'
 import { exitCodes, type UncheckedContext } from './terminal/command-context.ts'
 import { createTerminal, painterFor } from './terminal/terminal.ts'
@@ -50,14 +50,14 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // Remarks that cannot be written stop nothing.
 process.stderr.on('error', () => undefined)
 
-/** The address that the running command was given, for the words about a connection that it loses. */
-let givenDatabaseUrl: string | undefined
+/** The addresses that the running command was given, for the words about a connection that it loses. */
+let given: GivenAddresses = {}
 
 const program = createProgram({
   context({ json }) {
     const { environment, terminal } = uncheckedContext(json)
     const config = readConfig(environment)
-    givenDatabaseUrl = config.databaseUrl
+    given = { databaseUrl: config.databaseUrl, queueUrl: config.queueUrl }
     stop.signal.addEventListener('abort', () => exitAfter(config.drainSeconds * SECOND + CLOSE_MAX_MS))
     return {
       config,
@@ -98,7 +98,7 @@ async function reportError(error: unknown): Promise<number> {
     process.stderr.write('vitalsync: stopped before its end\n')
     return exitCodes.failures
   }
-  const { text, hint, code } = await describeError(error, { databaseUrl: givenDatabaseUrl })
+  const { text, hint, code } = await describeError(error, given)
   const name = painterFor(process.stderr)('bad', 'vitalsync:')
   process.stderr.write(printableText(`${name} ${text}\n${hint ? `  → ${hint}\n` : ''}`))
   return code

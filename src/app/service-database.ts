@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config/env.ts'
-import { type CloseStack, openCloseStack } from '../base/close-stack.ts'
+import { type CloseStack, withCloseStack } from '../base/close-stack.ts'
 import { joinLocalEngines } from '../base/engines/local-engines.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { lockHolderOf } from '../base/files/folder-lock.ts'
@@ -30,13 +30,10 @@ export async function withServiceDatabase<T>(
   work: (database: ServiceDatabase) => Promise<T>,
 ): Promise<T> {
   const { config, log } = context
-  const closeStack = openCloseStack()
-  try {
+  return withCloseStack(async (closeStack) => {
     const databaseUrl = config.databaseUrl ?? (await joinServiceDatabase(context, closeStack))
-    return await work({ databaseUrl, log, nowAt: new Date() })
-  } finally {
-    await closeStack.close()
-  }
+    return work({ databaseUrl, log, nowAt: new Date() })
+  })
 }
 
 async function joinServiceDatabase({ config, terminal }: CommandContext, closeStack: CloseStack): Promise<string> {

@@ -1,4 +1,4 @@
-import { type CloseStack, openCloseStack } from '../base/close-stack.ts'
+import { type CloseStack, withCloseStack } from '../base/close-stack.ts'
 import { MINUTE } from '../base/time/units.ts'
 import { type EngineAddresses, resolveDatabases } from '../operations/addresses.ts'
 import { requireMigrated } from '../operations/migrate-warehouse.ts'
@@ -18,8 +18,7 @@ export async function withWarehouse<T>(
   work: (pool: Pool, parts: WarehouseParts) => Promise<T>,
 ): Promise<T> {
   const { config } = context
-  const closeStack = openCloseStack()
-  try {
+  return withCloseStack(async (closeStack) => {
     const local = config.databaseUrl ? undefined : await joinPostgres(context, closeStack)
     const { tokenKeys = [], ...addresses } = resolveDatabases(config, local)
     const { databaseUrl } = addresses
@@ -32,10 +31,8 @@ export async function withWarehouse<T>(
     })
     closeStack.add({ close: () => pool.end() }, 'pool')
     await requireMigrated(pool, databaseUrl)
-    return await work(pool, { ...addresses, tokenKeys, closeStack })
-  } finally {
-    await closeStack.close()
-  }
+    return work(pool, { ...addresses, tokenKeys, closeStack })
+  })
 }
 
 /** Joins or starts the Profile Service, for a command that asks it alone. */
@@ -43,13 +40,10 @@ export async function withUpstream<T>(
   context: CommandContext,
   work: (upstream: EngineAddresses['upstream']) => Promise<T>,
 ): Promise<T> {
-  const closeStack = openCloseStack()
-  try {
+  return withCloseStack(async (closeStack) => {
     const { addresses } = await joinEngines(context, closeStack)
-    return await work(addresses.upstream)
-  } finally {
-    await closeStack.close()
-  }
+    return work(addresses.upstream)
+  })
 }
 
 export type OpenPipeline = StartedEngines & {
@@ -63,10 +57,9 @@ export type OpenPipeline = StartedEngines & {
 
 /** Opens warehouse, queue and upstream, runs `work` and closes them, also when `work` fails. */
 export async function withPipeline<T>(context: CommandContext, work: (opened: OpenPipeline) => Promise<T>): Promise<T> {
-  const closeStack = openCloseStack()
   const stop = new AbortController()
   const fail = (error: Error) => stop.abort(error)
-  try {
+  return withCloseStack(async (closeStack) => {
     const engines = await joinEngines(context, closeStack)
     const { config, log } = context
     const { openPipeline } = await import('../operations/pipeline.ts') // queue and upstream: `withWarehouse` needs neither
@@ -74,16 +67,9 @@ export async function withPipeline<T>(context: CommandContext, work: (opened: Op
     const pipeline = await openPipeline({ config, addresses, log, onSkewed: fail, requiresMigrated: true })
     closeStack.add(pipeline, 'pipeline')
     await pipeline.engine.requireUsable()
-    return await work({
-      ...engines,
-      pipeline,
-      closeStack,
-      signal: AbortSignal.any([context.signal, stop.signal]),
-      fail,
-    })
-  } catch (error) {
+    const signal = AbortSignal.any([context.signal, stop.signal])
+    return work({ ...engines, pipeline, closeStack, signal, fail })
+  }).catch((error: unknown) => {
     throw stop.signal.aborted ? stop.signal.reason : error
-  } finally {
-    await closeStack.close()
-  }
+  })
 }

@@ -33,6 +33,17 @@ export function openCloseStack(partMaxMs: number = CLOSE_MAX_MS): CloseStack {
   }
 }
 
+/** Closes what `work` opened, also when it fails: its error then counts, not one of closing. */
+export async function withCloseStack<T>(work: (closeStack: CloseStack) => Promise<T>): Promise<T> {
+  const closeStack = openCloseStack()
+  const result = await work(closeStack).catch(async (error: unknown) => {
+    await closeStack.close().catch(() => undefined)
+    throw error
+  })
+  await closeStack.close()
+  return result
+}
+
 async function closeInTime(opened: { closeMaxMs: number; close(): void | Promise<void> }): Promise<void> {
   const closed = Promise.resolve(opened.close())
   if (await endsWithin(closed, opened.closeMaxMs)) return closed

@@ -7,28 +7,43 @@ export type DescribedError = { readonly text: string; readonly hint: string | un
 /** Upstream counts as an engine: a missing answer, or a request to retry later, is no failure of the command. */
 const unreachableErrors = [EngineUnreachable, Unanswered, RetryLater]
 
+/** The addresses of the running command, as far as they are given. */
+export type GivenAddresses = { readonly databaseUrl?: string | undefined; readonly queueUrl?: string | undefined }
+
 /** Describes any error. The stack is shown only for an error that nobody has foreseen. */
-export async function describeError(
-  error: unknown,
-  given: { databaseUrl: string | undefined } = { databaseUrl: undefined },
-): Promise<DescribedError> {
+export async function describeError(error: unknown, given: GivenAddresses = {}): Promise<DescribedError> {
   if (error instanceof Problem) return { text: error.message, hint: error.hint, code: exitCodeOf(error) }
   const file = describeFileError(error)
   if (file) return file
+  const lostQueue = await lostRedis(error, given.queueUrl)
+  if (lostQueue) return describeError(lostQueue)
   const { isOutage, sqlState } = await import('../../pipeline/warehouse/postgres/sql-errors.ts')
   const state = sqlState(error)
   const known = postgresErrors.find(({ states }) => states.test(state))
   if (known) return { text: `query Postgres: ${(error as Error).message}`, hint: known.hint, code: known.code }
   // Classes 28 and 3D: Postgres refuses the role, or has no such database.
-  if (isOutage(error) || /^(28|3D)/.test(state)) return describeError(await lostPostgres(error, given.databaseUrl))
+  if (isOutage(error) || /^(28|3D)/.test(state)) return describeError(await lostPostgres(error, given))
   const stack = error instanceof Error ? error.stack : String(error)
   return { text: `unexpected error, please report it\n${stack}`, hint: undefined, code: exitCodes.failures }
 }
 
-/** A connection that was lost in the middle of a command. Without a given address it is that of our own Postgres. */
-async function lostPostgres(error: unknown, databaseUrl: string | undefined): Promise<Problem> {
+/** A queue in Redis that was lost in the middle of a command. */
+async function lostRedis(error: unknown, queueUrl = ''): Promise<Problem | undefined> {
+  if (!/^rediss?:/.test(queueUrl)) return undefined
+  const { isRedisLost } = await import('../../pipeline/queue/redis-connection.ts')
+  if (!isRedisLost(error, queueUrl)) return undefined
   const { connectionProblem } = await import('../../base/connections/connection-problem.ts')
+  return connectionProblem({ kind: 'Redis', url: queueUrl, variable: 'QUEUE_URL' }, error)
+}
+
+/** A connection that was lost in the middle of a command. Without a given address it is that of our own Postgres. */
+async function lostPostgres(error: unknown, { databaseUrl, queueUrl = '' }: GivenAddresses): Promise<Problem> {
+  const { connectionProblem, isAnswering } = await import('../../base/connections/connection-problem.ts')
   const { OWN_HINT } = await import('../../base/connections/own-server.ts')
+  const queue = { kind: 'Postgres', url: queueUrl, variable: 'QUEUE_URL' } as const
+  // The error does not say of which of two servers it is: the one that does not answer.
+  const hasOwnQueue = queueUrl !== databaseUrl && /^postgres/.test(queueUrl)
+  if (hasOwnQueue && !(await isAnswering(queue))) return connectionProblem(queue, error)
   if (databaseUrl) return connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, error)
   const { postgresUnreachable } = await import('../../pipeline/warehouse/postgres/sql-errors.ts')
   const { message } = postgresUnreachable(error)

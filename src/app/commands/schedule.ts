@@ -1,4 +1,4 @@
-import { openCloseStack } from '../../base/close-stack.ts'
+import { withCloseStack } from '../../base/close-stack.ts'
 import { requireGivenAddresses } from '../../operations/addresses.ts'
 import { openPipeline } from '../../operations/pipeline.ts'
 import { untilAborted } from '../../operations/processes/repeat.ts'
@@ -9,9 +9,8 @@ import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 
 /** Creates runs by the cron lines until SIGTERM. Any number of processes may run: each slot is claimed once. */
 export async function runSchedule({ config, log, signal }: CommandContext): Promise<number> {
-  const closeStack = openCloseStack()
   const stop = new AbortController()
-  try {
+  return withCloseStack(async (closeStack) => {
     const addresses = requireGivenAddresses(config)
     const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-schedule', log }), 'monitoring')
     warnOfExposedConnections(log, addresses)
@@ -26,7 +25,5 @@ export async function runSchedule({ config, log, signal }: CommandContext): Prom
     await untilAborted(AbortSignal.any([signal, stop.signal]))
     if (stop.signal.aborted) throw stop.signal.reason
     return exitCodes.done
-  } finally {
-    await closeStack.close()
-  }
+  })
 }

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../../config/env.ts'
-import { openCloseStack } from '../../base/close-stack.ts'
+import { withCloseStack } from '../../base/close-stack.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { requireGivenAddresses } from '../../operations/addresses.ts'
 import { openPipeline, type Pipeline } from '../../operations/pipeline.ts'
@@ -27,10 +27,9 @@ const EMPTY_POLLS_MIN = 3
 export async function runWorker({ config, log, signal }: CommandContext, options: WorkerOptions): Promise<number> {
   const { drain, parts } = options
   requireParts(options, config)
-  const closeStack = openCloseStack()
   const stop = new AbortController()
   const stopped = AbortSignal.any([signal, stop.signal])
-  try {
+  return withCloseStack(async (closeStack) => {
     const addresses = requireGivenAddresses(config)
     const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-worker', log }), 'monitoring')
     warnOfExposedConnections(log, addresses)
@@ -50,9 +49,7 @@ export async function runWorker({ config, log, signal }: CommandContext, options
     else await untilAborted(stopped)
     if (stop.signal.aborted) throw stop.signal.reason
     return exitCodes.done
-  } finally {
-    await closeStack.close()
-  }
+  })
 }
 
 function requireParts({ drain, parts }: WorkerOptions, { queueParts }: Config): void {

@@ -54,6 +54,11 @@ export const connectionCauses = {
     hint: 'Raise its limit of connections (Postgres: max_connections, Redis: maxclients), or end other programs.',
     code: 3,
   },
+  'no-room': {
+    words: 'it has no memory or disk left to write',
+    hint: 'Free memory (Redis: maxmemory) or disk at the server in {variable}, and give the same command again.',
+    code: 3,
+  },
   standby: {
     words: 'it is a standby that only reads',
     hint: 'Point {variable} at the primary, or wait until the failover is done.',
@@ -163,7 +168,8 @@ const causesByWords: ReadonlyArray<readonly [RegExp, ConnectionCause]> = [
   ],
   [/NOPERM/, 'no-rights'],
   [/READONLY/, 'standby'],
-  [/LOADING|MASTERDOWN/, 'starting'],
+  [/LOADING|MASTERDOWN|CLUSTERDOWN/, 'starting'],
+  [/^\s*(OOM|MISCONF) /, 'no-room'],
   [/max number of clients/i, 'full'],
   [/needs to be greater or equal than|too old/i, 'too-old'],
   [/Protocol error|Expected HTTP|unknown command|HPE_/i, 'wrong-kind'],
@@ -173,7 +179,7 @@ const causesByWords: ReadonlyArray<readonly [RegExp, ConnectionCause]> = [
   [/due to statement timeout/, 'slow'],
   [/timeout|timed out/i, 'timeout'],
   [
-    /max retries per request|Connection terminated|Connection is closed|socket (hang up|disconnected)|other side closed/i,
+    /max retries per request|due to connection close|Connection terminated|Connection is closed|socket (hang up|disconnected)|other side closed/i,
     'cut',
   ],
 ]

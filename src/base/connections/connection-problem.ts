@@ -3,7 +3,7 @@ import { firstAddress } from '../text/readable-address.ts'
 import { type ConnectionCause, connectionCauseOf, connectionCauses, connectionHint, type ServerKind } from './causes.ts'
 import type { Finding } from './finding.ts'
 import { isOwnServer, OWN_HINT } from './own-server.ts'
-import { probeServer } from './probe-server.ts'
+import { answersAsPostgres, probeServer } from './probe-server.ts'
 
 /** A server to use: its kind, its address, and the variable that holds the address. */
 export type ServerAddress = { readonly kind: ServerKind; readonly url: string; readonly variable: string }
@@ -32,12 +32,19 @@ async function lookAgain(server: ServerAddress, first: ConnectionCause): Promise
   if (hostAndPortOf(server).port === 0) return { cause: first, found: undefined }
   const found = await probeServer(hostAndPortOf(server))
   const isOfKind = found === (server.kind === 'the Profile Service' ? 'a web server' : server.kind)
-  if (found === 'nothing') return { cause: first === 'timeout' ? 'timeout' : first, found: undefined }
+  // A connection that was cut, to a server that is gone by now.
+  if (found === 'nothing') return { cause: first === 'cut' ? 'refused' : first, found: undefined }
   if (found === 'silence') return { cause: first === 'timeout' ? 'silent' : first, found: undefined }
   if (found === 'Redis' && server.url.startsWith('rediss:')) return { cause: 'no-tls', found: undefined }
   // Behind TLS every server looks alike.
   if (isOfKind || usesTls(server)) return { cause: first, found: undefined }
   return { cause: 'wrong-kind', found: found === 'another server' ? undefined : found }
+}
+
+/** Whether a Postgres answers at this address, and soon. One on a Unix socket counts as answering. */
+export async function isAnswering(server: ServerAddress): Promise<boolean> {
+  const address = hostAndPortOf(server)
+  return address.port === 0 || answersAsPostgres(address)
 }
 
 const usesTls = ({ url }: ServerAddress): boolean => /^(https|rediss):|[?&]ssl(mode)?=/.test(url)

@@ -1,6 +1,8 @@
 import { Cluster, Redis } from 'ioredis'
+import { connectionCauseOf } from '../../base/connections/causes.ts'
 import { connectionProblem, type ServerAddress } from '../../base/connections/connection-problem.ts'
 import { endsWithin } from '../../base/sleep.ts'
+import { firstAddress } from '../../base/text/readable-address.ts'
 import { SECOND } from '../../base/time/units.ts'
 
 /**
@@ -62,6 +64,19 @@ export function createRedisCheck(
       throw await connectionProblem(server, lastError() ?? error)
     })
   }
+}
+
+/** No node of a Redis, or of a cluster, is reached. */
+const lostWords = /max retries per request|^(Connection is closed|None of startup nodes|Failed to refresh slots)/
+
+/** Whether a command's error is an outage of the queue's Redis. An error of our own scripts is none. */
+export function isRedisLost(error: unknown, queueUrl: string): boolean {
+  if (!(error instanceof Error)) return false
+  if (lostWords.test(error.message)) return true
+  // The library notes the command with an answer that is an error, and with a command that the end of the connection aborted.
+  if ('command' in error) return connectionCauseOf(error) !== 'unknown'
+  // A socket's error: Postgres has them too, at another port.
+  return 'port' in error && String(error.port) === (firstAddress(queueUrl).port || '6379')
 }
 
 /** The last error that the connection reported in an event. */

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { openCloseStack } from '../../../base/close-stack.ts'
+import { withCloseStack } from '../../../base/close-stack.ts'
 import { openOtlp } from '../../../base/monitoring/open-otlp.ts'
 import { untilAborted } from '../../../operations/processes/repeat.ts'
 import { consoleExtension, consolePath } from '../../../service/console/console-extension.ts'
@@ -24,8 +24,7 @@ export async function runService(context: CommandContext, options: ServiceOption
   if (options.migrate) await migrateService(databaseUrl)
   const { host, port = config.port } = options
   const { metricsPort, metricsHost, trustedProxies, serviceLimits: limits } = config
-  const closeStack = openCloseStack()
-  try {
+  await withCloseStack(async (closeStack) => {
     const otlp = await openOtlp(config.otlp, { name: 'vitalsync-service', log })
     if (otlp) closeStack.add(otlp, 'traces')
     const watched = { metricsPort, metricsHost, otlp }
@@ -41,9 +40,7 @@ export async function runService(context: CommandContext, options: ServiceOption
         `Profile Service  ${service.url}\nreference        ${service.url}/docs\nconsole          ${service.url}${consolePath}\nCtrl-C stops it.`,
       )
     await untilAborted(signal)
-  } finally {
-    await closeStack.close()
-  }
+  })
   return exitCodes.done
 }
 

@@ -1,5 +1,5 @@
 import { RetryLater } from '../../../base/errors.ts'
-import type { Sleep } from '../../../base/sleep.ts'
+import { endsWithin, type Sleep } from '../../../base/sleep.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import {
   adjustBudget,
@@ -48,6 +48,7 @@ type RateLimiterDeps = {
 }
 
 const HEARTBEAT_MS = 200
+const REMOVE_MAX_MS = 2 * SECOND
 const IDLE_HEARTBEAT_MS = SECOND
 /** A call that would have to wait longer goes back to the queue, where waiting costs nothing. */
 const WAIT_MAX_MS = 30 * SECOND
@@ -126,11 +127,13 @@ class FleetRateLimiter implements RateLimiter {
   }
 
   async close(): Promise<void> {
+    const { store, member } = this.deps
     this.closing.abort(new Error('the rate limiter is closing'))
-    await this.heartbeatLoop
+    const removed = this.heartbeatLoop.then(() => store.removeMember(member).catch(() => undefined))
     this.waiters.rejectAll(new RetryLater('wait for budget: this process is stopping', { waitMs: SECOND }))
-    await this.deps.store.removeMember(this.deps.member).catch(() => undefined)
-    await this.deps.store.close()
+    // A store that does not answer forgets the member by itself.
+    await endsWithin(removed, REMOVE_MAX_MS)
+    await store.close()
   }
 
   private hasPermit(): boolean {
