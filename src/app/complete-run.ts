@@ -1,4 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { pulledStreams } from '../../config/streams.ts'
+import { sync } from '../../jobs/sync.ts'
 import { Problem } from '../base/errors.ts'
 import { formatCount, formatDuration, formatNumber } from '../base/text/readable-values.ts'
 import { followRun } from '../operations/follow-run.ts'
@@ -6,10 +8,12 @@ import { untilAborted } from '../operations/processes/repeat.ts'
 import { type RunningWorker, startWorker, workerCloseMaxMs } from '../operations/processes/start-worker.ts'
 import { countWorkersOfAllParts } from '../operations/processes/worker-heartbeat.ts'
 import { produceRun, recoverContextOf } from '../operations/produce-run.ts'
+import { selectedStreams } from '../operations/select-profiles.ts'
 import { WORKER_HEARTBEAT_MS } from '../pipeline/warehouse/runs/live-workers.ts'
 import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
 import { recoverRun } from '../pipeline/work/recover-run.ts'
 import type { Sandbox } from '../service/start-sandbox.ts'
+import { awaitDerivation } from './await-derivation.ts'
 import { type CommandContext, exitCodes } from './terminal/command-context.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import type { OpenPipeline } from './with-pipeline.ts'
@@ -51,7 +55,9 @@ export async function completeRun(context: CommandContext, opened: OpenPipeline,
       : `run ${run.id}: handed to ${formatCount(workers, 'running worker')}, following`,
   )
   try {
-    return await produceAndFollow(context, opened, { run, ownWorker })
+    const ended = await produceAndFollow(context, opened, { run, ownWorker })
+    if (run.kind === 'sync') await readDerived(context, opened, { run: ended, ownWorker })
+    return ended
   } catch (error) {
     if (!context.signal.aborted) throw error
     return stopRun(opened, run, terminal)
@@ -130,6 +136,31 @@ async function produceAndFollow(context: CommandContext, opened: OpenPipeline, f
     stopTakeover.abort()
     await takeover
   }
+}
+
+/** After a push: waits until upstream has derived from it, and reads that. Ctrl-C ends the wait; what was done stays done. */
+async function readDerived(context: CommandContext, opened: OpenPipeline, followed: FollowedRun): Promise<void> {
+  const { run, ownWorker } = followed
+  if (run.itemsPushed + run.itemsPushedElsewhere === 0) return
+  const { pool, runs, clock } = opened.pipeline
+  const chosen = sync.params.parse(run.params).streams ?? []
+  await awaitDerivation(run, {
+    pool,
+    terminal: context.terminal,
+    signal: opened.signal,
+    streams: selectedStreams(pulledStreams, chosen).map(({ name }) => name),
+    now: clock.now,
+    async readAgain(profileIds) {
+      const again = await runs.create('sync', { ...run.params, profileIds })
+      try {
+        return await produceAndFollow(context, opened, { run: again, ownWorker })
+      } catch (error) {
+        if (context.signal.aborted) await runs.end(again.id, 'stopped')
+        throw error
+      }
+    },
+  })
+  context.terminal.progressEnd()
 }
 
 async function stopRun({ pipeline }: OpenPipeline, { id, kind }: Run, terminal: Terminal): Promise<Run> {

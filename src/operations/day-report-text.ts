@@ -12,9 +12,13 @@ export function reportLines(report: DayReport): string[] {
 
 /** The evidence of the answer, a line each. */
 export function evidenceLines(report: DayReport): string[] {
-  const { readAt, runId, coveredFrom, coveredTo, itemsWaiting, refusals, quarantined } = report
+  const { readAt, nextReadAt, state, settled, runId, coveredFrom, coveredTo, itemsWaiting, refusals, quarantined } =
+    report
   return [
     readAt ? `last read ${formatMinute(readAt)} UTC${runId ? `, last run ${runId}` : ''}` : 'never read',
+    ...(nextReadAt && !settled && state !== 'refused'
+      ? [`read again ${formatMinute(nextReadAt)} UTC at the latest, where a scheduler and a worker run`]
+      : []),
     ...(coveredFrom && coveredTo
       ? [`covered from ${formatMinute(coveredFrom)} to ${formatMinute(coveredTo)} UTC`]
       : []),
@@ -32,10 +36,11 @@ export function evidenceLines(report: DayReport): string[] {
 export function whatToDo({ externalId, stream, localDate, state, itemsWaiting }: DayReport): string {
   if (itemsWaiting > 0) return 'vitalsync sync pushes what waits, and reads the day again'
   const readAgain = `vitalsync backfill --again --from ${localDate} --to ${localDate}T23:59:59Z --profile ${externalId} --stream ${stream}`
+  const readSooner = `nothing to do: it is read again automatically. At once: vitalsync sync --profile ${externalId} --stream ${stream}`
   const steps: Readonly<Record<DayState, string>> = {
-    data: 'nothing to do: it is read again by itself',
+    data: readSooner,
     empty: `nothing to do. If it should be there, ask upstream again: ${readAgain}`,
-    unsettled: 'nothing to do: every nightly reads it again',
+    unsettled: readSooner,
     never_read: 'vitalsync sync asks for it',
     refused: `vitalsync failures list --profile ${externalId} tells more; vitalsync failures retry asks again now`,
     quarantined: 'vitalsync quarantine show <id> shows the record; vitalsync quarantine replay <id> tries it again',

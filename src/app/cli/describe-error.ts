@@ -41,7 +41,7 @@ async function lostPostgres(error: unknown, { databaseUrl, queueUrl = '' }: Give
   const { connectionProblem, isAnswering } = await import('../../base/connections/connection-problem.ts')
   const { OWN_HINT } = await import('../../base/connections/own-server.ts')
   const queue = { kind: 'Postgres', url: queueUrl, variable: 'QUEUE_URL' } as const
-  // The error does not say of which of two servers it is: the one that does not answer.
+  // The error names neither server, so the server that does not answer is reported.
   const hasOwnQueue = queueUrl !== databaseUrl && /^postgres/.test(queueUrl)
   if (hasOwnQueue && !(await isAnswering(queue))) return connectionProblem(queue, error)
   if (databaseUrl) return connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, error)

@@ -134,6 +134,7 @@ export const jsonResultSchemas = {
     rows: count,
     settled: z.boolean(),
     readAt: instant.nullable(),
+    nextReadAt: instant.nullable(),
     coveredFrom: instant.nullable(),
     coveredTo: instant.nullable(),
     itemsWaiting: count,

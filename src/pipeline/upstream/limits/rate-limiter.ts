@@ -131,7 +131,7 @@ class FleetRateLimiter implements RateLimiter {
     this.closing.abort(new Error('the rate limiter is closing'))
     const removed = this.heartbeatLoop.then(() => store.removeMember(member).catch(() => undefined))
     this.waiters.rejectAll(new RetryLater('wait for budget: this process is stopping', { waitMs: SECOND }))
-    // A store that does not answer forgets the member by itself.
+    // A store that does not answer forgets the member automatically.
     await endsWithin(removed, REMOVE_MAX_MS)
     await store.close()
   }

@@ -25,6 +25,8 @@ export type DayReport = {
   readonly settled: boolean
   /** The newest reading of the stream, whatever the day. */
   readonly readAt: Date | null
+  /** When the profile is due at the latest: what is not settled is then read again. Null: it is gone, or has never been read. */
+  readonly nextReadAt: Date | null
   /** The bounds of the covered span that holds the day's noon in UTC. */
   readonly coveredFrom: Date | null
   readonly coveredTo: Date | null
@@ -65,7 +67,7 @@ const dayReportQuery = `
       and local_date = $2::date and stream = any($3)
   )
   select d.external_id as "externalId", d.stream, d.local_date::text as "localDate", d.state, coalesce(d.reason, '') as reason,
-    d.rows, d.settled, d.read_at as "readAt", lower(s.covered) as "coveredFrom", upper(s.covered) as "coveredTo",
+    d.rows, d.settled, d.read_at as "readAt", case when p.state = 'active' then p.due_at end as "nextReadAt", lower(s.covered) as "coveredFrom", upper(s.covered) as "coveredTo",
     (select coalesce(sum(o.waiting), 0)::int from vitalsync.parcels o
       where o.profile_id = p.id and o.start_at < upper(c.span) and o.last_end_at >= lower(c.span)) as "itemsWaiting",
     coalesce((select json_agg(json_build_object('status', f.status, 'reason', f.reason, 'attempts', f.attempts,
