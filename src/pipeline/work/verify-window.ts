@@ -111,7 +111,7 @@ async function explainDifference(
   { reading }: Compared,
 ): Promise<VerifiedWindow> {
   const { requests: asked, unchangedUpstream: isSaid } = await askUnchanged(covered, context)
-  const comparison = await compareWithStored(context.pool, covered, reading.records)
+  const comparison = await compareWithStored(context.pool, covered, reading)
   const requests = 2 + asked
   if (comparison.differences.length === 0) return toVerified('same', comparison, { requests })
   const isFalse = isSaid && comparison.differences.some(contradictsTag)
@@ -124,7 +124,7 @@ async function explainDifference(
 async function readAndCompare(covered: CoveredWindow, { pool, upstream, options }: VerifyContext): Promise<Compared> {
   const { stream, profileId, externalId, window } = covered
   const reading = await upstream.read(stream, { profileId, externalId, window }, options)
-  return { reading, comparison: await compareWithStored(pool, covered, reading.records) }
+  return { reading, comparison: await compareWithStored(pool, covered, reading) }
 }
 
 type Proof = { readonly requests: number; readonly unchangedUpstream: boolean }
@@ -165,7 +165,7 @@ async function mend(covered: CoveredWindow, { pool, writer }: VerifyContext, men
   if (cause === 'lost-here') await uncoverWindow(pool, covered)
   const { profileId, stream, window, generation } = covered
   const { written } = await writer.store({ profileId, stream, window, generation, ...reading })
-  const { differences } = await compareWithStored(pool, covered, reading.records)
+  const { differences } = await compareWithStored(pool, covered, reading)
   if (differences.length > 0) await uncoverWindow(pool, covered)
   if (differences.length > 0) return { mended: false, written }
   await markMended(pool, covered)

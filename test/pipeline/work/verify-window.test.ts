@@ -202,6 +202,23 @@ describe('a difference', () => {
   })
 })
 
+test('a record that cannot be read any more differs until it is in the quarantine, and is counted then too', async ({
+  verify,
+}) => {
+  const invalid = [{ path: 'scoreDateTime', reason: 'no instant', raw: '{"scoreDateTime":"soon"}' }]
+  const damaged = { records: records(first), invalid }
+  const counted = { records: 1, unreadable: 1 }
+
+  expect(await verify({ reads: [damaged], mend: false })).toMatchObject({
+    ...counted,
+    outcome: 'differs',
+    counts: { missingHere: 0, differing: 1, missingUpstream: 0 }, // it may be the stored record that the answer lacks
+    causes: { 'lost-here': 0, 'changed-upstream': 1, 'late-upstream': 0 },
+  })
+  expect(await verify({ reads: [damaged] })).toMatchObject({ ...counted, outcome: 'differs', mended: true })
+  expect(await verify({ reads: [damaged] })).toMatchObject({ ...counted, outcome: 'same', requests: 1 })
+})
+
 describe('the tag of the last reading', () => {
   const held = '"t"'
   const lost = { ...same, records: records(first, second, late) }

@@ -1,7 +1,7 @@
 import { digestOf } from '../../../base/text/digest.ts'
 import type { Span } from '../../../base/time/spans.ts'
 import type { RecordDifference } from '../../ledger/difference-cause.ts'
-import type { SourceRecord } from '../../transfer/reading.ts'
+import type { InvalidRecord, Reading } from '../../transfer/reading.ts'
 import { keyColumns, type PulledStream } from '../../transfer/stream.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
@@ -11,8 +11,9 @@ import type { CoveredWindow } from './covered-windows.ts'
 
 /** Upstream's records of a window, compared with the stored records. */
 export type WindowComparison = {
-  /** Records that upstream gives. */
+  /** Records that upstream gives and that can be read. */
   readonly records: number
+  /** Records of the answer that do not fit, those in the quarantine included. */
   readonly unreadable: number
   readonly differences: readonly RecordDifference[]
 }
@@ -22,22 +23,46 @@ type DifferenceRow =
   | { kind: 'differing'; body: string; digest: string }
   | { kind: 'missing-upstream' }
 
-/** Compares the records that upstream gives for a window with the stored records, one by one. Writes nothing. */
+/**
+ * Compares the records that upstream gives for a window with the stored records, one by one. Writes nothing. A record that
+ * cannot be read differs, unless it is in the quarantine; it may be any of the stored records that the answer lacks.
+ */
 export async function compareWithStored(
   pool: Pool,
   { profileId, stream, window }: CoveredWindow,
-  records: readonly SourceRecord[],
+  { records, invalid }: Pick<Reading, 'records' | 'invalid'>,
 ): Promise<WindowComparison> {
   const input = toRecordRows(stream, records)
+  const unreadable = [...invalid, ...input.invalid]
   const bounds = stream.startColumn ? [new Date(window.startMs), new Date(window.endMs)] : []
   const values = [profileId, ...inputParameters(stream, input.rows), ...bounds]
-  const { rows } = await pool.query<DifferenceRow>(comparisonStatement(stream), values)
-  const counts = { records: input.rows.length, unreadable: input.invalid.length }
-  if (rows.length === 0) return { ...counts, differences: [] }
+  const { rows: all } = await pool.query<DifferenceRow>(comparisonStatement(stream), values)
+  const rows = unreadable.length > 0 ? all.filter(({ kind }) => kind !== 'missing-upstream') : all
+  const counts = { records: input.rows.length, unreadable: unreadable.length }
+  const unknown = await countUnknown(pool, { profileId, stream }, unreadable)
+  const unreadableHere = Array.from({ length: unknown }, () => ({ kind: 'differing', isDamaged: false }) as const)
+  if (rows.length === 0) return { ...counts, differences: unreadableHere }
   const read = await newestReadingsOf(pool, { profileId, stream }, bounds)
   const readSinceMs = (row: RecordRow | undefined) =>
     Math.max(window.endMs, ...sidesOf(row, window).map((side) => read[side] ?? Number.NEGATIVE_INFINITY))
-  return { ...counts, differences: rows.map((row) => toDifference(row, { stream, rows: input.rows, readSinceMs })) }
+  const differences = rows.map((row) => toDifference(row, { stream, rows: input.rows, readSinceMs }))
+  return { ...counts, differences: [...differences, ...unreadableHere] }
+}
+
+/** How many of the records that cannot be read are not in the quarantine. */
+async function countUnknown(
+  pool: Pool,
+  { profileId, stream }: Pick<CoveredWindow, 'profileId' | 'stream'>,
+  unreadable: readonly InvalidRecord[],
+): Promise<number> {
+  if (unreadable.length === 0) return 0
+  const { rows } = await pool.query<{ n: number }>(
+    `select count(*)::int as n from (select distinct unnest($3::bytea[]) as digest) i
+     where not exists (select from vitalsync.quarantine q where q.profile_id = $1 and q.stream = $2
+       and q.direction = 'pull' and q.digest = i.digest)`,
+    [profileId, stream.name, unreadable.map(({ raw }) => digestOf(raw))],
+  )
+  return rows[0]?.n ?? 0
 }
 
 type Read = {
