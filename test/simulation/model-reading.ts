@@ -1,4 +1,6 @@
+import { jsonOrUndefined } from '../../src/base/text/json.ts'
 import { intersect, overlaps, type Span, subtract, union } from '../../src/base/time/spans.ts'
+import { HOUR } from '../../src/base/time/units.ts'
 import { suspectParts } from '../../src/pipeline/ledger/awaiting-upstream.ts'
 import {
   type Admission,
@@ -14,6 +16,7 @@ import { settleMsOf } from '../../src/pipeline/ledger/settle-time.ts'
 import { judgeSuspicions } from '../../src/pipeline/ledger/suspicion.ts'
 import type { Reading } from '../../src/pipeline/transfer/reading.ts'
 import { requestHashOf, taggedSpanOf } from '../../src/pipeline/transfer/tagged-window.ts'
+import { localDateTextOf } from '../../src/pipeline/warehouse/readings/record-rows.ts'
 import type { StoreResult } from '../../src/pipeline/warehouse/readings/store-group.ts'
 import { violationsOfAdmission } from './admission-promises.ts'
 import type { ProcessSettings } from './circumstances.ts'
@@ -68,7 +71,8 @@ export function storeInModel(here: ModelProfile | undefined, request: Reading, s
   seeReading({ here, row, reading, changes, suspicious: compared.suspicious.length }, settings.saw)
   settle(here, row, { reading, changes }, settings)
   writeChanges(here, reading, changes)
-  keepInvalid(here, reading)
+  releaseMendedInModel(here, reading)
+  keepInvalid(here, reading, Math.floor(settings.processNowMs))
   changeModelTags(here, row, reading, changes)
   noteReading(here, reading)
   const written = changes.added.length + changes.changed.length + changes.vanished.length
@@ -190,7 +194,22 @@ function silentEndsOf(row: LedgerRow, { reading, changes }: Compared, settleMs: 
   )
 }
 
-function keepInvalid(here: ModelProfile, { stream, invalid }: ModelReading): void {
+/** A record leaves the quarantine when a later reading of its day, or of its window, does not hold it any more. */
+function releaseMendedInModel(here: ModelProfile, reading: ModelReading): void {
+  const { stream, window, sentAtMs, invalid } = reading
+  if (!reading.believed || reading.unchanged || reading.word === 'pending' || reading.newer.length > 0) return
+  const texts = new Set(invalid.map(({ raw }) => raw))
+  const isWithin = (span: Span) =>
+    stream.kind === 'snapshot' || (span.startMs >= window.startMs && span.endMs <= window.endMs)
+  for (const [id, { stream: name, body, read }] of here.quarantine) {
+    if (!read || name !== stream.name || texts.has(body) || read.seenMs >= Math.floor(sentAtMs)) continue
+    const dayMs = read.localDate === undefined ? Number.NaN : Date.parse(read.localDate)
+    const day = { startMs: dayMs - 14 * HOUR, endMs: dayMs + 36 * HOUR }
+    if (isWithin(read.window) || isWithin(day)) here.quarantine.delete(id)
+  }
+}
+
+function keepInvalid(here: ModelProfile, { stream, window, invalid }: ModelReading, seenMs: number): void {
   for (const { raw, path, reason } of new Map(invalid.map((one) => [one.raw, one])).values()) {
     const id = `pull ${stream.name} ${raw}`
     const times = (here.quarantine.get(id)?.times ?? 0) + 1
@@ -198,6 +217,7 @@ function keepInvalid(here: ModelProfile, { stream, invalid }: ModelReading): voi
     here.quarantine.set(id, {
       ...{ stream: stream.name, direction: 'pull', body: raw, reason, times },
       path: former?.path ?? path,
+      read: { window, localDate: localDateTextOf(stream, jsonOrUndefined(raw)), seenMs },
     })
   }
 }

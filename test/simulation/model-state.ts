@@ -94,6 +94,8 @@ type Quarantined = {
   readonly path: string
   readonly reason: string
   readonly times: number
+  /** The last reading that held the record: its window, the record's local day, and when it was stored. Absent for an item. */
+  readonly read?: { readonly window: Span; readonly localDate: string | undefined; readonly seenMs: number }
 }
 
 type ModelItem = { readonly body: string; readonly parcelId: string; readonly place: number }

@@ -64,7 +64,7 @@ const reasonMeanings: Readonly<Record<GapReason, string>> = {
   refused: 'upstream would not give it; the detail says why and when it is asked again',
   unsettled: 'it was read, and is read again until late data can no longer change it',
   waiting:
-    'something was pushed for it; it is read again until upstream says that it has derived, or two readings agree',
+    'something was pushed for it, replayed from quarantine or found to differ; it is read again until upstream says that it has derived, or two readings agree',
 }
 
 function print(terminal: CommandContext['terminal'], text: string): number {

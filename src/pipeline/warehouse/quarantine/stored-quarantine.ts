@@ -179,7 +179,10 @@ function recordSpanOf(streams: readonly PulledStream[], row: QuarantineRow): Spa
 const readWindowOf = ({ read_from: startMs, read_to: endMs }: QuarantineRow): Span | undefined =>
   startMs === null || endMs === null ? undefined : { startMs, endMs }
 
-/** Makes the spans due again, and everything where the span is not known. */
+/**
+ * Makes the spans due again, and everything where the span is not known. They are read until upstream says that it has derived,
+ * or two readings agree, as the days near a silent difference are.
+ */
 async function uncoverSpans(
   tx: Tx,
   records: ReadonlyArray<{ readonly row: QuarantineRow; readonly span: Span | undefined }>,
@@ -192,11 +195,18 @@ async function uncoverSpans(
        from unnest($1::int8[], $2::text[], $3::float8[], $4::float8[]) as i(profile_id, stream, start_ms, end_ms)
        group by profile_id, stream
      ), locked as (
-       select l.profile_id, l.stream, i.spans from vitalsync.ledger l join input i using (profile_id, stream)
-       where l.profile_id = any($1)
+       select l.profile_id, l.stream, i.spans, i.spans * tstzmultirange(tstzrange(p.wanted_from, statement_timestamp()))
+         - l.digesting - (select coalesce(range_agg(tstzrange(to_timestamp((r ->> 0)::float8 / 1000),
+           to_timestamp((r ->> 1)::float8 / 1000))), '{}') from jsonb_array_elements(l.rereads) r) as suspect
+       from vitalsync.ledger l join input i using (profile_id, stream)
+       join vitalsync.profiles p on p.id = l.profile_id
+       where l.profile_id = any($1) and p.id = any($1)
        order by l.profile_id, l.stream for update of l
      )
-     update vitalsync.ledger l set generation = l.generation + 1, covered = l.covered - k.spans, tagged = false
+     update vitalsync.ledger l set generation = l.generation + 1, covered = l.covered - k.spans, tagged = false,
+       digested_at = greatest(l.digested_at, statement_timestamp()),
+       rereads = l.rereads || (select coalesce(jsonb_agg(jsonb_build_array(${epochMsSql('lower(s)')}, ${epochMsSql('upper(s)')},
+         ${epochMsSql('statement_timestamp()')}, null, 0, 1)), '[]') from unnest(k.suspect) s)
      from locked k where l.profile_id = k.profile_id and l.stream = k.stream and l.profile_id = any($1)`,
     [
       records.map(({ row }) => row.profile_id),

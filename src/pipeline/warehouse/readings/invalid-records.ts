@@ -1,8 +1,8 @@
 import { digestOf } from '../../../base/text/digest.ts'
 import { jsonOrUndefined } from '../../../base/text/json.ts'
 import type { InvalidRecord, Reading } from '../../transfer/reading.ts'
-import type { Tx } from '../postgres/warehouse-pool.ts'
-import { localDateTextOf } from './record-rows.ts'
+import { namedSql, type Tx } from '../postgres/warehouse-pool.ts'
+import { type AdmittedReading, localDateTextOf } from './record-rows.ts'
 
 type Source = Pick<Reading, 'profileId' | 'stream' | 'window' | 'invalid'>
 type FoundInvalid = { readonly record: InvalidRecord; readonly reading: Source; readonly digest: Buffer }
@@ -36,6 +36,46 @@ export async function quarantineInvalid(tx: Tx, readings: readonly Source[], now
       records.map(({ reading }) => new Date(reading.window.endMs).toISOString()),
       records.map(({ record, reading }) => localDateTextOf(reading.stream, jsonOrUndefined(record.raw)) ?? null),
       now,
+    ],
+  })
+}
+
+type ReadAgain = Source & Pick<AdmittedReading, 'believed' | 'unchanged' | 'word' | 'newer' | 'sentAtMs'>
+
+/** Whether upstream would have sent everything that lies in the reading's window, and nothing newer is known of it. */
+const speaksForWindow = ({ believed, unchanged, word, newer }: ReadAgain): boolean =>
+  believed && !unchanged && word !== 'pending' && newer.length === 0
+
+/**
+ * Takes records out of the quarantine that a later reading of their day, or of the window in which they were read, does not hold
+ * in that form any more: upstream has mended them, or has them no more. The day counts with every offset from UTC.
+ */
+export async function releaseMended(tx: Tx, readings: readonly ReadAgain[]): Promise<void> {
+  const read = readings.filter(speaksForWindow)
+  if (read.length === 0) return
+  const held = read.flatMap((reading) => reading.invalid.map(({ raw }) => ({ reading, raw })))
+  const bound = (ms: number, { stream }: ReadAgain) => (stream.kind === 'snapshot' ? null : new Date(ms).toISOString())
+  await tx.query({
+    name: 'release mended',
+    text: `delete from vitalsync.quarantine q
+      using unnest($1::int8[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[])
+        as i(profile_id, stream, from_at, to_at, sent_at)
+      where q.profile_id = i.profile_id and ${namedSql(tx, 'q.profile_id', '$1')} and q.stream = i.stream
+        and q.direction = 'pull' and q.last_seen_at < i.sent_at
+        and not exists (select from unnest($6::int8[], $7::text[], $8::bytea[]) as k(profile_id, stream, digest)
+          where k.profile_id = q.profile_id and k.stream = q.stream and k.digest = q.digest)
+        and (q.span <@ tstzrange(i.from_at, i.to_at)
+          or tstzrange(q.local_date::timestamp at time zone 'UTC' - interval '14 hours',
+            q.local_date::timestamp at time zone 'UTC' + interval '36 hours') <@ tstzrange(i.from_at, i.to_at))`,
+    values: [
+      read.map(({ profileId }) => profileId),
+      read.map(({ stream }) => stream.name),
+      read.map((reading) => bound(reading.window.startMs, reading)),
+      read.map((reading) => bound(reading.window.endMs, reading)),
+      read.map(({ sentAtMs }) => new Date(sentAtMs).toISOString()),
+      held.map(({ reading }) => reading.profileId),
+      held.map(({ reading }) => reading.stream.name),
+      held.map(({ raw }) => digestOf(raw)),
     ],
   })
 }

@@ -6,7 +6,7 @@ import type { PulledStream } from '../../transfer/stream.ts'
 import { type LockedLedgerRow, lockLedgerRows, profileStreamKey, writeLedgerRows } from '../ledger/ledger-rows.ts'
 import { changeTags, findHeldTags, type HeldTags } from '../ledger/reading-tags.ts'
 import { pipelined, type Tx } from '../postgres/warehouse-pool.ts'
-import { quarantineInvalid } from './invalid-records.ts'
+import { quarantineInvalid, releaseMended } from './invalid-records.ts'
 import {
   type ChangeSummary,
   findRecordChanges,
@@ -66,7 +66,8 @@ export async function storeGroup(
   const { settled, silent, lateness } = settleReadings(admitted, { ledger, summaries, ...rules })
   await pipelined([
     writeRecordChanges(tx, changes),
-    writeLedgerRows(tx, settled),
+      writeLedgerRows(tx, settled),
+      releaseMended(tx, admitted),
     quarantineInvalid(tx, admitted, nowMs),
     changeTags(tx, tagChangesOf({ admitted, changes }, ledger)),
     recordSilentDifferences(tx, account, silent),
