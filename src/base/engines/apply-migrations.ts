@@ -6,6 +6,7 @@ import { connectionProblem } from '../connections/connection-problem.ts'
 import { connectTimeoutMsFor } from '../connections/own-server.ts'
 import { Problem, UsageProblem } from '../errors.ts'
 import { requireServerVersion } from '../postgres/server-version.ts'
+import { endConnection } from '../postgres/short-connection.ts'
 import { SECOND } from '../time/units.ts'
 import { takeTurn, watchBlockers } from './lock-holders.ts'
 
@@ -56,7 +57,7 @@ export async function applyMigrations(options: MigratedSchema): Promise<{ applie
     await takeTurn(client, `vitalsync migrate ${options.schema}`, { say, sayAfterMs: locks?.sayAfterMs })
     return { applied: await applyMissing(client, options, migrations) }
   } finally {
-    await client.end()
+    await endConnection(client)
   }
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { Problem, UsageProblem } from '../errors.ts'
 import { isProcessAlive } from '../files/process-alive.ts'
+import { endConnection } from '../postgres/short-connection.ts'
 import { freePort } from './free-port.ts'
 import { readKeptPort } from './kept-port.ts'
 import { chooseLocation, exists, findBinaries, type PostgresLocation, writeOnce } from './postgres-location.ts'
@@ -220,7 +221,7 @@ async function untilConnected(url: string, log: () => string): Promise<void> {
       () => undefined,
       (cause: Error & { code?: string }) => cause,
     )
-    if (error === undefined) return client.end()
+    if (error === undefined) return endConnection(client)
     if (error.code === WRONG_PASSWORD) throw startProblem('the password kept beside the data does not open it')
   }
   throw startProblem(`no answer within ${START_TIMEOUT_MS / 1000} s. ${log()}`)

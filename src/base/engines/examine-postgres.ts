@@ -1,9 +1,10 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { connectionCauses, connectionHint } from '../connections/causes.ts'
 import { connectionFinding, type ServerAddress } from '../connections/connection-problem.ts'
 import { clockFinding, type Finding } from '../connections/finding.ts'
 import { findPooler } from '../postgres/direct-connection.ts'
 import { POSTGRES_OLDEST } from '../postgres/server-version.ts'
+import { withConnection } from '../postgres/short-connection.ts'
 import { compareMigrations, findUnreleased, type MigratedSchema } from './apply-migrations.ts'
 
 const CONNECT_TIMEOUT_MS = 5000
@@ -127,19 +128,14 @@ async function withClient(
   examine: (client: pg.Client) => Promise<Finding[]>,
 ): Promise<Finding[]> {
   const { subject, databaseUrl } = target
-  const client = new pg.Client({
+  const options = {
     connectionString: databaseUrl,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectMaxMs: CONNECT_TIMEOUT_MS,
     statement_timeout: CONNECT_TIMEOUT_MS,
+    answerMaxMs: CONNECT_TIMEOUT_MS,
     application_name: 'vitalsync doctor',
-  })
-  client.on('error', () => undefined) // the query that is under way fails with the error
-  try {
-    await client.connect()
-    return await examine(client)
-  } catch (error) {
-    return [await connectionFinding(subject, serverOf(target), error)]
-  } finally {
-    await client.end().catch(() => undefined) // the client was never connected, or has lost its connection
   }
+  return withConnection(options, examine).catch(async (error: unknown) => [
+    await connectionFinding(subject, serverOf(target), error),
+  ])
 }

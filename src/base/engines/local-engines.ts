@@ -14,6 +14,7 @@ import {
   readQuestionsRole,
   tempFileLimitStatement,
 } from '../postgres/reading-role.ts'
+import { endConnection, withConnection } from '../postgres/short-connection.ts'
 import { startPostgres } from './embedded-postgres.ts'
 import { writeOnce } from './postgres-location.ts'
 
@@ -160,30 +161,36 @@ async function joinRunning(folder: string): Promise<LocalEngines | undefined> {
   })
   if (!port || secretsText === undefined) return undefined
   const connections = connectionsOf({ folder, port, secrets: parseSecrets(secretsText) })
-  const client = new pg.Client({ connectionString: connections.databaseUrl, application_name: JOINED_APPLICATION_NAME })
+  const client = new pg.Client({
+    connectionString: connections.databaseUrl,
+    connectionTimeoutMillis: JOIN_TIMEOUT_MS,
+    application_name: JOINED_APPLICATION_NAME,
+  })
   client.on('error', () => undefined) // the server was stopped: the next query of the command fails with the error
   const isConnected = await client.connect().then(
     () => true,
     () => false,
   )
   if (!isConnected) return undefined
-  return { ...connections, dataFolder: folder, moved: false, close: () => client.end() }
+  return { ...connections, dataFolder: folder, moved: false, close: () => endConnection(client) }
 }
 
+/** On a busy machine our own server may take long. */
+const ownConnection = (connectionString: string) => ({
+  connectionString,
+  connectMaxMs: JOIN_TIMEOUT_MS,
+  answerMaxMs: JOIN_TIMEOUT_MS,
+})
+
 async function waitForJoined(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl })
-  client.on('error', () => undefined) // the query under way fails with the error
-  await client.connect()
-  try {
+  await withConnection(ownConnection(databaseUrl), async (client) => {
     for (const deadlineAt = Date.now() + JOINED_STAY_MAX_MS; Date.now() < deadlineAt; await wait(JOIN_POLL_EVERY_MS)) {
       const { rowCount } = await client.query('select 1 from pg_stat_activity where application_name = $1 limit 1', [
         JOINED_APPLICATION_NAME,
       ])
       if (rowCount === 0) return
     }
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 async function readOrMakeSecrets(folder: string): Promise<EngineSecrets> {
@@ -201,16 +208,11 @@ async function readOrMakeSecrets(folder: string): Promise<EngineSecrets> {
 
 /** Safe to run at every start: creates missing roles and databases, and sets the passwords that the folder holds. */
 async function prepareCluster(adminUrl: string, secrets: EngineSecrets): Promise<void> {
-  const admin = new pg.Client({ connectionString: adminUrl })
-  admin.on('error', () => undefined) // the query under way fails with the error
-  await admin.connect()
-  try {
+  await withConnection(ownConnection(adminUrl), async (admin) => {
     for (const kind of ['worker', 'service'] as const) await prepareRole(admin, roles[kind], secrets[kind])
     for (const [database, owner] of Object.entries(databases)) await prepareDatabase(admin, database, owner)
     await prepareReadingRoles(admin, secrets)
-  } finally {
-    await admin.end()
-  }
+  })
 }
 
 async function roleExists(admin: pg.Client, role: string): Promise<boolean> {

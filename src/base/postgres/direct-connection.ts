@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import pg from 'pg'
+import type pg from 'pg'
 import { connectionProblem } from '../connections/connection-problem.ts'
 import { isOwnServer } from '../connections/own-server.ts'
 import { UsageProblem } from '../errors.ts'
 import { SECOND } from '../time/units.ts'
 import { requireServerVersion } from './server-version.ts'
+import { withConnection } from './short-connection.ts'
 
-const CONNECT_TIMEOUT_MS = 5 * SECOND
+/** To connect, and for each answer. */
+const WAIT_MAX_MS = 5 * SECOND
 /** A pooler may by chance give both connections a session of their own. */
 const PROBES = 3
 
@@ -22,33 +24,23 @@ const hint =
  * connection makes must not be seen by another, and those that are asked for at the start must hold.
  */
 export async function findPooler(databaseUrl: string): Promise<PoolerFault | undefined> {
-  const clients = [1, 2].map(
-    () =>
-      new pg.Client({
-        connectionString: databaseUrl,
-        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-        application_name: 'vitalsync probe',
-        options: '-c vitalsync.probe=asked',
-      }),
-  )
+  const probe = {
+    connectionString: databaseUrl,
+    connectMaxMs: WAIT_MAX_MS,
+    answerMaxMs: WAIT_MAX_MS,
+    application_name: 'vitalsync probe',
+    options: '-c vitalsync.probe=asked',
+  }
   try {
-    for (const client of clients) {
-      client.on('error', () => undefined) // the query under way fails with the error
-      await client.connect()
-    }
-    return await findSharedSession(clients)
+    return await withConnection(probe, (one) => withConnection(probe, (other) => findSharedSession(one, other)))
   } catch (error) {
     if (error instanceof Error && /unsupported startup parameter/i.test(error.message))
       return { text: 'it leads to PgBouncer, which refuses the settings of our connections', hint }
     throw error
-  } finally {
-    await Promise.all(clients.map((client) => client.end().catch(() => undefined))) // some may never have connected
   }
 }
 
-async function findSharedSession(clients: readonly pg.Client[]): Promise<PoolerFault | undefined> {
-  const [one, other] = clients
-  if (!one || !other) return undefined
+async function findSharedSession(one: pg.Client, other: pg.Client): Promise<PoolerFault | undefined> {
   await requireServerVersion(one)
   const seenBy = async (client: pg.Client) => {
     const { rows } = await client.query<{ value: string | null }>(

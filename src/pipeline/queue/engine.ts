@@ -10,16 +10,19 @@ import {
   withBackend,
 } from 'bullmq'
 import { Redis } from 'ioredis'
-import pg from 'pg'
+import type pg from 'pg'
+import { connectionCauseOf } from '../../base/connections/causes.ts'
 import { connectionProblem } from '../../base/connections/connection-problem.ts'
 import { connectTimeoutMsFor } from '../../base/connections/own-server.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { openPostgresPool } from '../../base/postgres/postgres-pool.ts'
+import { withConnection } from '../../base/postgres/short-connection.ts'
 import { firstAddress } from '../../base/text/readable-address.ts'
 import { SECOND } from '../../base/time/units.ts'
 import { type Lane, lanes } from '../fleet/budget.ts'
 import { QUEUE_PARTS_MAX, queuePartTag } from '../fleet/queue-parts.ts'
 import type { Order } from '../transfer/order.ts'
+import { isOutage } from '../warehouse/postgres/sql-errors.ts'
 import { createQueueTelemetry } from './queue-telemetry.ts'
 import { connectRedis, createRedisCheck, failFast, reconnectForever } from './redis-connection.ts'
 
@@ -239,19 +242,16 @@ async function formerPostgresParts(pool: pg.Pool, parts: readonly number[]): Pro
 }
 
 async function migrateQueueDatabase(queueUrl: string): Promise<void> {
-  const client = new pg.Client({
+  const options = {
     connectionString: queueUrl,
-    connectionTimeoutMillis: connectTimeoutMsFor(queueUrl, 10_000),
-  })
-  client.on('error', () => undefined) // the statement under way fails with the error
-  await client.connect().catch(async (cause: unknown) => {
+    connectMaxMs: connectTimeoutMsFor(queueUrl, 10 * SECOND),
+    statement_timeout: QUEUE_STATEMENT_TIMEOUT_MS,
+    answerMaxMs: QUEUE_STATEMENT_TIMEOUT_MS + 5 * SECOND,
+  }
+  await withConnection(options, (client) => runMigrations(client, QUEUE_SCHEMA)).catch(async (cause: unknown) => {
+    if (!isOutage(cause) && connectionCauseOf(cause) === 'unknown') throw cause
     throw await connectionProblem({ kind: 'Postgres', url: queueUrl, variable: 'QUEUE_URL' }, cause)
   })
-  try {
-    await runMigrations(client, QUEUE_SCHEMA)
-  } finally {
-    await client.end()
-  }
 }
 
 /** The libraries need a listener. A connection error is reported by the call that fails, and by the watchdog. */
