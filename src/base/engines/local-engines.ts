@@ -15,6 +15,7 @@ import {
   tempFileLimitStatement,
 } from '../postgres/reading-role.ts'
 import { endConnection, withConnection } from '../postgres/short-connection.ts'
+import { shellPath } from '../text/shell-quoted.ts'
 import { startPostgres } from './embedded-postgres.ts'
 import { writeOnce } from './postgres-location.ts'
 
@@ -109,7 +110,7 @@ function connectionsOf({ folder, secrets, port }: { folder: string; secrets: Eng
     queueUrl: url('vitalsync_queue'),
     serviceUrl: url('profile_service'),
     tokenKey: Buffer.from(secrets.tokenKey, 'base64'),
-    psqlLine: `PGPASSFILE=${passFileOf(folder)} psql "host=127.0.0.1 port=${port} dbname=vitalsync user=${roles.reader}"`,
+    psqlLine: `PGPASSFILE=${shellPath(passFileOf(folder))} psql "host=127.0.0.1 port=${port} dbname=vitalsync user=${roles.reader}"`,
   }
 }
 
