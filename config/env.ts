@@ -5,7 +5,7 @@ import { closestWord } from '../src/base/text/closest-word.ts'
 import { SECOND } from '../src/base/time/units.ts'
 import { homeFolder } from './home.ts'
 import { sampleSecretFaults } from './sample-secrets.ts'
-import { environmentName, upstreamUrlOf } from './variable-schemas.ts'
+import { environmentName, hasPrefix, upstreamUrlOf } from './variable-schemas.ts'
 import { type Variable, variables } from './variables.ts'
 
 /**
@@ -94,6 +94,15 @@ function inconsistentVariables(environment: Environment): string[] {
     if (named && !has('UPSTREAM_SANDBOX_URL')) {
       faults.push('UPSTREAM_SANDBOX_URL is missing: UPSTREAM_URL names an environment, and this gives its address')
     }
+    const sandboxUrl = variableText(environment, 'UPSTREAM_SANDBOX_URL') ?? ''
+    if (
+      variableText(environment, 'UPSTREAM_URL') === 'production' &&
+      URL.canParse(sandboxUrl) &&
+      !hasPrefix(sandboxUrl)
+    )
+      faults.push(
+        'UPSTREAM_URL=production needs a host that begins with sandbox. or sandbox- in UPSTREAM_SANDBOX_URL: production would be the sandbox. Give its own address in UPSTREAM_URL',
+      )
   }
   if (Number(variableText(environment, 'SETTLE_MIN_SECONDS')) > Number(variableText(environment, 'SETTLE_MAX_SECONDS')))
     faults.push('SETTLE_MIN_SECONDS is greater than SETTLE_MAX_SECONDS')

@@ -136,11 +136,14 @@ function isTimeZone(name: string): boolean {
 
 export const environmentName = z.enum(['sandbox', 'production'])
 
+const SANDBOX_PREFIX = /^sandbox[-.]/
+export const hasPrefix = (sandboxUrl: string): boolean => SANDBOX_PREFIX.test(new URL(sandboxUrl).hostname)
+
 /** The production address is the sandbox address without the prefix `sandbox` of its host name. */
 export function upstreamUrlOf(url: string, sandboxUrl: string | undefined): string {
   if (url === 'sandbox') return sandboxUrl ?? url
   if (url !== 'production') return url
   const address = new URL(sandboxUrl ?? '')
-  address.hostname = address.hostname.replace(/^sandbox[-.]/, '')
+  address.hostname = address.hostname.replace(SANDBOX_PREFIX, '')
   return address.href.replace(/\/$/, '')
 }

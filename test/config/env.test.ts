@@ -169,6 +169,13 @@ test('production is the sandbox’s address without its prefix', () => {
   expect(urlOf('sandbox', 'https://sandbox.api.example.com')).toBe('https://sandbox.api.example.com')
 })
 
+test('production by a sandbox address without the prefix is refused, for it would stay the sandbox', () => {
+  const faults = (UPSTREAM_URL: string) => faultsOf({ UPSTREAM_URL, UPSTREAM_SANDBOX_URL: 'https://api.example.com' })
+
+  expect(faults('production')).toContain('production would be the sandbox')
+  expect(faults('sandbox')).not.toContain('production would be')
+})
+
 test('an empty variable counts as absent, and the configuration is frozen', () => {
   const config = readConfig({ QUEUE_URL: '', PORT: '  ' })
   expect(config).toMatchObject({ queueUrl: undefined, port: 0 })
