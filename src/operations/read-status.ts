@@ -13,7 +13,6 @@ import { createLiveWorkers } from '../pipeline/warehouse/runs/live-workers.ts'
 import { createRuns } from '../pipeline/warehouse/runs/stored-runs.ts'
 import { countLiveWorkers } from './processes/worker-heartbeat.ts'
 
-const RUNS_SHOWN = 5
 /** Joins the fleet to read the budget, and demands no share of it. */
 const STATUS_MEMBER = 'status'
 
@@ -29,7 +28,7 @@ export async function readStatus({ pool, engine, budgetStore }: StatusSources, l
     at: new Date(),
     profiles: await reports.countProfiles(),
     streams: (await reports.streamReports(names)).sort((a, b) => orderOf(a) - orderOf(b)),
-    runs: await createRuns({ pool }).listNewest(RUNS_SHOWN),
+    runs: await createRuns({ pool }).listNewestOfKinds(),
     queue: await readQueue(pool, engine),
     failures: await reports.countFailures(),
     outbox: await reports.countWaiting(),

@@ -42,6 +42,8 @@ export type Runs = Productions & {
   lastSlot(schedule: string): Promise<Date | undefined>
   get(runId: string): Promise<Run | undefined>
   listNewest(limit: number, kind?: string): Promise<Run[]>
+  /** The newest run of each kind, the newest first. */
+  listNewestOfKinds(): Promise<Run[]>
   /** How many requests a profile took in the newest run of this kind that is done. */
   requestsPerProfile(kind: string): Promise<number | undefined>
   /** Requests a second in the latest runs that were long enough to say; undefined when there is none. */
@@ -86,6 +88,8 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
     },
     listNewest: (limit, kind) =>
       selectRuns(pool, 'where $2::text is null or kind = $2 order by id desc limit $1', limit, kind ?? null),
+    listNewestOfKinds: () =>
+      selectRuns(pool, 'where id in (select max(id) from vitalsync.runs group by kind) order by id desc'),
     requestsPerProfile: (kind) => requestsPerProfile(pool, kind),
     measuredRequestRate: () => measuredRequestRate(pool),
     listUnproduced: (idleMs) => selectRuns(pool, `where not enqueued_all and ${isIdle} order by id`, idleMs),

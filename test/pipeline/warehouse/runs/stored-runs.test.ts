@@ -21,6 +21,21 @@ test('a slot is claimed once, however many schedulers try', async ({ warehouse }
   ])
 })
 
+test('the newest run of each kind is found, however many runs of other kinds there were since', async ({
+  warehouse,
+}) => {
+  const { runs } = warehouse
+  await runs.claimSlot('nightly', new Date(slot.getTime() - DAY))
+  const nightly = await runs.claimSlot('nightly', slot)
+  for (let hour = 1; hour < 9; hour += 1) await runs.claimSlot('sweep', new Date(slot.getTime() + hour * HOUR))
+  const sync = await runs.create('sync', {})
+
+  const newest = await runs.listNewestOfKinds()
+
+  expect(newest.map(({ kind }) => kind)).toEqual(['sync', 'sweep', 'nightly'])
+  expect([newest[0]?.id, newest[2]?.id]).toEqual([sync.id, nightly?.id])
+})
+
 test('a run ends with the last of its jobs, each counted once however often it is done', async ({ warehouse }) => {
   const { runs, ledger } = warehouse
   const [ada = '', bob = '', eve = ''] = await warehouse.addProfiles('ada', 'bob', 'eve')
