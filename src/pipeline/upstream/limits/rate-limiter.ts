@@ -158,7 +158,7 @@ class FleetRateLimiter implements RateLimiter {
   private waitForPermit(lane: Lane, signal: AbortSignal | undefined): Promise<void> {
     const nowMs = this.deps.clock()
     const pauseMs = this.pausedUntilMs - nowMs
-    if (pauseMs > PAUSE_WAITED_OUT_MAX_MS) return Promise.reject(retryAfterPause(pauseMs))
+    if (pauseMs > PAUSE_WAITED_OUT_MAX_MS) return Promise.reject(new RetryLater(FEWER_WANTED, { waitMs: pauseMs }))
     const admitted = this.waiters.add(lane, nowMs, signal)
     this.admitWaiters()
     // An idle process that gets work again asks for its share at once.
@@ -290,11 +290,10 @@ class FleetRateLimiter implements RateLimiter {
   private rejectLongWaiters(): void {
     const nowMs = this.deps.clock()
     const pauseMs = this.pausedUntilMs - nowMs
-    if (pauseMs > PAUSE_WAITED_OUT_MAX_MS) this.waiters.rejectAll(retryAfterPause(pauseMs))
-    else this.waiters.rejectOlderThan(nowMs - WAIT_MAX_MS, retryAfterPause(5 * SECOND))
+    if (pauseMs > PAUSE_WAITED_OUT_MAX_MS) this.waiters.rejectAll(new RetryLater(FEWER_WANTED, { waitMs: pauseMs }))
+    else this.waiters.rejectOlderThan(nowMs - WAIT_MAX_MS, new RetryLater(IN_USE, { waitMs: 5 * SECOND }))
   }
 }
 
-function retryAfterPause(waitMs: number): RetryLater {
-  return new RetryLater('wait for budget: upstream wants fewer requests', { waitMs })
-}
+const IN_USE = `wait for budget: none was free within ${WAIT_MAX_MS / SECOND} s: the requests that all processes share are in use`
+const FEWER_WANTED = 'wait for budget: upstream wants fewer requests'
