@@ -1,10 +1,12 @@
 import type { Config } from '../../../config/env.ts'
 import type { CloseStack } from '../../base/close-stack.ts'
 import { formatMinute, formatNumber } from '../../base/text/readable-values.ts'
+import { troubleText } from '../../operations/read-status.ts'
 import { retryRecordedFailures } from '../../operations/retry-failures.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
 import { openQueueEngine } from '../../pipeline/queue/engine.ts'
 import { createEnqueuer } from '../../pipeline/queue/enqueue.ts'
+import { createLiveWorkers } from '../../pipeline/warehouse/runs/live-workers.ts'
 import {
   createFailures,
   type FailureFilter,
@@ -22,6 +24,9 @@ export async function listFailures(
   const { terminal } = context
   const found = await withWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
+    // No failure is recorded while nothing can be reached: the jobs wait.
+    for (const trouble of await createLiveWorkers({ pool }).listTroubles())
+      terminal.say(troubleText(trouble, 'its jobs'))
     return createFailures({ pool }).list(filter, limit)
   })
   if (terminal.json) for (const failure of found) terminal.printJson('failures list', failure)

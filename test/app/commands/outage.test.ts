@@ -27,6 +27,10 @@ test('during an outage of upstream sync and status say in words why no job succe
   expect(said).toContain(told)
   const status = await runProgram(['status'], program)
   expect(status.stdout).toMatch(/no manual job succeeds since .* \(status 503\); 2 jobs waiting/)
+  const failures = await runProgram(['failures', 'list'], program)
+  expect(failures.stderr).toMatch(
+    /no manual job succeeds since .* UTC: call scoresOf: .* \(status 503\); its jobs waiting/,
+  )
   const asked = () => peer.seen.filter(isRead).length
   const before503 = asked()
   await expect.poll(asked, soon).toBeGreaterThan(before503 + 1)

@@ -15,8 +15,8 @@ export type LiveWorkers = {
   remove(workerId: string): Promise<void>
   /** How many workers of this queue showed life within WORKER_SILENT_MS. */
   count(queueId: string): Promise<number>
-  /** The troubles that keep these workers from their work, the longest first. */
-  listTroubles(queueId: string): Promise<LaneTrouble[]>
+  /** The troubles that keep the workers of a queue, or of any, from their work, the longest first. */
+  listTroubles(queueId?: string): Promise<LaneTrouble[]>
 }
 
 export function createLiveWorkers({ pool }: { pool: Pool }): LiveWorkers {
@@ -37,7 +37,7 @@ export function createLiveWorkers({ pool }: { pool: Pool }): LiveWorkers {
       return rows[0]?.n ?? 0
     },
     async listTroubles(queueId) {
-      const { rows } = await pool.query<{ trouble: LaneTrouble }>(troublesQuery, [queueId, WORKER_SILENT_MS])
+      const { rows } = await pool.query<{ trouble: LaneTrouble }>(troublesQuery, [queueId ?? null, WORKER_SILENT_MS])
       return rows.map(({ trouble }) => trouble)
     },
   }
@@ -56,5 +56,5 @@ const countQuery = `
 
 const troublesQuery = `
   select t as trouble from vitalsync.workers w, jsonb_array_elements(w.troubles) t
-  where w.queue = $1 and w.seen_at > clock_timestamp() - $2::float8 * interval '1 ms'
+  where ($1::text is null or w.queue = $1) and w.seen_at > clock_timestamp() - $2::float8 * interval '1 ms'
   order by t ->> 'sinceAt', t ->> 'lane'`
