@@ -26,7 +26,7 @@ const DIFFERENCES_SHOWN = 20
 
 /**
  * Reads covered windows again and compares them with the warehouse. A window that differs is a silent difference, for the
- * ledger says that the window is covered. Changes nothing without `--mend`. Prints the rate of the sample with its
+ * ledger says that the window is covered. Without `--mend` it changes nothing but the measured rate. Prints the rate of the sample with its
  * 95 % interval.
  */
 export async function runVerify(context: CommandContext, options: VerifyOptions): Promise<number> {
@@ -56,6 +56,7 @@ async function verifySample(opened: OpenPipeline, options: VerifyOptions, termin
     }
   }
   await Promise.all(Array.from({ length: WINDOWS_AT_ONCE }, verifyNext)).finally(() => terminal.progressEnd())
+  if (ids === undefined && options.seed === undefined) await countSample(opened, all)
   const compared = all.filter(({ verified }) => verified.outcome !== 'uncovered')
   const differing = compared.filter(({ verified }) => verified.outcome === 'differs')
   const rates = compared.length > 0 ? measuredRateOf(differing.length, compared.length) : noRate
@@ -70,6 +71,15 @@ async function verifySample(opened: OpenPipeline, options: VerifyOptions, termin
     ...rates,
     differences: differing.map(differenceOf),
   }
+}
+
+/** Windows that chance drew of everybody count for the measured rate, as those of the sentinel do. */
+async function countSample(
+  { pipeline }: OpenPipeline,
+  all: ReadonlyArray<{ covered: CoveredWindow; verified: VerifiedWindow }>,
+): Promise<void> {
+  for (const { covered, verified } of all)
+    if (verified.outcome !== 'uncovered') await pipeline.context.verification.count(covered.stream.name, verified)
 }
 
 /** As large as a seed may be that a person copies. */

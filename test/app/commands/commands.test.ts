@@ -85,6 +85,7 @@ test('verify finds no silent difference, finds one that was made by hand, and me
   timeout,
 }, async () => {
   const [clean] = await checked('verify', '--sample', '40')
+  const counted = (await world.run('status')).stdout
   await world.query(`update vitalsync.scores set digest = digest + 1 where type = 'sleep'`)
   const [dirty] = await checked('verify', '--sample', '40', '--stream', 'scores')
   const left = await world.run('verify', '--sample', '40', '--stream', 'scores')
@@ -93,6 +94,7 @@ test('verify finds no silent difference, finds one that was made by hand, and me
 
   expect(clean).toMatchObject({ windowsDiffering: 0, rate: 0, missingHere: 0, differing: 0, missingUpstream: 0 })
   expect(Number(clean?.['rateUpTo'])).toBeGreaterThan(0)
+  expect(counted).toMatch(/Silent differences: 0 of \d+ verified windows in 30 days/)
   expect(Number(dirty?.['differing'])).toBeGreaterThan(0)
   expect(Number(dirty?.['rate'])).toBeGreaterThan(0)
   expect(dirty?.['differences']).toContainEqual(expect.objectContaining({ changedUpstream: 0, mended: false }))
