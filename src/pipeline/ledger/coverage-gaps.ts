@@ -17,6 +17,8 @@ export type KnownCoverage = {
   /** The spans that upstream may still derive again after a push, and the instant of the next reading that counts. */
   readonly awaiting: readonly Span[]
   readonly readAgainAtMs: number | null
+  /** When they can settle where upstream gives no word: the settle time after the newest push. Null: no push touched them. */
+  readonly settlesAtMs: number | null
   readonly refused: ReadonlyArray<Span & { reason: string; nextTryAtMs: number | null }>
   readonly readAtMs: number | null
   readonly settleMs: number
@@ -37,7 +39,11 @@ export function findGaps(known: KnownCoverage): Gap[] {
   for (const { startMs, endMs, reason, nextTryAtMs } of known.refused) {
     explain([{ startMs, endMs }], { reason: 'refused', detail: reason, nextTryAtMs })
   }
-  explain(known.awaiting, { reason: 'waiting', detail: null, nextTryAtMs: known.readAgainAtMs })
+  explain(known.awaiting, {
+    reason: 'waiting',
+    detail: waitingDetail(known.settlesAtMs),
+    nextTryAtMs: known.readAgainAtMs,
+  })
   if (known.readAtMs !== null) {
     const settledUntilMs = known.readAtMs - known.settleMs - PLANNED_TO_SENT_MAX_MS
     explain([{ startMs: settledUntilMs, endMs: Number.POSITIVE_INFINITY }], {
@@ -49,3 +55,9 @@ export function findGaps(known: KnownCoverage): Gap[] {
   explain(left, { reason: 'never-asked', detail: null, nextTryAtMs: null })
   return gaps.sort((a, b) => a.startMs - b.startMs)
 }
+
+/** The next reading alone settles nothing: two have to agree, and the push has to be as old as the settle time. */
+const waitingDetail = (settlesAtMs: number | null): string | null =>
+  settlesAtMs === null
+    ? null
+    : `settles from ${new Date(settlesAtMs).toISOString().slice(0, 16).replace('T', ' ')} on, sooner if upstream says that it has derived`

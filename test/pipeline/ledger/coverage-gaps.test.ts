@@ -9,6 +9,7 @@ const nothing: KnownCoverage = {
   covered: [],
   awaiting: [],
   readAgainAtMs: null,
+  settlesAtMs: null,
   refused: [],
   readAtMs: null,
   settleMs: 3 * DAY,
@@ -43,13 +44,14 @@ test('a hole in the middle is never called unsettled', () => {
 test('each span has one reason, the refused before the waiting before the unsettled', () => {
   const refused = [{ startMs: ago(12), endMs: ago(1), reason: 'status 400', nextTryAtMs: now + HOUR }]
   const awaiting = [{ startMs: ago(20), endMs: ago(10) }]
-  const gaps = findGaps({ ...nothing, refused, awaiting, readAgainAtMs: now + HOUR, readAtMs: now })
+  const settlesAtMs = Date.parse('2026-01-31T06:10:59Z')
+  const gaps = findGaps({ ...nothing, refused, awaiting, readAgainAtMs: now + HOUR, settlesAtMs, readAtMs: now })
 
   expect(
     gaps.map(({ startMs, endMs, reason, detail }) => [(now - startMs) / DAY, (now - endMs) / DAY, reason, detail]),
   ).toEqual([
     [60, 20, 'never-asked', null],
-    [20, 12, 'waiting', null],
+    [20, 12, 'waiting', 'settles from 2026-01-31 06:10 on, sooner if upstream says that it has derived'],
     [12, 1, 'refused', 'status 400'],
     [1, 0, 'unsettled', null],
   ])

@@ -31,7 +31,7 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
       const nextTryAt = gap.nextTryAtMs === null ? null : new Date(gap.nextTryAtMs)
       if (terminal.json) terminal.printJson('gaps', { ...row, detail: gap.detail, nextTryAt })
       else if (shown.length < options.limit) {
-        const again = nextTryAt ? `again ${formatMinute(nextTryAt)}` : ''
+        const again = nextTryAt ? `read again ${formatMinute(nextTryAt)}` : ''
         const why = [gap.detail ?? '', again].filter(Boolean).join('; ')
         shown.push([externalId, stream, formatMinute(row.startAt), formatMinute(row.endAt), gap.reason, why])
       }
@@ -39,9 +39,11 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
   })
   if (terminal.json) return exitCodes.done
   if (shown.length === 0) {
-    const young =
-      passing === 0 ? ' and has settled' : `; ${formatCount(passing, 'young span')} will settle in time: --all`
-    return print(terminal, `No gaps: everything that is wanted was read${young}.`)
+    const unsettled =
+      passing === 0
+        ? ' and has settled'
+        : `; ${formatCount(passing, 'span')} can still change and will be read again: --all`
+    return print(terminal, `No gaps: everything that is wanted was read${unsettled}.`)
   }
   const all = [...totals.values()].reduce((sum, n) => sum + n, 0)
   const sums = [...totals].map(([reason, n]) => `${formatNumber(n)} ${reason}`).join(', ')

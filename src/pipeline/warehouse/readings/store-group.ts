@@ -66,8 +66,8 @@ export async function storeGroup(
   const { settled, silent, lateness } = settleReadings(admitted, { ledger, summaries, ...rules })
   await pipelined([
     writeRecordChanges(tx, changes),
-      writeLedgerRows(tx, settled),
-      releaseMended(tx, admitted),
+    writeLedgerRows(tx, settled),
+    releaseMended(tx, admitted),
     quarantineInvalid(tx, admitted, nowMs),
     changeTags(tx, tagChangesOf({ admitted, changes }, ledger)),
     recordSilentDifferences(tx, account, silent),

@@ -22,6 +22,7 @@ type KnownCoverageRow = {
   digested_at: number | null
   read_at: number | null
   settle_ms: number
+  touched_at: number | null
   refused: Array<[number, number, string, number | null]> | null
 }
 
@@ -48,6 +49,8 @@ export async function readKnownCoverage(
        (select json_agg(json_build_array(r -> 0, r -> 1)) from jsonb_array_elements(l.rereads) r) as reread,
        ${epochMsSql("nullif(l.digested_at, '-infinity')")} as digested_at,
        ${epochMsSql('l.read_at')} as read_at,
+       greatest(case when l.digesting <> '{}' then ${epochMsSql('l.touched_at')} end,
+         (select max((r ->> 2)::float8) from jsonb_array_elements(l.rereads) r where r -> 5 is null)) as touched_at,
        coalesce((select max(t.settle_ms) from vitalsync.settle_times t where t.stream = l.stream),
          (select s.settle_ms from vitalsync.day_streams s where s.stream = l.stream), 0) as settle_ms,
        (select json_agg(json_build_array(${epochMsSql('lower(f.span)')}, ${epochMsSql('upper(f.span)')}, f.reason,
@@ -65,6 +68,7 @@ export async function readKnownCoverage(
     covered: spansFromPairs(row.covered),
     awaiting: union([...spansFromPairs(row.digesting), ...spansFromPairs(row.reread)]),
     readAgainAtMs: row.digested_at,
+    settlesAtMs: row.touched_at === null ? null : row.touched_at + row.settle_ms,
     refused: (row.refused ?? []).map(([startMs, endMs, reason, nextTryAtMs]) => ({
       startMs,
       endMs,

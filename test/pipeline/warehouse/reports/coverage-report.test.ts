@@ -16,11 +16,15 @@ test('after demographics were pushed, the whole past is a gap that waits for ups
   if (!known) throw new Error('the ledger knows the scores of ada')
   const [touched] = known.awaiting
   expect(touched?.startMs).toBe(Number.NEGATIVE_INFINITY)
+  const [{ settles } = {}] = await warehouse.rows(
+    `select to_char((l.touched_at + interval '1 ms' * s.settle_ms) at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as settles
+     from vitalsync.ledger l join vitalsync.day_streams s using (stream) where stream = 'scores'`,
+  )
   expect(findGaps(known)[0]).toEqual({
     startMs: known.wanted.startMs,
     endMs: touched?.endMs,
     reason: 'waiting',
-    detail: null,
+    detail: `settles from ${settles} on, sooner if upstream says that it has derived`,
     nextTryAtMs: known.readAgainAtMs,
   })
 })
