@@ -67,7 +67,7 @@ const dayReportQuery = `
       and local_date = $2::date and stream = any($3)
   )
   select d.external_id as "externalId", d.stream, d.local_date::text as "localDate", d.state, coalesce(d.reason, '') as reason,
-    d.rows, d.settled, d.read_at as "readAt", case when p.state = 'active' then p.due_at end as "nextReadAt", lower(s.covered) as "coveredFrom", upper(s.covered) as "coveredTo",
+    d.rows, d.settled, d.read_at as "readAt", case when p.state = 'active' and isfinite(p.due_at) then p.due_at end as "nextReadAt", lower(s.covered) as "coveredFrom", upper(s.covered) as "coveredTo",
     (select coalesce(sum(o.waiting), 0)::int from vitalsync.parcels o
       where o.profile_id = p.id and o.start_at < upper(c.span) and o.last_end_at >= lower(c.span)) as "itemsWaiting",
     coalesce((select json_agg(json_build_object('status', f.status, 'reason', f.reason, 'attempts', f.attempts,
