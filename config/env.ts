@@ -1,9 +1,9 @@
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { z } from 'zod'
 import { UsageProblem } from '../src/base/errors.ts'
 import { closestWord } from '../src/base/text/closest-word.ts'
 import { SECOND } from '../src/base/time/units.ts'
-import { homeFolder } from './home.ts'
 import { sampleSecretFaults } from './sample-secrets.ts'
 import { environmentName, hasPrefix, upstreamUrlOf } from './variable-schemas.ts'
 import { type Variable, variables } from './variables.ts'
@@ -250,4 +250,18 @@ function withoutPassword(address: string, isFirst: boolean): string {
   const end = address.lastIndexOf('@')
   const [user = ''] = address.slice(begin, end).split(':')
   return `${address.slice(0, begin)}${isFirst || begin > 0 ? user : ''}:${MASK}${address.slice(end)}`
+}
+
+/**
+ * The folder of `.env` and of the data: VITALSYNC_HOME, else the checkout of this program, wherever one stands. A program
+ * that is installed as a package belongs to the folder one stands in: its own would be deleted with the next installation.
+ */
+export function homeFolder(
+  given: string | undefined,
+  program: string = import.meta.url,
+  standing: string = process.cwd(),
+): string {
+  if (given) return resolve(standing, given)
+  const checkout = dirname(dirname(fileURLToPath(program)))
+  return /[\\/]node_modules[\\/]/.test(checkout) ? standing : checkout
 }

@@ -1,5 +1,5 @@
 import { sleep } from '../base/sleep.ts'
-import { formatCount, formatMinute } from '../base/text/readable-values.ts'
+import { formatCount, formatMinute } from '../base/text/readable.ts'
 import { MINUTE, SECOND } from '../base/time/units.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { readAwaitedDerivation } from '../pipeline/warehouse/reports/awaited-derivation.ts'

@@ -1,6 +1,6 @@
 import type { Finding } from '../base/connections/finding.ts'
 import type { Log } from '../base/log.ts'
-import { isReadableOnTheWay } from '../base/text/readable-address.ts'
+import { isReadableOnTheWay } from '../base/text/readable.ts'
 
 type Addresses = {
   readonly databaseUrl?: string | undefined

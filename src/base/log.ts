@@ -1,6 +1,6 @@
 import { trace } from '@opentelemetry/api'
 import { type DestinationStream, type Logger, pino } from 'pino'
-import { prettyLine } from './text/pretty-line.ts'
+import { printableLine } from './text/readable.ts'
 
 export type Log = Logger
 
@@ -46,4 +46,23 @@ export function createLog(options: LogOptions): Log {
   }
   const destination = options.destination ?? pino.destination({ fd: 2, sync: true })
   return pino(settings, options.format === 'pretty' ? prettyDestination(destination) : destination)
+}
+
+const levelNames: Readonly<Record<number, string>> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'WARN',
+  50: 'ERROR',
+  60: 'FATAL',
+}
+
+/** A line of the log for eyes: the time of day, the level, the message, then every other field as `name=value`. */
+export function prettyLine(line: string): string {
+  const { level, time, msg = '', ...fields } = JSON.parse(line) as Record<string, unknown>
+  const told = Object.entries(fields).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  const head = `${String(time).slice(11, 23)} ${(levelNames[Number(level)] ?? String(level)).padEnd(5)} ${msg}`
+  return `${printableLine([head, ...told].join('  '))}\n`
 }

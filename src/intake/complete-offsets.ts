@@ -1,6 +1,6 @@
 import { formatOffset } from '../base/time/instant.ts'
+import { zoneOffsetMs } from '../base/time/local-time.ts'
 import { DAY, HOUR, MINUTE } from '../base/time/units.ts'
-import { zoneOffsetMs } from '../base/time/zones.ts'
 
 const CACHE_HOURS_MAX = 20_000
 const withoutOffset = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?$/

@@ -1,4 +1,4 @@
-import { printableLine } from '../base/text/printable.ts'
+import { printableLine } from '../base/text/readable.ts'
 import type { AcceptedCounts } from '../pipeline/transfer/parcel.ts'
 import type { LogDraft } from './formats/export-format.ts'
 

@@ -1,6 +1,6 @@
 import type { DataLogInput } from '../base/contract/data-log.ts'
 import { isCleanText } from '../base/contract/text.ts'
-import { namedUuid } from '../base/text/named-uuid.ts'
+import { namedUuid } from '../base/text/digest.ts'
 import { formatInstant } from '../base/time/instant.ts'
 import { DAY, MINUTE } from '../base/time/units.ts'
 import { createOffsetCache } from './complete-offsets.ts'

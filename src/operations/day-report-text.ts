@@ -1,4 +1,4 @@
-import { formatCount, formatMinute } from '../base/text/readable-values.ts'
+import { formatCount, formatMinute } from '../base/text/readable.ts'
 import type { DayReport, DayState } from '../pipeline/warehouse/reports/day-report.ts'
 
 export function reportLines(report: DayReport): string[] {

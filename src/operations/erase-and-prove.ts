@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { NotThere, RetryLater } from '../base/errors.ts'
-import { formatDuration } from '../base/text/readable-values.ts'
+import { formatDuration } from '../base/text/readable.ts'
 import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
 import type { Pipeline } from './pipeline.ts'
 import { type RemarkOutput, unknownIdProblem } from './select-profiles.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Problem } from '../base/errors.ts'
-import { formatCount, formatDuration, formatNumber } from '../base/text/readable-values.ts'
+import { formatCount, formatDuration, formatNumber } from '../base/text/readable.ts'
 import { createTimeLeft } from '../base/time/time-left.ts'
 import { SECOND } from '../base/time/units.ts'
 import type { Lane } from '../pipeline/fleet/budget.ts'

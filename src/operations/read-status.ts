@@ -1,5 +1,5 @@
 import { pulledStreams } from '../../config/streams.ts'
-import { formatCount, formatMinute } from '../base/text/readable-values.ts'
+import { formatCount, formatMinute } from '../base/text/readable.ts'
 import { type BudgetLimits, type BudgetStore, lanes } from '../pipeline/fleet/budget.ts'
 import type { LaneTrouble } from '../pipeline/fleet/lane-troubles.ts'
 import { measuredRateOf } from '../pipeline/ledger/measured-rate.ts'

@@ -1,5 +1,5 @@
 import { UsageProblem } from '../base/errors.ts'
-import { printableLine } from '../base/text/printable.ts'
+import { printableLine } from '../base/text/readable.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
 

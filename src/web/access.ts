@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import { UsageProblem } from '../base/errors.ts'
-import { isLoopback } from '../base/text/readable-address.ts'
+import { isLoopback } from '../base/text/readable.ts'
 import { type Passwords, type Role, readPasswords } from './passwords.ts'
 
 /** The user who looks or acts. */

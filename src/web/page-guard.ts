@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isLoopback } from '../base/text/readable-address.ts'
+import { isLoopback } from '../base/text/readable.ts'
 
 const contentSecurityPolicy = [
   "default-src 'none'",

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { dayNumberAt, dayText } from '../../src/base/time/local-days.ts'
+import { dayNumberAt, dayText } from '../../src/base/time/local-time.ts'
 import { DAY } from '../../src/base/time/units.ts'
 import type { DayFacts } from '../../src/service/derive/day/facts.ts'
 import { factsOfDays } from '../../src/service/derive/day/facts-of-days.ts'

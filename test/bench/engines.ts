@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { startPostgres } from '../../src/base/engines/embedded-postgres.ts'
-import { freePort } from '../../src/base/engines/free-port.ts'
+import { freePort, startPostgres } from '../../src/base/engines/embedded-postgres.ts'
 
 /** A Postgres and, where there is one on the PATH, a Redis of a round's own, both set to keep what they acknowledge. */
 export type Engines = {

@@ -31,7 +31,7 @@ const baseNamesInTwoRooms: Readonly<Record<string, string>> = {
   'sync.ts': 'the producer, and the command that starts it: one word for both',
 }
 
-test('a file name stands once, but for a verb in commands/ and cli/', () => {
+test('a file name stands once, but for a subject in commands/ and cli/', () => {
   const withoutCli = (file: string) => (file.startsWith('src/app/cli/') ? [] : [basename(file)])
   expect(Object.keys(sharedKeys(withoutCli)).toSorted()).toEqual(Object.keys(baseNamesInTwoRooms).toSorted())
   expect(Object.keys(baseNamesInTwoRooms).length).toBeLessThanOrEqual(10)

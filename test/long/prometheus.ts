@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { freePort } from '../../src/base/engines/free-port.ts'
+import { freePort } from '../../src/base/engines/embedded-postgres.ts'
 import type { Checklist } from './checklist.ts'
 
 type PrometheusOptions = {

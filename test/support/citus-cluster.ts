@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { z } from 'zod'
-import { freePort } from '../../src/base/engines/free-port.ts'
+import { freePort } from '../../src/base/engines/embedded-postgres.ts'
 
 /**
  * A Citus cluster on loopback: one coordinator without shards, and workers. It is made of a Postgres that has the extension,

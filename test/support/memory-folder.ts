@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node
 import { chmod, rm } from 'node:fs/promises'
 import { freemem } from 'node:os'
 import { join } from 'node:path'
-import { isProcessAlive } from '../../src/base/files/process-alive.ts'
+import { isProcessAlive } from '../../src/base/files/folder-lock.ts'
 
 const home = '/dev/shm'
 const prefix = 'vitalsync-tests-'

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { expect } from 'vitest'
-import { freePort } from '../../src/base/engines/free-port.ts'
+import { freePort } from '../../src/base/engines/embedded-postgres.ts'
 import { soon } from './fixtures.ts'
 import { needProgram } from './programs.ts'
 

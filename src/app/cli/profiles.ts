@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { type FileFormat, fileFormats } from '../../intake/file-entries.ts'
 import { type CliProcess, choiceOption, examples, jsonOption, parseDateOption, parsePositive } from './options.ts'
-import { declareProfilesErase } from './profiles-erase.ts'
 
 export function declareProfiles(program: Command, cli: CliProcess): void {
   const profiles = program
@@ -91,5 +90,18 @@ function declareShow(profiles: Command, cli: CliProcess): void {
     .action(async (externalId: string, { json }: { json: boolean }) => {
       const { showProfile } = await import('../commands/profiles.ts')
       cli.exit(await showProfile(cli.context({ json }), { externalId }))
+    })
+}
+
+function declareProfilesErase(profiles: Command, cli: CliProcess): void {
+  profiles
+    .command('erase <externalId>')
+    .description('erase a profile upstream and here, for good, and prove it')
+    .option('--yes', 'do not ask', false)
+    .addOption(jsonOption('print the proof as JSON'))
+    .addHelpText('after', examples('vitalsync profiles erase ada --yes'))
+    .action(async (externalId: string, { json, yes }: { yes: boolean; json: boolean }) => {
+      const { runProfilesErase } = await import('../commands/profiles-erase.ts')
+      cli.exit(await runProfilesErase(cli.context({ json }), { externalId, yes }))
     })
 }

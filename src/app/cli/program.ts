@@ -1,33 +1,31 @@
 import { readFileSync } from 'node:fs'
 import { Command, Help } from 'commander'
 import { painterFor } from '../terminal/terminal.ts'
-import { declareBackfill } from './backfill.ts'
 import { declareCompletion } from './completion.ts'
-import { declareDashboard } from './dashboard.ts'
-import { declareDoctor } from './doctor.ts'
 import { declareFailures } from './failures.ts'
-import { declareGrantReader } from './grant-reader.ts'
-import { declareImport } from './import.ts'
-import { declareMigrate } from './migrate.ts'
 import type { CliProcess } from './options.ts'
+import {
+  declareDashboard,
+  declareDoctor,
+  declareGrantReader,
+  declareMigrate,
+  declareSchedule,
+  declareUp,
+  declareWorker,
+} from './processes.ts'
 import { declareProfiles } from './profiles.ts'
 import { declareQuarantine } from './quarantine.ts'
-import { declareExplain } from './questions/explain.ts'
-import { declareExport } from './questions/export.ts'
-import { declareGaps } from './questions/gaps.ts'
-import { declarePlan } from './questions/plan.ts'
-import { declareSql } from './questions/sql.ts'
-import { declareStatus } from './questions/status.ts'
-import { declareWhy } from './questions/why.ts'
-import { declareRuns } from './runs.ts'
-import { declareSchedule } from './schedule.ts'
-import { declareEvaluate } from './service/evaluate.ts'
-import { declareSandbox } from './service/sandbox.ts'
-import { declareService } from './service/service.ts'
-import { declareSync } from './sync.ts'
-import { declareUp } from './up.ts'
-import { declareVerify } from './verify.ts'
-import { declareWorker } from './worker.ts'
+import {
+  declareExplain,
+  declareExport,
+  declareGaps,
+  declarePlan,
+  declareSql,
+  declareStatus,
+  declareWhy,
+} from './questions.ts'
+import { declareEvaluate, declareSandbox, declareService } from './service.ts'
+import { declareBackfill, declareImport, declareRuns, declareSync, declareVerify } from './transfers.ts'
 
 /** In the order of the help. */
 const declarations: ReadonlyArray<(program: Command, cli: CliProcess) => void> = [

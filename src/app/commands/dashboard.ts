@@ -1,5 +1,8 @@
+import { createInterface } from 'node:readline/promises'
+import { UsageProblem } from '../../base/errors.ts'
 import { startDashboard } from '../../dashboard/start-dashboard.ts'
 import { untilAborted } from '../../operations/processes/repeat.ts'
+import { passwordLine, type Role, requireSignInName } from '../../web/passwords.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { withPipeline } from '../with-pipeline.ts'
 
@@ -18,4 +21,33 @@ export async function runDashboard(context: CommandContext, options: DashboardOp
     await untilAborted(signal)
   })
   return exitCodes.done
+}
+
+type PasswordOptions = { readonly name: string; readonly role: Role }
+
+const PASSWORD_LENGTH_MIN = 12
+const PASSWORD_LENGTH_MAX = 1000
+
+/** Reads a password from standard input, and prints the line of DASHBOARD_PASSWORD_FILE for it. */
+export async function runDashboardPassword(context: CommandContext, { name, role }: PasswordOptions): Promise<number> {
+  const { terminal } = context
+  requireSignInName(name)
+  if (process.stdin.isTTY) terminal.say(`Password of ${name}, at least ${PASSWORD_LENGTH_MIN} characters, then Enter:`)
+  const password = await readFirstLine()
+  if (password.length < PASSWORD_LENGTH_MIN || password.length > PASSWORD_LENGTH_MAX)
+    throw new UsageProblem(
+      `make a password line: the password has ${password.length} characters, not ${PASSWORD_LENGTH_MIN} to ${PASSWORD_LENGTH_MAX}`,
+      {
+        hint: `Write it to standard input: openssl rand -base64 18 | tee /dev/stderr | vitalsync dashboard password ${name}`,
+      },
+    )
+  const line = await passwordLine(name, role, password)
+  if (terminal.json) terminal.printJson('dashboard password', { line })
+  else terminal.print(line)
+  return exitCodes.done
+}
+
+async function readFirstLine(): Promise<string> {
+  for await (const line of createInterface({ input: process.stdin, terminal: false })) return line
+  return ''
 }

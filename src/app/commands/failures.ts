@@ -1,6 +1,6 @@
 import type { Config } from '../../../config/env.ts'
 import type { CloseStack } from '../../base/close-stack.ts'
-import { formatMinute, formatNumber } from '../../base/text/readable-values.ts'
+import { formatMinute, formatNumber } from '../../base/text/readable.ts'
 import { troubleText } from '../../operations/read-status.ts'
 import { retryRecordedFailures } from '../../operations/retry-failures.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'

@@ -3,10 +3,11 @@ import { catalogue } from '../../../config/streams.ts'
 import type { StrangeType } from '../../base/contract/data-types.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { closestWord } from '../../base/text/closest-word.ts'
-import { formatCount, formatNumber } from '../../base/text/readable-values.ts'
+import { formatCount, formatNumber } from '../../base/text/readable.ts'
 import { DAY } from '../../base/time/units.ts'
 import { createOffsetCompleter } from '../../intake/complete-offsets.ts'
 import { type FileFormat, fileFormatOf, readCsvColumns, readEntries } from '../../intake/file-entries.ts'
+import { exportFormats } from '../../intake/formats/known-formats.ts'
 import { type ImportTarget, importRows, type RowProgress } from '../../intake/import-rows.ts'
 import { readBytesFrom } from '../../intake/input-file.ts'
 import { openResumableFile } from '../../intake/kept-progress.ts'
@@ -19,6 +20,7 @@ import { createImports } from '../../pipeline/warehouse/outbox/import-progress.t
 import { createOutbox } from '../../pipeline/warehouse/outbox/outbox.ts'
 import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import { formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { withWarehouse } from '../with-pipeline.ts'
 
@@ -179,4 +181,20 @@ function createStorage(
     add: createOutbox({ pool, catalogue, firstReadingMs: settle.intervalsMs[0] ?? 0 }).add,
     resolve: createProfileResolver({ pool, catalogue, tokenKeys }, addFrom),
   }
+}
+
+/** Lists the health exports that `vitalsync import` recognises. */
+export function runImportFormats({ terminal }: Pick<CommandContext, 'terminal'>): number {
+  if (terminal.json)
+    for (const { name, title, files } of exportFormats) terminal.printJson('import formats', { name, title, files })
+  else {
+    terminal.print(
+      formatTable(
+        ['format', 'from', 'files'],
+        exportFormats.map(({ name, title, files }) => [name, title, files]),
+      ),
+    )
+    terminal.print('Beside them: data-logs, tags, demographics and device-information as NDJSON or CSV of our own.')
+  }
+  return exitCodes.done
 }

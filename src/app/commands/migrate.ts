@@ -1,7 +1,9 @@
 import { UsageProblem } from '../../base/errors.ts'
 import { distributeWarehouse, migrateWarehouse } from '../../operations/migrate-warehouse.ts'
 import type { Distribution } from '../../pipeline/warehouse/divided/distribute-tables.ts'
+import { createReader } from '../../pipeline/warehouse/reports/reader-role.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
+import { withWarehouse } from '../with-pipeline.ts'
 
 /** The shards of a warehouse that is divided while WAREHOUSE_SHARDS does not ask for any. */
 const SHARDS = 32
@@ -32,4 +34,15 @@ function distributionText({ shards, moved }: Distribution, warehouseShards: numb
       ? `The tables are divided into ${shards} shards.`
       : `Divided into ${shards} shards: ${moved.join(', ')}.`
   return warehouseShards === shards ? done : `${done}\nSet WAREHOUSE_SHARDS=${shards} for every process now.`
+}
+
+/** Lets a database role read the public views, and nothing else. */
+export async function runGrantReader(context: CommandContext, { role }: { role: string }): Promise<number> {
+  const { created } = await withWarehouse(context, (pool) => createReader(pool, role))
+  context.terminal.say(
+    created
+      ? `${role} was created and may read the views of schema warehouse. Let it log in: alter role … login password '…'`
+      : `${role} may read the views of schema warehouse.`,
+  )
+  return exitCodes.done
 }

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { UsageProblem } from '../../base/errors.ts'
-import { formatNumber } from '../../base/text/readable-values.ts'
+import { formatNumber } from '../../base/text/readable.ts'
 import { eraseAndProve } from '../../operations/erase-and-prove.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { formatTable } from '../terminal/table.ts'

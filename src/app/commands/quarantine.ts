@@ -1,5 +1,5 @@
 import { pulledStreams } from '../../../config/streams.ts'
-import { formatMinute, formatNumber } from '../../base/text/readable-values.ts'
+import { formatMinute, formatNumber } from '../../base/text/readable.ts'
 import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../operations/select-profiles.ts'
 import { createQuarantine, type QuarantineFilter } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'

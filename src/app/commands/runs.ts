@@ -1,5 +1,5 @@
 import { UsageProblem } from '../../base/errors.ts'
-import { formatDuration, formatMinute } from '../../base/text/readable-values.ts'
+import { formatDuration, formatMinute } from '../../base/text/readable.ts'
 import { unknownIdProblem } from '../../operations/select-profiles.ts'
 import { createRuns, type Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { pulledStreams } from '../../../config/streams.ts'
 import { Problem } from '../../base/errors.ts'
-import { formatCount, formatMinute, formatNumber, formatPercent } from '../../base/text/readable-values.ts'
+import { formatCount, formatMinute, formatNumber, formatPercent } from '../../base/text/readable.ts'
 import { profileIdsOf, type Selection, selectedStreams, tellIfNobody } from '../../operations/select-profiles.ts'
 import { measuredRateOf } from '../../pipeline/ledger/measured-rate.ts'
 import { type CoveredWindow, sampleCoveredWindows } from '../../pipeline/warehouse/verification/covered-windows.ts'

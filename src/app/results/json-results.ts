@@ -1,12 +1,50 @@
 import { z } from 'zod'
 import { gapReasons } from '../../pipeline/ledger/coverage-gaps.ts'
 import { dayStates } from '../../pipeline/warehouse/reports/day-report.ts'
-import { doctorResult } from './doctor-result.ts'
-import { evaluationResult } from './evaluation-result.ts'
 import { explanationResult } from './explanation-result.ts'
 import { entriesImportResult, healthImportResult } from './import-result.ts'
 import { count, instant, share } from './result-fields.ts'
 import { runResult, statusResult } from './status-result.ts'
+
+/** The public shape of the output of `doctor --json`. */
+const doctorResult = z.strictObject({
+  configuration: z.array(
+    z.strictObject({
+      name: z.string(),
+      value: z.string(),
+      from: z.enum(['set', 'default', 'absent']),
+      about: z.string(),
+    }),
+  ),
+  findings: z.array(
+    z.strictObject({ subject: z.string(), state: z.string(), text: z.string(), hint: z.string().optional() }),
+  ),
+})
+
+/** Spearman's ρ, with its interval where there is one. */
+const correlation = z.strictObject({
+  rho: z.number().nullable(),
+  from: z.number().nullable(),
+  upTo: z.number().nullable(),
+  n: z.int(),
+  persons: z.int(),
+})
+
+const evaluatedValue = z.strictObject({
+  kind: z.enum(['score', 'factor', 'biomarker']),
+  name: z.string(),
+  all: correlation,
+  within: correlation,
+  lagged: correlation,
+})
+
+/** The public shape of the output of `evaluate --json`. */
+const evaluationResult = z.strictObject({
+  figures: z.int(),
+  persons: z.int(),
+  personsUnknown: z.int(),
+  references: z.array(z.strictObject({ name: z.string(), values: z.array(evaluatedValue) })),
+})
 
 const profileResult = z.strictObject({
   profileId: z.string(),

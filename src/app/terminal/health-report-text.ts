@@ -1,4 +1,4 @@
-import { formatCount, formatNumber } from '../../base/text/readable-values.ts'
+import { formatCount, formatNumber } from '../../base/text/readable.ts'
 import type { HealthImportResult } from '../results/import-result.ts'
 
 type ReportedFile = HealthImportResult['files'][number]

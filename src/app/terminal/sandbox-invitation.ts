@@ -1,6 +1,6 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { shellQuoted } from '../../base/text/shell-quoted.ts'
+import { shellQuoted } from '../../base/text/readable.ts'
 import { DAY } from '../../base/time/units.ts'
 import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import type { Sandbox } from '../../service/start-sandbox.ts'

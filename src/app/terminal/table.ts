@@ -1,5 +1,4 @@
-import { printableLine } from '../../base/text/printable.ts'
-import { formatNumber } from '../../base/text/readable-values.ts'
+import { formatNumber, printableLine } from '../../base/text/readable.ts'
 import { type Paint, type Shade, unpainted } from './terminal.ts'
 
 export type TableCell = string | number | { readonly value: string | number; readonly shade: Shade | undefined }

@@ -1,4 +1,4 @@
-import { printableJson, printableLine, printableText } from '../../base/text/printable.ts'
+import { printableJson, printableLine, printableText } from '../../base/text/readable.ts'
 import type { JsonResult, JsonResultName } from '../results/json-results.ts'
 
 /** Colours for texts that a reader should see at once. */

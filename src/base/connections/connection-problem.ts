@@ -1,5 +1,5 @@
 import { EngineUnreachable } from '../errors.ts'
-import { firstAddress } from '../text/readable-address.ts'
+import { firstAddress } from '../text/readable.ts'
 import { type ConnectionCause, connectionCauseOf, connectionCauses, connectionHint, type ServerKind } from './causes.ts'
 import type { Finding } from './finding.ts'
 import { isOwnServer, OWN_HINT } from './own-server.ts'

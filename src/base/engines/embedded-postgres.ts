@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { Problem, UsageProblem } from '../errors.ts'
-import { isProcessAlive } from '../files/process-alive.ts'
+import { isProcessAlive } from '../files/folder-lock.ts'
 import { endConnection } from '../postgres/short-connection.ts'
-import { freePort } from './free-port.ts'
 import { readKeptPort } from './kept-port.ts'
 import { chooseLocation, exists, findBinaries, type PostgresLocation, writeOnce } from './postgres-location.ts'
 
@@ -270,4 +270,16 @@ async function stopServer(child: ChildProcess): Promise<void> {
   const slow = setTimeout(() => child.kill('SIGQUIT'), STOP_TIMEOUT_MS)
   await gone
   clearTimeout(slow)
+}
+
+/** A port of this machine that was free a moment ago: for servers that cannot be asked to take any. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
 }

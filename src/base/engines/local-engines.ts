@@ -15,7 +15,7 @@ import {
   tempFileLimitStatement,
 } from '../postgres/reading-role.ts'
 import { endConnection, withConnection } from '../postgres/short-connection.ts'
-import { shellPath } from '../text/shell-quoted.ts'
+import { shellPath } from '../text/readable.ts'
 import { startPostgres } from './embedded-postgres.ts'
 import { writeOnce } from './postgres-location.ts'
 

@@ -1,7 +1,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { isProcessAlive } from '../files/process-alive.ts'
+import { isProcessAlive } from '../files/folder-lock.ts'
 
 const runningSchema = z.object({
   pid: z.int(),

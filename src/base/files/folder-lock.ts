@@ -1,8 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { link, mkdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { UsageProblem } from '../errors.ts'
-import { isProcessAlive } from './process-alive.ts'
 
 const LOCK_WITHIN_MS = 5000
 const LOCK_RETRY_MS = 25
@@ -127,4 +127,24 @@ async function processIdentityOf(pid: number): Promise<string> {
   // The program's name stands in brackets and may contain brackets; the 20th field after it is the start time.
   const startedAt = status.slice(status.lastIndexOf(')') + 2).split(' ')[19]
   return startedAt === undefined ? String(pid) : `${pid} ${startedAt}`
+}
+
+/** Whether a process runs. A zombie, which has ended and whose parent has not read its exit status, does not run. */
+export function isProcessAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !isZombie(pid)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** A zombie still accepts signals; without /proc it looks like a running process. */
+function isZombie(pid: number): boolean {
+  if (process.platform !== 'linux') return false
+  try {
+    return /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return true // the process ended since the signal was sent
+  }
 }

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { context, propagation, trace } from '@opentelemetry/api'
+import { context, propagation, type SpanContext, TraceFlags, trace } from '@opentelemetry/api'
 import type { Log } from '../log.ts'
 import { SECOND } from '../time/units.ts'
 import { attributesText, metricsText, spanText } from './otlp-body.ts'
@@ -7,7 +7,6 @@ import type { OtlpExport, OtlpProcess, OtlpSettings } from './otlp-settings.ts'
 import { SpanOutbox } from './span-outbox.ts'
 import { createTracerProvider } from './span-recorder.ts'
 import { createContextCarrier, createPropagator } from './trace-context.ts'
-import { createSampler } from './trace-sampler.ts'
 
 const TIMEOUT_MS = 10 * SECOND
 const SPANS_EVERY_MS = SECOND
@@ -106,4 +105,19 @@ function createSender({ endpoint, headers }: OtlpSettings, log: Log) {
       for (const attempt of underWay) attempt.abort()
     },
   }
+}
+
+/** The random digits of a trace id that decide, and how many values they have: all that a number holds exactly. */
+const DECIDING_DIGITS = 13
+const VALUES = 16 ** DECIDING_DIGITS
+
+type IsSampled = (traceId: string, parent: SpanContext | undefined) => boolean
+
+/** By the standard's variables: whether a trace is recorded. Processes with the same share choose the same traces. */
+export function createSampler({ sampler, tracesShare }: OtlpSettings): IsSampled {
+  const share = sampler.endsWith('always_on') ? 1 : sampler.endsWith('always_off') ? 0 : tracesShare
+  const atLeast = Math.round((1 - share) * VALUES)
+  const byId = (traceId: string) => Number.parseInt(traceId.slice(-DECIDING_DIGITS), 16) >= atLeast
+  if (!sampler.startsWith('parentbased_')) return byId
+  return (traceId, parent) => (parent ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0 : byId(traceId))
 }

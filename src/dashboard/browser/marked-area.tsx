@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { shellWord } from '../../base/text/shell-quoted.ts'
+import { shellWord } from '../../base/text/readable.ts'
 import { act, ask } from '../../web/browser/ask.ts'
 import { Action, Link, Panel } from '../../web/browser/parts.tsx'
 import { dayPlus, shownCount, shownPeople, shownSpan } from '../../web/browser/shown.ts'

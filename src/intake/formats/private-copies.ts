@@ -2,7 +2,7 @@ import { lstat, mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UsageProblem } from '../../base/errors.ts'
-import { isProcessAlive } from '../../base/files/process-alive.ts'
+import { isProcessAlive } from '../../base/files/folder-lock.ts'
 import { hexDigestOf } from '../../base/text/digest.ts'
 import type { ExportFile } from './export-format.ts'
 

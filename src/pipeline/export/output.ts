@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { rename, rm } from 'node:fs/promises'
 import { openPrivateFile } from '../../base/files/private-file.ts'
-import { printableText } from '../../base/text/printable.ts'
+import { printableText } from '../../base/text/readable.ts'
 
 export type ExportOutput = {
   write(chunk: string | Uint8Array): Promise<void>

@@ -2,7 +2,7 @@ import { Cluster, Redis } from 'ioredis'
 import { connectionCauseOf } from '../../base/connections/causes.ts'
 import { connectionProblem, type ServerAddress } from '../../base/connections/connection-problem.ts'
 import { endsWithin } from '../../base/sleep.ts'
-import { firstAddress } from '../../base/text/readable-address.ts'
+import { firstAddress } from '../../base/text/readable.ts'
 import { SECOND } from '../../base/time/units.ts'
 
 /**

@@ -1,6 +1,6 @@
 import cron, { type ScheduledTask } from 'node-cron'
 import { UsageProblem } from '../../base/errors.ts'
-import { zoneOffsetMs } from '../../base/time/zones.ts'
+import { zoneOffsetMs } from '../../base/time/local-time.ts'
 import { hasWildcardHour, type ZonedCron } from './slots.ts'
 
 /** A schedule of runs: its cron line, and in which zone it is read. */

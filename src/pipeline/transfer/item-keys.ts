@@ -1,4 +1,4 @@
-import { namedUuid } from '../../base/text/named-uuid.ts'
+import { namedUuid } from '../../base/text/digest.ts'
 import type { Fields, ItemOrigin, PushedList } from './stream.ts'
 
 type Identify = PushedList['identify']

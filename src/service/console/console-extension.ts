@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isLoopback } from '../../base/text/readable-address.ts'
+import { isLoopback } from '../../base/text/readable.ts'
 import { type Access, openAccess } from '../../web/access.ts'
 import { addLiveRoute } from '../../web/live-route.ts'
 import { openPageBundle, type PageBundle } from '../../web/page-bundle.ts'

@@ -1,4 +1,4 @@
-import { dayNumberFromText, dayText } from '../../base/time/local-days.ts'
+import { dayNumberFromText, dayText } from '../../base/time/local-time.ts'
 import { type DayOutcome, parseDayOutcome } from '../derive/days/derivation.ts'
 import { scoresFrom } from '../derive/days/scores.ts'
 import type { Queryable } from '../store/service-pool.ts'

@@ -1,5 +1,5 @@
 import type { Log } from '../../base/log.ts'
-import { isLoopback, isReadableOnTheWay } from '../../base/text/readable-address.ts'
+import { isLoopback, isReadableOnTheWay } from '../../base/text/readable.ts'
 
 type SecurityEvent =
   | 'login refused'

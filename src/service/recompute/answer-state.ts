@@ -1,6 +1,6 @@
 import type { DerivationState } from '../../base/contract/derivation-state.ts'
 import type { DerivedKind } from '../../base/contract/derived-kind.ts'
-import { dayNumberAt, dayNumberFromText } from '../../base/time/local-days.ts'
+import { dayNumberAt, dayNumberFromText } from '../../base/time/local-time.ts'
 import { DAY } from '../../base/time/units.ts'
 import type { DerivationProgress } from '../store/derivation-progress.ts'
 import type { ClosedRange } from '../store/derived-reader.ts'

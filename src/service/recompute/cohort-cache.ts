@@ -1,4 +1,4 @@
-import { dayNumberAt } from '../../base/time/local-days.ts'
+import { dayNumberAt } from '../../base/time/local-time.ts'
 import { DAY } from '../../base/time/units.ts'
 import { type Cohort, cohortCellOf, cohortRules, type Quantiles } from '../derive/model/cohort.ts'
 import { quantile, roundTo } from '../derive/model/statistics.ts'

@@ -1,5 +1,5 @@
 import { Problem } from '../../base/errors.ts'
-import { dayNumberFromText, dayText } from '../../base/time/local-days.ts'
+import { dayNumberFromText, dayText } from '../../base/time/local-time.ts'
 import { type DayFacts, parseDayFacts } from '../derive/day/facts.ts'
 import { factsOfDays } from '../derive/day/facts-of-days.ts'
 import { neighbourDays } from '../derive/day/logs-by-day.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { scoreTypes } from '../../base/contract/score.ts'
-import { dayNumberFromText, dayText } from '../../base/time/local-days.ts'
+import { dayNumberFromText, dayText } from '../../base/time/local-time.ts'
 import { parseDayFacts } from '../derive/day/facts.ts'
 import { neighbourDays } from '../derive/day/logs-by-day.ts'
 import type { ScoreType } from '../derive/days/scores.ts'

@@ -1,4 +1,4 @@
-import { dayNumberFromText, midnightMs, mondayOf, monthOf } from '../../base/time/local-days.ts'
+import { dayNumberFromText, midnightMs, mondayOf, monthOf } from '../../base/time/local-time.ts'
 import { sleepDaySpan } from '../derive/day/day-bounds.ts'
 import type { RecentDay } from '../store/stored-day-facts.ts'
 

@@ -1,4 +1,4 @@
-import { dayNumberFromText, dayText } from '../../base/time/local-days.ts'
+import { dayNumberFromText, dayText } from '../../base/time/local-time.ts'
 import { neighbourDays } from '../derive/day/logs-by-day.ts'
 import type { MarkedDay } from '../store/derivation-queue.ts'
 

@@ -1,5 +1,5 @@
 import type { DerivedKind } from '../../base/contract/derived-kind.ts'
-import { mondayOf, monthOf } from '../../base/time/local-days.ts'
+import { mondayOf, monthOf } from '../../base/time/local-time.ts'
 import { neighbourDays } from '../derive/day/logs-by-day.ts'
 import { periodMinimums } from '../derive/model/archetype-model.ts'
 import { knownForDays, lookBacks } from '../derive/model/model.ts'

@@ -1,4 +1,4 @@
-import { dayNumberAt, dayText } from '../../base/time/local-days.ts'
+import { dayNumberAt, dayText } from '../../base/time/local-time.ts'
 import { SECOND } from '../../base/time/units.ts'
 import type { Cohort } from '../derive/model/cohort.ts'
 import { modelVersion } from '../derive/model/model.ts'

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
-import { namedUuid } from '../../base/text/named-uuid.ts'
+import { namedUuid } from '../../base/text/digest.ts'
 import type { Span } from '../../base/time/spans.ts'
 import { ensureAccount } from '../store/credentials/api-keys.ts'
 import { storeDataLogs } from '../store/data-logs.ts'

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { DataLogInput, UploadAnswer } from '../../base/contract/data-log.ts'
-import { namedUuid } from '../../base/text/named-uuid.ts'
+import { namedUuid } from '../../base/text/digest.ts'
 import { checkedInstant, type Instant, localDateOf } from '../../base/time/instant.ts'
 import { wearRules } from '../derive/model/model.ts'
 import { columnArrays, type UnnestColumn, unnestParameters } from './array-literal.ts'

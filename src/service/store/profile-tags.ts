@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { TagAnswer, TagInput } from '../../base/contract/tag.ts'
-import { namedUuid } from '../../base/text/named-uuid.ts'
+import { namedUuid } from '../../base/text/digest.ts'
 import { checkedInstant, formatInstant } from '../../base/time/instant.ts'
 import { columnArrays, type UnnestColumn, unnestParameters } from './array-literal.ts'
 import type { ClosedRange } from './derived-reader.ts'

@@ -12,8 +12,8 @@ import {
   connectionHint,
 } from '../../../src/base/connections/causes.ts'
 import type { Finding } from '../../../src/base/connections/finding.ts'
+import { freePort } from '../../../src/base/engines/embedded-postgres.ts'
 import { examinePostgres } from '../../../src/base/engines/examine-postgres.ts'
-import { freePort } from '../../../src/base/engines/free-port.ts'
 import { requireDirectConnection } from '../../../src/base/postgres/direct-connection.ts'
 import { migrateWarehouse } from '../../../src/operations/migrate-warehouse.ts'
 import { openQueueEngine } from '../../../src/pipeline/queue/engine.ts'

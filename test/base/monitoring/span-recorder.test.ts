@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { expect, test, vi } from 'vitest'
 import { createTracerProvider, type EndedSpan } from '../../../src/base/monitoring/span-recorder.ts'
-import { createSampler } from '../../../src/base/monitoring/trace-sampler.ts'
+import { createSampler } from '../../../src/base/monitoring/start-otlp.ts'
 
 function open() {
   const ended: EndedSpan[] = []

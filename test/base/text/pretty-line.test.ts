@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLog } from '../../../src/base/log.ts'
-import { prettyLine } from '../../../src/base/text/pretty-line.ts'
+import { createLog, prettyLine } from '../../../src/base/log.ts'
 
 test('a line for eyes has the time, the level, the message and every field', () => {
   const line =

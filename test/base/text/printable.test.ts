@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { printableJson, printableLine, printableText } from '../../../src/base/text/printable.ts'
+import { printableJson, printableLine, printableText } from '../../../src/base/text/readable.ts'
 
 const esc = '\u001b'
 const hostile = `a${esc}]0;title\u0007b\r\u009b2Jc\u202egnp.exe\u2066d\u2028e\u0000`

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isReadableOnTheWay } from '../../../src/base/text/readable-address.ts'
+import { isReadableOnTheWay } from '../../../src/base/text/readable.ts'
 
 test.for([
   ['http://upstream.example/api', true],

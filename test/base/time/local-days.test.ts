@@ -11,7 +11,7 @@ import {
   mondayOf,
   monthOf,
   weekday,
-} from '../../../src/base/time/local-days.ts'
+} from '../../../src/base/time/local-time.ts'
 import { DAY, MINUTE } from '../../../src/base/time/units.ts'
 
 const seed = 20261124

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { splitAtLocalHours } from '../../../src/base/time/local-hours.ts'
+import { splitAtLocalHours } from '../../../src/base/time/local-time.ts'
 import { HOUR, MINUTE } from '../../../src/base/time/units.ts'
 
 test('a span is cut at the full hours of the local clock, also where its offset is no full hour', () => {

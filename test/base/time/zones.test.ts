@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { zoneOffsetMs } from '../../../src/base/time/local-time.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/base/time/units.ts'
-import { zoneOffsetMs } from '../../../src/base/time/zones.ts'
 import { zoneChanges } from '../../support/zone-changes.ts'
 
 test.for([

@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createCsv } from '../../../src/pipeline/export/csv.ts'
-import { createNdjson } from '../../../src/pipeline/export/ndjson.ts'
+import { createNdjson } from '../../../src/pipeline/export/formats.ts'
 import { everyCharacter } from '../../support/every-character.ts'
 
 const seed = 20261124

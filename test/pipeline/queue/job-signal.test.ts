@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { withJobTimeout } from '../../../src/pipeline/queue/job-timeout.ts'
-import { whileLeased } from '../../../src/pipeline/queue/while-leased.ts'
+import { whileLeased, withJobTimeout } from '../../../src/pipeline/queue/job-timeout.ts'
 import { noCounts } from '../../../src/pipeline/transfer/order.ts'
 import type { Job } from '../../../src/pipeline/work/job.ts'
 

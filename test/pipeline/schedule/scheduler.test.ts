@@ -11,8 +11,7 @@ import { createLog } from '../../../src/base/log.ts'
 import { HOUR } from '../../../src/base/time/units.ts'
 import { openOverdueSlots } from '../../../src/pipeline/schedule/overdue-slots.ts'
 import { createSlotClaimer, startScheduler } from '../../../src/pipeline/schedule/scheduler.ts'
-import type { Schedule } from '../../../src/pipeline/schedule/timetable.ts'
-import { createTimetable } from '../../../src/pipeline/schedule/timetable.ts'
+import { createTimetable, type Schedule } from '../../../src/pipeline/schedule/timetable.ts'
 import type { Run } from '../../../src/pipeline/warehouse/runs/stored-runs.ts'
 
 const nightly: Schedule = { name: 'nightly', cron: '30 2 * * *', timeZone: 'UTC', makeUpMs: 25 * HOUR }

@@ -1,7 +1,7 @@
 import cron from 'node-cron'
 import { expect, test } from 'vitest'
+import { zoneOffsetMs } from '../../../src/base/time/local-time.ts'
 import { HOUR, MINUTE } from '../../../src/base/time/units.ts'
-import { zoneOffsetMs } from '../../../src/base/time/zones.ts'
 import { hasWildcardHour, newestSlotSince, type ZonedCron } from '../../../src/pipeline/schedule/slots.ts'
 
 function timetable(line: string, timeZone: string): ZonedCron {

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Operation } from '../../../src/base/contract/operations.ts'
-import type { PulledStream } from '../../../src/pipeline/transfer/stream.ts'
-import { keyColumns } from '../../../src/pipeline/transfer/stream.ts'
+import { keyColumns, type PulledStream } from '../../../src/pipeline/transfer/stream.ts'
 import { requestHashOf, taggedSpanOf } from '../../../src/pipeline/transfer/tagged-window.ts'
 
 const operation: Operation = { name: 'scoresOf', method: 'GET', path: '/api/v1/scores/{externalId}', caller: 'account' }

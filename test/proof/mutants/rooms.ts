@@ -53,7 +53,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'queue',
     sources: [
-      'src/pipeline/queue/{lane-slots,watchdog,retry-delay,rate-permits,job-timeout,while-leased}.ts',
+      'src/pipeline/queue/{lane-slots,watchdog,retry-delay,rate-permits,job-timeout}.ts',
       'src/base/semaphore.ts',
     ],
     tests: [

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { namedUuid } from '../../../src/base/text/named-uuid.ts'
+import { namedUuid } from '../../../src/base/text/digest.ts'
 import { DAY } from '../../../src/base/time/units.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { dayNumberAt, dayNumberFromText, midnightMs } from '../../../src/base/time/local-days.ts'
+import { dayNumberAt, dayNumberFromText, midnightMs } from '../../../src/base/time/local-time.ts'
 import { DAY, MINUTE } from '../../../src/base/time/units.ts'
 import { dayBoundsOf } from '../../../src/service/derive/day/day-bounds.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'

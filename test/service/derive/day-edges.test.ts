@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { dayNumberFromText } from '../../../src/base/time/local-days.ts'
+import { dayNumberFromText } from '../../../src/base/time/local-time.ts'
 import { HOUR, MINUTE } from '../../../src/base/time/units.ts'
 import { dayBoundsOf, partOnDay } from '../../../src/service/derive/day/day-bounds.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { midnightMs } from '../../../src/base/time/local-days.ts'
+import { midnightMs } from '../../../src/base/time/local-time.ts'
 import type { DayFacts, MovementFacts } from '../../../src/service/derive/day/facts.ts'
 import { createDaySeries, lastMeasure } from '../../../src/service/derive/days/day-series.ts'
 import { createDerivation } from '../../../src/service/derive/days/derivation.ts'

@@ -1,5 +1,5 @@
 import type { DerivedKind } from '../../../src/base/contract/derived-kind.ts'
-import { mondayOf, monthOf } from '../../../src/base/time/local-days.ts'
+import { mondayOf, monthOf } from '../../../src/base/time/local-time.ts'
 import type { DayFacts } from '../../../src/service/derive/day/facts.ts'
 import { type FactsInput, factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import { createDerivation, type Derivation } from '../../../src/service/derive/days/derivation.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { explanationLines } from '../../../src/app/commands/questions/explain.ts'
-import { dayNumberFromText } from '../../../src/base/time/local-days.ts'
+import { dayNumberFromText } from '../../../src/base/time/local-time.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { mean } from '../../../src/service/derive/model/statistics.ts'

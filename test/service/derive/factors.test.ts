@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dayNumberFromText } from '../../../src/base/time/local-days.ts'
+import { dayNumberFromText } from '../../../src/base/time/local-time.ts'
 import type { DayFacts, MovementFacts, NightFacts } from '../../../src/service/derive/day/facts.ts'
 import { createDerivation } from '../../../src/service/derive/days/derivation.ts'
 import { agreement } from '../../../src/service/derive/days/sleep-over-days.ts'

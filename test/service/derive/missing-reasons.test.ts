@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dayNumberFromText } from '../../../src/base/time/local-days.ts'
+import { dayNumberFromText } from '../../../src/base/time/local-time.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { explainScore } from '../../../src/service/derive/records/explanation.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { categoricalArchetypes, ordinalArchetypes } from '../../../src/base/contract/archetype.ts'
-import { dayNumberFromText, mondayOf } from '../../../src/base/time/local-days.ts'
+import { dayNumberFromText, mondayOf } from '../../../src/base/time/local-time.ts'
 import { factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { createDerivation } from '../../../src/service/derive/days/derivation.ts'

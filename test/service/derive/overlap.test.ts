@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dayNumberFromText } from '../../../src/base/time/local-days.ts'
+import { dayNumberFromText } from '../../../src/base/time/local-time.ts'
 import { createLogsByDay } from '../../../src/service/derive/day/logs-by-day.ts'
 import { biomarker, deriveAll, log, phone } from './made-logs.ts'
 

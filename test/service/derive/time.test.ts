@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dayNumberFromText } from '../../../src/base/time/local-days.ts'
+import { dayNumberFromText } from '../../../src/base/time/local-time.ts'
 import { ageOn } from '../../../src/service/derive/model/demographics.ts'
 import { biomarker, deriveAll, log, phone, score, wornAllDay } from './made-logs.ts'
 

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { expect } from 'vitest'
 import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
-import { namedUuid } from '../../../src/base/text/named-uuid.ts'
+import { namedUuid } from '../../../src/base/text/digest.ts'
 import { startRecompute } from '../../../src/service/recompute/start-recompute.ts'
 import { createDerivedReader } from '../../../src/service/store/derived-reader.ts'
 import { test } from '../../support/fixtures.ts'

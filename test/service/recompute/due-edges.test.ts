@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { dayNumberFromText, dayText, mondayOf, monthOf } from '../../../src/base/time/local-days.ts'
+import { dayNumberFromText, dayText, mondayOf, monthOf } from '../../../src/base/time/local-time.ts'
 import { DAY } from '../../../src/base/time/units.ts'
 import { answerState } from '../../../src/service/recompute/answer-state.ts'
 import { nextChangeMs } from '../../../src/service/recompute/next-change.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
-import { namedUuid } from '../../../src/base/text/named-uuid.ts'
+import { namedUuid } from '../../../src/base/text/digest.ts'
 import { createRoundMemory, runRecomputeRound } from '../../../src/service/recompute/recompute-round.ts'
 import { deleteMarks, readMarks } from '../../../src/service/store/derivation-queue.ts'
 import { withTransaction } from '../../../src/service/store/service-pool.ts'

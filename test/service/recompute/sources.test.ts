@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { setOrReadSourcePriority } from '../../../src/app/service-accounts.ts'
 import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
-import { namedUuid } from '../../../src/base/text/named-uuid.ts'
+import { namedUuid } from '../../../src/base/text/digest.ts'
 import { recomputeProfile } from '../../../src/service/recompute/recompute-profile.ts'
 import type { ServicePool } from '../../../src/service/store/service-pool.ts'
 import { setSourcePriority } from '../../../src/service/store/source-priority.ts'

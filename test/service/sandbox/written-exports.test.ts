@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkedInstant, formatInstant } from '../../../src/base/time/instant.ts'
-import { dayText } from '../../../src/base/time/local-days.ts'
+import { dayText } from '../../../src/base/time/local-time.ts'
 import { DAY, MINUTE } from '../../../src/base/time/units.ts'
 import { exportFormats } from '../../../src/intake/formats/known-formats.ts'
 import { exportWriters } from '../../../src/service/sandbox/exports/export-writers.ts'

@@ -1,5 +1,5 @@
 import { pulledStreams } from '../../../../config/streams.ts'
-import { formatDuration, formatNumber } from '../../../base/text/readable-values.ts'
+import { formatDuration, formatNumber } from '../../../base/text/readable.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import {
   boundedSettleMs,

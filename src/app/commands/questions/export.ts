@@ -1,6 +1,6 @@
 import { catalogue } from '../../../../config/streams.ts'
 import { UsageProblem } from '../../../base/errors.ts'
-import { formatNumber } from '../../../base/text/readable-values.ts'
+import { formatNumber } from '../../../base/text/readable.ts'
 import type { FormulaHandling } from '../../../pipeline/export/csv.ts'
 import { readExportState, type SavedExportState } from '../../../pipeline/export/export-state.ts'
 import type { ExportFormat } from '../../../pipeline/export/formats.ts'

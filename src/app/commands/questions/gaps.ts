@@ -1,5 +1,5 @@
 import { pulledStreams } from '../../../../config/streams.ts'
-import { formatCount, formatMinute, formatNumber } from '../../../base/text/readable-values.ts'
+import { formatCount, formatMinute, formatNumber } from '../../../base/text/readable.ts'
 import { profileIdsOf, type Selection, selectedStreams, tellIfNobody } from '../../../operations/select-profiles.ts'
 import { findGaps, type Gap, type GapReason, gapReasons } from '../../../pipeline/ledger/coverage-gaps.ts'
 import type { Pool } from '../../../pipeline/warehouse/postgres/warehouse-pool.ts'

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatNumber } from '../../../base/text/readable-values.ts'
+import { formatCount, formatDuration, formatNumber } from '../../../base/text/readable.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { makePlan, type Plan } from '../../../operations/make-plan.ts'
 import { profileIdsOf, type Selection, tellIfNobody } from '../../../operations/select-profiles.ts'

@@ -1,5 +1,5 @@
 import { UsageProblem } from '../../../base/errors.ts'
-import { formatCount } from '../../../base/text/readable-values.ts'
+import { formatCount } from '../../../base/text/readable.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import { readQuery } from '../../../pipeline/warehouse/reports/read-query.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'

@@ -1,4 +1,4 @@
-import { formatCount, formatMinute, formatNumber, formatPercent } from '../../../base/text/readable-values.ts'
+import { formatCount, formatMinute, formatNumber, formatPercent } from '../../../base/text/readable.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { readStatus, type StatusReport, troubleText } from '../../../operations/read-status.ts'
 import { lanes } from '../../../pipeline/fleet/budget.ts'

@@ -1,5 +1,5 @@
 import { UsageProblem } from '../../../base/errors.ts'
-import { formatCount } from '../../../base/text/readable-values.ts'
+import { formatCount } from '../../../base/text/readable.ts'
 import { readBytesFrom } from '../../../intake/input-file.ts'
 import type { Correlation } from '../../../service/evaluate/correlations.ts'
 import { type Evaluation, evaluateFigures } from '../../../service/evaluate/evaluate-figures.ts'

@@ -1,4 +1,4 @@
-import { shellWord } from '../../../base/text/shell-quoted.ts'
+import { shellWord } from '../../../base/text/readable.ts'
 import { address, changeQuery, goTo } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'

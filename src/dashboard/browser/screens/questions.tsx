@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { shellQuoted } from '../../../base/text/shell-quoted.ts'
+import { shellQuoted } from '../../../base/text/readable.ts'
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { ask, type Json, type Refusal, refusalOf, useAnswer } from '../../../web/browser/ask.ts'
 import { DayChart } from '../../../web/browser/charts.tsx'

@@ -1,4 +1,4 @@
-import { shellQuoted } from '../../../base/text/shell-quoted.ts'
+import { shellQuoted } from '../../../base/text/readable.ts'
 import { type ComposedRequest, isSecret, type ShownOperation } from './compose.ts'
 
 /** The caller as a program writes it: ids in clear, secrets by the variable that holds them, unless they are no secret. */

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { shellQuoted } from '../../../base/text/shell-quoted.ts'
+import { shellQuoted } from '../../../base/text/readable.ts'
 import { DAY, HOUR, MINUTE } from '../../../base/time/units.ts'
 import { chosenAppKey } from './callers.ts'
 import { serviceNowMs, serviceUrl } from './console-state.ts'

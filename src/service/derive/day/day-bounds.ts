@@ -1,4 +1,4 @@
-import { dayNumberAt, midnightMs, minutesSinceMidnight } from '../../../base/time/local-days.ts'
+import { dayNumberAt, midnightMs, minutesSinceMidnight } from '../../../base/time/local-time.ts'
 import type { Span } from '../../../base/time/spans.ts'
 import { HOUR } from '../../../base/time/units.ts'
 import { sleepRules } from '../model/model.ts'

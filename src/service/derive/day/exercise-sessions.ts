@@ -1,4 +1,4 @@
-import { dayNumberAt } from '../../../base/time/local-days.ts'
+import { dayNumberAt } from '../../../base/time/local-time.ts'
 import { lowerBound } from '../../../base/time/lower-bound.ts'
 import type { Span } from '../../../base/time/spans.ts'
 import { MINUTE } from '../../../base/time/units.ts'

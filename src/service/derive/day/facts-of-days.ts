@@ -1,4 +1,4 @@
-import { dayNumberAt } from '../../../base/time/local-days.ts'
+import { dayNumberAt } from '../../../base/time/local-time.ts'
 import { subtract, union } from '../../../base/time/spans.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import type { Demographics } from '../model/demographics.ts'

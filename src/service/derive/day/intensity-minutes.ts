@@ -1,4 +1,4 @@
-import { splitAtLocalHours } from '../../../base/time/local-hours.ts'
+import { splitAtLocalHours } from '../../../base/time/local-time.ts'
 import { lowerBound } from '../../../base/time/lower-bound.ts'
 import { clip, overlaps, type Span, subtract, union } from '../../../base/time/spans.ts'
 import { MINUTE, SECOND } from '../../../base/time/units.ts'

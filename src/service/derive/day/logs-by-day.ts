@@ -1,6 +1,6 @@
 import { isValueOf } from '../../../base/contract/log-value-bounds.ts'
 import { compareText } from '../../../base/text/compare-text.ts'
-import { dayNumberAt } from '../../../base/time/local-days.ts'
+import { dayNumberAt } from '../../../base/time/local-time.ts'
 import { HOUR, MINUTE } from '../../../base/time/units.ts'
 import type { Demographics } from '../model/demographics.ts'
 import { wearRules } from '../model/model.ts'

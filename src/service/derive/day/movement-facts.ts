@@ -1,5 +1,4 @@
-import { midnightMs } from '../../../base/time/local-days.ts'
-import { splitAtLocalHours } from '../../../base/time/local-hours.ts'
+import { midnightMs, splitAtLocalHours } from '../../../base/time/local-time.ts'
 import { clip, intersect, overlaps, type Span, subtract, totalMs, union } from '../../../base/time/spans.ts'
 import { HOUR, MINUTE } from '../../../base/time/units.ts'
 import {

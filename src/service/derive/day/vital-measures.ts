@@ -1,4 +1,4 @@
-import { dayNumberAt } from '../../../base/time/local-days.ts'
+import { dayNumberAt } from '../../../base/time/local-time.ts'
 import { clip, contains, type Span, totalMs, union } from '../../../base/time/spans.ts'
 import { HOUR, MINUTE } from '../../../base/time/units.ts'
 import { sampleRules } from '../model/model.ts'

@@ -1,5 +1,5 @@
 import { biomarkerTypes } from '../../../base/contract/biomarker.ts'
-import { isoText } from '../../../base/time/local-days.ts'
+import { isoText } from '../../../base/time/local-time.ts'
 import type { DayFacts, MovementFacts, NightFacts } from '../day/facts.ts'
 import type { BiomarkerType } from '../model/biomarker-catalogue.ts'
 import { ageOn, sexOf } from '../model/demographics.ts'

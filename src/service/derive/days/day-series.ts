@@ -1,4 +1,4 @@
-import { midnightMs } from '../../../base/time/local-days.ts'
+import { midnightMs } from '../../../base/time/local-time.ts'
 import { lowerBound } from '../../../base/time/lower-bound.ts'
 import type { DayFacts, DayMeasure } from '../day/facts.ts'
 import type { Demographics } from '../model/demographics.ts'

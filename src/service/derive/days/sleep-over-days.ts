@@ -1,4 +1,4 @@
-import { weekday } from '../../../base/time/local-days.ts'
+import { weekday } from '../../../base/time/local-time.ts'
 import { MINUTE } from '../../../base/time/units.ts'
 import type { DayFacts, NightFacts } from '../day/facts.ts'
 import { ageOn, type Demographics } from '../model/demographics.ts'

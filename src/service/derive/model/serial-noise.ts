@@ -1,4 +1,4 @@
-import { weekday } from '../../../base/time/local-days.ts'
+import { weekday } from '../../../base/time/local-time.ts'
 import { mean, median, medianDeviation, normalShare, sum } from './statistics.ts'
 
 /** A value by day number; lists of them are in the order of days. */

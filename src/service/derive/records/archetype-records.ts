@@ -1,5 +1,5 @@
 import { ordinalArchetypes } from '../../../base/contract/archetype.ts'
-import { isoText, midnightMs, monthOf } from '../../../base/time/local-days.ts'
+import { isoText, midnightMs, monthOf } from '../../../base/time/local-time.ts'
 import {
   archetypeMetric,
   type CalendarPeriod,

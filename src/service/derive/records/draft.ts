@@ -1,6 +1,6 @@
 import type { DerivedKind } from '../../../base/contract/derived-kind.ts'
-import { namedUuid } from '../../../base/text/named-uuid.ts'
-import { dayText, isoText, midnightMs } from '../../../base/time/local-days.ts'
+import { namedUuid } from '../../../base/text/digest.ts'
+import { dayText, isoText, midnightMs } from '../../../base/time/local-time.ts'
 import type { Span } from '../../../base/time/spans.ts'
 import { SECOND } from '../../../base/time/units.ts'
 

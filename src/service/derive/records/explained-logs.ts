@@ -1,5 +1,5 @@
 import { compareText } from '../../../base/text/compare-text.ts'
-import { dayNumberAt, isoText } from '../../../base/time/local-days.ts'
+import { dayNumberAt, isoText } from '../../../base/time/local-time.ts'
 import type { DataLog, Lineage } from '../day/parsed-log.ts'
 import { roundTo } from '../model/statistics.ts'
 

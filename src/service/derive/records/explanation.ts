@@ -1,4 +1,4 @@
-import { dayText } from '../../../base/time/local-days.ts'
+import { dayText } from '../../../base/time/local-time.ts'
 import type { DayFacts } from '../day/facts.ts'
 import { factsOfDays } from '../day/facts-of-days.ts'
 import type { DataLog } from '../day/parsed-log.ts'

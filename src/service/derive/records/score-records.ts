@@ -1,4 +1,4 @@
-import { isoText, midnightMs } from '../../../base/time/local-days.ts'
+import { isoText, midnightMs } from '../../../base/time/local-time.ts'
 import type { Derivation } from '../days/derivation.ts'
 import type { Factor } from '../days/factors.ts'
 import { type Score, stateOf } from '../days/scores.ts'

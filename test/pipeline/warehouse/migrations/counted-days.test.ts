@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../../../src/base/time/units.ts'
-import type { StreamName } from '../../../support/stream-by-name.ts'
-import { streamByName } from '../../../support/stream-by-name.ts'
+import { type StreamName, streamByName } from '../../../support/stream-by-name.ts'
 import { scoresReading, test, type Warehouse } from '../../../support/test-warehouse.ts'
 
 /** A sequence of whole numbers below a bound, the same in each run. */

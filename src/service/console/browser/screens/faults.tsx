@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { shellQuoted } from '../../../../base/text/shell-quoted.ts'
+import { shellQuoted } from '../../../../base/text/readable.ts'
 import { act, type Json, useAnswer } from '../../../../web/browser/ask.ts'
 import { Action, Answered, Empty, Panel, Table, Tag, Text } from '../../../../web/browser/parts.tsx'
 import { shownCount, shownShare } from '../../../../web/browser/shown.ts'

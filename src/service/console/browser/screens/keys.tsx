@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { shellWord } from '../../../../base/text/shell-quoted.ts'
+import { shellWord } from '../../../../base/text/readable.ts'
 import { act, type Json, useAnswer } from '../../../../web/browser/ask.ts'
 import { Action, Answered, Command, Empty, Panel, Table, Tag, Text } from '../../../../web/browser/parts.tsx'
 import { shownCount, shownInstant, shownText } from '../../../../web/browser/shown.ts'

@@ -1,5 +1,6 @@
 import { formatInstant } from './instant.ts'
-import { DAY, MINUTE, SECOND } from './units.ts'
+import type { Span } from './spans.ts'
+import { DAY, HOUR, MINUTE, SECOND } from './units.ts'
 
 /**
  * A local day is a whole number, days since 1970-01-01, so that calendar arithmetic never touches the machine's own time
@@ -46,4 +47,35 @@ export function monthOf(day: number, months = 0): { first: number; last: number 
   const first = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, 1) / DAY
   const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months + 1, 1) / DAY
   return { first, last: next - 1 }
+}
+
+/** Cuts a span at the full hours of a local clock; `hour` is 0 to 23. */
+export function splitAtLocalHours(span: Span, offset: number): (Span & { hour: number })[] {
+  const parts: (Span & { hour: number })[] = []
+  for (let startMs = span.startMs; startMs < span.endMs; ) {
+    const hour = Math.floor(minutesSinceMidnight(startMs, offset) / 60)
+    const endMs = Math.min(span.endMs, (Math.floor((startMs + offset * MINUTE) / HOUR) + 1) * HOUR - offset * MINUTE)
+    parts.push({ startMs, endMs, hour })
+    startMs = endMs
+  }
+  return parts
+}
+
+/** How far a zone's wall clock is ahead of UTC at an instant, in milliseconds. */
+export function zoneOffsetMs(timeZone: string): (atMs: number) => number {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  })
+  return (atMs) => {
+    const parts = Object.fromEntries(format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]))
+    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
+    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(atMs / 1000) * 1000
+  }
 }

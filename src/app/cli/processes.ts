@@ -1,0 +1,142 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { UsageProblem } from '../../base/errors.ts'
+import { sandboxDefaults } from '../sandbox-defaults.ts'
+import { type CliProcess, choiceOption, examples, jsonOption, parseParts, parsePort, parseWhole } from './options.ts'
+
+type UpCliOptions = { once: boolean; profiles: number; json: boolean }
+
+export function declareUp(program: Command, cli: CliProcess): void {
+  program
+    .command('up')
+    .description('start every engine that has no given address, sync at once, then work by schedule')
+    .option('--once', 'exit after the first sync', false)
+    .option('--profiles <n>', 'how many sample profiles the local sandbox has', parseWhole, sandboxDefaults.profiles)
+    .addOption(jsonOption('print what was loaded as JSON'))
+    .addHelpText('after', examples('vitalsync up', 'vitalsync up --once --profiles 100'))
+    .action(async ({ json, ...options }: UpCliOptions) => {
+      const { runUp } = await import('../commands/up.ts')
+      cli.exit(await runUp(cli.context({ json }), options))
+    })
+}
+
+type PasswordCliOptions = { role: 'look' | 'act'; json: boolean }
+
+function declareDashboardPassword(dashboard: Command, cli: CliProcess): void {
+  dashboard
+    .command('password')
+    .description('read a password from standard input, and print the line of DASHBOARD_PASSWORD_FILE for it')
+    .argument('<name>', 'by which the person signs in')
+    .addOption(
+      choiceOption('--role <role>', 'whether the person may act, or only look', ['look', 'act']).default('look'),
+    )
+    .addOption(jsonOption('print the line as JSON'))
+    .addHelpText('after', examples('vitalsync dashboard password ada --role act'))
+    .action(async (name: string, { json, role }: PasswordCliOptions) => {
+      const { runDashboardPassword } = await import('../commands/dashboard.ts')
+      cli.exit(await runDashboardPassword(cli.context({ json }), { name, role }))
+    })
+}
+
+type DashboardCliOptions = { port?: number; host?: string; json: boolean }
+
+export function declareDashboard(program: Command, cli: CliProcess): void {
+  const dashboard = program
+    .command('dashboard')
+    .description('serve the dashboard: what goes on, what is missing and why, people, failures, runs, questions')
+    .option('--port <n>', 'port to listen on; 0 takes a free port (default: DASHBOARD_PORT)', parsePort)
+    .option('--host <address>', 'address to listen on (default: DASHBOARD_HOST)')
+    .addOption(jsonOption('print one line of JSON when ready'))
+    .addHelpText('after', examples('vitalsync dashboard', 'vitalsync dashboard --port 9000'))
+    .action(async ({ json, ...options }: DashboardCliOptions) => {
+      const { runDashboard } = await import('../commands/dashboard.ts')
+      cli.exit(await runDashboard(cli.context({ json }), options))
+    })
+  declareDashboardPassword(dashboard, cli)
+}
+
+export function declareWorker(program: Command, cli: CliProcess): void {
+  program
+    .command('worker')
+    .description('work on jobs until SIGTERM')
+    .option('--drain', 'enqueue due profiles, and exit when no profile is due and no job waits', false)
+    .addOption(new Option('--parts <parts>', 'parts of the queue to work on; absent: all').argParser(parseParts))
+    .addHelpText('after', examples('vitalsync worker', 'vitalsync worker --drain', 'vitalsync worker --parts 0-3'))
+    .action(async (options: { drain: boolean; parts?: number[] }) => {
+      const { runWorker } = await import('../commands/worker.ts')
+      cli.exit(await runWorker(cli.context({ json: false }), options))
+    })
+}
+
+export function declareSchedule(program: Command, cli: CliProcess): void {
+  program
+    .command('schedule')
+    .description('start runs by the cron lines until SIGTERM; any number of processes may run')
+    .addHelpText('after', examples('NIGHTLY_CRON="0 4 * * *" SCHEDULE_TIME_ZONE=Europe/Berlin vitalsync schedule'))
+    .action(async () => {
+      const { runSchedule } = await import('../commands/schedule.ts')
+      cli.exit(await runSchedule(cli.context({ json: false })))
+    })
+}
+
+const SHARDS_MAX = 1024
+
+function parseShards(text: string): number {
+  const shards = parseWhole(text)
+  if (shards < 2 || shards > SHARDS_MAX)
+    throw new InvalidArgumentError(`It must be a whole number from 2 to ${SHARDS_MAX}.`)
+  return shards
+}
+
+export function declareMigrate(program: Command, cli: CliProcess): void {
+  program
+    .command('migrate')
+    .description('bring the warehouse of DATABASE_URL up to this version, or divide it among the nodes of Citus')
+    .option(
+      '--distribute',
+      'divide the tables of profiles among the nodes of Citus, after migrating (docs/citus.md)',
+      false,
+    )
+    .option(
+      '--shards <n>',
+      'with --distribute: into so many shards; WAREHOUSE_SHARDS where it is set, else 32',
+      parseShards,
+    )
+    .addOption(jsonOption('print what was applied as JSON'))
+    .addHelpText(
+      'after',
+      examples(
+        'DATABASE_URL=postgres://… vitalsync migrate',
+        'DATABASE_URL=postgres://coordinator… vitalsync migrate --distribute --shards 64',
+      ),
+    )
+    .action(async ({ json, distribute, shards }: { json: boolean; distribute: boolean; shards?: number }) => {
+      if (shards !== undefined && !distribute)
+        throw new UsageProblem('migrate: --shards is given without --distribute', { hint: 'Give both, or neither.' })
+      const { runMigrate } = await import('../commands/migrate.ts')
+      cli.exit(await runMigrate(cli.context({ json }), { distribute, shards }))
+    })
+}
+
+export function declareDoctor(program: Command, cli: CliProcess): void {
+  program
+    .command('doctor')
+    .description('print the configuration in force, try every connection, say what to fix')
+    .addOption(jsonOption('print it as JSON'))
+    .addHelpText('after', examples('vitalsync doctor', 'vitalsync doctor --json'))
+    .action(async ({ json }: { json: boolean }) => {
+      const { runDoctor } = await import('../commands/doctor.ts')
+      cli.exit(await runDoctor(cli.uncheckedContext({ json })))
+    })
+}
+
+export function declareGrantReader(program: Command, cli: CliProcess): void {
+  program
+    .command('grant-reader')
+    .description('let a database role read the public views and nothing else; creates the role where it is missing')
+    .argument('<role>', 'role of an analyst or a dashboard')
+    .addHelpText('after', examples('vitalsync grant-reader vitalsync_reader'))
+    .action(async (role: string) => {
+      const { runGrantReader } = await import('../commands/migrate.ts')
+      cli.exit(await runGrantReader(cli.context({ json: false }), { role }))
+    })
+}

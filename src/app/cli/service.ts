@@ -1,0 +1,247 @@
+import type { Command } from 'commander'
+import { exportWriters } from '../../service/sandbox/exports/export-writers.ts'
+import { sandboxDefaults } from '../sandbox-defaults.ts'
+import {
+  type CliProcess,
+  choiceOption,
+  collectValues,
+  examples,
+  jsonOption,
+  parseDateOption,
+  parsePort,
+  parsePositive,
+  parseWhole,
+} from './options.ts'
+
+type ServiceCliOptions = { port?: number; host: string; migrate: boolean; json: boolean }
+
+export function declareService(program: Command, cli: CliProcess): void {
+  const service = program
+    .command('service')
+    .description('run the Profile Service on DATABASE_URL and PORT')
+    .option('--port <n>', 'port to listen on; 0 takes a free port (default: PORT)', parsePort)
+    .option('--host <address>', 'address to listen on', '0.0.0.0')
+    .option('--no-migrate', 'do not migrate: for a role that may not change tables')
+    .addOption(jsonOption('print one line of JSON when ready'))
+    .addHelpText(
+      'after',
+      examples(
+        'vitalsync service',
+        'vitalsync service --port 8080 --no-migrate',
+        'vitalsync service keys create --account acme',
+      ),
+    )
+    .action(async ({ json, ...options }: ServiceCliOptions) => {
+      const { runService } = await import('../commands/service/service.ts')
+      cli.exit(await runService(cli.context({ json }), options))
+    })
+  declareServiceKeys(service, cli)
+  declareServiceTokens(service, cli)
+  declareServiceSources(service, cli)
+  declareServiceGrant(service, cli)
+}
+
+function declareServiceGrant(service: Command, cli: CliProcess): void {
+  service
+    .command('grant')
+    .description(
+      'give a database role the privileges of a running service, and no more; run as the owner of the tables',
+    )
+    .argument('<role>', 'role of the running service')
+    .addHelpText('after', examples('vitalsync service grant vitalsync_service'))
+    .action(async (role: string) => {
+      const { runServiceGrant } = await import('../commands/service/accounts.ts')
+      cli.exit(await runServiceGrant(cli.context({ json: false }), { role }))
+    })
+}
+
+function declareServiceKeys(service: Command, cli: CliProcess): void {
+  const keys = service.command('keys').description('the credentials of the Profile Service')
+  declareCreate(keys, cli)
+  declareList(keys, cli)
+  declareRevoke(keys, cli)
+}
+
+type CreateCliOptions = { account: string; app: boolean; label: string; json: boolean }
+
+function declareCreate(keys: Command, cli: CliProcess): void {
+  keys
+    .command('create')
+    .description('create a key; its secret is shown now and never again')
+    .option('--account <name>', 'account of the key; created when it does not exist', 'default')
+    .option('--app', 'an appId and appSecret, in place of a clientId and clientSecret', false)
+    .option('--label <words>', 'note about the key', '')
+    .addOption(jsonOption('print the key as JSON'))
+    .addHelpText(
+      'after',
+      examples('vitalsync service keys create --account acme', 'vitalsync service keys create --app --json'),
+    )
+    .action(async ({ json, app, ...options }: CreateCliOptions) => {
+      const { createServiceKey } = await import('../commands/service/accounts.ts')
+      cli.exit(await createServiceKey(cli.context({ json }), { ...options, kind: app ? 'app' : 'client' }))
+    })
+}
+
+function declareList(keys: Command, cli: CliProcess): void {
+  keys
+    .command('list')
+    .description('show every key without its secret')
+    .addOption(jsonOption('print the keys as JSON'))
+    .addHelpText('after', examples('vitalsync service keys list --json'))
+    .action(async ({ json }: { json: boolean }) => {
+      const { listServiceKeys } = await import('../commands/service/accounts.ts')
+      cli.exit(await listServiceKeys(cli.context({ json })))
+    })
+}
+
+function declareRevoke(keys: Command, cli: CliProcess): void {
+  keys
+    .command('revoke')
+    .description('end a key and every token that descends from it, those of profiles too, at once')
+    .argument('<id>', 'a clientId or appId')
+    .addHelpText('after', examples('vitalsync service keys revoke 4fRk0w'))
+    .action(async (publicId: string) => {
+      const { revokeServiceKey } = await import('../commands/service/accounts.ts')
+      cli.exit(await revokeServiceKey(cli.context({ json: false }), { publicId }))
+    })
+}
+
+type SourcesCliOptions = { account: string; reset: boolean; json: boolean }
+
+function declareServiceSources(service: Command, cli: CliProcess): void {
+  service
+    .command('sources')
+    .description(
+      'set which source is preferred where two sources have logs of the same time; without sources, show the order',
+    )
+    .argument('[source...]', 'source names or kinds of device, best first; other sources come after them')
+    .option('--account <name>', 'account of the profiles', 'default')
+    .option('--reset', 'go back to the order of the model: watch, band, ring, chest strap, phone', false)
+    .addOption(jsonOption('print the order as JSON'))
+    .addHelpText(
+      'after',
+      examples(
+        'vitalsync service sources --account acme ring watch',
+        'vitalsync service sources --account acme',
+        'vitalsync service sources --account acme --reset',
+      ),
+    )
+    .action(async (given: string[], { json, account, reset }: SourcesCliOptions) => {
+      const sources = reset ? [] : given.length > 0 ? given : undefined
+      const { runServiceSources } = await import('../commands/service/accounts.ts')
+      cli.exit(await runServiceSources(cli.context({ json }), { account, sources }))
+    })
+}
+
+type RevokeCliOptions = { account: string; profile?: string }
+
+function declareServiceTokens(service: Command, cli: CliProcess): void {
+  service
+    .command('tokens')
+    .description('the tokens that the Profile Service has issued')
+    .command('revoke')
+    .description('end every token of an account or of one of its profiles, refresh tokens too, at once')
+    .requiredOption('--account <name>', 'account of the tokens')
+    .option('--profile <externalId>', 'the tokens of this profile alone')
+    .addHelpText(
+      'after',
+      examples(
+        'vitalsync service tokens revoke --account acme',
+        'vitalsync service tokens revoke --account acme --profile ada',
+      ),
+    )
+    .action(async ({ account, profile }: RevokeCliOptions) => {
+      const { revokeServiceTokens } = await import('../commands/service/accounts.ts')
+      cli.exit(await revokeServiceTokens(cli.context({ json: false }), { account, externalId: profile }))
+    })
+}
+
+type PeopleOptions = {
+  as: string
+  person: number
+  days: number
+  seed: string
+  until?: Date
+  output: string
+  json: boolean
+}
+
+function declareSandboxPeople(sandbox: Command, cli: CliProcess): void {
+  sandbox
+    .command('people')
+    .description('write a made-up person’s logs as the file that a health app exports')
+    .addOption(choiceOption('--as <format>', 'the export', Object.keys(exportWriters)).default('apple-health'))
+    .option('--person <n>', 'which person of the seed, from 1', parsePositive, 1)
+    .option('--until <date>', 'the instant up to which there are logs; now when absent', parseDateOption)
+    .option('--output <folder>', 'folder for the file', '.')
+    .option('--days <n>', 'number of past days with logs', parseWhole, sandboxDefaults.days)
+    .option('--seed <words>', 'random seed: the same seed makes the same people', sandboxDefaults.seed)
+    .addOption(jsonOption('print the path and the person as JSON'))
+    .addHelpText('after', examples('vitalsync sandbox people --as apple-health --person 7'))
+    .action(async ({ json, ...options }: PeopleOptions) => {
+      const { runSandboxPeople } = await import('../commands/service/sandbox-people.ts')
+      cli.exit(await runSandboxPeople(cli.context({ json }), options))
+    })
+}
+
+type SandboxCliOptions = {
+  port?: number
+  host: string
+  profiles: number
+  days: number
+  seed: string
+  fault: string[]
+  json: boolean
+}
+
+export function declareSandbox(program: Command, cli: CliProcess): void {
+  const sandbox = program
+    .command('sandbox')
+    .description('run the Profile Service with sample people, injected faults and a clock that can be moved')
+    .option('--port <n>', 'port to listen on; 0 takes a free port (default: PORT, else a free port)', parsePort)
+    .option('--host <address>', 'address to listen on', sandboxDefaults.host)
+    .option('--profiles <n>', 'how many people', parseWhole, sandboxDefaults.profiles)
+    .option('--days <n>', 'number of past days with logs', parseWhole, sandboxDefaults.days)
+    .option('--seed <words>', 'random seed: the same seed makes the same people', sandboxDefaults.seed)
+    .option(
+      '--fault <name=rate>',
+      'a fault that is injected from the start; may be given several times',
+      collectValues,
+      [],
+    )
+    .addOption(jsonOption('print one line of JSON when ready'))
+    .addHelpText(
+      'after',
+      examples(
+        'vitalsync sandbox',
+        'vitalsync sandbox --port 0 --profiles 100 --seed 7 --json',
+        'vitalsync sandbox --fault throttle=0.1 --fault late=0.2,hours=6',
+      ),
+    )
+    .action(async ({ json, fault: faults, ...options }: SandboxCliOptions) => {
+      const { runSandbox } = await import('../commands/service/sandbox.ts')
+      cli.exit(await runSandbox(cli.context({ json }), { ...options, faults }))
+    })
+  declareSandboxPeople(sandbox, cli)
+}
+
+type EvaluateCliOptions = { account: string; json: boolean }
+
+export function declareEvaluate(program: Command, cli: CliProcess): void {
+  program
+    .command('evaluate')
+    .description(
+      'compare what the Profile Service of DATABASE_URL derived with daily reference figures of the same people',
+    )
+    .argument('<file>', 'CSV with the columns externalId, date, name, value; - is standard input')
+    .option('--account <name>', 'account of the profiles', 'default')
+    .addOption(jsonOption('print all correlations as JSON'))
+    .addHelpText(
+      'after',
+      examples('vitalsync evaluate recovery.csv', 'vitalsync evaluate recovery.csv --account acme --json'),
+    )
+    .action(async (file: string, { json, ...options }: EvaluateCliOptions) => {
+      const { runEvaluate } = await import('../commands/service/evaluate.ts')
+      cli.exit(await runEvaluate(cli.context({ json }), { file, ...options }))
+    })
+}

@@ -1,0 +1,99 @@
+import {
+  addServiceKey,
+  endServiceKey,
+  endTokens,
+  grantServicePrivileges,
+  readServiceKeys,
+  setOrReadSourcePriority,
+} from '../../service-accounts.ts'
+import { withServiceDatabase } from '../../service-database.ts'
+import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
+import { formatTable } from '../../terminal/table.ts'
+
+type CreateOptions = {
+  /** Created when it does not exist. */
+  readonly account: string
+  readonly kind: 'client' | 'app'
+  readonly label: string
+}
+
+/** Prints the secret of a new key; it cannot be read again. */
+export async function createServiceKey(context: CommandContext, options: CreateOptions): Promise<number> {
+  const { terminal } = context
+  const { publicId, secret } = await withServiceDatabase(context, (database) => addServiceKey(database, options))
+  const shown =
+    options.kind === 'app' ? { appId: publicId, appSecret: secret } : { clientId: publicId, clientSecret: secret }
+  if (terminal.json) terminal.printJson('service keys create', shown)
+  else for (const [name, value] of Object.entries(shown)) terminal.print(`${name.padEnd(14)}${value}`)
+  return exitCodes.done
+}
+
+export async function listServiceKeys(context: CommandContext): Promise<number> {
+  const { terminal } = context
+  const keys = await withServiceDatabase(context, readServiceKeys)
+  if (terminal.json) terminal.printJson('service keys list', keys)
+  else {
+    terminal.print(
+      formatTable(
+        ['id', 'kind', 'account', 'label', 'made', 'revoked'],
+        keys.map((key) => [
+          key.publicId,
+          key.kind,
+          key.account,
+          key.label,
+          formatDay(key.createdAt),
+          formatDay(key.revokedAt),
+        ]),
+      ),
+    )
+  }
+  return exitCodes.done
+}
+
+const formatDay = (at: Date | null) => at?.toISOString().slice(0, 10) ?? ''
+
+export async function revokeServiceKey(context: CommandContext, { publicId }: { publicId: string }): Promise<number> {
+  await withServiceDatabase(context, (database) => endServiceKey(database, publicId))
+  context.terminal.say(`${publicId} is revoked.`)
+  return exitCodes.done
+}
+
+/** Gives a database role the privileges that a running service needs, and no more. */
+export async function runServiceGrant(context: CommandContext, { role }: { role: string }): Promise<number> {
+  await withServiceDatabase(context, (database) => grantServicePrivileges(database, role))
+  context.terminal.say(`${role} may serve. Start it with --no-migrate.`)
+  return exitCodes.done
+}
+
+type SourcesOptions = {
+  readonly account: string
+  /** Best first; empty: the order of the model; absent: the order is only shown. */
+  readonly sources: readonly string[] | undefined
+}
+
+/** Sets or shows the order in which an account's sources are preferred. */
+export async function runServiceSources(context: CommandContext, options: SourcesOptions): Promise<number> {
+  const { terminal } = context
+  const { sources, profiles } = await withServiceDatabase(context, (database) =>
+    setOrReadSourcePriority(database, options),
+  )
+  if (terminal.json) terminal.printJson('service sources', { sources, profiles })
+  else {
+    terminal.print(sources.length === 0 ? 'the order of the model' : sources.join(', '))
+    if (options.sources) terminal.say(`${profiles} profiles will be derived anew.`)
+  }
+  return exitCodes.done
+}
+
+type RevokeOptions = {
+  readonly account: string
+  /** Absent: the tokens of the account and of all its profiles. */
+  readonly externalId: string | undefined
+}
+
+/** Ends tokens in every running service, at once. Keys stay: the holder of a key gets new tokens. */
+export async function revokeServiceTokens(context: CommandContext, options: RevokeOptions): Promise<number> {
+  const revoked = await withServiceDatabase(context, (database) => endTokens(database, options))
+  context.terminal.say(`${revoked} tokens are revoked, and the refresh tokens with them.`)
+  return exitCodes.done
+}
