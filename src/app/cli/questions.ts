@@ -123,7 +123,7 @@ export function declareSql(program: Command, cli: CliProcess): void {
   program
     .command('sql')
     .description(
-      'ask the warehouse as the reader role, which may change nothing; without a statement it is read from standard input',
+      'ask the warehouse in a session that may only read its views; without a statement it is read from standard input',
     )
     .argument('[statement]', 'one SQL statement')
     .option('--limit <n>', 'how many rows are shown; with --json all', parsePositive, 1000)
