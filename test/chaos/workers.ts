@@ -9,8 +9,9 @@ export type WorkerProcess = {
   readonly child: ChildProcess
   /** Kills the process at once. */
   kill(): Promise<void>
-  /** Suspends the process for good. */
+  /** Suspends the process until `wake`. */
   pause(): void
+  wake(): void
   /** Sets the clock of its machine two hours ahead. */
   jumpClock(): void
 }
@@ -35,6 +36,7 @@ export async function startWorkerProcess(
       await ended
     },
     pause: () => void child.kill('SIGSTOP'),
+    wake: () => void child.kill('SIGCONT'),
     jumpClock: () => void child.kill('SIGHUP'),
   }
 }
