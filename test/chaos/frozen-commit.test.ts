@@ -36,7 +36,7 @@ for (const step of steps) {
     const isFree = () =>
       line.rows(locked).then(
         ({ length }) => length,
-        (error: { code?: string }) => error.code,
+        (error: { code?: string; cause?: { code?: string } }) => error.code ?? error.cause?.code,
       )
     expect(await isFree()).toBe('55P03')
     await expect.poll(isFree, freeWithin).toBe(1)

@@ -22,14 +22,15 @@ function check(statement: Statement | undefined): void {
   for (const rule of rules) broken.add(`${rule}: ${text}`)
 }
 
-/** Whether the nearest caller outside of the driver and this file is a file of the product. */
+/** Whether the nearest caller outside of the driver, the pool and this file is a file of the product. */
 function isOfProduct(): boolean {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = 30
   const frames = (new Error().stack ?? '').split('\n').slice(1)
   Error.stackTraceLimit = limit
   const caller = frames.find(
-    (frame) => !/node_modules|node:|check-statements/.test(frame) && /\/(src|test|jobs)\//.test(frame),
+    (frame) =>
+      !/node_modules|node:|check-statements|postgres\/warehouse-pool/.test(frame) && /\/(src|test|jobs)\//.test(frame),
   )
   return (
     caller !== undefined &&
