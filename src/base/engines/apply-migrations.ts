@@ -77,8 +77,8 @@ async function watched<T>(
   ).catch(() => undefined) // aborted, or the connection is lost: the migration goes on
   return work().finally(async () => {
     stop.abort()
+    await endConnection(watcher) // its question may have no answer
     await watching
-    await watcher.end().catch(() => undefined)
   })
 }
 
