@@ -158,32 +158,22 @@ function loggableError(error: unknown): { err: string; code?: string; at?: strin
   }
 }
 
-const sealEveryMs = 10 * MINUTE
+const SEAL_EVERY_MS = 10 * MINUTE
 
 /**
- * Seals again with the first key the secrets that another key sealed: at the start, and while there are two keys again and again, for other
- * processes may still seal with the former one. Work continues meanwhile.
+ * Seals again with the first key the secrets that another key sealed: once at the start, and repeatedly where there are two keys, for
+ * other processes may still seal with the former one. Work continues meanwhile.
  */
 function startSealing({ pool, tokenKeys }: Pick<Pipeline, 'pool' | 'tokenKeys'>, log: Log): { close(): Promise<void> } {
-  let isStopping = false
-  const seal = async () => {
+  let isDone = false
+  return repeatUntilClosed(SEAL_EVERY_MS, async (signal) => {
+    if (isDone) return
+    isDone = tokenKeys.length < 2
     try {
-      const tokens = await sealAnew(pool, tokenKeys, () => isStopping)
+      const tokens = await sealAnew(pool, tokenKeys, () => signal.aborted)
       if (tokens > 0) log.info({ tokens }, 'sealed tokens with the first key')
     } catch (error) {
       log.warn({ code: sqlState(error) }, 'could not seal with the first key; `vitalsync doctor` says more')
     }
-  }
-  let sealing = seal()
-  const timer = setInterval(() => {
-    sealing = sealing.then(seal)
-  }, sealEveryMs)
-  if (tokenKeys.length < 2) clearInterval(timer)
-  return {
-    async close() {
-      isStopping = true
-      clearInterval(timer)
-      await sealing
-    },
-  }
+  })
 }
