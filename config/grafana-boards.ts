@@ -45,7 +45,7 @@ const boards: Readonly<Record<string, Board>> = {
         'Alert LagOverADay',
       ],
       [
-        'Settled up to so long ago, half of the profiles',
+        'Age of the settled end, half of the profiles',
         's',
         { '{{stream}}': 'histogram_quantile(0.5, max by (stream, le) (vitalsync_coverage_lag_profiles))' },
       ],
