@@ -48,7 +48,6 @@ export type DueDays = {
  */
 export async function deriveDays(task: ProfileDerivation, due: DueDays): Promise<() => Promise<void>> {
   const { profileId, demographics, nowAt, cohort } = task
-  const marked = due.marks.map(({ localDay }) => dayNumberFromText(localDay))
   const passedFacts = due.derivesPassedFacts ? due.passed : []
   const wanted = [...new Set([...due.marks.flatMap(factDaysOf), ...passedFacts])].sort((a, b) => a - b)
   if (wanted.length === 0 && due.passed.length === 0) return async () => undefined
@@ -58,7 +57,8 @@ export async function deriveDays(task: ProfileDerivation, due: DueDays): Promise
   for (const day of wanted) facts.delete(day)
   for (const [day, dayFacts] of fresh) facts.set(day, dayFacts)
   const reached = outcomeDaysReached({ changed, heightFrom }, facts.keys())
-  const candidates = new Set([...reached, ...marked, ...due.passed].filter((day) => facts.has(day)))
+  // An outcome follows from the demographics as well, which may have changed while the facts did not.
+  const candidates = new Set([...reached, ...wanted, ...due.passed].filter((day) => facts.has(day)))
   const derivation = createDerivation({
     profileId,
     demographics,

@@ -7,7 +7,17 @@ import { deleteMarks, readMarks, tryLockProfile } from '../../../src/service/sto
 import { writeDemographics } from '../../../src/service/store/profile-metadata.ts'
 import { withTransaction } from '../../../src/service/store/service-pool.ts'
 import { test } from '../../support/fixtures.ts'
-import { createProfile, quiet, remove, rowsOf, upload, withRecompute } from './recompute-world.ts'
+import { inputOf, log, unknownDemographics } from '../derive/made-logs.ts'
+import {
+  createProfile,
+  quiet,
+  recordsAtOnce,
+  remove,
+  rowsOf,
+  servedRecords,
+  upload,
+  withRecompute,
+} from './recompute-world.ts'
 
 const at = '2026-11-18T15:00:00Z'
 const now = Date.parse(at)
@@ -70,6 +80,22 @@ test('changed demographics derive every day again', async ({ serviceUrl }) => {
     )
     expect(goals.length).toBeGreaterThan(20)
     expect(new Set(goals.map(({ goal }) => goal))).toEqual(new Set([450]))
+  })
+})
+
+test('changed demographics derive a day again whose only log began on the evening before', async ({ serviceUrl }) => {
+  await withRecompute(serviceUrl, at, async (world) => {
+    const profileId = await createProfile(world.pool)
+    const night = inputOf(log('sleep_stage_light', '2026-11-12T22:00:00-08:00', [30, 30]))
+    await upload(world, profileId, [night])
+    await world.recompute.idle()
+    const person = { birthDate: '1969-04-01' }
+    await writeDemographics(world.pool, { profileId, fields: person, mode: 'replace', nowAt: new Date(now) })
+    await world.recompute.idle()
+
+    const served = await servedRecords(world, profileId)
+    expect(served).toEqual(recordsAtOnce(profileId, [night], now, { ...unknownDemographics, ...person }))
+    expect([...served.values()].map(({ type }) => type)).toContain('age')
   })
 })
 
