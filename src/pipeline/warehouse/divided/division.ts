@@ -18,11 +18,12 @@ export function createDivision(count: number): Division {
 }
 
 /**
- * The coordinator's error about a node in the form that callers know from one Postgres. An outage of one node is a `PartialOutage`. Data that a
- * node refuses in a COPY, which the coordinator reports as an internal error, has a SQLSTATE of refused data.
+ * The coordinator's error about a node in the form that callers know from one Postgres. An outage of one node is a `PartialOutage`. An error
+ * of a COPY, which the coordinator reports as an internal error, has the SQLSTATE that the node gave it.
  */
-export function toCallersError(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof PartialOutage) return error
+export function toCallersError(given: unknown): unknown {
+  if (!(given instanceof Error) || given instanceof PartialOutage) return given
+  const error = withNodesState(given)
   if (isOfNode(error)) {
     const node = nodeOf(error)
     return new PartialOutage(`reach ${node ? `node ${node}` : 'a node'} of the warehouse: it does not answer`, {
@@ -37,8 +38,7 @@ export function toCallersError(error: unknown): unknown {
       hint: '`vitalsync doctor` names the node. It is tried again every few seconds.',
     })
   }
-  const code = refusalStateOf(error)
-  return code ? Object.assign(new Error(error.message, { cause: error }), { code }) : error
+  return error
 }
 
 /** Citus words it in three ways; none of them quotes a value. */
@@ -55,14 +55,23 @@ const nodeOf = (error: Error): string | undefined =>
   /(?:remote node \S+@|marked as essential: )([^\s@]+:\d+)/.exec(error.message)?.[1] ??
   /while executing command on (\S+:\d+)/.exec(contextOf(error))?.[1]
 
-/** By the words of Postgres, because the coordinator gives up the SQLSTATE of a COPY. */
-const refusalStates: readonly (readonly [RegExp, string])[] = [
+/**
+ * By the message, because of a node's error in a COPY the coordinator passes on the message and the detail alone
+ * (`ReportCopyError` of Citus). Each state here decides what a caller does: refuse the data, run the transaction again, or wait.
+ */
+const copyStates: readonly (readonly [RegExp, string])[] = [
   [/duplicate key value violates unique constraint/, '23505'],
   [/violates (check|foreign key|not-null|exclusion) constraint/, '23000'],
   [/index row (size|requires) .* (exceeds|maximum)/, '54000'],
+  [/^could not serialize access due to /, '40001'],
+  [/^deadlock detected$/, '40P01'],
+  [/^canceling statement due to lock timeout$/, '55P03'],
+  [/^canceling statement due to statement timeout$/, '57014'],
+  [/: No space left on device$/, '53100'],
 ]
 
-function refusalStateOf(error: Error): string | undefined {
-  if (sqlState(error) !== 'XX000') return undefined
-  return refusalStates.find(([words]) => words.test(error.message))?.[1]
+function withNodesState(error: Error): Error {
+  if (sqlState(error) !== 'XX000') return error
+  const code = copyStates.find(([message]) => message.test(error.message))?.[1]
+  return code ? Object.assign(new Error(error.message, { cause: error }), { code }) : error
 }

@@ -33,12 +33,15 @@ test('an outage names the node where Citus names it, and no user', () => {
   ])
 })
 
-test.for<[string, string]>([
-  ['57014', 'canceling statement due to statement timeout'],
-  ['55P03', 'canceling statement due to lock timeout'],
-])('a statement that takes too long holds up its own people alone (%s)', ([code, message]) => {
-  expect(toCallersError(answered(code, message))).toBeInstanceOf(PartialOutage)
-})
+const tooLong = [
+  answered('57014', 'canceling statement due to statement timeout'),
+  answered('55P03', 'canceling statement due to lock timeout'),
+  answered('XX000', 'canceling statement due to lock timeout'),
+]
+for (const error of tooLong)
+  test(`a statement that takes too long holds up its own people alone (${error.code}, ${error.message})`, () => {
+    expect(toCallersError(error)).toBeInstanceOf(PartialOutage)
+  })
 
 test.for<[string, string]>([
   ['duplicate key value violates unique constraint "scores_pkey_102017"', '23505'],
@@ -50,6 +53,16 @@ test.for<[string, string]>([
   expect(isDataException(seen)).toBe(true)
 })
 
+test.for<[string, string]>([
+  ['could not serialize access due to concurrent update', '40001'],
+  ['deadlock detected', '40P01'],
+  ['could not extend file "base/16384/16402": No space left on device', '53100'],
+])('an outage of a node in a COPY is an outage: %s', ([message, code]) => {
+  const seen = toCallersError(answered('XX000', message))
+  expect(seen).toMatchObject({ code, message })
+  expect(isOutage(seen)).toBe(true)
+})
+
 test('one database shows each error as it is', () => {
   for (const error of ofOneNode) expect(createDivision(1).toCallersError(error)).toBe(error)
   expect(createDivision(2).toCallersError(ofOneNode[0])).toBeInstanceOf(PartialOutage)
@@ -58,6 +71,7 @@ test('one database shows each error as it is', () => {
 const ofTheWhole = [
   answered('08006', 'server closed the connection unexpectedly'),
   answered('57P01', 'terminating connection due to administrator command'),
+  answered('40P01', 'canceling the transaction since it was involved in a distributed deadlock'),
   answered('XX000', 'triggers are not supported on distributed tables'),
   answered('23505', 'duplicate key value', 'while executing command on a:1'),
   Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),

@@ -1,19 +1,23 @@
 import { expect } from 'vitest'
 import { Rejected } from '../../../../src/base/errors.ts'
+import { createDivision } from '../../../../src/pipeline/warehouse/divided/division.ts'
+import { openWarehousePool } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { isDistributed } from '../../../support/distributed-warehouse.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
-import { march, scoreRecord, scoresReading, test } from '../../../support/test-warehouse.ts'
+import { march, openTestWriter, scoreRecord, scoresReading, test } from '../../../support/test-warehouse.ts'
 
 const good = [scoreRecord({ scoreDateTime: march(1) }), scoreRecord({ scoreDateTime: march(3) })]
 
-for (const [state, name] of [
-  ['40001', 'a serialization failure'],
-  ['40P01', 'a deadlock'],
-] as const) {
+const conflicts = [
+  ['40001', 'a serialization failure', 'could not serialize access due to concurrent update'],
+  ['40P01', 'a deadlock', 'deadlock detected'],
+] as const
+
+for (const [state, name, message] of conflicts) {
   test(`${name} is begun again until it passes, and has its effect once`, async ({ warehouse }) => {
     const people = await warehouse.addNeighbours(2)
     const { writer, rows, startedAtMs: sentAtMs } = warehouse
-    await failScores(rows, state, 3)
+    await failScores(rows, { state, message, times: 3 })
 
     const stored = await Promise.all(
       people.map((profileId) => writer.store(scoresReading({ profileId, sentAtMs, records: good }))),
@@ -25,6 +29,25 @@ for (const [state, name] of [
       { revision: 1, n: 4 },
     ])
   })
+
+  test.skipIf(isDistributed)(
+    `${name} in the COPY of a node, as the coordinator reports it, is begun again until it passes`,
+    async ({ warehouse, warehouseUrl }) => {
+      const [ada = ''] = await warehouse.addProfiles('ada')
+      const { rows, startedAtMs: sentAtMs } = warehouse
+      const options = { databaseUrl: warehouseUrl, connectionsMax: 2, name: 'test', pipeline: true }
+      const pool = openWarehousePool({ ...options, division: createDivision(2) })
+      const writer = openTestWriter(pool)
+      await failScores(rows, { state: 'XX000', message, times: 3 })
+
+      expect(await writer.store(scoresReading({ profileId: ada, sentAtMs, records: good }))).toMatchObject({
+        written: 2,
+      })
+      expect(await countTries(rows)).toBe(4)
+      await writer.close()
+      await pool.end()
+    },
+  )
 }
 
 test('a failure without end is thrown, with nothing stored, nothing covered and no other profile held up', async ({
@@ -32,9 +55,10 @@ test('a failure without end is thrown, with nothing stored, nothing covered and 
 }) => {
   const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
   const { writer, rows, startedAtMs: sentAtMs } = warehouse
-  await failScores(rows, '40001', 1000)
+  const [[state, , message]] = conflicts
+  await failScores(rows, { state, message, times: 1000 })
 
-  await expect(writer.store(scoresReading({ profileId: ada, sentAtMs, records: good }))).rejects.toThrow('by the test')
+  await expect(writer.store(scoresReading({ profileId: ada, sentAtMs, records: good }))).rejects.toThrow(message)
 
   expect(await warehouse.covered(ada, 'scores')).toBe('{}')
   expect(await rows('select 1 from vitalsync.scores')).toEqual([])
@@ -113,11 +137,13 @@ test('a snapshot that upstream does not give any more is marked gone, and is bac
 
 type Rows = (text: string, values?: unknown[]) => Promise<Array<Record<string, unknown>>>
 
-/** Ends the transaction that stores a score with this SQLSTATE, as often as given, on every node. */
-async function failScores(rows: Rows, state: string, times: number): Promise<void> {
+type Failure = { readonly state: string; readonly message: string; readonly times: number }
+
+/** Ends the transaction that stores a score with this error, as often as given, on every node. */
+async function failScores(rows: Rows, { state, message, times }: Failure): Promise<void> {
   const tries = `create sequence tries;
     create function fail() returns trigger language plpgsql as $fail$ begin
-      if nextval('tries') <= ${times} then raise exception 'by the test' using errcode = '${state}'; end if;
+      if nextval('tries') <= ${times} then raise exception '${message}' using errcode = '${state}'; end if;
       return new; end $fail$`
   const trigger = 'create trigger fail before insert on %s for each statement execute function fail()'
   if (!isDistributed) {
