@@ -70,7 +70,6 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     closeStack.add({ close: () => reading.end() }, 'reading pool')
     const watch = closeStack.add(startFleetWatch(pipeline, config, log), 'fleet watch')
     const audit = createAudit(pipeline)
-    await audit.forgetOld()
     const context = { pipeline, reading, config, addresses, watch, audit, log, signal: stop.signal }
     const trustProxy = config.trustedProxies.length > 0 && [...config.trustedProxies]
     const app = fastify({ logger: false, bodyLimit: BODY_BYTES_MAX, trustProxy, forceCloseConnections: true })

@@ -1,7 +1,6 @@
 import type { Config } from '../../../config/env.ts'
 import { schedulesOf } from '../../../config/schedules.ts'
 import type { Log } from '../../base/log.ts'
-import { DAY } from '../../base/time/units.ts'
 import { type Scheduler, startScheduler } from '../../pipeline/schedule/scheduler.ts'
 import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
 import type { Produced } from '../../pipeline/work/producer.ts'
@@ -18,16 +17,12 @@ type ProducingContext = {
 }
 
 /**
- * After a nightly, by the process that enqueued the last of it: creates its sentinel, and deletes rows that ended long ago. A sentinel
- * that could not be created is left to `recoverSentinels`.
+ * After a nightly, the process that enqueued the last of it creates its sentinel. A sentinel that could not be created is left to
+ * `recoverSentinels`.
  */
 async function concludeProduction(context: ProducingContext, run: Run, produced: Produced): Promise<void> {
-  const { pipeline, config, log } = context
-  if (produced.enqueued > 0) log.info({ run: run.id, kind: run.kind, profiles: produced.enqueued }, 'enqueued')
-  if (run.kind !== 'nightly' || !produced.isLast) return
-  await sendSentinel(context, run)
-  const forgotten = await pipeline.runs.forgetEnded(config.runsKeptDays * DAY)
-  if (forgotten.runs + forgotten.tokens > 0) log.info({ ...forgotten }, 'forgot what ended long ago')
+  if (produced.enqueued > 0) context.log.info({ run: run.id, kind: run.kind, profiles: produced.enqueued }, 'enqueued')
+  if (run.kind === 'nightly' && produced.isLast) await sendSentinel(context, run)
 }
 
 async function sendSentinel(context: ProducingContext, nightly: Run): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Config } from '../../../config/env.ts'
 import { Problem } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
-import { MINUTE, SECOND } from '../../base/time/units.ts'
+import { HOUR, MINUTE, SECOND } from '../../base/time/units.ts'
 import { createLaneTroubles } from '../../pipeline/fleet/lane-troubles.ts'
 import { startWorkers } from '../../pipeline/queue/job-workers.ts'
 import { pauseLeftMs } from '../../pipeline/queue/lane-pauses.ts'
@@ -9,6 +9,7 @@ import { backlogOf } from '../../pipeline/queue/queues-in-use.ts'
 import { startWatchdog } from '../../pipeline/queue/watchdog.ts'
 import { setLibraryClock } from '../../pipeline/warehouse/postgres/library-clock.ts'
 import { describeOutage, isOutage, sqlState } from '../../pipeline/warehouse/postgres/sql-errors.ts'
+import { deleteOldRows, retentionsOf } from '../../pipeline/warehouse/retention.ts'
 import { sealAnew } from '../../pipeline/warehouse/seals/seal-anew.ts'
 import { createJobMetrics, type JobAttempt, type LanePause } from '../../pipeline/work/outcome.ts'
 import { jobs, type Pipeline } from '../pipeline.ts'
@@ -82,6 +83,7 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
   const heartbeat = startWorkerHeartbeat(pipeline, { troubles, log })
   const sealing = startSealing(pipeline, log)
   const settling = startSettling(pipeline, log)
+  const deleting = startDeleting(pipeline, config, log)
   return {
     halted: () => halted,
     async close() {
@@ -92,6 +94,7 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
         heartbeat.close(),
         sealing.close(),
         settling.close(),
+        deleting.close(),
       ])
       restoreClock()
     },
@@ -107,6 +110,23 @@ const startSettling = ({ refreshSettleTimes }: Pipeline, log: Log) =>
       log.debug({ code: sqlState(error) }, 'settle times could not be computed, and are soon tried again'),
     ),
   )
+
+const DELETE_EVERY_MS = HOUR
+
+/** Deletes the rows that the warehouse does not keep, at the start and every hour. Rows that cannot be deleted hold up no others. */
+const startDeleting = ({ pool }: Pipeline, config: Config, log: Log) =>
+  repeatUntilClosed(DELETE_EVERY_MS, async (signal) => {
+    for (const retention of retentionsOf(config)) {
+      const { subject: rows } = retention
+      try {
+        const deleted = await deleteOldRows(pool, retention, signal)
+        if (deleted > 0) log.info({ rows, deleted }, 'deleted rows that are kept no longer')
+      } catch (error) {
+        log.debug({ rows, code: sqlState(error) }, 'old rows could not be deleted, and are tried again in an hour')
+      }
+      if (signal.aborted) return
+    }
+  })
 
 /** The ledger records how a job ended: a success deletes the profile's failure of that job, a failure stores its reason. */
 async function recordAttempt({ ledger }: Pipeline, attempt: JobAttempt): Promise<void> {

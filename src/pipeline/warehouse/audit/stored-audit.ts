@@ -1,4 +1,3 @@
-import { DAY } from '../../../base/time/units.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /** An action, or a look at health values. `what` holds our own ids and settings, no names and no values. */
@@ -10,11 +9,8 @@ type AuditEntry = {
   readonly what?: Readonly<Record<string, unknown>>
 }
 
-const KEPT_MS = 400 * DAY
-
 export type Audit = {
   record(entry: AuditEntry): Promise<void>
-  forgetOld(): Promise<void>
 }
 
 export function createAudit({ pool }: { pool: Pool }): Audit {
@@ -25,11 +21,6 @@ export function createAudit({ pool }: { pool: Pool }): Audit {
          select $1, $2, $3, (select id from vitalsync.names where id = $4::int8), $5`,
         [who, role, action, profileId ?? null, what],
       )
-    },
-    async forgetOld() {
-      await pool.query("delete from vitalsync.audit where at < clock_timestamp() - $1::float8 * interval '1 ms'", [
-        KEPT_MS,
-      ])
     },
   }
 }

@@ -11,22 +11,19 @@ type SettleOptions = {
   readonly streams: readonly PulledStream[]
 }
 
-/** How long a count is used, and how long a silent difference is reported. */
-const COUNTED_DAYS = 60
-const REPORTED_DAYS = 90
+/** How long a count is used. */
+export const COUNTED_DAYS = 60
 
 /**
- * Recomputes the settle times that no process has computed in the last minutes, makes recent days due again where upstream was late for
- * many profiles, and deletes old rows. Each step is committed on its own, apart from all readings. To store a settle time takes the
- * stream for these minutes. A process that dies after that leaves the other steps to the next one that takes the stream.
+ * Recomputes the settle times that no process has computed in the last minutes, and makes recent days due again where upstream was late
+ * for many profiles. Each step is committed on its own, apart from all readings. To store a settle time takes the stream for these
+ * minutes. A process that dies after that leaves the other steps to the next one that takes the stream.
  */
 export async function refreshSettleTimes(options: SettleOptions): Promise<void> {
-  const due = await listDue(options)
-  for (const stream of due) {
+  for (const stream of await listDue(options)) {
     await storeSettleTime(options, stream, await measureStream(options, stream))
     await unsettleRecentDays(options, stream)
   }
-  if (due.length > 0) await deleteOldRows(options)
 }
 
 /** The streams that were counted, and whose settle time is not fresh. */
@@ -45,18 +42,10 @@ async function listDue({ pool, account, streams }: SettleOptions): Promise<Pulle
   return stale.filter(({ name }) => counted.some(({ stream }) => stream === name))
 }
 
-/** Rows that no computation and no report reads any more. */
-async function deleteOldRows({ pool }: SettleOptions): Promise<void> {
-  await pool.query(`delete from vitalsync.lateness where observed_on < current_date - ${COUNTED_DAYS}`)
-  await pool.query(
-    `delete from vitalsync.silent_differences where found_at < statement_timestamp() - interval '${REPORTED_DAYS} days'`,
-  )
-}
-
 type MeasuredTime = SettleTime & { readonly days: number }
 
 /** Older counts do not count, whether they are deleted yet or not. */
-const ofStream = `account = $1 and stream = $2 and observed_on >= current_date - ${COUNTED_DAYS}`
+const ofStream = `account = $1 and stream = $2 and observed_on >= (clock_timestamp() at time zone 'UTC')::date - ${COUNTED_DAYS}`
 
 async function measureStream({ pool, account, settle }: SettleOptions, stream: PulledStream): Promise<MeasuredTime> {
   const { rows } = await pool.query<LatenessBinCount & { days: number }>(

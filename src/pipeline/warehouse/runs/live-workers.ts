@@ -1,13 +1,10 @@
-import { DAY, SECOND } from '../../../base/time/units.ts'
+import { SECOND } from '../../../base/time/units.ts'
 import type { LaneTrouble } from '../../fleet/lane-troubles.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /** How long a worker counts after its last heartbeat. */
 export const WORKER_SILENT_MS = 15 * SECOND
 export const WORKER_HEARTBEAT_MS = 5 * SECOND
-
-/** How long rows of killed workers are kept. */
-const ROWS_KEPT_MS = DAY
 
 /** The workers that show life, by the database's clock. */
 export type LiveWorkers = {
@@ -22,12 +19,7 @@ export type LiveWorkers = {
 export function createLiveWorkers({ pool }: { pool: Pool }): LiveWorkers {
   return {
     async heartbeat(workerId, queueId, troubles) {
-      const { rows } = await pool.query<{ isNew: boolean }>(heartbeatStatement, [
-        workerId,
-        queueId,
-        JSON.stringify(troubles),
-      ])
-      if (rows[0]?.isNew) await pool.query(forgetStatement, [ROWS_KEPT_MS])
+      await pool.query(heartbeatStatement, [workerId, queueId, JSON.stringify(troubles)])
     },
     async remove(workerId) {
       await pool.query('delete from vitalsync.workers where id = $1', [workerId])
@@ -45,10 +37,7 @@ export function createLiveWorkers({ pool }: { pool: Pool }): LiveWorkers {
 
 const heartbeatStatement = `
   insert into vitalsync.workers (id, queue, seen_at, troubles) values ($1, $2, clock_timestamp(), $3)
-  on conflict (id) do update set queue = excluded.queue, seen_at = excluded.seen_at, troubles = excluded.troubles
-  returning xmax = 0 as "isNew"`
-
-const forgetStatement = "delete from vitalsync.workers where seen_at < clock_timestamp() - $1::float8 * interval '1 ms'"
+  on conflict (id) do update set queue = excluded.queue, seen_at = excluded.seen_at, troubles = excluded.troubles`
 
 const countQuery = `
   select count(*)::int as n from vitalsync.workers

@@ -1,7 +1,6 @@
 import type { OrderKey } from '../../transfer/order.ts'
 import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
-import { type ForgottenRows, forgetEnded } from './forget-ended.ts'
 import { listOpenOrders, listOrdersOf } from './open-orders.ts'
 import { createProductions, type Productions } from './production.ts'
 import { countWorkLeft, type WorkLeft } from './work-left.ts'
@@ -64,8 +63,6 @@ export type Runs = Productions & {
   workLeft(run: Run): Promise<WorkLeft>
   /** A sign of life: no other process takes the run over while its producer waits. */
   heartbeat(runId: string): Promise<void>
-  /** Forgets ended runs with their slots, and tokens that expired, when that is longer ago than `keptMs`. */
-  forgetEnded(keptMs: number): Promise<ForgottenRows>
   /** Ends a run early and deletes its open orders; nothing more is enqueued for it. */
   end(runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void>
 }
@@ -101,7 +98,6 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
     async heartbeat(runId) {
       await pool.query('update vitalsync.runs set touched_at = clock_timestamp() where id = $1', [runId])
     },
-    forgetEnded: (keptMs) => forgetEnded(pool, keptMs),
     end: (runId, state) => endRun(pool, runId, state),
   }
 }

@@ -1,5 +1,4 @@
 import type { DifferenceCause, RecordDifference } from '../../ledger/difference-cause.ts'
-import { isOutage } from '../postgres/sql-errors.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 import type { CoveredWindow } from './covered-windows.ts'
 
@@ -16,9 +15,6 @@ export function countDifferences(differences: readonly RecordDifference[]): Diff
     missingUpstream: count('missing-upstream'),
   }
 }
-
-const DIFFERENCES_KEPT_MAX = 10_000
-const COUNTS_KEPT_DAYS = 400
 
 const spanSql = (from: number) =>
   `tstzrange(to_timestamp($${from}::float8 / 1000), to_timestamp($${from + 1}::float8 / 1000))`
@@ -80,7 +76,7 @@ export async function uncoverUnmended(pool: Pool): Promise<void> {
 
 type Finding = { readonly cause: DifferenceCause; readonly counts: DifferenceCounts }
 
-/** Records a window that differs. Found again, the former finding is replaced. The oldest are dropped; during an outage, by a later call. */
+/** Records a window that differs. Found again, the former finding is replaced. */
 export async function recordDifference(pool: Pool, window: WindowName, { cause, counts }: Finding): Promise<void> {
   await pool.query(
     `insert into vitalsync.differences (profile_id, stream, span, found_at, cause, missing_here, differing, missing_upstream)
@@ -90,16 +86,6 @@ export async function recordDifference(pool: Pool, window: WindowName, { cause, 
        missing_upstream = excluded.missing_upstream, mended_at = null`,
     [...parametersOf(window), cause, counts.missingHere, counts.differing, counts.missingUpstream],
   )
-  await dropOldest(pool).catch((error: unknown) => {
-    if (!isOutage(error)) throw error
-  })
-}
-
-async function dropOldest(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ found_at: string }>(
-    `select found_at::text as found_at from vitalsync.differences order by found_at desc offset ${DIFFERENCES_KEPT_MAX} limit 1`,
-  )
-  if (rows[0]) await pool.query('delete from vitalsync.differences where found_at < $1', [rows[0].found_at])
 }
 
 /** Makes the profile due for the next sweep too: days near a silent difference must be read again. */
@@ -117,15 +103,10 @@ export async function markMended(pool: Pool, window: WindowName): Promise<void> 
 
 /** Counts a window that chance drew. Only these make the measured rate: a window that somebody chose says nothing of others. */
 export async function countVerified(pool: Pool, streamName: string, isDiffering: boolean): Promise<void> {
-  const { rows } = await pool.query<{ isFirst: boolean }>(
+  await pool.query(
     `insert into vitalsync.verified_windows as v (verified_on, stream, windows, differing)
      values ((clock_timestamp() at time zone 'UTC')::date, $1, 1, $2)
-     on conflict (verified_on, stream) do update set windows = v.windows + 1, differing = v.differing + excluded.differing
-     returning windows = 1 as "isFirst"`,
+     on conflict (verified_on, stream) do update set windows = v.windows + 1, differing = v.differing + excluded.differing`,
     [streamName, isDiffering ? 1 : 0],
-  )
-  if (!rows[0]?.isFirst) return
-  await pool.query(
-    `delete from vitalsync.verified_windows where verified_on < (clock_timestamp() at time zone 'UTC')::date - ${COUNTS_KEPT_DAYS}`,
   )
 }

@@ -162,65 +162,6 @@ test('the work left of a run is that of its own orders and profiles', async ({ w
   expect(await left()).toEqual({ jobs: 0, items: 0, itemsOfLongestJob: 0 })
 })
 
-test('runs that ended long ago are deleted, except running ones and the newest slot of a schedule', async ({
-  warehouse,
-}) => {
-  const { runs, rows } = warehouse
-  const hours = (count: number) => new Date(slot.getTime() + count * HOUR)
-  const ids: string[] = []
-  for (let index = 0; index < 4; index += 1) ids.push((await runs.claimSlot('nightly', hours(index)))?.id ?? '')
-  const [oldest = '', old = '', fresh = '', newest = ''] = ids
-  const other = await runs.create('sync', {})
-  const running = await runs.create('sync', {})
-  for (const id of [...ids, other.id]) await runs.end(id, 'done')
-  await rows(`update vitalsync.runs set ended_at = now() - interval '91 days' where id <> $1 and id <> $2`, [
-    fresh,
-    running.id,
-  ])
-  await rows(`insert into vitalsync.tokens (account, expires_at) values
-    ('old', now() - interval '91 days'), ('fresh', now() - interval '1 day'), ('unused', null)`)
-
-  expect(await runs.forgetEnded(90 * DAY)).toEqual({ runs: 4, tokens: 1 })
-
-  expect((await runs.listNewest(10)).map(({ id }) => id)).toEqual([running.id, fresh])
-  expect(await runs.lastSlot('nightly')).toEqual(hours(3))
-  expect(await rows('select run_id from vitalsync.slots order by slot_at')).toEqual([
-    { run_id: fresh },
-    { run_id: null },
-  ])
-  expect(await rows('select account from vitalsync.tokens order by 1')).toEqual([
-    { account: 'fresh' },
-    { account: 'unused' },
-  ])
-  expect(await runs.claimSlot('nightly', hours(3))).toBeUndefined()
-  expect([oldest, old, newest]).not.toContain('')
-  expect(await runs.forgetEnded(90 * DAY)).toEqual({ runs: 0, tokens: 0 })
-})
-
-test('a running run keeps its orders when ended runs are deleted, and each schedule its newest slot', async ({
-  warehouse,
-}) => {
-  const { runs, rows } = warehouse
-  const [ada = ''] = await warehouse.addProfiles('ada')
-  const hours = (count: number) => new Date(slot.getTime() + count * HOUR)
-  const old = await runs.claimSlot('nightly', slot)
-  await runs.end(old?.id ?? '', 'done')
-  await rows(`update vitalsync.runs set ended_at = now() - interval '91 days'`)
-  const running = await runs.claimSlot('sweep', hours(-1))
-  await recordPage(runs, running?.id ?? '', [order(ada)])
-  await rows(
-    `insert into vitalsync.tokens (account, expires_at, lease_until) values ('leased', now() - interval '91 days', now() + interval '1 hour')`,
-  )
-
-  expect(await runs.forgetEnded(90 * DAY)).toEqual({ runs: 1, tokens: 0 })
-
-  expect((await runs.listOpenOrders(running?.id ?? '', '0', 10)).ids).toEqual([ada])
-  expect(await rows('select schedule, run_id from vitalsync.slots order by 1')).toEqual([
-    { schedule: 'nightly', run_id: null },
-    { schedule: 'sweep', run_id: running?.id },
-  ])
-})
-
 test('the newest runs are listed first, of all kinds or of one', async ({ warehouse }) => {
   const { runs } = warehouse
   const ids: string[] = []
