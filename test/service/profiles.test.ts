@@ -11,7 +11,7 @@ import {
   test,
 } from './service-world.ts'
 
-const profile = (world: ServiceWorld, person: RegisteredProfile) =>
+const profile = (world: ServiceWorld, person: Pick<RegisteredProfile, 'externalId' | 'account'>) =>
   call(world, `/api/v1/account/profile/${encodeURIComponent(person.externalId)}`, { auth: person.account })
 const search = (world: ServiceWorld, auth: string, query = '') =>
   call(world, `/api/v1/account/profile/search${query}`, { auth })
@@ -35,20 +35,29 @@ describe('a profile', () => {
     expect((await profile(world, { ...(await registerProfile(world)), externalId: 'nobody' })).status).toBe(404)
   })
 
-  test('shows the SDK and device of its latest device information', async ({ world }) => {
-    const person = await registerProfile(world)
-    const device = {
-      sdkId: 'ios',
-      sdkVersion: '2.1',
-      appId: 'com.example',
-      deviceType: 'phone',
-      deviceModel: 'iPhone17,1',
-      system: 'iOS',
-      systemVersion: '26',
+  test('shows its own latest device and its own sources, by its name and in a search', async ({ world }) => {
+    const account = await accountAuth(world)
+    const name = randomUUID()
+    const people = [
+      { externalId: `${name}-ada`, sdkId: 'ios', sdkVersion: '2.1', deviceType: 'phone', source: 'phone app' },
+      { externalId: `${name}-bob`, sdkId: 'android', sdkVersion: '3.0', deviceType: 'watch', source: 'watch app' },
+    ]
+    for (const { externalId, sdkId, sdkVersion, deviceType, source } of people) {
+      const { auth } = await registerProfile(world, { account, externalId })
+      const system = { appId: 'com.example', deviceModel: 'any', system: 'any', systemVersion: '26' }
+      for (const version of ['1.0', sdkVersion]) {
+        const body = { ...system, sdkId, sdkVersion: version, deviceType }
+        await call(world, '/api/v1/profile/deviceInformation', { method: 'PUT', auth, body })
+      }
+      await call(world, '/api/v1/profile/data/log', { method: 'POST', auth, body: [stepsLog({ source, deviceType })] })
     }
-    await call(world, '/api/v1/profile/deviceInformation', { method: 'PUT', auth: person.auth, body: device })
+    const shown = people.map(({ source, ...person }) => ({
+      ...person,
+      dataSources: [{ sourceName: source, deviceType: person.deviceType }],
+    }))
 
-    expect((await profile(world, person)).json).toMatchObject({ sdkId: 'ios', sdkVersion: '2.1', deviceType: 'phone' })
+    expect((await search(world, account, `?searchParameter=${name}`)).json.items).toMatchObject(shown)
+    for (const person of shown) expect((await profile(world, { ...person, account })).json).toMatchObject(person)
   })
 
   test.for(['%00', 'a%00b', '%ED%A0%80', '%zz', '%', 'x'.repeat(101), 'x'.repeat(2000)])(
