@@ -17,10 +17,12 @@ const edit = (operator: string, change: string, [of, set]: [Fields, Fields]): Ed
 const dropConjunct: Operator = ({ kind, fields }) => {
   if (kind === 'BoolExpr' && fields['boolop'] === 'AND_EXPR') {
     const conditions = listOf(fields['args'])
-    return conditions.filter(isCondition).map((condition) => {
-      const args = conditions.map((other) => (other === condition ? always(other) : other))
-      return edit('conjunct dropped', print(condition), [fields, { args }])
-    })
+    return conditions
+      .filter((condition) => isCondition(condition) && !isRepeated(condition, conditions))
+      .map((condition) => {
+        const args = conditions.map((other) => (other === condition ? always(other) : other))
+        return edit('conjunct dropped', print(condition), [fields, { args }])
+      })
   }
   return ['whereClause', 'havingClause', 'agg_filter'].flatMap((clause) => {
     const condition = fields[clause]
@@ -34,6 +36,15 @@ const dropConjunct: Operator = ({ kind, fields }) => {
 /** `$1::int8[] is not null` stands where a divided warehouse has a condition: see `namedSql`. */
 const isCondition = (condition: unknown) =>
   !/^(true|\(?CAST\(\$\d+ AS int8\[\]\) IS NOT NULL\)?)$/i.test(print(condition))
+
+/** `t.profile_id = any($1)` beside a join by the same column: a divided warehouse finds the node by it, and it excludes no row. */
+function isRepeated(condition: unknown, conditions: readonly unknown[]): boolean {
+  const [, column] = print(condition).match(/^([\w.]+) = ANY \((?:CAST\()?\$\d+[^(]*$/) ?? []
+  return (
+    column !== undefined &&
+    conditions.some((other) => other !== condition && print(other).split(' = ').includes(column))
+  )
+}
 
 const otherBound: Readonly<Record<string, string>> = { '<': '<=', '<=': '<', '>': '>=', '>=': '>' }
 

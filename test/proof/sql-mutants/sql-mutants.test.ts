@@ -43,6 +43,28 @@ test('a statement that two lines of a file send has each mutant once, and an equ
   expect(ids).toEqual(idsOf(recorded(`${folder}/stored-runs.ts:1:1`, twice)))
 })
 
+test('a condition that only names the profiles of a divided warehouse is no mutant, and its two forms make one', () => {
+  const form = (named: string) =>
+    recorded(
+      `${folder}/stored-runs.ts:1:1`,
+      `select from vitalsync.runs r where exists (select from vitalsync.orders o where o.run_id = r.id and ${named} and o.job = $2)`,
+    )
+  const mutants = (...forms: ReturnType<typeof recorded>[]) =>
+    mutantsOf(statementsOf(forms.map((one) => ({ ...one, name: 'orders' }))).statements)
+  const divided = form('o.run_id = any($1::int8[])')
+
+  const both = mutants(divided, form('$1::int8[] is not null /* as in a divided warehouse */'))
+
+  expect(mutants(divided).map(({ operator, change }) => `${operator}: ${change}`)).toEqual([
+    expect.stringMatching(/^conjunct dropped: EXISTS/),
+    expect.stringMatching(/^exists made not exists: /),
+    'conjunct dropped: o.run_id = r.id',
+    'conjunct dropped: o.job = $2',
+  ])
+  expect(both.map(({ id }) => id)).toEqual(mutants(divided).map(({ id }) => id))
+  expect(both.map(({ exchanges }) => exchanges.length)).toEqual([2, 2, 2, 2])
+})
+
 const judgedOf = (id: string, verdict: Judged['verdict']): Judged => ({
   mutant: { id, key: id, area: 'runs', operator: 'order by dropped' } as Mutant,
   verdict,

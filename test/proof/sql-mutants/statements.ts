@@ -31,11 +31,11 @@ export type Statement = {
 }
 
 const streamWords =
-  /\b(scores?|biomarkers?|archetypes?|trends?|comparisons?|data-logs|tags|demographics|device[-_]information|habits|steps)\b/g
+  /\b(scores?|biomarkers?|archetypes?|trends?|comparisons?|data-logs|tags|demographics|device[-_]information|habits|steps|moods)\b/g
 
 /** The columns of records: each stream has its own. */
 const recordColumns =
-  /\b([ti]\.)(((score|trend_start|trend_end|start|end)_date_time|type|name|category|periodicity|aggregation|source)(, [ti]\.)?)+(?=\W)/g
+  /\b([ti]\.)(((score|trend_start|trend_end|start|end)_date_time|type|name|category|periodicity|aggregation|source|felt_at|word)(, [ti]\.)?)+(?=\W)/g
 
 /** Without the words by which texts of one template differ: streams, columns, and the numbers of parameters. */
 export const withoutVariants = (text: string): string =>
@@ -44,6 +44,7 @@ export const withoutVariants = (text: string): string =>
     .replaceAll(/[ _]\d{3,}\b/g, '')
     .replaceAll(streamWords, 'STREAM')
     .replaceAll(/\$\d+/g, '$n')
+    .replaceAll(/(?<=AND )(\S+ = ANY \(CAST\(\$n AS int8\[\]\)\)|CAST\(\$n AS int8\[\]\) IS NOT NULL)/g, 'NAMED')
     .replaceAll(/concat_ws\(.*?\), 8\)/gs, 'concat_ws(COLUMNS), 8)')
     .replaceAll(recordColumns, '$1COLUMNS')
 
