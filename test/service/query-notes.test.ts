@@ -28,6 +28,10 @@ describe('by a header of the answer, whose status and body stay those of the int
       204,
       'name knows no "nap_duration"',
     ])
+    expect(await notes(world, '/api/v1/profile/archetypes?periodicity=weekly,daily', { auth })).toEqual([
+      204,
+      'periodicity knows no "daily"',
+    ])
     expect(await notes(world, '/api/v1/profile/tag?types=events', { auth })).toEqual([
       204,
       'types knows no "events", is "event" meant?',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answeredInstantSchema, instantSchema } from '../time/instant.ts'
-import { periodicitiesSchema, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
+import { periodicityQueryShape, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { uuidSchema } from './text.ts'
 
 /** The ordinal archetypes with their values from 0 to 3. */
@@ -36,7 +36,7 @@ export const archetypeQuerySchema = withOrderedEnds(
     ...windowQueryShape,
     name: wordListSchema.optional(),
     types: wordListSchema.optional(),
-    periodicity: periodicitiesSchema(archetypePeriodicities).optional(),
+    ...periodicityQueryShape,
   }),
 )
 

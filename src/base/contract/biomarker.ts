@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answeredInstantSchema, instantSchema } from '../time/instant.ts'
-import { windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
+import { periodicityQueryShape, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { uuidSchema } from './text.ts'
 
 export const biomarkerTypes = {
@@ -65,7 +65,12 @@ const biomarkerCategories = ['activity', 'body', 'characteristic', 'sleep', 'vit
 const biomarkerPeriodicities = ['intraday', 'daily', 'weekly'] as const
 
 export const biomarkerQuerySchema = withOrderedEnds(
-  z.object({ ...windowQueryShape, types: wordListSchema.optional(), categories: wordListSchema.optional() }),
+  z.object({
+    ...windowQueryShape,
+    types: wordListSchema.optional(),
+    categories: wordListSchema.optional(),
+    ...periodicityQueryShape,
+  }),
 )
 
 /** `value` is always a string; `valueType` says how to parse it. `estimated` is true when the value was not measured. */

@@ -50,6 +50,13 @@ export const wordListSchema = z.array(textSchema(100)).max(100)
 /** The query parameters that hold a list. */
 export const listParameters = ['types', 'categories', 'category', 'name', 'periodicity', 'version'] as const
 
-export function periodicitiesSchema<const Words extends readonly [string, ...string[]]>(words: Words) {
-  return z.array(z.enum(words, { error: `must be one of ${words.join(', ')}` })).max(10)
+/** The periods that a query can ask for; records of other periods come with a query that names none. */
+const askedPeriodicities = ['daily', 'weekly'] as const
+
+/** Every kind takes both words: one that has no records of the period is answered with nothing. */
+export const periodicityQueryShape = {
+  periodicity: z
+    .array(z.enum(askedPeriodicities, { error: `must be one of ${askedPeriodicities.join(', ')}` }))
+    .max(10)
+    .optional(),
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answeredInstantSchema, instantSchema } from '../time/instant.ts'
-import { windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
+import { periodicityQueryShape, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { uuidSchema } from './text.ts'
 
 export const scoreTypes = ['wellbeing', 'activity', 'sleep', 'readiness', 'mental_wellbeing'] as const
@@ -15,6 +15,7 @@ export const scoreQuerySchema = withOrderedEnds(
       .array(z.string().regex(/^\d{1,9}$/, { error: 'must be a whole number' }))
       .max(10)
       .optional(),
+    ...periodicityQueryShape,
   }),
 )
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answeredInstantSchema, instantSchema } from '../time/instant.ts'
-import { periodicitiesSchema, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
+import { periodicityQueryShape, windowQueryShape, withOrderedEnds, wordListSchema } from './query-shapes.ts'
 import { uuidSchema } from './text.ts'
 
 export const trendCategories = ['score', 'factor'] as const
@@ -13,7 +13,7 @@ export const trendQuerySchema = withOrderedEnds(
     types: wordListSchema.optional(),
     category: wordListSchema.optional(),
     categories: wordListSchema.optional(),
-    periodicity: periodicitiesSchema(['weekly']).optional(),
+    ...periodicityQueryShape,
   }),
 )
 

@@ -41,37 +41,57 @@ type DerivedQuery = {
 
 type DerivedSchemas = { query: z.ZodType<DerivedQuery>; answer: z.ZodType; words: Record<string, readonly string[]> }
 
-/** Each list has two names. */
-const wordsOf = (names: readonly string[], categories: readonly string[] = []) => ({
+type RecordWords = {
+  names: readonly string[]
+  categories?: readonly string[]
+  /** The words that a record can have and a query can ask for. A score is of a day, though it has no such field. */
+  periodicities: readonly ('daily' | 'weekly')[]
+}
+
+/** Names and categories have two parameters each. */
+const wordsOf = ({ names, categories = [], periodicities }: RecordWords) => ({
   types: names,
   name: names,
   ...(categories.length > 0 ? { categories, category: categories } : {}),
+  periodicity: periodicities,
 })
 
 const schemasByKind: Readonly<Record<DerivedKind, DerivedSchemas>> = {
-  score: { query: scoreQuerySchema, answer: scoreAnswerSchema, words: wordsOf(scoreTypes) },
+  score: {
+    query: scoreQuerySchema,
+    answer: scoreAnswerSchema,
+    words: wordsOf({ names: scoreTypes, periodicities: ['daily'] }),
+  },
   biomarker: {
     query: biomarkerQuerySchema,
     answer: biomarkerAnswerSchema,
-    words: wordsOf(
-      Object.keys(biomarkerForms),
-      Object.values(biomarkerForms).map(({ category }) => category),
-    ),
+    words: wordsOf({
+      names: Object.keys(biomarkerForms),
+      categories: Object.values(biomarkerForms).map(({ category }) => category),
+      periodicities: ['daily', 'weekly'],
+    }),
   },
   archetype: {
     query: archetypeQuerySchema,
     answer: archetypeAnswerSchema,
-    words: wordsOf([...Object.keys(ordinalArchetypes), ...categoricalArchetypes]),
+    words: wordsOf({
+      names: [...Object.keys(ordinalArchetypes), ...categoricalArchetypes],
+      periodicities: ['weekly'],
+    }),
   },
   trend: {
     query: trendQuerySchema,
     answer: trendAnswerSchema,
-    words: wordsOf([...scoreTypes, ...factorNames], trendCategories),
+    words: wordsOf({
+      names: [...scoreTypes, ...factorNames],
+      categories: trendCategories,
+      periodicities: ['weekly'],
+    }),
   },
   comparison: {
     query: comparisonQuerySchema,
     answer: comparisonAnswerSchema,
-    words: wordsOf(comparisonNames, comparisonCategories),
+    words: wordsOf({ names: comparisonNames, categories: comparisonCategories, periodicities: ['daily'] }),
   },
 }
 
@@ -133,7 +153,7 @@ async function readDerived(
   kind: DerivedKind,
   profile: ProfileReference,
 ): Promise<RouteAnswer | 'unknown'> {
-  const filter = filterOf(query)
+  const filter = filterOf(kind, query)
   const held = request.headers['if-none-match']
   const heldTagOf = (revision: string) => heldTag(held, etagOf(revision))
   const isHeld = held === undefined ? undefined : (revision: string) => heldTagOf(revision) !== undefined
@@ -148,12 +168,13 @@ async function readDerived(
 }
 
 /** `types` is another name of `name`, and `categories` of `category`; where a kind takes both, their values are joined. */
-function filterOf(query: DerivedQuery): DerivedFilter {
+function filterOf(kind: DerivedKind, query: DerivedQuery): DerivedFilter {
+  const isEveryScore = kind === 'score' && query.periodicity?.includes('daily')
   return {
     ...requestedRangeOf(query),
     names: mergedFilter(query.types, query.name),
     categories: mergedFilter(query.categories, query.category),
-    periodicities: mergedFilter(query.periodicity),
+    periodicities: isEveryScore ? undefined : mergedFilter(query.periodicity),
     versions: query.version?.length ? query.version.map(Number) : undefined,
   }
 }
