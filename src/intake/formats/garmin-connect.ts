@@ -30,6 +30,26 @@ function activityOf(row: SourceRow) {
   return lastingFrom({ atMs, offsetMinutes: Math.abs(offsetMinutes) <= 14 * 60 ? offsetMinutes : 0 }, lengthMs)
 }
 
+const sleepFields = ['lightSleepSeconds', 'deepSleepSeconds', 'remSleepSeconds'] as const
+
+const confirmationOf = (row: SourceRow): string => textIn(row['sleepWindowConfirmationType']).toUpperCase()
+const isManualNight = (row: SourceRow): boolean => confirmationOf(row).startsWith('MANUAL')
+
+/**
+ * Why a window of sleep is no sleep; undefined for a night. Where the watch was not worn, or could not tell, the account holds
+ * the bedtime of the person's settings: the window as such proves nothing.
+ */
+function unmeasuredNight(row: SourceRow): string | undefined {
+  const confirmation = confirmationOf(row)
+  if (confirmation === 'OFF_WRIST') return 'a night in which the watch was not worn (OFF_WRIST)'
+  if (confirmation === 'UNCONFIRMED') return 'a default window of sleep that nothing confirmed (UNCONFIRMED)'
+  if (isManualNight(row)) return undefined
+  const isStaged = sleepFields.some((name) => !isEmpty(row[name]))
+  if (isStaged ? sleepFields.some((name) => numberIn(row[name]) > 0) : confirmation.includes('CONFIRMED'))
+    return undefined
+  return 'a window of sleep in which no sleep was measured'
+}
+
 const isList = (text: string, ...fields: readonly string[]): boolean =>
   /^\s*\[\s*\{/.test(text) && fields.every((field) => text.includes(`"${field}"`))
 
@@ -55,13 +75,17 @@ export const garminConnect = declareFormat({
       file: 'sleepData',
       recognises: ({ text }) => isList(text, 'sleepStartTimestampGMT', 'calendarDate'),
       rows: readJsonList,
-      when({ sleepStartTimestampGMT: start, sleepEndTimestampGMT: end }) {
+      when(row) {
+        const { sleepStartTimestampGMT: start, sleepEndTimestampGMT: end } = row
         if (isEmpty(start)) return { leftOut: 'a day without a night' }
+        const leftOut = unmeasuredNight(row)
+        if (leftOut !== undefined) return { leftOut }
         return between(gmtIn(start), gmtIn(end)) ?? 'a night without its start or its end'
       },
+      frame: (row) => (isManualNight(row) ? { recordingMethod: 'manual_entry' } : {}),
       fields: [
         lasting('sleep_stage_in_bed', 'the night', 'GMT'),
-        endToEnd(['awakeSleepSeconds', 'lightSleepSeconds', 'deepSleepSeconds', 'remSleepSeconds'], 'seconds', SECOND),
+        endToEnd(['awakeSleepSeconds', ...sleepFields], 'seconds', SECOND),
         measure('averageRespiration', 'respiratory_rate', 'breath/min', { note: 'one a night', aggregation: 'avg' }),
       ],
     },
@@ -112,6 +136,16 @@ export const garminConnect = declareFormat({
   leftOut: [
     { from: 'sums and means of an activity', note: 'the day has its steps and its energy' },
     { from: 'distances, floors in metres, stress, body battery', note: 'nothing is derived from them' },
+    {
+      from: 'sleepData, OFF_WRIST and UNCONFIRMED, or without any sleep',
+      note: 'the bedtime of the settings: no device measured it',
+    },
+    {
+      from: 'sleepData, MANUALLY_CONFIRMED',
+      to: 'sleep_stage_in_bed',
+      units: 'GMT',
+      note: 'is marked as entered by hand',
+    },
     { from: 'scores and plans', note: 'no measurements' },
   ],
 })

@@ -33,6 +33,42 @@ test('times named GMT have no offset and are UTC; stages, which have no times, a
   expect(reports[0]?.leftOut).toEqual([{ reason: 'a day without a night', records: 1 }])
 })
 
+test('a window of sleep that no device measured is no sleep; a night that the person entered counts and is marked', async () => {
+  const nightOf = (day: number, sleepWindowConfirmationType: string | null, seconds: object = {}) => ({
+    sleepStartTimestampGMT: `2026-07-0${day}T05:00:00.0`,
+    sleepEndTimestampGMT: `2026-07-0${day}T12:12:00.0`,
+    calendarDate: `2026-07-0${day}`,
+    sleepWindowConfirmationType,
+    ...seconds,
+  })
+  const none = { deepSleepSeconds: 0, lightSleepSeconds: 0, remSleepSeconds: 0, awakeSleepSeconds: 0 }
+  const nights = [
+    nightOf(1, 'UNCONFIRMED'),
+    nightOf(2, 'OFF_WRIST', none),
+    nightOf(3, 'ENHANCED_CONFIRMED_FINAL', none),
+    nightOf(4, null),
+    nightOf(5, 'MANUALLY_CONFIRMED'),
+    nightOf(6, 'AUTO_CONFIRMED_FINAL'),
+    nightOf(7, 'ENHANCED_CONFIRMED_FINAL', { ...none, lightSleepSeconds: 20_000 }),
+  ]
+  const { logs, reports, rejects } = await importOne(json('sleepData', nights), options)
+
+  expect(
+    logs.map(({ dataType, startDateTime, recordingMethod }) => [dataType, startDateTime.slice(0, 10), recordingMethod]),
+  ).toEqual([
+    ['sleep_stage_in_bed', '2026-07-04', 'manual_entry'],
+    ['sleep_stage_in_bed', '2026-07-05', 'automatically_recorded'],
+    ['sleep_stage_in_bed', '2026-07-06', 'automatically_recorded'],
+    ['sleep_stage_light', '2026-07-06', 'automatically_recorded'],
+  ])
+  expect(reports[0]?.leftOut.toSorted((a, b) => b.records - a.records)).toEqual([
+    { reason: 'a window of sleep in which no sleep was measured', records: 2 },
+    { reason: 'a default window of sleep that nothing confirmed (UNCONFIRMED)', records: 1 },
+    { reason: 'a night in which the watch was not worn (OFF_WRIST)', records: 1 },
+  ])
+  expect(rejects).toEqual([])
+})
+
 test('a day is a local day, by its start in both clocks and its length, of 23 or 25 hours too; its sums are daily', async () => {
   const dayOf = (date: string, gmtHour: string, hours: number) => ({
     calendarDate: date,
