@@ -36,8 +36,8 @@ const confirmationOf = (row: SourceRow): string => textIn(row['sleepWindowConfir
 const isManualNight = (row: SourceRow): boolean => confirmationOf(row).startsWith('MANUAL')
 
 /**
- * Why a window of sleep is no sleep; undefined for a night. Where the watch was not worn, or could not tell, the account holds
- * the bedtime of the person's settings: the window as such proves nothing.
+ * Why a window of sleep is no sleep; undefined for a night. Where the watch was not worn, or measured nothing, the account has
+ * the bedtime of the person’s settings.
  */
 function unmeasuredNight(row: SourceRow): string | undefined {
   const confirmation = confirmationOf(row)

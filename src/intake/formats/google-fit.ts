@@ -25,12 +25,18 @@ const nanosIn = (value: unknown) => {
   return Number.isNaN(atMs) ? undefined : utc(atMs)
 }
 
+/** The stream of energy goes on while nothing was recorded: by age, sex and weight. */
+const isEstimate = (originDataSourceId: unknown): boolean =>
+  /:(default_calories_expended|from_bmr)$|com\.google\.calories\.bmr:/.test(textIn(originDataSourceId))
+
 /** The one stream of a type that is read. All other streams of the type are parts of it, or are made of it. */
 const stream = (type: string, merged: string, ...fields: readonly FieldRule[]) => ({
   file: `All Data, ${type}:${merged}`,
   holds: (row: SourceRow) => row[STREAM] === `derived:com.google.${type}:com.google.android.gms:${merged}`,
-  when: ({ startTimeNanos, endTimeNanos }: SourceRow) =>
-    between(nanosIn(startTimeNanos), nanosIn(endTimeNanos)) ?? 'a point without its start or its end',
+  when: ({ startTimeNanos, endTimeNanos, originDataSourceId }: SourceRow) =>
+    isEstimate(originDataSourceId)
+      ? { leftOut: 'energy that the app estimated of the body alone' }
+      : (between(nanosIn(startTimeNanos), nanosIn(endTimeNanos)) ?? 'a point without its start or its end'),
   frame({ originDataSourceId, modifiedTimeMillis }: SourceRow) {
     const modifiedMs = numberIn(modifiedTimeMillis)
     return {
@@ -102,6 +108,10 @@ export const googleFit = declareFormat({
   ],
   leftOut: [
     { from: 'every other stream, raw or derived', note: 'a part of a merged stream, or made of one' },
+    {
+      from: 'calories.expended of default_calories_expended or calories.bmr',
+      note: 'an estimate that goes on while nothing was recorded',
+    },
     { from: 'Daily activity metrics', note: 'sums; their days may be those of UTC' },
   ],
 })

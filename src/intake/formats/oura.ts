@@ -122,7 +122,10 @@ const documents: readonly Document[] = [
     // A day of activity runs from four in the morning to four.
     file: 'daily_activity',
     has: ['steps', 'equivalent_walking_distance'],
-    when: (row) => lastingFrom(instantIn(row['timestamp']), DAY) ?? 'a day without timestamp',
+    when: (row) =>
+      numberIn(row['non_wear_time']) * SECOND >= DAY
+        ? { leftOut: 'a day in which the ring was not worn' }
+        : (lastingFrom(instantIn(row['timestamp']), DAY) ?? 'a day without timestamp'),
     frame: () => ({ periodicity: 'daily', aggregation: 'sum' }),
     fields: [
       measure('steps', 'steps', 'count', ofActiveDay),
@@ -208,6 +211,10 @@ export const oura = declareFormat({
   ],
   leftOut: [
     { from: 'sleep of type deleted or rest', note: 'the person said that it was none' },
+    {
+      from: 'daily_activity of a day with 24 hours of non_wear_time',
+      note: 'its energy is an estimate of the body at rest',
+    },
     { from: 'sleep, heart_rate', note: 'heartrate has the same night' },
     { from: 'sleep, average_hrv and the durations', note: 'means and sums of the lists beside them' },
     { from: 'scores, readiness, resilience, tags', note: 'no measurements' },

@@ -4,7 +4,7 @@ import type { FileHead, HealthRecord, MappingRow } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
 import { columnsIn, hasColumns, type SourceRow } from './small-files.ts'
 import { instantIn, instantsIn, later, localFrom, wallMsIn } from './source-times.ts'
-import { type DraftFrame, faultOf, lastingRecord, measuredRecord, numberIn } from './source-values.ts'
+import { type DraftFrame, faultOf, isEmpty, lastingRecord, measuredRecord, numberIn } from './source-values.ts'
 
 const tracker = { source: 'Withings', deviceType: 'watch', recordingMethod: 'automatically_recorded' } as const
 
@@ -115,7 +115,8 @@ export const withings = declareFormat({
     {
       file: 'activities.csv',
       recognises: hasColumns('from', 'to', 'Activity type'),
-      when: fromTo,
+      when: (row) => instantsIn(row['from (manual)'], row['to (manual)']) ?? fromTo(row),
+      frame: (row) => ({ recordingMethod: isEmpty(row['from (manual)']) ? 'actively_recorded' : 'manual_entry' }),
       fields: [session('type', (row) => row['Activity type'])],
     },
   ],

@@ -196,6 +196,41 @@ describe('sleep and workouts', () => {
     ])
   })
 
+  test('the schedule of an iPhone is no time in bed; a start that the phone measured is one', async () => {
+    const settings = `<MetadataEntry key="_HKPrivateSleepAlarmUserWakeTime" value="2026-02-18 05:30:00 +0000"/>
+      <MetadataEntry key="_HKPrivateSleepAlarmUserSetBedtime" value="2026-02-15 22:30:00 +0000"/>`
+    const inBed = (at: string, until: string, inner = settings) =>
+      record({
+        type: 'CategoryTypeIdentifierSleepAnalysis',
+        value: 'HKCategoryValueSleepAnalysisInBed',
+        at: `2026-03-02 ${at} +0200`,
+        until: `2026-03-02 ${until} +0200`,
+        inner,
+      })
+    const { logs, reports } = await importOne(
+      exportOf(
+        inBed('00:30:00', '07:30:22'),
+        inBed('01:01:00', '07:30:28'),
+        inBed('00:30:00', '06:10:00'),
+        inBed('00:30:00', '07:30:22', ''),
+      ),
+    )
+
+    expect(
+      logs.map(({ startDateTime, endDateTime }) => [startDateTime.slice(11, 16), endDateTime.slice(11, 16)]),
+    ).toEqual([
+      ['01:01', '07:30'],
+      ['00:30', '06:10'],
+      ['00:30', '07:30'],
+    ])
+    expect(reports[0]?.leftOut).toEqual([
+      {
+        reason: 'HKCategoryTypeIdentifierSleepAnalysis: the bedtime and the alarm of the person’s settings',
+        records: 1,
+      },
+    ])
+  })
+
   test('totals of a workout come from its attributes or its elements, and are no logs beside the records', async () => {
     const dates = `startDate="2026-03-02 18:00:00 +0200" endDate="2026-03-02 18:30:00 +0200"`
     const { logs } = await importOne(

@@ -104,6 +104,20 @@ describe('sleep', () => {
     ])
   })
 
+  test('that the person entered is marked, and a window without levels is none', async () => {
+    const { logs } = await importOne(nightOf([level('00:00', 'asleep', 120)], [], { logType: 'manual' }), berlin)
+    const empty = await importOne(nightOf([], [], { logType: 'auto_detected' }), berlin)
+
+    expect(logs.map(({ dataType, recordingMethod }) => [dataType, recordingMethod])).toEqual([
+      ['sleep_stage_in_bed', 'manual_entry'],
+      ['sleep_stage_sleeping', 'manual_entry'],
+    ])
+    expect([empty.logs, empty.reports[0]?.leftOut]).toEqual([
+      [],
+      [{ reason: 'a window of sleep in which no sleep was measured', records: 1 }],
+    ])
+  })
+
   test('is not guessed at without a zone', async () => {
     const { logs, reports } = await importOne(nightOf([level('00:00', 'light', 60)]), { formats: [fitbit] })
 

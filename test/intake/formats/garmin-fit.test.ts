@@ -148,6 +148,26 @@ test('an activity has its heart rate and its session, in the offset that follows
   ])
 })
 
+test('a saturation that was taken off the wrist is none', async () => {
+  const form = {
+    number: 269,
+    fields: [
+      [253, uint32, 4],
+      [0, uint8, 1],
+      [2, fitTypes.enum, 1],
+    ],
+  } as const
+  const rows = [
+    { form: forms.fileId, values: [32, 1] },
+    { form, values: [at(60), 97, 3] },
+    { form, values: [at(61), 84, 0] },
+  ]
+  const { logs, reports } = await importOne(fileOf('day.fit', fitFile(rows)), options)
+
+  expect(logs.map(({ dataType, value }) => [dataType, value])).toEqual([['oxygen_saturation', 97]])
+  expect(reports[0]?.leftOut).toEqual([{ reason: 'a saturation that was taken off the wrist', records: 1 }])
+})
+
 test('a header may hold the time in five bits, and a message may be big-endian with fields that an app added', async () => {
   const start = at(60)
   const data = Buffer.concat([

@@ -29,6 +29,19 @@ test('of all streams of a type the merged one is read: raw and derived ones repe
   expect(reports.flatMap(({ leftOut }) => leftOut.map(({ records }) => records))).toEqual([1, 1])
 })
 
+test('energy that the app estimated of the body alone is left out', async () => {
+  const origin = (name: string) => ({ originDataSourceId: `derived:com.google.calories.expended:${gms}:${name}` })
+  const file = stream(
+    `derived:com.google.calories.expended:${gms}:merge_calories_expended`,
+    point({ fpVal: 5 }, at, at + 60_000, origin('from_activities')),
+    point({ fpVal: 1 }, at + 60_000, at + 120_000, origin('default_calories_expended')),
+  )
+  const { logs, reports } = await importOne(file, options)
+
+  expect(logs.map(({ dataType, value }) => [dataType, value])).toEqual([['total_energy_burned', 5]])
+  expect(reports[0]?.leftOut).toEqual([{ reason: 'energy that the app estimated of the body alone', records: 1 }])
+})
+
 test('the resting heart rate, whose stream is named after the merged one, is no heart rate', async () => {
   const files = [
     stream(`derived:com.google.heart_rate.bpm:${gms}:merge_heart_rate_bpm`, point({ fpVal: 71 }, at, at)),

@@ -36,6 +36,26 @@ test('a night has its phases, RMSSD and breath once, and neither means nor the h
   ])
 })
 
+test('a day in which the ring was not worn has no energy and no steps', async () => {
+  const day = {
+    timestamp: '2026-03-28T04:00:00+01:00',
+    steps: 4000,
+    equivalent_walking_distance: 3000,
+    total_calories: 1700,
+  }
+  const days = [
+    { ...day, non_wear_time: 3600 },
+    { ...day, timestamp: '2026-03-29T04:00:00+02:00', steps: 0, non_wear_time: 86_400 },
+  ]
+  const { logs, reports } = await importOne(json({ data: days }), options)
+
+  expect(logs.map(({ dataType, value }) => [dataType, value])).toEqual([
+    ['steps', 4000],
+    ['total_energy_burned', 1700],
+  ])
+  expect(reports[0]?.leftOut).toEqual([{ reason: 'a day in which the ring was not worn', records: 1 }])
+})
+
 test('the same night from the interface and from the table of the account is one', async () => {
   const columns = Object.keys(night)
   const cells = Object.values(night).map((value) => (typeof value === 'object' ? JSON.stringify(value) : String(value)))

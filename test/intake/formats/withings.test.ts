@@ -53,6 +53,22 @@ test('raw files are read slice by slice; the days’ sums and the sums of a nigh
   expect(reports[0]?.leftOut).toEqual([{ reason: 'a slice with nothing in it', records: 1 }])
 })
 
+test('an activity that the person entered counts by the times that were entered, and is marked', async () => {
+  const file = fileOf(
+    'activities.csv',
+    `from,to,"from (manual)","to (manual)",Timezone,"Activity type",Data
+2026-07-01T08:00:00+02:00,2026-07-01T09:00:00+02:00,,,Europe/Paris,Running,{}
+2026-07-02T08:00:00+02:00,2026-07-02T09:00:00+02:00,2026-07-02T08:00:00+02:00,2026-07-02T08:30:00+02:00,Europe/Paris,Running,{}
+`,
+  )
+  const { logs } = await importOne(file, options)
+
+  expect(logs.map(({ value, recordingMethod }) => [value, recordingMethod])).toEqual([
+    [60, 'actively_recorded'],
+    [30, 'manual_entry'],
+  ])
+})
+
 test('a row whose lists do not fit one another costs only itself', async () => {
   const file = fileOf(
     'raw_hr_hr.csv',

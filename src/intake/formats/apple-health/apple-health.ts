@@ -1,5 +1,5 @@
 import { parseOffset, twoDigits } from '../../../base/time/instant.ts'
-import { MINUTE } from '../../../base/time/units.ts'
+import { DAY, MINUTE } from '../../../base/time/units.ts'
 import type { ExportFile, HealthFormat, HealthRecord, LogDraft, RecordBatch, SourceInstant } from '../export-format.ts'
 import { type MeasureName, measureOf } from '../measures.ts'
 import { wallClockMs } from '../source-times.ts'
@@ -101,6 +101,8 @@ function recordOf(element: OpenElement, deviceOf: DeviceOf): SourceOutcome {
   const { type = '', value = '', unit = '' } = element.attributes
   if (type === sleepType) {
     const stage = sleepMeasure(value)
+    if (stage === 'sleep_stage_in_bed' && isScheduledNight(element))
+      return { leftOut: `${type}: the bedtime and the alarm of the person’s settings` }
     return stage ? draftOf(element, deviceOf, { dataType: stage }) : { leftOut: `${type} of another value` }
   }
   const dataType = quantityMeasure(type)
@@ -111,6 +113,25 @@ function recordOf(element: OpenElement, deviceOf: DeviceOf): SourceOutcome {
   return amount === undefined
     ? faultOf('unit: is not known for this type', element)
     : draftOf(element, deviceOf, { dataType, value: amount })
+}
+
+const ALARM_MS = 10 * MINUTE
+
+/**
+ * Whether a time in bed is the schedule itself: the clock of an iPhone writes one that begins at the bedtime that was set, to the
+ * second, and ends with the alarm. One that begins at another time was measured by the phone.
+ */
+function isScheduledNight({ attributes, metadata }: OpenElement): boolean {
+  const [bedtime, alarm] = [
+    metadata.get('_HKPrivateSleepAlarmUserSetBedtime'),
+    metadata.get('_HKPrivateSleepAlarmUserWakeTime'),
+  ]
+  const [start, end] = [parseAppleInstant(attributes['startDate']), parseAppleInstant(attributes['endDate'])]
+  const [planned, rung] = [parseAppleInstant(bedtime), parseAppleInstant(alarm)]
+  if (!start || !end || !planned || !rung) return false
+  // The settings hold times of the day, on days long past.
+  const sinceAlarmMs = (((end.atMs - rung.atMs) % DAY) + DAY) % DAY
+  return (start.atMs - planned.atMs) % DAY === 0 && sinceAlarmMs <= ALARM_MS
 }
 
 /** Apple writes percentages from 0 to 1, and energy in kcal or kJ by the phone's locale. */

@@ -96,6 +96,10 @@ export const appleMapping: readonly MappingRow[] = [
     units: 'from start to end',
     note: 'energy and distance are properties of the session: records of their own hold them as well',
   },
+  {
+    from: `${sleepType} ${sleepPrefix}InBed from the bedtime that was set to the alarm`,
+    note: 'the schedule of the person’s settings: nothing measured it',
+  },
   { from: 'ActivitySummary', note: 'days’ sums of records that are there' },
   { from: 'Correlation', note: 'its records stand on the top level as well, and are read there and here as one' },
   { from: 'Me', note: 'demographics: give them with vitalsync import demographics' },

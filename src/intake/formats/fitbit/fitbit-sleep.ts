@@ -39,16 +39,19 @@ export function sleepRecords(night: SourceRow, place: string, { localInstant }: 
   const wakes = levelsIn(levels['shortData'])
   if (startWallMs === undefined || endWallMs === undefined || !data || !wakes)
     return [{ place, fault: 'a night without times, or with a level that is not known', text: '' }]
-  const { duration } = night
+  const { duration, logType } = night
+  const isManual = logType === 'manual'
+  if (data.length === 0 && !isManual) return [{ place, leftOut: 'a window of sleep in which no sleep was measured' }]
   const lengthMs = typeof duration === 'number' && duration > 0 ? duration : endWallMs - startWallMs
   const elapsed = elapsedSince(startWallMs, data)
   const short = wakes.map(elapsed)
   const { atMs, offsetMinutes } = localInstant(startWallMs)
+  const device = isManual ? { ...fitbitDevice, recordingMethod: 'manual_entry' as const } : fitbitDevice
   const inBed = { startMs: 0, endMs: lengthMs, dataType: 'sleep_stage_in_bed' } as const
   return [inBed, ...cutBy(short, data.map(elapsed)), ...short].map(({ dataType, startMs, endMs }) => {
     const at = (sinceMs: number) => ({ atMs: atMs + sinceMs, offsetMinutes })
     const value = (endMs - startMs) / MINUTE
-    return { place, draft: { dataType, value, start: at(startMs), end: at(endMs), ...fitbitDevice } }
+    return { place, draft: { dataType, value, start: at(startMs), end: at(endMs), ...device } }
   })
 }
 

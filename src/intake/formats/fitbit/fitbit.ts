@@ -91,7 +91,12 @@ export const fitbit = declareFormat({
       rows: entries,
       recordsOf: sleepRecords,
       mapping: [
-        { from: 'sleep-DATE.json, the night', to: 'sleep_stage_in_bed', units: 'from start to end, local' },
+        {
+          from: 'sleep-DATE.json, the night',
+          to: 'sleep_stage_in_bed',
+          units: 'from start to end, local',
+          note: 'of logType manual it is marked as entered by hand',
+        },
         ...Object.entries(fitbitLevels).map(([level, to]) => ({
           from: `sleep-DATE.json, level ${level}`,
           to,
@@ -133,6 +138,7 @@ export const fitbit = declareFormat({
     },
   ],
   leftOut: [
+    { from: 'sleep-DATE.json, a night without levels', note: 'no sleep was measured in it' },
     { from: 'Daily Heart Rate Variability Summary', note: 'means of the details' },
     {
       from: 'sedentary, lightly, moderately and very active minutes',

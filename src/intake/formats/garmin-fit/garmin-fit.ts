@@ -11,7 +11,10 @@ import { createFitMonitoring } from './fit-monitoring.ts'
 type Fields = FitMessage['fields']
 
 /** Messages by their numbers. */
-const MESSAGE = { fileId: 0, session: 18, activity: 34, monitoring: 55, monitoringInfo: 103 }
+const MESSAGE = { fileId: 0, session: 18, activity: 34, monitoring: 55, monitoringInfo: 103, saturation: 269 }
+/** The mode of a saturation. */
+const MEASURED_BY = 2
+const OFF_WRIST = 0
 const WEIGHT = 30
 
 /** A field of a message that measures a moment; `per` of its steps make one of the unit. */
@@ -124,6 +127,8 @@ function createMessageReader(origin: Origin, offsetMinutes: number) {
     if (number === MESSAGE.monitoringInfo) monitoring.begins(fields)
     if (number === MESSAGE.monitoring) return monitoring.recordsOf(fields, place)
     if (number === MESSAGE.session) return sessionOf(fields, place, { origin, offsetMinutes })
+    if (number === MESSAGE.saturation && fields.get(MEASURED_BY) === OFF_WRIST)
+      return [{ place, leftOut: 'a saturation that was taken off the wrist' }]
     // Devices write 0 for a heart rate that they did not find.
     const found = fieldsByMessage.get(number)?.filter(({ field }) => (fields.get(field) ?? 0) > 0) ?? []
     if (found.length === 0) return []
@@ -159,6 +164,7 @@ const mapping: readonly MappingRow[] = [
   },
   { from: 'monitoring, heart_rate', to: 'heart_rate', units: 'bpm' },
   { from: 'session', to: 'exercise_session_<sport>', units: 'from start to end' },
+  { from: 'spo2_data of mode off_wrist', note: 'nobody wore the watch' },
   { from: 'session, sums and means', note: 'its records, and monitoring, have the parts' },
   {
     from: 'monitoring, calories, distance, active time',
