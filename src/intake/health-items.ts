@@ -1,4 +1,4 @@
-import type { DataLogInput } from '../base/contract/data-log.ts'
+import { type DataLogInput, dataLogInputSchema } from '../base/contract/data-log.ts'
 import { isCleanText } from '../base/contract/text.ts'
 import { namedUuid } from '../base/text/digest.ts'
 import { formatInstant } from '../base/time/instant.ts'
@@ -24,7 +24,10 @@ const SOURCE_LENGTH_MAX = 200
 const EARLIEST_MS = Date.UTC(1900, 0, 1)
 const LATEST_MS = Date.UTC(2200, 0, 1)
 
-/** Makes outbox items of drafts. The same record gives the same item, whichever file it came in, whenever. */
+/**
+ * Makes outbox items of drafts. The same record gives the same item, whichever file it came in, whenever. Each item is valid by
+ * the schema of the stream, and its instants are whole milliseconds: what a rehearsal accepts can be stored.
+ */
 export function createHealthItems(options: HealthItemOptions) {
   const { fromMs, toMs, timeZone, stream } = options
   const offsetAt = timeZone === undefined ? undefined : createOffsetCache(timeZone)
@@ -37,15 +40,26 @@ export function createHealthItems(options: HealthItemOptions) {
       const fault = faultOf(draft)
       return fault === undefined ? undefined : { fault }
     },
-    itemOf(draft: LogDraft): { readonly item: NewItem; readonly localDay: string } {
-      const { start, end } = draft
+    itemOf(draft: LogDraft): { readonly item: NewItem; readonly localDay: string } | { readonly fault: string } {
+      const [start, end] = [wholeMs(draft.start), wholeMs(draft.end)]
       const startDateTime = local(start)
-      const body = bodyOf(draft, { startDateTime, endDateTime: local(end), id: idOf(draft, options) })
+      const body = bodyOf(draft, {
+        startDateTime,
+        endDateTime: local(end),
+        id: idOf({ ...draft, start, end }, options),
+      })
+      const { error } = dataLogInputSchema.safeParse(body)
+      if (error) return { fault: error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ') }
       const item = { stream, itemKey: body.id, body: JSON.stringify(body), startAtMs: start.atMs, endAtMs: end.atMs }
       return { item, localDay: startDateTime.slice(0, 10) }
     },
   }
 }
+
+/** Durations of some sources have fractions of a millisecond. */
+const wholeMs = ({ atMs, offsetMinutes }: SourceInstant): SourceInstant => ({ atMs: Math.round(atMs), offsetMinutes })
+
+const OFFSET_MAX = 14 * 60
 
 const isStorable = (atMs: number | undefined): atMs is number =>
   atMs !== undefined && atMs >= EARLIEST_MS && atMs < LATEST_MS
@@ -54,6 +68,8 @@ function faultOf({ dataType, value, start, end, source, deviceType }: LogDraft):
   if (end.atMs < start.atMs) return 'it ends before it starts'
   if (end.atMs - start.atMs > DAY) return 'it lasts longer than a day'
   if (!isStorable(start.atMs) || !isStorable(end.atMs)) return 'its date-time lies outside the years 1900 to 2199'
+  if (!(Math.abs(start.offsetMinutes) <= OFFSET_MAX && Math.abs(end.offsetMinutes) <= OFFSET_MAX))
+    return 'its offset lies outside -14:00 to +14:00'
   if (!isCleanText(source) || !isCleanText(deviceType)) return 'its source holds NUL or half a character'
   return implausible(dataType, value, (end.atMs - start.atMs) / MINUTE)
 }

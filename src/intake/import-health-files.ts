@@ -136,9 +136,18 @@ function createRowReader(intake: HealthIntake, { file, format, tally, counts }: 
   const thinned = createThinnedHeartRate(intake.heartRate)
   const recent = createRecentNames()
   const here = (place: string) => ({ at: { file: file.name, place }, position: counts.items, line: counts.records })
-  function* rowsOfDrafts(drafts: readonly LogDraft[], place: string): Generator<ImportRow> {
+  /** Returns whether every draft became an item. */
+  function* rowsOfDrafts(drafts: readonly LogDraft[], place: string): Generator<ImportRow, boolean> {
+    let areWhole = true
     for (const draft of drafts) {
-      const { item, localDay } = items.itemOf(draft)
+      const made = items.itemOf(draft)
+      if ('fault' in made) {
+        areWhole = false
+        tally.reject(made.fault)
+        yield { ...here(place), fault: made.fault, text: () => JSON.stringify(draft) }
+        continue
+      }
+      const { item, localDay } = made
       tally.day(localDay)
       counts.items += 1
       tally.counts.logs += 1
@@ -147,6 +156,7 @@ function createRowReader(intake: HealthIntake, { file, format, tally, counts }: 
       else if (isNewest) yield { ...here(place), externalId, item, text: () => JSON.stringify(draft) }
       else yield { ...here(place), isReplaced: true }
     }
+    return areWhole
   }
   return {
     heldBack: () => rowsOfDrafts(thinned.end(), 'averages'),
@@ -164,9 +174,8 @@ function createRowReader(intake: HealthIntake, { file, format, tally, counts }: 
           const drafts = thinned.put(outcome.draft)
           if (drafts === false) tally.leaveOut('came after its minute was averaged')
           else {
-            tally.counts.mapped += 1
             tally.device(outcome.draft)
-            yield* rowsOfDrafts(drafts, record.place)
+            if (yield* rowsOfDrafts(drafts, record.place)) tally.counts.mapped += 1
           }
         }
       }

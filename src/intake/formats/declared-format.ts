@@ -1,3 +1,4 @@
+import { Problem } from '../../base/errors.ts'
 import type { FileHead, HealthFormat, HealthRecord, MappingRow, ReadOptions } from './export-format.ts'
 import type { MeasureName, SessionName } from './measures.ts'
 import { type RowReader, readTableRows, type SourceRow } from './small-files.ts'
@@ -74,11 +75,25 @@ export function declareFormat({ origin, kinds, leftOut, ...about }: DeclaredForm
       for await (const { rows, bytesRead } of reader?.rowsOf(file, options.head) ?? []) {
         const records = rows.flatMap((row) => {
           number += 1
-          return reader?.recordsOf(row, `record ${number}`, options) ?? []
+          return reader ? readRow(reader.recordsOf, row, { place: `record ${number}`, options }) : []
         })
         yield { records, bytesRead }
       }
     },
+  }
+}
+
+/** A row that breaks its reader, as with a date beyond all calendars, is a fault of its own. A Problem concerns the file. */
+function readRow(
+  recordsOf: RecordsOf,
+  row: SourceRow,
+  { place, options }: { readonly place: string; readonly options: ReadOptions },
+): readonly HealthRecord[] {
+  try {
+    return recordsOf(row, place, options)
+  } catch (error) {
+    if (error instanceof Problem) throw error
+    return faultOf(place, 'a row that cannot be read', row)
   }
 }
 

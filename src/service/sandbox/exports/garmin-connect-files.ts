@@ -1,4 +1,4 @@
-import { DAY } from '../../../base/time/units.ts'
+import { DAY, HOUR, MINUTE } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
 import { nightsOf, ofType, secondsOf, type TimedLog, timedLog, zipOf } from './timed-logs.ts'
 
@@ -7,7 +7,7 @@ export function garminConnectExport(logs: readonly SampleLog[]): { name: string;
   const timed = logs.map(timedLog)
   const watch = timed.filter(({ log }) => log.deviceType === 'watch')
   const files = {
-    'DI-Connect-Wellness/person_sleepData': nightsOf(watch).map(nightOf),
+    'DI-Connect-Wellness/person_sleepData': [...nightsOf(watch).map(nightOf), ...windowsWithoutSleep(watch)],
     'DI-Connect-Aggregator/UDSFile': daysOf(watch),
     'DI-Connect-Fitness/person_summarizedActivities': [
       { summarizedActivitiesExport: ofType(watch, /^exercise_session_/).map(activityOf) },
@@ -41,6 +41,22 @@ function nightOf({ night, stages }: { readonly night: TimedLog; readonly stages:
   }
 }
 
+/** An account holds a window also for nights that no watch measured: here for the two nights after the last day. */
+function windowsWithoutSleep(watch: readonly TimedLog[]) {
+  const lastDayMs = Math.floor((watch.at(-1)?.endMs ?? 0) / DAY) * DAY
+  const window = (days: number, sleepWindowConfirmationType: string, seconds: object) => ({
+    sleepStartTimestampGMT: gmtText(lastDayMs + days * DAY - 2 * HOUR),
+    sleepEndTimestampGMT: gmtText(lastDayMs + days * DAY + 5 * HOUR + 12 * MINUTE),
+    calendarDate: gmtText(lastDayMs + days * DAY).slice(0, 10),
+    sleepWindowConfirmationType,
+    ...seconds,
+  })
+  return [
+    window(1, 'UNCONFIRMED', {}),
+    window(2, 'OFF_WRIST', { deepSleepSeconds: 0, lightSleepSeconds: 0, remSleepSeconds: 0, awakeSleepSeconds: 0 }),
+  ]
+}
+
 /** The sums of each local day, in the offset in which the day begins. */
 function daysOf(watch: readonly TimedLog[]) {
   const days = Map.groupBy(watch, ({ startMs, wallShiftMs }) => Math.floor((startMs + wallShiftMs) / DAY))
@@ -63,5 +79,6 @@ const activityOf = ({ log, startMs, endMs, wallShiftMs }: TimedLog, index: numbe
   activityType: log.dataType.replace('exercise_session_', ''),
   beginTimestamp: startMs,
   startTimeLocal: startMs + wallShiftMs,
-  duration: endMs - startMs,
+  // Garmin writes durations with fractions of a millisecond.
+  duration: endMs - startMs + 0.123,
 })
