@@ -86,7 +86,7 @@ export const pulledStreams = [
     touchedBy: derivedFrom(12, Number.POSITIVE_INFINITY),
     startColumn: 'start_date_time',
     endColumn: 'end_date_time',
-    livedPeriodicity: 'daily',
+    dayPeriodicities: ['daily', 'intraday'],
     columns: [
       instant('start_date_time', 'startDateTime'),
       key('type'),

@@ -101,6 +101,4 @@ async function fillRecords(client: pg.Client, name: (typeof pulledNames)[number]
      from vitalsync.profiles p, jsonb_array_elements($1::jsonb) r where p.id % ${recordsOfEach} = 1 order by p.id`,
     [cannedBody(name, { fromMs, changed: false })],
   )
-  if (name === 'biomarkers')
-    await client.query('update vitalsync.biomarkers set counts_for = local_date where counts_for is null')
 }

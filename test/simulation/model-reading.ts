@@ -204,7 +204,7 @@ function releaseMendedInModel(here: ModelProfile, reading: ModelReading): void {
   for (const [id, { stream: name, body, read }] of here.quarantine) {
     if (!read || name !== stream.name || texts.has(body) || read.seenMs >= Math.floor(sentAtMs)) continue
     const dayMs = read.localDate === undefined ? Number.NaN : Date.parse(read.localDate)
-    const day = { startMs: dayMs - 14 * HOUR, endMs: dayMs + 36 * HOUR }
+    const day = { startMs: dayMs - 26 * HOUR, endMs: dayMs + 36 * HOUR }
     if (isWithin(read.window) || isWithin(day)) here.quarantine.delete(id)
   }
 }

@@ -31,7 +31,6 @@ export type ModelRecord = {
   readonly startMs: number | null
   readonly endMs: number | null
   readonly localDate: string | null
-  readonly countsFor: string | null
 }
 
 /** In the offset of some place, for a record's local day follows from it. */
@@ -81,13 +80,13 @@ export function modelRecordOf(stream: string, raw: string): ModelRecord {
     key: Object.fromEntries(columns.map(({ name, value }) => [name, isInstant(name) ? inKey(value) : value])),
   }
   const start: string | undefined = fields.startDateTime ?? fields.scoreDateTime
-  if (start === undefined) return { ...common, startMs: null, endMs: null, localDate: null, countsFor: null }
-  const localDate = start.slice(0, 10)
-  const isNight = fields.periodicity === 'daily' && Number(start.slice(11, 13)) >= 12
+  if (start === undefined) return { ...common, startMs: null, endMs: null, localDate: null }
+  const isNight = stream === 'biomarkers' && fields.periodicity === 'daily' && Number(start.slice(11, 13)) >= 12
+  const startDate = start.slice(0, 10)
   return {
     ...common,
-    ...{ startMs: Date.parse(start), endMs: Date.parse(fields.endDateTime ?? start), localDate },
-    countsFor: stream === 'biomarkers' ? (isNight ? nextDay(localDate) : localDate) : null,
+    ...{ startMs: Date.parse(start), endMs: Date.parse(fields.endDateTime ?? start) },
+    localDate: isNight ? nextDay(startDate) : startDate,
   }
 }
 

@@ -46,10 +46,10 @@ export type PulledStream = {
   readonly startColumn?: string
   readonly endColumn?: string
   /**
-   * Records of this periodicity count for the day that was lived: a record that starts in the afternoon, as a night does, counts
-   * for the next day. The table has a column `counts_for` for the day.
+   * The periodicities of records that cover one day. Such a record that starts at noon or later, as a night does, belongs to
+   * the next day.
    */
-  readonly livedPeriodicity?: string
+  readonly dayPeriodicities?: readonly string[]
 }
 
 export const keyColumns = (stream: PulledStream): readonly Column[] => stream.columns.filter((column) => column.key)

@@ -101,7 +101,7 @@ function checkpointRows({ externalId, wantedFromMs, ledger, parcels }: ModelProf
 
 const recordRows = ({ records }: ModelProfile, id: string): unknown[][] =>
   [...records.values()].map((one) => [
-    ...[id, one.stream, one.raw, one.startMs, one.endMs, String(one.value), one.localDate, one.countsFor],
+    ...[id, one.stream, one.raw, one.startMs, one.endMs, String(one.value), one.localDate],
     ...[one.revision, one.readAtMs, one.firstSeenMs, one.changedMs, one.goneMs],
   ])
 

@@ -5,25 +5,16 @@ const pairs = (multirange: string) =>
   `(select json_agg(json_build_array(${ms('lower(r)')}, ${ms('upper(r)')}) order by lower(r)) from unnest(${multirange}) r)`
 const list = (fields: string, from: string) => `(select json_agg(json_build_array(${fields})) from ${from})`
 
-const recordsOf = (table: string, columns: { start: string; end: string; value: string; countsFor: string }) => `
+const recordsOf = (table: string, columns: { start: string; end: string; value: string }) => `
   select '${table}' as stream, body, ${ms(columns.start)} as start_ms, ${ms(columns.end)} as end_ms, ${columns.value}::text as value,
-    ${columns.start === 'null::timestamptz' ? 'null' : 'local_date::text'} as local_date, ${columns.countsFor} as counts_for, revision, profile_id,
+    ${columns.start === 'null::timestamptz' ? 'null' : 'local_date::text'} as local_date, revision, profile_id,
     read_at, first_seen_at, changed_at, gone_at from vitalsync.${table}`
 
 const records = [
-  recordsOf('biomarkers', {
-    ...{ start: 'start_date_time', end: 'end_date_time' },
-    ...{ value: 'value', countsFor: 'counts_for::text' },
-  }),
-  recordsOf('tags', {
-    ...{ start: 'start_date_time', end: 'end_date_time' },
-    ...{ value: 'value', countsFor: 'null' },
-  }),
-  recordsOf('scores', { start: 'score_date_time', end: 'score_date_time', value: 'value', countsFor: 'null' }),
-  recordsOf('demographics', {
-    ...{ start: 'null::timestamptz', end: 'null::timestamptz' },
-    ...{ value: 'age', countsFor: 'null' },
-  }),
+  recordsOf('biomarkers', { start: 'start_date_time', end: 'end_date_time', value: 'value' }),
+  recordsOf('tags', { start: 'start_date_time', end: 'end_date_time', value: 'value' }),
+  recordsOf('scores', { start: 'score_date_time', end: 'score_date_time', value: 'value' }),
+  recordsOf('demographics', { start: 'null::timestamptz', end: 'null::timestamptz', value: 'age' }),
 ].join(' union all ')
 
 /** Each part of the state as lists of plain values, in the order of `model-lists.ts`. */
@@ -44,7 +35,7 @@ const parts: Readonly<Record<string, string>> = {
   ),
   failures: list('profile_id::text, job, attempts, reason', 'vitalsync.failures'),
   records: list(
-    `profile_id::text, stream, body, start_ms, end_ms, value, local_date, counts_for, revision, ${ms('read_at')}, ${ms('first_seen_at')},
+    `profile_id::text, stream, body, start_ms, end_ms, value, local_date, revision, ${ms('read_at')}, ${ms('first_seen_at')},
      ${ms('changed_at')}, ${ms('gone_at')}`,
     `(${records}) r`,
   ),

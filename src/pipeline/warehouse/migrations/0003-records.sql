@@ -45,11 +45,9 @@ create table vitalsync.biomarkers (
   gone_at         timestamptz,
   revision        integer not null default 1,
   body            text not null,
-  counts_for      date,
   primary key (profile_id, start_date_time, type, category, periodicity, aggregation, end_date_time)
 ) with (fillfactor = 90);
-create index biomarkers_by_day on vitalsync.biomarkers (profile_id, counts_for);
-comment on column vitalsync.biomarkers.counts_for is 'The day for which the record counts: of a daily record the day lived, else the local date.';
+create index biomarkers_by_day on vitalsync.biomarkers (profile_id, local_date);
 
 create table vitalsync.archetypes (
   profile_id      bigint not null,
@@ -191,7 +189,7 @@ begin
     for meaning in
       select * from (values
         ('profile_id', 'Our own id of the person; see vitalsync.profiles.'),
-        ('local_date', 'The calendar day on which the record starts, in the offset it carries itself.'),
+        ('local_date', 'The calendar day to which the record belongs, in the offset it carries itself: the day on which it starts, of a night the day on which the night ends.'),
         ('body', 'The record as upstream sent it, whole: its exact text. Every one can be read as jsonb.'),
         ('digest', 'Of the record''s exact text: equal means that nothing changed, and nothing is written.'),
         ('read_at', 'When the request that brought this version was sent. An older reading never replaces a newer one.'),

@@ -33,7 +33,7 @@ comment on column vitalsync.day_streams.found_by is 'Where an index finds the re
 comment on column vitalsync.day_streams.settle_ms is 'The settle time of the stream until lateness was measured: as in config/streams.ts, from which vitalsync migrate writes it.';
 insert into vitalsync.day_streams (stream, table_name, start_column, end_column, longest, found_by, settle_ms) values
   ('scores', 'scores', 'score_date_time', null, '0', array['r.local_date = c.day'], 259200000),
-  ('biomarkers', 'biomarkers', 'start_date_time', null, '0', array['r.counts_for = c.day'], 259200000),
+  ('biomarkers', 'biomarkers', 'start_date_time', null, '0', array['r.local_date = c.day'], 259200000),
   ('archetypes', 'archetypes', 'start_date_time', 'end_date_time', '32 days', null, 259200000),
   ('trends', 'trends', 'trend_start_date_time', 'trend_end_date_time', '32 days', null, 259200000),
   ('comparisons', 'comparisons', 'start_date_time', null, '0', null, 259200000),
@@ -152,6 +152,6 @@ comment on column warehouse.days.stream is 'The stream.';
 comment on column warehouse.days.local_date is 'The day: of records the day of their own offset; where nothing is there, the day of UTC.';
 comment on column warehouse.days.state is 'data: rows are there. empty: it was read, and nothing is there. unsettled: it was read, and nothing is there yet. never_read: no reading has asked for it. refused: upstream would not give it. quarantined: what came did not fit. erased_upstream: upstream had it and has it no more.';
 comment on column warehouse.days.reason is 'The state in words, with what else is known; empty where the data is there and settled.';
-comment on column warehouse.days.rows is 'How many records count for the day: those that start on it, and of archetypes, trends and tags also those that last into it. A snapshot counts for every day.';
+comment on column warehouse.days.rows is 'How many records count for the day: those that belong to it, and of archetypes, trends and tags also those that last into it. A snapshot counts for every day.';
 comment on column warehouse.days.settled is 'Whether the day was read after it could no longer change. Where rows are there: after it was over everywhere on earth.';
 comment on column warehouse.days.read_at is 'When the stream was last read for the person, whatever the day.';

@@ -249,7 +249,7 @@ cross join lateral (
     select local_date as day, type, value as score, null::text as value
     from vitalsync.scores where profile_id = p.id and gone_at is null
     union all
-    select counts_for as day, type, null::float8 as score, value
+    select local_date as day, type, null::float8 as score, value
     from vitalsync.biomarkers where profile_id = p.id and gone_at is null and periodicity = 'daily') r
   where r.day is not null
   group by r.day) d;
@@ -366,7 +366,7 @@ begin
     ('.*', 'data', 'The details, as upstream sends them.'),
     ('.*', 'raw', 'The record as upstream sent it, whole.'),
     ('(scores|biomarkers|archetypes|trends|comparisons|tags)(_now)?|score_drivers', 'local_date',
-      'The calendar day on which the record starts, in the offset it carries itself.'),
+      'The calendar day to which the record belongs, in the offset it carries itself: the day on which it starts, of a night the day on which the night ends.'),
     ('.*', 'local_date', 'The calendar day, in the person''s own offset.'),
     ('.*', 'first_seen_at', 'When the record was first read.'),
     ('.*', 'changed_at', 'When the reading that brought this version, or found it gone, was sent.'),

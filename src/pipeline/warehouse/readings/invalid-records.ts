@@ -48,7 +48,8 @@ const speaksForWindow = ({ believed, unchanged, word, newer }: ReadAgain): boole
 
 /**
  * Takes records out of the quarantine that a later reading of their day, or of the window in which they were read, does not hold
- * in that form any more: upstream has mended them, or has them no more. The day counts with every offset from UTC.
+ * in that form any more: upstream has mended them, or has them no more. The day counts with every offset from UTC, and from the
+ * noon before, for a night starts there.
  */
 export async function releaseMended(tx: Tx, readings: readonly ReadAgain[]): Promise<void> {
   const read = readings.filter(speaksForWindow)
@@ -65,7 +66,7 @@ export async function releaseMended(tx: Tx, readings: readonly ReadAgain[]): Pro
         and not exists (select from unnest($6::int8[], $7::text[], $8::bytea[]) as k(profile_id, stream, digest)
           where k.profile_id = q.profile_id and k.stream = q.stream and k.digest = q.digest)
         and (q.span <@ tstzrange(i.from_at, i.to_at)
-          or tstzrange(q.local_date::timestamp at time zone 'UTC' - interval '14 hours',
+          or tstzrange(q.local_date::timestamp at time zone 'UTC' - interval '26 hours',
             q.local_date::timestamp at time zone 'UTC' + interval '36 hours') <@ tstzrange(i.from_at, i.to_at))`,
     values: [
       read.map(({ profileId }) => profileId),

@@ -17,9 +17,8 @@ export type RecordRow = {
   /** The record's own period, in microseconds since 1970. */
   readonly startMicros: number | null
   readonly endMicros: number | null
+  /** The day to which the record belongs, as midnight of that day in UTC. */
   readonly localDateMs: number | null
-  /** The day for which the record counts, in streams with a `livedPeriodicity`. */
-  readonly countsForMs: number | null
   readonly raw: string
   /** The digest of `raw`, eight bytes as characters. */
   readonly digest: string
@@ -92,15 +91,12 @@ function toRecordRow(stream: PulledStream, record: SourceRecord): RecordRow | In
     if (column.name === stream.endColumn) endMicros = cell as number | null
     if (column.name === 'periodicity') periodicity = cell
   }
-  const localDateMs = localDateMsOf(startText)
-  const isLived = periodicity === stream.livedPeriodicity
   return {
     cells,
     key,
     startMicros,
     endMicros: endMicros ?? startMicros,
-    localDateMs,
-    countsForMs: isLived && localDateMs !== null && startsAfterNoon(startText) ? localDateMs + DAY : localDateMs,
+    localDateMs: localDateMsOf(stream, startText, periodicity),
     raw: record.raw,
     digest: digestCharactersOf(record.raw),
   }
@@ -175,10 +171,11 @@ export function windowEdgesOf(rows: readonly RecordRow[], window: Span): WindowE
   }
 }
 
-/** The local day on which a record starts, such as `2026-03-02`, even if nothing else of it fits. */
+/** The local day to which a record belongs, such as `2026-03-02`, even if nothing else of it fits. */
 export function localDateTextOf(stream: PulledStream, record: unknown): string | undefined {
   const start = stream.columns.find(({ name }) => name === stream.startColumn)
-  const localDateMs = start && localDateMsOf(String(pickValue(start, Object(record))))
+  const localDateMs =
+    start && localDateMsOf(stream, String(pickValue(start, Object(record))), Object(record).periodicity)
   if (typeof localDateMs !== 'number' || localDateMs < YEAR_1_MS || localDateMs > YEAR_9999_MS) return undefined
   return new Date(localDateMs).toISOString().slice(0, 10)
 }
@@ -186,12 +183,14 @@ export function localDateTextOf(stream: PulledStream, record: unknown): string |
 const YEAR_1_MS = Date.parse('0001-01-01')
 const YEAR_9999_MS = Date.parse('9999-12-31')
 
-/** By the hour of a date-time in its own offset: a sleep day that starts in the afternoon belongs to the next day. */
-const startsAfterNoon = (text: string): boolean => text.slice(11, 13) >= '12'
-
-/** The calendar day of a date-time in its own offset, as midnight of that day in UTC. */
-function localDateMsOf(text: string): number | null {
-  const day = epochDayOf(text)
-  const dayMs = day === undefined ? Date.parse(`${text.slice(0, 10)}T00:00:00Z`) : day * DAY
-  return Number.isNaN(dayMs) ? null : dayMs
+/**
+ * The calendar day of a record's start in its own offset, as midnight of that day in UTC. A record of one day that starts at noon
+ * or later is a night, and belongs to the next day: the day on which the night ends, as the night's score does.
+ */
+function localDateMsOf(stream: PulledStream, startText: string, periodicity: unknown): number | null {
+  const day = epochDayOf(startText)
+  const startDayMs = day === undefined ? Date.parse(`${startText.slice(0, 10)}T00:00:00Z`) : day * DAY
+  if (Number.isNaN(startDayMs)) return null
+  const isOfDay = stream.dayPeriodicities?.includes(String(periodicity)) ?? false
+  return isOfDay && startText.slice(11, 13) >= '12' ? startDayMs + DAY : startDayMs
 }

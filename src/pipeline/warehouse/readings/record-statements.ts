@@ -91,7 +91,7 @@ export function addRows(stream: PulledStream, incoming: readonly IncomingRecord[
       type: arrayType[column.type],
       cell: ({ row }: IncomingRecord) => row.cells[index] ?? null,
     })),
-    ...dayColumns(stream).map(({ cell }) => ({ type: 'date' as const, cell })),
+    ...dayColumns(stream).map(() => ({ type: 'date' as const, cell: ({ row }: IncomingRecord) => row.localDateMs })),
     { type: 'text', cell: ({ row }) => row.raw },
     { type: 'digest', cell: ({ row }) => row.digest },
     readAt,
@@ -122,14 +122,7 @@ export function replaceStatements(tx: Tx, stream: PulledStream): { keep: string;
 function tableColumns(stream: PulledStream): { columns: string[]; types: string[] } {
   const days = dayColumns(stream)
   return {
-    columns: [
-      'profile_id',
-      ...stream.columns.map(({ name }) => name),
-      ...days.map(({ name }) => name),
-      'body',
-      'digest',
-      'read_at',
-    ],
+    columns: ['profile_id', ...stream.columns.map(({ name }) => name), ...days, 'body', 'digest', 'read_at'],
     types: [
       'int8',
       ...stream.columns.map((column) => sqlType[column.type]),
@@ -141,15 +134,8 @@ function tableColumns(stream: PulledStream): { columns: string[]; types: string[
   }
 }
 
-type DayColumn = { readonly name: string; readonly cell: (record: IncomingRecord) => number | null }
-
-/** The columns that hold days of a record. */
-function dayColumns(stream: PulledStream): DayColumn[] {
-  if (stream.kind === 'snapshot') return []
-  const localDate: DayColumn = { name: 'local_date', cell: ({ row }) => row.localDateMs }
-  if (stream.livedPeriodicity === undefined) return [localDate]
-  return [localDate, { name: 'counts_for', cell: ({ row }) => row.countsForMs }]
-}
+/** The column of the day to which a record belongs; a snapshot speaks of every day. */
+const dayColumns = (stream: PulledStream) => (stream.kind === 'snapshot' ? [] : ['local_date'])
 
 /** The parameters of `replaceStatements`, as binary arrays, in their order. */
 export function replaceParameters(
@@ -169,7 +155,7 @@ export function replaceParameters(
     replace: [
       profileIds,
       ...cells(stream.columns),
-      ...dayColumns(stream).map(({ cell }) => column('date', cell)),
+      ...dayColumns(stream).map(() => column('date', ({ row }) => row.localDateMs)),
       column('text', ({ row }) => row.raw),
       column('digest', ({ row }) => row.digest),
       readAt,

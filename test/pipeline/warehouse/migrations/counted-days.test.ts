@@ -43,7 +43,7 @@ function recordsOf(stream: StreamName, seed: number, firstMs: number) {
       biomarkers: {
         ...common,
         type: ['steps', 'sleep_duration', 'unheard_of', 'weight'][draw(4)],
-        periodicity: draw(5) === 0 ? 'weekly' : 'daily',
+        periodicity: ['weekly', 'intraday', 'daily', 'daily', 'daily'][draw(5)],
         aggregation: 'total',
         value: draw(9) === 0 ? 'many' : common.value,
       },
@@ -83,7 +83,7 @@ const personDaysSql = `
   from (
     select profile_id, local_date as day, type, value as score, null::float8 as number from vitalsync.scores where gone_at is null
     union all
-    select profile_id, counts_for, type, null, case when value ~ '^[0-9.]+$' then value::float8 end
+    select profile_id, local_date, type, null, case when value ~ '^[0-9.]+$' then value::float8 end
     from vitalsync.biomarkers where gone_at is null and periodicity = 'daily') d
   join vitalsync.profiles p on p.id = d.profile_id group by 1, 2`
 
@@ -105,7 +105,7 @@ const daysSql = `
   select p.external_id, d.stream, d.day as local_date, count(*)::int as rows from (
     ${[
       daysOf('scores', 'local_date'),
-      daysOf('biomarkers', 'counts_for'),
+      daysOf('biomarkers', 'local_date'),
       daysOf('comparisons', 'local_date'),
       daysOfPeriods('archetypes', plain),
       daysOfPeriods('trends', (end) => `trend_${end}_date_time`),
@@ -132,15 +132,16 @@ test('the views count each record for the day that its text shows, in any zone a
 }) => {
   await fillPeople(warehouse)
   const { rows } = warehouse
-  const lived = `local_date + case when substr(body::json ->> 'startDateTime', 12, 2) >= '12' then 1 else 0 end`
+  const startDate = `left(body::json ->> 'startDateTime', 10)::date`
+  const isNight = `periodicity in ('daily', 'intraday') and substr(body::json ->> 'startDateTime', 12, 2) >= '12'`
 
   const wrong = await rows(
-    `select local_date, counts_for, body from vitalsync.biomarkers
-     where counts_for is distinct from case periodicity when 'daily' then ${lived} else local_date end`,
+    `select local_date, body from vitalsync.biomarkers
+     where local_date is distinct from ${startDate} + case when ${isNight} then 1 else 0 end`,
   )
   expect(wrong).toEqual([])
-  const [moved] = await rows('select count(*)::int as n from vitalsync.biomarkers where counts_for > local_date')
-  expect(moved?.['n']).toBeGreaterThan(20)
+  const nights = `select periodicity, count(*)::int as n from vitalsync.biomarkers where local_date > ${startDate} group by 1 order by 1`
+  expect((await rows(nights)).map(({ periodicity }) => periodicity)).toEqual(['daily', 'intraday'])
 
   const personDays = `select external_id, local_date, sleep, activity, steps, sleep_duration, weight from warehouse.person_days`
   const persons = await compare(warehouse, personDaysSql, personDays)

@@ -106,6 +106,32 @@ test('values stand in the views as upstream sent them', async ({ warehouse }) =>
   })
 })
 
+test('a night, its score and a night that did not fit have one local date: the day on which the night ends', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { writer, rows, startedAtMs: sentAtMs } = warehouse
+  const window = { startMs: marchMs(1) - 86_400_000, endMs: marchMs(9) }
+  const score = scoreRecord({ scoreDateTime: march(2, '00:00:00+02:00') })
+  await writer.store(scoresReading({ profileId: ada, window, sentAtMs, records: [score] }))
+  const night = (periodicity: string) => ({
+    ...{ type: 'sleep_duration', category: 'sleep', periodicity, aggregation: 'total', value: '431' },
+    startDateTime: march(1, '18:00:00+02:00'),
+    endDateTime: march(2, '17:59:59+02:00'),
+  })
+  const unfit = { path: 'value', reason: 'missing', raw: JSON.stringify({ ...night('daily'), value: null }) }
+  const nights = scoresReading({
+    ...{ profileId: ada, stream: streamByName('biomarkers'), window, sentAtMs },
+    records: ['daily', 'intraday'].map(night),
+  })
+  await writer.store({ ...nights, invalid: [unfit] })
+
+  const dates = await rows(`select 'score' as of, local_date::text as day from warehouse.scores
+    union all select periodicity, local_date::text from warehouse.biomarkers
+    union all select 'unfit', local_date::text from vitalsync.quarantine order by 1`)
+  expect(dates).toEqual(['daily', 'intraday', 'score', 'unfit'].map((of) => ({ of, day: '2026-03-02' })))
+})
+
 test('analysts find days, means, drivers, transitions and streaks ready', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { writer, rows, startedAtMs: sentAtMs } = warehouse

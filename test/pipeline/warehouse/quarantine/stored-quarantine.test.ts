@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { pulledStreams } from '../../../../config/streams.ts'
-import { SECOND } from '../../../../src/base/time/units.ts'
+import { DAY, SECOND } from '../../../../src/base/time/units.ts'
 import { findGaps } from '../../../../src/pipeline/ledger/coverage-gaps.ts'
 import type { Reading } from '../../../../src/pipeline/transfer/reading.ts'
 import { createQuarantine } from '../../../../src/pipeline/warehouse/quarantine/stored-quarantine.ts'
@@ -33,13 +33,13 @@ test('a record leaves the quarantine when a later reading of its window does not
 }) => {
   const left = async () =>
     (await warehouse.rows('select body from vitalsync.quarantine order by body')).map(({ body }) => body)
-  const short = { startMs: marchMs(1), endMs: marchMs(4) }
+  const short = { startMs: marchMs(1) - DAY, endMs: marchMs(4) }
 
   await story.read({ word: 'pending' })
   await story.read({ sentAtMs: Date.now() - 60 * SECOND })
   expect(await left(), 'no later word').toEqual([dated.raw, undated.raw])
-  await story.read({ window: { startMs: marchMs(2), endMs: marchMs(5) } })
-  expect(await left(), 'the day is not whole in every offset').toEqual([dated.raw, undated.raw])
+  await story.read({ window: { startMs: marchMs(1), endMs: marchMs(4) } })
+  expect(await left(), 'the day, from the noon before, is not whole in every offset').toEqual([dated.raw, undated.raw])
   await story.read({ window: short })
   expect(await left(), 'by its day').toEqual([undated.raw])
   await story.read({ invalid: [undated] })

@@ -21,7 +21,7 @@ const dayMs = (day: number) => DAY_0 + day * DAY
 const span = (from: number, to: number) => ({ startMs: dayMs(from), endMs: dayMs(to) })
 
 const rowOf = (from: number, to: number): RecordRow => ({
-  ...{ cells: [], key: `${from}`, localDateMs: null, countsForMs: null, raw: '{}', digest: '12345678' },
+  ...{ cells: [], key: `${from}`, localDateMs: null, raw: '{}', digest: '12345678' },
   startMicros: dayMs(from) * 1000,
   endMicros: dayMs(to) * 1000,
 })

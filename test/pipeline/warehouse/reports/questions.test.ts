@@ -20,8 +20,8 @@ async function fill({ rows, addProfiles }: Warehouse): Promise<void> {
   )
   await rows(
     `insert into vitalsync.biomarkers (profile_id, start_date_time, type, category, periodicity, aggregation, end_date_time,
-       local_date, counts_for, value, digest, read_at, first_seen_at, changed_at, body)
-     select p.id, ${start}, 'steps', 'activity', 'daily', 'total', ${start} + interval '1 day', d.day, d.day, '5000', ${life},
+       local_date, value, digest, read_at, first_seen_at, changed_at, body)
+     select p.id, ${start}, 'steps', 'activity', 'daily', 'total', ${start} + interval '1 day', d.day, '5000', ${life},
        format('{"startDateTime":"%sT00:00:00+00:00"}', d.day) ${day}`,
   )
   await rows(

@@ -23,8 +23,8 @@ async function fill({ pool, rows }: Warehouse, people = PEOPLE): Promise<void> {
   )
   await rows(
     `insert into vitalsync.biomarkers (profile_id, start_date_time, type, category, periodicity, aggregation, end_date_time,
-       local_date, counts_for, value, digest, read_at, first_seen_at, changed_at, body)
-     select p.id, d.day::timestamp at time zone 'UTC', t, 'c', 'daily', 'total', (d.day + 1)::timestamp at time zone 'UTC', d.day, d.day,
+       local_date, value, digest, read_at, first_seen_at, changed_at, body)
+     select p.id, d.day::timestamp at time zone 'UTC', t, 'c', 'daily', 'total', (d.day + 1)::timestamp at time zone 'UTC', d.day,
        '5', 1, now(), now(), now(), format('{"startDateTime":"%sT00:00:00+00:00"}', d.day) ${day}`,
     [['steps', 'sleep_duration', 'weight', 'active_hours']],
   )
