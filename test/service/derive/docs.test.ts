@@ -6,7 +6,7 @@ import { comparedSubjects } from '../../../src/service/derive/days/references.ts
 import { archetypeThresholds } from '../../../src/service/derive/model/archetype-model.ts'
 import { biomarkerForms } from '../../../src/service/derive/model/biomarker-catalogue.ts'
 import { factorGoals, factorUnits, modelVersion } from '../../../src/service/derive/model/model.ts'
-import { scoreDefinitions } from '../../../src/service/derive/model/score-definitions.ts'
+import { type ScoreDefinition, scoreDefinitions } from '../../../src/service/derive/model/score-definitions.ts'
 
 const page = await readFile(new URL('../../../docs/derivation.md', import.meta.url), 'utf8')
 
@@ -38,7 +38,7 @@ test('every factor with its unit and goal', () => {
 })
 
 test('every score with its weights, the required factor in bold', () => {
-  const expected = Object.entries(scoreDefinitions).map(([name, { requiredFactor, weights }]) => [
+  const expected = Object.entries<ScoreDefinition>(scoreDefinitions).map(([name, { requiredFactor, weights }]) => [
     name,
     Object.entries(weights)
       .map(([factor, weight]) => `${factor === requiredFactor ? `**${factor}**` : factor} ${weight}`)

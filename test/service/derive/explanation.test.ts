@@ -89,7 +89,7 @@ describe('an explanation', () => {
   test('can be read in a terminal', () => {
     const lines = explanationLines(ask('activity')).join('\n')
 
-    expect(lines).toMatch(/^activity on 2026-03-08: 0\.\d\d \(\w+\), from \d+ % of its weight, model transparent-v2/)
+    expect(lines).toMatch(/^activity on 2026-03-08: 0\.\d\d \(\w+\), from \d+ % of its weight, model transparent-v3/)
     expect(lines).toMatch(/steps +6600 +10000 +count +0\.\d\d/)
     expect(lines).toMatch(/logs of the day left out: 3/)
     // 288 heart rates show wear, and are no log of activity; the walk is one line.

@@ -15,6 +15,7 @@ import {
   deriveAll,
   log,
   profileId,
+  score,
   unknownDemographics,
   wornAllDay,
 } from './made-logs.ts'
@@ -107,9 +108,16 @@ function told(without: readonly string[]): Set<string> {
   return names
 }
 
-/** Every choice of one kind from each alternative: without these kinds no alternative is whole. */
+/** The smallest choices of one kind from each alternative: without these kinds no alternative is whole. */
 function removals(needs: readonly (readonly string[])[]): string[][] {
-  return needs.reduce<string[][]>((sets, kinds) => sets.flatMap((set) => kinds.map((kind) => [...set, kind])), [[]])
+  const all = needs.reduce<Set<string>[]>(
+    (sets, kinds) => sets.flatMap((set) => kinds.map((kind) => new Set([...set, kind]))),
+    [new Set()],
+  )
+  const smallest = all.filter(
+    (set) => !all.some((other) => other.size < set.size && [...other].every((kind) => set.has(kind))),
+  )
+  return [...new Map(smallest.map((set) => [[...set].sort().join(), [...set]])).values()]
 }
 
 test('the table of what is needed has every biomarker, factor and archetype once', () => {
@@ -170,6 +178,34 @@ describe('coarse steps', () => {
     expect(factorOf(daily, 'extended_inactivity')).toBeUndefined()
     // 960 waking minutes less an hour's walk: the guess is 07:00 to 23:00, two bouts, 120 and 780 minutes.
     expect(factorOf(walked(60), 'extended_inactivity')).toBe(900)
+  })
+  test('the activity score of daily totals comes from the factors that are known', () => {
+    const activity = (logs: readonly DataLog[]) => {
+      const found = score(deriveAll({ logs }), 'activity', days[6] ?? '')?.record
+      const factors = (found?.['factors'] ?? []) as { name: string }[]
+      return { value: found?.['value'], factors: factors.map(({ name }) => name) }
+    }
+    const daily = (kind: string, value: number) =>
+      week.map((day) => log(kind, `${day}T00:00:00Z`, [1440, value], { periodicity: 'daily' }))
+    const steps = daily('steps', 9000)
+
+    // 9,000 steps score 0.93. Energy of 250 kcal: (250 / 500) to the power of 0.8 is 0.574; .35×.93 + .1×.574 of .45 is 0.851.
+    expect(activity(steps)).toEqual({ value: 0.93, factors: ['steps'] })
+    expect(activity([...steps, ...daily('active_energy_burned', 250)])).toEqual({
+      value: 0.85,
+      factors: ['steps', 'active_calories'],
+    })
+    // 15 active minutes score 0.5 + 0.4 × 5 / 11.4 = 0.675: .35×.93 + .2×.675 of .55 is 0.837.
+    expect(activity([...steps, ...daily('active_minutes', 15)])).toEqual({
+      value: 0.84,
+      factors: ['steps', 'intense_activity_duration'],
+    })
+    // A strap that counts energy and no steps is worn all day.
+    expect(activity([...week.flatMap((day) => wornAllDay(day)), ...daily('active_energy_burned', 250)])).toEqual({
+      value: 0.57,
+      factors: ['active_calories'],
+    })
+    expect(activity(week.flatMap((day) => wornAllDay(day)))).toEqual({ value: undefined, factors: [] })
   })
   test('the device’s own count of active minutes is taken, with sessions of high intensity twice', () => {
     const counted = (kind: string, minutes: number, more: (day: string) => DataLog[] = () => []) =>

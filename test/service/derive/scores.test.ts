@@ -3,7 +3,7 @@ import { scoreAnswerSchema } from '../../../src/base/contract/score.ts'
 import type { Factor, Factors } from '../../../src/service/derive/days/factors.ts'
 import { scoresFrom, stateOf } from '../../../src/service/derive/days/scores.ts'
 import { type FactorName, factorUnits } from '../../../src/service/derive/model/model.ts'
-import { scoreDefinitions } from '../../../src/service/derive/model/score-definitions.ts'
+import { type ScoreDefinition, scoreDefinitions } from '../../../src/service/derive/model/score-definitions.ts'
 import { daysFrom, deriveAll, log, score, wornAllDay } from './made-logs.ts'
 
 const given = (scores: Partial<Record<FactorName, number>>): Factors =>
@@ -15,9 +15,9 @@ const judgedByOwnDays = (scores: Partial<Record<FactorName, number>>): Factors =
   Object.fromEntries(Object.entries(given(scores)).map(([name, one]) => [name, { ...one, basis: 'personal' as const }]))
 
 test('the weights of every score sum to one and name known factors only', () => {
-  for (const { weights, requiredFactor } of Object.values(scoreDefinitions)) {
+  for (const { weights, requiredFactor } of Object.values<ScoreDefinition>(scoreDefinitions)) {
     expect(Object.values(weights).reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 12)
-    expect(Object.keys(weights)).toContain(requiredFactor)
+    if (requiredFactor) expect(Object.keys(weights)).toContain(requiredFactor)
     for (const name of Object.keys(weights)) expect(factorUnits).toHaveProperty(name)
   }
 })
@@ -114,17 +114,25 @@ describe('a score is the weighted mean of its factors', () => {
 describe('there is no score', () => {
   test('without its required factor, however much else is known', () => {
     const rest = given({
-      intense_activity_duration: 1,
-      active_hours: 1,
-      extended_inactivity: 1,
-      active_calories: 1,
-      floors_climbed: 1,
+      sleep_regularity: 1,
+      sleep_continuity: 1,
+      sleep_efficiency: 1,
+      sleep_debt: 1,
+      circadian_alignment: 1,
     })
-    expect(scoresFrom(rest).activity).toBeUndefined()
+    expect(scoresFrom(rest).sleep).toBeUndefined()
   })
   test('with less than half of the weight, but with exactly half there is one', () => {
-    expect(scoresFrom(given({ steps: 1, active_calories: 1 })).activity).toBeUndefined()
-    expect(scoresFrom(given({ steps: 1, active_hours: 1 })).activity?.weightShare).toBeCloseTo(0.5, 12)
+    const night = { sleep_duration: 1, sleep_debt: 1 }
+    expect(scoresFrom(given({ ...night, circadian_alignment: 1 })).sleep).toBeUndefined()
+    expect(scoresFrom(given({ ...night, sleep_efficiency: 1 })).sleep?.weightShare).toBeCloseTo(0.5, 12)
+  })
+  test('of activity only where no factor is known: any known factor carries it', () => {
+    expect(scoresFrom(given({ steps: 0.6 })).activity).toMatchObject({ value: 0.6, weightShare: 0.35 })
+    // .35×.6 + .1×.9 of .45.
+    expect(scoresFrom(given({ steps: 0.6, active_calories: 0.9 })).activity?.value).toBeCloseTo(0.3 / 0.45, 12)
+    expect(scoresFrom(given({ active_calories: 0.9 })).activity?.value).toBeCloseTo(0.9, 12)
+    expect(scoresFrom(given({ activity_regularity: 1, sleep_duration: 1 })).activity).toBeUndefined()
   })
   test('of wellbeing without both of its halves', () => {
     expect(scoresFrom(given({ steps: 1, active_hours: 1 })).wellbeing).toBeUndefined()

@@ -50,14 +50,18 @@ export function countedFactor({ isPersonal }: ScoreDefinition, factors: Factors,
   return factor.own && { ...factor, ...factor.own, basis: 'personal' }
 }
 
-/** The weighted mean of the factors' scores; null without the required factor, or with less than half of the weight. */
+/** The weighted mean of the factors' scores; null where too little is known for the definition. */
 function scoreFrom(type: ScoreType, definition: ScoreDefinition, factors: Factors): Score | null {
   const present = weightEntries(definition).flatMap(([name, weight]) => {
     const factor = countedFactor(definition, factors, name)
     return factor ? [{ factor, weight }] : []
   })
   const weightShare = present.reduce((sum, { weight }) => sum + weight, 0)
-  if (!countedFactor(definition, factors, definition.requiredFactor) || weightShare < weightShareMin - 1e-9) return null
+  if (present.length === 0) return null
+  const { requiredFactor } = definition
+  if (requiredFactor) {
+    if (!countedFactor(definition, factors, requiredFactor) || weightShare < weightShareMin - 1e-9) return null
+  }
   const parts = present.map(({ factor, weight }) => ({ factor, weight: weight / weightShare }))
   const value = parts.reduce((sum, { factor, weight }) => sum + weight * factor.score, 0)
   return { type, value: Math.min(1, Math.max(0, value)), weightShare, parts }

@@ -5,7 +5,7 @@
  * Points of a curve are [x, score], linear between and flat outside. "Fit" marks points chosen so that known answers of a
  * service with this interface are met within 0.03. A figure without a source is this model's own choice.
  */
-export const modelVersion = 'transparent-v2'
+export const modelVersion = 'transparent-v3'
 
 export type CurvePoints = readonly (readonly [x: number, score: number])[]
 

@@ -2,16 +2,16 @@
 import type { FactorName } from './model.ts'
 
 export type ScoreDefinition = {
-  readonly requiredFactor: FactorName
+  /** Without it, or with less than half of the weight, there is no score. Without a required factor any known factor makes a score. */
+  readonly requiredFactor?: FactorName
   readonly weights: Readonly<Partial<Record<FactorName, number>>>
   /** Only factors that are judged against the person's own days count: what differs between people says nothing. */
   readonly isPersonal?: true
 }
 
-/** Weights sum to 1. Without the required factor, or with less than half of the weight, there is no score. */
+/** Weights sum to 1. */
 export const scoreDefinitions = {
   activity: {
-    requiredFactor: 'steps',
     weights: {
       steps: 0.35,
       intense_activity_duration: 0.2,

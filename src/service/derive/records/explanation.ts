@@ -8,7 +8,7 @@ import { type MissingDay, missingReason } from '../days/missing-reasons.ts'
 import { countedFactor, type Score, type ScoreType, stateOf } from '../days/scores.ts'
 import type { Demographics } from '../model/demographics.ts'
 import { type FactorName, lookBacks, modelVersion } from '../model/model.ts'
-import { scoreDefinitions, weightEntries } from '../model/score-definitions.ts'
+import { type ScoreDefinition, scoreDefinitions, weightEntries } from '../model/score-definitions.ts'
 import { roundTo, sum } from '../model/statistics.ts'
 import { createLineageListener, type ExplainedLog, type ExplainedLogGroup } from './explained-logs.ts'
 
@@ -170,7 +170,8 @@ function reasonFor(type: ScoreType, derivation: Derivation, on: MissingDay & { d
     const absent = (['activity', 'sleep'] as const).filter((half) => !derivation.scores(on.day)[half])
     return absent.map((half) => `there is no ${half} score (${reasonFor(half, derivation, on)})`).join(', and ')
   }
-  const { requiredFactor } = scoreDefinitions[type]
+  const { requiredFactor }: ScoreDefinition = scoreDefinitions[type]
+  if (!requiredFactor) return missingReason('steps', on)
   const factors = derivation.factors(on.day)
   if (countedIn(type, factors, requiredFactor)) return 'less than half of the weight of its factors is there'
   if (factors[requiredFactor]) return notPersonalYet
