@@ -7,7 +7,7 @@ type StreamReport = {
   profiles: number
   /** Share of the wanted time that was read and had settled, 0 to 1. */
   coveredShare: number
-  /** Share of the wanted time up to the newest reading that was read, settled or not, 0 to 1. */
+  /** Share of the wanted time up to the newest reading that was read, settled or not, 0 to 1; up to now where nothing was read. */
   readShare: number
   /** How far the checkpoints are behind now. */
   lagSecondsMedian: number
@@ -84,7 +84,7 @@ const streamsQuery = `
             least(l.read_at, (l.read_at at time zone 'UTC' - interval '1 hour'
               - interval '1 ms' * coalesce(t.settle_ms, s.settle_ms)) at time zone 'UTC'), l.read_at)))
           * tstzmultirange(tstzrange(p.wanted_from, greatest(l.read_at, p.wanted_from)))) r) as read,
-      extract(epoch from greatest(l.read_at, p.wanted_from) - p.wanted_from) as wanted_until_read,
+      extract(epoch from greatest(coalesce(l.read_at, now()), p.wanted_from) - p.wanted_from) as wanted_until_read,
       extract(epoch from now() - coalesce(
         (select upper(r) from unnest(l.covered) r where r @> p.wanted_from), p.wanted_from)) as lag
     from (select *, coalesce((select range_agg(tstzrange(

@@ -37,6 +37,22 @@ test('a window that waits for a second reading counts as read, and not as covere
   expect(readShare).toBeGreaterThan(0.99)
 })
 
+test('time of people who were never read counts as wanted, and not as read', async ({ warehouse }) => {
+  const [ada = ''] = await warehouse.addProfiles('ada', 'bob', 'cyd')
+  const { pool, rows, writer, startedAtMs } = warehouse
+  const stream = streamByName('tags')
+  const window = { startMs: wantedFromMs, endMs: startedAtMs }
+  const shareOf = async () => (await createReports({ pool }).streamReports(['tags']))[0]?.readShare
+  expect(await shareOf()).toBe(0)
+
+  await writer.store(
+    scoresReading({ profileId: ada, stream, window, generation: 0, sentAtMs: Date.now(), records: [] }),
+  )
+  expect(await shareOf()).toBeCloseTo(1 / 3, 2)
+  await rows('update vitalsync.profiles set wanted_from = now() where id <> $1', [ada])
+  expect(await shareOf()).toBeGreaterThan(0.99)
+})
+
 test('status, days, why and gaps take the settle time of a stream from one column', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { pool, rows, startedAtMs } = warehouse
