@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { pulledStreams } from '../../config/streams.ts'
 import { sync } from '../../jobs/sync.ts'
 import { Problem } from '../base/errors.ts'
+import { sleep } from '../base/sleep.ts'
 import { formatCount, formatDuration, formatNumber } from '../base/text/readable.ts'
 import { followRun } from '../operations/follow-run.ts'
 import { untilAborted } from '../operations/processes/repeat.ts'
@@ -98,7 +98,7 @@ async function takeOverFromSilentWorkers(
   { run, ownWorker, signal }: FollowedRun & { signal: AbortSignal },
 ): Promise<void> {
   while (!ownWorker.isRunning()) {
-    await wait(WORKER_HEARTBEAT_MS, undefined, { signal }).catch(() => undefined) // aborted: the run has ended
+    await sleep(WORKER_HEARTBEAT_MS, signal).catch(() => undefined) // aborted: the run has ended
     if (signal.aborted) return
     // While the database does not answer, the workers count as running.
     const workers = await countWorkersOfAllParts(pipeline).catch(() => 1)

@@ -1,6 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { eraseProfile } from '../../jobs/erase-profile.ts'
 import { NotThere, RetryLater } from '../base/errors.ts'
+import { sleep } from '../base/sleep.ts'
 import { formatDuration } from '../base/text/readable.ts'
 import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -50,7 +50,7 @@ async function retryLater<T>(
     } catch (error) {
       if (!(error instanceof RetryLater)) throw error
       say(`${error.message}: going on in ${formatDuration(error.waitMs)}`)
-      await wait(error.waitMs, undefined, { signal })
+      await sleep(error.waitMs, signal)
     }
   }
 }

@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Problem } from '../base/errors.ts'
+import { sleep } from '../base/sleep.ts'
 import { formatCount, formatDuration, formatNumber } from '../base/text/readable.ts'
 import { createTimeLeft } from '../base/time/time-left.ts'
 import { SECOND } from '../base/time/units.ts'
@@ -61,7 +61,7 @@ export async function followRun(options: FollowRunOptions): Promise<Run> {
       await options.recoverRun(run)
       emptySince = undefined
     }
-    await wait(POLL_EVERY_MS, undefined, { signal })
+    await sleep(POLL_EVERY_MS, signal)
   }
 }
 

@@ -87,6 +87,13 @@ test('the docs do not praise', () => {
   ).toEqual([])
 })
 
+test('there is one sleep, but for the sandbox, whose slow answers keep no process alive', () => {
+  const other = lines(/^src\/(?!base\/sleep\.ts|service\/sandbox\/faults\/).*\.ts$/).filter(({ text }) =>
+    /\bsetTimeout\b.*'node:timers\/promises'/.test(text),
+  )
+  expect(other.map(offence)).toEqual([])
+})
+
 test('no two migrations of a folder have the same number', () => {
   const numbers = files.filter((file) => file.endsWith('.sql')).map((file) => file.replace(/-[^/]*$/, ''))
   expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([])

@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../../config/env.ts'
 import { withCloseStack } from '../../base/close-stack.ts'
 import { UsageProblem } from '../../base/errors.ts'
+import { sleep } from '../../base/sleep.ts'
 import { requireGivenAddresses } from '../../operations/addresses.ts'
 import { openPipeline, type Pipeline } from '../../operations/pipeline.ts'
 import { untilAborted } from '../../operations/processes/repeat.ts'
@@ -73,7 +73,7 @@ async function untilDrained({ pipeline, config, worker, signal }: DrainContext):
   const { queue, runs, profiles } = pipeline
   let lastRunId: string | undefined
   for (let emptyPolls = 0; emptyPolls < EMPTY_POLLS_MIN; ) {
-    await wait(IDLE_POLL_EVERY_MS, undefined, { signal }).catch(() => undefined) // aborted: the loop ends
+    await sleep(IDLE_POLL_EVERY_MS, signal).catch(() => undefined) // aborted: the loop ends
     if (signal.aborted) return
     const halted = worker.halted()
     if (halted) throw halted

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { connectionProblem } from '../connections/connection-problem.ts'
 import { connectTimeoutMsFor } from '../connections/own-server.ts'
 import { Problem, UsageProblem } from '../errors.ts'
 import { requireServerVersion } from '../postgres/server-version.ts'
 import { endConnection } from '../postgres/short-connection.ts'
+import { sleep } from '../sleep.ts'
 import { SECOND } from '../time/units.ts'
 import { takeTurn, watchBlockers } from './lock-holders.ts'
 
@@ -194,7 +194,7 @@ async function applyMissing(
 
 async function applyWithTries(client: pg.Client, one: Omit<MigrationTry, 'isLast'>): Promise<void> {
   const { pauseMs, triesMax } = one.locks
-  for (let tries = 1; !(await applyOne(client, { ...one, isLast: tries >= triesMax })); tries += 1) await wait(pauseMs)
+  for (let tries = 1; !(await applyOne(client, { ...one, isLast: tries >= triesMax })); tries += 1) await sleep(pauseMs)
 }
 
 /** Citus asks all nodes for a schema, even `if not exists`, and one of them may be away. */

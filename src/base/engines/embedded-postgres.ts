@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { Problem, UsageProblem } from '../errors.ts'
 import { isProcessAlive } from '../files/folder-lock.ts'
 import { endConnection } from '../postgres/short-connection.ts'
+import { sleep } from '../sleep.ts'
 import { readKeptPort } from './kept-port.ts'
 import { chooseLocation, exists, findBinaries, type PostgresLocation, writeOnce } from './postgres-location.ts'
 
@@ -212,7 +212,7 @@ async function untilReady(child: ChildProcess, { url, log }: StartedServer): Pro
 
 async function untilConnected(url: string, log: () => string): Promise<void> {
   let hasPort = false
-  for (const deadlineAt = Date.now() + START_TIMEOUT_MS; Date.now() < deadlineAt; await wait(POLL_EVERY_MS)) {
+  for (const deadlineAt = Date.now() + START_TIMEOUT_MS; Date.now() < deadlineAt; await sleep(POLL_EVERY_MS)) {
     hasPort ||= isListening(log())
     if (!hasPort) continue // another server may have the port, and would refuse the password
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
@@ -258,7 +258,7 @@ async function stopOrphan(dataFolder: string): Promise<void> {
   if (!isOurs) return
   process.kill(pid, 'SIGINT')
   for (const deadlineAt = Date.now() + STOP_TIMEOUT_MS; Date.now() < deadlineAt && isProcessAlive(pid); ) {
-    await wait(POLL_EVERY_MS)
+    await sleep(POLL_EVERY_MS)
   }
 }
 

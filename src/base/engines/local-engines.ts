@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { z } from 'zod'
 import { markedAsOwn } from '../connections/own-server.ts'
@@ -15,6 +14,7 @@ import {
   tempFileLimitStatement,
 } from '../postgres/reading-role.ts'
 import { endConnection, withConnection } from '../postgres/short-connection.ts'
+import { sleep } from '../sleep.ts'
 import { shellPath } from '../text/readable.ts'
 import { startPostgres } from './embedded-postgres.ts'
 import { writeOnce } from './postgres-location.ts'
@@ -125,7 +125,7 @@ const JOIN_POLL_EVERY_MS = 100
  * started the engines stops them, after the commands that joined have closed their connections.
  */
 export async function joinLocalEngines(folder: string, remarks?: StartRemarks): Promise<LocalEngines> {
-  for (const deadlineAt = Date.now() + JOIN_TIMEOUT_MS; ; await wait(JOIN_POLL_EVERY_MS)) {
+  for (const deadlineAt = Date.now() + JOIN_TIMEOUT_MS; ; await sleep(JOIN_POLL_EVERY_MS)) {
     const joined = (await lockHolderOf(folder)) ? await joinRunning(folder) : await startUnlessStarted(folder, remarks)
     if (joined) return joined
     if (Date.now() < deadlineAt) continue
@@ -185,7 +185,7 @@ const ownConnection = (connectionString: string) => ({
 
 async function waitForJoined(databaseUrl: string): Promise<void> {
   await withConnection(ownConnection(databaseUrl), async (client) => {
-    for (const deadlineAt = Date.now() + JOINED_STAY_MAX_MS; Date.now() < deadlineAt; await wait(JOIN_POLL_EVERY_MS)) {
+    for (const deadlineAt = Date.now() + JOINED_STAY_MAX_MS; Date.now() < deadlineAt; await sleep(JOIN_POLL_EVERY_MS)) {
       const { rowCount } = await client.query('select 1 from pg_stat_activity where application_name = $1 limit 1', [
         JOINED_APPLICATION_NAME,
       ])

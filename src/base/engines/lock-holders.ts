@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { sleep } from '../sleep.ts'
 import { SECOND } from '../time/units.ts'
 
 type Session = {
@@ -40,7 +40,7 @@ export async function takeTurn(
     return rows[0]?.['taken'] === true
   }
   const said = new Set<unknown>()
-  for (const sayAtMs = performance.now() + sayAfterMs; !(await isMyTurn()); await wait(TURN_POLL_MS)) {
+  for (const sayAtMs = performance.now() + sayAfterMs; !(await isMyTurn()); await sleep(TURN_POLL_MS)) {
     if (performance.now() < sayAtMs) continue
     for (const holder of (await session.query(lockHolders, [name])).rows) {
       if (!said.has(holder['pid'])) say(sentence(holder))
@@ -57,7 +57,7 @@ export async function watchBlockers(
 ): Promise<void> {
   const firstSeenMs = new Map<unknown, number>()
   for (;;) {
-    await wait(Math.min(LOOK_EVERY_MS, sayAfterMs), undefined, { signal })
+    await sleep(Math.min(LOOK_EVERY_MS, sayAfterMs), signal)
     for (const blocker of (await other.query(blockers, [pid])).rows) {
       const sinceMs = firstSeenMs.get(blocker['pid']) ?? performance.now()
       const isLong = performance.now() - sinceMs >= sayAfterMs

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { link, mkdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { UsageProblem } from '../errors.ts'
+import { sleep } from '../sleep.ts'
 
 const LOCK_WITHIN_MS = 5000
 const LOCK_RETRY_MS = 25
@@ -97,7 +97,7 @@ async function removeStaleLock(folder: string): Promise<void> {
   )
   if (!isOurs) {
     if ((await ageMs(folder, takeover)) > TAKEOVER_MAX_MS) await rmdir(takeover).catch(() => undefined)
-    await wait(LOCK_RETRY_MS)
+    await sleep(LOCK_RETRY_MS)
     return
   }
   const file = join(folder, 'lock')

@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { sleep } from '../../base/sleep.ts'
 
 /**
  * Carries out `work` again and again, each time `everyMs` after its last end, until it is closed. `close` waits for the work
@@ -13,7 +13,7 @@ export function repeatUntilClosed(
   const repeat = async () => {
     while (!signal.aborted) {
       await work(signal)
-      await wait(everyMs, undefined, { signal }).catch(() => undefined) // aborted: the loop ends
+      await sleep(everyMs, signal).catch(() => undefined) // aborted: the loop ends
     }
   }
   const repeating = repeat()

@@ -1,7 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { Problem } from '../../base/errors.ts'
-import { endsWithin } from '../../base/sleep.ts'
+import { endsWithin, sleep } from '../../base/sleep.ts'
 import type { Span } from '../../base/time/spans.ts'
 import { DAY, MINUTE } from '../../base/time/units.ts'
 import { createConcurrencyLimiter } from '../http/concurrency-limiter.ts'
@@ -114,7 +113,7 @@ type DerivedWait = Pick<SandboxControlOptions, 'recompute' | 'closing'> & {
 }
 
 async function waitUntilDerived({ pool, recompute, closing, onLeft }: DerivedWait): Promise<void> {
-  for (const deadlineMs = Date.now() + derivedTimeoutMs; Date.now() < deadlineMs; await wait(derivedPollMs)) {
+  for (const deadlineMs = Date.now() + derivedTimeoutMs; Date.now() < deadlineMs; await sleep(derivedPollMs)) {
     if (closing.aborted) throw new Problem('wait for derived data: the sandbox was closed meanwhile')
     const idle = recompute?.idle() ?? Promise.resolve()
     while (onLeft && !(await endsWithin(idle, reportEveryMs))) onLeft(await countDirtyDays(pool))
