@@ -61,9 +61,9 @@ export async function openResumableFile(file: string, { readAs, ...options }: Fi
   const handle = await open(file)
   try {
     const { size } = await handle.stat()
-    const identity = await digestOf(handle, { from: 0, to: HEAD_BYTES, salt: JSON.stringify(readAs) })
+    const identity = await digestOfPart(handle, { from: 0, to: HEAD_BYTES, salt: JSON.stringify(readAs) })
     const tailOf = (position: number) =>
-      digestOf(handle, { from: Math.max(0, position - TAIL_BYTES), to: position, salt: '' })
+      digestOfPart(handle, { from: Math.max(0, position - TAIL_BYTES), to: position, salt: '' })
     const progress = await openProgress({ ...options, identity, tailOf })
     return { ...progress, sizeBytes: size, close: () => handle.close() }
   } catch (error) {
@@ -72,7 +72,7 @@ export async function openResumableFile(file: string, { readAs, ...options }: Fi
   }
 }
 
-async function digestOf(handle: FileHandle, { from, to, salt }: { from: number; to: number; salt: string }) {
+async function digestOfPart(handle: FileHandle, { from, to, salt }: { from: number; to: number; salt: string }) {
   const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(to - from), position: from })
   return createHash('sha256').update(salt).update(buffer.subarray(0, bytesRead)).digest()
 }

@@ -1,6 +1,6 @@
 import { takeTurn } from '../../../base/engines/lock-holders.ts'
 import { UsageProblem } from '../../../base/errors.ts'
-import { asTransaction, type Pool, type Tx } from '../postgres/warehouse-pool.ts'
+import { asTransaction, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { listTablePlaces, readShardCount, type TablePlace } from './distributed-tables.ts'
 import { requireCluster, requireNoWorkers } from './distribution-needs.ts'
 
@@ -30,7 +30,7 @@ export async function distributeTables(
     if (places.some(({ is }) => is === 'whole')) await requireNoWorkers(tx)
     await forbidCompilation(tx)
     await copyFunctions(tx)
-    if (present === undefined) await distributeProfiles(tx, places, shards)
+    if (present === undefined) await distributeProfiles(pool, places, shards)
     const moved = await moveTables(tx, places, say)
     return { shards, moved: present === undefined ? ['profiles', ...moved] : moved }
   })
@@ -60,8 +60,8 @@ async function alone<T>(pool: Pool, say: (text: string) => void, work: (tx: Tx) 
 }
 
 /** A foreign key may not refer from a whole table to a divided one: the keys go, and come back when their tables have moved. */
-async function distributeProfiles(tx: Tx, places: readonly TablePlace[], shards: number): Promise<void> {
-  await inTransaction(tx, async () => {
+async function distributeProfiles(pool: Pool, places: readonly TablePlace[], shards: number): Promise<void> {
+  await transaction(pool, async (tx) => {
     for (const { table, hasKey } of places)
       if (hasKey) await tx.query(`alter table vitalsync.${table} drop constraint ${table}_profile_id_fkey`)
     await tx.query(
@@ -69,7 +69,7 @@ async function distributeProfiles(tx: Tx, places: readonly TablePlace[], shards:
       [shards],
     )
   })
-  await dropLocalRows(tx, 'profiles')
+  await dropLocalRows(pool, 'profiles')
 }
 
 async function moveTables(tx: Tx, places: readonly TablePlace[], say: (text: string) => void): Promise<string[]> {
@@ -91,10 +91,10 @@ async function moveTables(tx: Tx, places: readonly TablePlace[], say: (text: str
 }
 
 /** The local rows from before the copy to the nodes: nothing reads them again. */
-async function dropLocalRows(tx: Tx, table: string): Promise<void> {
-  const { rows } = await tx.query<{ bytes: string }>(`select pg_relation_size('vitalsync.${table}') as bytes`)
+async function dropLocalRows(db: Pool | Tx, table: string): Promise<void> {
+  const { rows } = await db.query<{ bytes: string }>(`select pg_relation_size('vitalsync.${table}') as bytes`)
   if (rows[0]?.bytes !== '0')
-    await tx.query(`select truncate_local_data_after_distributing_table('vitalsync.${table}')`)
+    await db.query(`select truncate_local_data_after_distributing_table('vitalsync.${table}')`)
 }
 
 async function addForeignKeys(db: Pool | Tx): Promise<void> {
@@ -128,15 +128,4 @@ async function forbidCompilation(tx: Tx): Promise<void> {
       cause,
     })
   })
-}
-
-async function inTransaction(tx: Tx, work: () => Promise<void>): Promise<void> {
-  await tx.query('begin')
-  try {
-    await work()
-    await tx.query('commit')
-  } catch (error) {
-    await tx.query('rollback').catch(() => undefined) // a lost connection has rolled back
-    throw error
-  }
 }

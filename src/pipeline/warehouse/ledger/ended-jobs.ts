@@ -1,6 +1,6 @@
+import { createBatcher } from '../../../base/postgres/batcher.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { type EndedJob, paramsText } from '../../transfer/order.ts'
-import { createBatcher } from '../postgres/batcher.ts'
 import { backoffSql } from '../postgres/sql-time.ts'
 import { LOCK_TIMEOUT_MS, namedSql, type Pool, type Tx, transaction } from '../postgres/warehouse-pool.ts'
 import { countEnded } from '../runs/open-orders.ts'

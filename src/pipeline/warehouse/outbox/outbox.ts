@@ -1,6 +1,6 @@
+import { createBatcher } from '../../../base/postgres/batcher.ts'
 import type { AcceptedCounts, OutboxItem, PushedParcels, RefusedItem } from '../../transfer/parcel.ts'
 import type { Catalogue } from '../../transfer/stream.ts'
-import { createBatcher } from '../postgres/batcher.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 import { addItems } from './add-items.ts'
 import { type MarkedPush, markSent } from './mark-sent.ts'

@@ -1,5 +1,5 @@
+import { createBatcher } from '../../../base/postgres/batcher.ts'
 import type { TokenName } from '../../fleet/tokens.ts'
-import { createBatcher } from '../postgres/batcher.ts'
 import { isDataException, sqlState } from '../postgres/sql-errors.ts'
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
 
@@ -117,7 +117,8 @@ function rowCondition([name]: readonly TokenName[]) {
     : { kind: 'profile', sql: 't.account = any(array[i.account]) and t.profile_id = any(array[i.profile_id])' }
 }
 
-async function inTransaction<R extends NamedRow>(
+/** The rows that the statement returns, by the name of their token. */
+async function rowsByName<R extends NamedRow>(
   pool: Pool,
   statement: { name: string; text: string; values: unknown[] },
 ): Promise<Map<string, R>> {
@@ -132,7 +133,7 @@ const nameColumns = (names: readonly TokenName[]) => [
 
 async function readRows(pool: Pool, names: readonly TokenName[]): Promise<Array<TokenRow | undefined>> {
   const { kind, sql } = rowCondition(names)
-  const byKey = await inTransaction<NamedRow & TokenRow>(pool, {
+  const byKey = await rowsByName<NamedRow & TokenRow>(pool, {
     name: `read tokens of ${kind}s`,
     text: `select i.account, i.profile_id, ${tokenColumns}
       from unnest($1::text[], $2::int8[]) as i(account, profile_id) join vitalsync.tokens t on ${sql}`,
@@ -162,7 +163,7 @@ async function leaseRows(
 function leaseOnce(pool: Pool, asks: readonly LeaseAsk[]): Promise<Map<string, NamedRow & TokenRow>> {
   const names = asks.map(({ name }) => name)
   const { kind, sql } = rowCondition(names)
-  return inTransaction(pool, {
+  return rowsByName(pool, {
     name: `lease tokens of ${kind}s`,
     text: `with i as (
         select account, profile_id, holder, clock_timestamp() + lease_ms * interval '1 ms' as lease_until, known

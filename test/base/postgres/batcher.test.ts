@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createBatcher } from '../../../../src/pipeline/warehouse/postgres/batcher.ts'
+import { createBatcher } from '../../../src/base/postgres/batcher.ts'
 
 type Item = { readonly key: number; readonly name: string }
 
