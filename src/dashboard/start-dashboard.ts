@@ -3,7 +3,6 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Config } from '../../config/env.ts'
 import { openCloseStack } from '../base/close-stack.ts'
-import { UsageProblem } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { SECOND } from '../base/time/units.ts'
 import type { EngineAddresses } from '../operations/addresses.ts'
@@ -13,12 +12,12 @@ import { createAudit } from '../pipeline/warehouse/audit/stored-audit.ts'
 import { createDivision } from '../pipeline/warehouse/divided/division.ts'
 import { openWarehousePool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { type Access, openAccess } from '../web/access.ts'
+import { listen } from '../web/listen.ts'
 import { addLiveRoute } from '../web/live-route.ts'
 import { openPageBundle } from '../web/page-bundle.ts'
 import { addPageGuard } from '../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
 import { addPageRoutes } from '../web/page-routes.ts'
-import { listenOnFirst } from '../web/route.ts'
 import { addSessions, addSignIn, csrfTokenOf, refusePage, requireCsrfToken } from '../web/sessions.ts'
 import { type DashboardContext, type DashboardRoute, defineRead, type Visit } from './dashboard-context.ts'
 import { openNow } from './read-now.ts'
@@ -85,21 +84,17 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     const record = audit.record
     addPageQuestions(app, { path: '', context, routes, visitOf: visits.of, record })
     addPageRoutes(app, { bundle: async () => bundle, title: 'vitalsync', path: '' })
-    await listen(app, host, port)
+    await listen(app, {
+      host,
+      port,
+      action: 'open dashboard',
+      hint: 'Choose another port with DASHBOARD_PORT or --port; 0 takes a free one.',
+    })
     return { url: urlOf(app, host), close: closeStack.close }
   } catch (error) {
     await closeStack.close().catch(() => undefined) // the first error is the cause
     throw error
   }
-}
-
-async function listen(app: FastifyInstance, host: string, port: DashboardOptions['port']): Promise<void> {
-  await listenOnFirst(app, host, [port].flat()).catch((cause: Error) => {
-    throw new UsageProblem(`open dashboard on ${host}, port ${port}: ${cause.message}`, {
-      hint: 'Choose another port with DASHBOARD_PORT or --port; 0 takes a free one.',
-      cause,
-    })
-  })
 }
 
 function urlOf(app: FastifyInstance, host: string): string {

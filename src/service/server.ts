@@ -3,14 +3,14 @@ import compress from '@fastify/compress'
 import rateLimit from '@fastify/rate-limit'
 import type { onSendHookHandler, preParsingAsyncHookHandler } from 'fastify'
 import { openCloseStack } from '../base/close-stack.ts'
-import { UsageProblem } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { openMetricsPort } from '../base/monitoring/metrics-port.ts'
 import type { OtlpExport } from '../base/monitoring/otlp-settings.ts'
 import { requireDirectConnection } from '../base/postgres/direct-connection.ts'
 import { isLoopback } from '../base/text/readable.ts'
 import { HOUR, SECOND } from '../base/time/units.ts'
-import { addRoutes, listenOnFirst } from '../web/route.ts'
+import { listen } from '../web/listen.ts'
+import { addRoutes } from '../web/route.ts'
 import { type AppTimeouts, createServiceApp } from './http/app.ts'
 import { createConcurrencyLimiter } from './http/concurrency-limiter.ts'
 import type { Clock, ServiceApp, ServiceContext } from './http/context.ts'
@@ -50,6 +50,8 @@ const defaultLimits = {
 } as const satisfies ServiceLimits
 
 const defaultHost = '127.0.0.1'
+const portHint =
+  'Another program uses the port, or this user may not open it: choose another port, or 0 for a free one.'
 const connectionsMax = 10
 const statementTimeoutMs = 20 * SECOND
 /**
@@ -97,7 +99,15 @@ export async function startService<B = void>(
   options: ServiceOptions,
   build?: (extend: Extend) => Promise<B>,
 ): Promise<Service<B>> {
-  const { databaseUrl, log, clock = Date.now, host = defaultHost, metricsPort, metricsHost = defaultHost } = options
+  const {
+    databaseUrl,
+    log,
+    clock = Date.now,
+    host = defaultHost,
+    port,
+    metricsPort,
+    metricsHost = defaultHost,
+  } = options
   warnOfExposure(log, { host, databaseUrl })
   const limits: ServiceLimits = { ...defaultLimits, ...options.limits }
   await requireDirectConnection(databaseUrl, 'DATABASE_URL')
@@ -145,7 +155,7 @@ export async function startService<B = void>(
     }
     addServiceRoutes(app, { context, routes, limits })
     opened.add(startTokenCleanup(context), 'token cleanup')
-    return { url: await listen(app, options), context, built, close }
+    return { url: await listen(app, { host, port, action: 'listen', hint: portHint }), context, built, close }
   } catch (error) {
     await close()
     throw error
@@ -186,15 +196,6 @@ function afterCompression(app: ServiceApp, { bodies }: ServiceContext): void {
     }
     route.onSend = [...[route.onSend ?? []].flat(), onSend]
     route.preParsing = [...[route.preParsing ?? []].flat(), preParsing]
-  })
-}
-
-async function listen(app: ServiceApp, { port, host = defaultHost }: ServiceOptions): Promise<string> {
-  return listenOnFirst(app, host, [port].flat()).catch((cause: Error) => {
-    throw new UsageProblem(`listen on ${host}, port ${port}: ${cause.message}`, {
-      hint: 'Another program uses the port, or this user may not open it: choose another port, or 0 for a free one.',
-      cause,
-    })
   })
 }
 

@@ -8,7 +8,7 @@ import pg from 'pg'
 import { test as base, expect } from 'vitest'
 import { freePort, startPostgres } from '../../../src/base/engines/embedded-postgres.ts'
 import { readKeptPort } from '../../../src/base/engines/kept-port.ts'
-import { listenOnFirst } from '../../../src/web/route.ts'
+import { listen } from '../../../src/web/listen.ts'
 
 const test = base.extend<{ folder: string; hold: (port: number) => Promise<void> }>({
   folder: async ({}, use) => {
@@ -28,6 +28,8 @@ const test = base.extend<{ folder: string; hold: (port: number) => Promise<void>
     for (const each of close) each()
   },
 })
+
+const local = { host: '127.0.0.1', action: 'listen', hint: '' }
 
 test('beside another Postgres on the kept port ours starts on another one, and stays there', async ({ folder }) => {
   const neighbour = await startPostgres({ folder: join(folder, 'neighbour'), throwAway: true })
@@ -56,7 +58,7 @@ test('a port that is taken after the folder was read is skipped, and reported', 
   const kept = await readKeptPort(folder, 'service-port')
   await hold(last)
   const app = fastify()
-  const port = Number(new URL(await listenOnFirst(app, '127.0.0.1', kept.candidates)).port)
+  const port = Number(new URL(await listen(app, { ...local, port: kept.candidates })).port)
   await app.close()
 
   expect(port).not.toBe(last)
@@ -69,8 +71,8 @@ test('the only port there is, and it is taken: the error names it', async ({ hol
   await hold(port)
   const app = fastify()
 
-  await expect(listenOnFirst(app, '127.0.0.1', [port])).rejects.toThrow(
-    `EADDRINUSE: address already in use 127.0.0.1:${port}`,
+  await expect(listen(app, { ...local, port })).rejects.toThrow(
+    `listen on 127.0.0.1, port ${port}: listen EADDRINUSE: address already in use 127.0.0.1:${port}`,
   )
   await app.close()
 })

@@ -1,0 +1,34 @@
+import { UsageProblem } from '../base/errors.ts'
+
+/** The part of a Fastify app that opens its port. */
+type Listener = { listen(address: { host: string; port: number }): Promise<string> }
+
+type ListenOptions = {
+  readonly host: string
+  /** One port, or those to try in order; 0 is any. */
+  readonly port: number | readonly number[]
+  /** For the error of a port that cannot be had. */
+  readonly action: string
+  readonly hint: string
+}
+
+/** Another program has the port, or this user may not open it. */
+const NOT_TO_BE_HAD: readonly unknown[] = ['EADDRINUSE', 'EACCES']
+
+/** Listens on the first of the ports that can be had. Resolves with the address, or fails as the last port did. */
+export function listen(app: Listener, { host, port, action, hint }: ListenOptions): Promise<string> {
+  return listenOnFirst(app, host, [port].flat()).catch((cause: Error) => {
+    throw new UsageProblem(`${action} on ${host}, port ${port}: ${cause.message}`, { hint, cause })
+  })
+}
+
+async function listenOnFirst(app: Listener, host: string, ports: readonly number[]): Promise<string> {
+  const [port = 0, ...others] = ports
+  try {
+    return await app.listen({ host, port })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (others.length === 0 || !NOT_TO_BE_HAD.includes(code)) throw error
+    return listenOnFirst(app, host, others)
+  }
+}
