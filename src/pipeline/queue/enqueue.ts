@@ -6,7 +6,7 @@ import type { Job } from '../work/job.ts'
 import type { Backlog, OrderQueue } from '../work/producer.ts'
 import type { JobData, LaneQueue, QueueEngine } from './engine.ts'
 import { backlogOf, queuesInUse } from './queues-in-use.ts'
-import { RETRY_BACKOFF } from './retry-delay.ts'
+import { RETRY_BACKOFF } from './retries.ts'
 
 export type Enqueuer = OrderQueue & {
   /** Nothing waits and nothing is under way, in any lane. */

@@ -1,6 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { SECOND } from '../../base/time/units.ts'
-import { isOutage } from '../warehouse/postgres/sql-errors.ts'
 import type { Job } from '../work/job.ts'
 
 /** How long an aborted job may take to end. A job that ignores its signal is left behind. */
@@ -33,23 +31,5 @@ export async function withJobTimeout<T>(
   } finally {
     clearTimeout(timer)
     clearTimeout(leaving)
-  }
-}
-
-const QUEUE_RETRY_MS = 250
-
-/**
- * Repeats a change of the queue while the queue's engine is out, as long as the job's lease lasts. Without it the job would
- * count as active until the lease ends, though the engine came back after a second.
- */
-export async function whileLeased(leaseMs: number, change: () => Promise<unknown>): Promise<void> {
-  for (const leasedUntilMs = performance.now() + leaseMs; ; ) {
-    try {
-      await change()
-      return
-    } catch (error) {
-      if (!isOutage(error) || performance.now() > leasedUntilMs) throw error
-      await wait(QUEUE_RETRY_MS)
-    }
   }
 }

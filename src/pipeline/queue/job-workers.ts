@@ -15,11 +15,11 @@ import {
   type Waits,
 } from '../work/outcome.ts'
 import type { JobData, LanePart, QueueEngine } from './engine.ts'
-import { whileLeased, withJobTimeout } from './job-timeout.ts'
+import { withJobTimeout } from './job-timeout.ts'
 import { clearEndedPause, pauseLane } from './lane-pauses.ts'
 import { type ClaimedJob, startPartWorkers } from './part-workers.ts'
 import { queuesInUse } from './queues-in-use.ts'
-import { AttemptFailed } from './retry-delay.ts'
+import { AttemptFailed, whileLeased } from './retries.ts'
 
 type WorkersOptions = {
   readonly engine: QueueEngine

@@ -6,9 +6,9 @@ import { type Lane, lanes } from '../fleet/budget.ts'
 import type { JobCounts } from '../transfer/order.ts'
 import type { JobData, LanePart, LaneWorker, QueueEngine } from './engine.ts'
 import { followFormerParts, type PartWorker } from './former-parts.ts'
-import { ABORT_TIMEOUT_MS, whileLeased } from './job-timeout.ts'
+import { ABORT_TIMEOUT_MS } from './job-timeout.ts'
 import { createLaneSlots, type LaneSlots } from './lane-slots.ts'
-import { retryDelayMs } from './retry-delay.ts'
+import { retryDelayMs, whileLeased } from './retries.ts'
 
 /** A job that this process holds. */
 export type ClaimedJob = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { whileLeased, withJobTimeout } from '../../../src/pipeline/queue/job-timeout.ts'
+import { withJobTimeout } from '../../../src/pipeline/queue/job-timeout.ts'
 import { noCounts } from '../../../src/pipeline/transfer/order.ts'
 import type { Job } from '../../../src/pipeline/work/job.ts'
 
@@ -47,32 +47,4 @@ test('a job that ends leaves no timer behind, nor does one that is aborted', asy
   await expect(withJobTimeout(jobOf(HOUR_MS), undefined, () => Promise.reject(new Error('failed')))).rejects.toThrow()
 
   expect(countTimers()).toBe(before)
-})
-
-const outage = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
-
-test('a change of the queue is repeated while the queue is out and the lease lasts', async () => {
-  let calls = 0
-  await whileLeased(HOUR_MS, async () => {
-    calls += 1
-    if (calls < 3) throw outage
-  })
-
-  expect(calls).toBe(3)
-})
-
-test('a change is not repeated after the lease, and never where the queue itself refuses it', async () => {
-  for (const [leaseMs, error, callsMax] of [
-    [0, outage, 1],
-    [HOUR_MS, new Error('job not active'), 1],
-    [300, outage, 3],
-  ] as const) {
-    let calls = 0
-    const change = whileLeased(leaseMs, async () => {
-      calls += 1
-      throw error
-    })
-    await expect(change).rejects.toBe(error)
-    expect(calls).toBeLessThanOrEqual(callsMax)
-  }
 })

@@ -53,11 +53,11 @@ export const rooms: readonly Room[] = [
   {
     name: 'queue',
     sources: [
-      'src/pipeline/queue/{lane-slots,watchdog,retry-delay,rate-permits,job-timeout}.ts',
+      'src/pipeline/queue/{lane-slots,watchdog,retries,rate-permits,job-timeout}.ts',
       'src/base/semaphore.ts',
     ],
     tests: [
-      'test/pipeline/queue/{lane-slots,lane-slot-rules,watchdog,retry-delay,rate-permits,job-signal}.test.ts',
+      'test/pipeline/queue/{lane-slots,lane-slot-rules,watchdog,retries,rate-permits,job-signal}.test.ts',
       'test/base/semaphore.test.ts',
     ],
     engines: false,
