@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import type { externalIdSchema } from '../base/contract/authentication.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { type FileFormat, fileFormatOf, readEntries } from './file-entries.ts'
 
@@ -24,16 +25,20 @@ export async function requireFile(file: string): Promise<void> {
 /** The externalIds of a file, NDJSON or CSV, in its order; a row without one is given to `onFault`. */
 export async function* readExternalIds(
   file: string,
-  options: { format: FileFormat | undefined; onFault: (line: number, reason: string, text: string) => void },
+  options: {
+    format: FileFormat | undefined
+    schema: typeof externalIdSchema
+    onFault: (line: number, reason: string, text: string) => void
+  },
 ): AsyncGenerator<string> {
   const format = fileFormatOf(file, options.format)
   const bytes = await readBytesFrom(file, 0)
   for await (const entry of readEntries({ bytes, format, begin: { position: 0, line: 0 } })) {
     if ('fault' in entry) options.onFault(entry.line, entry.fault, entry.text)
     else {
-      const { externalId } = entry.fields
-      if (typeof externalId === 'string' && externalId.length >= 1 && externalId.length <= 100) yield externalId
-      else options.onFault(entry.line, 'externalId must be a text of 1 to 100 characters', JSON.stringify(entry.fields))
+      const { data, error } = options.schema.safeParse(entry.fields['externalId'])
+      if (data !== undefined) yield data
+      else options.onFault(entry.line, `externalId ${error?.issues[0]?.message}`, JSON.stringify(entry.fields))
     }
   }
 }

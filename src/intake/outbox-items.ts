@@ -1,3 +1,4 @@
+import { externalIdSchema } from '../base/contract/authentication.ts'
 import type { StrangeType } from '../base/contract/data-types.ts'
 import { parseInstant } from '../base/time/instant.ts'
 import type { Fields, PushedStream } from '../pipeline/transfer/stream.ts'
@@ -36,10 +37,10 @@ export async function* fileRows(
 
 /** Makes an outbox item of one entry, or names every fault of the entry, and no value. */
 export function toItem(fields: Fields, options: ItemOptions): ParsedItem | { readonly fault: string } {
-  const { externalId, ...rest } = fields
+  const { externalId: name, ...rest } = fields
   const { stream, format } = options
-  if (typeof externalId !== 'string' || externalId.length < 1 || externalId.length > 100)
-    return { fault: 'externalId: must be a text of 1 to 100 characters' }
+  const { data: externalId, error: nameError } = externalIdSchema.safeParse(name)
+  if (externalId === undefined) return { fault: `externalId: ${nameError?.issues[0]?.message}` }
   const body = withOffsets(format === 'csv' ? typedCells(stream, rest) : rest, options.completeOffset)
   const { error } = stream.schema.safeParse(body)
   if (error) return { fault: error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ') }

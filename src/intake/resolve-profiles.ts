@@ -1,3 +1,4 @@
+import { newExternalIdSchema } from '../base/contract/authentication.ts'
 import type { Catalogue } from '../pipeline/transfer/stream.ts'
 import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfiles } from '../pipeline/warehouse/profiles/stored-profiles.ts'
@@ -17,14 +18,19 @@ export function createProfileResolver(
   return async (externalIds) => {
     let ids = await idsOf(externalIds)
     const unknown = externalIds.filter((externalId) => !ids.has(externalId))
-    if (addFrom && unknown.length > 0) {
-      await profiles.add(unknown, { wantedFrom: addFrom(), state: 'new' })
+    const addable = unknown.filter((externalId) => newExternalIdSchema.safeParse(externalId).success)
+    if (addFrom && addable.length > 0) {
+      await profiles.add(addable, { wantedFrom: addFrom(), state: 'new' })
       ids = await idsOf(externalIds)
     }
     const resolved: Awaited<ReturnType<ImportTarget['resolve']>> = new Map()
     for (const externalId of externalIds) {
       const profileId = ids.get(externalId)
-      const fault = async () => ((await profiles.isErased(externalId)) ? ERASED_FAULT : UNKNOWN_FAULT)
+      const fault = async () => {
+        const { error } = newExternalIdSchema.safeParse(externalId)
+        if (error) return `externalId: ${error.issues[0]?.message}`
+        return (await profiles.isErased(externalId)) ? ERASED_FAULT : UNKNOWN_FAULT
+      }
       resolved.set(externalId, profileId === undefined ? { fault: await fault() } : { profileId })
     }
     return resolved

@@ -144,6 +144,25 @@ describe('registration', () => {
     expect(originsOf(answer)).toEqual(['externalId'])
   })
 
+  test.for(['search', '.', '..'])(
+    'refuses the externalId %j, by which nobody could be asked for',
+    async (externalId, { world }) => {
+      const auth = await accountAuth(world)
+      const { appId, appSecret } = world
+      const answers = [
+        await post(world, 'profile/register', { auth, body: { externalId } }),
+        await post(world, 'profile/register/appId', {
+          headers: { appid: appId, appsecret: appSecret },
+          body: { externalId },
+        }),
+      ]
+
+      const reason = 'must not be "search", "." or "..": no request can ask for a profile of this name'
+      for (const { status, json } of answers)
+        expect([status, json.errors]).toEqual([400, [{ origin: 'externalId', errors: [reason] }]])
+    },
+  )
+
   test.for(['x'.repeat(100), 'Ünï·cødé 🏃', 'a/b', '../..', "'; drop table profiles; --", '%2F', 'a b+c', 'search'])(
     'takes the externalId %j',
     async (name, { world }) => {

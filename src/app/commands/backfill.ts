@@ -1,4 +1,5 @@
 import type { BackfillParams } from '../../../jobs/backfill.ts'
+import { externalIdSchema } from '../../base/contract/authentication.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { DAY } from '../../base/time/units.ts'
 import { readExternalIds } from '../../intake/input-file.ts'
@@ -42,7 +43,8 @@ async function externalIdsOfFile(file: string | undefined): Promise<string[]> {
     throw new UsageProblem(`read profiles: line ${line}: ${reason}`, { hint: 'Mend the file; nothing was begun.' })
   }
   const names: string[] = []
-  for await (const name of readExternalIds(file, { format: undefined, onFault })) names.push(name)
+  for await (const name of readExternalIds(file, { format: undefined, schema: externalIdSchema, onFault }))
+    names.push(name)
   return names
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { catalogue, logStreamName } from '../../../config/streams.ts'
 import type { CloseStack } from '../../base/close-stack.ts'
+import { newExternalIdSchema } from '../../base/contract/authentication.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { formatDuration } from '../../base/text/readable.ts'
 import { DAY } from '../../base/time/units.ts'
@@ -123,8 +124,10 @@ async function resolveProfile({ config }: CommandContext, resolving: Resolving):
   const resolve = createProfileResolver({ pool, catalogue, tokenKeys }, addFrom)
   const found = (await resolve([externalId])).get(externalId)
   if (found && 'profileId' in found) return found.profileId
-  if (options.dryRun && options.addProfiles) return NOBODY
-  throw new UsageProblem(`import: ${asTyped(externalId)} is not known here, or was erased`, {
+  const { error } = newExternalIdSchema.safeParse(externalId)
+  if (options.dryRun && options.addProfiles && !error) return NOBODY
+  const reason = error?.issues[0]?.message ?? 'is not known here, or was erased'
+  throw new UsageProblem(`import: ${asTyped(externalId)} ${reason}`, {
     hint: 'Take the person in: vitalsync profiles add, or import with --add-profiles. The erased are not brought back.',
   })
 }

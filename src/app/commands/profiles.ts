@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { catalogue } from '../../../config/streams.ts'
 import { discoverProfiles } from '../../../jobs/discover-profiles.ts'
-import { externalIdSchema } from '../../base/contract/authentication.ts'
+import { newExternalIdSchema } from '../../base/contract/authentication.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { formatCount, formatMinute, formatNumber } from '../../base/text/readable.ts'
 import { DAY } from '../../base/time/units.ts'
@@ -29,11 +29,13 @@ export async function addProfiles(
   context: CommandContext,
   { externalIds, from }: AddOptions & { externalIds: readonly string[] },
 ): Promise<number> {
-  const wrong = externalIds.find((externalId) => !externalIdSchema.safeParse(externalId).success)
-  if (wrong !== undefined)
-    throw new UsageProblem(`add profiles: ${asTyped(wrong)} must have 1 to 100 characters, none of them odd`, {
+  for (const externalId of externalIds) {
+    const { error } = newExternalIdSchema.safeParse(externalId)
+    if (!error) continue
+    throw new UsageProblem(`add profiles: ${asTyped(externalId)} ${error.issues[0]?.message}`, {
       hint: 'Give each person the externalId that upstream knows them by.',
     })
+  }
   return printTotals('profiles add', context, { totals: await addInBatches(context, externalIds, from), rejected: [] })
 }
 
@@ -55,7 +57,11 @@ export async function importProfiles(
     if (rejected.length >= REJECTS_KEPT_MAX) return
     rejected.push(JSON.stringify({ line, reason, text: text.slice(0, REJECT_TEXT_LENGTH_MAX) }))
   }
-  const totals = await addInBatches(context, readExternalIds(file, { format, onFault }), from)
+  const totals = await addInBatches(
+    context,
+    readExternalIds(file, { format, schema: newExternalIdSchema, onFault }),
+    from,
+  )
   if (rejects && rejected.length > 0) await writeFile(rejects, `${rejected.join('\n')}\n`)
   return printTotals('profiles import', context, { totals: { ...totals, rejected: count }, rejected })
 }

@@ -5,9 +5,19 @@ export const tokenLifetimeSecondsMax = 86_400
 
 export const externalIdSchema = textSchema(100)
 
+/** No profile can be asked for by these names: `profile/search` is the search, and clients drop dots from a path. */
+export const unaddressableNames = ['search', '.', '..'] as const
+
+/** The externalId of a profile that is to be registered. */
+export const newExternalIdSchema = externalIdSchema
+  .refine((name) => !unaddressableNames.some((unaddressable) => unaddressable === name), {
+    error: 'must not be "search", "." or "..": no request can ask for a profile of this name',
+  })
+  .meta({ not: { enum: [...unaddressableNames] } })
+
 export const accountTokenInputSchema = z.object({ clientId: textSchema(200), clientSecret: textSchema(200) })
 
-export const registerInputSchema = z.object({ externalId: externalIdSchema })
+export const registerInputSchema = z.object({ externalId: newExternalIdSchema })
 
 const booleanSchema = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {
   error: 'must be true or false',

@@ -11,7 +11,7 @@ const cleanTextPattern = { pattern: '^[^\\u0000]*$' }
 /** A non-empty string of at most `charactersMax` characters that can be stored. */
 export function textSchema(charactersMax: number) {
   return z
-    .string()
+    .string({ error: 'must be a text' })
     .min(1, { error: 'must not be empty' })
     .max(charactersMax, { error: `must be at most ${charactersMax} characters` })
     .refine(isCleanText, { error: 'must not hold NUL or lone surrogates' })

@@ -1,4 +1,4 @@
-import type { Operation, OperationName } from '../../base/contract/operations.ts'
+import { type Operation, type OperationName, operations } from '../../base/contract/operations.ts'
 
 /** Writes that do no harm when they are sent twice: logs have ids of their own, and a second token is harmless. */
 const idempotentWrites: readonly OperationName[] = ['uploadLogs', 'accountToken', 'profileToken']
@@ -15,11 +15,15 @@ export function isAboutProfile({ name, caller, path }: Operation): boolean {
 
 const pathParameter = '{externalId}'
 
+const operationPaths: ReadonlySet<string> = new Set(Object.values(operations).map(({ path }) => path))
+
 /** The path with `externalId` at its end, where the operation has one. Undefined when the id would change the path. */
 export function requestPathOf({ path }: Operation, externalId: string | undefined): string | undefined {
   if (!path.endsWith(pathParameter)) return path
   if (externalId === undefined || externalId === '' || externalId === '.' || externalId === '..') return undefined
-  return externalId.isWellFormed() ? path.slice(0, -pathParameter.length) + encodeQueryValue(externalId) : undefined
+  if (!externalId.isWellFormed()) return undefined
+  const requestPath = path.slice(0, -pathParameter.length) + encodeQueryValue(externalId)
+  return operationPaths.has(requestPath) ? undefined : requestPath
 }
 
 /** Encodes a query with its question mark; empty when no parameter has a value. Lists are joined by commas. */

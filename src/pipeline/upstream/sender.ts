@@ -196,6 +196,6 @@ function outcomeOf(result: SendResult, latencyMs: number, nowMs: number): Reques
 function unusableNameProblem({ name }: Operation): Problem {
   return new Rejected(`call ${name}: this profile's name cannot stand in a path`, {
     status: 0,
-    hint: 'It is empty, a dot, two dots, or not well-formed text.',
+    hint: 'It is empty, a dot, two dots, the last word of another address, or not well-formed text.',
   })
 }

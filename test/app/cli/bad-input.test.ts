@@ -111,7 +111,7 @@ const wrongInTheWorld = (): Record<string, Wrong> => {
     'failures discard <id>': { words: ['failures', 'discard', 'nothing', '1'], says: /2 of 2 ids are of none/ },
     'quarantine show <id>': { words: ['quarantine', 'show', '999'], says: /has this id/ },
     'quarantine replay <id>': { words: ['quarantine', 'replay', '999'], says: /has this id/ },
-    'profiles add <externalId>': { words: ['profiles', 'add', ''], says: /add profiles: "" must have/ },
+    'profiles add <externalId>': { words: ['profiles', 'add', ''], says: /add profiles: "" must not be empty/ },
     'profiles import <file>': { words: ['profiles', 'import', 'none.csv'], says: /none\.csv: there is no such file/ },
     'profiles show <externalId>': { words: ['profiles', 'show', nobody], says: /has this id/ },
     'profiles erase <externalId>': { words: ['profiles', 'erase', nobody, '--yes'], says: /has this id/ },

@@ -172,10 +172,12 @@ test('a missing profile option and an unknown profile are reported', { timeout }
   await writeFile(file, exportOf(3))
   const unsaid = await start(file).ended
   const unknown = await start(file, '--profile', 'grace').ended
+  const search = await start(file, '--profile', 'search', '--add-profiles', '--dry-run').ended
   const added = await start(file, '--profile', 'grace', '--add-profiles').ended
 
   expect([unsaid.code, unsaid.stderr]).toEqual([2, expect.stringContaining('--profile ID')])
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('--add-profiles')])
+  expect([search.code, search.stderr]).toEqual([2, expect.stringContaining('"search" must not be')])
   expect([added.code, added.stdout]).toEqual([0, expect.stringContaining('vitalsync sync')])
   expect(await query(`select state from vitalsync.profiles where external_id = 'grace'`)).toEqual([{ state: 'new' }])
 })

@@ -40,6 +40,23 @@ test('good lines wait to be pushed, others are written down with line and reason
   expect(await query('select sum(waiting)::int as n from vitalsync.parcels')).toEqual([{ n: 10 }])
 })
 
+test('nobody is taken in by a name that no request could ask for', { timeout }, async ({ folder, start, query }) => {
+  const file = join(folder, 'logs.ndjson')
+  const lines = [...['search', '..', 'nul\u0000'].map((name, index) => logAt(index, name)), logAt(3, 'newcomer')]
+  await writeFile(file, lines.join(''))
+  const { stdout } = await start('data-logs', file, '--add-profiles', '--json').ended
+
+  expect(printed(stdout)).toMatchObject({ read: 4, accepted: 1, rejected: 3, finished: true })
+  const rejects = (await readFile(`${file}.rejects.ndjson`, 'utf8')).trim().split('\n')
+  expect(rejects.map((line) => JSON.parse(line).reason)).toEqual([
+    ...Array(2).fill(expect.stringMatching(/^externalId: must not be "search", /)),
+    'externalId: must not hold NUL or lone surrogates',
+  ])
+  expect(await query("select external_id from vitalsync.names where external_id not in ('ada', 'grace')")).toEqual([
+    { external_id: 'newcomer' },
+  ])
+})
+
 test('killed in the middle it resumes after the stored items, and everything is there once', { timeout }, async ({
   folder,
   start,

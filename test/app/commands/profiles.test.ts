@@ -49,7 +49,7 @@ test('NDJSON of people is taken in, from a file or a pipe; invalid lines are kep
   const long = 'x'.repeat(101)
   await writeFile(
     file,
-    `{"externalId":"nora","cohort":"a"}\n"otto"\n\n{"id":"nobody"}\nno JSON\n{"externalId":"${long}"}\n`,
+    `{"externalId":"nora","cohort":"a"}\n"otto"\n\n{"id":"nobody"}\nno JSON\n{"externalId":"${long}"}\n"search"\n"nul\\u0000"\n`,
   )
   const [imported] = await checked('profiles import', file, '--from', '2026-01-01', '--rejects', rejects)
   const odd = (await readFile(rejects, 'utf8'))
@@ -65,11 +65,13 @@ test('NDJSON of people is taken in, from a file or a pipe; invalid lines are kep
   const listed = await checked('profiles list', '--state', 'new')
   await forget('nora', 'otto', 'pia')
 
-  expect(imported).toMatchObject({ read: 5, added: 2, known: 0, rejected: 3 })
+  expect(imported).toMatchObject({ read: 7, added: 2, known: 0, rejected: 5 })
   expect(odd).toMatchObject([
-    { line: 4, reason: expect.stringContaining('externalId'), text: '{"id":"nobody"}' },
+    { line: 4, reason: 'externalId must be a text', text: '{"id":"nobody"}' },
     { line: 5, reason: 'the line is not JSON', text: 'no JSON' },
-    { line: 6, reason: expect.stringContaining('1 to 100') },
+    { line: 6, reason: 'externalId must be at most 100 characters' },
+    { line: 7, reason: expect.stringContaining('externalId must not be "search"') },
+    { line: 8, reason: expect.stringContaining('externalId must not hold NUL') },
   ])
   expect([piped.status, JSON.parse(String(piped.stdout))]).toMatchObject([0, { read: 2, added: 1, known: 1 }])
   expect(listed.map(({ externalId, wantedFrom }) => [externalId, wantedFrom]).slice(0, 2)).toEqual([

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { unaddressableNames } from '../../../src/base/contract/authentication.ts'
 import { operations } from '../../../src/base/contract/operations.ts'
 import { answerKindOf, isErrorBody } from '../../../src/pipeline/upstream/answer-rules.ts'
 import { queryStringOf, requestPathOf } from '../../../src/pipeline/upstream/operation-rules.ts'
@@ -18,6 +19,19 @@ test.for<[string | undefined, string | undefined]>([
 ])('the name %s stands in a path as %s', ([externalId, encoded]) => {
   expect(requestPathOf(operations.scoresOf, externalId)).toBe(encoded && `/api/v1/profile/score/${encoded}`)
   expect(requestPathOf(operations.scores, externalId)).toBe('/api/v1/profile/score')
+})
+
+test('a name that nobody may be registered by cannot stand in a path that is not then the profile’s', () => {
+  for (const name of unaddressableNames) expect(requestPathOf(operations.profile, name)).toBeUndefined()
+  expect(requestPathOf(operations.scoresOf, 'search')).toBe('/api/v1/profile/score/search')
+  for (const { path } of Object.values(operations)) {
+    const [prefix, parameter] = path.split('{externalId}')
+    const names = Object.values(operations).flatMap((other) =>
+      parameter === '' && other.path.startsWith(`${prefix}`) ? other.path.slice(prefix?.length).split('/') : [],
+    )
+    const fixed = names.filter((name) => name !== '{externalId}')
+    expect(unaddressableNames).toEqual(expect.arrayContaining(fixed))
+  }
 })
 
 test('a query holds the parameters with a value, lists joined by commas, each value encoded', () => {
