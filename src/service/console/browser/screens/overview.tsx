@@ -43,12 +43,19 @@ const steps: readonly Step[] = [
   },
 ]
 
+const whereSamplePeopleAre = (
+  <>
+    Sample people, faults and a clock that moves belong to the sandbox, which <code>npx vitalsync sandbox</code> starts
+    with a console of its own.
+  </>
+)
+
 export function OverviewScreen() {
   const { answer, again } = useOperations()
   return (
     <>
       <h1 class="head">{isSandbox.value ? 'Sandbox of the Profile Service' : 'Profile Service'}</h1>
-      {isSandbox.value && <SandboxSentence />}
+      {isSandbox.value ? <SandboxSentence /> : <p class="note">{whereSamplePeopleAre}</p>}
       {!mayChange.value && <p class="note">You may look, and not act: keys, tokens and people need the role act.</p>}
       <div class="grid two">
         <Panel title="Begin here" flush>
