@@ -126,7 +126,7 @@ export async function startService<B = void>(
     log,
   }
   const routes = [...operationRoutes]
-  const app = createServiceApp(context, { ...limits, trustedProxies: options.trustedProxies ?? [], routes })
+  const app = createServiceApp(context, { ...limits, trustedProxies: options.trustedProxies ?? [] })
   let stopping = false
   const close = runOnce(async () => {
     stopping = true

@@ -8,7 +8,6 @@ import { SECOND } from '../../base/time/units.ts'
 import { jsonContentType } from '../../web/route.ts'
 import type { ServiceApp, ServiceContext } from './context.ts'
 import { badRequest, RequestError, unavailable } from './request-error.ts'
-import type { ServiceRoute } from './service-route.ts'
 
 export type AppTimeouts = {
   /** How long a request may take to arrive, slow senders included. */
@@ -17,20 +16,14 @@ export type AppTimeouts = {
   answerTimeoutMs: number
 }
 
-type KnownRoute = Pick<ServiceRoute, 'method' | 'path'>
-
-type AppOptions = AppTimeouts & {
-  trustedProxies: readonly string[]
-  /** The described routes. Extensions may add to them until the app listens. */
-  routes: readonly KnownRoute[]
-}
+type AppOptions = AppTimeouts & { trustedProxies: readonly string[] }
 
 const bodyBytesMax = 1024 * 1024
 const keepAliveTimeoutMs = 75 * SECOND
 
 /** The HTTP server without routes: how requests are read, how errors are answered, and the headers of every answer. */
 export function createServiceApp(context: ServiceContext, options: AppOptions): ServiceApp {
-  const { requestTimeoutMs, trustedProxies, routes } = options
+  const { requestTimeoutMs, trustedProxies } = options
   const app = fastify({
     logger: false,
     bodyLimit: bodyBytesMax,
@@ -42,12 +35,21 @@ export function createServiceApp(context: ServiceContext, options: AppOptions): 
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     genReqId: (request) => requestIdOf(request.headers['x-request-id']),
     routerOptions: { maxParamLength: 1500 },
-    clientErrorHandler: rejectMalformedRequest,
-    http: { connectionsCheckingInterval: Math.min(SECOND, requestTimeoutMs), headersTimeout: requestTimeoutMs },
-    frameworkErrors: (error, request, reply) =>
-      void sendRequestError(reply, requestErrorOf(error, context.log, request.id)),
+    clientErrorHandler: (error, socket) => rejectMalformedRequest(error, socket, context.clock()),
+    http: {
+      connectionsCheckingInterval: Math.min(SECOND, requestTimeoutMs),
+      headersTimeout: requestTimeoutMs,
+      requireHostHeader: false, // Node would answer without a body: a hook below refuses such a request
+    },
+    // The router's own refusals, which no hook sees.
+    frameworkErrors(error, request, reply) {
+      reply.headers(answerHeaders(request.id, context.clock()))
+      sendRequestError(reply, requestErrorOf(error, context.log, request.id))
+    },
   })
-  app.server.on('checkExpectation', rejectExpectHeader)
+  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+    rejectExpectHeader(request, response, context.clock()),
+  )
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>(
     'application/json',
@@ -57,21 +59,42 @@ export function createServiceApp(context: ServiceContext, options: AppOptions): 
   app.setErrorHandler((error, request, reply) =>
     sendRequestError(reply, requestErrorOf(error, context.log, request.id)),
   )
-  app.setNotFoundHandler((request, reply) => sendRequestError(reply, unknownRoute(routes, request)))
-  addAnswerHooks(app, context, options)
+  const methodsOf = collectMethods(app)
+  app.setNotFoundHandler((request, reply) => sendRequestError(reply, unknownRoute(methodsOf, request)))
+  addAnswerHooks(app, context, { ...options, methodsOf })
   return app
 }
 
-function addAnswerHooks(app: ServiceApp, context: ServiceContext, { answerTimeoutMs, routes }: AppOptions): void {
+/** Headers of every answer. Answers hold health data: nobody in between keeps them, guesses their type, or shows them in a frame. */
+const answerHeaders = (requestId: string, nowMs: number) => ({
+  'x-request-id': requestId,
+  date: new Date(nowMs).toUTCString(),
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+})
+
+/** The methods of the routes at a path, of all that are ever added to the app. */
+type MethodsOf = (path: string) => readonly string[]
+
+function collectMethods(app: ServiceApp): MethodsOf {
+  const known: Array<{ pattern: RegExp; methods: readonly string[] }> = []
+  app.addHook('onRoute', ({ url, method }) => {
+    const pattern = url.replaceAll(/[.]/g, '\\.').replaceAll('*', '.*').replaceAll(/:\w+/g, '[^/]+')
+    known.push({ pattern: new RegExp(`^${pattern}$`), methods: [method].flat().filter((name) => name !== 'HEAD') })
+  })
+  return (path) => [...new Set(known.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))]
+}
+
+function addAnswerHooks(
+  app: ServiceApp,
+  context: ServiceContext,
+  { answerTimeoutMs, methodsOf }: AppOptions & { methodsOf: MethodsOf },
+): void {
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
-    reply.header('date', new Date(context.clock()).toUTCString())
-    // Answers hold health data: nobody in between keeps them, guesses their type, or shows them in a frame.
-    reply.headers({
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-    })
+    reply.headers(answerHeaders(request.id, context.clock()))
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      throw badRequest('header', [{ origin: 'Host', errors: ['is missing, and HTTP/1.1 requires it'] }])
     const coding = request.headers['content-encoding']
     // Content codings are words in any case (RFC 9110, 8.4.1); x-gzip is another name of gzip.
     if (coding !== undefined)
@@ -80,7 +103,7 @@ function addAnswerHooks(app: ServiceApp, context: ServiceContext, { answerTimeou
         .toLowerCase()
         .replace(/^x-gzip$/, 'gzip')
     // An unknown route is answered before the body is read: a fault in the body would hide it.
-    if (request.is404) throw unknownRoute(routes, request)
+    if (request.is404) throw unknownRoute(methodsOf, request)
   })
   app.addHook('onSend', (request, _reply, payload, done) => {
     // Holds until the answer has been sent; then Node sets the timeout of the kept-alive connection.
@@ -91,16 +114,10 @@ function addAnswerHooks(app: ServiceApp, context: ServiceContext, { answerTimeou
 }
 
 /** A path that exists under other methods answers 405 and names them. */
-function unknownRoute(
-  routes: readonly KnownRoute[],
-  { method, url }: Pick<FastifyRequest, 'method' | 'url'>,
-): RequestError {
-  const path = url.split('?', 1)[0] ?? ''
-  const allowed = routes
-    .filter((route) => new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
-    .map((route) => route.method)
+function unknownRoute(methodsOf: MethodsOf, { method, url }: Pick<FastifyRequest, 'method' | 'url'>): RequestError {
+  const allowed = methodsOf(url.split('?', 1)[0] ?? '')
   if (allowed.length === 0) return new RequestError({ status: 404, location: 'route' })
-  const methods = [...new Set(allowed)].join(', ')
+  const methods = allowed.join(', ')
   const errors = [{ origin: '', errors: [`${method} is not one of ${methods}`] }]
   return new RequestError({ status: 405, location: 'route', errors, headers: { allow: methods } })
 }
@@ -187,20 +204,29 @@ const statusByParserCode: Record<string, number> = {
 }
 
 /** Answers 417 to an Expect header. */
-function rejectExpectHeader(_request: IncomingMessage, response: ServerResponse): void {
-  const body = JSON.stringify(new RequestError({ status: 417, location: 'header' }).body)
-  const headers = { 'content-type': jsonContentType, 'x-request-id': randomUUID(), connection: 'close' }
-  response.writeHead(417, headers).end(body)
+function rejectExpectHeader({ headers }: IncomingMessage, response: ServerResponse, nowMs: number): void {
+  const refusal = new RequestError({ status: 417, location: 'header' })
+  const answer = lastAnswer(refusal, requestIdOf(headers['x-request-id']), nowMs)
+  response.writeHead(refusal.status, answer.headers).end(answer.body)
 }
 
 /** Answers bytes that are no complete request: half-sent, too slow, or not HTTP at all. */
-function rejectMalformedRequest(error: Error & { code?: string }, socket: Socket): void {
+function rejectMalformedRequest(error: Error & { code?: string }, socket: Socket, nowMs: number): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   const status = statusByParserCode[error.code ?? ''] ?? 400
-  const body = JSON.stringify(new RequestError({ status }).body)
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: ${jsonContentType}\r\n` +
-      `x-request-id: ${randomUUID()}\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
+  const { headers, body } = lastAnswer(new RequestError({ status }), randomUUID(), nowMs)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'))
+}
+
+/** An answer outside of the app, after which the connection closes. */
+function lastAnswer(refusal: RequestError, requestId: string, nowMs: number) {
+  const body = JSON.stringify(refusal.body)
+  const headers = {
+    ...answerHeaders(requestId, nowMs),
+    'content-type': jsonContentType,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }
+  return { headers, body }
 }
