@@ -50,6 +50,7 @@ export async function importHealthFiles(intake: HealthIntake): Promise<HealthRes
   const reports: FileReport[] = []
   const unknown = new Map<string, number>()
   const counts = { items: 0, records: 0, bytes: 0 }
+  const dated = createDatedNames()
   let progress: RowProgress = { ...intake.begin, read: 0, rejected: 0 }
   for (const file of files.map(asUtf8)) {
     if (target.signal.aborted) break
@@ -58,7 +59,7 @@ export async function importHealthFiles(intake: HealthIntake): Promise<HealthRes
     if (format) {
       const before = progress
       const tally = createFileTally(file.name, format.name)
-      progress = await importRows(rowsOfFile(intake, { file, head, format, tally, counts }), before, target)
+      progress = await importRows(rowsOfFile(intake, { file, head, format, tally, counts, dated }), before, target)
       reports.push(tally.report(before, progress))
     } else countEnding(unknown, file)
     counts.bytes += file.sizeBytes
@@ -107,6 +108,23 @@ function createRecentNames() {
   }
 }
 
+/**
+ * When the source changed the items that have an id of their own: where two files hold one item, the newer form counts, whatever
+ * the order of the files.
+ */
+function createDatedNames() {
+  const changedMs = new Map<string, number>()
+  return {
+    isOutdated(name: string, { ownId, modifiedMs }: LogDraft): boolean {
+      if (ownId === undefined || modifiedMs === undefined) return false
+      if (modifiedMs < (changedMs.get(name) ?? modifiedMs)) return true
+      changedMs.set(name, modifiedMs)
+      if (changedMs.size > RECENT_NAMES_MAX) for (const oldest of changedMs.keys().take(1)) changedMs.delete(oldest)
+      return false
+    },
+  }
+}
+
 type OpenedFile = {
   readonly file: ExportFile
   readonly head: FileHead
@@ -114,6 +132,8 @@ type OpenedFile = {
   readonly tally: FileTally
   /** All items, records and bytes since the first file. */
   readonly counts: { items: number; records: number; readonly bytes: number }
+  /** Shared by all files since the first. */
+  readonly dated: ReturnType<typeof createDatedNames>
 }
 
 async function* rowsOfFile(intake: HealthIntake, opened: OpenedFile): AsyncGenerator<Iterable<ImportRow>> {
@@ -130,7 +150,7 @@ async function* rowsOfFile(intake: HealthIntake, opened: OpenedFile): AsyncGener
  * Makes rows of the records of one file, and counts what becomes of each. Duplicate keys in one file: the most recently modified
  * item counts, else the first, so that importing the file again changes nothing. A later file replaces items of an earlier file.
  */
-function createRowReader(intake: HealthIntake, { file, format, tally, counts }: OpenedFile) {
+function createRowReader(intake: HealthIntake, { file, format, tally, counts, dated }: OpenedFile) {
   const { externalId } = intake.itemOptions
   const items = createHealthItems({ ...intake.itemOptions, vendor: format.vendor })
   const thinned = createThinnedHeartRate(intake.heartRate)
@@ -151,7 +171,7 @@ function createRowReader(intake: HealthIntake, { file, format, tally, counts }: 
       tally.day(localDay)
       counts.items += 1
       tally.counts.logs += 1
-      const isNewest = recent.isNewest(item.itemKey, draft.modifiedMs)
+      const isNewest = recent.isNewest(item.itemKey, draft.modifiedMs) && !dated.isOutdated(item.itemKey, draft)
       if (counts.items <= intake.begin.position) tally.counts.before += 1
       else if (isNewest) yield { ...here(place), externalId, item, text: () => JSON.stringify(draft) }
       else yield { ...here(place), isReplaced: true }

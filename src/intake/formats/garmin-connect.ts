@@ -1,5 +1,6 @@
 import { MINUTE, SECOND } from '../../base/time/units.ts'
-import { declareFormat, endToEnd, lasting, measure, session } from './declared-format.ts'
+import { declareFormat, endToEnd, type FieldRule, lasting, measure, session } from './declared-format.ts'
+import { restingRateOfDay } from './garmin-fit/fit-monitoring.ts'
 import { jsonRows, readJsonList, type SourceRow } from './small-files.ts'
 import { between, dayBetween, instantAt, lastingFrom, later, momentAt, utc, wallMsIn } from './source-times.ts'
 import { fieldsIn, isEmpty, listIn, numberIn, textIn } from './source-values.ts'
@@ -62,6 +63,28 @@ const weightsIn = (value: unknown): readonly unknown[] | undefined =>
 
 const ofDay = { of: ' of a local day' }
 
+const rateOfDay = measure('currentDayRestingHeartRate', 'resting_heart_rate', 'bpm', {
+  ...ofDay,
+  note: 'with that of FIT one log a day, the latest counts',
+})
+const meanOfDays = measure('restingHeartRate', 'resting_heart_rate', 'bpm', {
+  ...ofDay,
+  note: 'a mean of seven days: counts where no file has the rate of the day itself',
+})
+
+/** Two measures of one name: the rate of the day itself wins, here and before another file has it. */
+const restingRate: FieldRule = {
+  recordsOf(row, place, frame) {
+    const hasOwn = numberIn(row['currentDayRestingHeartRate']) > 0
+    const modifiedMs = (hasOwn ? frame.end : frame.start).atMs
+    return (hasOwn ? rateOfDay : meanOfDays).recordsOf(row, place, {
+      ...frame,
+      ...restingRateOfDay(frame.start, modifiedMs),
+    })
+  },
+  mapping: [...rateOfDay.mapping, ...meanOfDays.mapping],
+}
+
 /** The JSON files of a Garmin account's export. Its FIT files are in zips within it. */
 export const garminConnect = declareFormat({
   name: 'garmin-connect',
@@ -100,7 +123,7 @@ export const garminConnect = declareFormat({
         measure('totalSteps', 'steps', 'count', { ...ofDay, aggregation: 'sum' }),
         measure('activeKilocalories', 'active_energy_burned', 'kcal', { ...ofDay, aggregation: 'sum' }),
         measure('totalKilocalories', 'total_energy_burned', 'kcal', { ...ofDay, aggregation: 'sum' }),
-        measure('restingHeartRate', 'resting_heart_rate', 'bpm', ofDay),
+        restingRate,
       ],
     },
     {

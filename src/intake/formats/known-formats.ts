@@ -22,4 +22,4 @@ export const exportFormats: readonly HealthFormat[] = [
 ]
 
 /** Raise it where a reader makes other logs of a file than before: the file is then another import, and replaces its former logs. */
-export const READERS_VERSION = 2
+export const READERS_VERSION = 3

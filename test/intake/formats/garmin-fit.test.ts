@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
+import { dayText } from '../../../src/base/time/local-time.ts'
+import { garminConnect } from '../../../src/intake/formats/garmin-connect.ts'
 import { garminFit } from '../../../src/intake/formats/garmin-fit/garmin-fit.ts'
 import { fitFile, fitSeconds, fitTypes } from '../../../src/service/sandbox/exports/garmin-fit-files.ts'
-import { fileOf, importOne } from '../../support/health-files.ts'
+import { factsOfLogs } from '../../support/facts-of-logs.ts'
+import { fileOf, importInto, importOne } from '../../support/health-files.ts'
 
 const options = { formats: [garminFit] }
 const { uint8, uint16, uint32 } = fitTypes
@@ -35,6 +38,14 @@ const forms = {
     fields: [
       [26, uint16, 2],
       [27, uint8, 1],
+    ],
+  },
+  resting: {
+    number: 211,
+    fields: [
+      [253, uint32, 4],
+      [1, uint8, 1],
+      [0, uint8, 1],
     ],
   },
   record: {
@@ -105,6 +116,7 @@ test('counts go on for each kind of activity: a log is what came since the messa
     ['steps', 250, '07-02T01:00', '07-02T01:10'],
     ['steps', 900, '07-02T01:10', '07-02T01:20'],
     ['steps', 50, '07-02T01:30', '07-02T01:40'],
+    ['steps', 1300, '07-02T00:00', '07-02T01:40'],
   ])
 })
 
@@ -125,8 +137,77 @@ test('times of sixteen bits wrap within a day and are unwrapped', async () => {
 test('a file that begins within a day has the counts of the file before it: its first is no walk of its own', async () => {
   const { logs, reports } = await importOne(dayOf(600, count(610, WALKING, 5000), count(620, WALKING, 5600)), options)
 
-  expect(brief(logs)).toEqual([['steps', 600, '07-02T10:10', '07-02T10:20']])
+  expect(brief(logs)).toEqual([
+    ['steps', 600, '07-02T10:10', '07-02T10:20'],
+    ['steps', 5600, '07-02T00:00', '07-02T10:20'],
+  ])
   expect(reports[0]?.leftOut).toEqual([{ reason: 'the first count of a file that begins within a day', records: 1 }])
+})
+
+test('the greatest count of each kind, added, is the day, whatever the order of its files', async () => {
+  const morning = dayOf(0, count(0, WALKING, 0), count(60, WALKING, 5000), count(70, WALKING, 4900))
+  const evening = dayOf(
+    600,
+    count(610, WALKING, 5200),
+    count(620, WALKING, 9000),
+    count(630, RUNNING, 300),
+    count(640, RUNNING, 1000),
+    count(1440, WALKING, 9050),
+    count(1450, WALKING, 40),
+    count(1460, RUNNING, 7),
+  )
+  for (const files of [
+    [morning, evening],
+    [evening, morning],
+  ]) {
+    const { logs } = await importInto(new Map(), files, options)
+
+    expect(logs.filter(({ periodicity }) => periodicity === 'daily').map(({ value }) => value)).toEqual([10_050, 47])
+    const days = factsOfLogs(logs).map(({ day, movement }) => [dayText(day), movement?.steps])
+    expect(days).toEqual([
+      ['2026-07-02', 10_050],
+      ['2026-07-03', 47],
+    ])
+  }
+})
+
+test('a day has one resting heart rate: its own, the latest, before the mean of seven days of the account', async () => {
+  const rates = (...rows: ReadonlyArray<readonly [minutes: number, rate: number]>) =>
+    fileOf(
+      'day.fit',
+      fitFile([
+        { form: forms.fileId, values: [32, 1] },
+        { form: forms.info, values: [at(0), at(0) + 7200] },
+        ...rows.map(([minutes, rate]) => ({ form: forms.resting, values: [at(minutes), rate, 61] })),
+      ]),
+    )
+  const account = (rate: object) =>
+    fileOf(
+      'UDSFile_2026.json',
+      JSON.stringify([
+        {
+          calendarDate: '2026-07-02',
+          wellnessStartTimeGmt: '2026-07-01T22:00:00.0',
+          wellnessStartTimeLocal: '2026-07-02T00:00:00.0',
+          durationInMilliseconds: 86_400_000,
+          ...rate,
+        },
+      ]),
+    )
+  const fit = rates([60, 58], [600, 55], [1200, 54])
+  const both = account({ restingHeartRate: 61, currentDayRestingHeartRate: 54 })
+  const old = account({ restingHeartRate: 61 })
+  for (const [files, rate] of [
+    [[fit, old], 54],
+    [[old, fit], 54],
+    [[both], 54],
+    [[both, fit], 54],
+    [[old], 61],
+  ] as const) {
+    const { logs } = await importInto(new Map(), files, { formats: [garminFit, garminConnect] })
+
+    expect(logs.map(({ dataType, value }) => [dataType, value])).toEqual([['resting_heart_rate', rate]])
+  }
 })
 
 test('an activity has its heart rate and its session, in the offset that follows from its local time; its sums are left out', async () => {

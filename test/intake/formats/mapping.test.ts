@@ -17,6 +17,14 @@ generated from the code; a test compares the two.
 - **Again.** A log's id is the source's own, or made of the person, the vendor, the measure, the source, the device, the start and the
   end, without the value. The same file, or a newer export that contains it, adds nothing; what a newer export changed replaces.
   The very same files again change nothing of an earlier or a newer import; \`--again\` takes them as new.
+- **Measured only.** A window of sleep that no device measured (a default bedtime, a schedule, a watch that was not worn) is no
+  sleep, and a total that an app estimated while nothing was worn is no total: both are counted as left out with the reason. What a
+  person entered counts, and is marked \`manual_entry\`.
+- **One resting heart rate a day of Garmin.** The rate of the day itself wins: \`current_day_resting_heart_rate\` of FIT, the last of the
+  day, or \`currentDayRestingHeartRate\` of the account. The account's \`restingHeartRate\` is a mean of seven days, and counts only where
+  neither is there. All three are one log; files may come in any order.
+- **Cumulative counts.** Monitoring in FIT counts steps from midnight for each kind of activity: the greatest count of each, added up, is the
+  day. The differences are logs, and the day's total is one more, which contains them.
 - **Large.** An Apple Health export of 3 GB, 6.5 million records, took at most 241 MB of memory, and was whole after a kill in its middle
   ([performance.md](performance.md#large-files-in-flat-memory)).
 - **Stopped.** After Ctrl-C or a crash the same command reads from the beginning and stores from where it stopped.

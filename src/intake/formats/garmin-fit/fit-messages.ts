@@ -16,9 +16,10 @@ export type FitMessage = {
 type Definition = {
   readonly number: number
   readonly littleEndian: boolean
-  readonly fields: ReadonlyArray<{ readonly number: number; readonly size: number; readonly type: number }>
-  /** The bytes of fields that an app on the device added. */
-  readonly addedBytes: number
+  /** The fields that are read, each from the beginning of the message. */
+  readonly fields: ReadonlyArray<{ readonly number: number; readonly at: number; readonly base: BaseType }>
+  /** The length of a message, with the fields that an app on the device added. */
+  readonly bytes: number
 }
 
 /** By base type: how long a value is, how it is read, and the value that stands for none. */
@@ -61,21 +62,26 @@ export const isFit = (bytes: Buffer): boolean =>
 
 /**
  * The messages of a file, in their order. Files may follow one another in one. Every length comes from the file itself, so each
- * is checked against its end: a file that breaks is read up to there, and then throws.
+ * is checked against its end: a file that breaks is read up to there, and then throws. With `wanted`, messages of other numbers
+ * have their time alone.
  */
-export function* readFitMessages(bytes: Buffer, name: string): Generator<FitMessage> {
+export function* readFitMessages(bytes: Buffer, name: string, wanted?: ReadonlySet<number>): Generator<FitMessage> {
   let start = 0
   for (let fileIndex = 0; start < bytes.length; fileIndex += 1) {
     if (!isFit(bytes.subarray(start))) throw new UsageProblem(`read ${name}: it is no whole FIT file`)
     const headerSize = bytes.readUInt8(start)
     const end = start + headerSize + bytes.readUInt32LE(start + 4)
-    yield* messagesIn(bytes.subarray(0, end), start + headerSize, fileIndex)
+    yield* messagesIn(bytes.subarray(0, end), start + headerSize, { fileIndex, wanted })
     if (end > bytes.length) throw new UsageProblem(`read ${name}: it ends in the middle`)
     start = end + 2
   }
 }
 
-function* messagesIn(bytes: Buffer, begin: number, fileIndex: number): Generator<FitMessage> {
+function* messagesIn(
+  bytes: Buffer,
+  begin: number,
+  { fileIndex, wanted }: { readonly fileIndex: number; readonly wanted: ReadonlySet<number> | undefined },
+): Generator<FitMessage> {
   const definitions = new Map<number, Definition>()
   let lastTimestamp = 0
   let at = begin
@@ -83,7 +89,7 @@ function* messagesIn(bytes: Buffer, begin: number, fileIndex: number): Generator
     const header = bytes.readUInt8(at)
     at += 1
     if ((header & 0xc0) === 0x40) {
-      const { definition, next } = definitionAt(bytes, at, (header & 0x20) !== 0)
+      const { definition, next } = definitionAt(bytes, at, { hasAdded: (header & 0x20) !== 0, wanted })
       definitions.set(header & 0x0f, definition)
       at = next
       continue
@@ -91,67 +97,71 @@ function* messagesIn(bytes: Buffer, begin: number, fileIndex: number): Generator
     const isShort = (header & 0x80) !== 0
     const definition = definitions.get(isShort ? (header >> 5) & 0x03 : header & 0x0f)
     if (!definition) throw new UsageProblem('a message has no definition')
-    const { fields, next } = fieldsAt(bytes, at, definition)
+    requireBytes(bytes, at + definition.bytes)
+    const fields = fieldsAt(bytes, at, definition)
     // Five bits of seconds since the last whole time, which wrap.
     if (isShort) fields.set(TIMESTAMP, lastTimestamp + (((header & 0x1f) - lastTimestamp) & 0x1f))
     lastTimestamp = fields.get(TIMESTAMP) ?? lastTimestamp
-    at = next
+    at += definition.bytes
     yield { fileIndex, number: definition.number, fields, end: at }
   }
 }
 
-function definitionAt(bytes: Buffer, at: number, hasAdded: boolean): { definition: Definition; next: number } {
+function definitionAt(
+  bytes: Buffer,
+  at: number,
+  { hasAdded, wanted }: { readonly hasAdded: boolean; readonly wanted: ReadonlySet<number> | undefined },
+): { definition: Definition; next: number } {
   requireBytes(bytes, at + 5)
   const littleEndian = bytes.readUInt8(at + 1) === 0
   const number = littleEndian ? bytes.readUInt16LE(at + 2) : bytes.readUInt16BE(at + 2)
   const count = bytes.readUInt8(at + 4)
   let next = at + 5 + count * 3
   requireBytes(bytes, next)
-  const fields = Array.from({ length: count }, (_, index) => {
+  const isWanted = wanted === undefined || wanted.has(number)
+  const fields: Array<Definition['fields'][number]> = []
+  let length = 0
+  for (let index = 0; index < count; index += 1) {
     const [fieldNumber = 0, size = 0, type = 0] = bytes.subarray(at + 5 + index * 3, at + 8 + index * 3)
-    return { number: fieldNumber, size, type }
-  })
-  let addedBytes = 0
+    const base = baseTypes.get(type)
+    if (base && size >= base.size && (isWanted || fieldNumber === TIMESTAMP))
+      fields.push({ number: fieldNumber, at: length, base })
+    length += size
+  }
   if (hasAdded) {
     requireBytes(bytes, next + 1)
     const added = bytes.readUInt8(next)
     requireBytes(bytes, next + 1 + added * 3)
-    for (let index = 0; index < added; index += 1) addedBytes += bytes.readUInt8(next + 2 + index * 3)
+    for (let index = 0; index < added; index += 1) length += bytes.readUInt8(next + 2 + index * 3)
     next += 1 + added * 3
   }
-  return { definition: { number, littleEndian, fields, addedBytes }, next }
+  return { definition: { number, littleEndian, fields, bytes: length }, next }
 }
 
-function fieldsAt(bytes: Buffer, at: number, { fields, littleEndian, addedBytes }: Definition) {
+function fieldsAt(bytes: Buffer, begin: number, { fields, littleEndian }: Definition): Map<number, number> {
   const values = new Map<number, number>()
-  let next = at
-  for (const { number, size, type } of fields) {
-    requireBytes(bytes, next + size)
-    const base = baseTypes.get(type)
-    if (base && size >= base.size) {
-      const value = base.read(bytes, next, littleEndian)
-      if (value !== base.none && !Number.isNaN(value)) values.set(number, value)
-    }
-    next += size
+  for (const { number, at, base } of fields) {
+    const value = base.read(bytes, begin + at, littleEndian)
+    if (value !== base.none && !Number.isNaN(value)) values.set(number, value)
   }
-  requireBytes(bytes, next + addedBytes)
-  return { fields: values, next: next + addedBytes }
+  return values
 }
 
 function requireBytes(bytes: Buffer, end: number): void {
   if (end > bytes.length) throw new UsageProblem('a message reaches beyond the end of the file')
 }
 
-const crcTable = [
-  0x0000, 0xcc01, 0xd801, 0x1400, 0xf001, 0x3c00, 0x2800, 0xe401, 0xa001, 0x6c00, 0x7800, 0xb401, 0x5000, 0x9c01,
-  0x8801, 0x4400,
-]
+/** For each byte, the checksum of that byte alone. */
+const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte
+  for (let bit = 0; bit < 8; bit += 1) crc = (crc & 1) === 1 ? (crc >> 1) ^ 0xa001 : crc >> 1
+  return crc
+})
 
-/** The checksum of a file: CRC-16 with the polynomial 0x8005, mirrored, four bits at a time. */
+/** The checksum of a file: CRC-16 with the polynomial 0x8005, mirrored, a byte at a time. */
 export function fitChecksum(bytes: Buffer): number {
   let crc = 0
-  for (const eight of bytes)
-    for (const half of [eight & 0x0f, eight >> 4]) crc = (crc >> 4) ^ (crcTable[(crc ^ half) & 0x0f] ?? 0)
+  for (let at = 0; at < bytes.length; at += 1) crc = (crc >> 8) ^ (crcTable[(crc ^ (bytes[at] ?? 0)) & 0xff] ?? 0)
   return crc
 }
 

@@ -6,12 +6,20 @@ import { wholeFile } from '../small-files.ts'
 import { later } from '../source-times.ts'
 import { type DraftFrame, lastingRecord, measuredRecord, type Origin } from '../source-values.ts'
 import { type FitMessage, fitChecksum, fitInstant, isFit, readFitMessages, TIMESTAMP } from './fit-messages.ts'
-import { createFitMonitoring } from './fit-monitoring.ts'
+import { createFitMonitoring, restingRateOfDay } from './fit-monitoring.ts'
 
 type Fields = FitMessage['fields']
 
 /** Messages by their numbers. */
-const MESSAGE = { fileId: 0, session: 18, activity: 34, monitoring: 55, monitoringInfo: 103, saturation: 269 }
+const MESSAGE = {
+  fileId: 0,
+  session: 18,
+  activity: 34,
+  monitoring: 55,
+  monitoringInfo: 103,
+  restingRate: 211,
+  saturation: 269,
+}
 /** The mode of a saturation. */
 const MEASURED_BY = 2
 const OFF_WRIST = 0
@@ -59,13 +67,16 @@ const OFFSET_MAX_MS = 14 * HOUR
 const WEIGHT_FILE = 9
 
 /** The words of a file about itself: the device, and how far its clock was ahead of UTC, which only a message with both times shows. */
-type AboutFile = { device: Fields; offsetMinutes: number }
+type AboutFile = { device: Fields; offsetMinutes: number | undefined }
+
+const aboutMessages = new Set([MESSAGE.fileId, MESSAGE.activity, MESSAGE.monitoringInfo])
+const readMessages = new Set([...fieldsByMessage.keys(), ...Object.values(MESSAGE)])
 
 function aboutFiles(bytes: Buffer, name: string): readonly AboutFile[] {
   const files: AboutFile[] = []
   try {
-    for (const { fileIndex, number, fields } of readFitMessages(bytes, name)) {
-      const file = files[fileIndex] ?? { device: new Map(), offsetMinutes: 0 }
+    for (const { fileIndex, number, fields } of readFitMessages(bytes, name, aboutMessages)) {
+      const file = files[fileIndex] ?? { device: new Map(), offsetMinutes: undefined }
       files[fileIndex] = file
       if (number === MESSAGE.fileId && file.device.size === 0) file.device = fields
       const local = fields.get(number === MESSAGE.activity ? 5 : 0)
@@ -105,25 +116,30 @@ async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
   let bytesRead = 0
   let number = 0
   try {
-    for (const message of readFitMessages(bytes, file.name)) {
+    for (const message of readFitMessages(bytes, file.name, readMessages)) {
       number += 1
       bytesRead = message.end
-      for (const record of readers[message.fileIndex]?.(message, `message ${number}`) ?? []) records.push(record)
+      for (const record of readers[message.fileIndex]?.recordsOf(message, number) ?? []) records.push(record)
       if (records.length < BATCH_RECORDS) continue
       yield { records, bytesRead }
       records = []
     }
   } finally {
-    yield { records, bytesRead }
+    yield { records: [...records, ...readers.flatMap((reader) => reader.end())], bytesRead }
   }
   if (fitChecksum(bytes) !== 0)
     yield { records: [{ place: 'the end of the file', fault: 'its checksum does not fit', text: '' }], bytesRead }
 }
 
-function createMessageReader(origin: Origin, offsetMinutes: number) {
-  const monitoring = createFitMonitoring(origin, offsetMinutes)
-  return ({ number, fields }: FitMessage, place: string): readonly HealthRecord[] => {
+const nothing: readonly HealthRecord[] = []
+
+function createMessageReader(origin: Origin, knownOffset: number | undefined) {
+  const monitoring = createFitMonitoring(origin, knownOffset)
+  const offsetMinutes = knownOffset ?? 0
+  const recordsOf = ({ number, fields }: FitMessage, messageNumber: number): readonly HealthRecord[] => {
     monitoring.sees(fields.get(TIMESTAMP))
+    if (!readMessages.has(number)) return nothing
+    const place = `message ${messageNumber}`
     if (number === MESSAGE.monitoringInfo) monitoring.begins(fields)
     if (number === MESSAGE.monitoring) return monitoring.recordsOf(fields, place)
     if (number === MESSAGE.session) return sessionOf(fields, place, { origin, offsetMinutes })
@@ -134,10 +150,17 @@ function createMessageReader(origin: Origin, offsetMinutes: number) {
     if (found.length === 0) return []
     const at = fitInstant(fields.get(TIMESTAMP), offsetMinutes)
     if (!at) return [{ place, fault: 'its time counts from when the device was switched on', text: '' }]
+    const frame = {
+      ...origin,
+      start: at,
+      end: at,
+      ...(number === MESSAGE.restingRate ? restingRateOfDay(at, at.atMs) : {}),
+    }
     return found.map(({ field, to, unit, per }) =>
-      measuredRecord(place, { to, unit, value: (fields.get(field) ?? 0) / per }, { ...origin, start: at, end: at }),
+      measuredRecord(place, { to, unit, value: (fields.get(field) ?? 0) / per }, frame),
     )
   }
+  return { recordsOf, end: monitoring.end }
 }
 
 function sessionOf(
@@ -160,7 +183,7 @@ const mapping: readonly MappingRow[] = [
     from: 'monitoring, cycles',
     to: 'steps',
     units: 'cycles × 2, of walking and running',
-    note: 'counts go on for a day: a log is what came since the message before',
+    note: 'counts go on for a day: a log is what came since the message before, and one more the total of the day',
   },
   { from: 'monitoring, heart_rate', to: 'heart_rate', units: 'bpm' },
   { from: 'session', to: 'exercise_session_<sport>', units: 'from start to end' },
