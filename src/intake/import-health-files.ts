@@ -1,4 +1,3 @@
-import { extname } from 'node:path'
 import { UsageProblem } from '../base/errors.ts'
 import { MINUTE } from '../base/time/units.ts'
 import { createWallClock } from './complete-offsets.ts'
@@ -17,6 +16,7 @@ import { createHealthItems, type HealthItemOptions } from './health-items.ts'
 import { type ImportRow, type ImportTarget, importRows, type RowProgress } from './import-rows.ts'
 import { isOfMachine } from './input-file.ts'
 import { createThinnedHeartRate, type HeartRateDetail } from './thinned-heart-rate.ts'
+import { createUnreadFiles, type UnreadFiles } from './unread-files.ts'
 import { asUtf8 } from './utf8-text.ts'
 
 type HealthIntake = {
@@ -33,8 +33,7 @@ type HealthIntake = {
 
 type HealthResult = {
   readonly reports: readonly FileReport[]
-  /** Files of no known format, by their endings. */
-  readonly unknown: ReadonlyMap<string, number>
+  readonly unread: readonly UnreadFiles[]
   readonly progress: RowProgress
 }
 
@@ -48,7 +47,7 @@ const HEAD_BYTES = 4096
 export async function importHealthFiles(intake: HealthIntake): Promise<HealthResult> {
   const { files, formats, target } = intake
   const reports: FileReport[] = []
-  const unknown = new Map<string, number>()
+  const unread = createUnreadFiles(formats)
   const counts = { items: 0, records: 0, bytes: 0 }
   const dated = createDatedNames()
   let progress: RowProgress = { ...intake.begin, read: 0, rejected: 0 }
@@ -61,18 +60,10 @@ export async function importHealthFiles(intake: HealthIntake): Promise<HealthRes
       const tally = createFileTally(file.name, format.name)
       progress = await importRows(rowsOfFile(intake, { file, head, format, tally, counts, dated }), before, target)
       reports.push(tally.report(before, progress))
-    } else countEnding(unknown, file)
+    } else unread.add(file, head)
     counts.bytes += file.sizeBytes
   }
-  return { reports, unknown, progress }
-}
-
-const ENDINGS_MAX = 100
-
-function countEnding(unknown: Map<string, number>, { name }: ExportFile): void {
-  const ending = extname(name).slice(0, 20) || 'none'
-  const key = unknown.has(ending) || unknown.size < ENDINGS_MAX ? ending : 'others'
-  unknown.set(key, (unknown.get(key) ?? 0) + 1)
+  return { reports, unread: unread.list(), progress }
 }
 
 /** The beginning, as far as it can be read: where the file breaks, its reader says so. */

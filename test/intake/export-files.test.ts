@@ -60,9 +60,13 @@ test('a file that grows while it is read, and one that is gone, end no import', 
   const exported = await openExportFiles(folder)
   await writeFile(join(folder, 'a.xml'), beats)
   await rm(join(folder, 'b.xml'))
-  const { logs, reports, unknown } = await importInto(new Map(), exported.files)
+  const { logs, reports, unread } = await importInto(new Map(), exported.files)
 
-  expect([logs.length, reports.length, unknown.get('.xml')]).toEqual([1400, 1, 1])
+  expect([logs.length, reports.length, unread.map(({ reason, isLeftOut }) => [reason, isLeftOut])]).toEqual([
+    1400,
+    1,
+    [['it cannot be read', false]],
+  ])
 })
 
 test('a file without the right to read it is reported, and the rest of its folder is read', async ({ folder }) => {

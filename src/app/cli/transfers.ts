@@ -110,6 +110,7 @@ type ImportCliOptions = {
   dryRun: boolean
   rejects?: string
   addProfiles: boolean
+  allowUnread: boolean
   replace: boolean
   again: boolean
   json: boolean
@@ -169,6 +170,7 @@ const withHealthOptions = (command: Command): Command =>
       ),
     )
     .option('--dry-run', 'of a health export: report, and store nothing', false)
+    .option('--allow-unread', 'of a health export: end with 0 although files of it were not read', false)
 
 async function importExport(cli: CliProcess, path: string, { json, ...options }: ImportCliOptions): Promise<void> {
   const { runHealthImport } = await import('../commands/import-health.ts')

@@ -38,6 +38,8 @@ type HealthImportOptions = {
   readonly dryRun: boolean
   readonly rejects?: string
   readonly addProfiles: boolean
+  /** Files that are not read leave the exit status as it is. */
+  readonly allowUnread: boolean
   /** Reads from the beginning, however far an earlier import came. */
   readonly again: boolean
 }
@@ -195,10 +197,10 @@ type Printed = Awaited<ReturnType<typeof importHealthFiles>> &
   }
 
 function printHealthImport(terminal: Terminal, printed: Printed): number {
-  const { reports, unknown, unopened, progress, options, externalId, rejectsPath, finished, resumedAfter } = printed
+  const { reports, unopened, progress, options, externalId, rejectsPath, finished, resumedAfter } = printed
   if (reports.length === 0 && finished)
     throw new UsageProblem('import: nothing there is a health export that is known', {
-      hint: 'The known exports: vitalsync import formats.',
+      hint: `It was compared with ${exportFormats.map(({ title, files }) => `${title}: ${files}`).join('; ')}. ${foundText(printed)}`,
     })
   const isRejecting = reports.some(({ rejected }) => rejected.length > 0)
   const result: HealthImportResult = {
@@ -211,13 +213,33 @@ function printHealthImport(terminal: Terminal, printed: Printed): number {
     rejects: isRejecting ? rejectsPath : null,
     files: reports.map(reportedFileOf),
     unread: [
-      ...[...unknown].map(([ending, files]) => ({ reason: `no known format: ${ending}`, files })),
+      ...printed.unread.map((kind) => ({ ...kind, columns: [...kind.columns] })),
       ...Map.groupBy(unopened, ({ reason }) => reason)
         .entries()
-        .map(([reason, all]) => ({ reason, files: all.length })),
+        .map(([reason, all]) => ({
+          reason,
+          isLeftOut: false,
+          files: all.length,
+          file: all[0]?.file ?? '',
+          columns: [],
+        })),
     ],
   }
   if (terminal.json) terminal.printJson('import', result)
   else terminal.print(healthReportText(result, printed.wanted?.wantedFrom))
-  return finished && !isRejecting ? exitCodes.done : exitCodes.failures
+  const isUnread = !options.allowUnread && result.unread.some(({ isLeftOut }) => !isLeftOut)
+  return finished && !isRejecting && !isUnread ? exitCodes.done : exitCodes.failures
+}
+
+const FOUND_SHOWN_MAX = 10
+
+/** The files that are there instead, with their columns: by them a person sees which export it is. */
+function foundText({ unread, unopened }: Printed): string {
+  const found = [
+    ...unread.map(({ file, columns }) => (columns.length > 0 ? `${file} (${columns.slice(0, 8).join(', ')})` : file)),
+    ...unopened.map(({ file, reason }) => `${file} (${reason})`),
+  ]
+  if (found.length === 0) return 'There is no file.'
+  const more = found.length > FOUND_SHOWN_MAX ? ' and others' : ''
+  return `Found: ${found.slice(0, FOUND_SHOWN_MAX).join('; ')}${more}.`
 }

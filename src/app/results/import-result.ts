@@ -43,7 +43,15 @@ export const healthImportResult = z.strictObject({
       devices: z.array(z.string()),
     }),
   ),
-  unread: z.array(z.strictObject({ reason: z.string(), files: count })),
+  unread: z.array(
+    z.strictObject({
+      reason: z.string(),
+      isLeftOut: z.boolean(),
+      files: count,
+      file: z.string(),
+      columns: z.array(z.string()),
+    }),
+  ),
 })
 
 export type HealthImportResult = z.output<typeof healthImportResult>

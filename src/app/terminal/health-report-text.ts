@@ -5,6 +5,7 @@ type ReportedFile = HealthImportResult['files'][number]
 
 const REASONS_SHOWN_MAX = 12
 const FILES_SHOWN_MAX = 12
+const UNREAD_SHOWN_MAX = 40
 
 /** The report of an import for people: each file, then the whole, then what to do next. */
 export function healthReportText(result: HealthImportResult, wantedFrom: Date | undefined): string {
@@ -12,12 +13,28 @@ export function healthReportText(result: HealthImportResult, wantedFrom: Date | 
   return [
     ...files.slice(0, FILES_SHOWN_MAX).flatMap(fileLines),
     ...moreFilesLines(files.slice(FILES_SHOWN_MAX)),
-    ...unread.map(({ reason, files: count }) => `not read: ${formatCount(count, 'file')}, ${reason}`),
+    ...unreadLines(unread),
     `${formatNumber(accepted)} accepted, ${formatNumber(duplicate)} duplicate`,
     ...(rejects === null ? [] : [`What was rejected, with its reasons: ${rejects}`]),
     ...nextLines({ accepted, duplicate, finished, dryRun }),
     ...(finished && accepted > 0 && wantedFrom ? backfillLines(result, wantedFrom) : []),
   ].join('\n')
+}
+
+function unreadLines(unread: HealthImportResult['unread']): string[] {
+  const shown = unread.slice(0, UNREAD_SHOWN_MAX).map(({ reason, isLeftOut, files, file, columns }) => {
+    const named = columns.length > 0 ? `; its columns: ${columns.join(', ')}` : ''
+    const example = files === 1 ? file : `${formatCount(files, 'file')} like ${file}`
+    return `${isLeftOut ? 'left out' : 'not read'}: ${example}, ${reason}${named}`
+  })
+  const more = unread.length - shown.length
+  return [
+    ...shown,
+    ...(more > 0 ? [`and ${formatCount(more, 'further kind')} of files; --json lists them`] : []),
+    ...(unread.some(({ isLeftOut }) => !isLeftOut)
+      ? ['Files that were not read may hold measurements that are missing here; --allow-unread accepts that.']
+      : []),
+  ]
 }
 
 function moreFilesLines(files: readonly ReportedFile[]): string[] {

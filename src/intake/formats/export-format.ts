@@ -50,6 +50,8 @@ export type MappingRow = {
   readonly to?: MeasureName | SessionName | undefined
   readonly units?: string
   readonly note?: string | undefined
+  /** The names of whole files that are left out because of `note`. */
+  readonly files?: RegExp
 }
 
 export type ReadOptions = {

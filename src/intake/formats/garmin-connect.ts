@@ -169,6 +169,11 @@ export const garminConnect = declareFormat({
       units: 'GMT',
       note: 'is marked as entered by hand',
     },
-    { from: 'scores and plans', note: 'no measurements' },
+    {
+      from: 'scores and plans',
+      note: 'no measurements',
+      files:
+        /(^|\/)(DI_CONNECT\/DI-Connect-(User|Social|Device|Gear|Course|Info)[^/]*\/.*|[^/]*(gear|personalRecord|workout|goal|badge|challenge|course|social|user_(profile|settings|reminders)|EventsSummary|RacePredictions|TrainingHistory|TrainingReadiness|AcuteTrainingLoad|EnduranceScore|HillScore|fitnessAge|HeatAltitudeAcclimation|bioMetricProfile)[^/]*)\.json$/i,
+    },
   ],
 })

@@ -112,6 +112,11 @@ export const googleFit = declareFormat({
       from: 'calories.expended of default_calories_expended or calories.bmr',
       note: 'an estimate that goes on while nothing was recorded',
     },
-    { from: 'Daily activity metrics', note: 'sums; their days may be those of UTC' },
+    {
+      from: 'Daily activity metrics',
+      note: 'sums; their days may be those of UTC',
+      files: /(^|\/)Daily activity metrics\/[^/]*\.csv$/,
+    },
+    { from: 'Activities', note: 'All Sessions has them', files: /(^|\/)Fit\/Activities\/[^/]*\.tcx$/ },
   ],
 })

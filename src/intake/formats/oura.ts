@@ -217,6 +217,11 @@ export const oura = declareFormat({
     },
     { from: 'sleep, heart_rate', note: 'heartrate has the same night' },
     { from: 'sleep, average_hrv and the durations', note: 'means and sums of the lists beside them' },
-    { from: 'scores, readiness, resilience, tags', note: 'no measurements' },
+    {
+      from: 'scores, readiness, resilience, tags',
+      note: 'no measurements',
+      files:
+        /(^|\/)(daily_?(readiness|resilience|stress|sleep|cardiovascular_?age)|enhanced_?tag|tag|session|ring_?configuration|ring_?battery_?level|sleep_?time|rest_?mode_?period)\.csv$/i,
+    },
   ],
 })

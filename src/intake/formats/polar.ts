@@ -162,8 +162,17 @@ export const polar = declareFormat({
     { from: 'training-session without a name of its sport', to: 'exercise_session_other', units: 'local' },
     { from: 'activity-DATE, summary', note: 'sums of its samples' },
     { from: 'the samples of a training-session', note: '247ohr has the heart rate of the day' },
-    { from: 'sleep_score, the scores of nightly_recovery', note: 'no measurements' },
-    { from: 'nightly_recovery_blob', note: 'its samples name no night' },
-    { from: 'ppi_samples', note: 'intervals of single beats' },
+    {
+      from: 'sleep_score, the scores of nightly_recovery',
+      note: 'no measurements',
+      files:
+        /(^|\/)(sleep_score|account-(data|profile)|calendar-items|products-devices|sport-profiles|favourite-targets|planned-route|training-target|programs?)[^/]*\.json$/,
+    },
+    {
+      from: 'nightly_recovery_blob',
+      note: 'its samples name no night',
+      files: /(^|\/)nightly_recovery_blob[^/]*\.json$/,
+    },
+    { from: 'ppi_samples', note: 'intervals of single beats', files: /(^|\/)ppi_samples[^/]*\.json$/ },
   ],
 })

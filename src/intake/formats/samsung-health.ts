@@ -129,7 +129,21 @@ export const samsungHealth = declareFormat({
     }),
   ],
   leftOut: [
-    { from: 'step_daily_trend, pedometer_day_summary, activity.day_summary', note: 'days’ sums of the step counts' },
-    { from: 'jsons/…', note: 'the samples of which the tables have the means' },
+    {
+      from: 'step_daily_trend, pedometer_day_summary, activity.day_summary',
+      note: 'days’ sums of the step counts',
+      files: /(^|\/)com\.samsung\.s?health\.[^/]*(step_daily_trend|day_summary)[^/]*\.csv$/,
+    },
+    {
+      from: 'jsons/…',
+      note: 'the samples of which the tables have the means',
+      files: /(^|\/)jsons\/com\.samsung\.[^/]*\//,
+    },
+    {
+      from: 'preferences, goals, badges, profiles of devices',
+      note: 'no measurements',
+      files:
+        /(^|\/)com\.samsung\.s?health\.([^/]*(preferences|badge|rewards|goal|social|program|report|insight|best_records|permission)|device_profile|user_profile)[^/]*\.csv$/,
+    },
   ],
 })

@@ -68,6 +68,10 @@ export const whoop = declareFormat({
       note: 'sums and means of a cycle or a workout: no local day has them',
     },
     { from: 'the sleep columns of physiological_cycles.csv', note: 'sleeps.csv has the same sleep' },
-    { from: 'scores, strain, journal_entries.csv', note: 'no measurements' },
+    {
+      from: 'scores, strain, journal_entries.csv',
+      note: 'no measurements',
+      files: /(^|\/)journal_entries\.csv$/,
+    },
   ],
 })

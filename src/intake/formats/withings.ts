@@ -121,7 +121,7 @@ export const withings = declareFormat({
     },
   ],
   leftOut: [
-    { from: 'aggregates_….csv', note: 'days’ sums of the raw files' },
+    { from: 'aggregates_….csv', note: 'days’ sums of the raw files', files: /(^|\/)aggregates_[^/]*\.csv$/ },
     { from: 'the stages and heart rates of sleep.csv', note: 'sums and means of the raw files' },
     { from: 'Fat mass, Muscle mass', note: 'nothing is derived from them' },
     { from: 'a height in feet and inches', note: 'is written as a text' },

@@ -48,7 +48,7 @@ test('an export zip is recognised by its content, reported, and adds nothing the
     files: [{ ...file1, firstDay: '2026-01-01' }],
   })
   expect(first.files[0]?.rejected).toEqual([{ reason: 'heart_rate lies outside 25 to 250', records: 1 }])
-  expect(first.unread).toEqual([{ reason: 'no known format: .gpx', files: 1 }])
+  expect(first.unread).toMatchObject([{ reason: 'a route', isLeftOut: true, files: 1 }])
   expect(code).toBe(1)
   expect(rehearsed).toEqual({ ...first, dryRun: true })
   expect(again).toMatchObject({ accepted: 0, duplicate: 2501 })
@@ -93,12 +93,46 @@ test('a folder may hold several exports; its links are not followed', { timeout 
   const result = printed((await start(exports, '--profile', 'ada', '--json').ended).stdout)
 
   expect(result).toMatchObject({ accepted: 12, duplicate: 10 })
-  expect(result.unread).toEqual([
-    { reason: 'no known format: .gpx', files: 1 },
-    { reason: 'no known format: .txt', files: 1 },
-    { reason: 'a link', files: 1 },
+  expect(result.unread).toMatchObject([
+    { reason: 'a route', isLeftOut: true, files: 1 },
+    { reason: 'a text or a picture', isLeftOut: true, files: 1 },
+    { reason: 'a link', isLeftOut: false, files: 1, file: 'c.xml' },
   ])
   expect(await query(waiting)).toEqual([{ n: 12 }])
+})
+
+test('a file of an export that is not read is listed with its columns, and the exit status says so unless it is allowed', {
+  timeout,
+}, async ({ folder, start, query }) => {
+  await query('select 1')
+  const exports = join(folder, 'exports')
+  await mkdir(exports)
+  await writeFile(join(exports, 'a.xml'), exportOf(3))
+  await writeFile(join(exports, 'schlaf.csv'), 'von,bis,Puls\n1,2,3\n')
+  const { stdout, code } = await start(exports, '--profile', 'ada').ended
+  const allowed = await start(exports, '--profile', 'ada', '--allow-unread').ended
+  const known = await start(join(exports, 'a.xml'), '--profile', 'ada').ended
+
+  expect(stdout).toContain('not read: schlaf.csv, no known format; its columns: von, bis, Puls')
+  expect([code, allowed.code, known.code]).toEqual([1, 0, 0])
+})
+
+test('where nothing at all is known, the error lists the exports that it was compared with, and the files', {
+  timeout,
+}, async ({ folder, start, query }) => {
+  await query('select 1')
+  const exports = join(folder, 'exports')
+  await mkdir(exports)
+  await writeFile(join(exports, 'schlaf.csv'), 'von,bis,Puls\n1,2,3\n')
+  const { stderr, code } = await start(exports, '--profile', 'ada').ended
+  await writeFile(join(folder, 'empty.zip'), zipOf([{ name: 'README.txt', data: Buffer.from('hello') }]))
+  const empty = await start(join(folder, 'empty.zip'), '--profile', 'ada').ended
+
+  expect([code, empty.code]).toEqual([2, 2])
+  expect(stderr).toContain('Apple Health: export.zip')
+  expect(stderr).toContain('FHIR R4 Observation: ')
+  expect(stderr).toContain('Found: schlaf.csv (von, bis, Puls).')
+  expect(empty.stderr).toContain('Found: README.txt.')
 })
 
 test('the same folder again adds nothing, though its files hold one record in two forms; --again imports it again', {

@@ -73,7 +73,7 @@ test('a session is a session, a night is one by its segments, and the sums of a 
       'Start time,End time,Step count\n00:00:00.000+09:00,00:15:00.000+09:00,80\n',
     ),
   ]
-  const { logs, rejects, unknown } = await importInto(new Map(), files, options)
+  const { logs, rejects, unread } = await importInto(new Map(), files, options)
 
   expect(logs.map(({ dataType, value }) => [dataType, value])).toEqual([
     ['exercise_session_running', 30],
@@ -82,7 +82,7 @@ test('a session is a session, a night is one by its segments, and the sums of a 
   expect(rejects.map(({ place, reason }) => [place, reason])).toEqual([
     ['record 2', 'a stage of sleep that is not known'],
   ])
-  expect([...unknown]).toEqual([['.csv', 1]])
+  expect(unread).toMatchObject([{ files: 1, isLeftOut: true }])
 })
 
 test('two values of one point are two logs, and a value by hand is marked as typed', async () => {

@@ -30,6 +30,9 @@ generated from the code; a test compares the two.
 - **Stopped.** After Ctrl-C or a crash the same command reads from the beginning and stores from where it stopped.
 - **Report.** For each file: records read, mapped, left out and rejected by reason, duplicates, first and last day, devices. Rejected
   records are in \`FILE.rejects.ndjson\` with place and reason. \`--dry-run\` reports the same, duplicates too, and stores nothing.
+- **Not read.** A file that no format knows is listed with its columns, and the exit status is 1: measurements may be missing. \`--allow-unread\`
+  makes it 0, for scripts. Files that are left out on purpose are listed with the reason of the tables below, and change no status. Where
+  nothing at all is known, the error lists what was looked for and what was found.
 - **Text.** UTF-8, or UTF-16 with its byte order mark. A cell of a table in quotes may go on in the next lines.
 - **Thinning.** \`--heart-rate 1m\` or \`5m\` averages the heart rate of each device. Imported once raw and once averaged, both are kept.
 - **Limits.** Entries of a zip are streamed; only a database, and a zip in a zip of Garmin, is copied, while it is opened. A zip with a path that leads out of it, a link, an encrypted entry, or

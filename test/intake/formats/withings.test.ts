@@ -39,7 +39,7 @@ test('raw files are read slice by slice; the days’ sums and the sums of a nigh
     'from,to,"light (s)","deep (s)","rem (s)","awake (s)","wake up"\n2026-07-01T00:00:00+02:00,2026-07-01T01:30:00+02:00,3000,1800,0,600,1\n',
   )
   const sums = fileOf('aggregates_steps.csv', 'date,value\n2026-07-01,170\n')
-  const { logs, unknown, reports } = await importInto(new Map(), [steps, states, night, sums], options)
+  const { logs, unread, reports } = await importInto(new Map(), [steps, states, night, sums], options)
 
   expect(logs.map(({ dataType, value, startDateTime }) => [dataType, value, startDateTime.slice(11, 16)])).toEqual([
     ['steps', 90, '08:00'],
@@ -49,7 +49,7 @@ test('raw files are read slice by slice; the days’ sums and the sums of a nigh
     ['sleep_stage_deep', 30, '01:00'],
     ['sleep_stage_in_bed', 90, '00:00'],
   ])
-  expect([...unknown]).toEqual([['.csv', 1]])
+  expect(unread).toMatchObject([{ files: 1, isLeftOut: true }])
   expect(reports[0]?.leftOut).toEqual([{ reason: 'a slice with nothing in it', records: 1 }])
 })
 

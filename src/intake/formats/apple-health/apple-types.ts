@@ -104,4 +104,9 @@ export const appleMapping: readonly MappingRow[] = [
   { from: 'Correlation', note: 'its records stand on the top level as well, and are read there and here as one' },
   { from: 'Me', note: 'demographics: give them with vitalsync import demographics' },
   { from: 'any other Record', note: 'nothing is derived from it' },
+  {
+    from: 'export_cda.xml, electrocardiograms',
+    note: 'the same records in another form; curves of the heart',
+    files: /(^|\/)export_cda[^/]*\.xml$|(^|\/)electrocardiograms\/[^/]*\.csv$/,
+  },
 ]

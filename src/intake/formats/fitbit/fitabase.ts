@@ -99,8 +99,20 @@ export const fitabase = declareFormat({
   ],
   leftOut: [
     { from: 'rows of another Id than the first', note: 'an import is of one person: they are rejected' },
-    { from: 'wide tables', note: 'the narrow ones have the same minutes' },
-    { from: 'dailyActivity, sleepDay', note: 'sums of the minutes' },
-    { from: 'calories, intensities, METs', note: 'estimates that go on while it is not worn' },
+    {
+      from: 'wide tables',
+      note: 'the narrow ones have the same minutes',
+      files: /(^|\/)minute\w+Wide[^/]*\.csv$/,
+    },
+    {
+      from: 'dailyActivity, sleepDay',
+      note: 'sums of the minutes',
+      files: /(^|\/)(daily(Activity|Steps)|sleepDay)[^/]*\.csv$/,
+    },
+    {
+      from: 'calories, intensities, METs',
+      note: 'estimates that go on while it is not worn',
+      files: /(^|\/)(daily|hourly|minute)(Calories|Intensities|METs)[^/]*\.csv$/,
+    },
   ],
 })

@@ -143,9 +143,22 @@ export const fitbit = declareFormat({
     {
       from: 'sedentary, lightly, moderately and very active minutes',
       note: 'days’ sums; 1,440 sedentary minutes mean not worn',
+      files: /(^|\/)(sedentary|lightly_active|moderately_active|very_active)_minutes-[^/]*\.json$/,
     },
-    { from: 'calories-DATE.json', note: 'an estimate goes on while it is not worn' },
-    { from: 'weight-N.json', note: 'its unit, pounds or kilograms, is not written' },
-    { from: 'exercise-N.json', note: 'the zone of its times is not documented' },
+    {
+      from: 'calories-DATE.json',
+      note: 'an estimate goes on while it is not worn',
+      files: /(^|\/)calories-[^/]*\.json$/,
+    },
+    {
+      from: 'weight-N.json',
+      note: 'its unit, pounds or kilograms, is not written',
+      files: /(^|\/)weight-[^/]*\.json$/,
+    },
+    {
+      from: 'exercise-N.json',
+      note: 'the zone of its times is not documented',
+      files: /(^|\/)exercise-\d+\.json$/,
+    },
   ],
 })
