@@ -3,7 +3,6 @@ import { midnightMs } from '../../../src/base/time/local-time.ts'
 import type { DayFacts, MovementFacts } from '../../../src/service/derive/day/facts.ts'
 import { createDaySeries, lastMeasure } from '../../../src/service/derive/days/day-series.ts'
 import { createDerivation } from '../../../src/service/derive/days/derivation.ts'
-import { settledBand } from '../../../src/service/derive/days/hysteresis.ts'
 import { activityRegularity } from '../../../src/service/derive/days/movement-over-days.ts'
 import { type ComparedSubject, referencesFor } from '../../../src/service/derive/days/references.ts'
 import { unknownDemographics as demographics, profileId, unknownMovement } from './made-logs.ts'
@@ -84,16 +83,4 @@ test('a value is compared with the latest sixty days of ninety', () => {
 
   // Days 30 to 89.
   expect(baseline).toMatchObject({ type: 'baseline', value: 9059.5, properties: { n: 60 } })
-})
-
-test('a pair of periods changes the band only if both are outside of it', () => {
-  const rules = { leastMargin: () => 2, deviations: 0, pairShare: 0.25 }
-  const band = (...values: (number | null)[]) => settledBand([10], values, rules)
-
-  // Each pair has a mean of 10.9, past the threshold by more than a quarter of the margin.
-  expect(band(9, 9, 9, 9.9, 11.9)).toBe(0)
-  expect(band(9, 9, 9, 10.1, 11.7)).toBe(1)
-  expect(band(9, 9, 9, 10.1, null, 11.7)).toBe(0)
-  expect(band(9, 9, 9, 12)).toBe(0)
-  expect(band(9, 9, 9, 12.1)).toBe(1)
 })

@@ -191,7 +191,7 @@ test('a cohort is not used without sex or age, and gives no share below its lowe
   expect([norm?.middle, norm?.shareBelow(9), norm?.shareBelow(25), norm?.shareBelow(31)]).toEqual([20, 0, 0.75, 1])
 })
 
-test('a bedtime changes its archetype a quarter of an hour past the threshold, or past it twice in a row', () => {
+test('a bedtime changes its archetype when two weeks in a row are past the threshold by nine tenths of a deviation', () => {
   // The threshold between early and late is 23:00.
   const week = (first: string, onset: string) =>
     daysFrom(first, 7).map((on) => log('sleep_stage_sleeping', `${dayBefore(on)}T${onset}:00Z`, [420, 1]))
@@ -205,7 +205,8 @@ test('a bedtime changes its archetype a quarter of an hour past the threshold, o
   const [one, two, three] = ['2026-06-01', '2026-06-08', '2026-06-15']
   const early = week(one, '22:50')
 
-  expect(named([...early, ...week(two, '23:15')], two)).toBe('early_sleeper')
-  expect(named([...early, ...week(two, '23:16')], two)).toBe('late_sleeper')
-  expect(named([...early, ...week(two, '23:10'), ...week(three, '23:10')], three)).toBe('late_sleeper')
+  // 685 - 650 and 0, and two usual differences of deviation 30: √((18.35² + 30²) / 2) × 0.9 = 22.4 minutes past 23:00.
+  expect(named([...early, ...week(two, '23:25')], two)).toBe('early_sleeper')
+  expect(named([...early, ...week(two, '23:25'), ...week(three, '23:25')], three)).toBe('late_sleeper')
+  expect(named([...early, ...week(two, '23:10'), ...week(three, '23:10')], three)).toBe('early_sleeper')
 })

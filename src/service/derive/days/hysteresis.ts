@@ -1,72 +1,74 @@
-import { mean, median } from '../model/statistics.ts'
+import { hysteresis } from '../model/archetype-model.ts'
+import { median } from '../model/statistics.ts'
 
 /** Three thresholds make four bands, 0 to 3. A value on a threshold belongs above it. */
 export function bandOf(thresholds: readonly number[], value: number): number {
   return thresholds.filter((threshold) => value >= threshold).length
 }
 
-type HysteresisRules = {
-  /** The margin of a person whose periods hardly differ. */
-  readonly leastMargin: (threshold: number) => number
-  /** The margin of all others, in deviations of the person's periods. */
-  readonly deviations: number
-  /** The share of the margin that the mean of two periods in a row needs. */
-  readonly pairShare: number
-}
-
-const differencesMin = 3
-/** The median distance of two independent normal values, in their deviations: 0.6745 × √2. */
-const medianDifference = 0.9539
+/** The deviation of the periods of most people at a threshold, for a person of whom few periods are known. */
+type UsualDeviation = (threshold: number) => number
 
 /**
  * The band of a person after several periods (oldest first, null where too little was known), with hysteresis by the
- * person's own variability: the band changes when a period is past a threshold by the margin, or when two periods in a row
- * are outside the band and their mean is past a threshold by a share of the margin.
+ * deviation of the person's own periods: the band changes when one period is far past a threshold, when two known periods in a
+ * row are both past it by nearly one deviation, or when four in a row are past it at all. So a change that is larger
+ * than a deviation and stays is followed within two periods.
  */
 export function settledBand(
   thresholds: readonly number[],
   values: readonly (number | null)[],
-  { leastMargin, deviations, pairShare }: HysteresisRules,
+  usualDeviation: UsualDeviation,
 ): number | null {
-  if (values.at(-1) === null || values.length === 0) return null
-  const ownMargin = deviations * spreadOf(values)
-  let settled = bandOf(thresholds, openingValue(values))
-  let before: number | null = null
-  for (const value of values) {
-    if (value !== null) {
-      const bandPast = (by: number, of: number) =>
-        bandBeyond(thresholds, { value: of, settled, marginOf: (one) => Math.max(leastMargin(one), ownMargin) * by })
-      const alone = bandPast(1, value)
-      const both = before !== null && bandOf(thresholds, before) !== settled && bandOf(thresholds, value) !== settled
-      settled = alone === settled && both && before !== null ? bandPast(pairShare, (before + value) / 2) : alone
-    }
-    before = value
-  }
-  return settled
-}
-
-/** The deviation of a person's periods, from neighbours: a change of level counts once, not in every period after it. */
-function spreadOf(values: readonly (number | null)[]): number {
-  const differences = values.flatMap((value, index) => {
-    const before = values[index - 1]
-    return value === null || before === null || before === undefined ? [] : [Math.abs(value - before)]
-  })
-  return differences.length < differencesMin ? 0 : median(differences) / medianDifference
-}
-
-/** Where the replay begins: the middle of the first half, so that it hardly moves when the oldest period falls out. */
-function openingValue(values: readonly (number | null)[]): number {
+  if (values.at(-1) === null) return null
   const known = values.filter((value) => value !== null)
-  const early = values.slice(0, Math.ceil(values.length / 2)).filter((value) => value !== null)
-  return early.length >= differencesMin ? median(early) : (known[0] ?? mean(known))
+  const deviationAt = ownDeviation(known, usualDeviation)
+  let band = bandOf(thresholds, openingValue(values))
+  for (const [index] of known.entries()) {
+    const recent = (count: number) => (index < count - 1 ? [] : known.slice(index - count + 1, index + 1))
+    const bandOfAll = (periods: readonly number[], deviations: number) =>
+      bandBeyond(thresholds, { periods, band, marginOf: (threshold) => deviations * deviationAt(threshold) })
+    const { alone, pair, persists } = hysteresis
+    const moved = [bandOfAll(recent(1), alone), bandOfAll(recent(2), pair), bandOfAll(recent(persists), 0)]
+    band = moved.find((next) => next !== band) ?? band
+  }
+  return band
 }
 
-type Beyond = { value: number; settled: number; marginOf: (threshold: number) => number }
+/**
+ * The deviation of a person's periods. It is taken from neighbours, so that a change of level counts once and not in every
+ * period after it. What is usual counts for the differences that are not known yet.
+ */
+function ownDeviation(known: readonly number[], usualDeviation: UsualDeviation): UsualDeviation {
+  const differences = known.slice(1).map((value, index) => Math.abs(value - (known[index] ?? value)))
+  const own = differences.length === 0 ? 0 : median(differences) / medianDifference
+  const unknown = Math.max(0, 1 - differences.length / hysteresis.differences)
+  return (threshold) => {
+    const usual = usualDeviation(threshold)
+    return Math.max(usual * hysteresis.least, Math.sqrt((1 - unknown) * own ** 2 + unknown * usual ** 2))
+  }
+}
 
-/** The band of the value when it lies past a threshold of the settled band by the margin, else the settled band. */
-function bandBeyond(thresholds: readonly number[], { value, settled, marginOf }: Beyond): number {
-  const [below, above] = [thresholds[settled - 1], thresholds[settled]]
-  if (above !== undefined && value > above + marginOf(above)) return bandOf(thresholds, value)
-  if (below !== undefined && value < below - marginOf(below)) return bandOf(thresholds, value)
-  return settled
+/** The median distance of two independent normal values, in their deviations: 0.6745 × √2. */
+const medianDifference = 0.9539
+
+/**
+ * Where the replay begins: the first known period of a new person. Where the oldest period is one of many, the median of the
+ * first half, which hardly moves when that period falls out.
+ */
+function openingValue(values: readonly (number | null)[]): number {
+  const early = values.slice(0, Math.ceil(values.length / 2)).filter((value) => value !== null)
+  return early.length > 0 && values[0] !== null ? median(early) : (values.find((value) => value !== null) ?? 0)
+}
+
+type Beyond = { periods: readonly number[]; band: number; marginOf: (threshold: number) => number }
+
+/** The band of the mean of some periods when all of them lie past the same threshold of the band by the margin, else the band. */
+function bandBeyond(thresholds: readonly number[], { periods, band, marginOf }: Beyond): number {
+  if (periods.length === 0) return band
+  const [below, above] = [thresholds[band - 1], thresholds[band]]
+  const [least, most] = [Math.min(...periods), Math.max(...periods)]
+  const isPast =
+    (above !== undefined && least > above + marginOf(above)) || (below !== undefined && most < below - marginOf(below))
+  return isPast ? bandOf(thresholds, median(periods)) : band
 }

@@ -32,11 +32,35 @@ export type OrdinalName = keyof typeof archetypeThresholds
 export const ordinalNames = Object.keys(archetypeThresholds) as readonly OrdinalName[]
 
 /**
- * An archetype keeps its value until the metric of a period is past the threshold by two deviations of the person's own
- * periods, or that of two periods in a row is by half of it. The margin is at least a twentieth of the threshold, or
- * a quarter of an hour. With these, simulated lives without a change keep their value in 85 % of weeks or more.
+ * When an archetype changes, in deviations of the person's own periods: one period past a threshold by `alone`, two in a row
+ * by `pair` each, or `persists` in a row by anything. `differences`: from how many differences between periods on the person's
+ * own deviation counts alone. `least`: nobody's deviation is less than this share of the usual one. Simulated with the noise of real people's weeks in `test/service/derive/archetypes.test.ts`.
  */
-export const hysteresis = { share: 0.05, clockMinutes: 15, deviations: 2, pairShare: 0.5 } as const
+export const hysteresis = { alone: 2.5, pair: 0.9, persists: 4, differences: 4, least: 0.25 } as const
+
+/**
+ * The deviation of most people's weeks: as a share of the threshold from LifeSnaps (71 people), our own choice where that has
+ * none; of a regularity and of clock times as it is.
+ */
+const usualWeekDeviations: Readonly<Record<OrdinalName, { share: number } | { amount: number }>> = {
+  activity_level: { share: 0.22 },
+  exercise_frequency: { share: 0.3 },
+  mental_wellness: { share: 0.095 },
+  overall_wellness: { share: 0.054 },
+  sleep_duration: { share: 0.08 },
+  sleep_efficiency: { share: 0.03 },
+  sleep_quality: { share: 0.053 },
+  sleep_regularity: { amount: 0.03 },
+  bed_schedule: { amount: 30 },
+  wake_schedule: { amount: 30 },
+}
+
+/** The usual deviation of a person's weeks or months at a threshold. A month is the mean of four weeks. */
+export function usualDeviation(name: OrdinalName, periodicity: 'weekly' | 'monthly') {
+  const usual = usualWeekDeviations[name]
+  const part = periodicity === 'weekly' ? 1 : 0.5
+  return (threshold: number) => part * ('share' in usual ? usual.share * threshold : usual.amount)
+}
 
 export const sessionMinutesMin = 10
 export const consistentFrom = 0.869

@@ -9,13 +9,13 @@ import {
   orientation,
 } from '../days/archetype-metrics.ts'
 import type { Derivation } from '../days/derivation.ts'
-import { bandOf, settledBand } from '../days/hysteresis.ts'
+import { settledBand } from '../days/hysteresis.ts'
 import {
   archetypeThresholds,
   consistentFrom,
-  hysteresis,
   type OrdinalName,
   ordinalNames,
+  usualDeviation,
 } from '../model/archetype-model.ts'
 import { type Draft, draftOf, monthUnit, weekUnit } from './draft.ts'
 
@@ -40,11 +40,15 @@ function archetypesOf(derivation: Derivation, period: CalendarPeriod): Draft[] {
   return [...ordinal, ...categorical].map((archetype) => archetypeDraft(derivation, { period, offset, archetype }))
 }
 
-function ordinalityOf(derivation: Derivation, period: CalendarPeriod, name: OrdinalName): number | null {
-  const isClock = name === 'bed_schedule' || name === 'wake_schedule'
-  const values = replayedPeriods(period).map((one) => archetypeMetric(derivation, one, name))
-  const leastMargin = (threshold: number) => (isClock ? hysteresis.clockMinutes : threshold * hysteresis.share)
-  return settledBand(archetypeThresholds[name], values, { ...hysteresis, leastMargin })
+/** The band of a metric in a period, with hysteresis. */
+function ordinalityOf(
+  derivation: Derivation,
+  period: CalendarPeriod,
+  name: OrdinalName,
+  thresholds: readonly number[] = archetypeThresholds[name],
+): number | null {
+  const values = replayedPeriods(period).map((replayed) => archetypeMetric(derivation, replayed, name))
+  return settledBand(thresholds, values, usualDeviation(name, period.periodicity))
 }
 
 /**
@@ -71,22 +75,21 @@ function categories(derivation: Derivation, period: CalendarPeriod): { name: str
   return named.flatMap(([name, value]) => (value ? [{ name, value }] : []))
 }
 
-/** The first pattern that fits: early to bed, early to rise, very late to bed, and for all others late to rise. */
+/** Each part of the pattern has its own hysteresis. */
 function sleepPattern(derivation: Derivation, period: CalendarPeriod): string | null {
-  const [bed, wake] = [
-    archetypeMetric(derivation, period, 'bed_schedule'),
-    archetypeMetric(derivation, period, 'wake_schedule'),
-  ]
-  const regularity = archetypeMetric(derivation, period, 'sleep_regularity')
-  if (bed === null || wake === null || regularity === null || !hasPattern(derivation, period)) return null
-  const consistency = regularity >= consistentFrom ? 'consistent' : 'inconsistent'
-  return `${consistency}_${scheduleOf(bandOf(archetypeThresholds.bed_schedule, bed), bandOf(archetypeThresholds.wake_schedule, wake))}`
+  const bed = ordinalityOf(derivation, period, 'bed_schedule')
+  const wake = ordinalityOf(derivation, period, 'wake_schedule')
+  const regular = ordinalityOf(derivation, period, 'sleep_regularity', [consistentFrom])
+  if (bed === null || wake === null || regular === null || !hasPattern(derivation, period)) return null
+  return sleepPatternOf({ bed, wake, regular })
 }
 
-function scheduleOf(bed: number, wake: number): string {
-  if (bed <= 1) return 'early_sleeper'
-  if (wake <= 1) return 'early_riser'
-  return bed === 3 ? 'late_sleeper' : 'late_riser'
+/** The first pattern that fits: early to bed, early to rise, very late to bed, and for all others late to rise. */
+export function sleepPatternOf({ bed, wake, regular }: { bed: number; wake: number; regular: number }): string {
+  const consistency = regular === 1 ? 'consistent' : 'inconsistent'
+  if (bed <= 1) return `${consistency}_early_sleeper`
+  if (wake <= 1) return `${consistency}_early_riser`
+  return `${consistency}_${bed === 3 ? 'late_sleeper' : 'late_riser'}`
 }
 
 type Archetype = { name: string; value: string; dataType: string; ordinality: number }
