@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { z } from 'zod'
+import { sandboxCredentialsOf } from '../src/base/contract/sandbox-credentials.ts'
 import { UsageProblem } from '../src/base/errors.ts'
 import { closestWord } from '../src/base/text/closest-word.ts'
 import { SECOND } from '../src/base/time/units.ts'
@@ -87,8 +88,11 @@ function inconsistentVariables(environment: Environment): string[] {
   const has = (name: VariableName) => variableText(environment, name) !== undefined
   const faults: string[] = []
   if (has('UPSTREAM_URL')) {
-    for (const name of ['UPSTREAM_CLIENT_ID', 'UPSTREAM_CLIENT_SECRET'] as const) {
-      if (!has(name)) faults.push(`${name} is missing: an upstream of your own (UPSTREAM_URL) needs its credentials`)
+    const credentials = ['UPSTREAM_CLIENT_ID', 'UPSTREAM_CLIENT_SECRET'] as const
+    const isOfSandbox = has('SANDBOX_SECRET') && !credentials.some(has)
+    for (const name of credentials) {
+      if (!has(name) && !isOfSandbox)
+        faults.push(`${name} is missing: an upstream of your own (UPSTREAM_URL) needs its credentials`)
     }
     const named = environmentName.safeParse(variableText(environment, 'UPSTREAM_URL')).success
     if (named && !has('UPSTREAM_SANDBOX_URL')) {
@@ -148,21 +152,24 @@ function otlpOf(values: ParsedValues, requiredValue: RequiredValue) {
   })
 }
 
+/** With the secret of a sandbox its keys are known. */
+function upstreamOf(values: ParsedValues) {
+  const { UPSTREAM_URL: address, SANDBOX_SECRET: sandboxSecret } = values
+  const ofSandbox = sandboxSecret === undefined ? undefined : sandboxCredentialsOf(sandboxSecret)
+  const { UPSTREAM_CLIENT_ID: clientId = ofSandbox?.clientId } = values
+  const { UPSTREAM_CLIENT_SECRET: clientSecret = ofSandbox?.clientSecret } = values
+  if (!address || !clientId || !clientSecret) return undefined
+  return Object.freeze({ url: upstreamUrlOf(address, values.UPSTREAM_SANDBOX_URL), clientId, clientSecret })
+}
+
 function configOf(values: ParsedValues, environment: Environment) {
   const requiredValue: RequiredValue = (name) => values[name] as NonNullable<ParsedValues[typeof name]> // has a fallback
-  const { UPSTREAM_URL: url, UPSTREAM_CLIENT_ID: clientId, UPSTREAM_CLIENT_SECRET: clientSecret } = values
   return {
     databaseUrl: values.DATABASE_URL,
     queueUrl: values.QUEUE_URL,
     queueParts: requiredValue('QUEUE_PARTS'),
-    upstream:
-      url && clientId && clientSecret
-        ? Object.freeze({
-            url: upstreamUrlOf(url, values.UPSTREAM_SANDBOX_URL),
-            clientId,
-            clientSecret,
-          })
-        : undefined,
+    upstream: upstreamOf(values),
+    sandboxSecret: values.SANDBOX_SECRET,
     tokenKeys: values.TOKEN_KEY,
     dataFolder: resolve(homeFolder(environment['VITALSYNC_HOME']), requiredValue('VITALSYNC_DATA')),
     port: requiredValue('PORT'),

@@ -54,6 +54,11 @@ export const variables = {
   },
   UPSTREAM_CLIENT_ID: { schema: z.string().min(1), about: 'account credential', secret: true },
   UPSTREAM_CLIENT_SECRET: { schema: z.string().min(1), about: 'account credential', secret: true },
+  SANDBOX_SECRET: {
+    schema: z.string().min(16, { error: 'must have 16 characters or more: openssl rand -base64 32' }),
+    about: 'secret from which the keys of a sandbox follow; absent: each data folder draws its own',
+    secret: true,
+  },
   TOKEN_KEY: {
     schema: tokenKeys,
     about: 'key that encrypts tokens at rest; while it is changed, two with a comma: the first encrypts',

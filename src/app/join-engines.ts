@@ -9,6 +9,7 @@ import { formatNumber } from '../base/text/readable.ts'
 import { type EngineAddresses, requireTokenKey, resolveAddresses } from '../operations/addresses.ts'
 import type { Sandbox, SandboxOptions } from '../service/start-sandbox.ts'
 import { sandboxDefaults } from './sandbox-defaults.ts'
+import { sandboxSecretOf } from './sandbox-secret.ts'
 import type { CommandContext } from './terminal/command-context.ts'
 
 export type StartedEngines = {
@@ -77,6 +78,7 @@ type LocalSandboxOptions = CommandContext & { local: LocalEngines; profiles: num
 async function startLocalSandbox(options: LocalSandboxOptions, closeStack: CloseStack): Promise<Sandbox> {
   const { local, config, profiles, log, terminal } = options
   await writeFile(sandboxSizeFile(config.dataFolder), String(profiles))
+  const secret = await sandboxSecretOf(config, config.dataFolder)
   // The whole service: most commands never need it, and it is half of what they would load.
   const { startSandbox } = await import('../service/start-sandbox.ts')
   const start = (port: SandboxOptions['port']) =>
@@ -86,6 +88,7 @@ async function startLocalSandbox(options: LocalSandboxOptions, closeStack: Close
       profiles,
       days: sandboxDefaults.days,
       seed: sandboxDefaults.seed,
+      secret,
       log,
       console: { passwordFile: config.consolePasswordFile, trustedProxies: config.trustedProxies },
     })

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { type SandboxCredentials, sandboxCredentialsOf } from '../base/contract/sandbox-credentials.ts'
 import type { Log } from '../base/log.ts'
 import type { OtlpExport } from '../base/monitoring/otlp-settings.ts'
 import { DAY } from '../base/time/units.ts'
@@ -15,13 +16,7 @@ import { createJournal } from './sandbox/faults/journal.ts'
 import { createMovableClock } from './sandbox/faults/movable-clock.ts'
 import { samplePeople } from './sandbox/people/sample-people.ts'
 import { createSandboxControl, type SandboxControl } from './sandbox/sandbox-control.ts'
-import {
-  credentialsOf,
-  type SandboxCredentials,
-  type SeedProgress,
-  seedAccount,
-  seedPeople,
-} from './sandbox/seeding.ts'
+import { type SeedProgress, seedAccount, seedPeople } from './sandbox/seeding.ts'
 import { createServedRecordsReader } from './sandbox/served-records.ts'
 import { startService } from './server.ts'
 import { migrateService } from './store/migrate-service.ts'
@@ -34,6 +29,8 @@ export type SandboxOptions = {
   host?: string
   profiles: number
   seed: string
+  /** The keys follow from it. Absent: each start has keys of its own. */
+  secret?: string
   log: Log
   faults?: readonly FaultRule[]
   /** How many days of logs the people have at the first start. */
@@ -63,8 +60,8 @@ export type Sandbox = SandboxCredentials &
 /**
  * Starts the Profile Service with sample people, faults on request, and a clock that can be moved.
  *
- * Safe to start again on the same database: stored people stay as they are, missing people are added, and the same seed
- * has the same credentials. Resolves when the sandbox answers and the logs of all people are stored. The derivation of a
+ * Safe to start again on the same database: stored people stay as they are, missing people are added, and the same secret
+ * has the same keys. Resolves when the sandbox answers and the logs of all people are stored. The derivation of a
  * first start continues in the background, and `derived()` waits for it.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
@@ -74,8 +71,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const faults = createFaultSelector({ seed, rules: options.faults ?? [] })
   const journal = createJournal()
   const closing = new AbortController()
-  const parts = { clock, faults, journal, closing: closing.signal }
-  const credentials = credentialsOf(seed)
+  const credentials = sandboxCredentialsOf(options.secret ?? randomBytes(32).toString('base64url'))
+  const parts = { clock, faults, journal, credentials, closing: closing.signal }
   const { url, built, ...service } = await startService(
     { databaseUrl, port, ...(host === undefined ? {} : { host }), log, otlp: options.otlp, clock: clock.nowMs },
     async (extend) => {
@@ -94,15 +91,18 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 /** Stores the sample people, starts the derivation, and adds the faults and the control routes to a service. */
 function sandboxExtension(
   options: SandboxOptions,
-  parts: Pick<SandboxControl, 'clock' | 'faults' | 'journal'> & { closing: AbortSignal },
+  parts: Pick<SandboxControl, 'clock' | 'faults' | 'journal'> & {
+    credentials: SandboxCredentials
+    closing: AbortSignal
+  },
 ): ServiceExtension<ServiceAddition & { control: SandboxControl }> {
   const { seed, log, onProgress, signal } = options
-  const { clock, faults, journal } = parts
+  const { clock, faults, journal, credentials } = parts
   return async (context) => {
     const { app, pool } = context
     const people = samplePeople(seed, options.profiles)
     const span = { startMs: clock.nowMs() - options.days * DAY, endMs: clock.nowMs() }
-    const accountId = await seedAccount(pool, seed, new Date(span.endMs))
+    const accountId = await seedAccount(pool, { seed, credentials, nowAt: new Date(span.endMs) })
     const stored = await seedPeople(pool, { accountId, people, span, signal, onProgress })
     if (stored.people > 0) log.info(stored, 'sample people stored')
     // Started after the people are stored: it would derive people over and over while their logs are being stored.
@@ -112,7 +112,7 @@ function sandboxExtension(
       ? await startRecompute({ ...context, log, mayDerive: derivationDelay.mayDerive })
       : undefined
     const internalSecret = randomBytes(16).toString('hex')
-    const ledger = createServedRecordsReader({ app, internalSecret, ...credentialsOf(seed) })
+    const ledger = createServedRecordsReader({ app, internalSecret, ...credentials })
     const seeded = { accountId, seed, days: options.days, people, livedUntilMs: span.endMs }
     const control = createSandboxControl({ ...parts, derivationDelay, context, ledger, seeded, recompute })
     addFaultInjection(app, { faults, journal, clock, internalSecret, externalIdOf: control.externalIdOf })

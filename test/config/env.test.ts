@@ -21,6 +21,7 @@ const wrong: Record<string, string[]> = {
   UPSTREAM_URL: ['staging', 'ftp://example.com'],
   UPSTREAM_SANDBOX_URL: ['sandbox.example.com'],
   TOKEN_KEY: ['short', 'x'.repeat(64), `${'0'.repeat(64)},short`, Array(3).fill('0'.repeat(64)).join(',')],
+  SANDBOX_SECRET: ['fifteen letters'],
   PORT: ['http', '65536', '-1', '80.5'],
   METRICS_PORT: ['http', '65536', '-1'],
   METRICS_HOST: ['127.0.0.1:9090', 'every one', 'http://localhost'],

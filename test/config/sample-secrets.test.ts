@@ -13,8 +13,7 @@ const samples = {
 }
 const sandbox = {
   UPSTREAM_URL: 'http://service:8080',
-  UPSTREAM_CLIENT_ID: sample('UPSTREAM_CLIENT_ID'),
-  UPSTREAM_CLIENT_SECRET: sample('UPSTREAM_CLIENT_SECRET'),
+  SANDBOX_SECRET: sample('SANDBOX_SECRET'),
 }
 const real = { UPSTREAM_URL: 'https://health.example.org', UPSTREAM_CLIENT_ID: 'clinic', UPSTREAM_CLIENT_SECRET: 's' }
 

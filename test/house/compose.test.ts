@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { readConfig } from '../../config/env.ts'
-import { credentialsOf } from '../../src/service/sandbox/seeding.ts'
+import { sandboxCredentialsOf } from '../../src/base/contract/sandbox-credentials.ts'
 import { runProgram } from '../support/run-program.ts'
 
 const root = new URL('../../', import.meta.url)
@@ -60,7 +60,7 @@ test('its Redis keeps an append-only file and evicts nothing', () => {
 })
 
 test('no password stands in a command line', () => {
-  const samples = [...text.matchAll(/\$\{\w*(?:PASSWORD|SECRET|KEY):-([^}]*)\}/g)].map(([, sample = '']) => sample)
+  const samples = [...text.matchAll(/\$\{\w*(?:PASSWORD|SECRET|KEY):-([^}]+)\}/g)].map(([, sample = '']) => sample)
   expect(samples).toContain('sample-redis')
   for (const { command, healthcheck } of Object.values(services))
     for (const sample of samples) expect([...command, ...(healthcheck?.test ?? [])].join(' ')).not.toContain(sample)
@@ -68,7 +68,8 @@ test('no password stands in a command line', () => {
 
 test('what it sets is a configuration without fault, with the credentials of the sandbox it starts', () => {
   for (const [, { environment }] of ours) expect(() => readConfig(environment)).not.toThrow()
-  const { clientId, clientSecret } = credentialsOf('vitalsync')
+  const secret = readConfig(services['service']?.environment ?? {}).sandboxSecret ?? ''
+  const { clientId, clientSecret } = sandboxCredentialsOf(secret)
   expect(readConfig(services['worker']?.environment ?? {}).upstream).toMatchObject({ clientId, clientSecret })
 })
 

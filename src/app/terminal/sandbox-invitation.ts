@@ -1,9 +1,8 @@
-import { rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { shellQuoted } from '../../base/text/readable.ts'
 import { DAY } from '../../base/time/units.ts'
 import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import type { Sandbox } from '../../service/start-sandbox.ts'
+import { writeSandboxCredentials } from '../sandbox-secret.ts'
 
 type InvitationOptions = { readonly pool: Pool; readonly sandbox: Sandbox; readonly folder: string }
 
@@ -15,7 +14,7 @@ const SHOWN_DAYS = 3
  * is pasted into a shell. The secret is written to a file that only this user may read.
  */
 export async function inviteToSandbox({ pool, sandbox, folder }: InvitationOptions): Promise<string[]> {
-  const file = await writeCredentials(folder, sandbox)
+  const file = await writeSandboxCredentials(folder, sandbox)
   const lines = [
     `Profile Service:  ${sandbox.url}/docs`,
     `Its console:      ${sandbox.consoleUrl}`,
@@ -38,14 +37,6 @@ export async function inviteToSandbox({ pool, sandbox, folder }: InvitationOptio
     'Ask it for the latest scores:',
     curlLine({ sandbox, file, scores }),
   ]
-}
-
-async function writeCredentials(folder: string, { clientId, clientSecret }: Sandbox): Promise<string> {
-  const file = join(folder, 'sandbox-credentials.json')
-  const draft = `${file}.${process.pid}`
-  await writeFile(draft, JSON.stringify({ clientId, clientSecret }), { mode: 0o600 })
-  await rename(draft, file)
-  return file
 }
 
 /** For any POSIX shell: the inner request gets the token, and the outer one sends it. */

@@ -6,10 +6,11 @@ import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { Problem, UsageProblem } from '../errors.ts'
 import { isProcessAlive } from '../files/folder-lock.ts'
+import { readOrDrawSecret } from '../files/private-file.ts'
 import { endConnection } from '../postgres/short-connection.ts'
 import { sleep } from '../sleep.ts'
 import { readKeptPort } from './kept-port.ts'
-import { chooseLocation, exists, findBinaries, type PostgresLocation, writeOnce } from './postgres-location.ts'
+import { chooseLocation, exists, findBinaries, type PostgresLocation } from './postgres-location.ts'
 
 type EmbeddedPostgres = {
   port: number
@@ -70,14 +71,8 @@ export async function startPostgres(options: EmbeddedPostgresOptions): Promise<E
 }
 
 async function readOrMakePassword(folder: string): Promise<string> {
-  const file = join(folder, 'postgres-password')
-  await writeOnce(file, randomBytes(24).toString('base64url'))
-  return readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new UsageProblem(`read ${file}: ${cause.message}`, {
-      hint: 'The data folder belongs to another user: run as that user, or choose another folder with VITALSYNC_DATA.',
-      cause,
-    })
-  })
+  const hint = 'Run as the user the data folder belongs to, or choose another folder with VITALSYNC_DATA.'
+  return readOrDrawSecret(join(folder, 'postgres-password'), () => randomBytes(24).toString('base64url'), hint)
 }
 
 /** Creates the cluster in a draft folder and renames it when it is complete: a killed start leaves no half cluster. */

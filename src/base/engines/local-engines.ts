@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { markedAsOwn } from '../connections/own-server.ts'
 import { EngineUnreachable, UsageProblem } from '../errors.ts'
 import { FolderInUse, lockFolder, lockHolderOf } from '../files/folder-lock.ts'
+import { readOrDrawSecret } from '../files/private-file.ts'
 import {
   questionsPassword,
   readingRoleStatements,
@@ -17,7 +18,6 @@ import { endConnection, withConnection } from '../postgres/short-connection.ts'
 import { sleep } from '../sleep.ts'
 import { shellPath } from '../text/readable.ts'
 import { startPostgres } from './embedded-postgres.ts'
-import { writeOnce } from './postgres-location.ts'
 
 /** The engines that need no given address: three databases of one embedded Postgres, each with its role. */
 export type LocalEngines = {
@@ -195,16 +195,15 @@ async function waitForJoined(databaseUrl: string): Promise<void> {
 }
 
 async function readOrMakeSecrets(folder: string): Promise<EngineSecrets> {
-  const file = secretsFileOf(folder)
   const secret = () => randomBytes(24).toString('base64url')
-  const fresh: EngineSecrets = {
+  const draw = (): EngineSecrets => ({
     worker: secret(),
     service: secret(),
     reader: secret(),
     tokenKey: randomBytes(32).toString('base64'),
-  }
-  await writeOnce(file, JSON.stringify(fresh))
-  return parseSecrets(await readFile(file, 'utf8'))
+  })
+  const hint = 'Run as the user the data folder belongs to, or choose another folder with VITALSYNC_DATA.'
+  return parseSecrets(await readOrDrawSecret(secretsFileOf(folder), () => JSON.stringify(draw()), hint))
 }
 
 /** Safe to run at every start: creates missing roles and databases, and sets the passwords that the folder holds. */

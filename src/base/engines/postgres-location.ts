@@ -1,4 +1,4 @@
-import { cp, link, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { UsageProblem } from '../errors.ts'
@@ -38,17 +38,6 @@ async function restoreLinks(packageFolder: string): Promise<void> {
 /** Ignores one error code, which says that the work is done already; every other error is thrown. */
 const ignoreErrorCode = (code: string) => (error: NodeJS.ErrnoException) => {
   if (error.code !== code) throw error
-}
-
-/** Creates a file with its whole content; an existing file stays as it is. */
-export async function writeOnce(file: string, text: string): Promise<void> {
-  const draft = `${file}.${process.pid}`
-  try {
-    await writeFile(draft, text, { mode: 0o600 })
-    await link(draft, file).catch(ignoreErrorCode('EEXIST'))
-  } finally {
-    await rm(draft, { force: true })
-  }
 }
 
 export type PostgresLocation = { dataFolder: string; binaries: Binaries; runAs: number | undefined; moved: boolean }

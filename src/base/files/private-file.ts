@@ -1,25 +1,68 @@
 import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, link, open, rm, writeFile } from 'node:fs/promises'
 import { UsageProblem } from '../errors.ts'
 
-const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants
+const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } = constants
 const OWNER_ONLY = 0o600
 
 /**
  * Opens a file for health data: only its owner may read it, and a link is not followed. An existing file is opened as it
  * is; the file of another user, and whatever is no file, is refused. Throws a UsageProblem with this hint.
  */
-export async function openPrivateFile(path: string, hint: string): Promise<FileHandle> {
-  const refuse = (reason: string, cause?: unknown): never => {
-    throw new UsageProblem(`write ${path}: ${reason}`, { hint, cause })
+export const openPrivateFile = (path: string, hint: string): Promise<FileHandle> =>
+  openChecked(path, { flags: O_RDWR | O_CREAT, verb: 'write', hint })
+
+/**
+ * Reads the secret that a file keeps; draws and keeps one where there is no file. Several starts at once get the same secret. The
+ * conditions are those of `openPrivateFile`, but root may read the file of any user.
+ */
+export async function readOrDrawSecret(path: string, draw: () => string, hint: string): Promise<string> {
+  const kept = await readPrivateFile(path, hint)
+  if (kept !== undefined) return kept
+  await writeOnce(path, draw()).catch((cause: Error) => {
+    throw new UsageProblem(`write ${path}: ${cause.message}`, { hint, cause })
+  })
+  return (await readPrivateFile(path, hint)) ?? ''
+}
+
+async function readPrivateFile(path: string, hint: string): Promise<string | undefined> {
+  try {
+    // Without O_NONBLOCK a named pipe would be waited for.
+    const handle = await openChecked(path, { flags: O_RDONLY | O_NONBLOCK, verb: 'read', hint })
+    return await handle.readFile('utf8').finally(() => handle.close())
+  } catch (error) {
+    if (error instanceof UsageProblem && isErrorCode(error.cause, 'ENOENT')) return undefined
+    throw error
   }
-  const handle = await open(path, O_RDWR | O_CREAT | O_NOFOLLOW, OWNER_ONLY).catch((cause: NodeJS.ErrnoException) =>
+}
+
+/** Creates a file with its whole content, which only its owner may read; an existing file stays as it is. */
+async function writeOnce(path: string, text: string): Promise<void> {
+  const draft = `${path}.${process.pid}`
+  try {
+    await writeFile(draft, text, { mode: OWNER_ONLY })
+    await link(draft, path).catch((error: unknown) => {
+      if (!isErrorCode(error, 'EEXIST')) throw error
+    })
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+type Opening = { readonly flags: number; readonly verb: 'read' | 'write'; readonly hint: string }
+
+async function openChecked(path: string, { flags, verb, hint }: Opening): Promise<FileHandle> {
+  const refuse = (reason: string, cause?: unknown): never => {
+    throw new UsageProblem(`${verb} ${path}: ${reason}`, { hint, cause })
+  }
+  const handle = await open(path, flags | O_NOFOLLOW, OWNER_ONLY).catch((cause: NodeJS.ErrnoException) =>
     refuse(cause.code === 'ELOOP' ? 'it is a symbolic link' : cause.message, cause),
   )
   try {
     const found = await handle.stat()
     if (!found.isFile()) refuse('it is no ordinary file')
-    if (found.uid !== process.getuid?.()) refuse('it belongs to another user')
+    const uid = process.getuid?.()
+    if (found.uid !== uid && !(uid === 0 && verb === 'read')) refuse('it belongs to another user')
     if ((found.mode & 0o077) !== 0) await handle.chmod(OWNER_ONLY)
     return handle
   } catch (error) {
@@ -27,3 +70,6 @@ export async function openPrivateFile(path: string, hint: string): Promise<FileH
     throw error
   }
 }
+
+const isErrorCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code

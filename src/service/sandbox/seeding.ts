@@ -1,7 +1,7 @@
-import { createHash, createHmac } from 'node:crypto'
+import { type SandboxCredentials, sandboxCredentialsOf } from '../../base/contract/sandbox-credentials.ts'
 import { namedUuid } from '../../base/text/digest.ts'
 import type { Span } from '../../base/time/spans.ts'
-import { ensureAccount } from '../store/credentials/api-keys.ts'
+import { ensureAccount, findApiKey, revokeApiKey } from '../store/credentials/api-keys.ts'
 import { storeDataLogs } from '../store/data-logs.ts'
 import { writeDemographics, writeDeviceInformation } from '../store/profile-metadata.ts'
 import { storeTags } from '../store/profile-tags.ts'
@@ -10,9 +10,6 @@ import type { ServicePool } from '../store/service-pool.ts'
 import { createProfile, findProfileId } from '../store/service-profiles.ts'
 import { deviceInformationOf, logsOf, sampleDemographicsOf, tagsOf } from './people/sample-people.ts'
 import type { SamplePerson } from './people/sample-person.ts'
-
-/** The keys of the sandbox's account, computed from the seed: a restart, or a second machine, has the same keys. */
-export type SandboxCredentials = { clientId: string; clientSecret: string; appId: string; appSecret: string }
 
 /** How many people and logs are stored so far. */
 export type SeedProgress = { people: number; total: number; logs: number }
@@ -23,29 +20,30 @@ const concurrentPeopleMax = 3
 const accountNamespace = '5b6c1f0a-93d7-5c0e-8f4e-2a7d6c9b1e30'
 const profileNamespace = '8a0f3f0e-2f2b-5f57-9b6d-5d0f3c7a1e44'
 
-export function credentialsOf(seed: string): SandboxCredentials {
-  const secret = (name: string) => createHmac('sha256', `vitalsync sandbox ${seed}`).update(name).digest('base64url')
-  const id = (name: string) => `sandbox-${createHash('sha256').update(secret(name)).digest('hex').slice(0, 12)}`
-  return {
-    clientId: id('clientId'),
-    clientSecret: secret('clientSecret'),
-    appId: id('appId'),
-    appSecret: secret('appSecret'),
-  }
-}
+type SeededAccount = { readonly seed: string; readonly credentials: SandboxCredentials; readonly nowAt: Date }
 
 /** Creates the account of a seed and its keys unless they exist. Two seeds in one database are two accounts. */
-export async function seedAccount(pool: ServicePool, seed: string, nowAt: Date): Promise<string> {
+export async function seedAccount(pool: ServicePool, { seed, credentials, nowAt }: SeededAccount): Promise<string> {
   const accountId = await ensureAccount(pool, {
     name: `sandbox ${seed}`,
     nowAt,
     accountId: namedUuid(accountNamespace, [seed]),
   })
-  const { clientId, clientSecret, appId, appSecret } = credentialsOf(seed)
-  const label = 'sandbox'
-  await ensureApiKey(pool, { accountId, kind: 'client', publicId: clientId, secret: clientSecret, label, nowAt })
-  await ensureApiKey(pool, { accountId, kind: 'app', publicId: appId, secret: appSecret, label, nowAt })
+  for (const { kind, publicId, secret } of keysIn(credentials))
+    await ensureApiKey(pool, { accountId, kind, publicId, secret, label: 'sandbox', nowAt })
+  await revokeKnownKeys(pool, seed, nowAt)
   return accountId
+}
+
+const keysIn = ({ clientId, clientSecret, appId, appSecret }: SandboxCredentials) => [
+  { kind: 'client' as const, publicId: clientId, secret: clientSecret },
+  { kind: 'app' as const, publicId: appId, secret: appSecret },
+]
+
+/** The keys of older sandboxes followed from the seed, so that everybody knows them: a database that has them accepts them no more. */
+async function revokeKnownKeys(pool: ServicePool, seed: string, nowAt: Date): Promise<void> {
+  for (const { kind, publicId } of keysIn(sandboxCredentialsOf(`vitalsync sandbox ${seed}`)))
+    if (await findApiKey(pool, { kind, publicId })) await revokeApiKey(pool, { publicId, nowAt })
 }
 
 /**

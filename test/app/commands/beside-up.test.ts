@@ -57,10 +57,10 @@ test('commands join an `up` that runs: its database, its sandbox, and its worker
 /** The processes of this machine whose command line, which every user may read, holds a secret of the folder. */
 async function secretsInCommandLines(folder: string): Promise<string[]> {
   const texts = await Promise.all(
-    ['secrets.json', 'postgres-password'].map((name) => readFile(join(folder, name), 'utf8')),
+    ['secrets.json', 'postgres-password', 'sandbox-secret'].map((name) => readFile(join(folder, name), 'utf8')),
   )
   const secrets = texts.flatMap((text) => text.match(/[\w+/=-]{30,}/g) ?? [])
-  expect(secrets).toHaveLength(5)
+  expect(secrets).toHaveLength(6)
   const lines = (await execFileAsync('ps', ['-eo', 'args'], { maxBuffer: 64 * 1024 * 1024 })).stdout.split('\n')
   return lines.filter((line) => secrets.some((secret) => line.includes(secret)))
 }

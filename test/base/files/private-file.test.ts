@@ -1,9 +1,10 @@
-import { chmod, chown, lstat, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { chmod, chown, lstat, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
 import { UsageProblem } from '../../../src/base/errors.ts'
-import { openPrivateFile } from '../../../src/base/files/private-file.ts'
+import { openPrivateFile, readOrDrawSecret } from '../../../src/base/files/private-file.ts'
 
 const test = base.extend<{ folder: string }>({
   folder: async ({}, use) => {
@@ -41,4 +42,34 @@ test('a link, a folder and the file of another user are refused, and stay as the
 
   expect(await readFile(target, 'utf8')).toBe('mine')
   expect((await lstat(link)).isSymbolicLink()).toBe(true)
+})
+
+test('a secret is drawn once, however many start at once, and kept for its owner alone', async ({ folder }) => {
+  const path = join(folder, 'secret')
+  const drawn = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => readOrDrawSecret(path, () => `secret ${index}`, 'hint')),
+  )
+  expect(new Set(drawn).size).toBe(1)
+  expect(await readdir(folder)).toEqual(['secret'])
+  expect(await modeOf(path)).toBe('600')
+
+  await chmod(path, 0o644)
+  expect(await readOrDrawSecret(path, () => 'another', 'hint')).toBe(drawn[0])
+  expect(await modeOf(path)).toBe('600')
+})
+
+test('no secret is read through a link, from a folder or a pipe, and none is drawn where it cannot be kept', async ({
+  folder,
+}) => {
+  const [target, link, pipe] = [join(folder, 'target'), join(folder, 'link'), join(folder, 'pipe')]
+  await writeFile(target, 'known to others')
+  await symlink(target, link)
+  execFileSync('mkfifo', [pipe])
+  const read = (path: string) => readOrDrawSecret(path, () => 'drawn', 'Choose another folder.')
+
+  await expect(read(link)).rejects.toThrow(`read ${link}: it is a symbolic link`)
+  await expect(read(folder)).rejects.toThrow(`read ${folder}: it is no ordinary file`)
+  await expect(read(pipe)).rejects.toThrow(`read ${pipe}: it is no ordinary file`)
+  await expect(read(join(folder, 'none', 'secret'))).rejects.toThrow(UsageProblem)
+  expect(await readFile(target, 'utf8')).toBe('known to others')
 })

@@ -75,6 +75,9 @@ async function closeMember({ process, edges }: Member): Promise<void> {
   await Promise.all(Object.values(edges).map((edge) => edge.close()))
 }
 
+/** The keys of the service follow from it. */
+export const SANDBOX_SECRET = 'secret of a history'
+
 type ServiceOptions = Pick<FleetOptions, 'folder' | 'servers'> & {
   readonly port: number
   readonly seed: string
@@ -87,7 +90,7 @@ export async function startServiceMember(options: ServiceOptions): Promise<Membe
   const database = await startSilentProxy(servers.serviceDatabaseUrl)
   const words = ['--port', String(port), '--days', '3', '--seed', seed, '--json']
   const logFile = join(folder, 'service.log')
-  const env = { DATABASE_URL: database.url, LOG_LEVEL: 'warn', DERIVE_THREADS: '1' }
+  const env = { DATABASE_URL: database.url, SANDBOX_SECRET, LOG_LEVEL: 'warn', DERIVE_THREADS: '1' }
   // A sandbox stores the people that are missing when it starts: started again with its people, it would bring the erased back.
   let missing = people
   const start = () => {

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { readConfig } from '../../../config/env.ts'
 import type { CloseStack } from '../../../src/base/close-stack.ts'
+import { sandboxCredentialsOf } from '../../../src/base/contract/sandbox-credentials.ts'
 import { applyMigrations } from '../../../src/base/engines/apply-migrations.ts'
 import { freePort } from '../../../src/base/engines/embedded-postgres.ts'
 import { createLog } from '../../../src/base/log.ts'
@@ -10,12 +11,11 @@ import { requireGivenAddresses } from '../../../src/operations/addresses.ts'
 import { openPipeline } from '../../../src/operations/pipeline.ts'
 import { produceRun } from '../../../src/operations/produce-run.ts'
 import { type Lane, lanes } from '../../../src/pipeline/fleet/budget.ts'
-import { credentialsOf } from '../../../src/service/sandbox/seeding.ts'
 import { startSilentProxy } from '../../support/silent-proxy.ts'
 import { type App, type People, pushWhile, startRun, versionOf } from './app.ts'
 import { startDamagedPostgres, startDamagedRedis } from './engines.ts'
 import type { FaultName } from './fault-plan.ts'
-import { startFleet, startServiceMember } from './fleet.ts'
+import { SANDBOX_SECRET, startFleet, startServiceMember } from './fleet.ts'
 import { outdateReading, overtakeReading } from './held-readings.ts'
 import { openHistory } from './history.ts'
 import type { Damage } from './inject.ts'
@@ -68,7 +68,7 @@ export async function openStage({ seed, queue, folder }: StageOptions, closeStac
   const port = await freePort()
   const servers = { databaseUrl, queueUrl, serviceDatabaseUrl }
   const service = closeStack.add(await startServiceMember({ folder, servers, port, seed, people: PEOPLE }), 'service')
-  const credentials = credentialsOf(seed)
+  const credentials = sandboxCredentialsOf(SANDBOX_SECRET)
   const control = openSandboxControl(`http://127.0.0.1:${port}`, credentials)
   await untilDerived(control)
   const history = await openHistory(folder)

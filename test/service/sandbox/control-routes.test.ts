@@ -1,8 +1,8 @@
 import { Agent } from 'node:http'
 import { describe, expect } from 'vitest'
+import { sandboxCredentialsOf } from '../../../src/base/contract/sandbox-credentials.ts'
 import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
-import { credentialsOf } from '../../../src/service/sandbox/seeding.ts'
 import { startService } from '../../../src/service/server.ts'
 import {
   json,
@@ -226,14 +226,16 @@ describe('a sandbox', () => {
     expect((await world.api('oauth/profile/register/appId', { method: 'POST', headers, body })).status).toBe(201)
   })
 
-  test('started again has the same people, data and credentials, and adds missing people', async ({ serviceUrl }) => {
-    const first = await openSandboxWorld({ databaseUrl: serviceUrl, profiles: 3 })
+  test('started again has the same people and data, with its secret the same keys, and adds missing people', async ({
+    serviceUrl,
+  }) => {
+    const first = await openSandboxWorld({ databaseUrl: serviceUrl, profiles: 3, secret: 'kept' })
     const { clientId, clientSecret } = first.sandbox
     const { profileToken } = await first.profileToken(traveller)
     await first.sandbox.close()
     const logs = await countLogs(serviceUrl)
 
-    const second = await openSandboxWorld({ databaseUrl: serviceUrl, profiles: 3 })
+    const second = await openSandboxWorld({ databaseUrl: serviceUrl, profiles: 3, secret: 'kept' })
     expect([second.sandbox.clientId, second.sandbox.clientSecret]).toEqual([clientId, clientSecret])
     expect(await countLogs(serviceUrl)).toBe(logs)
     const headers = { authorization: `profile ${profileToken}` }
@@ -266,10 +268,20 @@ describe('a sandbox', () => {
     await world.sandbox.close()
   })
 
-  test('of another seed has other credentials', () => {
-    const [one, other] = [credentialsOf('1'), credentialsOf('2')]
-    expect(new Set([...Object.values(one), ...Object.values(other)]).size).toBe(8)
-    expect(credentialsOf('1')).toEqual(one)
+  test('without a secret has keys of its own at each start, and ends those that everybody knows', async ({
+    serviceUrl,
+  }) => {
+    const known = sandboxCredentialsOf('vitalsync sandbox test')
+    const older = await openSandboxWorld({ databaseUrl: serviceUrl, profiles: 1, secret: 'vitalsync sandbox test' })
+    await older.sandbox.close()
+    const worlds = [await openSandboxWorld({ databaseUrl: serviceUrl, profiles: 1 })]
+    await worlds[0]?.sandbox.close()
+    worlds.push(await openSandboxWorld({ databaseUrl: serviceUrl, profiles: 1 }))
+    const [, world] = worlds
+    const body = { clientId: known.clientId, clientSecret: known.clientSecret }
+    expect((await world?.api('oauth/account/token', { method: 'POST', body }))?.status).toBe(401)
+    expect(new Set([known, ...worlds.map(({ sandbox }) => sandbox)].map(({ clientId }) => clientId)).size).toBe(3)
+    await world?.sandbox.close()
   })
 })
 

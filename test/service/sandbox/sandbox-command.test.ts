@@ -1,13 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describe, expect } from 'vitest'
+import { readConfig } from '../../../config/env.ts'
+import { sandboxCredentialsOf } from '../../../src/base/contract/sandbox-credentials.ts'
 import { test as base } from '../../support/fixtures.ts'
 import { json, query, runner, send } from './sandbox-world.ts'
 
@@ -19,10 +21,10 @@ type Run = (words: string[], environment: Record<string, string>) => Running
 
 /** Runs the program as a user does. Ends every program that a test left running, and then removes the folder of the test. */
 const test = base.extend<{ run: Run; folder: string }>({
-  run: async ({ folder: _outlivesWhatRuns }, use) => {
+  run: async ({ folder }, use) => {
     const children: Running[] = []
     await use((words, environment) => {
-      const running = start(words, environment)
+      const running = start(words, { VITALSYNC_DATA: folder, ...environment })
       children.push(running)
       return running
     })
@@ -89,6 +91,57 @@ describe('vitalsync sandbox', () => {
     expect(code).toBe(0)
     for (const name of ['clientId', 'clientSecret', 'appId', 'appSecret', 'control', '/docs', 'Ctrl-C'])
       expect(stdout).toContain(name)
+    const [file = ''] = /\S+sandbox-credentials\.json/.exec(stdout) ?? []
+    const { clientId, clientSecret } = JSON.parse(await readFile(file, 'utf8'))
+    expect(stdout).toContain(clientId)
+    expect(stdout).not.toContain(clientSecret)
+    expect((await stat(file)).mode & 0o077).toBe(0)
+  })
+
+  test('has keys of its data folder alone, or those that follow from SANDBOX_SECRET', async ({
+    run,
+    folder,
+    serviceUrl,
+  }) => {
+    const keysWith = async (environment: Record<string, string>) => {
+      const { child, firstLine, ended } = run([...small, '--json'], { DATABASE_URL: serviceUrl, ...environment })
+      const { clientId, clientSecret, appId, appSecret } = JSON.parse(await firstLine)
+      child.kill('SIGTERM')
+      await ended
+      return { clientId, clientSecret, appId, appSecret }
+    }
+    const here = await keysWith({})
+    expect(await keysWith({})).toEqual(here)
+    const elsewhere = await keysWith({ VITALSYNC_DATA: join(folder, 'other') })
+    expect(new Set([...Object.values(here), ...Object.values(elsewhere)]).size).toBe(8)
+
+    const SANDBOX_SECRET = 'a secret for two programs'
+    const given = await keysWith({ SANDBOX_SECRET, VITALSYNC_DATA: '/dev/null' })
+    expect(given).toEqual(sandboxCredentialsOf(SANDBOX_SECRET))
+    const { upstream } = readConfig({ SANDBOX_SECRET, UPSTREAM_URL: 'http://127.0.0.1:1' })
+    expect(given).toMatchObject({ clientId: upstream?.clientId, clientSecret: upstream?.clientSecret })
+  })
+
+  test('says how to go on where its folder can keep no secret, or holds none', async ({ run, folder, serviceUrl }) => {
+    const DATABASE_URL = serviceUrl
+    const unkept = await run(small, { DATABASE_URL, VITALSYNC_DATA: '/dev/null' }).ended
+    expect([unkept.code, unkept.stdout]).toEqual([2, ''])
+    expect(unkept.stderr).toMatch(/data folder \/dev\/null.*SANDBOX_SECRET/s)
+
+    const file = join(folder, 'sandbox', 'sandbox-secret')
+    await mkdir(join(folder, 'sandbox'))
+    await writeFile(join(folder, 'elsewhere'), 'known to others'.padEnd(43, 'x'))
+    await symlink(join(folder, 'elsewhere'), file)
+    const linked = await run(small, { DATABASE_URL }).ended
+    expect([linked.code, linked.stderr]).toEqual([2, expect.stringContaining(`read ${file}: it is a symbolic link`)])
+
+    await rm(file)
+    await writeFile(file, 'half')
+    const torn = await run(small, { DATABASE_URL }).ended
+    expect([torn.code, torn.stderr]).toEqual([
+      2,
+      expect.stringMatching(/holds no secret of a sandbox.*Remove the file/s),
+    ])
   })
 
   test.for([

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { sandboxCredentialsOf } from '../../../src/base/contract/sandbox-credentials.ts'
 import { seedAccount } from '../../../src/service/sandbox/seeding.ts'
 import { createServicePool } from '../../../src/service/store/service-pool.ts'
 import { createProfile } from '../../../src/service/store/service-profiles.ts'
@@ -40,7 +41,7 @@ test('one seed is one account with one profile of a name, however many start at 
   })
   const nowAt = new Date(seededAtMs)
   const create = async (seed: string) => {
-    const accountId = await seedAccount(pool, seed, nowAt)
+    const accountId = await seedAccount(pool, { seed, credentials: sandboxCredentialsOf('secret'), nowAt })
     await createProfile(pool, { accountId, externalId: runner, nowAt, profileId: accountId })
     return accountId
   }

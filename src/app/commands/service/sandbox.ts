@@ -8,6 +8,7 @@ import { parseFaultRule } from '../../../service/sandbox/faults/fault-rules.ts'
 import type { SeedProgress } from '../../../service/sandbox/seeding.ts'
 import { type Sandbox, type SandboxOptions as StartOptions, startSandbox } from '../../../service/start-sandbox.ts'
 import { startAtKeptPort } from '../../join-engines.ts'
+import { sandboxSecretOf, writeSandboxCredentials } from '../../sandbox-secret.ts'
 import { sandboxFolderOf } from '../../service-database.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
 
@@ -43,13 +44,14 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
       if (total < PROGRESS_SHOWN_FROM) return
       terminal.progress(`storing people: ${formatNumber(people)} of ${formatNumber(total)}, ${formatNumber(logs)} logs`)
     }
-    const settings = { databaseUrl, host, profiles, days, seed, log, faults, signal, onProgress }
+    const secret = await sandboxSecretOf(config, sandboxFolderOf(config))
+    const settings = { databaseUrl, host, profiles, days, seed, secret, log, faults, signal, onProgress }
     const console = { passwordFile: config.consolePasswordFile, trustedProxies: config.trustedProxies }
     const start = (port: StartOptions['port']) => startSandbox({ ...settings, port, otlp, console })
     const sandbox = closeStack.add(await startAtChosenPort(context, options.port, start), 'sandbox')
     terminal.progressEnd()
     if (terminal.json) terminal.printJson('sandbox', credentialsOf(sandbox))
-    else terminal.print(readyText(sandbox, config, options))
+    else terminal.print(await readyText(sandbox, config, options))
     await untilAborted(signal)
   } catch (error) {
     if (!signal.aborted) throw error
@@ -80,16 +82,24 @@ function credentialsOf({ url, clientId, clientSecret, appId, appSecret, controlU
   return { url, clientId, clientSecret, appId, appSecret, controlUrl }
 }
 
-function readyText(sandbox: Sandbox, config: Config, { profiles, seed, faults }: SandboxOptions): string {
+/** Where the output goes to a log, no secret shall stand in it. */
+async function readyText(
+  sandbox: Sandbox,
+  config: Config,
+  { profiles, seed, faults }: SandboxOptions,
+): Promise<string> {
+  const folder = sandboxFolderOf(config)
+  const secrets = config.sandboxSecret
+    ? 'follow from SANDBOX_SECRET; --json prints them'
+    : `in ${await writeSandboxCredentials(folder, sandbox)}`
   const lines = {
     'Profile Service (sandbox)': sandbox.url,
     console: sandbox.consoleUrl,
     reference: `${sandbox.url}/docs`,
     control: sandbox.controlUrl,
     clientId: sandbox.clientId,
-    clientSecret: sandbox.clientSecret,
     appId: sandbox.appId,
-    appSecret: sandbox.appSecret,
+    'clientSecret, appSecret': secrets,
     people: `${profiles} sample profiles of seed ${seed}`,
     faults: faults.length > 0 ? faults.join(' ') : 'none',
     data: config.databaseUrl ? 'DATABASE_URL, schema service' : sandboxFolderOf(config),

@@ -1,11 +1,11 @@
 import { shellQuoted } from '../../../base/text/readable.ts'
 import { type ComposedRequest, isSecret, type ShownOperation } from './compose.ts'
 
-/** The caller as a program writes it: ids in clear, secrets by the variable that holds them, unless they are no secret. */
+/** The caller as a program writes it: ids in clear, secrets by the variable that holds them, but for the sandbox's own. */
 export type CodeCaller = {
   readonly service: string
   readonly clientId: string
-  /** Given where it is no secret: in a sandbox. */
+  /** Given for the sandbox's own key. */
   readonly clientSecret: string | undefined
   readonly appId: string
   readonly appSecret: string | undefined

@@ -1,8 +1,8 @@
 import { computed } from '@preact/signals'
+import type { SandboxCredentials } from '../../../base/contract/sandbox-credentials.ts'
 import type { Actor } from '../../../web/access.ts'
 import { createPageSession, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { createLiveState } from '../../../web/browser/live-state.ts'
-import type { SandboxCredentials } from '../../sandbox/seeding.ts'
 import type { OperationsAnswer } from '../routes/operations-routes.ts'
 import type { SandboxState } from '../routes/sandbox-routes.ts'
 import type { ShownOperation } from './compose.ts'
@@ -10,7 +10,7 @@ import type { ShownOperation } from './compose.ts'
 type ConsoleSession = {
   readonly actor: Actor | null
   readonly isSandbox: boolean
-  /** A sandbox's keys follow from its seed and are no secret. */
+  /** Those of the sandbox's own account, for those who may act. */
   readonly credentials: SandboxCredentials | null
   readonly csrf?: string
 }

@@ -1,11 +1,11 @@
+import type { SandboxCredentials } from '../../../base/contract/sandbox-credentials.ts'
 import type { Actor } from '../../../web/access.ts'
 import { type PageRoute, pageRoutesOf } from '../../../web/page-questions.ts'
 import type { ServiceContext } from '../../http/context.ts'
 import type { ServiceRoute } from '../../http/service-route.ts'
 import type { SandboxControl } from '../../sandbox/sandbox-control.ts'
-import type { SandboxCredentials } from '../../sandbox/seeding.ts'
 
-/** A sandbox behind the console. Its keys follow from the seed and are no secret. */
+/** A sandbox behind the console, with its own keys. */
 export type ConsoleSandbox = { readonly control: SandboxControl; readonly credentials: SandboxCredentials }
 
 /** The parts that the console's routes work with. */

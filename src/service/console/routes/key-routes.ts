@@ -22,7 +22,7 @@ const isOwn = ({ sandbox }: ConsoleContext, keyId: string): boolean =>
 
 export type KeysAnswer = Awaited<ReturnType<typeof listShownKeys>>
 
-/** The newest first. A sandbox's own keys follow from its seed. */
+/** The newest first. */
 async function listShownKeys(context: ConsoleContext) {
   const keys = await listApiKeys(context.pool)
   return keys.toReversed().map((key) => ({ ...key, isOwn: isOwn(context, key.publicId) }))
@@ -44,7 +44,7 @@ async function endKey(context: ConsoleContext, { keyId }: z.output<typeof chosen
   const { pool, clock, log, tokenCache } = context
   if (isOwn(context, keyId))
     throw new UsageProblem('revoke key: the sandbox lives by this one', {
-      hint: 'It follows from the seed and is no secret. Keys that you made can be revoked.',
+      hint: 'To replace it: stop the sandbox, remove sandbox-secret from its data folder, start it again, and revoke the old key.',
     })
   const isRevoked = await revokeApiKey(pool, { publicId: keyId, nowAt: new Date(clock()) }).catch((error: unknown) => {
     throw withoutPrivilege(error, 'revoke')
