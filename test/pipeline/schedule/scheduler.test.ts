@@ -49,7 +49,7 @@ function slotsAfter(last: string | undefined) {
       const newest = claimed.toSorted().at(-1)
       return newest === undefined ? undefined : new Date(newest)
     },
-    async claimSlot(kind: string, slotAt: Date) {
+    async claimSlot(kind: string, slotAt: Date): Promise<Run | undefined> {
       const at = slotAt.toISOString()
       if (claimed.includes(at)) return undefined
       claimed.push(at)
@@ -124,26 +124,55 @@ test('a slot whose claim failed is found by the next search, and claimed once', 
   expect(await claim()).toBeUndefined()
 })
 
-test.each([
-  ['on time, after the one before', DAY_BEFORE, '2026-03-10T02:30:10Z', undefined],
-  ['on time, after a night without', '2026-03-08T02:30:00.000Z', '2026-03-10T02:30:10Z', 1],
-  ['hours late, after the one before', DAY_BEFORE, '2026-03-10T07:00:00Z', 1],
-  ['hours late, after two nights without', '2026-03-07T02:30:00.000Z', '2026-03-10T07:00:00Z', 3],
-  ['late at the very first', undefined, '2026-03-10T02:31:30Z', undefined],
-])('a nightly %s is counted with those that were missed', async (_, last, now, missed) => {
+/** A claim at a time, with the lines that it logs and the missed slots that it counts. */
+async function claimAt(now: string, runs: ReturnType<typeof slotsAfter>) {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   const provider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] })
   metrics.setGlobalMeterProvider(provider)
-  const runs = slotsAfter(last)
-  const claim = createSlotClaimer(createTimetable(nightly), { runs, now: () => Date.parse(now), log: silent })
-
-  expect(await claim()).toBeDefined()
-
+  const { log, lines } = logOf('info')
+  const claim = createSlotClaimer(createTimetable(nightly), { runs, now: () => Date.parse(now), log })
+  const run = await claim()
   await provider.forceFlush()
   const counted = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
-  expect(counted.flatMap(({ dataPoints }) => dataPoints.map(({ value }) => value))).toEqual(missed ? [missed] : [])
   await provider.shutdown()
   metrics.disable()
+  const missed = counted.flatMap(({ dataPoints }) => dataPoints.map(({ value }) => value))
+  return { run, missed, logged: lines.map((line) => JSON.parse(line)) }
+}
+
+function logOf(level: 'info' | 'error') {
+  const lines: string[] = []
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk))
+      done()
+    },
+  })
+  return { lines, log: createLog({ level, destination }) }
+}
+
+test.each([
+  ['on time, after the one before', DAY_BEFORE, '2026-03-10T02:30:10Z', []],
+  ['on time, after a night without', '2026-03-08T02:30:00.000Z', '2026-03-10T02:30:10Z', [1]],
+  ['hours late, after the one before', DAY_BEFORE, '2026-03-10T07:00:00Z', [1]],
+  ['hours late, after two nights without', '2026-03-07T02:30:00.000Z', '2026-03-10T07:00:00Z', [3]],
+  ['late at the very first', undefined, '2026-03-10T02:31:30Z', []],
+])(
+  'a nightly %s is counted with those that were missed, and logged where it is late',
+  async (name, last, now, missed) => {
+    const claimed = await claimAt(now, slotsAfter(last))
+
+    expect(claimed.run).toBeDefined()
+    expect(claimed.missed).toEqual(missed)
+    const late = { schedule: 'nightly', slotAt: '2026-03-10T02:30:00.000Z', msg: 'making up a missed slot' }
+    expect(claimed.logged).toMatchObject(name.startsWith('hours late') ? [late] : [])
+  },
+)
+
+test('a missed slot that another scheduler claims at the same time is counted and logged there alone', async () => {
+  const runs = { ...slotsAfter('2026-03-07T02:30:00.000Z'), claimSlot: async () => undefined }
+
+  expect(await claimAt('2026-03-10T07:00:00Z', runs)).toEqual({ run: undefined, missed: [], logged: [] })
 })
 
 type Produce = (run: Run, signal: AbortSignal) => Promise<void>
@@ -181,16 +210,7 @@ test('a scheduler that closes aborts the producer of its run, and waits until it
 })
 
 test('a tick that fails is logged, but not one that fails because the scheduler closes', async () => {
-  const lines: string[] = []
-  const log = createLog({
-    level: 'error',
-    destination: new Writable({
-      write(chunk, _encoding, done) {
-        lines.push(String(chunk))
-        done()
-      },
-    }),
-  })
+  const { log, lines } = logOf('error')
   const failing = await startAtSlot(() => Promise.reject(new Error('no connection')), { log })
   await failing.close()
   expect(lines.join('')).toContain('no connection')
