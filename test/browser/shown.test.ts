@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/base/time/units.ts'
 import { besideGoal, shownChange, shownMeasured } from '../../src/dashboard/browser/measured.ts'
-import { datesApart, shownAge, shownPeople, shownSpan } from '../../src/web/browser/shown.ts'
+import {
+  datesApart,
+  isLocalZone,
+  shownAge,
+  shownInstant,
+  shownPeople,
+  shownSpan,
+  shownText,
+} from '../../src/web/browser/shown.ts'
 
 test('a span of time is shown in one unit or two, and never with a zero', () => {
   const told = [90 * SECOND, 5 * MINUTE, 75 * MINUTE, HOUR, DAY, DAY + 5 * MINUTE, 3 * DAY].map(shownSpan)
@@ -31,4 +39,47 @@ test('one is a person, several are people', () => {
 test('the dates below a chart have room, however narrow it is', () => {
   for (const width of [200, 254, 600, 1600])
     for (const days of [1, 7, 28, 60]) expect((datesApart(days, width) * width) / days).toBeGreaterThanOrEqual(40)
+})
+
+const names = ['👩‍💻 Ada', '👩🏽‍🤝‍👨🏻', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', 'می‌خواهم', 'श्री क्‍ष', 'ක්‍රිෂ්ණා', 'Zoë', '\u0600١٢']
+
+test('joiners stay in names and emoji that need them, and are visible where they only hide', () => {
+  expect(names.map((name) => shownText(name))).toEqual(names)
+  const hiding = [
+    'ad\u200dmin',
+    'ad\u200cmin',
+    '\u200dada',
+    'ada\u200d',
+    '\u202eada',
+    'a\u{e0061}',
+    '😀\u200d a',
+    'a\u0007',
+  ]
+  const shown = [
+    'ad\ufffdmin',
+    'ad\ufffdmin',
+    '\ufffdada',
+    'ada\ufffd',
+    '\ufffdada',
+    'a\ufffd',
+    '😀\ufffd a',
+    'a\ufffd',
+  ]
+  expect(hiding.map((name) => shownText(name))).toEqual(shown)
+})
+
+test('a text is cut between letters, however many units a letter takes', () => {
+  expect(shownText('a👩🏽‍🤝‍👨🏻b', 5)).toBe('a…')
+  expect(shownText('a👩🏽‍🤝‍👨🏻bc', 13)).toBe('a👩🏽‍🤝‍👨🏻…')
+  expect(shownText('x'.repeat(30), 10)).toBe(`${'x'.repeat(10)}…`)
+})
+
+test('an instant is shown in UTC, or in the zone of the browser', () => {
+  const instant = '2026-03-01T23:30:15.000Z'
+  expect(shownInstant(instant)).toBe('2026-03-01 23:30')
+  isLocalZone.value = true
+  const local = new Date(instant)
+  expect(shownInstant(instant, 'seconds')).toContain(` ${local.toTimeString().slice(0, 8)}`)
+  expect(shownInstant(instant)).toContain(`-${String(local.getDate()).padStart(2, '0')} `)
+  isLocalZone.value = false
 })
