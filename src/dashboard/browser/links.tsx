@@ -1,3 +1,4 @@
+import { changeQuery } from '../../web/browser/address.ts'
 import { Link, Tag, Text } from '../../web/browser/parts.tsx'
 
 const NAME_LENGTH_MAX = 60
@@ -28,3 +29,16 @@ export const RunLink = ({ run: { id, kind, state } }: { run: { id: string; kind:
     <Tag tone={runTones[state]}>{state}</Tag>
   </span>
 )
+
+/** Leads on from a page of a list that is the newest first. `before`: the key with which the page begins, which the address holds. */
+export const PageLinks = ({ before, nextBefore }: { before: string | null; nextBefore: string | null }) =>
+  before === null && nextBefore === null ? null : (
+    <div class="row pages">
+      <button type="button" disabled={before === null} onClick={() => changeQuery({ before: '' })}>
+        Newest
+      </button>
+      <button type="button" disabled={nextBefore === null} onClick={() => changeQuery({ before: nextBefore ?? '' })}>
+        Older
+      </button>
+    </div>
+  )

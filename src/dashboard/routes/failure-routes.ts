@@ -21,7 +21,14 @@ async function listShown({ reading }: DashboardContext, cause: string, visit: Vi
 /** The id of a failure begins with its kind and the profile. */
 const profileIdOf = ({ id }: Pick<RecordedFailure, 'id'>): string => id.split(':')[1] ?? ''
 
-const chosen = z.strictObject({ cause: z.string().length(32) })
+const cause = z.strictObject({ cause: z.string().length(32) })
+const CHOSEN_MAX = 500
+/** All failures of a cause, or some of them. */
+const chosen = z.union([cause, z.strictObject({ ids: z.array(z.string().max(200)).min(1).max(CHOSEN_MAX) })])
+type Chosen = z.output<typeof chosen>
+
+/** Of a failure, the audit keeps no reason: it may name a person. Its id holds our own ids. */
+const recorded = (one: Chosen) => ({ what: 'ids' in one ? { ids: one.ids.slice(0, 100) } : one })
 
 export const failureRoutes = [
   defineRead({
@@ -31,20 +38,20 @@ export const failureRoutes = [
   }),
   defineRead({
     name: 'failures',
-    query: chosen,
-    answer: (context, { cause }, visit) => listShown(context, cause, visit),
+    query: cause,
+    answer: (context, one, visit) => listShown(context, one.cause, visit),
   }),
   defineAct({
     name: 'failures/retry',
     body: chosen,
-    recorded: ({ cause }) => ({ what: { cause } }),
-    act: ({ pipeline, config, signal }, { cause }) =>
-      retryRecordedFailures({ ...pipeline, config, signal, joinQueue: async () => pipeline.queue }, { cause }),
+    recorded,
+    act: ({ pipeline, config, signal }, filter) =>
+      retryRecordedFailures({ ...pipeline, config, signal, joinQueue: async () => pipeline.queue }, filter),
   }),
   defineAct({
     name: 'failures/discard',
     body: chosen,
-    recorded: ({ cause }) => ({ what: { cause } }),
-    act: async ({ pipeline }, { cause }) => ({ discarded: await createFailures(pipeline).discard({ cause }) }),
+    recorded,
+    act: async ({ pipeline }, filter) => ({ discarded: await createFailures(pipeline).discard(filter) }),
   }),
 ]

@@ -1,19 +1,35 @@
 import { z } from 'zod'
 import { pulledStreams, pushedStreams } from '../../../config/streams.ts'
 import { UsageProblem } from '../../base/errors.ts'
+import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createQuarantine } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
+import { readQuarantineGroups } from '../../pipeline/warehouse/reports/quarantine-groups.ts'
 import { type DashboardContext, defineAct, defineRead, shownName, type Visit } from '../dashboard-context.ts'
 import { type FittingValue, fittingValues } from '../fitting-values.ts'
 
-const LISTED_MAX = 500
+const PAGE_ROWS = 50
+const CHOSEN_MAX = 500
 const ownId = z.string().regex(/^\d{1,18}$/)
+const cause = z.string().length(32)
 
-export type QuarantineAnswer = Awaited<ReturnType<typeof listRecords>>
+export type QuarantineGroupsAnswer = Awaited<ReturnType<typeof readQuarantineGroups>>
+export type QuarantineAnswer = Awaited<ReturnType<typeof listPage>>
 export type QuarantinedAnswer = Awaited<ReturnType<typeof showRecord>>
 
-async function listRecords({ reading }: DashboardContext, _query: object, visit: Visit) {
-  const found = await createQuarantine({ pool: reading, streams: pulledStreams }).list({}, LISTED_MAX)
-  return found.map(({ externalId, ...one }) => ({ ...one, name: shownName(visit, { ...one, externalId }) }))
+const quarantineOf = (pool: Pool) => createQuarantine({ pool, streams: pulledStreams })
+
+/** A page of the records of one cause, the newest first. `nextBefore` continues it; null: it was the last. */
+async function listPage(
+  { reading }: DashboardContext,
+  page: { cause: string; before?: string | undefined },
+  visit: Visit,
+) {
+  const filter = { cause: page.cause, beforeId: page.before }
+  const found = await quarantineOf(reading).listPage(filter, PAGE_ROWS + 1)
+  const records = found
+    .slice(0, PAGE_ROWS)
+    .map(({ externalId, ...one }) => ({ ...one, name: shownName(visit, { ...one, externalId }) }))
+  return { records, nextBefore: found.length > PAGE_ROWS ? (records.at(-1)?.id ?? null) : null }
 }
 
 /** The body is health data: it is shown only after values were switched on, and the look is recorded. */
@@ -22,7 +38,7 @@ async function showRecord({ reading, audit }: DashboardContext, { id }: { id: st
     throw new UsageProblem('The record holds health values.', {
       hint: 'Switch “Health values” on: each look is recorded.',
     })
-  const found = await createQuarantine({ pool: reading, streams: pulledStreams }).show(id)
+  const found = await quarantineOf(reading).show(id)
   if (!found) throw new UsageProblem('The record is not in quarantine any more.')
   const { externalId, ...record } = found
   const { profileId } = record
@@ -47,12 +63,22 @@ function fittingOf({ stream, direction, path }: { stream: string; direction: str
 }
 
 export const quarantineRoutes = [
-  defineRead({ name: 'quarantine', query: z.object({}), answer: listRecords }),
+  defineRead({
+    name: 'quarantine-groups',
+    query: z.object({}),
+    answer: ({ reading }) => readQuarantineGroups(reading),
+  }),
+  defineRead({ name: 'quarantine', query: z.object({ cause, before: ownId.optional() }), answer: listPage }),
   defineRead({ name: 'quarantine/record', query: z.object({ id: ownId }), answer: showRecord }),
   defineAct({
     name: 'quarantine/replay',
-    body: z.strictObject({ ids: z.array(ownId).max(LISTED_MAX).optional() }),
-    recorded: ({ ids }) => ({ what: ids ? { ids: ids.slice(0, 100) } : { all: true } }),
-    act: ({ pipeline }, { ids }) => createQuarantine({ pool: pipeline.pool, streams: pulledStreams }).replay({ ids }),
+    // All is said as such: a choice that was left out by mistake replays nothing.
+    body: z.union([
+      z.strictObject({ all: z.literal(true) }),
+      z.strictObject({ cause }),
+      z.strictObject({ ids: z.array(ownId).min(1).max(CHOSEN_MAX) }),
+    ]),
+    recorded: (chosen) => ({ what: 'ids' in chosen ? { ids: chosen.ids.slice(0, 100) } : chosen }),
+    act: ({ pipeline }, chosen) => quarantineOf(pipeline.pool).replay('all' in chosen ? {} : chosen),
   }),
 ]

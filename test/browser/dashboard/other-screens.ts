@@ -72,6 +72,7 @@ test('a quarantined record is shown whole only with values on, never runs, and i
   await page.getByText(hostile.script).first().waitFor()
   expect(await overflowOf(page)).toBe(0)
   expect(await findBarriers(page)).toEqual([])
+  await page.getByRole('link', { name: hostile.script }).click()
   await page.getByRole('link', { name: /^\d+$/ }).first().click()
   await page.getByText('The record holds health values.').waitFor()
   await page.getByRole('checkbox', { name: 'Health values' }).check()

@@ -1,37 +1,46 @@
-import { shellQuoted } from '../../../base/text/readable.ts'
+import type { ComponentChildren } from 'preact'
+import { shellQuoted, shellWord } from '../../../base/text/readable.ts'
 import { address } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownAge, shownCount, shownInstant, shownNumber, shownText } from '../../../web/browser/shown.ts'
 import type { FailureGroupsAnswer, FailuresAnswer } from '../../routes/failure-routes.ts'
-import { mayAct } from '../dashboard-state.ts'
+import { followed, live, mayAct } from '../dashboard-state.ts'
 import { PersonLink } from '../links.tsx'
+import { SelectAll, SelectRow, useSelection } from '../selection.tsx'
 
 type Group = Json<FailureGroupsAnswer>[number]
+type Failure = Json<FailuresAnswer>[number]
 
 /** Failures by cause: how many, since when, what to do, and the two things that can be done. */
 export function FailuresScreen() {
-  const { answer, again } = useAnswer<FailureGroupsAnswer>('failure-groups')
+  const { answer, again } = useAnswer<FailureGroupsAnswer>('failure-groups', {}, followFailures())
   const chosen = address.value.query.get('cause')
   return (
     <>
       <h1 class="head">Failures and retrying</h1>
       <Answered answer={answer} again={again}>
-        {(groups) =>
-          groups.length === 0 ? (
-            <Panel title="By cause">
-              <Empty>No failures: nothing is being retried, and nothing was given up.</Empty>
-            </Panel>
-          ) : (
-            <Groups groups={groups} again={again} />
-          )
-        }
+        {(groups) => (
+          <>
+            {groups.length === 0 ? (
+              <Panel title="By cause">
+                <Empty>No failures: nothing is being retried, and nothing was given up.</Empty>
+              </Panel>
+            ) : (
+              <Groups groups={groups} again={again} />
+            )}
+            {chosen !== null && (
+              <FailuresOf cause={chosen} count={groups.find(({ cause }) => cause === chosen)?.count} again={again} />
+            )}
+          </>
+        )}
       </Answered>
-      {chosen !== null && <FailuresOf cause={chosen} />}
     </>
   )
 }
+
+const followFailures = () => ({ follow: followed(({ counts }) => counts?.value.failures) })
 
 function Groups({ groups, again }: { groups: readonly Group[]; again: () => void }) {
   const head = ['count', 'of', 'reason, and what to do', 'since, and last', 'next try', '']
@@ -68,40 +77,74 @@ const nextTryWords = ({ nextTryAt }: { nextTryAt: string | null }): string =>
   nextTryAt ? shownAge(nextTryAt, nowMs.value) : 'by hand only'
 
 function adviceFor({ kind, status, nextTryAt }: Group): string {
-  if (kind === 'window' && nextTryAt === null) return 'Discarded: retry reads it again.'
+  if (kind === 'window' && nextTryAt === null) return 'Discarded: it is asked for again only after a retry.'
   if (kind === 'window' && (status === 400 || status === 422))
     return 'Upstream rejects the request: show its operator the reason.'
   if (nextTryAt === null) return 'Correct the cause, then retry.'
-  return 'It is tried again by itself; retry asks at once.'
+  return 'It is tried again by itself; a retry leaves it to the next sweep.'
 }
 
-function GroupActions({ group, again }: { group: Group; again: () => void }) {
-  const { cause, reason, count } = group
-  const shortReason = shownText(reason, 60)
-  const quoted = shellQuoted(reason.slice(0, 200))
-  const retry = async () => {
-    const { retried } = await act<{ retried: number }>('failures/retry', { cause })
-    return `${shownCount(retried, 'failure')} will be tried again: the next sweep takes them.`
-  }
+/** The one account of a retry: a sweep takes what is due, and failed back-fills wait in the queue at once. */
+function retriedText({ due, enqueued }: { due: number; enqueued: number }): string {
+  const sweepAt = live.value?.nextSlots.find(({ schedule }) => schedule === 'sweep')?.at
+  const sweep = `the next sweep${sweepAt ? ` (${shownAge(sweepAt, nowMs.value)})` : ''}`
+  const parts = [
+    ...(due > 0 ? [`${shownCount(due, 'failure')} will be tried again by ${sweep}.`] : []),
+    ...(enqueued > 0 ? [`${shownCount(enqueued, 'failure')} will be tried again from the queue.`] : []),
+  ]
+  return parts.join(' ') || 'Nothing of it is left to be tried again.'
+}
+
+type Choice = { readonly cause: string } | { readonly ids: readonly string[] }
+
+type ChoiceProps = {
+  readonly choice: Choice
+  readonly count: number
+  /** Distinguishes the buttons. */
+  readonly about: string
+  /** How the commands name the choice. */
+  readonly option: string
+  /** What will be asked for again. */
+  readonly preview: ComponentChildren
+  readonly again: () => void
+}
+
+/** Retry and discard of a cause, or of some failures. Both show first what they are about. */
+function ChoiceActions({ choice, count, about, option, preview, again }: ChoiceProps) {
+  const retry = async () => retriedText(await act<{ due: number; enqueued: number }>('failures/retry', choice))
   const discard = async () => {
-    const { discarded } = await act<{ discarded: number }>('failures/discard', { cause })
+    const { discarded } = await act<{ discarded: number }>('failures/discard', choice)
     return `${shownCount(discarded, 'failure')} discarded.`
   }
   return (
     <span class="row">
       <Action
         label="Retry"
-        about={shortReason}
-        command={`vitalsync failures retry --reason ${quoted}`}
+        about={about}
+        command={`vitalsync failures retry ${option}`}
+        confirm={
+          <>
+            <p>{shownCount(count, 'failure')} will be asked for again:</p>
+            {preview}
+          </>
+        }
         run={retry}
         after={again}
       />
       <Action
         label="Discard"
-        about={shortReason}
+        about={about}
         tone="danger"
-        confirm={`${shownCount(count, 'failure')} with this reason will be forgotten. Windows among them stay gaps, and are not asked for again until they are retried.`}
-        command={`vitalsync failures discard --reason ${quoted}`}
+        command={`vitalsync failures discard ${option}`}
+        confirm={
+          <>
+            <p>
+              {shownCount(count, 'failure')} will be forgotten. Windows among them stay gaps, and are asked for again
+              only after a retry:
+            </p>
+            {preview}
+          </>
+        }
         run={discard}
         after={again}
       />
@@ -109,22 +152,92 @@ function GroupActions({ group, again }: { group: Group; again: () => void }) {
   )
 }
 
-function FailuresOf({ cause }: { cause: string }) {
+function GroupActions({ group, again }: { group: Group; again: () => void }) {
+  const { cause, reason, count } = group
+  return (
+    <ChoiceActions
+      choice={{ cause }}
+      count={count}
+      about={shownText(reason, 60)}
+      option={`--reason ${shellQuoted(reason.slice(0, 200))}`}
+      preview={<PreviewOfCause cause={cause} count={count} />}
+      again={again}
+    />
+  )
+}
+
+function PreviewOfCause({ cause, count }: { cause: string; count: number }) {
   const { answer, again } = useAnswer<FailuresAnswer>('failures', { cause })
   return (
-    <Panel title="People of this cause" flush>
+    <Answered answer={answer} again={again}>
+      {(failures) => <Preview failures={failures} count={count} />}
+    </Answered>
+  )
+}
+
+const PREVIEWED_MAX = 8
+
+/** The windows and jobs that a retry asks for. */
+function Preview({ failures, count }: { failures: readonly Failure[]; count: number }) {
+  const shown = failures.slice(0, PREVIEWED_MAX)
+  return (
+    <ul class="preview small">
+      {shown.map(({ id, kind, name, subject, startAt, endAt }) => (
+        <li key={id}>
+          <Text max={60}>{name}</Text>: {subject}
+          {kind === 'window' ? `, ${shownInstant(startAt)} to ${shownInstant(endAt)}` : ', all that is due'}
+        </li>
+      ))}
+      {count > shown.length && <li class="quiet">and {shownNumber(count - shown.length)} more</li>}
+    </ul>
+  )
+}
+
+type FailuresOfProps = { cause: string; count: number | undefined; again: () => void }
+
+function FailuresOf({ cause, count = 0, again: againAll }: FailuresOfProps) {
+  const { answer, again } = useAnswer<FailuresAnswer>('failures', { cause }, followFailures())
+  const ids = answer.state === 'here' ? answer.value.map(({ id }) => id) : []
+  const selection = useSelection(ids)
+  const chosen = answer.state === 'here' ? answer.value.filter(({ id }) => selection.has(id)) : []
+  const after = () => {
+    again()
+    againAll()
+  }
+  return (
+    <Panel
+      title="People of this cause"
+      aside={
+        <span class="row small quiet">
+          {count > ids.length && `the newest ${ids.length} of ${shownNumber(count)}`}
+          {mayAct.value && ids.length > 0 && <SelectAll selection={selection} ids={ids} />}
+          {mayAct.value && chosen.length > 0 && (
+            <ChoiceActions
+              choice={{ ids: selection.ids }}
+              count={chosen.length}
+              about={`${chosen.length} selected`}
+              option={selection.ids.map(shellWord).join(' ')}
+              preview={<Preview failures={chosen} count={chosen.length} />}
+              again={after}
+            />
+          )}
+        </span>
+      }
+      flush
+    >
       <Answered answer={answer} again={again}>
         {(failures) =>
           failures.length === 0 ? (
             <Empty>None any more.</Empty>
           ) : (
             <Table
-              head={['person', 'of', 'from', 'to', 'tries', 'last', 'next try']}
+              head={['', 'person', 'of', 'from', 'to', 'tries', 'last', 'next try']}
               numbers={['tries']}
               label="People"
             >
               {failures.map((one) => (
                 <tr key={one.id}>
+                  <td>{mayAct.value && <SelectRow selection={selection} id={one.id} label={one.id} />}</td>
                   <td>
                     <PersonLink profileId={one.profileId} name={one.name} />
                   </td>

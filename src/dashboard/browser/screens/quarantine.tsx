@@ -1,49 +1,38 @@
+import { shellQuoted } from '../../../base/text/readable.ts'
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
-import { shownAge, shownCount } from '../../../web/browser/shown.ts'
-import type { QuarantineAnswer, QuarantinedAnswer } from '../../routes/quarantine-routes.ts'
-import { mayAct } from '../dashboard-state.ts'
-import { PersonLink } from '../links.tsx'
+import { shownAge, shownCount, shownNumber, shownText } from '../../../web/browser/shown.ts'
+import type { QuarantineAnswer, QuarantinedAnswer, QuarantineGroupsAnswer } from '../../routes/quarantine-routes.ts'
+import { followed, mayAct } from '../dashboard-state.ts'
+import { PageLinks, PersonLink } from '../links.tsx'
+import { SelectAll, SelectRow, useSelection } from '../selection.tsx'
 
-type Records = Json<QuarantineAnswer>
+type Group = Json<QuarantineGroupsAnswer>[number]
+type Quarantined = Json<QuarantineAnswer>['records'][number]
+
+const followQuarantine = () => ({ follow: followed(({ counts }) => counts?.value.quarantine) })
 
 /** Records that did not fit, by reason; one of them whole, beside what would fit. */
 export function QuarantineScreen() {
-  const { answer, again } = useAnswer<QuarantineAnswer>('quarantine')
-  const id = address.value.query.get('id')
+  const { answer, again } = useAnswer<QuarantineGroupsAnswer>('quarantine-groups', {}, followQuarantine())
+  const { query } = address.value
+  const [id, cause] = [query.get('id'), query.get('cause')]
   return (
     <>
       <h1 class="head">Quarantine</h1>
       {id && <Whole id={id} again={again} />}
       <Answered answer={answer} again={again}>
-        {(records) =>
-          records.length === 0 ? (
-            <Panel title="Records">
+        {(groups) =>
+          groups.length === 0 ? (
+            <Panel title="By reason">
               <Empty>It is empty: every record fitted.</Empty>
             </Panel>
           ) : (
             <>
-              {mayAct.value && (
-                <div class="row">
-                  <Replay
-                    label="Replay all"
-                    records={records}
-                    again={again}
-                    command="vitalsync quarantine replay --all"
-                    all
-                  />
-                </div>
-              )}
-              {[
-                ...Map.groupBy(
-                  records,
-                  ({ stream, direction, path, reason }) => `${direction} ${stream} ${path} ${reason}`,
-                ),
-              ].map(([key, group]) => (
-                <Group key={key} records={group} again={again} />
-              ))}
+              <Groups groups={groups} again={again} />
+              {cause && <RecordsOf cause={cause} group={groups.find((one) => one.cause === cause)} again={again} />}
             </>
           )
         }
@@ -52,70 +41,177 @@ export function QuarantineScreen() {
   )
 }
 
-function Group({ records, again }: { records: Records; again: () => void }) {
-  const [first] = records
-  if (!first) return null
-  const title = `${first.stream} (${first.direction}): ${shownCount(records.length, 'record')}`
-  const ids = records.map(({ id }) => id)
+function Groups({ groups, again }: { groups: readonly Group[]; again: () => void }) {
+  const total = groups.reduce((sum, { count }) => sum + count, 0)
   return (
     <Panel
-      title={title}
-      label={`${title}, as record ${first.id}`}
+      title="By reason"
       aside={
-        mayAct.value && (
-          <Replay
-            label="Replay group"
-            records={records}
-            again={again}
-            command={`vitalsync quarantine replay ${ids.join(' ')}`}
-          />
-        )
+        <span class="row small quiet">
+          {shownCount(total, 'record')}
+          {mayAct.value && (
+            <Replay
+              label="Replay all"
+              about={shownCount(total, 'record')}
+              chosen={{ all: true }}
+              count={total}
+              again={again}
+              command="vitalsync quarantine replay --all"
+            />
+          )}
+        </span>
       }
       flush
     >
-      <p class="reason">
-        {first.path !== '' && <code>{first.path}</code>} <Text max={300}>{first.reason}</Text>
-      </p>
       <Table
-        head={['record', 'person', 'times', 'last seen']}
-        numbers={['times']}
-        label={`Records of ${title} ${first.id}`}
+        head={['count', 'people', 'of', 'where, and why', 'first, and last seen', '']}
+        numbers={['count', 'people']}
+        label="Quarantined records by reason"
       >
-        {records.slice(0, GROUP_SHOWN).map((one) => (
-          <tr key={one.id}>
-            <td>
-              <Link to={`/quarantine?id=${one.id}`}>{one.id}</Link>
+        {groups.map((group) => (
+          <tr key={group.cause}>
+            <td class="number">{shownNumber(group.count)}</td>
+            <td class="number">{shownNumber(group.profiles)}</td>
+            <td class="time">
+              {group.stream}
+              <span class="small quiet"> {group.direction}</span>
             </td>
-            <td>
-              <PersonLink profileId={one.profileId} name={one.name} />
+            <td class="wide">
+              {group.path !== '' && <code>{shownText(group.path, 80)}</code>}{' '}
+              <Link to={`/quarantine?cause=${group.cause}`}>
+                <Text max={140}>{group.reason}</Text>
+              </Link>
             </td>
-            <td class="number">{one.times}</td>
-            <td class="time">{shownAge(one.lastSeenAt, nowMs.value)}</td>
+            <td class="time">
+              {shownAge(group.firstSeenAt, nowMs.value)}
+              <p class="quiet">{shownAge(group.lastSeenAt, nowMs.value)}</p>
+            </td>
+            <td class="actions">
+              {mayAct.value && (
+                <Replay
+                  label="Replay group"
+                  about={shownText(group.reason, 60)}
+                  chosen={{ cause: group.cause }}
+                  count={group.count}
+                  again={again}
+                  command={commandOf(group)}
+                />
+              )}
+            </td>
           </tr>
         ))}
       </Table>
-      {records.length > GROUP_SHOWN && (
-        <p class="reason quiet">{shownCount(records.length - GROUP_SHOWN, 'further record')} with the same reason.</p>
-      )}
     </Panel>
   )
 }
 
-const GROUP_SHOWN = 20
+/** The commands choose by number; `list` finds the numbers of a reason. */
+function commandOf({ stream, direction, path, reason, count }: Group): string {
+  const program = `select(.path == ${JSON.stringify(path)} and .reason == ${JSON.stringify(reason)}) | .id`
+  const list = `vitalsync quarantine list --stream ${stream} --way ${direction} --limit ${count} --json`
+  return `${list} | jq -r ${shellQuoted(program)} | xargs vitalsync quarantine replay`
+}
 
-type ReplayProps = { label: string; records: Records; again: () => void; command: string; all?: boolean }
+type RecordsProps = { cause: string; group: Group | undefined; again: () => void }
 
-function Replay({ label, records, again, command, all = false }: ReplayProps) {
+/** A page of the records of one reason; the address holds where it begins. */
+function RecordsOf({ cause, group, again: againAll }: RecordsProps) {
+  const before = address.value.query.get('before')
+  const query = before === null ? { cause } : { cause, before }
+  const { answer, again } = useAnswer<QuarantineAnswer>('quarantine', query, followQuarantine())
+  const records = answer.state === 'here' ? answer.value.records : []
+  const ids = records.map(({ id }) => id)
+  const selection = useSelection(ids)
+  const after = () => {
+    again()
+    againAll()
+  }
+  return (
+    <Panel
+      title="Records of this reason"
+      aside={
+        <span class="row small quiet">
+          {group && `${ids.length} of ${shownNumber(group.count)}`}
+          {mayAct.value && ids.length > 0 && <SelectAll selection={selection} ids={ids} />}
+          {mayAct.value && selection.ids.length > 0 && (
+            <Replay
+              label="Replay selected"
+              about={`${selection.ids.length} selected`}
+              chosen={{ ids: selection.ids }}
+              count={selection.ids.length}
+              preview={records.filter(({ id }) => selection.has(id))}
+              again={after}
+              command={`vitalsync quarantine replay ${selection.ids.join(' ')}`}
+            />
+          )}
+        </span>
+      }
+      flush
+    >
+      <Answered answer={answer} again={again}>
+        {({ records: shown, nextBefore }) => (
+          <>
+            <Table head={['', 'record', 'person', 'times', 'last seen']} numbers={['times']} label="Records">
+              {shown.map((one) => (
+                <tr key={one.id}>
+                  <td>{mayAct.value && <SelectRow selection={selection} id={one.id} label={one.id} />}</td>
+                  <td>
+                    <Link to={`/quarantine?cause=${cause}&id=${one.id}`}>{one.id}</Link>
+                  </td>
+                  <td>
+                    <PersonLink profileId={one.profileId} name={one.name} />
+                  </td>
+                  <td class="number">{one.times}</td>
+                  <td class="time">{shownAge(one.lastSeenAt, nowMs.value)}</td>
+                </tr>
+              ))}
+            </Table>
+            <PageLinks before={before} nextBefore={nextBefore} />
+          </>
+        )}
+      </Answered>
+    </Panel>
+  )
+}
+
+type ReplayProps = {
+  readonly label: string
+  readonly about: string
+  readonly chosen: { all: true } | { cause: string } | { ids: readonly string[] }
+  readonly count: number
+  readonly preview?: readonly Quarantined[]
+  readonly again: () => void
+  readonly command: string
+}
+
+const PREVIEWED_MAX = 8
+
+function Replay({ label, about, chosen, count, preview = [], again, command }: ReplayProps) {
   const replay = async () => {
-    const ids = records.map(({ id }) => id)
-    const replayed = await act<{ pushed: number; reread: number }>('quarantine/replay', all ? {} : { ids })
+    const replayed = await act<{ pushed: number; reread: number }>('quarantine/replay', chosen)
     return `${shownCount(replayed.pushed, 'item')} will be pushed again; for ${shownCount(replayed.reread, 'record')} upstream is asked again. What still does not fit comes back.`
   }
   const after = () => {
-    changeQuery({ id: '' })
+    changeQuery({ id: '' }, { replace: true })
     again()
   }
-  return <Action label={label} about={records[0]?.id ?? ''} command={command} run={replay} after={after} />
+  const confirm = (
+    <>
+      <p>
+        {shownCount(count, 'record')}: items to be pushed wait again, and for records that were read upstream is asked
+        again.
+      </p>
+      <ul class="preview small">
+        {preview.slice(0, PREVIEWED_MAX).map(({ id, name, stream }) => (
+          <li key={id}>
+            {id}: {stream} of <Text max={60}>{name}</Text>
+          </li>
+        ))}
+        {preview.length > PREVIEWED_MAX && <li class="quiet">and {preview.length - PREVIEWED_MAX} more</li>}
+      </ul>
+    </>
+  )
+  return <Action label={label} about={about} command={command} confirm={confirm} run={replay} after={after} />
 }
 
 const LINES_MAX = 400
@@ -148,7 +244,9 @@ function Whole({ id, again }: { id: string; again: () => void }) {
               {mayAct.value && (
                 <Replay
                   label="Replay this one"
-                  records={[record]}
+                  about={id}
+                  chosen={{ ids: [id] }}
+                  count={1}
                   again={after}
                   command={`vitalsync quarantine replay ${id}`}
                 />

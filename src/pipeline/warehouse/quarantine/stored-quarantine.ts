@@ -24,12 +24,22 @@ export type QuarantineFilter = {
   readonly stream?: string | undefined
   readonly direction?: string | undefined
   readonly profile?: string | undefined
+  /** All of one cause: `quarantineCauseSql` of way, stream, place and reason. */
+  readonly cause?: string | undefined
+  /** Only records that were quarantined before this one. */
+  readonly beforeId?: string | undefined
 }
+
+/** Names a cause of quarantined records in a few letters, whatever upstream writes into a reason. */
+export const quarantineCauseSql = (row: string) =>
+  `md5(${row}.direction || ' ' || ${row}.stream || ' ' || ${row}.path || ' ' || ${row}.reason)`
 
 type ReplayedCounts = { pushed: number; reread: number }
 
 export type Quarantine = {
   list(filter: QuarantineFilter, limit: number): Promise<QuarantinedRecord[]>
+  /** The newest by their numbers; `beforeId` continues. */
+  listPage(filter: QuarantineFilter, limit: number): Promise<QuarantinedRecord[]>
   show(id: string): Promise<(QuarantinedRecord & { body: string }) | undefined>
   /**
    * Takes records and items out of the quarantine for another try. An item waits again to be pushed. For a record its own
@@ -42,14 +52,17 @@ export type Quarantine = {
 const quarantineColumns = `q.id, p.id as "profileId", p.external_id as "externalId", q.stream, q.direction, q.path, q.reason, q.times,
   q.first_seen_at as "firstSeenAt", q.last_seen_at as "lastSeenAt"`
 const where = `($1::int8[] is null or q.id = any($1)) and ($2::text is null or q.stream = $2)
-  and ($3::text is null or q.direction = $3) and ($4::text is null or p.external_id = $4)`
+  and ($3::text is null or q.direction = $3) and ($4::text is null or p.external_id = $4)
+  and ($5::text is null or ${quarantineCauseSql('q')} = $5) and ($6::int8 is null or q.id < $6)`
 const from = 'from vitalsync.quarantine q join vitalsync.profiles p on p.id = q.profile_id'
 
-const valuesOf = ({ ids, stream, direction, profile }: QuarantineFilter) => [
+const valuesOf = ({ ids, stream, direction, profile, cause, beforeId }: QuarantineFilter) => [
   ids ?? null,
   stream ?? null,
   direction ?? null,
   profile ?? null,
+  cause ?? null,
+  beforeId ?? null,
 ]
 
 const ROWS_PER_REPLAY = 500
@@ -59,7 +72,14 @@ export function createQuarantine(options: { pool: Pool; streams: readonly Pulled
   return {
     async list(filter, limit) {
       const { rows } = await pool.query<QuarantinedRecord>(
-        `select ${quarantineColumns} ${from} where ${where} order by q.last_seen_at desc, q.id limit $5`,
+        `select ${quarantineColumns} ${from} where ${where} order by q.last_seen_at desc, q.id limit $7`,
+        [...valuesOf(filter), limit],
+      )
+      return rows
+    },
+    async listPage(filter, limit) {
+      const { rows } = await pool.query<QuarantinedRecord>(
+        `select ${quarantineColumns} ${from} where ${where} order by q.id desc limit $7`,
         [...valuesOf(filter), limit],
       )
       return rows
