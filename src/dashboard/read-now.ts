@@ -7,6 +7,7 @@ import { type BudgetStore, lanes } from '../pipeline/fleet/budget.ts'
 import type { QuickFacts } from '../pipeline/fleet/fleet-facts.ts'
 import { openBudgetStore } from '../pipeline/queue/open-budget-store.ts'
 import { openNextSlots } from '../pipeline/schedule/next-slots.ts'
+import { countSilentDifferences } from '../pipeline/warehouse/reports/lateness-report.ts'
 import { createReports } from '../pipeline/warehouse/reports/status-report.ts'
 import type { Run } from '../pipeline/warehouse/runs/stored-runs.ts'
 import type { DashboardContext } from './dashboard-context.ts'
@@ -28,14 +29,15 @@ export function openNow(context: DashboardContext) {
   const slots = openNextSlots(schedulesOf(config.schedule))
   const budgetStore = openBudgetStore(pipeline.engine, pipeline.pool, addresses.queueUrl)
   const asked = askInBackground(context, budgetStore)
-  const readRuns = keepingLast(() => pipeline.runs.listNewest(RUNS_SEARCHED), [])
+  const readRuns = keepingLast(() => pipeline.runs.listNewest(RUNS_SEARCHED))
   const read = async () => {
-    const runs = await readRuns()
+    const { last: runs, isAway } = await readRuns()
     const nowMs = pipeline.clock.now()
     const quick = watch.quick()
     return {
       at: new Date(nowMs),
       streamNames: pulledStreams.map(({ name }) => name),
+      isWarehouseAway: isAway,
       databaseAnsweredAt: dateOf(watch.databaseAnsweredAtMs()),
       queueAnsweredAt: dateOf(watch.queueAnsweredAtMs()),
       engine: pipeline.engine.kind,
@@ -44,17 +46,17 @@ export function openNow(context: DashboardContext) {
       budget: asked.budget.latest(),
       streams: asked.streams.latest(),
       counts: asked.counts.latest(),
-      nightly: runs.find(({ kind, state }) => kind === 'nightly' && state !== 'running') ?? null,
-      runs: runs.filter(isTold).slice(0, RUNS_SHOWN),
+      nightly: runs?.find(({ kind, state }) => kind === 'nightly' && state !== 'running') ?? null,
+      runs: runs?.filter(isTold).slice(0, RUNS_SHOWN) ?? null,
       quick: quick ? factsShown(quick) : null,
       nextSlots: slots.find(nowMs),
     }
   }
   return {
-    read: async () => {
+    read: shared(async () => {
       const now = await read()
       return { ...now, sentence: sentenceOf(now) }
-    },
+    }),
     async close() {
       await slots.close()
       await budgetStore.close()
@@ -74,6 +76,7 @@ function askInBackground({ reading, addresses, config }: DashboardContext, budge
         failures: await reports.countFailures(),
         quarantine: await reports.countQuarantined(),
         outbox: await reports.countWaiting(),
+        silent: await countSilentDifferences(reading),
       }),
     }),
     upstream: openBackgroundAnswer({ maxAgeMs: MINUTE / 2, ask: () => reachUpstream(addresses.upstream.url) }),
@@ -81,20 +84,43 @@ function askInBackground({ reading, addresses, config }: DashboardContext, budge
   }
 }
 
+const SHARED_MS = SECOND / 2
+
+/** Pages that ask in the same half second share one answer. */
+function shared<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: { readonly answer: Promise<T>; readonly untilMs: number } | undefined
+  return () => {
+    const nowMs = performance.now()
+    if (!asked || nowMs > asked.untilMs) asked = { answer: ask(), untilMs: nowMs + SHARED_MS }
+    return asked.answer
+  }
+}
+
+/** A warehouse that has not answered for this long is reported as away. */
 const ANSWER_MAX_MS = 2 * SECOND
 
-/** The last answer, where a warehouse that is away gives none in time: the screen is there to say so. */
-function keepingLast<T>(ask: () => Promise<T>, before: T): () => Promise<T> {
-  let last = before
+/** The last answer, and whether the warehouse is away: it failed twice, or gave no answer in time. A question that hangs is not repeated. */
+function keepingLast<T>(ask: () => Promise<T>): () => Promise<{ last: T | undefined; isAway: boolean }> {
+  let last: T | undefined
+  let isFailed = false
+  let asking: Promise<void> | undefined
   return async () => {
-    const answered = ask().then(
-      (answer) => {
-        last = answer
-      },
-      () => undefined,
-    )
-    await endsWithin(answered, ANSWER_MAX_MS)
-    return last
+    asking ??= ask()
+      .catch(ask)
+      .then(
+        (answer) => {
+          last = answer
+          isFailed = false
+        },
+        () => {
+          isFailed = true
+        },
+      )
+      .finally(() => {
+        asking = undefined
+      })
+    const isAnswered = await endsWithin(asking, ANSWER_MAX_MS)
+    return { last, isAway: !isAnswered || isFailed }
   }
 }
 

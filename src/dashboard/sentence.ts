@@ -1,13 +1,9 @@
-import { MINUTE } from '../base/time/units.ts'
-
 /** `well`: nothing to do. `busy`: work is under way. `odd`: worth a look. `bad`: work has stopped until an operator acts. */
 type Tone = 'well' | 'busy' | 'odd' | 'bad' | 'unknown'
 export type Sentence = { readonly tone: Tone; readonly text: string }
 
 type Facts = {
-  readonly at: Date
-  readonly databaseAnsweredAt: Date | null
-  readonly queueAnsweredAt: Date | null
+  readonly isWarehouseAway: boolean
   readonly upstream: { readonly value: { readonly isReached: boolean } } | null
   readonly counts: {
     readonly value: {
@@ -26,13 +22,10 @@ type Facts = {
   } | null
 }
 
-const SILENT_MS = MINUTE / 2
-
 /** One sentence for the whole pipeline: the first thing that matters. */
 export function sentenceOf(facts: Facts): Sentence {
-  const { quick, upstream, at, databaseAnsweredAt } = facts
-  if (databaseAnsweredAt && at.getTime() - databaseAnsweredAt.getTime() > SILENT_MS)
-    return { tone: 'bad', text: 'The warehouse does not answer.' }
+  const { quick, upstream, isWarehouseAway } = facts
+  if (isWarehouseAway) return { tone: 'bad', text: 'The warehouse does not answer.' }
   if (!quick) return { tone: 'unknown', text: 'Looking …' }
   if (quick.halted) return { tone: 'bad', text: `Upstream refuses our account: ${quick.halted}` }
   const underWay = quick.runs.filter(({ left }) => left > 0)

@@ -13,7 +13,6 @@ import { createDivision } from '../pipeline/warehouse/divided/division.ts'
 import { openWarehousePool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { type Access, openAccess } from '../web/access.ts'
 import { listen } from '../web/listen.ts'
-import { addLiveRoute } from '../web/live-route.ts'
 import { openPageBundle } from '../web/page-bundle.ts'
 import { addPageGuard } from '../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
@@ -21,6 +20,7 @@ import { addPageRoutes } from '../web/page-routes.ts'
 import { addSessions, addSignIn, csrfTokenOf, refusePage, requireCsrfToken } from '../web/sessions.ts'
 import { type DashboardContext, type DashboardRoute, defineRead, type Visit } from './dashboard-context.ts'
 import { openNow } from './read-now.ts'
+import { auditRoutes } from './routes/audit-routes.ts'
 import { coverageRoutes } from './routes/coverage-routes.ts'
 import { failureRoutes } from './routes/failure-routes.ts'
 import { personRoutes } from './routes/person-routes.ts'
@@ -78,8 +78,6 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     app.setErrorHandler((error, request, reply) => sendPageError(error, { log, request, reply, page: 'dashboard' }))
     const now = closeStack.add(openNow(context), 'state of the pipeline')
     const visits = await addVisits(app, context, access)
-    const mayListen = (request: FastifyRequest) => visits.of(request) !== undefined
-    addLiveRoute(app, { path: '', signal: stop.signal, mayListen, read: () => now.read() })
     const routes = dashboardRoutes(context, now)
     const record = audit.record
     addPageQuestions(app, { path: '', context, routes, visitOf: visits.of, record })
@@ -112,6 +110,7 @@ const dashboardRoutes = (context: DashboardContext, now: ReturnType<typeof openN
   ...runRoutes,
   ...questionRoutes(),
   ...quarantineRoutes,
+  ...auditRoutes,
 ]
 
 declare module 'fastify' {

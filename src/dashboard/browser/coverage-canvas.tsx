@@ -12,6 +12,8 @@ type CanvasProps = {
   readonly area: Signal<Area | undefined>
   /** A row that is to come into view, at the top. */
   readonly topRow: Signal<number | undefined>
+  /** The cell whose reason is shown. */
+  readonly opened: { readonly profileId: string; readonly date: string } | undefined
 }
 
 type Cell = { readonly row: number; readonly day: number }
@@ -26,12 +28,13 @@ const stateLetters: Readonly<Record<string, string>> = {
 }
 
 /** The map itself: a canvas that stays in view of a scroller as tall as all rows. */
-export function CoverageCanvas({ rows, days, lastDay, area, topRow }: CanvasProps) {
+export function CoverageCanvas({ rows, days, lastDay, area, topRow, opened }: CanvasProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const cursor = useSignal<Cell | undefined>(undefined)
   const isKeyboard = useSignal(false)
   const colours = useRef<Record<string, string> | undefined>(undefined)
+  void rows.version.value // draws again with each portion
   const total = rows.summary.value?.total ?? 0
   const view = () => ({
     geometry: geometryOf(canvas.current?.clientWidth ?? 0, days),
@@ -52,6 +55,7 @@ export function CoverageCanvas({ rows, days, lastDay, area, topRow }: CanvasProp
       lastDay,
       area: area.value,
       cursor: shownCursor,
+      opened,
       colours: colours.current,
     })
   }
@@ -60,6 +64,7 @@ export function CoverageCanvas({ rows, days, lastDay, area, topRow }: CanvasProp
   const dayAt = (day: number) => dayPlus(lastDay, day - days + 1)
   const open = ({ row, day }: Cell) => {
     const person = rows.rowAt(row)?.profileId
+    area.value = undefined
     if (person) changeQuery({ person, date: dayAt(day) })
   }
   const pointer = usePointer({ view, canvas, rows, area, cursor, isKeyboard, open })
@@ -137,15 +142,15 @@ function useDrawing(
     }
     const looks = new MutationObserver(recolour)
     looks.observe(document.documentElement, { attributes: true })
-    const darkness = matchMedia('(prefers-color-scheme: dark)')
-    darkness.addEventListener('change', recolour)
+    const schemes = ['(prefers-color-scheme: dark)', '(forced-colors: active)'].map((query) => matchMedia(query))
+    for (const scheme of schemes) scheme.addEventListener('change', recolour)
     const sizes = new ResizeObserver(later)
     if (current) sizes.observe(current)
     return () => {
       current?.removeEventListener('scroll', later)
       removeEventListener('resize', later)
       looks.disconnect()
-      darkness.removeEventListener('change', recolour)
+      for (const scheme of schemes) scheme.removeEventListener('change', recolour)
       sizes.disconnect()
     }
   })
@@ -180,6 +185,7 @@ function usePointer({ view, canvas, rows, area, cursor, isKeyboard, open }: Poin
     },
     onPointerDown(event: PointerEvent) {
       start.current = under(event)
+      canvas.current?.setPointerCapture(event.pointerId)
       area.value = undefined
       isKeyboard.value = false
     },
@@ -189,6 +195,9 @@ function usePointer({ view, canvas, rows, area, cursor, isKeyboard, open }: Poin
       if (!cell) return
       const isSame = cell.row === start.current.row && cell.day === start.current.day
       area.value = isSame ? undefined : areaOf(start.current, cell)
+    },
+    onPointerCancel() {
+      start.current = undefined
     },
     onPointerUp(event: PointerEvent) {
       const cell = under(event)
@@ -251,6 +260,7 @@ const toldCell = (row: { name: string; cells: string } | undefined, { day }: Cel
 /** The colours of the design system, which know light and dark: read from elements, for a canvas knows no variables. */
 function coloursOf(canvas: HTMLElement): Record<string, string> {
   const probe = document.createElement('i')
+  probe.className = 'probe'
   canvas.parentElement?.append(probe)
   const read = (variable: string) => {
     probe.style.color = `var(${variable})`

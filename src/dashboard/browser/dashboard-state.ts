@@ -38,4 +38,12 @@ export async function changeSession(changes: Switches): Promise<void> {
 export type LiveNow = Json<Now>
 
 /** The state of the pipeline as the server last reported it; `undefined`: not yet. */
-export const { live, useLive } = createLiveState<Now>('now')
+export const { live, useLive } = createLiveState<Now>({
+  question: 'now',
+  everyMs: 2000,
+  troubleOf: ({ isWarehouseAway, sentence }) => (isWarehouseAway ? sentence.text : ''),
+})
+
+/** What of the live state a list depends on, as `useAnswer` follows it. */
+export const followed = (choose: (now: LiveNow) => unknown): string | undefined =>
+  live.value && JSON.stringify(choose(live.value))

@@ -1,4 +1,5 @@
-import { dayPlus } from '../../web/browser/shown.ts'
+import { DAY } from '../../base/time/units.ts'
+import { dayPlus, wholeLetters } from '../../web/browser/shown.ts'
 
 /** Draws the coverage map: only the rows that are in view, on one canvas. */
 
@@ -19,21 +20,25 @@ export type Area = {
 type Drawing = {
   readonly geometry: MapGeometry
   readonly topPx: number
-  readonly rowAt: (index: number) => { readonly name: string; readonly cells: string } | undefined
+  readonly rowAt: (
+    index: number,
+  ) => { readonly profileId: string; readonly name: string; readonly cells: string } | undefined
   readonly total: number
   readonly lastDay: string
   readonly area: Area | undefined
   readonly cursor: { readonly row: number; readonly day: number } | undefined
+  readonly opened: { readonly profileId: string; readonly date: string } | undefined
   readonly colours: Readonly<Record<string, string>>
 }
 
 export const ROW_PX = 18
+const ROWS_IN_VIEW_MAX = 40
 /** The dates above the rows stay in view. */
 export const AXIS_PX = 20
 
 export function geometryOf(widthPx: number, days: number): MapGeometry {
   const nameWidth = Math.min(200, Math.max(90, Math.floor(widthPx * 0.18)))
-  return { nameWidth, cellWidth: Math.max(1, (widthPx - nameWidth - 8) / days), days }
+  return { nameWidth, cellWidth: Math.max(0.1, (widthPx - nameWidth - 8) / days), days }
 }
 
 export function drawMap(canvas: HTMLCanvasElement, drawing: Drawing): void {
@@ -114,30 +119,44 @@ function fitted(context: CanvasRenderingContext2D, name: string, width: number):
   const known = fittedNames.get(key)
   if (known !== undefined) return known
   // Names often begin alike, and differ at their end: the middle goes.
+  const letters = wholeLetters(name, name.length)
   let text = name
-  for (let kept = name.length; kept > 2 && context.measureText(text).width > width; ) {
+  for (let kept = letters.length; kept > 2 && context.measureText(text).width > width; ) {
     kept -= Math.ceil(kept / 10)
     const tail = Math.floor(kept / 2)
-    text = `${name.slice(0, kept - tail)}…${name.slice(name.length - tail)}`
+    text = [...letters.slice(0, kept - tail), '…', ...letters.slice(letters.length - tail)].join('')
   }
   if (fittedNames.size > FITTED_KEPT_MAX) fittedNames.clear()
   fittedNames.set(key, text)
   return text
 }
 
-function drawMarks(context: CanvasRenderingContext2D, { geometry, topPx, area, cursor, colours }: Drawing): void {
+function drawMarks(context: CanvasRenderingContext2D, drawing: Drawing): void {
+  const { geometry, topPx, area, cursor, colours } = drawing
   const { nameWidth, cellWidth } = geometry
   context.strokeStyle = colours['focus'] ?? ''
   context.lineWidth = 2
+  /** Around the cells, and not upon them: a narrow cell stays visible. */
   const outline = ({ rowFrom, rowTo, dayFrom, dayTo }: Area) =>
     context.strokeRect(
       nameWidth + dayFrom * cellWidth - 1,
       AXIS_PX + rowFrom * ROW_PX - topPx,
-      (dayTo - dayFrom + 1) * cellWidth + 1,
+      (dayTo - dayFrom + 1) * cellWidth + (cellWidth > 5 ? 1 : 2),
       (rowTo - rowFrom + 1) * ROW_PX,
     )
+  const cell = cursor ?? openedCell(drawing)
   if (area) outline(area)
-  else if (cursor) outline({ rowFrom: cursor.row, rowTo: cursor.row, dayFrom: cursor.day, dayTo: cursor.day })
+  else if (cell) outline({ rowFrom: cell.row, rowTo: cell.row, dayFrom: cell.day, dayTo: cell.day })
+}
+
+/** The cell whose reason is shown, where its row is in view. */
+function openedCell({ geometry, topPx, opened, lastDay, rowAt, total }: Drawing) {
+  if (!opened) return undefined
+  const first = Math.floor(topPx / ROW_PX)
+  const rows = Array.from({ length: ROWS_IN_VIEW_MAX }, (_, index) => first + index)
+  const row = rows.find((index) => index < total && rowAt(index)?.profileId === opened.profileId)
+  const day = geometry.days - 1 - Math.round((Date.parse(lastDay) - Date.parse(opened.date)) / DAY)
+  return row === undefined || day < 0 || day >= geometry.days ? undefined : { row, day }
 }
 
 /** The cell under a point of the canvas. */

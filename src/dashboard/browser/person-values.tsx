@@ -1,7 +1,7 @@
 import { HOUR } from '../../base/time/units.ts'
 import { address, changeQuery } from '../../web/browser/address.ts'
 import { type Json, useAnswer } from '../../web/browser/ask.ts'
-import { DayChart, StackChart } from '../../web/browser/charts.tsx'
+import { DayChart, LaneChart, StackChart } from '../../web/browser/charts.tsx'
 import { Answered, DraftInput, Empty, Panel, Table, Text } from '../../web/browser/parts.tsx'
 import { shownDecimal, shownInstant, shownNumber } from '../../web/browser/shown.ts'
 import { MarkScale, NightRaster, Spark, Waterfall } from '../../web/browser/small-charts.tsx'
@@ -48,7 +48,7 @@ function Scores({ values }: WithValues) {
   }))
   return (
     <Panel title="Scores">
-      <DayChart days={days} series={series} label={`Scores of ${days.length} days`} height={220} fromZero={false} />
+      <LaneChart days={days} series={series} label={`Scores of ${days.length} days`} />
     </Panel>
   )
 }

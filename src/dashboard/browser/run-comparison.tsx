@@ -71,8 +71,17 @@ const [HEIGHT, TOP, BOTTOM] = [132, 18, 18]
 function FormerSpans({ spans }: { spans: readonly number[] }) {
   const longest = Math.max(1, ...spans)
   const foot = HEIGHT - BOTTOM
+  const readings = {
+    count: spans.length,
+    boxOf(index: number, width: number) {
+      const step = width / spans.length
+      return { x: index * step, y: TOP, width: step, height: foot - TOP }
+    },
+    textOf: (index: number) =>
+      `${index === spans.length - 1 ? 'this run' : `${spans.length - 1 - index} before it`}: ${shownSpan(spans[index] ?? 0)}`,
+  }
   return (
-    <FittedSvg height={HEIGHT} label={`How long the last ${spans.length} took`}>
+    <FittedSvg height={HEIGHT} label={`How long the last ${spans.length} took`} readings={readings}>
       {(width) => {
         const step = width / spans.length
         return (
@@ -92,9 +101,7 @@ function FormerSpans({ spans }: { spans: readonly number[] }) {
                   height={height}
                   rx="2"
                   fill={fill}
-                >
-                  <title>{shownSpan(span)}</title>
-                </rect>
+                />
               )
             })}
             <text x="0" y={HEIGHT - 4}>

@@ -1,6 +1,8 @@
+import { type Signal, useSignal } from '@preact/signals'
 import { goTo, hrefOf } from '../../web/browser/address.ts'
 import { FittedSvg } from '../../web/browser/fitted-svg.tsx'
-import { shownSpan } from '../../web/browser/shown.ts'
+import { stepOnArrow } from '../../web/browser/parts.tsx'
+import { shownInstant, shownSpan } from '../../web/browser/shown.ts'
 
 type TimedRun = {
   readonly id: string
@@ -21,12 +23,13 @@ const colours: Readonly<Record<string, string>> = {
   failed: 'var(--bad)',
 }
 
-/** Runs on a line of time, a row for each kind. The table below has the same runs as links. */
+/** Runs on a line of time, a row for each kind. The arrow keys go from run to run; the table below has the same runs as links. */
 export function RunTimeline({ runs, nowMs }: { runs: readonly TimedRun[]; nowMs: number }) {
   const kinds = [...new Set(runs.map(({ kind }) => kind))].toSorted()
   const fromMs = Math.min(...runs.map(({ startedAt }) => Date.parse(startedAt)))
   const height = kinds.length * ROW + 20
   const label = `${runs.length} runs of ${shownSpan(nowMs - fromMs)}`
+  const read = useSignal('')
   return (
     <nav aria-label={label}>
       <FittedSvg height={height} class="timeline" role="group" label="Runs on a line of time">
@@ -46,13 +49,24 @@ export function RunTimeline({ runs, nowMs }: { runs: readonly TimedRun[]; nowMs:
                   {kind}
                 </text>
               ))}
-              {runs.map((run) => (
-                <RunBar key={run.id} run={run} nowMs={nowMs} x={x} y={kinds.indexOf(run.kind) * ROW + 3} />
-              ))}
+              <g>
+                {runs.map((run, index) => (
+                  <RunBar
+                    key={run.id}
+                    run={run}
+                    isFirst={index === 0}
+                    nowMs={nowMs}
+                    x={x}
+                    y={kinds.indexOf(run.kind) * ROW + 3}
+                    read={read}
+                  />
+                ))}
+              </g>
             </>
           )
         }}
       </FittedSvg>
+      <p class="small quiet value">{read.value}</p>
     </nav>
   )
 }
@@ -65,17 +79,36 @@ function Ticks({ fromMs, toMs, x, height, count }: Placed & Record<'fromMs' | 't
     <g key={index}>
       <line class="axis" x1={x(ms)} x2={x(ms)} y1="0" y2={height - 18} />
       <text x={x(ms)} y={height - 4} text-anchor={index === 0 ? 'start' : index === last ? 'end' : 'middle'}>
-        {new Date(ms).toISOString().slice(5, 16).replace('T', ' ')}
+        {shownInstant(new Date(ms).toISOString()).slice(5)}
       </text>
     </g>
   ))
 }
 
-function RunBar({ run, nowMs, x, y }: Placed & { run: TimedRun; nowMs: number; y: number }) {
+type BarProps = Placed & {
+  readonly run: TimedRun
+  readonly isFirst: boolean
+  readonly nowMs: number
+  readonly y: number
+  readonly read: Signal<string>
+}
+
+function RunBar({ run, isFirst, nowMs, x, y, read }: BarProps) {
   const [startMs, endMs] = [Date.parse(run.startedAt), run.endedAt ? Date.parse(run.endedAt) : nowMs]
-  const told = `${run.kind} ${run.id}, ${run.state}, ${shownSpan(endMs - startMs)}`
+  const text = `${run.kind} ${run.id}, ${run.state}, ${shownInstant(run.startedAt)}, ${shownSpan(endMs - startMs)}`
+  const show = () => {
+    read.value = text
+  }
   return (
-    <a aria-label={told} href={hrefOf(`/runs/${run.id}`)} tabIndex={-1} onClick={(event) => follow(event, run.id)}>
+    <a
+      aria-label={text}
+      href={hrefOf(`/runs/${run.id}`)}
+      tabIndex={isFirst ? 0 : -1}
+      onClick={(event) => follow(event, run.id)}
+      onFocus={show}
+      onPointerEnter={show}
+      onKeyDown={stepOnArrow}
+    >
       <rect
         x={x(startMs)}
         y={y}
@@ -83,9 +116,7 @@ function RunBar({ run, nowMs, x, y }: Placed & { run: TimedRun; nowMs: number; y
         height={ROW - 6}
         rx="2"
         fill={colours[run.state]}
-      >
-        <title>{told}</title>
-      </rect>
+      />
     </a>
   )
 }

@@ -1,24 +1,27 @@
 import { z } from 'zod'
 import { pulledStreams } from '../../../config/streams.ts'
 import { scoreTypes } from '../../base/contract/score.ts'
-import { UsageProblem } from '../../base/errors.ts'
+import { Problem, UsageProblem } from '../../base/errors.ts'
 import { eraseAndProve } from '../../operations/erase-and-prove.ts'
 import { fetchExplanation } from '../../operations/fetch-explanation.ts'
 import { findGaps } from '../../pipeline/ledger/coverage-gaps.ts'
 import { readKnownCoverage } from '../../pipeline/warehouse/reports/coverage-report.ts'
-import { readPersonDays, searchPeople } from '../../pipeline/warehouse/reports/find-people.ts'
+import { readPersonDays, readScoreTypes, searchPeople } from '../../pipeline/warehouse/reports/find-people.ts'
 import { type PersonValues, readPersonValues } from '../../pipeline/warehouse/reports/person-values.ts'
 import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
 import { type DashboardContext, defineAct, defineRead, shownName, type Visit } from '../dashboard-context.ts'
 
 const ownId = z.string().regex(/^\d{1,18}$/)
 const person = z.strictObject({ profileId: ownId })
+const dayOfPerson = person.extend({ date: z.iso.date() })
+type DayOfPerson = z.output<typeof dayOfPerson>
 const GAPS_SHOWN = 50
 const DAYS_SHOWN = 60
 
 export type PeopleAnswer = Array<{ profileId: string; name: string; state: string }>
 export type PersonAnswer = Awaited<ReturnType<typeof readPerson>>
 export type ValuesAnswer = PersonValues
+export type DayScoresAnswer = Awaited<ReturnType<typeof readDayScores>>
 export type ExplanationAnswer = Awaited<ReturnType<typeof fetchExplanation>>
 
 async function externalIdOf({ reading }: DashboardContext, profileId: string): Promise<string> {
@@ -70,6 +73,28 @@ async function recordLook(
   await audit.record({ who: actor.name, role: actor.role, action, profileId })
 }
 
+/** Which scores of a day are stored, and why the others are not there. No values; the look is recorded all the same. */
+async function readDayScores(context: DashboardContext, { profileId, date }: DayOfPerson, { actor }: Visit) {
+  const { audit, reading, addresses } = context
+  await audit.record({ who: actor.name, role: actor.role, action: 'look at missing scores', profileId, what: { date } })
+  const externalId = await externalIdOf(context, profileId)
+  const stored = await readScoreTypes(reading, { profileId, localDate: date })
+  const absent = scoreTypes.filter((type) => !stored.includes(type))
+  const missing = absent.map(async (score) => {
+    const asked = fetchExplanation({ ...addresses.upstream, externalId, date, score })
+    const found = await asked.catch((error: unknown) => error)
+    if (!(found instanceof Error)) return { score, ...absenceOf(found as Awaited<typeof asked>) } // it is no error
+    if (found instanceof Problem) return { score, reason: `upstream does not say: ${found.message}`, factors: [] }
+    throw found
+  })
+  return { stored, missing: await Promise.all(missing) }
+}
+
+const absenceOf = ({ value, reason, missing }: ExplanationAnswer) =>
+  value === null
+    ? { reason: reason ?? '', factors: missing.map((factor) => ({ name: factor.name, reason: factor.reason })) }
+    : { reason: 'upstream has it: it is not read yet', factors: [] }
+
 export const personRoutes = [
   defineRead({
     name: 'people',
@@ -90,13 +115,14 @@ export const personRoutes = [
   }),
   defineRead({
     name: 'person/explanation',
-    query: person.extend({ date: z.iso.date(), score: z.enum(scoreTypes) }),
+    query: dayOfPerson.extend({ score: z.enum(scoreTypes) }),
     async answer(context, { profileId, date, score }, visit) {
       await recordLook(context, visit, { profileId, action: 'look at explanation' })
       const externalId = await externalIdOf(context, profileId)
       return fetchExplanation({ ...context.addresses.upstream, externalId, date, score })
     },
   }),
+  defineRead({ name: 'person/day-scores', query: dayOfPerson, answer: readDayScores }),
   defineAct({
     name: 'person/erase',
     body: person,

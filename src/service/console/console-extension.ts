@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isLoopback } from '../../base/text/readable.ts'
 import { type Access, openAccess } from '../../web/access.ts'
-import { addLiveRoute } from '../../web/live-route.ts'
 import { openPageBundle, type PageBundle } from '../../web/page-bundle.ts'
 import { addPageGuard } from '../../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../../web/page-questions.ts'
@@ -19,7 +18,7 @@ import type {
 } from './routes/console-context.ts'
 import { keyRoutes } from './routes/key-routes.ts'
 import { operationsRoutes } from './routes/operations-routes.ts'
-import { readSandboxState, sandboxRoutes } from './routes/sandbox-routes.ts'
+import { sandboxRoutes } from './routes/sandbox-routes.ts'
 
 export type ConsoleOptions = {
   /** The people that may sign in: lines that `vitalsync dashboard password` makes. */
@@ -31,7 +30,6 @@ export type ConsoleOptions = {
 }
 
 export const consolePath = '/console'
-const TELL_EVERY_MS = 1000
 
 /**
  * The console: keys, a query builder, the reference, a demo app, and in a sandbox its people, clock and faults. Open without a
@@ -94,22 +92,8 @@ async function addConsole(app: FastifyInstance, context: ConsoleContext, access:
     isSandbox: context.sandbox !== undefined,
     credentials: (visitOf(request)?.actor.role === 'act' && context.sandbox?.credentials) || null,
   }))
-  addLiveSandbox(app, context, (request) => visitOf(request) !== undefined)
   addPageQuestions(app, { path: consolePath, context, routes: consoleRoutes(context), visitOf, record })
   addPageRoutes(app, { bundle: bundleOnce(), title: 'vitalsync console', path: consolePath })
-}
-
-function addLiveSandbox(
-  app: FastifyInstance,
-  context: ConsoleContext,
-  mayListen: (request: FastifyRequest) => boolean,
-) {
-  const { sandbox } = context
-  if (!sandbox) return
-  const stop = new AbortController()
-  app.addHook('preClose', async () => stop.abort())
-  const read = () => readSandboxState(context, sandbox)
-  addLiveRoute(app, { path: consolePath, signal: stop.signal, mayListen, read, tellEveryMs: TELL_EVERY_MS })
 }
 
 /** A proxy on this machine makes strangers look like this machine; most name themselves. */

@@ -1,5 +1,5 @@
 import { computed, type Signal, signal, useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Actor } from '../access.ts'
 import { hrefOf } from './address.ts'
 
@@ -82,29 +82,87 @@ export function act<T>(name: string, body: object = {}, abort?: AbortSignal): Pr
   })
 }
 
+/** Why no answer on the page is sure to be true any more; empty: nothing is wrong. */
+export const trouble = signal('')
+/** Grows when a server or an engine answers again: the page asks everything again. */
+export const recoveries = signal(0)
+
 export type Answer<T> =
   | { readonly state: 'loading' }
   | { readonly state: 'failed'; readonly error: Refusal }
-  | { readonly state: 'here'; readonly value: Json<T>; readonly askedAtMs: number }
+  | {
+      readonly state: 'here'
+      readonly value: Json<T>
+      readonly askedAtMs: number
+      /** True while another question is asked: the value answers the former one. */
+      readonly isFormer: boolean
+      /** The error of a later try: the value may not be true any more. */
+      readonly error?: Refusal
+    }
+
+type AnswerOptions = {
+  /** A text of the live state: when it changes, the question is asked again. Undefined: it is not known yet. */
+  readonly follow?: string | undefined
+}
+
+/** A followed question is asked this often at most, and rests this many times as long as its last answer took. */
+const FOLLOW_MIN_MS = 2000
+const REST_PER_ANSWER = 4
 
 /** Asks again whenever name or query change. `again` asks again; the former answer stays until the new one is here. */
-export function useAnswer<T>(name: string, query: Readonly<Record<string, string>> = {}) {
+export function useAnswer<T>(
+  name: string,
+  query: Readonly<Record<string, string>> = {},
+  { follow }: AnswerOptions = {},
+) {
   const answer: Signal<Answer<T>> = useSignal<Answer<T>>({ state: 'loading' })
   const asked = useSignal(0)
-  const key = JSON.stringify(query)
+  const restUntilMs = useRef(0)
+  const key = JSON.stringify([name, query])
+  const answered = useRef(key)
   useEffect(() => {
     const stop = new AbortController()
-    ask<T>(name, JSON.parse(key), stop.signal).then(
-      (value) => {
-        if (!stop.signal.aborted) answer.value = { state: 'here', value, askedAtMs: Date.now() }
-      },
-      (error: unknown) => {
-        if (!stop.signal.aborted) answer.value = { state: 'failed', error: refusalOf(error) }
-      },
+    const askedAtMs = Date.now()
+    const former = answer.peek()
+    if (former.state === 'here' && answered.current !== key) answer.value = { ...former, isFormer: true }
+    const settle = (next: Answer<T>) => {
+      if (stop.signal.aborted) return
+      answered.current = key
+      restUntilMs.current = Date.now() + Math.max(FOLLOW_MIN_MS, (Date.now() - askedAtMs) * REST_PER_ANSWER)
+      answer.value = next
+    }
+    ask<T>(name, query, stop.signal).then(
+      (value) => settle({ state: 'here', value, askedAtMs, isFormer: false }),
+      (thrown: unknown) => settle(afterError(answer.peek(), refusalOf(thrown))),
     )
     return () => stop.abort()
-  }, [name, key, asked.value, visitChanges.value])
-  return { answer: answer.value, again: () => void asked.value++ }
+  }, [key, asked.value, visitChanges.value, recoveries.value])
+  const again = () => void asked.value++
+  useFollowing(follow, restUntilMs, again)
+  return { answer: answer.value, again }
+}
+
+/** The last answer to the same question stays where the server or an engine is away; a refusal takes its place. */
+const afterError = <T>(former: Answer<T>, error: Refusal): Answer<T> =>
+  former.state === 'here' && !former.isFormer && (error.status === 0 || error.status >= 500)
+    ? { ...former, error }
+    : { state: 'failed', error }
+
+/** Asks again when the followed text has changed, after the rest. */
+function useFollowing(follow: string | undefined, restUntilMs: { current: number }, again: () => void): void {
+  const followed = useRef(follow)
+  useEffect(() => {
+    const before = followed.current
+    if (follow === undefined || follow === before) return
+    const timer = setTimeout(
+      () => {
+        followed.current = follow
+        if (before !== undefined) again()
+      },
+      Math.max(0, restUntilMs.current - Date.now()),
+    )
+    return () => clearTimeout(timer)
+  }, [follow])
 }
 
 export const refusalOf = (error: unknown): Refusal =>

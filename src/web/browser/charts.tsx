@@ -29,6 +29,23 @@ type ChartProps = {
   readonly height?: number
 }
 
+/** A value as the text of a chart reads it. */
+const readValue = (value: number | null | undefined): string =>
+  value === null || value === undefined ? 'none' : value.toLocaleString('en', { maximumFractionDigits: 2 })
+
+type ReadProps = Pick<ChartProps, 'days' | 'series'> & { readonly height: number }
+
+/** The columns of a chart by days, as `FittedSvg` reads them. */
+const columnsOf = ({ days, series, height }: ReadProps) => ({
+  count: days.length,
+  boxOf(index: number, width: number) {
+    const step = (width - LEFT) / days.length
+    return { x: LEFT + index * step, y: 0, width: step, height: height - BOTTOM }
+  },
+  textOf: (index: number) =>
+    `${days[index]}: ${series.map(({ name, values }) => `${series.length > 1 ? `${name} ` : ''}${readValue(values[index])}`).join(' · ')}`,
+})
+
 export function DayChart({ days, series, label, kind = 'line', fromZero = true, baseline, height = 150 }: ChartProps) {
   const all = series.flatMap(({ values }) => values.filter((value) => value !== null))
   if (all.length === 0) return <p class="quiet">No values in these days.</p>
@@ -37,7 +54,7 @@ export function DayChart({ days, series, label, kind = 'line', fromZero = true, 
   const y = (value: number) => TOP + (height - TOP - BOTTOM) * (1 - (value - low) / (high - low || 1))
   return (
     <figure>
-      <FittedSvg height={height} label={label}>
+      <FittedSvg height={height} label={label} readings={columnsOf({ days, series, height })}>
         {(width) => {
           const step = (width - LEFT) / days.length
           const x = (index: number) => LEFT + (index + 0.5) * step
@@ -45,12 +62,7 @@ export function DayChart({ days, series, label, kind = 'line', fromZero = true, 
             <>
               {baseline && <Band baseline={baseline} y={y} width={width} />}
               {ticks.map((tick) => (
-                <g key={tick}>
-                  <line class="axis" x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
-                  <text x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
-                    {Number(tick.toPrecision(6)).toLocaleString('en')}
-                  </text>
-                </g>
+                <Tick key={tick} value={tick} y={y(tick)} width={width} />
               ))}
               <Dates days={days} x={x} y={height - 4} width={width} />
               {series.map(({ name, values }, index) =>
@@ -66,6 +78,52 @@ export function DayChart({ days, series, label, kind = 'line', fromZero = true, 
       </FittedSvg>
       {series.length > 1 && <Legend series={series} />}
     </figure>
+  )
+}
+
+const Tick = ({ value, y, width }: { value: number; y: number; width: number }) => (
+  <g>
+    <line class="axis" x1={LEFT} x2={width} y1={y} y2={y} />
+    <text x={LEFT - 6} y={y + 4} text-anchor="end">
+      {Number(value.toPrecision(6)).toLocaleString('en')}
+    </text>
+  </g>
+)
+
+/** The height of a lane, and the part of it above which its name stands. */
+const [LANE, LANE_TOP] = [58, 16]
+
+/** Lines of one scale, each in a lane of its own, so that none covers another. */
+export function LaneChart({ days, series, label }: Pick<ChartProps, 'days' | 'series' | 'label'>) {
+  const all = series.flatMap(({ values }) => values.filter((value) => value !== null))
+  if (all.length === 0) return <p class="quiet">No values in these days.</p>
+  const [low, high] = [Math.min(...all), Math.max(...all)]
+  const height = series.length * LANE + BOTTOM
+  return (
+    <FittedSvg height={height} label={label} readings={columnsOf({ days, series, height })}>
+      {(width) => {
+        const x = (index: number) => LEFT + (index + 0.5) * ((width - LEFT) / days.length)
+        return (
+          <>
+            {series.map(({ name, values }, lane) => {
+              const y = (value: number) =>
+                lane * LANE + LANE_TOP + (LANE - LANE_TOP - 6) * (1 - (value - low) / (high - low || 1))
+              return (
+                <g key={name}>
+                  <Tick value={Number(high.toFixed(2))} y={y(high)} width={width} />
+                  <Tick value={Number(low.toFixed(2))} y={y(low)} width={width} />
+                  <text class="lane" x={LEFT} y={lane * LANE + 11}>
+                    {name}
+                  </text>
+                  <Line values={values} x={x} y={y} colour={colourOf(lane)} />
+                </g>
+              )
+            })}
+            <Dates days={days} x={x} y={height - 4} width={width} />
+          </>
+        )
+      }}
+    </FittedSvg>
   )
 }
 
@@ -158,18 +216,13 @@ export function StackChart({
   const scale = (foot - TOP) / (ticks.at(-1) || 1)
   return (
     <figure>
-      <FittedSvg height={height} label={label}>
+      <FittedSvg height={height} label={label} readings={columnsOf({ days, series, height })}>
         {(width) => {
           const step = (width - LEFT) / Math.max(1, days.length)
           return (
             <>
               {ticks.map((tick) => (
-                <g key={tick}>
-                  <line class="axis" x1={LEFT} x2={width} y1={foot - tick * scale} y2={foot - tick * scale} />
-                  <text x={LEFT - 6} y={foot - tick * scale + 4} text-anchor="end">
-                    {tick.toLocaleString('en')}
-                  </text>
-                </g>
+                <Tick key={tick} value={tick} y={foot - tick * scale} width={width} />
               ))}
               {days.map((day, index) => (
                 <Stack

@@ -3,8 +3,9 @@ import type { ComponentChildren, ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Actor } from '../access.ts'
 import { address } from './address.ts'
-import { type Refusal, refusalOf } from './ask.ts'
+import { type Refusal, refusalOf, trouble } from './ask.ts'
 import { Empty, Failed, Link, OpenDialog } from './parts.tsx'
+import { isLocalZone, shownNumber, shownZone } from './shown.ts'
 
 /** A view of a page. The path of the address chooses it; parts in braces are given to it. */
 export type Screen = {
@@ -12,6 +13,8 @@ export type Screen = {
   /** The word in the navigation; undefined: reached from other views. */
   readonly label?: string
   readonly title: string
+  /** How much waits there for somebody; undefined: it is not known. */
+  readonly count?: () => number | undefined
   readonly view: ComponentType<{ params: Readonly<Record<string, string>> }>
 }
 
@@ -30,10 +33,14 @@ type ShellProps = {
   readonly brand: string
   readonly screens: readonly Screen[]
   readonly foot: ComponentChildren
+  /** Further links of the navigation. */
+  readonly more?: ComponentChildren
+  /** Leads to places by a few letters. */
+  readonly find?: ComponentChildren
 }
 
 /** Navigation beside the view of the address. */
-export function PageShell({ brand, screens, foot }: ShellProps) {
+export function PageShell({ brand, screens, foot, more, find }: ShellProps) {
   const found = screenAt(screens, address.value.path)
   useEffect(() => {
     document.title = `${found?.screen.title ?? 'Not found'} · ${brand}`
@@ -46,24 +53,39 @@ export function PageShell({ brand, screens, foot }: ShellProps) {
       </a>
       <aside class="side">
         <div class="brand">{brand}</div>
+        {find}
         <nav aria-label="Views">
-          {screens.map(({ path, label }) =>
+          {screens.map(({ path, label, count }) =>
             label ? (
               <Link key={path} to={path}>
                 {label}
+                <NavigationCount count={count?.()} />
               </Link>
             ) : null,
           )}
+          {more}
         </nav>
         {foot}
       </aside>
       <main class="main" id="main" tabIndex={-1}>
+        <Trouble />
         {View ? <View key={address.value.path} params={found.params} /> : <NoView />}
       </main>
       <OpenDialog />
     </div>
   )
 }
+
+export const NavigationCount = ({ count }: { count: number | undefined }) =>
+  count === undefined || count === 0 ? null : <span class="tag odd">{shownNumber(count)}</span>
+
+/** Says on every page when its answers may not be true any more. */
+const Trouble = () =>
+  trouble.value === '' ? null : (
+    <p class="note bad" role="alert">
+      {trouble.value} <span class="hint">The page shows what it knew before, and asks again.</span>
+    </p>
+  )
 
 export const SignedInAs = ({ actor, signOut }: { actor: Actor | null; signOut: () => Promise<void> }) =>
   actor && actor.name !== 'local' ? (
@@ -143,6 +165,25 @@ export function ThemeSwitch() {
             {one}
           </option>
         ))}
+      </select>
+    </label>
+  )
+}
+
+isLocalZone.value = localStorage.getItem('zone') === 'local'
+
+/** Times in UTC, or in the zone of this browser, which remembers. */
+export function ZoneSwitch() {
+  const choose = (event: Event) => {
+    isLocalZone.value = (event.currentTarget as HTMLSelectElement).value === 'local'
+    localStorage.setItem('zone', isLocalZone.value ? 'local' : 'utc')
+  }
+  return (
+    <label title={`Times are ${shownZone()}`}>
+      Times{' '}
+      <select value={isLocalZone.value ? 'local' : 'utc'} onChange={choose}>
+        <option value="utc">UTC</option>
+        <option value="local">{new Intl.DateTimeFormat('en').resolvedOptions().timeZone}</option>
       </select>
     </label>
   )

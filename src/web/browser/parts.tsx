@@ -2,8 +2,9 @@ import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { address, goTo, hrefOf } from './address.ts'
-import { type Answer, type Json, type Refusal, refusalOf } from './ask.ts'
-import { shownText } from './shown.ts'
+import { type Answer, type Json, type Refusal, refusalOf, trouble } from './ask.ts'
+import { nowMs } from './live-state.ts'
+import { shownAge, shownInstant, shownText } from './shown.ts'
 
 type WithChildren = { readonly children?: ComponentChildren }
 
@@ -82,6 +83,15 @@ export function DraftInput({ type, value, onCommit, placeholder, label }: DraftI
   return type === 'date' ? <input type="date" {...attributes} /> : <input type="search" {...attributes} />
 }
 
+/** A row of things is one stop of the keyboard; the arrows go from thing to thing. */
+export function stepOnArrow(event: KeyboardEvent): void {
+  const { currentTarget } = event
+  if (!(currentTarget instanceof Element)) return
+  const next = event.key === 'ArrowLeft' ? currentTarget.previousElementSibling : currentTarget.nextElementSibling
+  if (!/^Arrow(Left|Right)$/.test(event.key)) return
+  if (next instanceof HTMLElement || next instanceof SVGElement) next.focus()
+}
+
 export const Empty = ({ children }: WithChildren) => <p class="empty">{children}</p>
 
 export function Failed({ error, again }: { error: Refusal; again?: (() => void) | undefined }) {
@@ -104,7 +114,10 @@ export function Failed({ error, again }: { error: Refusal; again?: (() => void) 
   )
 }
 
-/** Draws an answer in each of its states. */
+/**
+ * Draws an answer in each of its states. A value that may not be true any more is dimmed and dated: it answers a former question, a
+ * later try failed, or the page has lost what it asks.
+ */
 export function Answered<T>({
   answer,
   again,
@@ -121,7 +134,30 @@ export function Answered<T>({
       </p>
     )
   if (answer.state === 'failed') return <Failed error={answer.error} again={again} />
-  return <>{children(answer.value)}</>
+  const { error, isFormer, askedAtMs } = answer
+  const isStale = isFormer || error !== undefined || trouble.value !== ''
+  return (
+    <div class={isStale ? 'answered stale' : 'answered'} aria-busy={isFormer}>
+      {isStale && <Dated askedAtMs={askedAtMs} error={error} again={again} />}
+      {children(answer.value)}
+    </div>
+  )
+}
+
+type DatedProps = { askedAtMs: number; error?: Refusal | undefined; again?: (() => void) | undefined }
+
+function Dated({ askedAtMs, error, again }: DatedProps) {
+  const at = new Date(askedAtMs).toISOString()
+  return (
+    <p class="dated small" role="status">
+      As of {shownAge(at, nowMs.value)}, {shownInstant(at, 'seconds')}. {error && <Text>{error.message}</Text>}{' '}
+      {error && again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </p>
+  )
 }
 
 /** A table whose rows scroll sideways where they do not fit. `numbers` names the columns that are right-aligned. */

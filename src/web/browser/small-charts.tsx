@@ -54,11 +54,26 @@ export function Spark({ values }: { values: readonly number[] }) {
 const NIGHT_HOURS = 20
 const [NIGHT_LEFT, NIGHT_RIGHT, NIGHT_ROW] = [44, 22, 9]
 
+/** `23:40`, of the hours since 18:00. */
+function clockOf(hours: number): string {
+  const minutes = Math.round((hours + 18) * 60) % (24 * 60)
+  return `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
+}
+
 /** Nights below one another, from 18:00 to 14:00: regular sleep is a straight band. */
 export function NightRaster({ nights }: { nights: ReadonlyArray<{ day: string; from: number; to: number }> }) {
   const height = nights.length * NIGHT_ROW + 22
+  const readings = {
+    count: nights.length,
+    boxOf: (index: number, width: number) => ({ x: 0, y: index * NIGHT_ROW, width, height: NIGHT_ROW }),
+    textOf(index: number) {
+      const { day = '', from = 0, to = 0 } = nights[index] ?? {}
+      return `${day}: ${clockOf(from)} to ${clockOf(to)}, ${(to - from).toFixed(1)} h`
+    },
+  }
+  const label = `${nights.length} nights, from 18:00 to 14:00 by the person's clock`
   return (
-    <FittedSvg height={height} label={`${nights.length} nights, from 18:00 to 14:00 by the person's clock`}>
+    <FittedSvg height={height} label={label} readings={readings}>
       {(width) => {
         const x = (hours: number) =>
           NIGHT_LEFT + (Math.max(0, Math.min(NIGHT_HOURS, hours)) * (width - NIGHT_LEFT - NIGHT_RIGHT)) / NIGHT_HOURS
@@ -106,8 +121,13 @@ const [NAMES, NOTES] = [160, 200]
 export function Waterfall({ parts, label }: { parts: readonly Part[]; label: string }) {
   const whole = parts.reduce((sum, { amount }) => sum + amount, 0)
   const rowOf = (width: number) => (width >= WIDE_FROM ? 24 : 34)
+  const readings = {
+    count: parts.length,
+    boxOf: (index: number, width: number) => ({ x: 0, y: index * rowOf(width), width, height: rowOf(width) }),
+    textOf: (index: number) => `${parts[index]?.name}: ${parts[index]?.note}`,
+  }
   return (
-    <FittedSvg height={(width) => parts.length * rowOf(width) + 4} label={label}>
+    <FittedSvg height={(width) => parts.length * rowOf(width) + 4} label={label} readings={readings}>
       {(width) => {
         const isWide = width >= WIDE_FROM
         const scale = (isWide ? width - NAMES - NOTES : width) / Math.max(1, whole)

@@ -1,11 +1,11 @@
 import { type Signal, useComputed, useSignal } from '@preact/signals'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { address, changeQuery } from '../../../web/browser/address.ts'
-import { visitChanges } from '../../../web/browser/ask.ts'
+import { recoveries, visitChanges } from '../../../web/browser/ask.ts'
 import { DraftInput, Failed, Panel, Table } from '../../../web/browser/parts.tsx'
 import { shownNumber, shownPeople, shownShare } from '../../../web/browser/shown.ts'
 import { CoverageCanvas } from '../coverage-canvas.tsx'
-import { live } from '../dashboard-state.ts'
+import { followed, live } from '../dashboard-state.ts'
 import { DayAnswer } from '../day-answer.tsx'
 import type { Area } from '../map-canvas.ts'
 import { openMapRows } from '../map-rows.ts'
@@ -47,10 +47,16 @@ function CoverageOf({ stream }: { stream: string }) {
     return rows.close
   }, [rows])
   const area = useSignal<Area | undefined>(undefined)
+  // The area counts rows and days of this selection: in another one it would mark other people and dates.
+  useLayoutEffect(() => {
+    area.value = undefined
+  }, [key])
+  useRefreshing(rows, area)
   const topRow = useSignal<number | undefined>(undefined)
   const total = useComputed(() => rows.summary.value?.total)
   const error = rows.error.value
   const [profileId, date] = [query.get('person'), query.get('date')]
+  const opened = profileId && date ? { profileId, date } : undefined
   return (
     <>
       <h1 class="head">Coverage</h1>
@@ -59,11 +65,11 @@ function CoverageOf({ stream }: { stream: string }) {
       {rows.summary.value && asked.sort === 'worst' && <Groups summary={rows.summary.value} topRow={topRow} />}
       <Panel title={`${stream}: people by days`} aside={<Legend />} flush>
         {error ? (
-          <Failed error={error} again={() => location.reload()} />
+          <Failed error={error} again={rows.retry} />
         ) : rows.summary.value?.total === 0 ? (
           <NobodyShown isAsked={asked.search !== '' || asked.only !== undefined} />
         ) : (
-          <CoverageCanvas rows={rows} days={days} lastDay={lastDay} area={area} topRow={topRow} />
+          <CoverageCanvas rows={rows} days={days} lastDay={lastDay} area={area} topRow={topRow} opened={opened} />
         )}
       </Panel>
       {total.value !== 0 && (
@@ -72,10 +78,29 @@ function CoverageOf({ stream }: { stream: string }) {
           area; with the keyboard: arrows, Enter, Shift and arrows
         </p>
       )}
-      {area.value && <MarkedArea area={area.value} stream={stream} days={days} lastDay={lastDay} rowAt={rows.rowAt} />}
-      {profileId && date && <DayAnswer profileId={profileId} date={date} stream={stream} />}
+      {area.value && (
+        <div class="in-view">
+          <MarkedArea area={area.value} stream={stream} days={days} lastDay={lastDay} rowAt={rows.rowAt} />
+        </div>
+      )}
+      {profileId && date && !area.value && <DayAnswer profileId={profileId} date={date} stream={stream} />}
     </>
   )
+}
+
+/** Unless an area is marked, asks again for the rows in view when the trouble or the readings of the streams have changed, and when a server is back. */
+function useRefreshing(rows: ReturnType<typeof openMapRows>, area: Signal<Area | undefined>): void {
+  const seen = followed(({ counts, streams }) => [
+    counts?.value.failures,
+    counts?.value.quarantine,
+    streams?.value.map(({ newestReadAt }) => newestReadAt),
+  ])
+  const former = useRef(seen)
+  useEffect(() => {
+    if (area.value) return
+    if (former.current !== undefined) rows.refresh()
+    former.current = seen
+  }, [seen, recoveries.value, area.value])
 }
 
 const Legend = () => (
@@ -168,7 +193,7 @@ function Groups({ summary: { total, counts }, topRow }: GroupsProps) {
   )
 }
 
-type Counts = { readonly refused: number; readonly quarantined: number; readonly never_read: number }
+type Counts = Readonly<Record<'refused' | 'quarantined' | 'never_read' | 'silent', number>>
 
 type ControlsProps = { stream: string; days: number; lastDay: string; counts: Counts | undefined }
 
@@ -181,6 +206,7 @@ function Controls({ stream, days, lastDay, counts }: ControlsProps) {
     ['refused', `Refused ${told(counts?.refused)}`],
     ['quarantined', `Quarantined ${told(counts?.quarantined)}`],
     ['never_read', `Never read ${told(counts?.never_read)}`],
+    ['silent', `Changed silently ${told(counts?.silent)}`],
   ] as const
   return (
     <div class="row">

@@ -1,4 +1,5 @@
-import { heardAtMs, isConnected, nowMs } from '../../../web/browser/live-state.ts'
+import { trouble } from '../../../web/browser/ask.ts'
+import { nowMs } from '../../../web/browser/live-state.ts'
 import { Empty, Link, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import {
   shownAge,
@@ -22,12 +23,11 @@ export function NowScreen() {
         <p class="loading">Looking …</p>
       </>
     )
-  const lost = lostSentence()
   return (
-    <>
+    <div class={trouble.value === '' ? 'answered' : 'answered stale'}>
       <h1 class="head">Now</h1>
-      <p class={`sentence ${lost ? 'bad' : now.sentence.tone}`} role="status">
-        <Text>{lost || now.sentence.text}</Text>
+      <p class={`sentence ${now.sentence.tone}`} role="status">
+        <Text>{now.sentence.text}</Text>
         <span class="small quiet">as of {shownAge(now.at, nowMs.value)}</span>
       </p>
       <Figures now={now} />
@@ -37,17 +37,8 @@ export function NowScreen() {
       </div>
       <Streams now={now} />
       <Engines now={now} />
-    </>
+    </div>
   )
-}
-
-/** The server sends the state every two seconds. */
-const SILENT_MS = 20_000
-
-/** Why the state may not be true any more; empty: it is. */
-function lostSentence(): string {
-  if (!isConnected.value) return 'This page has lost its connection to the dashboard.'
-  return nowMs.value - heardAtMs.value > SILENT_MS ? 'The dashboard has stopped telling how things are.' : ''
 }
 
 type WithNow = { readonly now: LiveNow }
@@ -59,7 +50,10 @@ function Figures({ now }: WithNow) {
   return (
     <Panel title="At a glance">
       <dl class="figures">
-        <Figure name="Last nightly" value={nightly ? shownAge(nightly.endedAt, nowMs.value) : 'none yet'}>
+        <Figure
+          name="Last nightly"
+          value={nightly ? shownAge(nightly.endedAt, nowMs.value) : now.runs ? 'none yet' : '…'}
+        >
           {nightly &&
             `${nightly.state}, ${shownCount(nightly.done, 'profile')}${nightly.failed > 0 ? `, ${nightly.failed} failed` : ''}`}
         </Figure>
@@ -107,11 +101,13 @@ function Figure({ name, value, children }: { name: string; value: string; childr
 }
 
 function UnderWay({ now }: WithNow) {
-  const running = now.runs.filter(({ state }) => state === 'running')
-  const shown = running.length > 0 ? running : now.runs.slice(0, 5)
+  const running = now.runs?.filter(({ state }) => state === 'running') ?? []
+  const shown = running.length > 0 ? running : (now.runs?.slice(0, 5) ?? [])
   return (
     <Panel title={running.length > 0 ? 'Under way' : 'Latest runs'} aside={<Link to="/runs">All runs</Link>} flush>
-      {shown.length === 0 ? (
+      {now.runs === null ? (
+        <Counting />
+      ) : shown.length === 0 ? (
         <Empty>No run yet. The next tick starts one; at once: vitalsync sync</Empty>
       ) : (
         <Table head={['run', 'begun', 'done', 'failed', 'took']} numbers={['done', 'failed', 'took']} label="Runs">
@@ -137,6 +133,13 @@ function UnderWay({ now }: WithNow) {
   )
 }
 
+/** After a start nothing is known yet, which is not the same as nothing there. */
+const Counting = () => (
+  <p class="loading" role="status">
+    Counting …
+  </p>
+)
+
 const CAUSES_SHOWN = 6
 
 function Retrying({ now }: WithNow) {
@@ -145,7 +148,11 @@ function Retrying({ now }: WithNow) {
   return (
     <Panel title="Retried, and why" aside={<Link to="/failures">All failures</Link>} flush>
       {failures.length + troubles.length === 0 ? (
-        <Empty>Nothing is being retried.</Empty>
+        now.counts && now.quick ? (
+          <Empty>Nothing is being retried.</Empty>
+        ) : (
+          <Counting />
+        )
       ) : (
         <Table head={['count', 'of', 'newest', 'reason']} numbers={['count']} label="Failures by cause">
           {troubles.map((text) => (
@@ -180,7 +187,7 @@ function Streams({ now }: WithNow) {
       flush
     >
       {!streams ? (
-        <p class="loading">Counting …</p>
+        <Counting />
       ) : streams.value.length === 0 ? (
         <Empty>Nobody is known yet: vitalsync profiles discover takes in all that upstream knows.</Empty>
       ) : (
@@ -224,7 +231,9 @@ function Engines({ now }: WithNow) {
   return (
     <div class="grid">
       <Panel title="Waiting to be pushed">
-        {waiting.length === 0 ? (
+        {now.counts === null ? (
+          <Counting />
+        ) : waiting.length === 0 ? (
           <p class="quiet">Nothing waits.</p>
         ) : (
           waiting.map((one) => (
@@ -236,7 +245,9 @@ function Engines({ now }: WithNow) {
         )}
       </Panel>
       <Panel title="Quarantine" aside={<Link to="/quarantine">Open</Link>}>
-        {quarantined.length === 0 ? (
+        {now.counts === null ? (
+          <Counting />
+        ) : quarantined.length === 0 ? (
           <p class="quiet">It is empty.</p>
         ) : (
           quarantined.map((one) => (

@@ -2,11 +2,16 @@ import { address, changeQuery } from '../../../web/browser/address.ts'
 import { useAnswer } from '../../../web/browser/ask.ts'
 import { Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import type { PeopleAnswer } from '../../routes/person-routes.ts'
+import { followed } from '../dashboard-state.ts'
 
 /** Finds a person by the beginning of the name, or by our own id. */
 export function PeopleScreen() {
   const search = address.value.query.get('search') ?? ''
-  const { answer, again } = useAnswer<PeopleAnswer>('people', { search })
+  const { answer, again } = useAnswer<PeopleAnswer>(
+    'people',
+    { search },
+    { follow: followed(({ counts }) => counts?.value.profiles) },
+  )
   return (
     <>
       <h1 class="head">People</h1>
@@ -16,7 +21,7 @@ export function PeopleScreen() {
           type="search"
           value={search}
           placeholder="name begins with, or our id"
-          onInput={(event) => changeQuery({ search: event.currentTarget.value })}
+          onInput={(event) => changeQuery({ search: event.currentTarget.value }, { replace: true })}
         />
       </label>
       <Panel

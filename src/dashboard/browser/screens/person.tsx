@@ -2,10 +2,10 @@ import { shellWord } from '../../../base/text/readable.ts'
 import { address, changeQuery, goTo } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
-import { Action, Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
-import { shownAge, shownCount, shownInstant, shownNumber } from '../../../web/browser/shown.ts'
+import { Action, Answered, Empty, Link, Panel, stepOnArrow, Table, Tag, Text } from '../../../web/browser/parts.tsx'
+import { shownAge, shownCount, shownInstant, shownNumber, weekdayOf } from '../../../web/browser/shown.ts'
 import type { PersonAnswer } from '../../routes/person-routes.ts'
-import { live, mayAct, session } from '../dashboard-state.ts'
+import { followed, live, mayAct, session } from '../dashboard-state.ts'
 import { DayAnswer } from '../day-answer.tsx'
 import { PersonValuesPanels } from '../person-values.tsx'
 
@@ -14,8 +14,13 @@ type Person = Json<PersonAnswer>
 /** One person: stored, missing and waiting data; and health values for users who have switched them on. */
 export function PersonScreen({ params }: { params: Readonly<Record<string, string>> }) {
   const { id = '' } = params
-  const { answer, again } = useAnswer<PersonAnswer>('person', { profileId: id })
-  const date = address.value.query.get('date')
+  const { answer, again } = useAnswer<PersonAnswer>(
+    'person',
+    { profileId: id },
+    { follow: followed(({ runs, counts }) => [runs, counts?.value]) },
+  )
+  const { query } = address.value
+  const date = query.get('date')
   return (
     <>
       {answer.state !== 'here' && <h1 class="head">Person</h1>}
@@ -33,7 +38,7 @@ export function PersonScreen({ params }: { params: Readonly<Record<string, strin
             </div>
             <Facts person={person} />
             <Days person={person} />
-            {date && <DayAnswer profileId={id} date={date} />}
+            {date && <DayAnswer profileId={id} date={date} first={query.get('stream')} />}
             {session.value.values ? (
               <PersonValuesPanels profileId={id} />
             ) : (
@@ -60,7 +65,7 @@ type WithPerson = { readonly person: Person }
 function Facts({ person }: WithPerson) {
   const { failures = 0, refused = 0, quarantined = 0, waiting = 0 } = person
   const facts = [
-    ['Wanted from', shownInstant(person.wantedFrom ?? null).slice(0, 10)],
+    ['Wanted from', (person.wantedFrom ?? '').slice(0, 10)],
     ['Last finished', shownAge(person.finishedAt ?? null, nowMs.value)],
     ['Due', shownAge(person.dueAt ?? null, nowMs.value)],
     ['Waiting to be pushed', shownNumber(waiting)],
@@ -83,6 +88,7 @@ function Facts({ person }: WithPerson) {
 }
 
 function Days({ person }: WithPerson) {
+  const chosen = address.value.query.get('date')
   const [first, last] = [person.days[0]?.days[0], person.days[0]?.days.at(-1)]
   return (
     <Panel title="The last sixty days" aside={<span class="small quiet">a day tells why</span>}>
@@ -97,10 +103,11 @@ function Days({ person }: WithPerson) {
                   key={day}
                   type="button"
                   class={`cell day-${state}`}
-                  title={`${day}: ${state.replace('_', ' ')}`}
-                  aria-label={`${stream} ${day}: ${state.replace('_', ' ')}`}
+                  title={`${weekdayOf(day).slice(0, 3)} ${day}: ${state.replace('_', ' ')}`}
+                  aria-label={`${stream} ${weekdayOf(day)} ${day}: ${state.replace('_', ' ')}`}
+                  aria-pressed={day === chosen}
                   tabIndex={day === days.at(-1)?.day ? 0 : -1}
-                  onClick={() => changeQuery({ date: day })}
+                  onClick={() => changeQuery({ date: day, stream })}
                   onKeyDown={stepOnArrow}
                 />
               ))}
@@ -119,14 +126,6 @@ function Days({ person }: WithPerson) {
       </div>
     </Panel>
   )
-}
-
-/** A row of days is one stop of the keyboard; the arrows go from day to day. */
-function stepOnArrow(event: KeyboardEvent): void {
-  const { currentTarget } = event
-  if (!(currentTarget instanceof HTMLElement)) return
-  const next = event.key === 'ArrowLeft' ? currentTarget.previousElementSibling : currentTarget.nextElementSibling
-  if (/^Arrow(Left|Right)$/.test(event.key) && next instanceof HTMLElement) next.focus()
 }
 
 function Gaps({ person }: WithPerson) {

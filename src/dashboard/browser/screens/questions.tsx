@@ -42,16 +42,15 @@ export function QuestionsScreen() {
   const { answer, again } = useAnswer<SavedQuestionsAnswer>('questions')
   const asked = address.value.query.get('saved')
   const { sql, found, error, isBusy, run } = useQuestion()
-  const choose = ({ title, sql: chosen }: Saved) => {
+  const choose = ({ sql: chosen }: Saved) => {
     sql.value = chosen
-    changeQuery({ saved: addressOf(title) })
     void run()
   }
-  // One's own question stays out of the address: it may name a person.
+  // A saved question is asked when it stands in the address. One's own stays out of the address: it may name a person.
   useEffect(() => {
     const shared = answer.state === 'here' && answer.value.find(({ title }) => addressOf(title) === asked)
     if (shared) choose(shared)
-  }, [answer.state, session.value.values, session.value.masked])
+  }, [answer.state, asked, session.value.values, session.value.masked])
   return (
     <>
       <h1 class="head">Questions</h1>
@@ -66,7 +65,9 @@ export function QuestionsScreen() {
                       type="button"
                       class="plain"
                       aria-pressed={addressOf(one.title) === asked}
-                      onClick={() => choose(one)}
+                      onClick={() =>
+                        addressOf(one.title) === asked ? choose(one) : changeQuery({ saved: addressOf(one.title) })
+                      }
                     >
                       {one.title}
                     </button>
@@ -85,7 +86,7 @@ export function QuestionsScreen() {
               value={sql.value}
               onInput={(event) => {
                 sql.value = event.currentTarget.value
-                if (asked !== null) changeQuery({ saved: '' })
+                if (asked !== null) changeQuery({ saved: '' }, { replace: true })
               }}
               onKeyDown={(event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && void run()}
             />

@@ -2,9 +2,17 @@ import { address, changeQuery } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
 import { Action, Answered, Empty, Panel, Table, Text } from '../../../web/browser/parts.tsx'
-import { shownAge, shownCount, shownDecimal, shownInstant, shownNumber, shownSpan } from '../../../web/browser/shown.ts'
+import {
+  shownAge,
+  shownCount,
+  shownDecimal,
+  shownInstant,
+  shownNumber,
+  shownSpan,
+  shownZone,
+} from '../../../web/browser/shown.ts'
 import type { RunAnswer, RunsAnswer } from '../../routes/run-routes.ts'
-import { type LiveNow, live, mayAct } from '../dashboard-state.ts'
+import { followed, type LiveNow, live, mayAct } from '../dashboard-state.ts'
 import { PersonLink, RunLink } from '../links.tsx'
 import { BesideFormer, besideUsual } from '../run-comparison.tsx'
 import { RunTimeline } from '../run-timeline.tsx'
@@ -18,7 +26,9 @@ const kinds = ['', 'nightly', 'sweep', 'sync', 'backfill', 'sentinel'] as const
 /** Slots and commands on a line of time, each beside the fourteen of its kind before it. */
 export function RunsScreen({ params: { id } }: { params: Readonly<Record<string, string>> }) {
   const kind = address.value.query.get('kind') ?? ''
-  const { answer, again } = useAnswer<RunsAnswer>('runs', kind === '' ? {} : { kind })
+  const { answer, again } = useAnswer<RunsAnswer>('runs', kind === '' ? {} : { kind }, {
+    follow: followed((now) => now.runs),
+  })
   return (
     <>
       <h1 class="head">Runs</h1>
@@ -41,7 +51,10 @@ export function RunsScreen({ params: { id } }: { params: Readonly<Record<string,
             </Panel>
           ) : (
             <>
-              <Panel title="Slots and commands" aside={<span class="small quiet">UTC; a bar leads to its run</span>}>
+              <Panel
+                title="Slots and commands"
+                aside={<span class="small quiet">{shownZone()}; a bar leads to its run</span>}
+              >
                 <RunTimeline runs={runs} nowMs={nowMs.value} />
               </Panel>
               <Runs runs={runs} />
@@ -79,7 +92,11 @@ function Runs({ runs }: { runs: readonly Run[] }) {
 }
 
 function RunOf({ runId, againAll }: { runId: string; againAll: () => void }) {
-  const { answer, again } = useAnswer<RunAnswer>('run', { runId })
+  const { answer, again } = useAnswer<RunAnswer>(
+    'run',
+    { runId },
+    { follow: followed((now) => [now.runs, now.quick?.queue]) },
+  )
   const after = () => {
     again()
     againAll()

@@ -2,8 +2,11 @@ import { LRUCache } from 'lru-cache'
 import { MINUTE } from '../../../base/time/units.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
-/** `refused` and `quarantined`: people with such a day; `never_read`: people of whom the stream was never read. */
-export const troubleKinds = ['refused', 'quarantined', 'never_read'] as const
+/**
+ * `refused` and `quarantined`: people with such a day; `never_read`: people of whom the stream was never read; `silent`: people with a
+ * silent difference of the last 30 days.
+ */
+export const troubleKinds = ['refused', 'quarantined', 'never_read', 'silent'] as const
 type TroubleKind = (typeof troubleKinds)[number]
 
 type MapSelection = {
@@ -76,7 +79,7 @@ async function readOrder(pool: Pool, { stream, sort, only, search }: MapSelectio
     sort === 'worst',
     only ?? null,
   ])
-  const none = { ids: null, refused: 0, quarantined: 0, never_read: 0, troubled: 0, unread: 0 }
+  const none = { ids: null, refused: 0, quarantined: 0, never_read: 0, silent: 0, troubled: 0, unread: 0 }
   const { ids, ...counts } = rows[0] ?? none
   return { ids: ids?.split(',') ?? [], counts }
 }
@@ -89,17 +92,21 @@ const orderQuery = `
       union all
       select profile_id, 0, count(*)::int from vitalsync.quarantine where stream = $1 and direction = 'pull' group by 1) x
     group by 1
+  ), changed as (
+    select distinct profile_id from vitalsync.silent_differences
+    where stream = $1 and found_at > clock_timestamp() - interval '30 days'
   )
   select count(*) filter (where refused > 0)::int as refused, count(*) filter (where quarantined > 0)::int as quarantined,
-    count(*) filter (where never_read)::int as never_read, count(*) filter (where refused + quarantined > 0)::int as troubled,
+    count(*) filter (where never_read)::int as never_read, count(*) filter (where silent)::int as silent, count(*) filter (where refused + quarantined > 0)::int as troubled,
     count(*) filter (where never_read and coalesce(refused + quarantined, 0) = 0)::int as unread,
     string_agg(id::text, ',' order by troubles desc, oldest nulls first, id)
       filter (where case $5 when 'refused' then refused > 0 when 'quarantined' then quarantined > 0
-        when 'never_read' then never_read else true end) as ids
+        when 'never_read' then never_read when 'silent' then silent else true end) as ids
   from (
-    select l.profile_id as id, l.read_at is null as never_read, t.refused, t.quarantined,
+    select l.profile_id as id, l.read_at is null as never_read, c.profile_id is not null as silent, t.refused, t.quarantined,
       case when $4 then coalesce(t.refused + t.quarantined, 0) else 0 end as troubles, case when $4 then l.read_at end as oldest
     from vitalsync.ledger l join vitalsync.profiles p on p.id = l.profile_id left join trouble t on t.profile_id = l.profile_id
+    left join changed c on c.profile_id = l.profile_id
     where l.stream = $1 and p.state <> 'gone' and ($2 = '' or p.external_id like $3 or p.id::text = $2)) found`
 
 const letterCases = Object.entries(dayLetters).map(([state, letter]) => `when '${state}' then '${letter}'`)

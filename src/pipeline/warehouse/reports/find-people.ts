@@ -45,3 +45,15 @@ export async function readPersonDays(
   )
   return rows
 }
+
+/** The types of the scores of a day that are stored. */
+export async function readScoreTypes(
+  pool: Pool,
+  { profileId, localDate }: { readonly profileId: string; readonly localDate: string },
+): Promise<string[]> {
+  const { rows } = await pool.query<{ type: string }>(
+    'select distinct type from vitalsync.scores where profile_id = $1 and local_date = $2 and gone_at is null',
+    [profileId, localDate],
+  )
+  return rows.map(({ type }) => type)
+}

@@ -31,7 +31,7 @@ export const controlUrl = `${serviceUrl}/__control`
 export type LiveSandbox = Json<SandboxState>
 
 /** The sandbox as the server last reported it; `undefined`: not yet, or there is none. */
-const state = createLiveState<SandboxState>('sandbox')
+const state = createLiveState<SandboxState>({ question: 'sandbox', everyMs: 1000 })
 export const liveSandbox = state.live
 export const useLiveSandbox = state.useLive
 

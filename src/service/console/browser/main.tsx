@@ -1,8 +1,7 @@
 import '../../../web/browser/design.css'
 import './console.css'
 import { render } from 'preact'
-import { isSignedOut } from '../../../web/browser/ask.ts'
-import { isConnected } from '../../../web/browser/live-state.ts'
+import { isSignedOut, trouble } from '../../../web/browser/ask.ts'
 import { PageShell, type Screen, SignedInAs, SignInForm, ThemeSwitch } from '../../../web/browser/page-shell.tsx'
 import { shownInstant } from '../../../web/browser/shown.ts'
 import {
@@ -64,7 +63,7 @@ function Foot() {
       <ThemeSwitch />
       {isSandbox.value && (
         <span role="status">
-          {!isConnected.value ? 'connection lost' : told ? `sandbox at ${shownInstant(told.at)} UTC` : 'connecting …'}
+          {trouble.value !== '' ? 'connection lost' : told ? `sandbox at ${shownInstant(told.at)} UTC` : 'connecting …'}
         </span>
       )}
       <SignedInAs actor={consoleSession.value.actor} signOut={leaveConsole} />

@@ -87,7 +87,8 @@ function Builder({ operation }: { operation: ShownOperation }) {
   const composed = tryCompose(operation, given)
   const fill = (name: string, text: string) => {
     filled.value = { ...filled.value, [name]: text }
-    if (operation.parameters.some((one) => one.name === name && isShareable(one))) changeQuery({ [name]: text })
+    if (operation.parameters.some((one) => one.name === name && isShareable(one)))
+      changeQuery({ [name]: text }, { replace: true })
   }
   const send = async () => {
     isBusy.value = true
