@@ -52,10 +52,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'queue',
-    sources: [
-      'src/pipeline/queue/{lane-slots,watchdog,retries,rate-permits,job-timeout}.ts',
-      'src/base/semaphore.ts',
-    ],
+    sources: ['src/pipeline/queue/{lane-slots,watchdog,retries,rate-permits,job-timeout}.ts', 'src/base/semaphore.ts'],
     tests: [
       'test/pipeline/queue/{lane-slots,lane-slot-rules,watchdog,retries,rate-permits,job-signal}.test.ts',
       'test/base/semaphore.test.ts',

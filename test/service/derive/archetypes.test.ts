@@ -303,7 +303,7 @@ describe('lives with the noise of real people’s weeks', () => {
     expect(followed).toBeGreaterThan(200)
   })
   test.each([12, 52])('over %d weeks change their sleep pattern in at most 13 of 100', (count) => {
-    // No data tell the noise of bedtimes: a deviation of half an hour for clock times and 0.025 for the regularity is assumed.
+    // We have no data of the noise of bedtimes: a deviation of half an hour for clock times and 0.025 for the regularity is assumed.
     const settle = (name: OrdinalName, thresholds: readonly number[], weeks: Weeks) =>
       weeks.map((_, week) => settledBand(thresholds, replayed(weeks, week), usualDeviation(name, 'weekly')))
     const rate = changeRate(count, (random) => {

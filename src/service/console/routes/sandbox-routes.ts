@@ -14,7 +14,7 @@ const nothing = z.strictObject({})
 export type SandboxState = Awaited<ReturnType<typeof readSandboxState>>
 
 /** Everything that changes while one looks: the clock, the rules, the newest requests, the days still to be derived. */
-export async function readSandboxState({ pool }: Pick<ConsoleContext, 'pool'>, { control }: ConsoleSandbox) {
+async function readSandboxState({ pool }: Pick<ConsoleContext, 'pool'>, { control }: ConsoleSandbox) {
   const { clock, faults, journal } = control
   const { requests, tokenCalls } = journal.read()
   return {

@@ -37,7 +37,7 @@ export function settledBand(
 
 /**
  * The deviation of a person's periods. It is taken from neighbours, so that a change of level counts once and not in every
- * period after it. What is usual counts for the differences that are not known yet.
+ * period after it. The usual deviation counts for the differences that are not known yet.
  */
 function ownDeviation(known: readonly number[], usualDeviation: UsualDeviation): UsualDeviation {
   const differences = known.slice(1).map((value, index) => Math.abs(value - (known[index] ?? value)))
