@@ -28,6 +28,15 @@ export function openJobWorld({ state, waiting = [], erasedAfterPlans = 99, ...gi
     acts.push(words)
     return value
   }
+  let underWay: string | undefined
+  /** An act that takes a turn: one that begins before the one before it has ended is noted as that. */
+  const step = async <T>(words: string, value: T) => {
+    acts.push(underWay === undefined ? words : `${words} during ${underWay}`)
+    underWay = words
+    await new Promise(setImmediate)
+    underWay = undefined
+    return value
+  }
   const context = contextWith({
     ...(given.signal ? { signal: given.signal } : {}),
     ledger: partOf<JobContext['ledger']>({
@@ -50,25 +59,25 @@ export function openJobWorld({ state, waiting = [], erasedAfterPlans = 99, ...gi
     upstream: partOf<JobContext['upstream']>({
       read: async () => readingOf(),
       pushItems: async () => act('push', undefined),
-      register: async (_, how) => act('register', void options.push(how)),
-      profile: async (externalId) => act('ask for it', { externalId }),
-      deleteProfiles: async (ids, how) => act(`delete ${ids} upstream`, void options.push(how)),
-      forgetToken: async (id) => act(`forget token of ${id}`, undefined),
+      register: async (_, how) => step('register', void options.push(how)),
+      profile: async (externalId) => step('ask for it', { externalId }),
+      deleteProfiles: async (ids, how) => step(`delete ${ids} upstream`, void options.push(how)),
+      forgetToken: async (id) => step(`forget token of ${id}`, undefined),
       ...given.upstream,
     }),
     profiles: partOf<JobContext['profiles']>({
-      setState: async (_, to) => act(`set ${to}`, true),
-      beginRegistration: async () => act('begin registration', true),
-      endRegistration: async () => act('end registration', undefined),
+      setState: async (_, to) => step(`set ${to}`, true),
+      beginRegistration: async () => step('begin registration', true),
+      endRegistration: async () => step('end registration', undefined),
       registrationLeftMs: async () => 0,
       erase: async () =>
-        act('erase', [
+        step('erase', [
           { table: 'scores', rows: 4 },
           { table: 'tags', rows: 3 },
         ] as never),
       ...given.profiles,
     }),
-    forgetJobs: async () => act('forget jobs', 1),
+    forgetJobs: async () => step('forget jobs', 1),
   })
   return { acts, plans, options, context }
 }

@@ -48,6 +48,8 @@ function produceStage({
   ...given
 }: ProduceStage) {
   const acts: string[] = []
+  /** By which signal each pause ends early. */
+  const slept: AbortSignal[] = []
   let steps = 0
   /** Ends a producer that goes round and round. */
   const step = <T>(value: T) => {
@@ -84,16 +86,19 @@ function produceStage({
         acts.push(`enqueued ${words(orders)} in ${lane}`)
       },
     },
-    sleep: async (ms) => void acts.push(`waited ${ms}`),
+    async sleep(ms, signal) {
+      acts.push(`waited ${ms}`)
+      slept.push(signal)
+    },
     signal: new AbortController().signal,
     limits: { pageSize: 2, backlogMax: 10, pauseMs: 50 },
     ...given.context,
   }
-  return { acts, context }
+  return { acts, slept, context }
 }
 
 /** Produces a run on such a stage. */
 export async function produced(given: ProduceStage, of: Run = producedRun) {
-  const { acts, context } = produceStage(given)
-  return { ended: await produce(sync, of, context).catch((error: unknown) => error), acts }
+  const { acts, slept, context } = produceStage(given)
+  return { ended: await produce(sync, of, context).catch((error: unknown) => error), acts, slept }
 }

@@ -84,12 +84,14 @@ describe('where another process has the run', () => {
     ['forgotten', undefined],
   ])('a process that waits for all looks each second until the run is %s', async ([, last]) => {
     const running = { state: 'running', enqueuedAll: false } as const
-    const { ended, acts } = await produced({
+    const { signal } = new AbortController()
+    const { ended, acts, slept } = await produced({
       runs: states(running, running, last),
-      context: { untilAll: true },
+      context: { untilAll: true, signal },
     })
 
     expect(acts).toEqual(['waited 1000', 'waited 1000'])
+    expect(slept).toEqual([signal, signal])
     expect(ended).toEqual({ enqueued: 0, isLast: false })
   })
 })

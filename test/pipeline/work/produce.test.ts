@@ -96,10 +96,28 @@ describe('a run is given back', () => {
       return true
     }
     const productions = [productionOf(), productionOf()]
-    const { ended, acts } = await produced({ due: ['1'], productions, runs: { recordOrders } })
+    const { signal } = new AbortController()
+    const { ended, acts, slept } = await produced({
+      due: ['1'],
+      productions,
+      runs: { recordOrders },
+      context: { signal },
+    })
 
     expect(acts).toEqual(['released at 0', 'waited 5000', 'enqueued 1 in manual', 'ended', 'released at 1'])
     expect(ended).toEqual({ enqueued: 1, isLast: true })
+    expect(slept).toEqual([signal])
+  })
+
+  test('before the producer ends', async () => {
+    let isReleased = false
+    const releaseProduction = async () => {
+      await new Promise(setImmediate)
+      isReleased = true
+    }
+    await produced({ due: ['1'], runs: { releaseProduction } })
+
+    expect(isReleased).toBe(true)
   })
 
   test('and a release that fails hides no failure and no success', async () => {

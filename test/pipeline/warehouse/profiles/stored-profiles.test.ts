@@ -1,4 +1,5 @@
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
+import { HOUR, MINUTE } from '../../../../src/base/time/units.ts'
 import { soon } from '../../../support/fixtures.ts'
 import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { recordPage } from '../../../support/record-orders.ts'
@@ -136,6 +137,11 @@ test('an erasure takes the rows of one profile alone, in every table', async ({ 
     await ledger.recordRefusal({ profileId, stream: 'scores', ...refusal })
     await ledger.recordFailed(endedJob(profileId), { reason: 'no', hint: undefined })
     await rows(`insert into vitalsync.tokens (account, profile_id) values ('account', $1)`, [profileId])
+    await rows(
+      `insert into vitalsync.silent_differences (account, profile_id, stream, found_at, records, late_ms)
+       values ('account', $1, 'scores', now(), 1, 1)`,
+      [profileId],
+    )
   }
   const tables = await rows(
     `select format('%I.%I', table_schema, table_name) as name from information_schema.columns join information_schema.tables
@@ -151,14 +157,54 @@ test('an erasure takes the rows of one profile alone, in every table', async ({ 
   }
   const before = await countsOf(bob)
 
-  await profiles.erase(ada)
+  const removed = await profiles.erase(ada)
+  const counts = removed.flatMap(({ table, rows }) => (rows === 0 ? [] : [[`vitalsync.${table}`, rows]]))
+  const own = Object.entries(before).filter(([, rows]) => rows !== 0)
+  expect(Object.fromEntries(counts)).toEqual(
+    Object.fromEntries([...own, ['vitalsync.profiles', 1], ['vitalsync.names', 1]]),
+  )
 
   expect(await countsOf(bob)).toEqual(before)
-  expect(Object.values(before).filter((n) => n !== 0).length).toBeGreaterThanOrEqual(9)
+  expect(Object.values(before).filter((n) => n !== 0).length).toBeGreaterThanOrEqual(10)
   expect(Object.values(await countsOf(ada)).filter((n) => n !== 0)).toEqual([])
   expect(await profiles.list('0', 10)).toEqual({ ids: [bob], lastId: bob })
   expect(await profiles.findId('bob')).toEqual({ profileId: bob })
   expect(await profiles.isErased('bob')).toBe(false)
+})
+
+test('a reading that is stored while its profile is erased leaves no record', async ({ warehouse, warehouseUrl }) => {
+  const { profiles, writer, rows, startedAtMs: sentAtMs } = warehouse
+  const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
+  await writer.store(scoresReading({ profileId: bob, sentAtMs, records: [scoreRecord({ scoreDateTime: march(2) })] }))
+  const reading = await connect(warehouseUrl)
+  await reading.query('begin')
+  await reading.query('select from vitalsync.ledger where profile_id = $1 for update', [ada])
+  await reading.query(
+    `insert into vitalsync.scores select (jsonb_populate_record(s, jsonb_build_object('profile_id', $1::int8))).*
+     from vitalsync.scores s where profile_id = $2`,
+    [ada, bob],
+  )
+  const erasing = profiles.erase(ada)
+  await expect.poll(() => countLockWaiters(rows), soon).toBe(1)
+  await reading.query('commit')
+  await erasing
+
+  expect(await rows('select profile_id from vitalsync.scores')).toEqual([{ profile_id: bob }])
+  await reading.end()
+})
+
+test('a registration lasts by the clock of the database, until the profile is active', async ({ warehouse }) => {
+  const { profiles } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const leftMinutes = async () => Math.round((await profiles.registrationLeftMs(ada)) / MINUTE)
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + HOUR })
+
+  await profiles.beginRegistration(ada, 20 * MINUTE)
+  expect(await leftMinutes()).toBe(20)
+  vi.useRealTimers()
+  expect(await leftMinutes()).toBe(20)
+  await profiles.setState(ada, 'active')
+  expect(await leftMinutes()).toBe(0)
 })
 
 test('lists leave out profiles that are gone, not due, or finished since', async ({ warehouse }) => {

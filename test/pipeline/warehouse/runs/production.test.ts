@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
+import { soon } from '../../../support/fixtures.ts'
+import { countLockWaiters } from '../../../support/lock-waiters.ts'
 import { recordPage, takeProduction } from '../../../support/record-orders.ts'
-import { test } from '../../../support/test-warehouse.ts'
+import { connect, test } from '../../../support/test-warehouse.ts'
 
 const order = (profileId: string) => ({ profileId, job: 'sync-profile', params: {} })
 
@@ -64,6 +66,7 @@ test('a run that was given back is taken from where it was left, and recording a
   ).toEqual([{ held: true, alive: true, after_id: '3', enqueued_to: '2', enqueued: '3' }])
   const uncertain = await runs.listUncertainOrders({ ...production, afterId: '3' }, '2', 10)
   expect(uncertain.ids).toEqual(['3'])
+  expect((await runs.listUncertainOrders({ ...production, afterId: '2' }, '1', 10)).ids).toEqual(['2'])
 })
 
 test('a run that is enqueued in full is taken by nobody, and one of nobody ends with that', async ({ warehouse }) => {
@@ -90,6 +93,48 @@ test('nothing is recorded for a run that was stopped', async ({ warehouse }) => 
   expect(await runs.takeProduction(run.id)).toBeUndefined()
   expect(await rows('select from vitalsync.orders')).toEqual([])
   expect(await runs.get(run.id)).toMatchObject({ state: 'stopped', enqueued: 0, enqueuedAll: false })
+  await rows(`update vitalsync.runs set held_until = '2026-03-01', touched_at = '2026-03-01'`)
+  await runs.renewProduction(production)
+  expect(await rows(`select from vitalsync.runs where held_until > '2026-03-01' or touched_at > '2026-03-01'`)).toEqual(
+    [],
+  )
+})
+
+test('a run that ends keeps no order that its producer was recording, and has ended when its orders are gone', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const { runs, rows } = warehouse
+  const run = await runs.create('nightly', {})
+  await recordPage(runs, run.id, [order('1')])
+  const producer = await connect(warehouseUrl)
+  const waiters = () => countLockWaiters(rows)
+  await producer.query('begin')
+  await producer.query('select from vitalsync.runs where id = $1 for update', [run.id])
+  await producer.query(
+    `insert into vitalsync.orders (run_id, profile_id, job, scope) values ($1, 2, 'sync-profile', '')`,
+    [run.id],
+  )
+
+  const ending = runs.end(run.id, 'stopped')
+  await expect.poll(waiters, soon).toBe(1)
+  await producer.query('commit')
+  await ending
+  expect((await runs.listOpenOrders(run.id, '0', 10)).ids).toEqual([])
+
+  const other = await runs.create('nightly', {})
+  await recordPage(runs, other.id, [order('1')])
+  await producer.query('begin')
+  await producer.query('select from vitalsync.orders where run_id = $1 for update', [other.id])
+  let hasEnded = false
+  const endingOther = runs.end(other.id, 'stopped').then(() => {
+    hasEnded = true
+  })
+  await expect.poll(waiters, soon).toBe(1)
+  expect(hasEnded).toBe(false)
+  await producer.query('commit')
+  await endingOther
+  await producer.end()
 })
 
 test('a run that ends keeps its first end, and leaves orders of other runs alone', async ({ warehouse }) => {

@@ -13,7 +13,7 @@ async function insertFailures({ rows }: Warehouse, [ada = '', bob = '']: readonl
   await rows(`update vitalsync.profiles set due_at = '2126-03-01'`)
   await rows(`insert into vitalsync.failures (profile_id, job, reason, scope, first_at, last_at) values
     (${ada}, 'sync-profile', 'out of reach', '', '2026-03-01', '2026-03-01'),
-    (${bob}, 'sync-profile', 'out of reach', '', '2026-03-01', '2026-03-02'),
+    (${bob}, 'register-profile', 'out of reach', '[["streams",["scores"]]]', '2026-03-01', '2026-03-02'),
     (${ada}, 'backfill-profile', 'lost before', '', '2026-03-01', '2026-03-03'),
     (${bob}, 'backfill-profile', '100 % lost', '[["from",1]]', '2026-03-01', '2026-03-04')`)
   await rows(`insert into vitalsync.refusals (profile_id, stream, span, status, reason, first_at, last_at, next_try_at)
@@ -28,10 +28,10 @@ async function insertFailures({ rows }: Warehouse, [ada = '', bob = '']: readonl
 
 const all = [
   ...['bob trends 2026', 'ada scores 2026', 'bob scores 2026', 'ada trends 2019', 'ada scores 2025', 'ada scores 2019'],
-  ...['bob backfill-profile', 'ada backfill-profile', 'bob sync-profile', 'ada sync-profile'],
+  ...['bob backfill-profile', 'ada backfill-profile', 'bob register-profile', 'ada sync-profile'],
 ]
 /** Failures that a sweep repeats, and those that a back-fill of its own repeats. */
-const swept = ['bob trends 2026', 'ada scores 2026', 'bob scores 2026', 'bob sync-profile', 'ada sync-profile']
+const swept = ['bob trends 2026', 'ada scores 2026', 'bob scores 2026', 'bob register-profile', 'ada sync-profile']
 const backfilled = ['ada trends 2019', 'ada scores 2025', 'ada scores 2019', 'bob backfill-profile']
 
 const causeOf = async ({ rows }: Warehouse, text: string): Promise<FailureFilter> => {
@@ -52,8 +52,9 @@ async function withFailures(warehouse: Warehouse) {
   const ofBob = found.find(({ id }) => id.split(':')[1] === people[1])
   const filters: Array<[FailureFilter, readonly string[]]> = [
     [{}, all],
-    [{ ids: idsOf('ada scores 2019', 'bob sync-profile') }, ['ada scores 2019', 'bob sync-profile']],
+    [{ ids: idsOf('ada scores 2019', 'bob register-profile') }, ['ada scores 2019', 'bob register-profile']],
     [{ ids: idsOf('ada scores 2026', 'ada backfill-profile') }, ['ada scores 2026', 'ada backfill-profile']],
+    [{ ids: idsOf('bob backfill-profile', 'ada sync-profile') }, ['bob backfill-profile', 'ada sync-profile']],
     [{ reason: 'LOST' }, ['bob backfill-profile', 'ada backfill-profile']],
     [{ reason: '0 %' }, ['bob backfill-profile']],
     [{ reason: '%lost' }, []],
@@ -62,7 +63,9 @@ async function withFailures(warehouse: Warehouse) {
       await causeOf(warehouse, 'window scores 404 no such data'),
       ['bob scores 2026', 'ada scores 2025', 'ada scores 2019'],
     ],
-    [await causeOf(warehouse, 'job sync-profile 0 out of reach'), ['bob sync-profile', 'ada sync-profile']],
+    [await causeOf(warehouse, 'job sync-profile 0 out of reach'), ['ada sync-profile']],
+    [await causeOf(warehouse, 'job backfill-profile 0 100 % lost'), ['bob backfill-profile']],
+    [{ reason: 'REACH' }, ['bob register-profile', 'ada sync-profile']],
   ]
   const list = async () => failures.list({}, 100)
   return { people, failures, labelOf, filters, list }
@@ -84,7 +87,9 @@ test('a retry makes due the chosen windows, and the people whom a sweep can help
 
     expect(await failures.retry(filter)).toBe(swept.filter((label) => chosen.includes(label)).length)
 
-    const due = (await list()).filter(({ kind, nextTryAt }) => kind === 'window' && Number(nextTryAt) < inAMinute)
+    const due = (await list()).filter(
+      ({ kind, nextTryAt }) => kind === 'window' && nextTryAt !== null && Number(nextTryAt) < inAMinute,
+    )
     expect(due.map(labelOf)).toEqual(chosen.filter((label) => !label.includes('-profile')))
     const helped = people.filter((_, index) =>
       chosen.some((label) => swept.includes(label) && label.startsWith(['ada', 'bob'][index] ?? '')),
