@@ -234,6 +234,51 @@ test('an item that upstream refuses is in quarantine with its reason, once, and 
   expect(await textsOf({ warehouse, profileId: ada })).toHaveLength(3)
 })
 
+test('items that are refused again say so in their row, with the newest reason, and equal texts are one', async ({
+  warehouse,
+}) => {
+  const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+  const { outbox, rows, pool } = warehouse
+  const twins = ['a', 'twin of a'].map((itemKey) => ({ ...log(ada, 'a', 2), itemKey }))
+  await outbox.add([...twins, log(ada, 'b', 3), log(bob, 'a', 2)])
+  const refuse = async (reason: string) => {
+    const parcels = await waitingOf({ warehouse, profileId: ada })
+    const pieces = parcels.flatMap(itemsOf).filter(({ body }) => body === log(ada, 'a', 2).body)
+    const refused = pieces.map((piece) => ({ ...piece, reason, path: '[0]' }))
+    await outbox.quarantineRefused({ profileId: ada, stream: 'data-logs', parcels }, refused)
+  }
+
+  await refuse('too heavy')
+  await createQuarantine({ pool, streams: [] }).replay({ direction: 'push' })
+  await rows(
+    `insert into vitalsync.quarantine
+    (profile_id, stream, direction, digest, path, reason, body, mode, start_at, end_at, first_seen_at, last_seen_at)
+    select $1, 'data-logs', 'push', digest, '', 'as before', '{}', 'patch', now(), now(), '2026-03-01', '2026-03-01'
+    from vitalsync.items where profile_id = $1 and item_key = 'a'`,
+    [ada],
+  )
+  await refuse('too heavy still')
+
+  expect(
+    await rows(`select profile_id, reason, times, last_seen_at > '2026-03-01' as again from vitalsync.quarantine`),
+  ).toEqual([{ profile_id: ada, reason: 'too heavy still', times: 2, again: true }])
+  expect(await textsOf({ warehouse, profileId: ada })).toEqual([log(ada, 'b', 3).body])
+  expect(await textsOf({ warehouse, profileId: bob })).toEqual([log(bob, 'a', 2).body])
+})
+
+test('the last snapshot is that of the profile, while upstream has one', async ({ warehouse }) => {
+  const people = await warehouse.addProfiles('ada', 'bob', 'cyd')
+  const { outbox, writer, rows, startedAtMs } = warehouse
+  for (const [index, profileId] of people.entries()) {
+    const person = { profileId, stream: streamByName('demographics'), window: { startMs: 0, endMs: startedAtMs } }
+    await writer.store(scoresReading({ ...person, sentAtMs: startedAtMs, records: [{ age: 40 + index }] }))
+  }
+  await rows('update vitalsync.demographics set gone_at = now() where profile_id = $1', [people[2]])
+
+  const snapshots = await Promise.all(people.map((profileId) => outbox.lastSnapshot(profileId, 'demographics')))
+  expect(snapshots).toEqual([{ age: 40 }, { age: 41 }, undefined])
+})
+
 test('a replay adds no second copy of an item that came in again meanwhile', async ({ warehouse }) => {
   const [ada = ''] = await warehouse.addProfiles('ada')
   const { outbox, pool } = warehouse
