@@ -27,7 +27,7 @@ import { deleteOldTokens } from './store/credentials/issued-tokens.ts'
 import { openTokenCache } from './store/credentials/token-cache.ts'
 import { createDerivedReader } from './store/derived-reader.ts'
 import { createProfileSearch } from './store/profile-search.ts'
-import { createServicePool } from './store/service-pool.ts'
+import { createServicePool, readsOf } from './store/service-pool.ts'
 
 export type ServiceLimits = AppTimeouts &
   BodyLimits &
@@ -114,11 +114,13 @@ export async function startService<B = void>(
   const opened = openCloseStack()
   const pool = createServicePool({ databaseUrl, log, connectionsMax, statementTimeoutMs })
   opened.add({ close: () => pool.end() }, 'database pool')
+  const reads = readsOf(pool)
   const context: ServiceContext = {
     pool,
-    tokenCache: opened.add(await openTokenCache({ pool, databaseUrl, log }), 'token cache'),
-    profileSearch: createProfileSearch(pool),
-    derived: createDerivedReader(pool, limits.answerCacheBytesMax),
+    reads,
+    tokenCache: opened.add(await openTokenCache({ pool: reads, databaseUrl, log }), 'token cache'),
+    profileSearch: createProfileSearch(reads),
+    derived: createDerivedReader(reads, limits.answerCacheBytesMax),
     bodies: createRequestBodies(createConcurrencyLimiter(concurrentUploads), limits),
     searchLimiter: createConcurrencyLimiter(concurrentSearches),
     refusals: createRefusalPacing({ ...limits, clock, onLimit: (whom) => logSecurity(log, 'refusals paced', whom) }),

@@ -1,7 +1,8 @@
 import pg from 'pg'
 import { expect } from 'vitest'
 import { test } from '../support/fixtures.ts'
-import { call, withService } from './service-world.ts'
+import { startSilentProxy } from '../support/silent-proxy.ts'
+import { accountAuth, call, registerProfile, withService } from './service-world.ts'
 
 test('/ready answers 503 while the database keeps it waiting, and is ready again after that', async ({
   serviceUrl,
@@ -23,4 +24,47 @@ test('/ready answers 503 while the database keeps it waiting, and is ready again
     }
     await expect.poll(async () => (await call(world, '/ready')).status).toBe(200)
   })
+})
+
+const kinds = ['score', 'biomarker', 'archetypes', 'insight/trend', 'insight/comparison', 'tag']
+
+test('reads and logins answer 503 within five seconds while the database stands still, and serve again after that', async ({
+  serviceUrl,
+}) => {
+  const proxy = await startSilentProxy(serviceUrl)
+  try {
+    await withService(proxy.url, {}, async (world) => {
+      const [known, unknown] = [await registerProfile(world), await registerProfile(world)]
+      const { externalId, account: auth } = known
+      const inOwnForm = [...kinds, 'demographic', 'deviceInformation'].map((kind) => `/api/v1/profile/${kind}`)
+      const ofAccount = [
+        ...kinds.map((kind) => `/api/v1/profile/${kind}/${externalId}`),
+        `/api/v1/account/profile/${externalId}`,
+        '/api/v1/account/profile/search',
+      ]
+      await call(world, '/api/v1/profile/score', { auth: known.auth }) // its token is cached from now on
+      const measured = async (asked: ReturnType<typeof call>) => {
+        const beganMs = performance.now()
+        const { status, headers } = await asked
+        return { status, retryAfter: headers.get('retry-after'), isInTime: performance.now() - beganMs < 5000 }
+      }
+      const { clientId, clientSecret } = world
+
+      proxy.silence('to-server', 'to-client')
+      const answers = await Promise.all([
+        ...inOwnForm.map((path) => measured(call(world, path, { auth: known.auth }))),
+        ...inOwnForm.map((path) => measured(call(world, path, { auth: unknown.auth }))),
+        ...ofAccount.map((path) => measured(call(world, path, { auth }))),
+        measured(call(world, '/api/v1/oauth/account/token', { method: 'POST', body: { clientId, clientSecret } })),
+      ])
+
+      expect(answers).toEqual(answers.map(() => ({ status: 503, retryAfter: '5', isInTime: true })))
+      proxy.restore()
+      proxy.dropAll()
+      await expect.poll(async () => (await call(world, inOwnForm[0] ?? '', { auth: known.auth })).status).toBe(204)
+      await accountAuth(world)
+    })
+  } finally {
+    await proxy.close()
+  }
 })

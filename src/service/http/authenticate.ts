@@ -60,13 +60,13 @@ async function findAppCaller(context: ServiceContext, request: FastifyRequest): 
  * who guess too often.
  */
 export async function logIn(
-  { pool, refusals, log }: ServiceContext,
+  { reads, refusals, log }: ServiceContext,
   request: FastifyRequest,
   { kind, publicId, secret }: { kind: ApiKeyKind; publicId: string; secret: string },
 ): Promise<string> {
   const address = request.ip
   refusals.admitLogin(address)
-  const key = await findApiKey(pool, { kind, publicId })
+  const key = await findApiKey(reads, { kind, publicId })
   const accountId = key?.accountId
   const isRight = refusals.judgeLogin({ address, accountId }, () => matchesHash(secret, key?.secretHash))
   if (isRight && accountId !== undefined) return accountId

@@ -9,7 +9,7 @@ import { badRequest, unknownProfile } from '../http/request-error.ts'
 import { defineRoute, type ServiceExtension } from '../http/service-route.ts'
 import { readDerivationInputs } from '../store/derivation-queue.ts'
 import { countLogsByDay, readLogsOfDays } from '../store/logs-of-days.ts'
-import { type ServicePool, withTransaction } from '../store/service-pool.ts'
+import { type ServicePool, withinReadTime, withTransaction } from '../store/service-pool.ts'
 import { findProfileId } from '../store/service-profiles.ts'
 import { readDayFacts } from '../store/stored-day-facts.ts'
 import { countLogs, logDaysOf } from './portion.ts'
@@ -79,9 +79,10 @@ export const explainRoute = defineRoute({
     score: z.enum(scoreTypes, { error: `must be one of ${scoreTypes.join(', ')}` }),
   }),
   answers: { 200: explanationSchema },
-  async run({ context: { pool, clock }, accountId, externalId, query: { date, score: type } }) {
-    const profileId = await findProfileId(pool, { accountId, externalId })
-    const explanation = profileId && (await explainStored(pool, { profileId, date, type, nowMs: clock() }))
+  async run({ context: { pool, reads, clock }, accountId, externalId, query: { date, score: type } }) {
+    const profileId = await findProfileId(reads, { accountId, externalId })
+    const explanation =
+      profileId && (await withinReadTime(explainStored(pool, { profileId, date, type, nowMs: clock() })))
     if (!explanation) throw unknownProfile()
     if (explanation !== 'too many') return { json: explanation }
     const errors = [`has more than ${logsExplainedMax} logs around it, which are too many to explain`]

@@ -58,7 +58,7 @@ const profileToken = defineRoute({
   body: profileTokenInputSchema,
   answers: { 200: profileTokenAnswerSchema },
   async run({ context, accountId, keyId, body }) {
-    const profileId = await findProfileId(context.pool, { accountId, externalId: body.externalId })
+    const profileId = await findProfileId(context.reads, { accountId, externalId: body.externalId })
     if (profileId === undefined) throw unknownProfile()
     const issued = await issueProfileToken(context.pool, {
       accountId,

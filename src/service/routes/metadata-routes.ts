@@ -27,7 +27,7 @@ const demographic = defineRoute({
   summary: 'Get demographics',
   answers: { 200: demographicAnswerSchema, 204: null },
   async run({ context, profileId }) {
-    const found = await readDemographics(context.pool, profileId)
+    const found = await readDemographics(context.reads, profileId)
     return found ? { status: 200, json: demographicAnswer(found) } : { status: 204 }
   },
 })
@@ -55,7 +55,7 @@ const deviceInformation = defineRoute({
   summary: 'Get device information',
   answers: { 200: deviceInformationAnswerSchema, 204: null },
   async run({ context, profileId }) {
-    const found = await readDeviceInformation(context.pool, profileId)
+    const found = await readDeviceInformation(context.reads, profileId)
     return found ? { status: 200, json: deviceInformationAnswer(found) } : { status: 204 }
   },
 })

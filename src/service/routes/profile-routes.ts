@@ -17,7 +17,7 @@ const getProfile = defineRoute({
   summary: 'Get a profile by externalId',
   answers: { 200: profileAnswerSchema },
   async run({ context, accountId, externalId }) {
-    const found = await findProfile(context.pool, { accountId, externalId })
+    const found = await findProfile(context.reads, { accountId, externalId })
     if (!found) throw unknownProfile()
     return { status: 200, json: found }
   },

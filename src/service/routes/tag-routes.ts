@@ -59,7 +59,7 @@ async function storeSentTags(call: RouteCall<Tags, unknown>, profileId: string):
 
 async function readFilteredTags(call: RouteCall<unknown, TagQuery>, profileId: string): Promise<RouteAnswer> {
   const [types, categories] = [mergedFilter(call.query.types), mergedFilter(call.query.categories)]
-  const found = await readTags(call.context.pool, profileId, { ...requestedRangeOf(call.query), types, categories })
+  const found = await readTags(call.context.reads, profileId, { ...requestedRangeOf(call.query), types, categories })
   return found.length === 0 ? { status: 204 } : { status: 200, json: found }
 }
 
@@ -68,7 +68,7 @@ async function requireProfileId(call: {
   accountId: string
   externalId: string
 }): Promise<string> {
-  const profileId = await findProfileId(call.context.pool, call)
+  const profileId = await findProfileId(call.context.reads, call)
   if (profileId === undefined) throw unknownProfile()
   return profileId
 }

@@ -1,6 +1,6 @@
 import { createBatcher } from '../../base/postgres/batcher.ts'
 import { modelVersion } from '../derive/model/model.ts'
-import type { Queryable } from './service-pool.ts'
+import { type Queryable, withinReadTime } from './service-pool.ts'
 
 /** How far the derivation of one profile has come, and the revision of its records, both of one snapshot. */
 export type DerivationProgress = {
@@ -53,7 +53,7 @@ const LOOKUPS_PER_STATEMENT = 1000
 
 /** A thousand readers at once cost the database a few statements. A lookup never joins a query that began before it. */
 export function createProgressLookup(db: Queryable): ProgressLookup {
-  return createBatcher({
+  const lookUp = createBatcher({
     itemsMax: LOOKUPS_PER_STATEMENT,
     batchesAtOnce: 1,
     keyOf: () => 0,
@@ -67,4 +67,6 @@ export function createProgressLookup(db: Queryable): ProgressLookup {
       return profileIds.map((profileId) => found.get(profileId))
     },
   })
+  // A lookup may wait for the batch before it: what it waits in all is bounded.
+  return (profileId) => withinReadTime(lookUp(profileId))
 }

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { Log } from '../../base/log.ts'
 import { openPostgresPool } from '../../base/postgres/postgres-pool.ts'
 import { inTransaction } from '../../base/postgres/transaction.ts'
+import { SECOND } from '../../base/time/units.ts'
 
 export type ServicePool = pg.Pool
 
@@ -23,6 +24,34 @@ export function createServicePool(options: ServicePoolOptions): pg.Pool {
     options.log.warn({ code: (error as { code?: string }).code }, 'lost a database connection')
   })
   return pool
+}
+
+/** How long a read may wait for the database: for a connection, and for the answer to its statement. */
+const READ_WAIT_MAX_MS = 4 * SECOND
+
+/** A read had no answer in time. Its statement may still be answered: the connection is not given up. */
+class ReadTimeout extends Error {
+  readonly code = 'ETIMEDOUT'
+}
+
+/**
+ * Bounds the wait for a read, which is given up without harm. A write waits as long as its statement may take: its caller could not
+ * know whether it took effect.
+ */
+export function withinReadTime<T>(read: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new ReadTimeout(`the database has not answered a read for ${READ_WAIT_MAX_MS} ms`)),
+      READ_WAIT_MAX_MS,
+    )
+    read.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** The pool for statements that only read. */
+export function readsOf(pool: Queryable): Queryable {
+  const query = (...statement: unknown[]) => withinReadTime(Reflect.apply(pool.query, pool, statement))
+  return { query: query as Queryable['query'] } // the driver's overloads have no one type
 }
 
 /** Runs `work` in one transaction: it commits all of its changes or none. */

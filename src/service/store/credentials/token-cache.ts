@@ -4,6 +4,7 @@ import pg from 'pg'
 import type { Log } from '../../../base/log.ts'
 import { destroyConnection } from '../../../base/postgres/silent-server.ts'
 import { SECOND } from '../../../base/time/units.ts'
+import type { Queryable } from '../service-pool.ts'
 import { findTokenOwner, type TokenOwner } from './issued-tokens.ts'
 import { hashSecret } from './secrets.ts'
 
@@ -19,7 +20,7 @@ export type TokenCache = {
 }
 
 type TokenCacheOptions = RevocationListenerOptions & {
-  pool: pg.Pool
+  pool: Queryable
   /** How long a token's owner is cached. Set by tests only. */
   cachedMs?: number
 }
