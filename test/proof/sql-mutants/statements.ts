@@ -35,7 +35,7 @@ const streamWords =
 
 /** The columns of records: each stream has its own. */
 const recordColumns =
-  /\b([ti]\.)(((score|trend_start|trend_end|start|end)_date_time|type|name|category|periodicity|aggregation|source|felt_at|word)(, [ti]\.)?)+(?=\W)/g
+  /\b([ti]\.)(((score|trend_start|trend_end|start|end)_date_time|type|name|category|periodicity|aggregation|source|felt_at|word)(, [ti]\.)?)+(?!\w)/g
 
 /** Without the words by which texts of one template differ: streams, columns, and the numbers of parameters. */
 export const withoutVariants = (text: string): string =>

@@ -60,8 +60,11 @@ test('a settle time comes from the counts of its own account and stream within s
 
   const late = { daysAgo: 3, seen: 9_000_000, changes: 900_000 }
   await count(warehouse, [
+    // On days of theirs, and on days of its own.
     { ...late, account: 'other', bin: 52 },
+    { ...late, account: 'other', daysAgo: 25, bin: 52 },
     { ...late, stream: 'biomarkers', bin: 52 },
+    { ...late, stream: 'biomarkers', daysAgo: 26, bin: 52 },
     { ...late, daysAgo: 61, bin: 52 },
   ])
   expect(await measured(warehouse)).toEqual(first)

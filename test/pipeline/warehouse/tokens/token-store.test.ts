@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { HOUR, MINUTE } from '../../../../src/base/time/units.ts'
-import type { Lease, LeaseResult, NewToken, TokenStore } from '../../../../src/pipeline/fleet/tokens.ts'
+import type { Lease, LeaseResult, NewToken, TokenName, TokenStore } from '../../../../src/pipeline/fleet/tokens.ts'
 import { createInMemoryTokenStore } from '../../../../src/pipeline/upstream/tokens/in-memory-token-store.ts'
 import { openWarehousePool } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createPostgresTokenStore } from '../../../../src/pipeline/warehouse/tokens/token-store.ts'
@@ -65,6 +65,21 @@ const suites: Array<[string, (title: string, body: (world: World) => Promise<voi
 ]
 
 describe.for(suites)('the token store in %s', ([, each]) => {
+  each('a release ends the lease of its holder on that token alone', async ({ store }) => {
+    const others = [{ account: 'a', profileId: '2' }, { account: 'b', profileId: '1' }, { account: 'a' }]
+    const leaseAnew = (one: TokenName) => store.lease(one, { generation: 0, ...long })
+    const lease = leaseOf(await leaseAnew(name))
+    const leases = []
+    for (const other of others) leases.push(leaseOf(await leaseAnew(other)))
+
+    for (const other of leases) await store.release(name, other)
+    expect((await leaseAnew(name)).kind).not.toBe('leased')
+    await store.release(name, lease)
+
+    for (const other of others) expect((await leaseAnew(other)).kind).not.toBe('leased')
+    expect((await leaseAnew(name)).kind).toBe('leased')
+  })
+
   each('has nothing at first, and then what was stored', async ({ store }) => {
     expect(await store.read(name)).toMatchObject({ generation: 0, token: undefined, proven: false })
 
