@@ -115,6 +115,12 @@ export function columnsIn({ text }: FileHead): ReadonlySet<string> {
   return new Set(cellsOf(named, delimiterIn(named)).map((cell) => cell.trim()))
 }
 
+/** The cells of the first row, as far as the beginning of the file has it. */
+export function firstRowIn({ text }: FileHead): readonly string[] {
+  const [named = '', row] = text.replace(/^\uFEFF/, '').split(/\r?\n/)
+  return cellsOf(row, delimiterIn(named))
+}
+
 /** Recognises tables that have all of these columns. */
 export const hasColumns =
   (...columns: readonly string[]) =>

@@ -2,9 +2,10 @@ import { SECOND } from '../../base/time/units.ts'
 import { declareFormat, type FieldRule, type FileKind, lasting, measure, session } from './declared-format.ts'
 import type { FileHead, HealthRecord, MappingRow } from './export-format.ts'
 import type { MeasureName } from './measures.ts'
-import { columnsIn, hasColumns, type SourceRow } from './small-files.ts'
+import type { SourceRow } from './small-files.ts'
 import { instantIn, instantsIn, later, localFrom, wallMsIn } from './source-times.ts'
 import { type DraftFrame, faultOf, isEmpty, lastingRecord, measuredRecord, numberIn } from './source-values.ts'
+import { readWithingsRows, withingsColumns, withingsExercise } from './withings-languages.ts'
 
 const tracker = { source: 'Withings', deviceType: 'watch', recordingMethod: 'automatically_recorded' } as const
 
@@ -16,8 +17,9 @@ const masses = ['kg', 'lb', 'st']
 /** The measurements of a moment, by the clock on the wall. */
 const momentsIn = (file: string, fields: readonly FieldRule[], deviceType = 'scale'): FileKind => ({
   file,
+  rows: readWithingsRows,
   recognises(head) {
-    const columns = columnsIn(head)
+    const columns = withingsColumns(head)
     return columns.has('Date') && fields.some(({ from }) => from !== undefined && columns.has(from))
   },
   when: (row, options) => localFrom(wallMsIn(row['Date']), options) ?? 'Date: is no date-time',
@@ -39,6 +41,7 @@ type SliceRecord = (place: string, slice: { readonly value: number; readonly fra
  * Every raw file has these columns: only the end of its name says what the values are.
  */
 const rawFile = (file: string, mapping: readonly MappingRow[], recordOf: SliceRecord): FileKind => ({
+  rows: readWithingsRows,
   recognises: (head: FileHead) => isRaw(head) && new RegExp(`(^|/)${file}(_\\d+)?\\.csv$`).test(head.name),
   recordsOf(row: SourceRow, place: string) {
     const [start, seconds, values] = [instantIn(row['start']), listOf(row['duration']), listOf(row['value'])]
@@ -53,7 +56,13 @@ const rawFile = (file: string, mapping: readonly MappingRow[], recordOf: SliceRe
   },
   mapping: mapping.map(({ from, ...row }) => ({ from: `${file}.csv${from}`, ...row })),
 })
-const isRaw = hasColumns('start', 'duration', 'value')
+const hasEnglish =
+  (...names: readonly string[]) =>
+  (head: FileHead): boolean => {
+    const columns = withingsColumns(head)
+    return names.every((name) => columns.has(name))
+  }
+const isRaw = hasEnglish('start', 'duration', 'value')
 
 /** For a measure that is a sum: an empty slice is no record. */
 const amounts = (file: string, to: MeasureName, unit: string) =>
@@ -75,7 +84,7 @@ export const withings = declareFormat({
   name: 'withings',
   title: 'Withings',
   vendor: 'withings',
-  files: 'the zip of its export',
+  files: 'the zip of its export, in any language',
   checked: 'files of our own writer; its columns against exports that others published',
   origin: tracker,
   kinds: [
@@ -95,16 +104,21 @@ export const withings = declareFormat({
         ],
         'blood_pressure_monitor',
       ),
-      recognises: hasColumns('Date', 'Systolic', 'Diastolic'),
+      recognises: hasEnglish('Date', 'Systolic', 'Diastolic'),
     },
     amounts('raw_tracker_steps', 'steps', 'count'),
     amounts('raw_tracker_calories-earned', 'active_energy_burned', 'kcal'),
     samples('raw_hr_hr', 'heart_rate', 'bpm'),
     samples('raw_tracker_hr', 'heart_rate', 'bpm'),
+    samples('raw_bed_hr', 'heart_rate', 'bpm'),
+    samples('raw_sleep-monitor_hr', 'heart_rate', 'bpm'),
+    samples('raw_bed_respiratory-rate', 'respiratory_rate', 'breath/min'),
+    samples('raw_sleep-monitor_respiratory-rate', 'respiratory_rate', 'breath/min'),
     samples('raw_spo2_auto_spo2', 'oxygen_saturation', 'percent'),
     {
       file: 'sleep.csv',
-      recognises: hasColumns('from', 'to', 'light (s)', 'deep (s)'),
+      rows: readWithingsRows,
+      recognises: hasEnglish('from', 'to', 'light (s)', 'deep (s)'),
       when: fromTo,
       fields: [lasting('sleep_stage_in_bed', '')],
     },
@@ -114,15 +128,32 @@ export const withings = declareFormat({
     }),
     {
       file: 'activities.csv',
-      recognises: hasColumns('from', 'to', 'Activity type'),
+      rows: readWithingsRows,
+      recognises: hasEnglish('from', 'to', 'Activity type'),
       when: (row) => instantsIn(row['from (manual)'], row['to (manual)']) ?? fromTo(row),
       frame: (row) => ({ recordingMethod: isEmpty(row['from (manual)']) ? 'actively_recorded' : 'manual_entry' }),
-      fields: [session('type', (row) => row['Activity type'])],
+      fields: [session('type', (row) => withingsExercise(row['Activity type']))],
     },
   ],
   leftOut: [
     { from: 'aggregates_….csv', note: 'days’ sums of the raw files', files: /(^|\/)aggregates_[^/]*\.csv$/ },
     { from: 'the stages and heart rates of sleep.csv', note: 'sums and means of the raw files' },
+    {
+      from: 'distances, heights, places, laps, snoring',
+      note: 'nothing is derived from them',
+      files:
+        /(^|\/)raw_(location_[^/]*|spo2_quality_score|[a-z-]+_(distance|elevation|altitude|lap-pool|snoring|gps-speed|latitude|longitude|direction|horizontal-radius|vertical-radius))(_\d+)?\.csv$/,
+    },
+    {
+      from: 'calories at rest',
+      note: 'an estimate goes on while it is not worn',
+      files: /(^|\/)raw_[a-z-]+_(calories-passive|passive-calories)[^/]*\.csv$/,
+    },
+    {
+      from: 'signal.csv, account.csv, user.csv',
+      note: 'curves of the heart; no measurements',
+      files: /(^|\/)(signal|account|user|preferences)\.csv$/,
+    },
     { from: 'Fat mass, Muscle mass', note: 'nothing is derived from them' },
     { from: 'a height in feet and inches', note: 'is written as a text' },
   ],

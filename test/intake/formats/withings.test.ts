@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { withings } from '../../../src/intake/formats/withings.ts'
-import { fileOf, importInto, importOne } from '../../support/health-files.ts'
+import { exportWriters } from '../../../src/service/sandbox/exports/export-writers.ts'
+import { logsOf, samplePeople } from '../../../src/service/sandbox/people/sample-people.ts'
+import { entriesOf, fileOf, importInto, importOne } from '../../support/health-files.ts'
 
 const options = { timeZone: 'Europe/Paris', formats: [withings] }
 
@@ -51,6 +53,107 @@ test('raw files are read slice by slice; the days’ sums and the sums of a nigh
   ])
   expect(unread).toMatchObject([{ files: 1, isLeftOut: true }])
   expect(reports[0]?.leftOut).toEqual([{ reason: 'a slice with nothing in it', records: 1 }])
+})
+
+describe('in other languages', () => {
+  const night = '2026-07-01T00:00:00+02:00,2026-07-01T01:30:00+02:00,3000,1800,0,600,1'
+  const walk = '2026-07-01T08:00:00+02:00,2026-07-01T09:00:00+02:00,,,Europe/Berlin'
+
+  test.each([
+    [
+      'weight.csv',
+      'Date,"Gewicht (kg)","Fettmasse (kg)","Knochenmasse (kg)","Muskelmasse (kg)","Wasseranteil (kg)",Kommentare',
+      '"2026-07-01 08:15:00",72.5,18,"3,1",,"41,25",',
+      'weight 72.5 bone_mass 3.1 body_water_mass 41.25',
+    ],
+    [
+      'weight.csv',
+      '"Date","Gewicht (kg)","Fettmasse (kg)","Fettfreier Anteil (kg)","Kommentare"',
+      '"2014-02-13 6:04 Uhr","94.34","26.81","68.43",""',
+      'weight 94.34',
+    ],
+    [
+      'weight.csv',
+      'Date,"Poids (lb)","Masse grasse (lb)","Masse osseuse (lb)","Masse musculaire (lb)","Hydratation (lb)",Commentaires',
+      '"2026-07-01 08:15:00",160,,,,,',
+      'weight 72.5748',
+    ],
+    ['height.csv', 'Datum,"Grösse (m)",Kommentare', '"2026-07-01 08:15:00",1.81,', 'height 1.81'],
+    [
+      'bp.csv',
+      'Date,Herzfrequenz,Systole,Diastole,Kommentare',
+      '"2026-07-01 08:15:00",61,121,79,',
+      'blood_pressure_systolic 121 blood_pressure_diastolic 79 heart_rate 61',
+    ],
+    ['sleep.csv', 'von,bis,"leicht (s)","tief (s)","rem (s)","wach (s)",Aufwachen', night, 'sleep_stage_in_bed 90'],
+    [
+      'sleep.csv',
+      'de,a,"ligero (s)","profundo (s)","rem (s)","despierto (s)",despertar',
+      night,
+      'sleep_stage_in_bed 90',
+    ],
+    ['sleep_1.csv', 'から,まで,"浅い (s)","深い (s)","rem (s)","目覚める (s)",目覚め', night, 'sleep_stage_in_bed 90'],
+    [
+      'activities.csv',
+      'von,bis,"von (manuell)","bis (manuell)",Zeitzone,Aktivität,Daten',
+      `${walk},Gehen,{}`,
+      'exercise_session_walking 60',
+    ],
+    ['activities.csv', 'から,まで,a,b,c,d,e', `${walk},ウォーキング,{}`, 'exercise_session_other 60'],
+    ['raw_tracker_steps.csv', 'début,durée,valeur', '2026-07-01T08:00:00+02:00,"[60]","[90]"', 'steps 90'],
+  ])('%s with the columns %s is read by its name and its shape', async (name, columns, row, read) => {
+    const { logs, rejects, unread } = await importOne(fileOf(`data/${name}`, `\ufeff${columns}\n${row}\n`), options)
+
+    expect([rejects, unread]).toEqual([[], []])
+    expect(logs.map(({ dataType, value }) => `${dataType} ${value}`).join(' ')).toBe(read)
+  })
+
+  test('an export of the writer with German columns gives the logs of the English one', async () => {
+    const german: Readonly<Record<string, string>> = {
+      'weight.csv':
+        'Date,"Gewicht (kg)","Fettmasse (kg)","Knochenmasse (kg)","Muskelmasse (kg)","Wasseranteil (kg)",Kommentare',
+      'sleep.csv': 'von,bis,"leicht (s)","tief (s)","rem (s)","wach (s)",Aufwachen',
+      'activities.csv': 'von,bis,"von (manuell)","bis (manuell)",Zeitzone,"Art der Aktivität",Daten',
+    }
+    const endMs = Date.parse('2026-03-15T12:00:00Z')
+    const person = samplePeople('german', 6).find(({ kind }) => kind === 'office-worker')
+    const written = await exportWriters['withings']?.(
+      person ? logsOf(person, { startMs: endMs - 7 * 86_400_000, endMs }) : [],
+      60,
+    )
+    const entries = entriesOf(written?.data ?? Buffer.alloc(4))
+    const english = entries.map(({ name, data }) => fileOf(name, data))
+    const translated = entries.map(({ name, data }) =>
+      fileOf(
+        name,
+        String(data).replace(/^.*/, (columns) => german[name] ?? columns),
+      ),
+    )
+    const [first, second] = [
+      await importInto(new Map(), english, options),
+      await importInto(new Map(), translated, options),
+    ]
+
+    expect(first.logs.map(({ dataType }) => dataType)).toEqual(expect.arrayContaining(['weight', 'sleep_stage_in_bed']))
+    expect(second.logs).toEqual(first.logs)
+    expect(second.unread).toEqual(first.unread)
+  })
+
+  test('a file of another shape is not guessed at, whatever its name', async () => {
+    const files = [
+      fileOf('weight.csv', 'Datum,Gewicht,Notiz\n2026-07-01 08:15:00,72.5,\n'),
+      fileOf('bp.csv', 'Datum,Diastole,Systole,Puls\n"2026-07-01 08:15:00",79,61,121\n'),
+      fileOf('sleep.csv', 'Nacht,Stunden\n2026-07-01,7\n'),
+    ]
+    const { logs, unread } = await importInto(new Map(), files, options)
+
+    expect(logs).toEqual([])
+    expect(unread.map(({ file, isLeftOut }) => [file, isLeftOut])).toEqual([
+      ['weight.csv', false],
+      ['bp.csv', false],
+      ['sleep.csv', false],
+    ])
+  })
 })
 
 test('an activity that the person entered counts by the times that were entered, and is marked', async () => {

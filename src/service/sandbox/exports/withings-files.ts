@@ -1,3 +1,4 @@
+import { HOUR } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
 import {
   minutesOf,
@@ -53,7 +54,7 @@ export function withingsExport(logs: readonly SampleLog[]): { name: string; data
     activities: tableText(
       ['from', 'to', 'from (manual)', 'to (manual)', 'Timezone', 'Activity type', 'Data'],
       ofType(watch, /^exercise_session_/).map((one) => [
-        ...[offsetText(one.startMs, one), offsetText(one.endMs, one), '', '', ''],
+        ...[offsetText(one.startMs, one), offsetText(one.endMs, one), '', '', zoneOf(one)],
         one.log.dataType.replace('exercise_session_', ''),
         JSON.stringify({ calories: Math.round(minutesOf(one) * 6) }),
       ]),
@@ -62,6 +63,12 @@ export function withingsExport(logs: readonly SampleLog[]): { name: string; data
   }
   const parts = Object.entries(files).map(([name, data]) => ({ name: `${name}.csv`, data }))
   return { name: 'withings.zip', data: zipOf(parts) }
+}
+
+/** The signs of these zones are turned round: `Etc/GMT-1` is an hour ahead. */
+const zoneOf = ({ wallShiftMs }: TimedLog): string => {
+  const hours = Math.round(wallShiftMs / HOUR)
+  return `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`
 }
 
 const sumOf = (stages: readonly TimedLog[], stage: string) =>
