@@ -170,6 +170,7 @@ function configOf(values: ParsedValues, environment: Environment) {
     queueParts: requiredValue('QUEUE_PARTS'),
     upstream: upstreamOf(values),
     sandboxSecret: values.SANDBOX_SECRET,
+    sandboxNames: Object.freeze(values.SANDBOX_NAMES ?? []),
     tokenKeys: values.TOKEN_KEY,
     dataFolder: resolve(homeFolder(environment['VITALSYNC_HOME']), requiredValue('VITALSYNC_DATA')),
     port: requiredValue('PORT'),

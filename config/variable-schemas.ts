@@ -43,6 +43,14 @@ export const hostName = z
     error: 'must be an address or a host name without a port, such as 127.0.0.1 or 0.0.0.0',
   })
 
+/** As a browser writes them: in small letters. */
+export const hostNameList = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim().toLowerCase()))
+  .refine((parts) => parts.every((part) => hostName.safeParse(part).success), {
+    error: 'must be host names without a port, separated by commas, such as service,sandbox.example.org',
+  })
+
 export const headerName = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,63}$/i, { error: 'must be the name of a header, such as x-forwarded-user' })

@@ -7,6 +7,7 @@ import {
   headerList,
   headerName,
   hostName,
+  hostNameList,
   isHttpUrl,
   postgresUrl,
   proxyList,
@@ -58,6 +59,10 @@ export const variables = {
     schema: z.string().min(16, { error: 'must have 16 characters or more: openssl rand -base64 32' }),
     about: 'secret from which the keys of a sandbox follow; absent: each data folder draws its own',
     secret: true,
+  },
+  SANDBOX_NAMES: {
+    schema: hostNameList,
+    about: 'names by which a sandbox may be asked, beside those of this machine, with commas between',
   },
   TOKEN_KEY: {
     schema: tokenKeys,

@@ -89,6 +89,7 @@ async function startLocalSandbox(options: LocalSandboxOptions, closeStack: Close
       days: sandboxDefaults.days,
       seed: sandboxDefaults.seed,
       secret,
+      names: config.sandboxNames,
       log,
       console: { passwordFile: config.consolePasswordFile, trustedProxies: config.trustedProxies },
     })

@@ -24,10 +24,10 @@ export async function sandboxSecretOf({ sandboxSecret }: Config, folder: string)
 
 /** The keys of the sandbox in a file that only this user may read, as curl sends it. Returns the path. */
 export async function writeSandboxCredentials(folder: string, sandbox: Sandbox): Promise<string> {
-  const { clientId, clientSecret, appId, appSecret } = sandbox
+  const { clientId, clientSecret, appId, appSecret, controlToken } = sandbox
   const file = join(folder, 'sandbox-credentials.json')
   const draft = `${file}.${process.pid}`
-  await writeFile(draft, JSON.stringify({ clientId, clientSecret, appId, appSecret }), { mode: 0o600 })
+  await writeFile(draft, JSON.stringify({ clientId, clientSecret, appId, appSecret, controlToken }), { mode: 0o600 })
   await rename(draft, file)
   return file
 }

@@ -16,10 +16,12 @@ import { createJournal } from './sandbox/faults/journal.ts'
 import { createMovableClock } from './sandbox/faults/movable-clock.ts'
 import { samplePeople } from './sandbox/people/sample-people.ts'
 import { createSandboxControl, type SandboxControl } from './sandbox/sandbox-control.ts'
+import { addSandboxGuard } from './sandbox/sandbox-guard.ts'
 import { type SeedProgress, seedAccount, seedPeople } from './sandbox/seeding.ts'
 import { createServedRecordsReader } from './sandbox/served-records.ts'
 import { startService } from './server.ts'
 import { migrateService } from './store/migrate-service.ts'
+import { listSampleProfiles } from './store/sample-profiles.ts'
 
 export type SandboxOptions = {
   /** A database whose schema `service` the sandbox creates and migrates. */
@@ -27,6 +29,8 @@ export type SandboxOptions = {
   /** 0 takes a free port; of several, the first that can be had. */
   port: number | readonly number[]
   host?: string
+  /** The names by which the sandbox may be asked, beside those of this machine. */
+  names?: readonly string[]
   profiles: number
   seed: string
   /** The keys follow from it. Absent: each start has keys of its own. */
@@ -97,9 +101,10 @@ function sandboxExtension(
   },
 ): ServiceExtension<ServiceAddition & { control: SandboxControl }> {
   const { seed, log, onProgress, signal } = options
-  const { clock, faults, journal, credentials } = parts
+  const { clock, credentials } = parts
   return async (context) => {
-    const { app, pool } = context
+    const { app, pool, host } = context
+    addSandboxGuard(app, { host, names: options.names ?? [] })
     const people = samplePeople(seed, options.profiles)
     const span = { startMs: clock.nowMs() - options.days * DAY, endMs: clock.nowMs() }
     const accountId = await seedAccount(pool, { seed, credentials, nowAt: new Date(span.endMs) })
@@ -113,10 +118,11 @@ function sandboxExtension(
       : undefined
     const internalSecret = randomBytes(16).toString('hex')
     const ledger = createServedRecordsReader({ app, internalSecret, ...credentials })
-    const seeded = { accountId, seed, days: options.days, people, livedUntilMs: span.endMs }
+    const sampleNames = (await listSampleProfiles(pool, accountId)).map(({ externalId }) => externalId)
+    const seeded = { accountId, seed, days: options.days, people, sampleNames, livedUntilMs: span.endMs }
     const control = createSandboxControl({ ...parts, derivationDelay, context, ledger, seeded, recompute })
-    addFaultInjection(app, { faults, journal, clock, internalSecret, externalIdOf: control.externalIdOf })
-    addControlRoutes(app, control)
+    addFaultInjection(app, { ...control, internalSecret })
+    addControlRoutes(app, control, credentials.controlToken)
     return { routes: [explainRoute], ...recompute, control }
   }
 }

@@ -22,7 +22,7 @@ const pageHeaders: Readonly<Record<string, string>> = {
 }
 
 /** The host of an authority `name:port` or `[::1]:port`, without the port. */
-function hostNameOf(authority: string): string {
+export function hostNameOf(authority: string): string {
   const address = URL.parse(`http://${authority}`)
   return address?.hostname.replace(/^\[|\]$/g, '') ?? ''
 }

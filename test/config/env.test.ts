@@ -22,6 +22,7 @@ const wrong: Record<string, string[]> = {
   UPSTREAM_SANDBOX_URL: ['sandbox.example.com'],
   TOKEN_KEY: ['short', 'x'.repeat(64), `${'0'.repeat(64)},short`, Array(3).fill('0'.repeat(64)).join(',')],
   SANDBOX_SECRET: ['fifteen letters'],
+  SANDBOX_NAMES: ['service:8080', 'http://service', 'service,', 'a b'],
   PORT: ['http', '65536', '-1', '80.5'],
   METRICS_PORT: ['http', '65536', '-1'],
   METRICS_HOST: ['127.0.0.1:9090', 'every one', 'http://localhost'],

@@ -73,7 +73,7 @@ try {
   const setFaults = (rules: object[]) =>
     fetch(`${access.controlUrl}/faults`, {
       method: 'PUT',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${access.controlToken}` },
       body: JSON.stringify(rules),
     })
 

@@ -9,6 +9,7 @@ import { startProgram } from '../support/run-program.ts'
 export type SandboxAccess = {
   readonly url: string
   readonly controlUrl: string
+  readonly controlToken: string
   readonly clientId: string
   readonly clientSecret: string
 }

@@ -18,7 +18,7 @@ import { openTestPool } from '../support/test-pool.ts'
  *
  * Every answer that passes through `call` is checked against the service's own OpenAPI document.
  */
-export type Credentials = SandboxCredentials
+export type Credentials = Omit<SandboxCredentials, 'controlToken'>
 export type ServiceInternals = { sql: pg.Pool; log: string[] }
 /** With a clock that stands still until a test moves it. */
 export type FrozenInternals = ServiceInternals & { clock: { ms: number } }

@@ -131,7 +131,7 @@ export const jsonResultSchemas = {
     changedLater: count,
     computedAt: instant.nullable(),
   }),
-  sandbox: z.strictObject({ ...sandboxAddress, controlUrl: z.string() }),
+  sandbox: z.strictObject({ ...sandboxAddress, controlUrl: z.string(), controlToken: z.string() }),
   'sandbox people': z.strictObject({ file: z.string(), timeZone: z.string(), days: count, format: z.string() }),
   dashboard: z.strictObject({ url: z.string() }),
   'dashboard password': z.strictObject({ line: z.string() }),

@@ -1,11 +1,12 @@
 import { createHash, createHmac } from 'node:crypto'
 
-/** The keys of a sandbox's own account, for a server and for an app. */
+/** The keys of a sandbox's own account, for a server and for an app, and the token of its control routes. */
 export type SandboxCredentials = {
   readonly clientId: string
   readonly clientSecret: string
   readonly appId: string
   readonly appSecret: string
+  readonly controlToken: string
 }
 
 /** The keys follow from the secret of a sandbox: the sandbox and the programs that know the secret need nothing else. */
@@ -17,5 +18,6 @@ export function sandboxCredentialsOf(sandboxSecret: string): SandboxCredentials 
     clientSecret: secret('clientSecret'),
     appId: id('appId'),
     appSecret: secret('appSecret'),
+    controlToken: secret('controlToken'),
   }
 }

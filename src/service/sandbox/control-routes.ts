@@ -1,11 +1,12 @@
-import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { checkedInstant, instantSchema } from '../../base/time/instant.ts'
 import { DAY, HOUR, SECOND } from '../../base/time/units.ts'
 import { addRoutes, type Route } from '../../web/route.ts'
+import { readAuthorization } from '../http/authenticate.ts'
 import { RequestError, unknownProfile } from '../http/request-error.ts'
 import { parsePart } from '../http/service-route.ts'
+import { hashSecret, matchesHash } from '../store/credentials/secrets.ts'
 import { faultCatalogue, faultNames } from './faults/fault-catalogue.ts'
 import { faultRuleSchema } from './faults/fault-rules.ts'
 import { personKinds } from './people/sample-person.ts'
@@ -119,10 +120,10 @@ export const controlRoutes: readonly ControlRoute[] = [
     body: z.object({ kind: z.enum(personKinds), count: z.int().min(1).max(100).default(1) }),
     act: async (sandbox, { body: { kind, count } }) => ({ made: await sandbox.makePeople(kind, count) }),
   }),
-  control('GET /ledger/:externalId', 'every record that the service serves of a profile now, by stream', {
+  control('GET /ledger/:externalId', 'every record that the service serves of a sample profile now, by stream', {
     async act(sandbox, { request }) {
       const { externalId } = request.params as { externalId: string } // of the path
-      const ledger = await sandbox.ledger(externalId)
+      const ledger = sandbox.isSample(externalId) ? await sandbox.ledger(externalId) : undefined
       if (!ledger) throw unknownProfile()
       return ledger
     },
@@ -151,8 +152,9 @@ export const controlRoutes: readonly ControlRoute[] = [
   }),
 ]
 
-/** Adds the routes of the sandbox only, for tests and for people who try it. They take no token: anyone who reaches the port may use them. */
-export function addControlRoutes(app: FastifyInstance, sandbox: SandboxControl): void {
+/** Adds the routes of the sandbox only, for tests and for people who try it. They take `controlToken` as a bearer token. */
+export function addControlRoutes(app: FastifyInstance, sandbox: SandboxControl, controlToken: string): void {
+  const tokenHash = hashSecret(controlToken)
   const routes = Object.fromEntries(
     controlRoutes.map(({ method, path, summary }) => [`${method} ${path.slice(controlPath.length)}`, summary]),
   )
@@ -161,25 +163,22 @@ export function addControlRoutes(app: FastifyInstance, sandbox: SandboxControl):
     path: controlPath,
   }
   addRoutes(app, [root, ...controlRoutes], () => ({
-    admit: async (request) => refuseOtherSites(request),
+    async admit(request) {
+      const { scheme, secret = '' } = readAuthorization(request) ?? {}
+      if (scheme !== 'bearer' || !matchesHash(secret, tokenHash)) throw withoutControlToken()
+    },
     callOf: () => ({ control: sandbox }),
     parse: parsePart,
   }))
 }
 
-/**
- * The routes take no token, so a page of another site that a browser has open must not reach them: neither directly, which
- * its Origin shows, nor by a name of its own that points here (DNS rebinding), which the Host shows.
- */
-function refuseOtherSites({ headers }: FastifyRequest): void {
-  const host = headers.host ?? ''
-  const name = host.replace(/:\d+$/, '')
-  const isOwnName = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || !name.includes('.')
-  const isOwnPage = headers.origin === undefined || headers.origin === `http://${host}`
-  if (isOwnName && isOwnPage) return
-  const errors = [{ origin: isOwnName ? 'Origin' : 'Host', errors: ['is another site'] }]
-  throw new RequestError({ status: 403, location: 'header', errors })
-}
+const withoutControlToken = () =>
+  new RequestError({
+    status: 401,
+    location: 'header',
+    errors: [{ origin: 'Authorization', errors: ['must be Bearer and the control token of this sandbox'] }],
+    headers: { 'www-authenticate': 'Bearer' },
+  })
 
 function clockAnswer({ clock }: SandboxControl) {
   return { now: new Date(clock.nowMs()).toISOString(), aheadSeconds: Math.round(clock.aheadMs() / SECOND) }

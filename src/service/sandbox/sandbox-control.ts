@@ -26,6 +26,8 @@ export type SandboxControl = {
   journal: Journal
   derivationDelay: Pick<DerivationDelay, 'set' | 'clear' | 'read'>
   people(): Array<{ externalId: string; kind: string }>
+  /** Whether a name is that of a sample profile, of this start or of one before. */
+  isSample(externalId: string): boolean
   /** All records that the service serves of a profile now; undefined when no such profile exists. */
   ledger(externalId: string): Promise<ServedRecords | undefined>
   /** The account's name for a profile. */
@@ -42,7 +44,15 @@ export type SandboxControl = {
 
 type SandboxControlOptions = Pick<SandboxControl, 'clock' | 'faults' | 'journal' | 'derivationDelay' | 'ledger'> & {
   context: Pick<ServiceContext, 'pool' | 'tokenCache'>
-  seeded: { accountId: string; seed: string; days: number; people: readonly SamplePerson[]; livedUntilMs: number }
+  seeded: {
+    accountId: string
+    seed: string
+    days: number
+    people: readonly SamplePerson[]
+    /** The names of all sample profiles that the database has. */
+    sampleNames: readonly string[]
+    livedUntilMs: number
+  }
   recompute: Pick<Recompute, 'idle'> | undefined
   closing: AbortSignal
 }
@@ -57,6 +67,7 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
   const { pool, tokenCache } = context
   const { accountId, seed } = seeded
   const people = [...seeded.people]
+  const samples = new Set(seeded.sampleNames)
   // One after another: people who are made while the others live would miss what the devices write meanwhile.
   const turns = createConcurrencyLimiter({ concurrentMax: 1 })
   let livedUntilMs = seeded.livedUntilMs
@@ -74,6 +85,7 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
       return externalId
     },
     people: () => people.map(({ externalId, kind }) => ({ externalId, kind })),
+    isSample: (externalId) => samples.has(externalId),
     derived: (onLeft) => waitUntilDerived({ pool, recompute, closing, onLeft }),
     live: (byMs) =>
       turns.run(accountId, async () => {
@@ -94,6 +106,7 @@ export function createSandboxControl(options: SandboxControlOptions): SandboxCon
         const span = { startMs: livedUntilMs - seeded.days * DAY, endMs: livedUntilMs }
         const made = await makePeople(pool, { accountId, seed, kind, count, span, signal: closing })
         people.push(...made)
+        for (const { externalId } of made) samples.add(externalId)
         return made.map(({ externalId }) => externalId)
       }),
     revokeTokens: async (externalId) => {

@@ -35,7 +35,7 @@ test('its page runs nothing of others, and the rest of the service keeps its own
   expect(page.headers['content-security-policy']).not.toContain('unsafe')
   expect(page.headers['set-cookie']).toBeUndefined()
 
-  const health = await send(`${sandbox.url}/health`, { host: 'service.example' })
+  const health = await send(`${sandbox.url}/health`)
   expect(health.status).toBe(200)
   expect(health.headers['content-security-policy']).toBe("default-src 'none'; frame-ancestors 'none'")
 })

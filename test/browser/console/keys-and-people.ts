@@ -38,7 +38,9 @@ test('people are made, and live on with the clock; each button shows its curl', 
   const page = await visit('/people')
   await page.getByRole('button', { name: 'Make: phone-only' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByText(`curl -X POST ${sandbox.url}/__control/people`).waitFor()
+  await dialog
+    .getByText(`curl -X POST ${sandbox.url}/__control/people -H 'authorization: Bearer ${sandbox.controlToken}'`)
+    .waitFor()
   await dialog.getByRole('button', { name: 'Make' }).click()
   await dialog.getByText('Made: SampleProfile-phone-only-1').waitFor()
   await dialog.getByRole('button', { name: 'Close' }).click()
@@ -74,7 +76,7 @@ test('a fault is switched on, strikes, and is seen to strike in the journal', as
   await faults.getByRole('row', { name: /throttle 100.0 % 1 of 1/ }).waitFor()
   await faults.getByRole('button', { name: 'Switch off: throttle' }).click()
   // Somebody else is faster: the row goes, and with it the button that opened the dialog.
-  await fetch(`${sandbox.url}/__control/faults`, { method: 'DELETE' })
+  sandbox.faults.set([])
   await faults.getByText('No fault is on').waitFor()
   await dialog.getByRole('button', { name: 'Switch off' }).click()
   await dialog.getByText('It is off.').waitFor()

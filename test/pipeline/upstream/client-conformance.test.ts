@@ -158,7 +158,7 @@ test('tokens that upstream lets expire or takes away are renewed without a failu
 
   sandbox.clock.advance(25 * 60 * 60 * 1000)
   await readAll()
-  await fetch(`${sandbox.controlUrl}/tokens/revoke`, { method: 'POST' })
+  await sandbox.revokeTokens(undefined)
   await readAll()
 
   expect(sent.filter((request) => operationOf(request) === 'accountToken')).toHaveLength(3)

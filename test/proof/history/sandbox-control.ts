@@ -1,3 +1,4 @@
+import type { SandboxCredentials } from '../../../src/base/contract/sandbox-credentials.ts'
 import { SECOND } from '../../../src/base/time/units.ts'
 import type { ServedRecords } from '../../../src/service/sandbox/served-records.ts'
 
@@ -10,7 +11,7 @@ export type SandboxControl = {
   uploadElsewhere(profile: string, logs: readonly object[]): Promise<void>
 }
 
-type Credentials = { readonly clientId: string; readonly clientSecret: string }
+type Credentials = Pick<SandboxCredentials, 'clientId' | 'clientSecret' | 'controlToken'>
 
 /** Callers ask again. A service whose database is silent may hold an answer back for two minutes. */
 const ANSWERS_WITHIN_MS = 15 * SECOND
@@ -30,7 +31,10 @@ export function openSandboxControl(url: string, credentials: Credentials): Sandb
     },
     ...(body ? { body: JSON.stringify(body) } : {}),
   })
-  const control: SandboxControl['control'] = (method, path, body) => send(`/__control${path}`, json(method, body))
+  const { controlToken, ...ofAccount } = credentials
+  const asOperator = `Bearer ${controlToken}`
+  const control: SandboxControl['control'] = (method, path, body) =>
+    send(`/__control${path}`, json(method, body, asOperator))
   return {
     url,
     control,
@@ -39,11 +43,14 @@ export function openSandboxControl(url: string, credentials: Credentials): Sandb
       return people.map((person) => String(Object(person).externalId))
     },
     async ledger(profile) {
-      const answer = await fetch(`${url}/__control/ledger/${encodeURIComponent(profile)}`)
+      const answer = await fetch(
+        `${url}/__control/ledger/${encodeURIComponent(profile)}`,
+        json('GET', undefined, asOperator),
+      )
       return answer.ok ? ((await answer.json()) as ServedRecords) : undefined // the sandbox's own answer
     },
     async uploadElsewhere(externalId, logs) {
-      const { accountToken } = await send('/api/v1/oauth/account/token', json('POST', credentials))
+      const { accountToken } = await send('/api/v1/oauth/account/token', json('POST', ofAccount))
       const asAccount = json('POST', { externalId }, `account ${accountToken}`)
       const { profileToken } = await send('/api/v1/oauth/profile/token', asAccount)
       await send('/api/v1/profile/data/log', json('POST', logs, `profile ${profileToken}`))

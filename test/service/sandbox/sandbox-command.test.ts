@@ -60,19 +60,32 @@ function start(words: string[], environment: Record<string, string>): Running {
   return { child, firstLine, ended }
 }
 
+type Access = { readonly controlUrl: string; readonly controlToken: string }
+
+const sendControl = ({ controlUrl, controlToken }: Access, path: string, options: Parameters<typeof send>[1] = {}) =>
+  send(controlUrl + path, { ...options, headers: { authorization: `Bearer ${controlToken}` } })
+
 const small = ['--port', '0', '--profiles', '7', '--days', '1', '--seed', '7']
 
 describe('vitalsync sandbox', () => {
   test('prints one line of JSON when it answers, and leaves on SIGTERM with 0', async ({ run, serviceUrl }) => {
     const { child, firstLine, ended } = run([...small, '--json'], { DATABASE_URL: serviceUrl })
     const told = JSON.parse(await firstLine)
-    expect(Object.keys(told)).toEqual(['url', 'clientId', 'clientSecret', 'appId', 'appSecret', 'controlUrl'])
+    expect(Object.keys(told)).toEqual([
+      'url',
+      'clientId',
+      'clientSecret',
+      'appId',
+      'appSecret',
+      'controlUrl',
+      'controlToken',
+    ])
     const { clientId, clientSecret } = told
     const body = { clientId, clientSecret }
     const token = await send(`${told.url}/api/v1/oauth/account/token`, { method: 'POST', body })
     const headers = { authorization: `account ${json(token).accountToken}` }
     expect((await send(`${told.url}/api/v1/account/profile/${runner}`, { headers })).status).toBe(200)
-    expect(json(await send(`${told.controlUrl}/people`)).length).toBe(7)
+    expect(json(await sendControl(told, '/people')).length).toBe(7)
 
     child.kill('SIGTERM')
     const { code, stdout, stderr } = await ended
@@ -80,21 +93,23 @@ describe('vitalsync sandbox', () => {
     expect(stdout.trimEnd().split('\n')).toHaveLength(1)
   })
 
-  test('prints the same as text, and starts with the given faults', async ({ run, serviceUrl }) => {
+  test('prints the same as text, and starts with the given faults', async ({ run, folder, serviceUrl }) => {
     const words = [...small, '--fault', 'throttle=1,operations=searchProfiles', '--fault', 'late=0.2,hours=6']
     const { child, firstLine, ended } = run(words, { DATABASE_URL: serviceUrl })
     const url = (await firstLine).split(/\s+/).at(-1)
-    const names = json(await send(`${url}/__control/faults`)).map((rule: { name: string }) => rule.name)
-    expect(names).toEqual(['throttle', 'late'])
+    const kept = JSON.parse(await readFile(join(folder, 'sandbox', 'sandbox-credentials.json'), 'utf8'))
+    const faults = json(await sendControl({ controlUrl: `${url}/__control`, ...kept }, '/faults'))
+    expect(faults.map((rule: { name: string }) => rule.name)).toEqual(['throttle', 'late'])
     child.kill('SIGINT')
     const { code, stdout } = await ended
     expect(code).toBe(0)
-    for (const name of ['clientId', 'clientSecret', 'appId', 'appSecret', 'control', '/docs', 'Ctrl-C'])
+    for (const name of ['clientId', 'appId', 'secrets', 'control', '/docs', 'Ctrl-C'])
       expect(stdout).toContain(name)
     const [file = ''] = /\S+sandbox-credentials\.json/.exec(stdout) ?? []
-    const { clientId, clientSecret } = JSON.parse(await readFile(file, 'utf8'))
+    const { clientId, clientSecret, controlToken } = JSON.parse(await readFile(file, 'utf8'))
     expect(stdout).toContain(clientId)
     expect(stdout).not.toContain(clientSecret)
+    expect(stdout).not.toContain(controlToken)
     expect((await stat(file)).mode & 0o077).toBe(0)
   })
 
@@ -105,15 +120,15 @@ describe('vitalsync sandbox', () => {
   }) => {
     const keysWith = async (environment: Record<string, string>) => {
       const { child, firstLine, ended } = run([...small, '--json'], { DATABASE_URL: serviceUrl, ...environment })
-      const { clientId, clientSecret, appId, appSecret } = JSON.parse(await firstLine)
+      const { clientId, clientSecret, appId, appSecret, controlToken } = JSON.parse(await firstLine)
       child.kill('SIGTERM')
       await ended
-      return { clientId, clientSecret, appId, appSecret }
+      return { clientId, clientSecret, appId, appSecret, controlToken }
     }
     const here = await keysWith({})
     expect(await keysWith({})).toEqual(here)
     const elsewhere = await keysWith({ VITALSYNC_DATA: join(folder, 'other') })
-    expect(new Set([...Object.values(here), ...Object.values(elsewhere)]).size).toBe(8)
+    expect(new Set([...Object.values(here), ...Object.values(elsewhere)]).size).toBe(10)
 
     const SANDBOX_SECRET = 'a secret for two programs'
     const given = await keysWith({ SANDBOX_SECRET, VITALSYNC_DATA: '/dev/null' })
@@ -189,8 +204,7 @@ describe('vitalsync sandbox', () => {
     expect(stored).toBeLessThan(60)
 
     const second = run(['--port', '0', '--profiles', String(stored + 2), '--json'], { DATABASE_URL: serviceUrl })
-    const { controlUrl } = JSON.parse(await second.firstLine)
-    expect(json(await send(`${controlUrl}/people`)).length).toBe(stored + 2)
+    expect(json(await sendControl(JSON.parse(await second.firstLine), '/people')).length).toBe(stored + 2)
   })
 
   test('brings a Postgres of its own, keeps its data, leaves nothing running, and survives a kill', async ({
@@ -203,7 +217,7 @@ describe('vitalsync sandbox', () => {
     const again = await run([...small, '--json'], environment).ended
     expect([again.code, again.stdout]).toEqual([2, ''])
     expect(again.stderr).toContain('runs here already')
-    const posted = await send(`${told.controlUrl}/live`, { method: 'POST', body: { hours: 24 } })
+    const posted = await sendControl(told, '/live', { method: 'POST', body: { hours: 24 } })
     expect(json(posted).logs).toBeGreaterThan(1000)
     first.child.kill('SIGTERM')
     expect((await first.ended).code).toBe(0)
@@ -216,8 +230,7 @@ describe('vitalsync sandbox', () => {
     second.child.kill('SIGKILL') // its Postgres outlives it, and is stopped by the next start
     await second.ended
     const third = run([...small, '--json'], environment)
-    const { controlUrl } = JSON.parse(await third.firstLine)
-    expect(json(await send(`${controlUrl}/ledger/${runner}`)).demographics).toHaveLength(1)
+    expect(json(await sendControl(JSON.parse(await third.firstLine), `/ledger/${runner}`)).demographics).toHaveLength(1)
   })
 })
 

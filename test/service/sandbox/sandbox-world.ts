@@ -102,7 +102,10 @@ export async function openSandboxWorld(
     sandbox,
     api,
     accountToken,
-    control: (method, path, body) => send(sandbox.controlUrl + path, { method, ...(body ? { body } : {}) }),
+    control: (method, path, body) => {
+      const headers = { authorization: `Bearer ${sandbox.controlToken}` }
+      return send(sandbox.controlUrl + path, { method, headers, ...(body ? { body } : {}) })
+    },
     profileToken: async (externalId) => {
       const headers = { authorization: `account ${await accountToken()}` }
       return json(await api('oauth/profile/token', { method: 'POST', headers, body: { externalId } }))

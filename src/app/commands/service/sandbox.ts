@@ -45,7 +45,8 @@ export async function runSandbox(context: CommandContext, options: SandboxOption
       terminal.progress(`storing people: ${formatNumber(people)} of ${formatNumber(total)}, ${formatNumber(logs)} logs`)
     }
     const secret = await sandboxSecretOf(config, sandboxFolderOf(config))
-    const settings = { databaseUrl, host, profiles, days, seed, secret, log, faults, signal, onProgress }
+    const { sandboxNames: names } = config
+    const settings = { databaseUrl, host, names, profiles, days, seed, secret, log, faults, signal, onProgress }
     const console = { passwordFile: config.consolePasswordFile, trustedProxies: config.trustedProxies }
     const start = (port: StartOptions['port']) => startSandbox({ ...settings, port, otlp, console })
     const sandbox = closeStack.add(await startAtChosenPort(context, options.port, start), 'sandbox')
@@ -78,8 +79,8 @@ async function startAtChosenPort(
   return startAtKeptPort(sandboxFolderOf(config), context, start)
 }
 
-function credentialsOf({ url, clientId, clientSecret, appId, appSecret, controlUrl }: Sandbox) {
-  return { url, clientId, clientSecret, appId, appSecret, controlUrl }
+function credentialsOf({ url, clientId, clientSecret, appId, appSecret, controlUrl, controlToken }: Sandbox) {
+  return { url, clientId, clientSecret, appId, appSecret, controlUrl, controlToken }
 }
 
 /** Where the output goes to a log, no secret shall stand in it. */
@@ -99,7 +100,7 @@ async function readyText(
     control: sandbox.controlUrl,
     clientId: sandbox.clientId,
     appId: sandbox.appId,
-    'clientSecret, appSecret': secrets,
+    secrets,
     people: `${profiles} sample profiles of seed ${seed}`,
     faults: faults.length > 0 ? faults.join(' ') : 'none',
     data: config.databaseUrl ? 'DATABASE_URL, schema service' : sandboxFolderOf(config),

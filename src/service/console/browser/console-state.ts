@@ -28,6 +28,14 @@ export const isSandbox = computed(() => consoleSession.value.isSandbox)
 export const serviceUrl = location.origin
 export const controlUrl = `${serviceUrl}/__control`
 
+/** The curl of a control route, with the token of those who may act. */
+export function controlCurl(method: string, path: string, json?: string): string {
+  const token = `-H 'authorization: Bearer ${consoleSession.value.credentials?.controlToken ?? ''}'`
+  const address = path.includes('?') ? `'${controlUrl}${path}'` : controlUrl + path
+  const body = json === undefined ? [] : [`-H 'content-type: application/json' -d ${json}`]
+  return [`curl -X ${method} ${address}`, token, ...body].join(' ')
+}
+
 export type LiveSandbox = Json<SandboxState>
 
 /** The sandbox as the server last reported it; `undefined`: not yet, or there is none. */

@@ -24,6 +24,7 @@ type FaultInjectionOptions = {
   internalSecret: string
   /** The account's name for a profile, by the profile id of a token. */
   externalIdOf(profileId: string): Promise<string | undefined>
+  isSample(externalId: string): boolean
 }
 
 const isOperation = (name: string | undefined): name is OperationName =>
@@ -78,17 +79,18 @@ export function addFaultInjection(app: FastifyInstance, options: FaultInjectionO
 
 /** Writes one journal entry for each request, however it ends: `close` follows the last byte as well as a broken connection. */
 function writeJournalAtClose(
-  { journal, clock }: FaultInjectionOptions,
+  { journal, clock, isSample }: FaultInjectionOptions,
   { tracked, request, reply }: RequestScope,
 ): void {
   const startedAtMs = performance.now()
   const at = new Date(clock.nowMs()).toISOString()
   reply.raw.once('close', () => {
+    const profile = tracked.profile ?? externalIdIn(request)
     const answered: JournalOutcome = reply.raw.writableFinished ? `${reply.raw.statusCode}` : 'aborted'
     journal.add({
       at,
       operation: tracked.operation,
-      profile: tracked.profile ?? externalIdIn(request),
+      profile: profile !== undefined && isSample(profile) ? profile : undefined,
       outcome: tracked.outcome ?? answered,
       faults: [...tracked.rules.keys()],
       durationMs: Math.round(performance.now() - startedAtMs),

@@ -9,6 +9,7 @@ export type JournalOutcome = `${number}` | 'reset' | 'cut' | 'aborted'
 type JournalEntry = {
   at: string
   operation: OperationName
+  /** Undefined unless it is a sample profile. */
   profile: string | undefined
   outcome: JournalOutcome
   faults: FaultName[]

@@ -5,7 +5,7 @@ import { Action, Answered, Empty, Panel, Table, Tag, Text } from '../../../../we
 import { shownCount, shownShare } from '../../../../web/browser/shown.ts'
 import type { CastAnswer } from '../../routes/sandbox-routes.ts'
 import { into } from '../console-parts.tsx'
-import { controlUrl, type LiveSandbox, liveSandbox, mayChange, toneOfStatus } from '../console-state.ts'
+import { controlCurl, type LiveSandbox, liveSandbox, mayChange, toneOfStatus } from '../console-state.ts'
 
 type Fault = Json<CastAnswer>['faults'][number]
 type Rule = LiveSandbox['faults'][number]
@@ -67,7 +67,7 @@ function Active({ rules }: { rules: readonly Rule[] | undefined }) {
     <Panel
       title="On now"
       aside={
-        mayChange.value && <Action label="Switch all off" command={`curl -X DELETE ${controlUrl}/faults`} run={clear} />
+        mayChange.value && <Action label="Switch all off" command={controlCurl('DELETE', '/faults')} run={clear} />
       }
       flush
     >
@@ -101,14 +101,7 @@ function SwitchOff({ rule: { name } }: { rule: Rule }) {
     await act('faults/remove', { name })
     return 'It is off.'
   }
-  return (
-    <Action
-      label="Switch off"
-      about={name}
-      command={`curl -X DELETE '${controlUrl}/faults?name=${name}'`}
-      run={remove}
-    />
-  )
+  return <Action label="Switch off" about={name} command={controlCurl('DELETE', `/faults?name=${name}`)} run={remove} />
 }
 
 /** The share of requests, or of records, that it strikes; how often at most; and its own settings. */
@@ -134,7 +127,7 @@ function SwitchOn({ fault: { name, settings } }: { fault: Fault }) {
     <Action
       label="Switch on"
       about={name}
-      command={`curl -X POST ${controlUrl}/faults -H 'content-type: application/json' -d ${body}`}
+      command={controlCurl('POST', '/faults', body)}
       confirm={
         <div class="inputs">
           <label class="block">
@@ -190,7 +183,7 @@ function JournalPanel({ sandbox }: { sandbox: LiveSandbox | undefined }) {
           <span class="small quiet">
             {sandbox ? `${shownCount(sandbox.requests, 'request')}, the newest first` : ''}
           </span>
-          {mayChange.value && <Action label="Clear" command={`curl -X DELETE ${controlUrl}/journal`} run={clear} />}
+          {mayChange.value && <Action label="Clear" command={controlCurl('DELETE', '/journal')} run={clear} />}
         </span>
       }
       flush

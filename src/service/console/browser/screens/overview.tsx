@@ -132,11 +132,7 @@ function SandboxAddresses() {
   return (
     <>
       <dt>Control</dt>
-      <dd>
-        <a class="mono break" href="/__control">
-          {controlUrl}
-        </a>
-      </dd>
+      <dd class="mono break">{controlUrl}</dd>
       {credentials &&
         Object.entries(credentials).map(([name, value]) => (
           <>

@@ -6,7 +6,7 @@ import { shownCount, shownInstant, shownNumber, shownSpan } from '../../../../we
 import type { CastAnswer } from '../../routes/sandbox-routes.ts'
 import { chosenKeyId, chosenPerson, forgetTokens } from '../callers.ts'
 import { into } from '../console-parts.tsx'
-import { consoleSession, controlUrl, liveSandbox, mayChange } from '../console-state.ts'
+import { consoleSession, controlCurl, liveSandbox, mayChange } from '../console-state.ts'
 
 type Cast = Json<CastAnswer>
 
@@ -21,8 +21,7 @@ const lives: Readonly<Record<Cast['kinds'][number], string>> = {
   newcomer: 'Registered, without data: every query answers 204.',
 }
 
-const curl = (path: string, body: object) =>
-  `curl -X POST ${controlUrl}${path} -H 'content-type: application/json' -d '${JSON.stringify(body)}'`
+const curl = (path: string, body: object) => controlCurl('POST', path, `'${JSON.stringify(body)}'`)
 
 /** The people of the sandbox, and their clock. */
 export function SamplePeopleScreen() {
@@ -210,7 +209,7 @@ function ClockPanel() {
             />
             <Action
               label="Set back"
-              command={`curl -X DELETE ${controlUrl}/clock`}
+              command={controlCurl('DELETE', '/clock')}
               confirm="Sets the clock to that of this machine. What was recorded ahead stays."
               run={reset}
             />
