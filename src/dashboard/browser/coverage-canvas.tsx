@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { changeQuery, goTo } from '../../web/browser/address.ts'
 import { dayPlus } from '../../web/browser/shown.ts'
 import { type Area, AXIS_PX, cellAt, drawMap, geometryOf, ROW_PX } from './map-canvas.ts'
@@ -59,6 +59,9 @@ export function CoverageCanvas({ rows, days, lastDay, area, topRow, opened }: Ca
       colours: colours.current,
     })
   }
+  useLayoutEffect(() => {
+    cursor.value = undefined // it counts rows and days of one selection, as an area does
+  }, [rows])
   useDrawing(draw, scroller, colours)
   useTopRow(topRow, scroller)
   const dayAt = (day: number) => dayPlus(lastDay, day - days + 1)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { UsageProblem } from '../../base/errors.ts'
 import { readAuditPage } from '../../pipeline/warehouse/audit/stored-audit.ts'
 import { type DashboardContext, defineRead, shownName, type Visit } from '../dashboard-context.ts'
 
@@ -19,8 +20,10 @@ const auditQuery = z.object({
 
 export type AuditAnswer = Awaited<ReturnType<typeof listPage>>
 
-/** A page of the record of looks and actions, the newest first. A page of the audit is no look at health values. */
+/** A page of the record of looks and actions, the newest first. It tells of others: a person who may only look does not see it. */
 async function listPage({ reading }: DashboardContext, query: z.output<typeof auditQuery>, visit: Visit) {
+  if (visit.actor.role !== 'act')
+    throw new UsageProblem('The audit is shown to people who may act.', { hint: 'Sign in as one of them.' })
   const { entries, names, actions } = await readAuditPage(reading, { ...query, limit: PAGE_ROWS + 1 })
   const shown = entries.slice(0, PAGE_ROWS)
   return {

@@ -92,6 +92,7 @@ test('a visitor who only looks may not act; guesses are limited, and recorded', 
   const session = { ...visitor, cookie, 'x-csrf-token': JSON.parse(entered.body).csrf }
   expect((await send(`${url}/api/now`, { ...session, body: '{}' })).status).toBe(200)
   expect((await send(`${url}/api/failures/retry`, { ...session, body: retry })).status).toBe(403)
+  expect((await send(`${url}/api/audit`, { ...session, body: '{}' })).body).toContain('people who may act')
 
   const guesses = Array.from({ length: 10 }, () => signIn('nobody', 'guess'))
   expect((await Promise.all(guesses)).map(({ status }) => status)).toContain(429)

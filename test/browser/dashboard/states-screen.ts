@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { BrowserContext } from 'playwright-core'
 import { expect } from 'vitest'
 import { readConfig } from '../../../config/env.ts'
 import { createLog } from '../../../src/base/log.ts'
@@ -76,6 +77,54 @@ test('a fresh warehouse says in each view that there is nothing and what to do; 
     await opened.close()
   })
 })
+
+test('a warehouse that goes away is reported on every page by its second look; what was known is dimmed and dated until it is back', async ({
+  browser,
+  world,
+  skip,
+}) => {
+  if (!browser) return skipWithoutBrowser(skip)
+  await withFreshDashboard(world, async (url, databaseUrl) => {
+    const opened = await openPage(browser)
+    const context = opened.page.context()
+    const tabs = await Promise.all(emptyViews.map(([path]) => openTab(context, url + path)))
+    for (const [index, [, text]] of emptyViews.entries()) await tabs[index]?.page.getByText(text).waitFor()
+    const name = new URL(databaseUrl).pathname.slice(1)
+    await allowConnections(databaseUrl, name, false)
+    const looks = tabs.map(({ looks: before }) => before())
+    const notice = ({ page }: Tab) => page.getByRole('alert').getByText('The warehouse does not answer.')
+    for (const [index, tab] of tabs.entries()) {
+      await notice(tab).waitFor()
+      expect(tab.looksAtNotice() - (looks[index] ?? 0), emptyViews[index]?.[0]).toBeLessThanOrEqual(2)
+    }
+    const people = tabs[1]?.page
+    await people
+      ?.locator('.stale')
+      .getByText(/^As of .+ ago|^As of just now/)
+      .waitFor()
+    if (people) expect(await findBarriers(people)).toEqual([])
+    await allowConnections(databaseUrl, name, true)
+    for (const tab of tabs) await notice(tab).waitFor({ state: 'detached' })
+    for (const { page } of tabs) await page.locator('.stale').waitFor({ state: 'detached' })
+    await opened.close()
+  })
+})
+
+type Tab = Awaited<ReturnType<typeof openTab>>
+
+/** A tab that counts its looks at the state, and knows how many there had been when a notice appeared. */
+async function openTab(context: BrowserContext, address: string) {
+  const page = await context.newPage()
+  let [looks, looksAtNotice] = [0, 0]
+  page.on('response', async (response) => {
+    if (!response.url().endsWith('/api/now')) return
+    looks += 1
+    const now = await response.json().catch(() => undefined)
+    if (now?.isWarehouseAway && looksAtNotice === 0) looksAtNotice = looks
+  })
+  await page.goto(address)
+  return { page, looks: () => looks, looksAtNotice: () => looksAtNotice }
+}
 
 /** A database that nobody may connect to is away, for all that its clients see. */
 async function allowConnections(databaseUrl: string, name: string, allowed: boolean): Promise<void> {

@@ -5,6 +5,7 @@ import { findGaps } from '../../../../src/pipeline/ledger/coverage-gaps.ts'
 import type { Reading } from '../../../../src/pipeline/transfer/reading.ts'
 import { createQuarantine } from '../../../../src/pipeline/warehouse/quarantine/stored-quarantine.ts'
 import { readKnownCoverage } from '../../../../src/pipeline/warehouse/reports/coverage-report.ts'
+import { readQuarantineGroups } from '../../../../src/pipeline/warehouse/reports/quarantine-groups.ts'
 import { scores } from '../../../support/stream-by-name.ts'
 import { test as base, march, marchMs, scoreRecord, scoresReading } from '../../../support/test-warehouse.ts'
 
@@ -69,4 +70,40 @@ test('after a replay gaps and days say that the span is read again, not that not
   await story.read({ word: 'finished', generation: 1 })
   expect(await gaps()).toEqual([])
   expect(await days()).toEqual([{ state: 'empty' }])
+})
+
+test('every record counts for its cause, whose records come in pages by key and are replayed together', async ({
+  warehouse,
+}) => {
+  const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+  const { pool, rows } = warehouse
+  const quarantine = createQuarantine({ pool, streams: pulledStreams })
+  const add = (profileId: string, reason: string, count: number) =>
+    rows(
+      `insert into vitalsync.quarantine (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
+       select $1, 'scores', 'pull', sha256(($2 || n)::bytea), 'value', $2, '{}', now(), now() from generate_series(1, $3) n`,
+      [profileId, reason, count],
+    )
+  await add(ada, 'too large', 700)
+  await add(bob, 'too large', 2)
+  await add(bob, 'too small', 1)
+
+  const groups = await readQuarantineGroups(pool)
+  expect(groups.map(({ reason, count, profiles }) => [reason, count, profiles])).toEqual([
+    ['too large', 702, 2],
+    ['too small', 1, 1],
+  ])
+  const cause = groups[0]?.cause ?? ''
+  const seen: string[] = []
+  for (let beforeId: string | undefined; ; ) {
+    const page = await quarantine.listPage({ cause, beforeId }, 300)
+    seen.push(...page.map(({ id }) => id))
+    if (page.length < 300) break
+    beforeId = page.at(-1)?.id
+  }
+  expect([seen.length, new Set(seen).size]).toEqual([702, 702])
+  expect(seen).toEqual(seen.toSorted((a, b) => Number(b) - Number(a)))
+
+  expect(await quarantine.replay({ cause })).toEqual({ pushed: 0, reread: 702 })
+  expect((await readQuarantineGroups(pool)).map(({ reason }) => reason)).toEqual(['too small'])
 })

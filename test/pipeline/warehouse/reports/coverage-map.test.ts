@@ -33,6 +33,13 @@ test('people with the most trouble come first, then those never read, then those
        values ($1, 'scores', 'pull', $2::bytea, 'value', 'no', '{}', now(), now())`,
       [idOf('mixed'), digest],
     )
+  await rows(
+    `insert into vitalsync.silent_differences (account, stream, profile_id, found_at, records, late_ms)
+     select 'a', stream, $1::int8, now() - ago * interval '1 day', 1, 0
+     from (values ('scores', 1), ('scores', 2), ('tags', 1)) as found(stream, ago)
+     union all select 'a', 'scores', $2::int8, now() - interval '31 days', 1, 0`,
+    [idOf('old'), idOf('fresh')],
+  )
   const read = async (more: object = {}, from = 0) => {
     const selection = { stream: 'scores', sort: 'worst', only: undefined, search: '', ...more } as const
     const found = await createCoverageMap({ pool }).read(selection, { from, count: 10, lastDay: day, days: 3 })
@@ -43,10 +50,11 @@ test('people with the most trouble come first, then those never read, then those
   expect(worst.rows).toEqual(['mixed', 'two refused', 'one refused', 'unread', 'old', 'fresh'])
   expect(worst).toMatchObject({
     total: 6,
-    counts: { refused: 3, quarantined: 1, never_read: 1, troubled: 3, unread: 1 },
+    counts: { refused: 3, quarantined: 1, never_read: 1, silent: 1, troubled: 3, unread: 1 },
   })
   expect((await read({ sort: 'added' })).rows).toEqual(names.filter((name) => name !== 'gone'))
   expect((await read({ only: 'refused' })).rows).toEqual(['mixed', 'two refused', 'one refused'])
+  expect((await read({ only: 'silent' })).rows).toEqual(['old'])
   expect((await read({ only: 'never_read' })).rows).toEqual(['unread'])
   expect((await read({ search: 'o' })).rows).toEqual(['one refused', 'old'])
   expect((await read({ search: 'nobody' })).total).toBe(0)

@@ -1,0 +1,160 @@
+import type { Locator, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { findBarriers, overflowOf } from '../open-browser.ts'
+import { test } from './dashboard-world.ts'
+
+const [REQUESTS, WEIGHT_MAX] = [5, 50 * 1024]
+
+test('the first load takes five requests and 50 kB', async ({ visit }) => {
+  const page = await visit('/failures')
+  await page.getByRole('table').first().waitFor()
+  const loaded = await page.evaluate(() =>
+    [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+      .filter(({ name }) => !name.startsWith('data:'))
+      .map((entry) => ({ name: entry.name, bytes: (entry as PerformanceResourceTiming).encodedBodySize })),
+  )
+  // The state of the pipeline is no part of the load: it is asked for as long as the page is seen.
+  const names = new Set(loaded.map(({ name }) => name).filter((name) => !name.endsWith('/api/now')))
+  expect([...names]).toHaveLength(REQUESTS)
+  const files = loaded.filter(({ name }) => !name.includes('/api/'))
+  expect(files.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(WEIGHT_MAX)
+})
+
+test('the head of a phone leaves the screen to the page, and the switches stand at its end', async ({ visit }) => {
+  for (const path of ['/', '/failures', '/people']) {
+    const page = await visit(path, { viewport: { width: 360, height: 800 } })
+    const heading = page.getByRole('heading', { level: 1 })
+    await heading.waitFor()
+    expect((await heading.boundingBox())?.y, path).toBeLessThan(110)
+    await page.getByLabel('Mask names').scrollIntoViewIfNeeded()
+    expect(await overflowOf(page)).toBe(0)
+  }
+})
+
+/** How many colours the cells of the map have. */
+const coloursOfMap = (page: Page) =>
+  page.evaluate(() => {
+    const canvas = document.querySelector('canvas')
+    const pixels =
+      canvas?.getContext('2d')?.getImageData(Math.floor(canvas.width / 2), 30, canvas.width / 3, 80).data ?? []
+    const colours = new Set<string>()
+    for (let at = 0; at < pixels.length; at += 4)
+      if ((pixels[at + 3] ?? 0) === 255) colours.add([pixels[at], pixels[at + 1], pixels[at + 2]].join())
+    return colours.size
+  })
+
+test('with forced colours the states of days keep theirs, on the map and on the strips', async ({ visit, world }) => {
+  const page = await visit('/coverage?days=28', { forcedColors: 'active', colorScheme: 'dark' })
+  await page.getByRole('button', { name: 'Refused 1' }).waitFor()
+  await expect.poll(() => coloursOfMap(page)).toBeGreaterThan(2)
+  const [one] = world.sandbox.people()
+  const [found] = await world.rows('select id from vitalsync.profiles where external_id = $1', [one?.externalId])
+  await page.goto(`${world.url}/people/${found?.['id']}`)
+  const cell = page.getByRole('button', { name: /: data$/ }).first()
+  const colours = await cell.evaluate((element) => [
+    getComputedStyle(element).backgroundColor,
+    getComputedStyle(document.body).backgroundColor,
+  ])
+  expect(colours[0]).not.toBe(colours[1])
+})
+
+test('charts read a value under the pointer and by the arrow keys; scores cover one another nowhere', async ({
+  visit,
+  world,
+}) => {
+  const [one] = world.sandbox.people()
+  const [found] = await world.rows('select id from vitalsync.profiles where external_id = $1', [one?.externalId])
+  const page = await visit(`/people/${found?.['id']}`)
+  await page.getByRole('checkbox', { name: 'Health values' }).check()
+  const scores = page.getByRole('region', { name: 'Scores', exact: true })
+  const drawing = scores.getByRole('img')
+  await drawing.focus()
+  await page.keyboard.press('Home')
+  const first = await scores.getByRole('status').textContent()
+  expect(first).toMatch(/^\d{4}-\d{2}-\d{2}: wellbeing .+ · activity .+ · sleep .+ · readiness .+ · mental wellbeing /)
+  await page.keyboard.press('ArrowRight')
+  await expect.poll(() => scores.getByRole('status').textContent()).not.toBe(first)
+  expect(await findBarriers(page)).toEqual([])
+
+  const steps = page.getByRole('region', { name: 'Steps', exact: true })
+  const box = await steps.getByRole('img').boundingBox()
+  await steps.getByRole('img').hover({ position: { x: (box?.width ?? 0) - 4, y: 20 } })
+  const newest = await steps.locator('.value').textContent()
+  await steps.getByRole('img').hover({ position: { x: 60, y: 20 } })
+  await expect.poll(() => steps.locator('.value').textContent()).not.toBe(newest)
+
+  const lanes = await drawing.evaluate((svg) =>
+    [...svg.querySelectorAll('path')]
+      .map((path) => path.getBBox())
+      .filter(({ width }) => width > 0)
+      .map(({ y, height }) => [y, y + height] as const),
+  )
+  expect(lanes.length).toBeGreaterThan(2)
+  for (const [index, [, bottom]] of lanes.entries()) expect(bottom).toBeLessThanOrEqual(lanes[index + 1]?.[0] ?? bottom)
+})
+
+test('times are UTC or those of the browser, by a switch that says the zone and stays', async ({ visit }) => {
+  const page = await visit('/runs', { timezoneId: 'Asia/Kolkata' })
+  const begun = page.getByRole('region', { name: 'Runs: the rows' }).locator('tbody tr').first().locator('td').nth(1)
+  const utc = (await begun.textContent()) ?? ''
+  await page.getByText('times are UTC').waitFor()
+  await page.getByRole('combobox', { name: /^Times/ }).selectOption('local')
+  await page.getByText(/times are Asia\/(Kolkata|Calcutta)/).waitFor()
+  const local = (await begun.textContent()) ?? ''
+  expect(Date.parse(`${local.replace(' ', 'T')}Z`) - Date.parse(`${utc.replace(' ', 'T')}Z`)).toBe(5.5 * 3_600_000)
+  await page.reload()
+  await page.getByText(/times are Asia/).waitFor()
+})
+
+test('the map marks the cell whose reason is shown, which comes into view; a marked area ends with its selection', async ({
+  visit,
+}) => {
+  const page = await visit('/coverage?days=28')
+  const map = page.getByLabel(/^Coverage map/)
+  await page.getByRole('button', { name: 'Refused 1' }).waitFor()
+  await map.click({ position: { x: 400, y: 30 } })
+  const heading = page.getByRole('heading', { name: /^Why \d{4}/ })
+  await heading.waitFor()
+  const isInView = () => heading.evaluate((element) => element.getBoundingClientRect().bottom <= innerHeight)
+  expect(await isInView()).toBe(true)
+  await expect.poll(() => outlineOf(map)).toEqual({ isAround: true })
+  await map.focus()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Shift+ArrowRight')
+  await page.getByRole('heading', { name: 'Marked' }).waitFor()
+  await page.getByRole('button', { name: '7 days' }).click()
+  await page.getByRole('heading', { name: 'Marked' }).waitFor({ state: 'detached' })
+})
+
+/** Whether the outline on the map goes around the cell at 400, 30. */
+const outlineOf = (map: Locator) =>
+  map.evaluate((canvas: HTMLCanvasElement) => {
+    const probe = document.createElement('i')
+    probe.style.color = 'var(--focus)'
+    document.body.append(probe)
+    const colour = getComputedStyle(probe).color.match(/\d+/g)?.slice(0, 3).join()
+    probe.remove()
+    const { data } = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] }
+    const [xs, ys]: [number[], number[]] = [[], []]
+    for (let at = 0; at < data.length; at += 4) {
+      if ([data[at], data[at + 1], data[at + 2]].join() !== colour) continue
+      xs.push((at / 4) % canvas.width)
+      ys.push(Math.floor(at / 4 / canvas.width))
+    }
+    const isAround = Math.min(...xs) < 400 && Math.max(...xs) > 400 && Math.min(...ys) < 30 && Math.max(...ys) > 30
+    return { isAround: isAround && Math.max(...xs) - Math.min(...xs) < 60 && Math.max(...ys) < 45 }
+  })
+
+test('after a start a page says that it counts, not that nothing is there', async ({ visit }) => {
+  const page = await visit('/people')
+  await page.route('**/api/now', async (route) => {
+    const response = await route.fetch()
+    const now = await response.json()
+    await route.fulfill({ response, json: { ...now, counts: null, runs: null, nightly: null } })
+  })
+  await page.reload()
+  await page.getByRole('link', { name: 'Now', exact: true }).click()
+  await page.getByText('Counting …').nth(3).waitFor()
+  for (const text of ['No run yet', 'It is empty.', 'Nothing waits.', 'Nothing is being retried.', 'none yet'])
+    expect(await page.getByText(text).count(), text).toBe(0)
+})
