@@ -21,6 +21,32 @@ test('a slot is claimed once, however many schedulers try', async ({ warehouse }
   ])
 })
 
+test('a run is the same whether it was just made, was taken, or is asked for', async ({ warehouse }) => {
+  const { runs, rows } = warehouse
+  const made = await runs.create('sync', { a: 1 })
+  expect(await runs.get(made.id)).toEqual(made)
+  const claimed = await runs.claimSlot('nightly', slot, { b: 2 })
+  expect(await runs.get(claimed?.id ?? '')).toEqual(claimed)
+
+  await rows(
+    `update vitalsync.runs set enqueued_all = true, started_at = now() - interval '3 hours', ended_at = now() - interval '2 hours',
+       touched_at = '2026-03-01', state = 'done', after_id = 1, enqueued = 2, done = 3, failed = 4, refused = 5, requests = 6,
+       unchanged = 7, rows_read = 8, rows_written = 9, items_pushed = 10, items_pushed_elsewhere = 11 where id = $1`,
+    [claimed?.id],
+  )
+  const [taken] = await runs.takeUnwatched(60_000)
+  expect(taken).toMatchObject({
+    id: claimed?.id,
+    afterId: '1',
+    enqueued: 2,
+    done: 3,
+    failed: 4,
+    refused: 5,
+    requests: 6,
+  })
+  expect(await runs.get(claimed?.id ?? '')).toEqual(taken)
+})
+
 test('the newest run of each kind is found, however many runs of other kinds there were since', async ({
   warehouse,
 }) => {

@@ -65,6 +65,40 @@ const suites: Array<[string, (title: string, body: (world: World) => Promise<voi
 ]
 
 describe.for(suites)('the token store in %s', ([, each]) => {
+  each('keeps the tokens, leases and breakers of many names apart, also when they ask at once', async ({ store }) => {
+    const profiles = [name, { account: 'a', profileId: '2' }, { account: 'b', profileId: '1' }]
+    const names: TokenName[] = [{ account: 'a' }, { account: 'b' }, ...profiles]
+    const tokens = names.map((_, index) => {
+      const issuedAtMs = Date.now() - index * MINUTE
+      return { ...token(`${index}`), issuedAtMs, expiresAtMs: issuedAtMs + HOUR + index }
+    })
+    const leaseAll = (of: readonly TokenName[], generation: number) =>
+      Promise.all(of.map((one) => store.lease(one, { generation, ...long })))
+    const readAll = () => Promise.all(names.map((one) => store.read(one)))
+    const leases = (await leaseAll(names, 0)).map(leaseOf)
+    await Promise.all(names.map((one, index) => store.save(one, leases[index] as Lease, tokens[index] as NewToken)))
+    expect((await readAll()).map((state) => state.token)).toMatchObject(tokens)
+
+    // Of a's account and of its first profile; the others stay free.
+    const [chosen, others] = [names.filter((_, index) => index % 2 === 0), names.filter((_, index) => index % 2 === 1)]
+    const again = (await leaseAll(chosen, 1)).map(leaseOf)
+    expect(again.map((lease) => lease.token)).toMatchObject(tokens.filter((_, index) => index % 2 === 0))
+    expect((await leaseAll(others, 1)).map(({ kind }) => kind)).toEqual(['leased', 'leased'])
+    expect((await leaseAll(names, 1)).map(({ kind }) => kind)).toEqual(names.map(() => 'busy'))
+
+    await store.save(name, again[1] as Lease, token('next'))
+    await store.tripBreaker(names[1] as TokenName, {
+      generation: 1,
+      breaker: { reason: 'refused', untilMs: Date.now() + HOUR, openings: 3 },
+    })
+
+    const states = await readAll()
+    expect(states.map(({ token: kept }) => kept?.secret)).toEqual(['0', '1', 'next', '3', '4'])
+    expect(states.map(({ generation }) => generation)).toEqual([1, 1, 2, 1, 1])
+    expect(states.map(({ breaker }) => breaker?.openings)).toEqual([undefined, 3, undefined, undefined, undefined])
+    expect((await leaseAll(names, 1)).map(({ kind }) => kind)).toEqual(['busy', 'broken', 'newer', 'busy', 'busy'])
+  })
+
   each('a release ends the lease of its holder on that token alone', async ({ store }) => {
     const others = [{ account: 'a', profileId: '2' }, { account: 'b', profileId: '1' }, { account: 'a' }]
     const leaseAnew = (one: TokenName) => store.lease(one, { generation: 0, ...long })
