@@ -140,6 +140,10 @@ test.for(revocations)('to revoke %s leaves the instant at which a token ended be
   await revoke(pool, filled)
 
   expect((await filled.revoked()).filter((label) => label !== 'ada a1 refresh')).toEqual([])
+  const { rows } = await pool.query('select from service.refresh_tokens where spent_at is null and revoked_at <> $1', [
+    earlier,
+  ])
+  expect(rows).toEqual([])
 })
 
 test('a key is revoked once, and an unknown one never', async ({ pool }) => {

@@ -147,8 +147,8 @@ test('open orders are listed by id, each page from the profile after the last on
 test('equal orders of several runs are listed once', async ({ warehouse }) => {
   const { runs } = warehouse
   const [ada = '', bob = ''] = await warehouse.addNeighbours(2)
-  for (const profileId of [ada, ada, bob])
-    await recordPage(runs, (await runs.create('sync', {})).id, [order(profileId)])
+  for (const one of [order(ada), order(ada), order(bob, 'backfill-profile')])
+    await recordPage(runs, (await runs.create('sync', {})).id, [one])
 
   expect(await runs.listOrdersOf(ada)).toEqual([order(ada)])
 })
