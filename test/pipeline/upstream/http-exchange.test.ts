@@ -148,7 +148,7 @@ describe('the size of a body', () => {
     ['as large as may be, as it says', { 'content-length': '100' }, [60, 40], 'an answer'],
     ['a byte more', {}, [60, 41], 'oversized'],
     ['a byte more, as it says', { 'content-length': '101' }, [], 'oversized'],
-  ])('%s', async ([, headers, sizes, outcome]) => {
+  ])('a body %s is taken or oversized', async ([, headers, sizes, outcome]) => {
     const { answer } = open({}, limits)
     const chunks = sizes.map((size) => Buffer.alloc(size, ' '))
     const ended = await answer(200, headers, ...chunks)
@@ -159,7 +159,7 @@ describe('the size of a body', () => {
   test.for([
     [100, 'an answer'],
     [101, 'oversized'],
-  ] as const)('%i bytes unpacked: %s', async ([size, outcome]) => {
+  ] as const)('a body of %i bytes once unpacked is %s', async ([size, outcome]) => {
     const { answer } = open({}, limits)
     const ended = await answer(200, { 'content-encoding': 'gzip' }, gzipSync(Buffer.alloc(size, ' ')))
 

@@ -83,7 +83,7 @@ describe('how long to wait', () => {
     [503, '999999999', 3_600_000],
     [503, 'whenever', 5000],
     [502, '9', 9000],
-  ])('%i with Retry-After %s', ([status, retryAfter, waitMs]) => {
+  ])('an answer %i with Retry-After %s is asked for again after %i ms', ([status, retryAfter, waitMs]) => {
     const decided = intent(answer(status, { retryAfter }))
 
     expect('problem' in decided && decided.problem).toBeInstanceOf(RetryLater)

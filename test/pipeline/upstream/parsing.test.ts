@@ -55,13 +55,13 @@ describe('cutting a list into records', () => {
   })
 
   test.for(['', '{}', '[', '[1', '[1,', '[1,]', '[,1]', '[1]]', '[1] x', '1', '"[]"', '[1}', 'null', '[[1]', '["a]'])(
-    'refuses %s',
+    'a text that is no list is refused: %s',
     (text) => {
       expect(() => scan([text])).toThrow(SyntaxError)
     },
   )
 
-  test('keeps numbers as they were written, and cuts out broken records', () => {
+  test('a list keeps numbers as they were written, and cuts out broken records', () => {
     expect(scan(['[1.10, 12345678901234567890, -0.0e-7, {"a": nonsense}, [1, 2], "a,]\\"" ]'])).toEqual([
       '1.10',
       '12345678901234567890',
@@ -169,7 +169,7 @@ describe('Retry-After', () => {
     ['Tue, 03 Mar 2099 12:00:00 GMT', HOUR],
     ['soon', undefined],
     ['', undefined],
-  ])('%s', ([header, expected]) => {
+  ])('the header %s asks for a pause of %s ms', ([header, expected]) => {
     expect(retryAfterMsOf(header, undefined, nowMs)).toBe(expected)
   })
 
@@ -192,7 +192,7 @@ describe('scrubbing', () => {
     ['red \u001b[31m\u202eeulav\nbad', '… [… bad'],
     ['value is too long', 'value is too long'],
     ['never "closed', 'never "…'],
-  ])('%s', ([words, clean]) => {
+  ])('the words %j are reported as %j', ([words, clean]) => {
     expect(scrub(words ?? '', { secrets: ['top-secret'] })).toBe(clean)
   })
 
@@ -209,7 +209,7 @@ describe('scrubbing', () => {
     ])
   })
 
-  test('leaves nothing of a secret, however upstream wraps it, and stays short', () => {
+  test('a scrubbed text leaves nothing of a secret, however upstream wraps it, and stays short', () => {
     fc.assert(
       fc.property(fc.string(), fc.uuid(), fc.string(), (before, secret, after) => {
         const clean = scrub(`${before}${secret}${after}`, { secrets: [] })

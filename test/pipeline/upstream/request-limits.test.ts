@@ -73,7 +73,7 @@ describe('a window', () => {
     [2, 2],
     [3, 2],
     [Number.NaN, 2],
-  ])('from %i to %i is none', ([startMs, endMs]) => {
+  ])('a window from %i to %i is refused before anything is sent', ([startMs, endMs]) => {
     const { api, calls } = open()
 
     expect(() => api.read(scores, { ...ada, window: { startMs, endMs } }, nightlyCall)).toThrow(RangeError)

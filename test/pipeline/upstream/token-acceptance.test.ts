@@ -170,7 +170,7 @@ describe('an account token that upstream refuses', () => {
     ['is busy', () => new RetryLater('busy', { waitMs: 5 }), { name: 'RetryLater', waitMs: 5 }, 1],
     ['gives no answer', () => new Unanswered('lost'), { name: 'Unanswered', message: 'lost' }, 1],
     ['refuses it too, and its successor', unauthorized, { name: 'Halted' }, 2],
-  ])('when the check %s', async ([, checked, expected, tokensMade]) => {
+  ])('the call fails as the check shows when the check %s', async ([, checked, expected, tokensMade]) => {
     const { call, obtained, store } = openSender((sent) => {
       const outcome = isProbe(sent) ? checked() : unauthorized()
       if (outcome instanceof Error) throw outcome
