@@ -89,6 +89,23 @@ test('comments and names of tests have a noun as their subject, and the words of
   expect(found).toEqual([])
 })
 
+/** What users read: comments on tables and columns, help texts, and what the settings are about. */
+function shownTextOf({ file, text }: { readonly file: string; readonly text: string }): string | undefined {
+  if (file.endsWith('.sql')) return /(?:^\s*|\s)-- (.*)$/.exec(text)?.[1] ?? /'(.{20,})'/.exec(text)?.[1]
+  return /['`](.{20,})['`]/.exec(text)?.[1]
+}
+
+test('comments of SQL and texts of the command line use the words of the trade', () => {
+  const read = lines(/^src\/.*\/migrations\/.*\.sql$|^src\/app\/cli\/.*\.ts$|^config\/variables\.ts$/)
+  const found = read.flatMap((line) => {
+    const text = shownTextOf(line) ?? ''
+    const reason = hard.slice(1).find(({ words }) => words.test(text))
+    return reason ? [`${offence(line)} — say: ${reason.instead}`] : []
+  })
+  expect(read.filter((line) => shownTextOf(line) !== undefined).length).toBeGreaterThan(500)
+  expect(found).toEqual([])
+})
+
 test('the documents use the same words, except where a table shows texts of the program', () => {
   const read = lines(/\.md$/).filter(({ text }) => !text.startsWith('|'))
   const found = read.flatMap((line) => {

@@ -98,7 +98,7 @@ export function declareMigrate(program: Command, cli: CliProcess): void {
     )
     .option(
       '--shards <n>',
-      'with --distribute: into so many shards; WAREHOUSE_SHARDS where it is set, else 32',
+      'with --distribute: the number of shards; WAREHOUSE_SHARDS where it is set, else 32',
       parseShards,
     )
     .addOption(jsonOption('print what was applied as JSON'))

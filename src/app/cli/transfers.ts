@@ -72,7 +72,7 @@ export function declareVerify(program: Command, cli: CliProcess): void {
     .description('read covered windows again and compare: the measured rate of silent differences')
     .option('--sample <n>', 'how many windows: each covered day has the same chance', parsePositive, 100)
     .option('--seed <n>', 'draws the same windows as an earlier run with this seed', parseWhole)
-    .option('--mend', 'make windows that differ due again, and store them anew')
+    .option('--mend', 'make windows that differ due again, and store what upstream gives now')
     .addOption(jsonOption('print the result as JSON'))
     .addHelpText(
       'after',

@@ -27,11 +27,11 @@ create index profiles_by_name on vitalsync.profiles (external_id);
 create index profiles_by_first_day on vitalsync.profiles (wanted_from);
 comment on table  vitalsync.profiles is 'Every person that is synced. Everything else names a person by this id alone.';
 comment on column vitalsync.profiles.id is 'Drawn in vitalsync.names.';
-comment on column vitalsync.profiles.external_id is 'The name the person is known by upstream, as in vitalsync.names, for the views. Stands in these two tables and nowhere else.';
+comment on column vitalsync.profiles.external_id is 'The name the person is known by upstream, as in vitalsync.names, for the views. It is in these two tables and nowhere else.';
 comment on column vitalsync.profiles.state is 'new: to be registered upstream; active: synced; gone: upstream does not know them any more.';
 comment on column vitalsync.profiles.wanted_from is 'Start of the span that nightly syncs keep covered.';
 comment on column vitalsync.profiles.due_at is 'When the sweep should look at this person again. A hint: what is due is computed from the ledger.';
-comment on column vitalsync.profiles.registering_until is 'Until when a registration that was sent upstream, and of which nothing was heard since, may still take effect.';
+comment on column vitalsync.profiles.registering_until is 'Until when a registration that was sent upstream without an answer since may still take effect.';
 
 create table vitalsync.tombstones (
   digest        bytea primary key,

@@ -24,7 +24,7 @@ comment on column vitalsync.ledger.digested_at is 'When the next reading of what
 comment on column vitalsync.ledger.touched_at is 'When the newest push that touched what is digesting was marked as sent.';
 comment on column vitalsync.ledger.rereads is 'Spans that were read since a push, and are read again until two readings agree: [[start, end, pushed, read, readings], ...] in epoch ms. Where digesting overlaps, digesting counts.';
 comment on column vitalsync.ledger.recent is 'Readings of the last hour, [[start, end, sent], ...] in epoch ms: an older reading never overwrites a newer one.';
-comment on column vitalsync.ledger.doubts is 'Readings that lacked so many stored records that a second reading must agree: [[start, end, sent, [key hashes of the records]], ...] in epoch ms.';
+comment on column vitalsync.ledger.doubts is 'Readings that lacked more stored records than one reading may mark gone, so that a second reading must agree: [[start, end, sent, [key hashes of the records]], ...] in epoch ms.';
 comment on column vitalsync.ledger.tagged is 'Whether the rows of reading_tags count. Set back, with no row touched, whenever stored records are not to be relied on.';
 comment on column vitalsync.ledger.read_at is 'When the newest stored reading was sent.';
 comment on column vitalsync.ledger.pushed_to is 'The newest endDateTime that was pushed. What still waits before it holds the checkpoint of warehouse.coverage back.';
@@ -49,7 +49,7 @@ create table vitalsync.false_tags (
   stream        text collate "C" primary key,
   found_at      timestamptz not null
 );
-comment on table  vitalsync.false_tags is 'Streams of which a verification found that upstream gave one tag for two different answers. Their tags do not count for 30 days.';
+comment on table  vitalsync.false_tags is 'Streams where a verification found that upstream gave one tag for two different answers. Their tags do not count for 30 days.';
 comment on column vitalsync.false_tags.found_at is 'When this was found the last time.';
 
 create table vitalsync.refusals (

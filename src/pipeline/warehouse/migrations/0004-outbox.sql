@@ -61,5 +61,5 @@ create table vitalsync.imports (
 comment on table  vitalsync.imports is 'Files that were or are being taken into the outbox.';
 comment on column vitalsync.imports.identity is 'Digest of the beginning of the file and of how it is read: known again after a stop, whatever its name.';
 comment on column vitalsync.imports.position is 'Bytes taken in: everything before them is in the outbox or among the rejects.';
-comment on column vitalsync.imports.tail is 'Digest of the bytes just before the position: a file that was changed there begins anew.';
+comment on column vitalsync.imports.tail is 'Digest of the bytes just before the position: a file that was changed there is read from the beginning.';
 comment on column vitalsync.imports.rejects_bytes is 'How long the rejects file was at the position; what is beyond it is written again.';

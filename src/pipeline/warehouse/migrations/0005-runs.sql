@@ -54,7 +54,7 @@ create table vitalsync.orders (
 );
 create index orders_profile on vitalsync.orders (profile_id);
 comment on table  vitalsync.orders is 'Per run and person, the job that was ordered and has not ended yet. As many rows as jobs wait: BACKLOG_MAX bounds them.';
-comment on column vitalsync.orders.scope is 'What the job is to do besides for whom. Jobs of one name, person and scope are the same job.';
+comment on column vitalsync.orders.scope is 'The params of the job, without the person. Jobs of one name, person and scope are the same job.';
 comment on column vitalsync.orders.ordered_at is 'A job that began after this has done what was ordered, whichever run it belongs to.';
 
 create table vitalsync.failures (
@@ -69,4 +69,4 @@ create table vitalsync.failures (
   primary key (profile_id, job)
 );
 comment on table  vitalsync.failures is 'Jobs that ended without success. The next success of the same job removes the row.';
-comment on column vitalsync.failures.scope is 'What the job was to do besides for whom, as in orders: it can be ordered again as it was.';
+comment on column vitalsync.failures.scope is 'The params of the job, without the person, as in orders: the same job can be ordered again.';

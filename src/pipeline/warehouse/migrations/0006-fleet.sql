@@ -22,7 +22,7 @@ create index tokens_of_profile on vitalsync.tokens (profile_id);
 comment on table  vitalsync.tokens is 'One row per token: the account''s own (no profile_id) and one per profile.';
 comment on column vitalsync.tokens.account is 'Digest of upstream''s address and the client id.';
 comment on column vitalsync.tokens.generation is 'Grows by one with every token; a refusal speaks of one generation only.';
-comment on column vitalsync.tokens.sealed is 'AES-256-GCM of the token and its refresh token, bound to account, profile and generation; the key''s id stands in front.';
+comment on column vitalsync.tokens.sealed is 'AES-256-GCM of the token and its refresh token, bound to account, profile and generation; the key''s id comes first.';
 comment on column vitalsync.tokens.refresh_taken is 'Leases since the token was stored. Only the first may spend the refresh token: spent twice, upstream revokes all.';
 comment on column vitalsync.tokens.proven is 'Somebody has seen this generation accepted.';
 comment on column vitalsync.tokens.unproven_before is 'Generations in a row before this one that nobody saw accepted.';
@@ -82,6 +82,6 @@ create unlogged table vitalsync.shared_facts (
   due_at        timestamptz not null default '-infinity',
   leased_until  timestamptz not null default '-infinity'
 ) with (fillfactor = 50);
-comment on table  vitalsync.shared_facts is 'Counts over the whole warehouse and queue for metrics and readiness, and who may ask for them anew.';
+comment on table  vitalsync.shared_facts is 'Counts over the whole warehouse and queue for metrics and readiness, and when one process may compute them again.';
 comment on column vitalsync.shared_facts.due_at is 'Before this instant nobody asks again.';
 comment on column vitalsync.shared_facts.leased_until is 'Until then one process is asking.';

@@ -25,7 +25,7 @@ create table vitalsync.differences (
 create index differences_found on vitalsync.differences (found_at);
 comment on table  vitalsync.differences is 'Covered windows that differed from what upstream gives. The newest 10,000 are kept.';
 comment on column vitalsync.differences.cause is 'The gravest cause of its records: lost-here before changed-upstream before late-upstream.';
-comment on column vitalsync.differences.mended_at is 'When the window was stored anew and equalled what upstream gives.';
+comment on column vitalsync.differences.mended_at is 'When the window was stored again and equalled what upstream gives.';
 
 create table vitalsync.silent_differences (
   id            bigint generated always as identity,

@@ -29,7 +29,7 @@ comment on column vitalsync.day_streams.start_column is 'The column with the sta
 comment on column vitalsync.day_streams.end_column is 'The column with the end of records that last several days, and count for each of them; else null.';
 comment on column vitalsync.day_streams.first_day is 'The day of a record r, or the first of its days, as SQL. Not looked at where found_by is given.';
 comment on column vitalsync.day_streams.longest is 'How long before a day a record may start that counts for it.';
-comment on column vitalsync.day_streams.found_by is 'Where an index finds the records of a day: conditions, as SQL, each of which holds for some of the records r that count for the day c.day, and no two for the same one.';
+comment on column vitalsync.day_streams.found_by is 'Where an index finds the records of a day: conditions, as SQL. Each holds for some of the records r that count for the day c.day, and no two hold for the same record.';
 comment on column vitalsync.day_streams.settle_ms is 'The settle time of the stream until lateness was measured: as in config/streams.ts, from which vitalsync migrate writes it.';
 insert into vitalsync.day_streams (stream, table_name, start_column, end_column, longest, found_by, settle_ms) values
   ('scores', 'scores', 'score_date_time', null, '0', array['r.local_date = c.day'], 259200000),
@@ -63,7 +63,7 @@ end $$;
 -- for the smaller side and looked up every person for each day since 1970.
 --
 -- The counts of a day are made by profile and joined where there are any: on several nodes a lateral aggregate without a group may
--- not refer to the calendar, of which each node has a copy. And what has no table of its own may only be immutable.
+-- not refer to the calendar: each node has a copy of it. And what has no table of its own may only be immutable.
 create function vitalsync.define_view_days() returns void language plpgsql as $define$
 declare
   branches text;

@@ -30,7 +30,7 @@ create table service.derived (
 create index derived_windows on service.derived (profile_id, kind, period_start, period_end);
 create index derived_units on service.derived (profile_id, unit);
 
--- One number a profile that changes with every change of its derived records, in the same transaction, whoever makes it.
+-- One number a profile that changes with every change of its derived records, in the same transaction.
 -- A service that kept an answer learns from it in one short look whether the answer still holds.
 create table service.derived_revisions (
   profile_id uuid primary key references service.profiles on delete cascade,
@@ -110,7 +110,7 @@ create trigger days_marked after insert on service.dirty_days
 create trigger days_marked_again after update on service.dirty_days
   referencing new table as changed for each statement execute function service.note_waiting();
 
--- One row a local day with logs. facts: what the day comes to by itself, from its logs. outcome: its factors
+-- One row a local day with logs. facts: what the day comes to from its own logs. outcome: its factors
 -- and readings, which look at earlier days too; null until first computed. Both are the bytes of one JSON object, so
 -- that equal bytes mean that nothing which depends on the day has to be looked at.
 create table service.day_facts (
@@ -139,7 +139,7 @@ create table service.derivations (
 );
 create index derivations_waking on service.derivations (wake_at) where wake_at is not null;
 
--- Quantiles over an account's own people, for what nobody publishes a norm of.
+-- Quantiles over an account's own people, for figures without a published norm.
 create table service.cohorts (
   account_id uuid primary key references service.accounts on delete cascade,
   computed_at timestamptz not null,
