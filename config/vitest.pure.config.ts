@@ -11,6 +11,8 @@ export default defineConfig({
   test: {
     include: pureTests(root),
     pool: 'threads',
+    // No file leaves anything behind that another could see: each module is loaded once for each thread, not for each file.
+    isolate: false,
     // They compute all the time: on two cores Vitest alone would take one of them.
     maxWorkers: 2,
     testTimeout: 120_000,
