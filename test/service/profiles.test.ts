@@ -105,6 +105,27 @@ describe('searching', () => {
     expect(await found('omer angstrom')).toEqual([])
   })
 
+  test.for([
+    ['Σας', 'σασ'],
+    ['σασ', 'ΣΑΣ'],
+    ['Straße', 'STRASSE'],
+    ['STRASSE', 'straße'],
+    ['GROẞ', 'groß'],
+    ['İstanbul', 'istanbul'],
+    ['İSTANBUL', 'ıstanbul'],
+    ['Zo\u00eb', 'zoe\u0308'],
+    ['Zoe\u0308', 'ZO\u00cb'],
+    ['ﬃne', 'FFINE'],
+    ['10 \u212a', '10 k'],
+  ])('finds %s by %s, whatever case and composition', async ([name, text], { world }) => {
+    const account = await accountAuth(world)
+    const id = randomUUID()
+    const person = await registerProfile(world, { account, externalId: `${name} ${id}` })
+    const answer = await search(world, account, `?searchParameter=${encodeURIComponent(`${text} ${id}`)}`)
+
+    expect(names(answer)).toEqual([person.externalId])
+  })
+
   test('goes by pages that hold every profile once', async ({ world }) => {
     const { account, name, people } = await group(world, 7)
     const pages = await Promise.all(

@@ -83,7 +83,10 @@ export const coverageRoutes = ({ reading }: Pick<DashboardContext, 'reading'>) =
       name: 'coverage',
       query: rowsQuery,
       async answer(_context, { from, count, lastDay, days, ...selection }, visit): Promise<MapAnswer> {
-        const found = await map.read({ only: undefined, ...selection }, { from, count, lastDay, days })
+        const found = await map.read(
+          { only: undefined, masked: visit.masked, ...selection },
+          { from, count, lastDay, days },
+        )
         const rows = found.rows.map(({ externalId, ...row }) => ({
           ...row,
           name: shownName(visit, { ...row, externalId }),

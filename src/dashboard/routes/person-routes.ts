@@ -5,6 +5,7 @@ import { Problem, UsageProblem } from '../../base/errors.ts'
 import { eraseAndProve } from '../../operations/erase-and-prove.ts'
 import { fetchExplanation } from '../../operations/fetch-explanation.ts'
 import { findGaps } from '../../pipeline/ledger/coverage-gaps.ts'
+import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { readKnownCoverage } from '../../pipeline/warehouse/reports/coverage-report.ts'
 import { readPersonDays, readScoreTypes, searchPeople } from '../../pipeline/warehouse/reports/find-people.ts'
 import { type PersonValues, readPersonValues } from '../../pipeline/warehouse/reports/person-values.ts'
@@ -95,12 +96,18 @@ const absenceOf = ({ value, reason, missing }: ExplanationAnswer) =>
     ? { reason: reason ?? '', factors: missing.map((factor) => ({ name: factor.name, reason: factor.reason })) }
     : { reason: 'upstream has it: it is not read yet', factors: [] }
 
+/** Masked names cannot be searched: who found a person by a beginning would know how the name begins. */
+function findPeople(reading: Pool, search: string, { masked }: Visit) {
+  if (!masked || search === '') return searchPeople(reading, { search })
+  return ownId.safeParse(search).success ? searchPeople(reading, { profileId: search }) : []
+}
+
 export const personRoutes = [
   defineRead({
     name: 'people',
     query: z.object({ search: z.string().max(100) }),
     async answer({ reading }, { search }, visit): Promise<PeopleAnswer> {
-      const found = await searchPeople(reading, { search })
+      const found = await findPeople(reading, search, visit)
       return found.map(({ externalId, ...one }) => ({ ...one, name: shownName(visit, { ...one, externalId }) }))
     },
   }),

@@ -34,8 +34,14 @@ export async function createProfile(db: Queryable, profile: NewProfile): Promise
   return rows[0]?.profile_id
 }
 
+/**
+ * The text by which searches compare: without a difference of case by the rules of Unicode (ß is ss, σ is ς, İ is i), in one spelling
+ * of composed letters (NFC). `search_text` is written by it, and a search is made by it.
+ */
 export function searchTextOf(text: string): string {
-  return text.toLowerCase()
+  // Lower case first, for ẞ has no upper case of two letters; upper case then unites the letters that share it.
+  const folded = text.normalize('NFD').toLowerCase().toUpperCase().toLowerCase()
+  return folded.replaceAll('ς', 'σ').replaceAll('i\u0307', 'i').normalize('NFC')
 }
 
 /** Locks the profile's row against concurrent writes of its data, until the transaction ends; false when it is gone. */

@@ -2,7 +2,7 @@ import { address, changeQuery } from '../../../web/browser/address.ts'
 import { useAnswer } from '../../../web/browser/ask.ts'
 import { Answered, Empty, Link, Panel, Table, Tag, Text } from '../../../web/browser/parts.tsx'
 import type { PeopleAnswer } from '../../routes/person-routes.ts'
-import { followed } from '../dashboard-state.ts'
+import { followed, session } from '../dashboard-state.ts'
 
 /** Finds a person by the beginning of the name, or by our own id. */
 export function PeopleScreen() {
@@ -61,7 +61,9 @@ export function PeopleScreen() {
 export const NobodyShown = ({ isAsked }: { isAsked: boolean }) => (
   <Empty>
     {isAsked
-      ? 'Nobody fits. Names are compared letter by letter, from their beginning.'
+      ? session.value.masked
+        ? 'Nobody has this id of ours, and names that are masked cannot be searched.'
+        : 'Nobody fits. Names are compared letter by letter, from their beginning.'
       : 'Nobody is known yet: vitalsync profiles discover takes in all that upstream knows.'}
   </Empty>
 )

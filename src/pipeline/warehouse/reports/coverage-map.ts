@@ -16,6 +16,8 @@ type MapSelection = {
   readonly only: TroubleKind | undefined
   /** Letters with which an externalId begins, or one of our own ids. */
   readonly search: string
+  /** Names are masked: only our own ids are compared with the search. */
+  readonly masked?: boolean
 }
 
 type MapRow = {
@@ -71,11 +73,11 @@ export function createCoverageMap({ pool }: { pool: Pool }): CoverageMap {
   }
 }
 
-async function readOrder(pool: Pool, { stream, sort, only, search }: MapSelection): Promise<MapOrder> {
+async function readOrder(pool: Pool, { stream, sort, only, search, masked }: MapSelection): Promise<MapOrder> {
   const { rows } = await pool.query<{ ids: string | null } & MapOrder['counts']>(orderQuery, [
     stream,
     search,
-    `${search.replaceAll(/[\\%_]/g, '\\$&')}%`,
+    masked && search !== '' ? null : `${search.replaceAll(/[\\%_]/g, '\\$&')}%`,
     sort === 'worst',
     only ?? null,
   ])

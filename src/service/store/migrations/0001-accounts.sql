@@ -22,8 +22,8 @@ create table service.api_keys (
 );
 create index api_keys_account on service.api_keys (account_id);
 
--- search_text: the externalId in lower case by the rules of Unicode, which the collation of the database may not know. The
--- service writes it, and searches look into it.
+-- search_text: the externalId without differences of case and composition by the rules of Unicode, which the collation of the
+-- database may not know. The service alone knows the rule: it writes the text, and searches look into it.
 create table service.profiles (
   profile_id uuid primary key,
   account_id uuid not null references service.accounts on delete cascade,
