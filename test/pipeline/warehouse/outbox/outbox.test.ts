@@ -266,6 +266,17 @@ test('items that are refused again say so in their row, with the newest reason, 
   expect(await textsOf({ warehouse, profileId: bob })).toEqual([log(bob, 'a', 2).body])
 })
 
+test('what waits is read by profile and stream', async ({ warehouse }) => {
+  const [ada = '', bob = ''] = await warehouse.addProfiles('ada', 'bob')
+  await warehouse.outbox.add([log(ada, 'a', 2), log(bob, 'b', 2), demographics(ada, { age: 40 })])
+  const read = (profileId: string, stream: string) => textsOf({ warehouse, profileId, stream })
+
+  // Those that come while the first is read are read together.
+  const texts = await Promise.all([read(bob, 'data-logs'), read(ada, 'demographics'), read(ada, 'data-logs')])
+  expect(texts).toEqual([[log(bob, 'b', 2).body], ['{"age":40}'], [log(ada, 'a', 2).body]])
+  expect(await read(bob, 'demographics')).toEqual([])
+})
+
 test('the last snapshot is that of the profile, while upstream has one', async ({ warehouse }) => {
   const people = await warehouse.addProfiles('ada', 'bob', 'cyd')
   const { outbox, writer, rows, startedAtMs } = warehouse
