@@ -33,7 +33,7 @@ async function measured({ pool, rows }: Warehouse) {
 
 const bins = Array.from({ length: latenessBin(20 * DAY) }, (_, bin) => bin)
 
-test('a settle time comes from the counts of its own account and stream within sixty days, and is computed anew', async ({
+test('a settle time comes from the counts of its own account and stream within sixty days, and is computed again', async ({
   warehouse,
 }) => {
   const expected = (daysCounted: number, changes: readonly number[]) => {
@@ -43,7 +43,7 @@ test('a settle time comes from the counts of its own account and stream within s
     })
     return { ...time, settleMs, days: daysCounted }
   }
-  // Of twenty days, the last one sixty days ago; bins come in no order.
+  // The counts of twenty days, the last one sixty days ago, whose bins come in no order.
   const days = [...Array.from({ length: 19 }, (_, day) => day + 1), 60]
   await count(
     warehouse,

@@ -28,7 +28,7 @@ test.for(windowed.map((stream) => [stream.name, stream] as const))(
     const [base = {}, ...others] = neighboursOf(stream)
     const read = async (moment: number, adas: object[]) => {
       const sentAtMs = startedAtMs + moment
-      // Of both in one commit.
+      // The readings of both are one commit.
       const readings = people.map((profileId, person) => ({
         ...{ profileId, stream, sentAtMs },
         records: person === 0 ? adas : [base, ...others],

@@ -79,7 +79,7 @@ describe.for(suites)('the token store in %s', ([, each]) => {
     await Promise.all(names.map((one, index) => store.save(one, leases[index] as Lease, tokens[index] as NewToken)))
     expect((await readAll()).map((state) => state.token)).toMatchObject(tokens)
 
-    // Of a's account and of its first profile; the others stay free.
+    // The tokens of some names are leased first; the others stay free.
     const [chosen, others] = [names.filter((_, index) => index % 2 === 0), names.filter((_, index) => index % 2 === 1)]
     const again = (await leaseAll(chosen, 1)).map(leaseOf)
     expect(again.map((lease) => lease.token)).toMatchObject(tokens.filter((_, index) => index % 2 === 0))
