@@ -24,6 +24,7 @@ const measures = {
   stand_time: minutesOf,
   move_time: minutesOf,
   exercise_time: minutesOf,
+  active_minutes: minutesOf,
   active_zone_minutes: minutesOf,
   walking_speed: { logType: 'activity', unit: 'm/s', low: 0, high: 8 },
   running_speed: { logType: 'activity', unit: 'm/s', low: 0, high: 15 },

@@ -62,7 +62,7 @@ describe('apple-health', () => {
 
 describe('fitbit', () => {
   const exported =
-    /^(steps|heart_rate|resting_heart_rate|sleep_stage_.*|heart_rate_variability_rmssd|oxygen_saturation)$/
+    /^(steps|heart_rate|resting_heart_rate|sleep_stage_.*|exercise_session_.*|heart_rate_variability_rmssd|oxygen_saturation)$/
 
   /** Fitbit has steps by the minute: whole ones, the earlier minutes with the rest. */
   const byMinute = (log: SampleLog): SampleLog[] => {
@@ -83,11 +83,18 @@ describe('fitbit', () => {
     const logs = logsOf(personOf('office-worker'), span)
     const written = (await exportWriters['fitbit']?.(logs, summerOffset)) ?? raise('writer')
     const files = entriesOf(written.data).map(({ name, data }) => fileOf(name, data))
-    const { logs: read, reports } = await importInto(new Map(), files, { timeZone: london, formats: exportFormats })
+    const {
+      logs: read,
+      reports,
+      unread,
+    } = await importInto(new Map(), files, { timeZone: london, formats: exportFormats })
     const own = logs.filter(({ dataType, deviceType }) => deviceType === 'watch' && exported.test(dataType))
     const direct = factsOfLogs(own.flatMap(byMinute))
 
-    expect(reports.map(({ rejected }) => rejected)).toEqual(files.map(() => []))
+    expect(reports.flatMap(({ rejected }) => rejected)).toEqual([])
+    expect(unread.map(({ reason, isLeftOut }) => [reason, isLeftOut])).toEqual([
+      ['the steps of a workout by the second: steps_DATE.csv has them', true],
+    ])
     expect(direct.length).toBeGreaterThan(10)
     expect(factsOfLogs(read)).toEqual(direct)
   })

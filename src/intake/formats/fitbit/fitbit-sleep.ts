@@ -1,5 +1,5 @@
 import { parseInstant } from '../../../base/time/instant.ts'
-import { type Span, subtract, union } from '../../../base/time/spans.ts'
+import { intersect, type Span, subtract, union } from '../../../base/time/spans.ts'
 import { HOUR, MINUTE, SECOND } from '../../../base/time/units.ts'
 import type { HealthRecord, ReadOptions } from '../export-format.ts'
 import type { MeasureName } from '../measures.ts'
@@ -44,11 +44,19 @@ export function sleepRecords(night: SourceRow, place: string, { localInstant }: 
   if (data.length === 0 && !isManual) return [{ place, leftOut: 'a window of sleep in which no sleep was measured' }]
   const lengthMs = typeof duration === 'number' && duration > 0 ? duration : endWallMs - startWallMs
   const elapsed = elapsedSince(startWallMs, data)
-  const short = wakes.map(elapsed)
+  const whole = { startMs: 0, endMs: lengthMs }
+  // Short wakes may overlap one another, and levels may reach beyond the night: no minute counts twice, or outside.
+  const short = intersect(union(wakes.map(elapsed)), [whole]).map((wake) => ({
+    ...wake,
+    dataType: 'sleep_stage_awake' as const,
+  }))
+  const within = data
+    .map(elapsed)
+    .flatMap(({ dataType, ...span }) => intersect([span], [whole]).map((part) => ({ ...part, dataType })))
   const { atMs, offsetMinutes } = localInstant(startWallMs)
   const device = isManual ? { ...fitbitDevice, recordingMethod: 'manual_entry' as const } : fitbitDevice
-  const inBed = { startMs: 0, endMs: lengthMs, dataType: 'sleep_stage_in_bed' } as const
-  return [inBed, ...cutBy(short, data.map(elapsed)), ...short].map(({ dataType, startMs, endMs }) => {
+  const inBed = { ...whole, dataType: 'sleep_stage_in_bed' } as const
+  return [inBed, ...cutBy(short, within), ...short].map(({ dataType, startMs, endMs }) => {
     const at = (sinceMs: number) => ({ atMs: atMs + sinceMs, offsetMinutes })
     const value = (endMs - startMs) / MINUTE
     return { place, draft: { dataType, value, start: at(startMs), end: at(endMs), ...device } }

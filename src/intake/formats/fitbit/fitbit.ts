@@ -5,6 +5,9 @@ import { jsonRows } from '../small-files.ts'
 import { instantIn, lastingFrom, localDay, localFrom, utc, wallClockMs, wallMsIn } from '../source-times.ts'
 import { fieldsIn, numberIn } from '../source-values.ts'
 import { fitbitDevice, fitbitLevels, sleepRecords } from './fitbit-sleep.ts'
+import { takeoutEntities } from './takeout-entities.ts'
+import { takeoutLeftOut } from './takeout-left-out.ts'
+import { NO_SATURATION, takeoutTables } from './takeout-tables.ts'
 
 const shortDate = /^(\d\d)\/(\d\d)\/(\d\d) (\d\d):(\d\d):(\d\d)$/
 
@@ -39,9 +42,6 @@ const steps = (from: string, note: string) =>
     note,
     zero: 'no steps, as minutes have in which it was not worn',
   })
-
-/** Fitbit writes 50 for a minute in which it could not measure. */
-const NO_SATURATION = 50
 
 /**
  * Fitbit by Google Takeout: JSON files of a month or a day, and the newer CSV files. Steps and heart rate are written in UTC,
@@ -124,22 +124,12 @@ export const fitbit = declareFormat({
         measure('value', 'oxygen_saturation', 'percent', { as: '', of: ', UTC', note: '50 stands for not measured' }),
       ],
     },
-    {
-      file: 'steps_DATE.csv (newer)',
-      recognises: ({ text }) => /^\uFEFF?timestamp,steps(,|\s)/.test(text),
-      when: ({ timestamp, steps: count }) => rowAt(utcIn(timestamp), count, minute),
-      fields: [steps('steps', 'the same minute in JSON is the same log')],
-    },
-    {
-      file: 'heart_rate_DATE.csv (newer)',
-      recognises: ({ text }) => /^\uFEFF?timestamp,beats per minute(,|\s)/.test(text),
-      when: (row) => rowAt(utcIn(row['timestamp']), row['beats per minute'], beat),
-      fields: [measure('beats per minute', 'heart_rate', 'bpm', { as: '', of: ', UTC' })],
-    },
+    ...takeoutTables,
+    ...takeoutEntities,
   ],
   leftOut: [
     { from: 'sleep-DATE.json, a night without levels', note: 'no sleep was measured in it' },
-    { from: 'Daily Heart Rate Variability Summary', note: 'means of the details' },
+    ...takeoutLeftOut,
     {
       from: 'sedentary, lightly, moderately and very active minutes',
       note: 'days’ sums; 1,440 sedentary minutes mean not worn',
@@ -157,7 +147,7 @@ export const fitbit = declareFormat({
     },
     {
       from: 'exercise-N.json',
-      note: 'the zone of its times is not documented',
+      note: 'the zone of its times is not documented; UserExercises_DATE.csv has the newer ones',
       files: /(^|\/)exercise-\d+\.json$/,
     },
   ],

@@ -1,6 +1,16 @@
 import { MINUTE, SECOND } from '../../../base/time/units.ts'
 import type { SampleLog } from '../people/sample-logs.ts'
-import { ofType, type TimedLog, timedLog, wallText, zipOf } from './timed-logs.ts'
+import {
+  minutesOf,
+  nightsOf,
+  offsetText,
+  ofType,
+  type TimedLog,
+  tableText,
+  timedLog,
+  wallText,
+  zipOf,
+} from './timed-logs.ts'
 
 const levels: Readonly<Record<string, string>> = {
   sleep_stage_awake: 'wake',
@@ -26,7 +36,76 @@ export function fitbitExport(logs: readonly SampleLog[]): { name: string; data: 
     name: `${FOLDER}/${name} - ${first}.csv`,
     data: Buffer.from(`${lines.join('\n')}\n`),
   }))
-  return { name: 'takeout.zip', data: zipOf([...jsonFiles, ...tableFiles]) }
+  const newerFiles = Object.entries(newerTablesOf(timed)).map(([name, data]) => ({
+    name: `${FOLDER}/${name}_${first}.csv`,
+    data,
+  }))
+  return { name: 'takeout.zip', data: zipOf([...jsonFiles, ...tableFiles, ...newerFiles]) }
+}
+
+const exercises: Readonly<Record<string, string>> = {
+  exercise_session_running: 'Outdoor Run',
+  exercise_session_cycling: 'Outdoor Bike',
+  exercise_session_swimming: 'Swim',
+  exercise_session_strength_training: 'Weights',
+  exercise_session_yoga: 'Yoga',
+}
+
+const utcText = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, 19)}Z`
+const offsetOf = (timed: TimedLog): string => offsetText(timed.startMs, timed).slice(-6)
+
+/** The tables since 2025: nights and stages once more, in UTC with an offset, and the steps of workouts by the second. */
+function newerTablesOf(timed: readonly TimedLog[]) {
+  const nights = nightsOf(timed)
+  const sessions = ofType(timed, /^exercise_session_/)
+  return {
+    'Health Fitness Data_GoogleData/UserSleeps': tableText(
+      [
+        'sleep_id',
+        'sleep_type',
+        'minutes_asleep',
+        'start_utc_offset',
+        'sleep_start',
+        'end_utc_offset',
+        'sleep_end',
+        'data_source',
+      ],
+      nights.map(({ night, stages }, index) => [
+        ...[9000 + index, 'STAGES', Math.round(stages.reduce((sum, one) => sum + minutesOf(one), 0))],
+        ...[offsetOf(night), utcText(night.startMs), offsetOf(night), utcText(night.endMs), 'DERIVED'],
+      ]),
+    ),
+    'Health Fitness Data_GoogleData/UserSleepStages': tableText(
+      [
+        'sleep_id',
+        'sleep_stage_id',
+        'sleep_stage_type',
+        'start_utc_offset',
+        'sleep_stage_start',
+        'end_utc_offset',
+        'sleep_stage_end',
+      ],
+      nights.flatMap(({ night, stages }, index) =>
+        stages.map((one, at) => [
+          ...[9000 + index, at, levels[one.log.dataType]?.toUpperCase()],
+          ...[offsetOf(night), utcText(one.startMs), offsetOf(night), utcText(one.endMs)],
+        ]),
+      ),
+    ),
+    'Health Fitness Data_GoogleData/UserExercises': tableText(
+      ['exercise_id', 'exercise_start', 'exercise_end', 'utc_offset', 'activity_name', 'log_type'],
+      sessions.map((one, index) => [
+        ...[7000 + index, utcText(one.startMs), utcText(one.endMs), offsetOf(one)],
+        ...[exercises[one.log.dataType] ?? 'Sport', 'AUTO_DETECTED'],
+      ]),
+    ),
+    'Physical Activity_GoogleData/live_pace': tableText(
+      ['timestamp', 'steps', 'distance millimeters', 'altitude gain millimeters', 'data source'],
+      sessions.flatMap(({ startMs }) =>
+        Array.from({ length: 60 }, (_, second) => [utcText(startMs + second * SECOND), 2, 1500, 0, 'Charge 6']),
+      ),
+    ),
+  }
 }
 
 const listsOf = (timed: readonly TimedLog[]) => ({
