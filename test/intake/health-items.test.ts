@@ -27,6 +27,7 @@ const formatOf = (drafts: readonly LogDraft[]): HealthFormat => ({
   vendor: 'drafts',
   files: 'drafts',
   checked: 'nothing',
+  years: 'none',
   mapping: [],
   detects: () => true,
   async *read() {

@@ -70,6 +70,8 @@ export type HealthFormat = {
   readonly files: string
   /** For people: published files that it was tried with, or that there were none. */
   readonly checked: string
+  /** For people: the years whose shape of files was read in published files or descriptions. */
+  readonly years: string
   readonly mapping: readonly MappingRow[]
   detects(head: FileHead): boolean
   /** Throws a Problem when the file as a whole cannot be read; a record that does not fit is a fault of its own. */

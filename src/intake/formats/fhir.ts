@@ -107,6 +107,7 @@ export const fhir = declareFormat({
   vendor: 'fhir',
   files: 'a bundle, one observation, or NDJSON with one a line',
   checked: 'published test cases (above), and files of our own writer',
+  years: 'R4, by the published test cases',
   origin,
   kinds: [
     {

@@ -65,6 +65,7 @@ export const googleFit = declareFormat({
   vendor: 'google',
   files: 'the zip of Takeout, or its folder Fit',
   checked: 'files of our own writer only',
+  years: 'none, for no published file was read',
   origin: { source: 'Google Fit', deviceType: 'unknown', recordingMethod: 'automatically_recorded' },
   kinds: [
     {

@@ -141,6 +141,7 @@ export const openMhealth = declareFormat({
   files: 'data points as JSON: one, a list, or one a line',
   checked:
     'the published test data of openmhealth/schemas (Apache-2.0), points of another program (above), and files of our own writer',
+  years: 'the published schemas, which have versions and no years',
   origin,
   kinds: [
     {

@@ -197,6 +197,7 @@ export const oura = declareFormat({
   vendor: 'oura',
   files: 'the zip of the account’s export (CSV), or JSON as its second interface answers',
   checked: 'files of our own writer; its fields against the documentation of its interface',
+  years: 'none, for no published file was read',
   origin,
   kinds: [
     {

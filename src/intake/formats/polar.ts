@@ -75,6 +75,7 @@ export const polar = declareFormat({
   vendor: 'polar',
   files: 'the zip of an account’s export',
   checked: 'files of our own writer; its fields against descriptions that others published',
+  years: 'none, for no published file was read',
   origin: { source: 'Polar', deviceType: 'watch', recordingMethod: 'automatically_recorded' },
   kinds: [
     {

@@ -16,6 +16,7 @@ export const whoop = declareFormat({
   vendor: 'whoop',
   files: 'the zip of its export, in English',
   checked: 'files of our own writer; its columns against exports that others published',
+  years: 'not known: the published exports are not dated',
   origin: { source: 'WHOOP', deviceType: 'fitness_band', recordingMethod: 'automatically_recorded' },
   kinds: [
     {

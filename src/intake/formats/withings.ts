@@ -86,6 +86,8 @@ export const withings = declareFormat({
   vendor: 'withings',
   files: 'the zip of its export, in any language',
   checked: 'files of our own writer; its columns against exports that others published',
+  years:
+    'columns in German of 2014, 2024 and 2026, in English of 2022, in Spanish and Japanese without a date, as published',
   origin: tracker,
   kinds: [
     momentsIn('weight.csv', [

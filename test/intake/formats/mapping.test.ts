@@ -74,11 +74,18 @@ const rowOf = (row: MappingRow) => {
   return `| ${[...cells, unitsOf(row), row.note ?? ''].join(' | ')} |`
 }
 
-const sectionOf = ({ name, title, files, checked, mapping }: HealthFormat) =>
+/** The share of an export that is used: columns or kinds of record, by the rows of the table. */
+const usedText = (mapping: readonly MappingRow[]) => {
+  const read = mapping.filter(({ to }) => to !== undefined).length
+  return `Read are ${read} columns or kinds of record; ${mapping.length - read} kinds of files or records are left out for the reasons below.`
+}
+
+const sectionOf = ({ name, title, files, checked, years, mapping }: HealthFormat) =>
   [
     `## ${title}`,
     '',
     `\`${name}\`: ${files}. Checked with ${checked}.`,
+    `Years: ${years}. ${usedText(mapping)}`,
     '',
     '| in the export | dataType | logType | unit | converted from | remark |',
     '|---|---|---|---|---|---|',

@@ -32,6 +32,7 @@ export const appleHealth: HealthFormat = {
   files: 'export.zip, or the export.xml in it, by any name',
   checked:
     'published files (tdda/applehealthdata, MIT; dogsheep/healthkit-to-sqlite, Apache-2.0), and files of our own writer',
+  years: 'records of 2016 and 2017 as published; no published file of a later year was read',
   mapping: appleMapping,
   detects: ({ text }) => /<!DOCTYPE\s+HealthData\b|<HealthData\b/.test(text),
   read: readAppleHealth,

@@ -47,6 +47,7 @@ export const fitabase = declareFormat({
   vendor: 'fitbit',
   files: 'its CSV files, of one person',
   checked: 'files of our own writer; its columns against a study that was published',
+  years: '2016, the year of the published study',
   origin: fitbitDevice,
   kinds: [
     table({

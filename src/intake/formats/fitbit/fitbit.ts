@@ -53,6 +53,7 @@ export const fitbit = declareFormat({
   vendor: 'fitbit',
   files: 'the zip of Takeout, or its folder Fitbit',
   checked: 'files of our own writer only',
+  years: 'exports of June and October 2026 by published descriptions, and published lists of columns without a date',
   origin: fitbitDevice,
   kinds: [
     {

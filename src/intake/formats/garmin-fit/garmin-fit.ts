@@ -204,6 +204,7 @@ export const garminFit: HealthFormat = {
   vendor: 'garmin',
   files: 'FIT files of activities, monitoring and scales, or a zip or folder of them',
   checked: 'published files of many devices (above), and files of our own writer',
+  years: 'devices up to the Fenix 5 of 2017; no published file of monitoring was read',
   mapping,
   detects: ({ bytes }) => isFit(bytes),
   read: readGarminFit,

@@ -193,6 +193,7 @@ export const healthConnect: HealthFormat = {
   vendor: 'health-connect',
   files: 'the zip of its export, or the database in it',
   checked: 'files of our own writer; its tables against Android’s sources',
+  years: 'none, for no published file was read',
   mapping: [
     ...tablesRead.flatMap((read) => declareRows(unknownOrigin, { ...read, file: read.table }).mapping),
     { from: 'heart_rate_record_table', note: 'the parent of its samples' },
