@@ -17,7 +17,7 @@ import { openPageBundle } from '../web/page-bundle.ts'
 import { addPageGuard } from '../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
 import { addPageRoutes } from '../web/page-routes.ts'
-import { addSessions, addSignIn, csrfTokenOf, refusePage, requireCsrfToken } from '../web/sessions.ts'
+import { addSessions, addSignIn, csrfTokenOf, refusePage, requireCsrfToken, sessionLimits } from '../web/sessions.ts'
 import { type DashboardContext, type DashboardRoute, defineRead, type Visit } from './dashboard-context.ts'
 import { openNow } from './read-now.ts'
 import { auditRoutes } from './routes/audit-routes.ts'
@@ -137,11 +137,18 @@ async function addVisits(app: FastifyInstance, context: DashboardContext, access
     const { actor = access.actorOf(request), masked = false, values = false } = request.session
     return actor && { actor, masked, values }
   }
-  app.get('/api/session', async (request) => {
+  app.get('/api/session', { config: sessionLimits }, async (request) => {
     const visit = of(request)
     return { ...(visit ?? { actor: null, masked: false, values: false }), csrf: csrfTokenOf(request) }
   })
-  addSignIn(app, { path: '', passwords: access.passwords, record: (entry) => context.audit.record(entry) })
+  addSignIn(app, {
+    path: '',
+    passwords: access.passwords,
+    async record({ address, requestId, ...entry }) {
+      if (entry.action === 'sign-in refused') context.log.warn({ address, requestId }, 'sign-in refused')
+      await context.audit.record(entry)
+    },
+  })
   app.post('/api/session', async (request) => {
     requireCsrfToken(request)
     const visit = of(request) ?? refusePage(401, 'Sign in first.')

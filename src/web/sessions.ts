@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import cookie from '@fastify/cookie'
 import session, { type SessionStore } from '@fastify/session'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -13,9 +13,14 @@ declare module 'fastify' {
     actor?: Actor
     csrf?: string
   }
+  interface FastifyRequest {
+    visitor: { id: string | undefined; isNew: boolean }
+  }
 }
 
 const SESSIONS_MAX = 1000
+/** So that nobody fills the store by signing in again and again. */
+const SESSIONS_OF_PERSON_MAX = 20
 const SESSION_MS = 12 * HOUR
 
 type SessionCookie = {
@@ -24,11 +29,42 @@ type SessionCookie = {
   readonly path: string
 }
 
-/** Sessions live in memory: after a restart everybody signs in again. */
+const STRANGERS_PER_MINUTE = 120
+
+/** The limit for a route that gives tokens to strangers. People who have signed in do not count. */
+export const sessionLimits = {
+  rateLimit: {
+    max: STRANGERS_PER_MINUTE,
+    timeWindow: MINUTE,
+    allowList: ({ session: known }: FastifyRequest) => known.actor !== undefined,
+  },
+}
+
+/** A request that was refused before it came here has neither. */
+type Refused = Pick<FastifyRequest, 'protocol'> & {
+  session: FastifyRequest['session'] | null
+  visitor: FastifyRequest['visitor'] | null
+}
+
+/** Sessions live in memory: after a restart everybody signs in again. A visitor who has not signed in has a cookie and no place in memory. */
 export async function addSessions(app: FastifyInstance, { cookieName, path }: SessionCookie): Promise<void> {
   await app.register(cookie)
+  const visitorCookie = `${cookieName}-visitor`
+  app.decorateRequest('visitor')
+  app.addHook('onRequest', async (request) => {
+    request.visitor = { id: request.cookies[visitorCookie], isNew: false }
+  })
+  app.addHook('onSend', async ({ visitor, protocol }: Refused, reply) => {
+    if (visitor?.isNew)
+      reply.setCookie(visitorCookie, visitor.id ?? '', {
+        httpOnly: true,
+        sameSite: 'strict',
+        secure: protocol === 'https',
+        path,
+      })
+  })
   // `secure: 'auto'` weakens `strict` on plain http: a page of another site could send the cookie by a link.
-  app.addHook('onSend', async ({ session: sent }: { session: FastifyRequest['session'] | null }) => {
+  app.addHook('onSend', async ({ session: sent }: Refused) => {
     if (sent) sent.cookie.sameSite = 'strict'
   })
   await app.register(session, {
@@ -42,16 +78,29 @@ export async function addSessions(app: FastifyInstance, { cookieName, path }: Se
   })
 }
 
-/** The token that the pages of this session send with each question and change. Another page cannot read it. */
-export function csrfTokenOf({ session }: FastifyRequest): string {
-  session.csrf ??= randomBytes(32).toString('base64url')
-  return session.csrf
+const randomText = () => randomBytes(32).toString('base64url')
+const visitorKey = randomBytes(32)
+const tokenOfVisitor = (id: string) => createHmac('sha256', visitorKey).update(id).digest('base64url')
+
+/**
+ * The token that the pages of this session, or of this visitor, send with each question and change. Another page cannot read it.
+ * A visitor's token follows from the visitor's cookie: nothing is kept for strangers, who could fill the memory of the sessions.
+ */
+export function csrfTokenOf({ session, visitor }: FastifyRequest): string {
+  if (session.actor) {
+    session.csrf ??= randomText()
+    return session.csrf
+  }
+  visitor.isNew = visitor.id === undefined
+  visitor.id ??= randomText()
+  return tokenOfVisitor(visitor.id)
 }
 
-/** Refuses a request without the token of its session. */
-export function requireCsrfToken({ headers, session }: FastifyRequest): void {
+/** Refuses a request without the token of its session or its visitor. */
+export function requireCsrfToken({ headers, session, visitor }: FastifyRequest): void {
   const given = Buffer.from(String(headers['x-csrf-token'] ?? ''))
-  const token = Buffer.from(session.csrf ?? '')
+  const known = session.actor ? session.csrf : visitor.id && tokenOfVisitor(visitor.id)
+  const token = Buffer.from(known ?? '')
   if (token.length > 0 && token.length === given.length && timingSafeEqual(token, given)) return
   refusePage(403, 'The page is out of date: load it again. Nothing was done.')
 }
@@ -63,28 +112,53 @@ export function refusePage(statusCode: number, message: string): never {
 
 type StoredSession = Parameters<SessionStore['set']>[1]
 
+/** Sessions of people who have signed in are apart from those that hold settings alone, as behind a proxy that signs people in. */
 function createSessionStore(): SessionStore {
-  const kept = new LRUCache<string, StoredSession>({ max: SESSIONS_MAX, ttl: SESSION_MS })
+  const entered = new LRUCache<string, StoredSession>({ max: SESSIONS_MAX, ttl: SESSION_MS })
+  const others = new LRUCache<string, StoredSession>({ max: SESSIONS_MAX, ttl: SESSION_MS })
+  const endOldest = (name: string) => {
+    const ids = [...entered.entries()].filter(([, { actor }]) => actor?.name === name).map(([id]) => id) // the newest first
+    for (const id of ids.slice(SESSIONS_OF_PERSON_MAX)) entered.delete(id)
+  }
   return {
     set(id, value, done) {
-      kept.set(id, value)
+      const [here, elsewhere] = value.actor ? [entered, others] : [others, entered]
+      elsewhere.delete(id)
+      here.set(id, value)
+      if (value.actor) endOldest(value.actor.name)
       done()
     },
     get(id, done) {
-      done(null, kept.get(id) ?? null)
+      done(null, entered.get(id) ?? others.get(id) ?? null)
     },
     destroy(id, done) {
-      kept.delete(id)
+      entered.delete(id)
+      others.delete(id)
       done()
     },
   }
+}
+
+/** Whether the session with which a request began has ended: by a sign-out, by its time, or for newer ones. */
+export const hasSignedOut = ({ session: begun, sessionStore }: FastifyRequest): Promise<boolean> =>
+  new Promise((resolve) => {
+    if (begun?.actor === undefined) return resolve(false)
+    return sessionStore.get(begun.sessionId, (_error, kept) => resolve(!kept))
+  })
+
+type SignInEntry = {
+  readonly who: string
+  readonly role: string
+  readonly action: 'sign-in' | 'sign-in refused'
+  readonly address: string
+  readonly requestId: string
 }
 
 type SignInOptions = {
   /** The path of the page, without a slash at the end. */
   readonly path: string
   readonly passwords: Passwords | undefined
-  record(entry: { who: string; role: string; action: 'sign-in' | 'sign-in refused' }): Promise<void>
+  record(entry: SignInEntry): Promise<void>
 }
 
 const SIGN_INS_PER_MINUTE = 10
@@ -98,13 +172,14 @@ export function addSignIn(app: FastifyInstance, { path, passwords, record }: Sig
     requireCsrfToken(request)
     const { name, password } = signInSchema.parse(request.body)
     const role = await passwords?.roleOf(name, password)
+    const sent = { address: request.ip, requestId: request.id }
     if (role === undefined) {
-      await record({ who: name.slice(0, 64), role: '', action: 'sign-in refused' })
+      await record({ who: name.slice(0, 64), role: '', action: 'sign-in refused', ...sent })
       return reply.code(401).send({ error: 'Name or password is wrong.' })
     }
     await request.session.regenerate()
     request.session.actor = { name, role }
-    await record({ who: name, role, action: 'sign-in' })
+    await record({ who: name, role, action: 'sign-in', ...sent })
     return { csrf: csrfTokenOf(request) }
   })
   app.post(`${path}/api/sign-out`, async (request) => {

@@ -5,7 +5,7 @@ import { openPageBundle, type PageBundle } from '../../web/page-bundle.ts'
 import { addPageGuard } from '../../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../../web/page-questions.ts'
 import { addPageRoutes } from '../../web/page-routes.ts'
-import { addSessions, addSignIn, csrfTokenOf } from '../../web/sessions.ts'
+import { addSessions, addSignIn, csrfTokenOf, sessionLimits } from '../../web/sessions.ts'
 import { logSecurity } from '../http/security-log.ts'
 import type { ServiceExtension } from '../http/service-route.ts'
 import { callerRoutes } from './routes/caller-routes.ts'
@@ -86,7 +86,7 @@ async function addConsole(app: FastifyInstance, context: ConsoleContext, access:
   const record = async (entry: { who: string; role: string; action: string } & ConsoleRecord) =>
     logSecurity(log, 'console action', entry)
   addSignIn(app, { path: consolePath, passwords: access.passwords, record })
-  app.get(`${consolePath}/api/session`, async (request) => ({
+  app.get(`${consolePath}/api/session`, { config: sessionLimits }, async (request) => ({
     actor: visitOf(request)?.actor ?? null,
     csrf: csrfTokenOf(request),
     isSandbox: context.sandbox !== undefined,

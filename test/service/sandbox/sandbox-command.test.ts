@@ -103,8 +103,7 @@ describe('vitalsync sandbox', () => {
     child.kill('SIGINT')
     const { code, stdout } = await ended
     expect(code).toBe(0)
-    for (const name of ['clientId', 'appId', 'secrets', 'control', '/docs', 'Ctrl-C'])
-      expect(stdout).toContain(name)
+    for (const name of ['clientId', 'appId', 'secrets', 'control', '/docs', 'Ctrl-C']) expect(stdout).toContain(name)
     const [file = ''] = /\S+sandbox-credentials\.json/.exec(stdout) ?? []
     const { clientId, clientSecret, controlToken } = JSON.parse(await readFile(file, 'utf8'))
     expect(stdout).toContain(clientId)

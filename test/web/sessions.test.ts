@@ -1,0 +1,104 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import rateLimit from '@fastify/rate-limit'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { test as base, expect } from 'vitest'
+import { passwordLine, readPasswords } from '../../src/web/passwords.ts'
+import { addSessions, addSignIn, csrfTokenOf, sessionLimits } from '../../src/web/sessions.ts'
+
+type Visitor = { readonly cookie: string; readonly token: string }
+
+type Page = {
+  readonly app: FastifyInstance
+  readonly recorded: object[]
+  /** Asks for a token, as a page does when it is loaded. */
+  load(from: { cookie?: string; remoteAddress?: string }): Promise<Visitor & { status: number; who: string | null }>
+  signIn(name: string, visitor: Visitor, remoteAddress: string): Promise<Visitor & { status: number }>
+}
+
+const actorOf = ({ session }: FastifyRequest) => session.actor
+
+/** A page with sessions, and two people who may sign in. */
+const test = base.extend<{ page: Page }>({
+  page: async ({}, use) => {
+    const folder = await mkdtemp(join(tmpdir(), 'vitalsync-sessions-'))
+    const lines = await Promise.all(['ada', 'eve'].map((name) => passwordLine(name, 'look', 'secret')))
+    await writeFile(join(folder, 'passwords'), lines.join('\n'))
+    const passwords = await readPasswords(join(folder, 'passwords'), 'PASSWORDS')
+    const app = fastify()
+    const recorded: object[] = []
+    await addSessions(app, { cookieName: 'page', path: '/' })
+    await app.register(rateLimit, { global: false })
+    app.get('/api/session', { config: sessionLimits }, async (request) => ({
+      who: actorOf(request)?.name ?? null,
+      csrf: csrfTokenOf(request),
+    }))
+    addSignIn(app, { path: '', passwords, record: async (entry) => void recorded.push(entry) })
+    const load: Page['load'] = async ({ cookie = '', remoteAddress = '10.0.0.1' }) => {
+      const answer = await app.inject({ url: '/api/session', headers: { cookie }, remoteAddress })
+      const { who, csrf } = answer.json()
+      return { status: answer.statusCode, who, token: csrf, cookie: cookieOf(answer.headers) ?? cookie }
+    }
+    const signIn: Page['signIn'] = async (name, { cookie, token }, remoteAddress) => {
+      const headers = { cookie, 'x-csrf-token': token }
+      const sent = { method: 'POST' as const, url: '/api/sign-in', headers, remoteAddress }
+      const answer = await app.inject({ ...sent, payload: { name, password: 'secret' } })
+      return { status: answer.statusCode, token: answer.json().csrf, cookie: cookieOf(answer.headers) ?? cookie }
+    }
+    await use({ app, recorded, load, signIn })
+    await app.close()
+    await rm(folder, { recursive: true })
+  },
+})
+
+const cookieOf = (headers: Record<string, unknown>) =>
+  headers['set-cookie'] === undefined ? undefined : String([headers['set-cookie']].flat().at(-1)).split(';')[0]
+
+const addressOf = (number: number) => `10.1.${number >> 8}.${number & 255}`
+
+test('strangers sign nobody out, however many come, and none of them needs a place', async ({ page }) => {
+  const first = await page.load({})
+  const ada = await page.signIn('ada', await page.load({}), '10.0.0.2')
+  for (let number = 0; number < 1100; number += 1) await page.load({ remoteAddress: addressOf(number) })
+
+  expect((await page.load({ cookie: ada.cookie })).who).toBe('ada')
+  expect((await page.signIn('eve', first, '10.0.0.3')).status).toBe(200)
+})
+
+test('a stranger who asks without end is slowed down, and people who have signed in are not', async ({ page }) => {
+  const ada = await page.signIn('ada', await page.load({}), '10.0.0.2')
+  const statuses: number[] = []
+  for (let number = 0; number < 130; number += 1) statuses.push((await page.load({ remoteAddress: '10.9.9.9' })).status)
+
+  expect(statuses.slice(0, 100)).toEqual(Array(100).fill(200))
+  expect(statuses.at(-1)).toBe(429)
+  expect((await page.load({ cookie: ada.cookie, remoteAddress: '10.9.9.9' })).who).toBe('ada')
+})
+
+test('sessions of one person end the oldest of that person, and nobody else’s', async ({ page }) => {
+  const eve = await page.signIn('eve', await page.load({}), addressOf(0))
+  const sessions: Visitor[] = []
+  for (let number = 1; number <= 22; number += 1)
+    sessions.push(await page.signIn('ada', await page.load({ remoteAddress: addressOf(number) }), addressOf(number)))
+  const loaded = await Promise.all([eve, ...sessions].map(({ cookie }) => page.load({ cookie })))
+
+  expect(loaded.map(({ who }) => who)).toEqual(['eve', null, null, ...Array(20).fill('ada')])
+})
+
+test('a token belongs to its cookie, and ends with the sign-in', async ({ page }) => {
+  const [one, other] = [await page.load({}), await page.load({})]
+  expect((await page.signIn('ada', { cookie: one.cookie, token: other.token }, addressOf(0))).status).toBe(403)
+  expect((await page.signIn('ada', { cookie: '', token: one.token }, addressOf(0))).status).toBe(403)
+  const ada = await page.signIn('ada', one, addressOf(1))
+  const both = `${one.cookie}; ${ada.cookie}`
+  expect((await page.signIn('ada', { cookie: both, token: one.token }, addressOf(2))).status).toBe(403)
+  expect((await page.signIn('ada', { cookie: both, token: ada.token }, addressOf(3))).status).toBe(200)
+})
+
+test('a refused sign-in is recorded with its address and the id of its request', async ({ page }) => {
+  await page.signIn('mallory', await page.load({}), '203.0.113.7')
+  expect(page.recorded).toMatchObject([
+    { who: 'mallory', action: 'sign-in refused', address: '203.0.113.7', requestId: expect.stringMatching(/./) },
+  ])
+})
