@@ -2,7 +2,7 @@
 type Tone = 'well' | 'busy' | 'odd' | 'bad' | 'unknown'
 export type Sentence = { readonly tone: Tone; readonly text: string }
 
-type Facts = {
+type PipelineNow = {
   readonly isWarehouseAway: boolean
   readonly upstream: { readonly value: { readonly isReached: boolean } } | null
   readonly counts: {
@@ -23,8 +23,8 @@ type Facts = {
 }
 
 /** One sentence for the whole pipeline: the first thing that matters. */
-export function sentenceOf(facts: Facts): Sentence {
-  const { quick, upstream, isWarehouseAway } = facts
+export function sentenceOf(now: PipelineNow): Sentence {
+  const { quick, upstream, isWarehouseAway } = now
   if (isWarehouseAway) return { tone: 'bad', text: 'The warehouse does not answer.' }
   if (!quick) return { tone: 'unknown', text: 'Looking …' }
   if (quick.halted) return { tone: 'bad', text: `Upstream refuses our account: ${quick.halted}` }
@@ -43,10 +43,10 @@ export function sentenceOf(facts: Facts): Sentence {
     const left = underWay.reduce((sum, run) => sum + run.left, 0)
     return { tone: 'busy', text: `${kindsText(underWay)} under way: ${numbered(left, 'profile')} left.` }
   }
-  return restSentence(facts)
+  return restSentence(now)
 }
 
-function restSentence({ counts }: Facts): Sentence {
+function restSentence({ counts }: PipelineNow): Sentence {
   const sumOf = (list: ReadonlyArray<{ count: number }> = []) => list.reduce((sum, { count }) => sum + count, 0)
   const failures = sumOf(counts?.value.failures)
   const quarantined = sumOf(counts?.value.quarantine)

@@ -23,7 +23,7 @@ type RecomputeRoundOptions = {
   nowAt: Date
   profilesMax: number
   /** Which of how many threads this is: each begins with its own part of the profiles, so that they seldom meet. */
-  lane: Lane
+  place: ThreadPlace
   memory: RoundMemory
   /** The profiles that may be derived in this round; null for all. */
   among?: readonly string[] | null
@@ -34,10 +34,10 @@ type RecomputeRoundOptions = {
   cohortOf(accountId: string): Promise<Cohort | null>
 }
 
-type Lane = { readonly index: number; readonly count: number }
+type ThreadPlace = { readonly index: number; readonly count: number }
 
-/** The profiles of the lane's own part first, by the first bits of their random ids, and then all others. */
-function ownFirst(profileIds: readonly string[], { index, count }: Lane): string[] {
+/** The profiles of the thread's own part first, by the first bits of their random ids, and then all others. */
+function ownFirst(profileIds: readonly string[], { index, count }: ThreadPlace): string[] {
   const isOwn = (profileId: string) => Number.parseInt(profileId.slice(0, 8), 16) % count === index
   return [...profileIds.filter(isOwn), ...profileIds.filter((profileId) => !isOwn(profileId))]
 }
@@ -47,7 +47,7 @@ function ownFirst(profileIds: readonly string[], { index, count }: Lane): string
  * fails is logged, backs off, and stops no other profile.
  */
 export async function runRecomputeRound(options: RecomputeRoundOptions): Promise<boolean> {
-  const { pool, log, nowAt, profilesMax, lane, memory, among = null, stopping, begin, cohortOf } = options
+  const { pool, log, nowAt, profilesMax, place, memory, among = null, stopping, begin, cohortOf } = options
   const startedMs = performance.now()
   await wakeProfiles(pool, nowAt)
   const { afterAccountId } = memory
@@ -55,7 +55,7 @@ export async function runRecomputeRound(options: RecomputeRoundOptions): Promise
   memory.afterAccountId = nextAfterAccountId
   const accounts = new Map(waiting.map(({ profileId, accountId }) => [profileId, accountId]))
   let [derived, begun] = [0, 0]
-  for (const profileId of ownFirst(memory.shares.order(waiting), lane)) {
+  for (const profileId of ownFirst(memory.shares.order(waiting), place)) {
     if (stopping?.aborted || begun >= profilesMax) break
     begin?.(profileId)
     const begunMs = performance.now()

@@ -15,7 +15,7 @@ export type ThreadData = {
   databaseUrl: string
   logLevel: string
   profilesPerRound: number
-  lane: { index: number; count: number }
+  place: { index: number; count: number }
 }
 export type ThreadRequest = { ask: 'round'; nowMs: number; among: readonly string[] | null } | { ask: 'close' }
 /**
@@ -35,7 +35,7 @@ if (!port) throw new Error('start derivation thread: not inside a worker thread'
 const reply = (message: ThreadReply) => port.postMessage(message)
 
 // start-recompute.ts passes ThreadData; the structured clone has lost its type.
-const { databaseUrl, logLevel, profilesPerRound, lane } = workerData as ThreadData
+const { databaseUrl, logLevel, profilesPerRound, place } = workerData as ThreadData
 const log = createLog({ level: logLevel })
 const pool = createServicePool({ databaseUrl, log, connectionsMax: 2, statementTimeoutMs: 2 * MINUTE })
 const cohorts = createCohortCache({ pool, maxAgeMs: HOUR })
@@ -74,7 +74,7 @@ async function runRound(message: Extract<ThreadRequest, { ask: 'round' }>): Prom
       log,
       nowAt,
       profilesMax: profilesPerRound,
-      lane,
+      place,
       among: message.among,
       memory,
       stopping: stopping.signal,

@@ -7,7 +7,7 @@ import type { ServicePool } from '../store/service-pool.ts'
 import { markOlderModelsDue, recordDerivationFailure } from '../store/waiting-profiles.ts'
 import type { ThreadData, ThreadReply, ThreadRequest } from './recompute-thread.ts'
 
-type RecomputeOptions = Omit<ThreadOptions, 'profilesPerRound' | 'lane'> & {
+type RecomputeOptions = Omit<ThreadOptions, 'profilesPerRound' | 'place'> & {
   /** Threads that derive at once, each another profile. */
   threads?: number
   /** How often due profiles are looked for. Set by tests only, like `profilesPerRound`. */
@@ -35,30 +35,30 @@ const recomputeDefaults = { threads: 1, everyMs: SECOND / 2, profilesPerRound: 2
 export async function startRecompute(options: RecomputeOptions): Promise<Recompute> {
   const settings = { ...recomputeDefaults, ...options }
   await markOlderModelsDue(settings.pool)
-  const lanes = Array.from({ length: settings.threads }, (_, index) =>
-    openLane({ ...settings, lane: { index, count: settings.threads } }),
+  const threads = Array.from({ length: settings.threads }, (_, index) =>
+    openThread({ ...settings, place: { index, count: settings.threads } }),
   )
   const ticks = setInterval(() => {
-    for (const lane of lanes) void lane.run()
+    for (const thread of threads) void thread.run()
   }, settings.everyMs)
   ticks.unref()
   return {
     wake: () => {
-      for (const lane of lanes) lane.wake()
+      for (const thread of threads) thread.wake()
     },
-    // A profile that one lane leaves because another lane derives it is derived when that other lane is idle.
+    // A profile that one thread leaves because another thread derives it is derived when that other thread is idle.
     idle: async () => {
-      await Promise.all(lanes.map((lane) => lane.idle()))
+      await Promise.all(threads.map((thread) => thread.idle()))
     },
     close: async () => {
       clearInterval(ticks)
-      await Promise.all(lanes.map((lane) => lane.close()))
+      await Promise.all(threads.map((thread) => thread.close()))
     },
   }
 }
 
 /** One thread's rounds, one after another while there is more to do. */
-function openLane(settings: RoundOptions) {
+function openThread(settings: RoundOptions) {
   const rounds = openRounds(settings)
   let running: Promise<void> | null = null
   let again = false
@@ -133,7 +133,7 @@ type ThreadOptions = {
   log: Log
   profilesPerRound: number
   /** Which of how many threads of the process this is. */
-  lane: ThreadData['lane']
+  place: ThreadData['place']
 }
 
 type DerivationThread = {
@@ -187,8 +187,8 @@ function startThread(options: ThreadOptions): DerivationThread {
   return { ask, hasEnded: () => ended, close }
 }
 
-function createWorker({ databaseUrl, log, profilesPerRound, lane }: ThreadOptions): Worker {
-  const workerData: ThreadData = { databaseUrl, logLevel: log.level, profilesPerRound, lane }
+function createWorker({ databaseUrl, log, profilesPerRound, place }: ThreadOptions): Worker {
+  const workerData: ThreadData = { databaseUrl, logLevel: log.level, profilesPerRound, place }
   const resourceLimits = { maxOldGenerationSizeMb: threadMemoryMb }
   // Sources in a checkout, compiled in the published package: the thread's file is of the same kind as this file.
   const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js'

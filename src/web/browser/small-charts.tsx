@@ -111,14 +111,14 @@ export function NightRaster({ nights }: { nights: ReadonlyArray<{ day: string; f
   )
 }
 
-type Part = { readonly name: string; readonly amount: number; readonly note: string }
+type WaterfallStep = { readonly name: string; readonly amount: number; readonly note: string }
 
 /** Beside the bars there is room for the names and the notes from this width on; below it they stand above their bar. */
 const WIDE_FROM = 560
 const [NAMES, NOTES] = [160, 200]
 
 /** Parts that add up to a whole, one below the other. */
-export function Waterfall({ parts, label }: { parts: readonly Part[]; label: string }) {
+export function Waterfall({ parts, label }: { parts: readonly WaterfallStep[]; label: string }) {
   const whole = parts.reduce((sum, { amount }) => sum + amount, 0)
   const rowOf = (width: number) => (width >= WIDE_FROM ? 24 : 34)
   const readings = {

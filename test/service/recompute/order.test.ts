@@ -48,7 +48,7 @@ async function served({ pool, clock }: RecomputeWorld, profilesMax = 4): Promise
     log: quiet,
     nowAt: new Date(clock.now),
     profilesMax,
-    lane: { index: 0, count: 1 },
+    place: { index: 0, count: 1 },
     memory: createRoundMemory(),
     begin: (profileId) => turns.push(profileId),
     cohortOf: async () => null,

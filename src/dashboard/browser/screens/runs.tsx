@@ -17,8 +17,8 @@ import { PersonLink, RunLink } from '../links.tsx'
 import { BesideFormer, besideUsual } from '../run-comparison.tsx'
 import { RunTimeline } from '../run-timeline.tsx'
 
-type Run = Json<RunsAnswer>[number]
-const tookMsOf = ({ startedAt, endedAt }: Pick<Run, 'startedAt' | 'endedAt'>) =>
+type RunRow = Json<RunsAnswer>[number]
+const tookMsOf = ({ startedAt, endedAt }: Pick<RunRow, 'startedAt' | 'endedAt'>) =>
   (endedAt ? Date.parse(endedAt) : nowMs.value) - Date.parse(startedAt)
 
 const kinds = ['', 'nightly', 'sweep', 'sync', 'backfill', 'sentinel'] as const
@@ -66,7 +66,7 @@ export function RunsScreen({ params: { id } }: { params: Readonly<Record<string,
   )
 }
 
-function Runs({ runs }: { runs: readonly Run[] }) {
+function Runs({ runs }: { runs: readonly RunRow[] }) {
   const head = ['run', 'begun', 'took', 'beside the last 14', 'people', 'failed', 'refused', 'requests', 'rows']
   return (
     <Panel title="Latest" flush>
