@@ -74,7 +74,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     const app = fastify({ logger: false, bodyLimit: BODY_BYTES_MAX, trustProxy, forceCloseConnections: true })
     closeStack.add(app, 'dashboard')
     closeStack.add({ close: () => stop.abort() }, 'actions')
-    addPageGuard(app, { loopbackOnly: access.isOpen })
+    addPageGuard(app, { loopbackOnly: access.isOpen, passwordSetting: 'DASHBOARD_PASSWORD_FILE' })
     app.setErrorHandler((error, request, reply) => sendPageError(error, { log, request, reply, page: 'dashboard' }))
     const now = closeStack.add(openNow(context), 'state of the pipeline')
     const visits = await addVisits(app, context, access)

@@ -30,18 +30,29 @@ export function hostNameOf(authority: string): string {
 type PageGuard = {
   /**
    * The page asks for no sign-in: it answers only to names of this machine. A foreign page that let its own name point here (DNS
-   * rebinding) would otherwise read it.
+   * rebinding) would otherwise read it. Nor does it answer to what a proxy has forwarded: behind a proxy on this machine strangers
+   * look like this machine, and most proxies add a header.
    */
   readonly loopbackOnly: boolean
+  /** The variable by which the page asks for a password. */
+  readonly passwordSetting: string
 }
 
+/** X-Forwarded-For and its kin, X-Original-Forwarded-For, CF-Connecting-IP, True-Client-IP, X-Real-IP and others. */
+const ofProxies =
+  /forwarded|^via$|^cdn-loop$|(client|cluster|connecting|real|remote|user)-?(ip|addr)|^x-(envoy|amzn|appengine|azure)-/
+
 /** Refuses requests for a foreign name, and questions and changes that another page sends. */
-export function addPageGuard(app: FastifyInstance, { loopbackOnly }: PageGuard): void {
+export function addPageGuard(app: FastifyInstance, { loopbackOnly, passwordSetting }: PageGuard): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(pageHeaders)
     if (request.url.includes('/api/')) reply.header('cache-control', 'no-store')
     if (loopbackOnly && !isLoopback(hostNameOf(request.headers.host ?? ''))) {
       return reply.code(403).send({ error: 'this page answers only to localhost and 127.0.0.1' })
+    }
+    if (loopbackOnly && Object.keys(request.headers).some((name) => ofProxies.test(name))) {
+      const error = `a proxy sent this, and the page asks for no password: set ${passwordSetting}`
+      return reply.code(403).send({ error })
     }
     if (isAskedByOthers(request) || (!isReading(request) && !comesFromItself(request))) {
       return reply.code(403).send({ error: 'another page sent this: nothing was done' })

@@ -27,3 +27,24 @@ export async function openSession(page: string) {
   const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? ''
   return { cookie, 'x-csrf-token': JSON.parse(body).csrf, origin: new URL(page).origin, method: 'POST' }
 }
+
+/** Headers by which proxies and networks of delivery name the caller. */
+export const forwardedHeaders = [
+  'forwarded',
+  'via',
+  'cdn-loop',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-original-forwarded-for',
+  'x-real-ip',
+  'cf-connecting-ip',
+  'cf-connecting-ipv6',
+  'true-client-ip',
+  'fastly-client-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-appengine-user-ip',
+  'x-azure-clientip',
+  'x-envoy-external-address',
+]

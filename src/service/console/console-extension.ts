@@ -71,12 +71,7 @@ async function addConsole(app: FastifyInstance, context: ConsoleContext, access:
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, operation: 'console' }
   })
-  addPageGuard(app, { loopbackOnly: access.isOpen })
-  if (access.isOpen)
-    app.addHook(
-      'onRequest',
-      async (request, reply) => refuseForwarded(request) && reply.code(403).send(refusedForwarded),
-    )
+  addPageGuard(app, { loopbackOnly: access.isOpen, passwordSetting: 'CONSOLE_PASSWORD_FILE' })
   app.setErrorHandler((error, request, reply) => sendPageError(error, { log, request, reply, page: 'service' }))
   await addSessions(app, { cookieName: 'vitalsync-console', path: consolePath })
   const visitOf = (request: FastifyRequest): ConsoleVisit | undefined => {
@@ -94,14 +89,6 @@ async function addConsole(app: FastifyInstance, context: ConsoleContext, access:
   }))
   addPageQuestions(app, { path: consolePath, context, routes: consoleRoutes(context), visitOf, record })
   addPageRoutes(app, { bundle: bundleOnce(), title: 'vitalsync console', path: consolePath })
-}
-
-/** A proxy on this machine makes strangers look like this machine; most name themselves. */
-const refuseForwarded = ({ headers }: FastifyRequest): boolean =>
-  ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'].some((name) => headers[name] !== undefined)
-
-const refusedForwarded = {
-  error: 'a proxy sent this, and the console asks for no password: set CONSOLE_PASSWORD_FILE',
 }
 
 /** A bundle that failed is forgotten: the next request tries again. */

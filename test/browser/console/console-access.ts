@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { openPageBundle } from '../../../src/web/page-bundle.ts'
-import { openSession, send } from '../send.ts'
+import { forwardedHeaders, openSession, send } from '../send.ts'
 import { lineFor, test } from './console-world.ts'
 
 const newKey = JSON.stringify({ account: 'nobody', kind: 'client', label: '' })
@@ -12,7 +12,7 @@ test('an open console answers only to names of this machine, and to no proxy', a
   expect(await statusFor({})).toBe(200)
   expect(await statusFor({ host: 'localhost:1' })).toBe(200)
   expect(await statusFor({ host: 'attacker.example' })).toBe(403)
-  expect(await statusFor({ 'x-forwarded-for': '203.0.113.7' })).toBe(403)
+  for (const name of forwardedHeaders) expect([name, await statusFor({ [name]: '203.0.113.7' })]).toEqual([name, 403])
 })
 
 test('a change needs the page’s own origin, a session and its token', async ({ world: { sandbox } }) => {

@@ -1,17 +1,21 @@
 import { expect } from 'vitest'
 import { openPageBundle } from '../../../src/web/page-bundle.ts'
-import { openSession, send } from '../send.ts'
+import { forwardedHeaders, openSession, send } from '../send.ts'
 import { test } from './dashboard-world.ts'
 import { serveWithPasswords } from './visitor.ts'
 
 const retry = JSON.stringify({ cause: '0'.repeat(32) })
 
-test('on loopback only names of this machine are answered', async ({ world: { url } }) => {
+test('on loopback only names of this machine are answered, and no proxy', async ({ world: { url } }) => {
   const foreign = await send(`${url}/api/session`, { host: 'attacker.example' })
   const rebound = await send(`${url}/`, { host: `127.0.0.1.attacker.example:${new URL(url).port}` })
 
   expect([foreign.status, rebound.status]).toEqual([403, 403])
   expect((await send(`${url}/`, { host: 'localhost:1' })).status).toBe(200)
+  for (const name of forwardedHeaders) {
+    const { status, body } = await send(`${url}/api/session`, { [name]: '203.0.113.7' })
+    expect([name, status, body]).toEqual([name, 403, expect.stringContaining('DASHBOARD_PASSWORD_FILE')])
+  }
 })
 
 test('a change needs the page’s own origin, a session and its token', async ({ world: { url } }) => {
