@@ -98,3 +98,15 @@ test('the demo app registers, uploads a day, and shows the scores', async ({ vis
   expect(operations.uploadLogs?.['200']).toBeGreaterThan(0)
   expect(await page.content()).not.toContain(sandbox.appSecret)
 })
+
+test('a sample person signs in to the demo app, and sees the scores that are there', async ({
+  visit,
+  world: { sandbox },
+}) => {
+  const [person] = sandbox.people()
+  const page = await visit('/demo', { viewport: { width: 390, height: 844 } })
+  await page.getByLabel('Your name here (externalId)').fill(person?.externalId ?? '')
+  await page.getByRole('button', { name: 'Sign in as a person who is known' }).click()
+  await page.getByRole('img', { name: /^sleep: \d+ of 100$/ }).waitFor()
+  expect(await page.content()).not.toContain(sandbox.clientSecret)
+})

@@ -1,8 +1,8 @@
 import { computed, signal } from '@preact/signals'
 import { shellQuoted } from '../../../base/text/readable.ts'
 import { DAY, HOUR, MINUTE } from '../../../base/time/units.ts'
-import { chosenAppKey } from './callers.ts'
-import { serviceNowMs, serviceUrl } from './console-state.ts'
+import { accountTokenOf, chosenAppKey } from './callers.ts'
+import { consoleSession, serviceNowMs, serviceUrl } from './console-state.ts'
 
 /** A request of the demo app, as a developer would watch it. */
 type DemoRequest = {
@@ -76,7 +76,7 @@ async function send({ about, method, path, headers, body }: Sent) {
 function curlOfDemo({ method, path, headers, body }: Sent): string {
   const named = Object.keys(headers).map((name) =>
     name === 'authorization'
-      ? '-H "Authorization: profile $PROFILE_TOKEN"'
+      ? `-H "Authorization: ${headers[name]?.startsWith('account ') ? 'account $ACCOUNT_TOKEN' : 'profile $PROFILE_TOKEN'}"`
       : name === 'AppId'
         ? '-H "AppId: $APP_ID"'
         : '-H "AppSecret: $APP_SECRET"',
@@ -109,6 +109,21 @@ export const registerDemo = (name: string) =>
       body: { externalId: name },
     })
     demo.value = { ...demo.value, step: 'registered', name, profileToken: value.profileToken }
+  })
+
+/** A person who is known already, as a sample person: the app's server asks for the token with its account. */
+export const signInDemo = (name: string) =>
+  run(async () => {
+    const accountToken = await accountTokenOf(consoleSession.value.credentials?.clientId ?? '')
+    const { value } = await send({
+      about: 'Ask for a token, as the server of the app',
+      method: 'POST',
+      path: '/api/v1/oauth/profile/token',
+      headers: { authorization: `account ${accountToken}` },
+      body: { externalId: name },
+    })
+    demo.value = { ...demo.value, step: 'deriving', name, profileToken: value.profileToken }
+    await followScores()
   })
 
 const asPerson = () => ({ authorization: `profile ${demo.value.profileToken}` })

@@ -12,6 +12,7 @@ import {
   mayRegister,
   registerDemo,
   sendDays,
+  signInDemo,
   startAgain,
 } from '../demo-steps.ts'
 
@@ -85,6 +86,11 @@ function Welcome() {
       <button type="submit" class="primary" disabled={isDemoBusy.value || !mayRegister.value}>
         {isDemoBusy.value ? 'Signing up …' : 'Sign up'}
       </button>
+      {consoleSession.value.credentials && (
+        <button type="button" disabled={isDemoBusy.value} onClick={() => void signInDemo(name.value)}>
+          Sign in as a person who is known
+        </button>
+      )}
       {!mayRegister.value && <p class="quiet small">An app key is missing.</p>}
     </form>
   )
@@ -116,10 +122,11 @@ function Deriving() {
         Working it out …
       </p>
       <p class="quiet">
-        {daysSent === 1 ? 'Your day has' : `${daysSent} days have`} arrived. Scores follow in seconds.
+        {daysSent > 0 && (daysSent === 1 ? 'Your day has arrived. ' : `${daysSent} days have arrived. `)}
+        Scores follow in seconds.
       </p>
       {scores.length > 0 && <ScoreCards scores={scores} />}
-      {fault !== '' && (
+      {fault !== '' && daysSent > 0 && (
         <button type="button" onClick={() => void sendDays(daysSent)}>
           Send again
         </button>
