@@ -7,6 +7,8 @@ type Box = { readonly x: number; readonly y: number; readonly width: number; rea
 /** The values of a drawing: the pointer, and the arrow keys, go from one to the next. */
 type Readings = {
   readonly count: number
+  /** The value that is read before one is chosen; the last one where this is not said. */
+  readonly newest?: number
   /** The place of a value, which is marked while the value is read. */
   boxOf(index: number, width: number): Box
   /** `2026-03-01: sleep 0.71` */
@@ -77,12 +79,12 @@ const keySteps: Readonly<Record<string, number>> = {
   End: Number.POSITIVE_INFINITY,
 }
 
-/** The value that is read: the last one, until the pointer or the keyboard chooses. */
+/** The value that is read: the newest, until the pointer or the keyboard chooses. */
 function useReadings(readings: Readings | undefined, width: number) {
   const chosen = useSignal<number | undefined>(undefined)
   const isKeyboard = useSignal(false)
   const last = (readings?.count ?? 0) - 1
-  const index = Math.max(0, Math.min(last, chosen.value ?? last))
+  const index = Math.max(0, Math.min(last, chosen.value ?? readings?.newest ?? last))
   const at = { index, isRead: chosen.value !== undefined }
   if (!readings || last < 0) return { at, isKeyboard: false, listeners: {} }
   const indexUnder = ({ clientX, clientY, currentTarget }: PointerEvent) => {
@@ -111,7 +113,7 @@ function useReadings(readings: Readings | undefined, width: number) {
       if (step === undefined) return
       event.preventDefault()
       isKeyboard.value = true
-      chosen.value = Math.max(0, Math.min(last, chosen.value === undefined && step > 0 ? last : index + step))
+      chosen.value = Math.max(0, Math.min(last, index + step))
     },
   }
   return { at, isKeyboard: isKeyboard.value, listeners }

@@ -65,6 +65,7 @@ export function NightRaster({ nights }: { nights: ReadonlyArray<{ day: string; f
   const height = nights.length * NIGHT_ROW + 22
   const readings = {
     count: nights.length,
+    newest: 0,
     boxOf: (index: number, width: number) => ({ x: 0, y: index * NIGHT_ROW, width, height: NIGHT_ROW }),
     textOf(index: number) {
       const { day = '', from = 0, to = 0 } = nights[index] ?? {}
@@ -117,17 +118,12 @@ type WaterfallStep = { readonly name: string; readonly amount: number; readonly 
 const WIDE_FROM = 560
 const [NAMES, NOTES] = [160, 200]
 
-/** Parts that add up to a whole, one below the other. */
+/** Parts that add up to a whole, one below the other, each with its value. */
 export function Waterfall({ parts, label }: { parts: readonly WaterfallStep[]; label: string }) {
   const whole = parts.reduce((sum, { amount }) => sum + amount, 0)
   const rowOf = (width: number) => (width >= WIDE_FROM ? 24 : 34)
-  const readings = {
-    count: parts.length,
-    boxOf: (index: number, width: number) => ({ x: 0, y: index * rowOf(width), width, height: rowOf(width) }),
-    textOf: (index: number) => `${parts[index]?.name}: ${parts[index]?.note}`,
-  }
   return (
-    <FittedSvg height={(width) => parts.length * rowOf(width) + 4} label={label} readings={readings}>
+    <FittedSvg height={(width) => parts.length * rowOf(width) + 4} label={label}>
       {(width) => {
         const isWide = width >= WIDE_FROM
         const scale = (isWide ? width - NAMES - NOTES : width) / Math.max(1, whole)

@@ -105,7 +105,7 @@ function Days({ person }: WithPerson) {
                   class={`cell day-${state}`}
                   title={`${weekdayOf(day).slice(0, 3)} ${day}: ${state.replace('_', ' ')}`}
                   aria-label={`${stream} ${weekdayOf(day)} ${day}: ${state.replace('_', ' ')}`}
-                  aria-pressed={day === chosen}
+                  aria-current={day === chosen ? 'date' : undefined}
                   tabIndex={day === days.at(-1)?.day ? 0 : -1}
                   onClick={() => changeQuery({ date: day, stream })}
                   onKeyDown={stepOnArrow}
