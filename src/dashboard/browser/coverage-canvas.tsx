@@ -71,18 +71,7 @@ export function CoverageCanvas({ rows, days, lastDay, area, topRow, opened }: Ca
     if (person) changeQuery({ person, date: dayAt(day) })
   }
   const pointer = usePointer({ view, canvas, rows, area, cursor, isKeyboard, open })
-  const onKeyDown = (event: KeyboardEvent) => {
-    const next = moved(cursor.value, event.key, { total, days })
-    if (event.key === 'Enter' && cursor.value) open(cursor.value)
-    if (event.key === 'Escape') area.value = undefined
-    if (!next) return
-    event.preventDefault()
-    isKeyboard.value = true
-    area.value =
-      event.shiftKey && cursor.value ? grown(area.value ?? areaOf(cursor.value, cursor.value), next) : undefined
-    cursor.value = next
-    keepInView(scroller.current, next.row)
-  }
+  const onKeyDown = keyListener({ cursor, isKeyboard, area, scroller, open, total, days })
   const told = cursor.value ? toldCell(rows.rowAt(cursor.value.row), cursor.value, dayAt) : ''
   return (
     <>
@@ -102,6 +91,28 @@ export function CoverageCanvas({ rows, days, lastDay, area, topRow, opened }: Ca
     </>
   )
 }
+
+type KeyDeps = Pick<PointerDeps, 'cursor' | 'isKeyboard' | 'area' | 'open'> & {
+  readonly scroller: { current: HTMLDivElement | null }
+  readonly total: number
+  readonly days: number
+}
+
+/** Arrows move, Shift and arrows mark, Enter opens, Escape ends the marking. */
+const keyListener =
+  ({ cursor, isKeyboard, area, scroller, open, total, days }: KeyDeps) =>
+  (event: KeyboardEvent): void => {
+    const next = moved(cursor.value, event.key, { total, days })
+    if (event.key === 'Enter' && cursor.value) open(cursor.value)
+    if (event.key === 'Escape') area.value = undefined
+    if (!next) return
+    event.preventDefault()
+    isKeyboard.value = true
+    area.value =
+      event.shiftKey && cursor.value ? grown(area.value ?? areaOf(cursor.value, cursor.value), next) : undefined
+    cursor.value = next
+    keepInView(scroller.current, next.row)
+  }
 
 /** A pointer that moves is no news to a screen reader. */
 const ToldCell = ({ told, isKeyboard }: { told: string; isKeyboard: boolean }) => (

@@ -44,6 +44,6 @@ export const { live, useLive } = createLiveState<Now>({
   troubleOf: ({ isWarehouseAway, sentence }) => (isWarehouseAway ? sentence.text : ''),
 })
 
-/** What of the live state a list depends on, as `useAnswer` follows it. */
+/** The part of the live state that a list depends on, as `useAnswer` follows it. */
 export const followed = (choose: (now: LiveNow) => unknown): string | undefined =>
   live.value && JSON.stringify(choose(live.value))

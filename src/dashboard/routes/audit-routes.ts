@@ -20,7 +20,7 @@ const auditQuery = z.object({
 
 export type AuditAnswer = Awaited<ReturnType<typeof listPage>>
 
-/** A page of the record of looks and actions, the newest first. It tells of others: a person who may only look does not see it. */
+/** A page of the record of looks and actions, the newest first. It shows what others did, so a person who may only look gets none of it. */
 async function listPage({ reading }: DashboardContext, query: z.output<typeof auditQuery>, visit: Visit) {
   if (visit.actor.role !== 'act')
     throw new UsageProblem('The audit is shown to people who may act.', { hint: 'Sign in as one of them.' })

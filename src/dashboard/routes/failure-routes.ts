@@ -27,7 +27,7 @@ const CHOSEN_MAX = 500
 const chosen = z.union([cause, z.strictObject({ ids: z.array(z.string().max(200)).min(1).max(CHOSEN_MAX) })])
 type Chosen = z.output<typeof chosen>
 
-/** Of a failure, the audit keeps no reason: it may name a person. Its id holds our own ids. */
+/** The audit keeps the ids of failures, which hold our own ids, and no reason, which may name a person. */
 const recorded = (one: Chosen) => ({ what: 'ids' in one ? { ids: one.ids.slice(0, 100) } : one })
 
 export const failureRoutes = [

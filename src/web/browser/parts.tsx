@@ -57,32 +57,6 @@ export const Tag = ({ tone = '', children }: WithChildren & { tone?: string | un
   <span class={`tag ${tone}`}>{children}</span>
 )
 
-type DraftInputProps = {
-  readonly type: 'date' | 'search'
-  readonly value: string
-  readonly onCommit: (text: string) => void
-  readonly placeholder?: string
-  readonly label?: string
-}
-
-/** An input that keeps what is typed while the page around it renders again, until the text is committed or left. */
-export function DraftInput({ type, value, onCommit, placeholder, label }: DraftInputProps) {
-  const draft = useSignal<string | undefined>(undefined)
-  const attributes = {
-    value: draft.value ?? value,
-    placeholder,
-    'aria-label': label,
-    onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
-      draft.value = currentTarget.value
-    },
-    onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) => onCommit(currentTarget.value),
-    onBlur: () => {
-      draft.value = undefined
-    },
-  }
-  return type === 'date' ? <input type="date" {...attributes} /> : <input type="search" {...attributes} />
-}
-
 /** A row of things is one stop of the keyboard; the arrows go from thing to thing. */
 export function stepOnArrow(event: KeyboardEvent): void {
   const { currentTarget } = event

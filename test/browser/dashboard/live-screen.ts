@@ -20,7 +20,7 @@ test('the page of a run that is under way follows it to its end, and the list be
   await page.getByRole('button', { name: 'Go on', exact: true }).waitFor()
 })
 
-test('failures, quarantine and people come into their lists by themselves', async ({ visit, world }) => {
+test('failures, quarantine and people come into their lists automatically', async ({ visit, world }) => {
   const [failures, quarantine, people] = [await visit('/failures'), await visit('/quarantine'), await visit('/people')]
   for (const page of [failures, quarantine]) await page.getByRole('table').first().waitFor()
   const [added = ''] = await world.addProfiles('a-person-who-came-later')

@@ -1,13 +1,14 @@
 import { address, changeQuery } from '../../../web/browser/address.ts'
 import { useAnswer } from '../../../web/browser/ask.ts'
-import { Answered, DraftInput, Empty, Panel, Table, Text } from '../../../web/browser/parts.tsx'
+import { DraftInput } from '../../../web/browser/draft-input.tsx'
+import { Answered, Empty, Panel, Table, Text } from '../../../web/browser/parts.tsx'
 import { shownInstant, shownZone } from '../../../web/browser/shown.ts'
 import type { AuditAnswer } from '../../routes/audit-routes.ts'
 import { PageLinks, PersonLink } from '../links.tsx'
 
 const filters = ['who', 'action', 'profileId', 'before'] as const
 
-/** Who looked at health values, and who acted. */
+/** Looks at health values and actions, each with its person. */
 export function AuditScreen() {
   const { query } = address.value
   const asked = Object.fromEntries(

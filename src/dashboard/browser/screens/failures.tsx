@@ -104,7 +104,7 @@ type ChoiceProps = {
   readonly about: string
   /** How the commands name the choice. */
   readonly option: string
-  /** What will be asked for again. */
+  /** The windows and jobs that are asked for again. */
   readonly preview: ComponentChildren
   readonly again: () => void
 }
