@@ -152,12 +152,12 @@ const afterError = <T>(former: Answer<T>, error: Refusal): Answer<T> =>
 function useFollowing(follow: string | undefined, restUntilMs: { current: number }, again: () => void): void {
   const followed = useRef(follow)
   useEffect(() => {
-    const before = followed.current
-    if (follow === undefined || follow === before) return
+    // The first state may hold a change that came after the question was asked: it asks again too.
+    if (follow === undefined || follow === followed.current) return
     const timer = setTimeout(
       () => {
         followed.current = follow
-        if (before !== undefined) again()
+        again()
       },
       Math.max(0, restUntilMs.current - Date.now()),
     )

@@ -6,7 +6,7 @@ import { addFailure, oddNames } from './faulty-people.ts'
 const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
 
 test('from a missing sleep score to its reason it is three steps: search, person, day', async ({ visit, world }) => {
-  const [one] = world.sandbox.people()
+  const [, one] = world.sandbox.people()
   const name = one?.externalId ?? ''
   const day = dayBefore(3)
   await world.rows(

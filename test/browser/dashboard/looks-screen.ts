@@ -47,7 +47,7 @@ test('with forced colours the states of days keep theirs, on the map and on the 
   const page = await visit('/coverage?days=28', { forcedColors: 'active', colorScheme: 'dark' })
   await page.getByRole('button', { name: 'Refused 1' }).waitFor()
   await expect.poll(() => coloursOfMap(page)).toBeGreaterThan(2)
-  const [one] = world.sandbox.people()
+  const [, one] = world.sandbox.people()
   const [found] = await world.rows('select id from vitalsync.profiles where external_id = $1', [one?.externalId])
   await page.goto(`${world.url}/people/${found?.['id']}`)
   const cell = page.getByRole('button', { name: /: data$/ }).first()
@@ -62,7 +62,7 @@ test('charts read a value under the pointer and by the arrow keys; scores cover 
   visit,
   world,
 }) => {
-  const [one] = world.sandbox.people()
+  const [, one] = world.sandbox.people()
   const [found] = await world.rows('select id from vitalsync.profiles where external_id = $1', [one?.externalId])
   const page = await visit(`/people/${found?.['id']}`)
   await page.getByRole('checkbox', { name: 'Health values' }).check()

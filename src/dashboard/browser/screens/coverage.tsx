@@ -96,11 +96,12 @@ function useRefreshing(rows: ReturnType<typeof openMapRows>, area: Signal<Area |
     counts?.value.quarantine,
     streams?.value.map(({ newestReadAt }) => newestReadAt),
   ])
-  const former = useRef(seen)
+  const former = useRef(seen && `${seen} ${recoveries.value}`)
   useEffect(() => {
-    if (area.value) return
-    if (former.current !== undefined) rows.refresh()
-    former.current = seen
+    const now = `${seen} ${recoveries.value}`
+    if (area.value || seen === undefined || former.current === now) return
+    former.current = now
+    rows.refresh()
   }, [seen, recoveries.value, area.value])
 }
 
