@@ -50,3 +50,20 @@ export function realWeeks(random: Random, noise: Noise, { weeks, share }: { week
     return 1 + week * share * slow
   })
 }
+
+/**
+ * Daily values around 1, day by day from a Monday on: weekly means as above, and days around them as far apart as real ones.
+ * Null: the day is missing.
+ */
+export function realDays(random: Random, noise: Noise, { weeks, share }: { weeks: number; share: number }) {
+  const { day, missingShare } = noise
+  const within = (Math.max(0, day ** 2 - noise.week ** 2) * 7) / 6
+  // The file's weeks were computed from the days that were there, so their deviation holds what missing days add.
+  const added = (within * missingShare) / (7 * (1 - missingShare))
+  const week = Math.sqrt(Math.max(0, noise.week ** 2 - added))
+  return realWeeks(random, { ...noise, week }, { weeks, share }).flatMap((level) => {
+    const days = Array.from({ length: 7 }, () => share * Math.sqrt(within) * random.normal(0, 1))
+    const middle = days.reduce((total, day) => total + day / 7, 0)
+    return days.map((day) => (random.chance(missingShare) ? null : level + day - middle))
+  })
+}

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { trendAnswerSchema } from '../../../src/base/contract/trend.ts'
 import type { DataLog } from '../../../src/service/derive/day/parsed-log.ts'
 import { judgeTrend } from '../../../src/service/derive/days/trend-judgement.ts'
-import { serialTest, studentTail } from '../../../src/service/derive/model/serial-noise.ts'
 import {
   clockMedian,
   midRank,
@@ -11,6 +10,7 @@ import {
   theilSen,
   weightedMean,
 } from '../../../src/service/derive/model/statistics.ts'
+import { studentTail, weekTest } from '../../../src/service/derive/model/week-test.ts'
 import { dayBefore, daysFrom, deriveAll, log } from './made-logs.ts'
 
 const asOf = '2026-04-02T00:00:00Z'
@@ -80,20 +80,14 @@ describe('a trend', () => {
       )?.['trendEndDateTime'],
     ).toBe('2026-03-29T23:59:59+00:00')
   })
-  test('a last week far from the week before is a change, though all days have no slope', () => {
-    // +75 %, where 67 % is the threshold; most pairs of days are equal, so the median slope is 0.
-    expect(
+  test('of a new profile needs a change larger than most people’s weeks differ', () => {
+    const state = (percent: number) =>
       trend(
-        walking((place) => (place < 21 ? 8000 : 14000)),
+        walking((place) => 8000 * (1 + (percent / 100) * Math.floor(place / 7))),
         'steps',
-      )?.['state'],
-    ).toBe('increasing')
-    expect(
-      trend(
-        walking((place) => (place < 21 ? 8000 : 13000)),
-        'steps',
-      )?.['state'],
-    ).toBe('stable')
+      )?.['state']
+    expect(state(60)).toBe('increasing')
+    expect(state(10)).toBe('stable')
   })
   test('a resting heart rate is better when it is lower', () => {
     const rates = month.map((day) => log('resting_heart_rate', `${day}T09:00:00Z`, [0, 60]))
@@ -102,34 +96,37 @@ describe('a trend', () => {
 })
 
 describe('up, down or stable', () => {
-  type Judged = { earlier?: (day: number) => number; days?: number; lastChange?: number | null; name?: string }
+  type Judged = { earlier?: (day: number) => number; days?: number; name?: string }
   const line = (of: (day: number) => number, from: number, days: number) =>
     Array.from({ length: days }, (_, place): [number, number] => [from + place, of(from + place)])
   /** Day 0 is the first of the four weeks. */
-  const judge = (of: (day: number) => number, { earlier, days = 28, lastChange = null, name = 'steps' }: Judged = {}) =>
-    judgeTrend({
-      name,
-      firstDay: 0,
-      values: line(of, 0, days),
-      earlier: earlier ? line(earlier, -84, 84) : [],
-      lastChange,
-    })
-  /** A week that repeats, around a level: no trend, and no noise beyond the weekdays. */
+  const judge = (of: (day: number) => number, { earlier = of, days = 28, name = 'steps' }: Judged = {}) =>
+    judgeTrend({ name, firstDay: 0, values: line(of, 0, days), earlier: line(earlier, -84, 84) })
+  /** Weeks that are alike, with a pattern of weekdays: no noise of weeks. */
   const weekly = (level: number) => (day: number) => level + 500 * ((((day % 7) + 7) % 7) - 3)
 
-  test('a slope over the threshold is increasing, its mirror image decreasing, a smaller slope stable', () => {
-    // Steps: 10 % over 27 days of a median 8,000 are 800, 29.63 a day.
-    expect(judge((day) => 8000 + 30 * (day - 13.5)).state).toBe('increasing')
-    expect(judge((day) => 8000 - 30 * (day - 13.5)).state).toBe('decreasing')
-    expect(judge((day) => 8000 + 29 * (day - 13.5)).state).toBe('stable')
+  test('weeks that rise from the level before are increasing, their mirror image decreasing', () => {
+    expect(judge((day) => 8000 + Math.max(0, day) * 100).state).toBe('increasing')
+    expect(judge((day) => 8000 - Math.max(0, day) * 100).state).toBe('decreasing')
+    expect(judge(weekly(8000)).state).toBe('stable')
+  })
+  test.each([5, 6, 8, 10, 12, 20])('a rise that began %d weeks ago and goes on is increasing', (count) => {
+    const began = 28 - 7 * count
+    expect(judge((day) => 8000 + Math.max(0, day - began) * 85).state).toBe('increasing')
+    expect(judge((day) => 8000 - Math.max(0, day - began) * 50).state).toBe('decreasing')
+  })
+  test('a sudden step at the beginning of the four weeks is a change, though they have no slope', () => {
+    expect(judge((day) => (day < 0 ? 8000 : 5600)).state).toBe('decreasing')
+    expect(judge((day) => (day < 0 ? 8000 : 10_400)).state).toBe('increasing')
+  })
+  test('a change that went back before the four weeks, or turned in them, is none', () => {
+    expect(judge((day) => (day < -28 ? 8000 : day < 0 ? 11_000 : 9500)).state).toBe('stable')
+    expect(judge((day) => weekly(6000)(day) + 70 * day, { earlier: weekly(7000) }).state).toBe('stable')
   })
   test('a slope over fewer than fourteen values is stable', () => {
-    expect(judge((day) => 8000 + 300 * day, { days: 14 }).state).toBe('increasing')
-    expect(judge((day) => 8000 + 300 * day, { days: 13 }).state).toBe('stable')
-  })
-  test('steep rises that fall back each time are not significant, so the trend is stable', () => {
-    // Rises over three days, then falls back, again and again: steep pairs without a trend.
-    expect(judge((day) => 8000 + 2000 * (day % 4)).state).toBe('stable')
+    const rising = (day: number) => 8000 + 300 * Math.max(0, day)
+    expect(judge(rising, { days: 14 }).pValue).not.toBeNull()
+    expect(judge(rising, { days: 13 })).toEqual({ state: 'stable', slopePerWeek: null, pValue: null })
   })
   test('the weeks before show what is usual: the same four weeks are a trend for a steady person only', () => {
     const rising = (day: number) => weekly(8000)(day) + 60 * day
@@ -137,50 +134,64 @@ describe('up, down or stable', () => {
     expect(judge(rising, { earlier: weekly(8000) }).state).toBe('increasing')
     expect(judge(rising, { earlier: wandering }).state).toBe('stable')
   })
-  test('four weeks that come back to the level before are no trend away from it', () => {
-    expect(judge((day) => weekly(6000)(day) + 70 * day, { earlier: weekly(8000) }).state).toBe('stable')
+  test('one odd day makes no trend', () => {
+    const steady = (day: number) => 8000 + 400 * ((((day % 5) + 5) % 5) - 2)
+    expect(judge((day) => (day === 27 ? 90_000 : steady(day)), { earlier: steady }).state).toBe('stable')
   })
-  test('a rise of four weeks far below the level before is none: the days as a whole fell', () => {
-    const wobbling = (level: (day: number) => number) => (day: number) => level(day) + 100 * ((((day % 7) + 7) % 7) - 3)
-    const rising = wobbling((day) => 5000 + 75 * day)
-    expect(judge(rising, { earlier: wobbling(() => 5000) }).state).toBe('increasing')
-    expect(judge(rising, { earlier: wobbling(() => 15_000) }).state).toBe('stable')
+  test('a figure that never varies, or is always zero, is stable', () => {
+    expect(judge(() => 60).state).toBe('stable')
+    expect(judge(() => 0).state).toBe('stable')
   })
-  test('a last week whose days went the other way than its mean is no change', () => {
-    const lastWeek = (day: number) => (day < 21 ? 8000 : 8000 * 1.67)
-    expect(judge(lastWeek, { earlier: () => 8000, lastChange: 0.67 }).state).toBe('increasing')
-    expect(judge(lastWeek, { earlier: () => 8000, lastChange: -0.67 }).state).toBe('stable')
-  })
-  test('a last week that differs from the week before by more than weeks without a change do, and than the person’s do', () => {
-    const lastWeek = (factor: number) => (day: number) => (day < 21 ? 8000 : 8000 * factor)
-    expect(judge(lastWeek(1.67), { earlier: () => 8000, lastChange: 0.67 }).state).toBe('increasing')
-    expect(judge(lastWeek(0.33), { earlier: () => 8000, lastChange: -0.67 }).state).toBe('decreasing')
-    expect(judge(lastWeek(1.66), { earlier: () => 8000, lastChange: 0.66 }).state).toBe('stable')
-    const restless = (day: number) => (Math.floor(day / 7) % 2 === 0 ? 4000 : 12000)
-    expect(judge(lastWeek(1.67), { earlier: restless, lastChange: 0.67 }).state).toBe('stable')
+  test('a week with fewer than four days, or three nights, does not count', () => {
+    const days = (perWeek: number) =>
+      line((day) => (day < 0 ? 8000 : 5000), -84, 112).filter(([day]) => (day + 84) % 7 < perWeek)
+    const state = (perWeek: number, name: string) =>
+      judgeTrend({
+        name,
+        firstDay: 0,
+        values: line(() => 5000, 0, 28),
+        earlier: days(perWeek).filter(([day]) => day < 0),
+      }).state
+    expect([state(4, 'steps'), state(3, 'steps')]).toEqual(['decreasing', 'stable'])
+    expect([state(3, 'sleep_duration'), state(2, 'sleep_duration')]).toEqual(['decreasing', 'stable'])
   })
 })
 
 describe('statistics against worked examples', () => {
-  test('least squares on independent days give slope and p value of a worked example', () => {
-    // 1 3 2 5 4 over days 0 to 4: slope 0.8, residual sum of squares 3.6, 0.72 a value. The level takes a fifth of the
-    // variance with it: 0.72 / 0.8 = 0.9. Error √(0.9 / 10) = 0.3, t = 2.6667 with 3 degrees of freedom: 0.0759 by tables.
-    const values = [1, 3, 2, 5, 4].map((value, day): [number, number] => [day, value])
-    const found = serialTest(values, { regressor: (day) => day, least: [] })
+  const rising = [1, 3, 2, 5, 4].map((value, week) => ({ week, value }))
+  const independent = { deviation: 0, weight: 0, correlation: 0 }
+
+  test('least squares on independent weeks give change and p value of a worked example', () => {
+    // 1 3 2 5 4 over weeks 0 to 4: slope 0.8, residual sum of squares 3.6, 1.2 a degree of freedom of 3. Error √(1.2 / 10) = 0.346,
+    // t = 2.309: 0.104 by tables.
+    const found = weekTest(rising, (week) => week, independent)
     expect(found.change).toBeCloseTo(0.8, 10)
-    expect(found.pValue).toBeCloseTo(0.076, 2)
+    expect(found.pValue).toBeCloseTo(0.104, 2)
+  })
+  test('the usual deviation counts as so many more weeks', () => {
+    // The level is 1.4: a deviation of half of it is 0.7. (3.6 + 3 × 0.49) / 6 = 0.845, error 0.2907, t = 2.752 with 6: 0.033.
+    const found = weekTest(rising, (week) => week, { ...independent, deviation: 0.5, weight: 3 })
+    expect(found.pValue).toBeCloseTo(0.033, 2)
+  })
+  test('correlated weeks are fewer than they seem, and less correlated across a missing week', () => {
+    const p = (correlation: number, weeks = rising) =>
+      weekTest(weeks, (week) => week, { ...independent, correlation }).pValue
+    expect(p(0)).toBeLessThan(p(0.3))
+    expect(p(0.3)).toBeLessThan(p(0.6))
+    // Weeks 0, 2, 4, … with 0.5 between neighbours are correlated by 0.25.
+    const apart = rising.map(({ week, value }) => ({ week: 2 * week, value }))
+    expect(p(0.5, apart)).toBeCloseTo(p(0.25), 10)
+  })
+  test('two weeks, or a shape that no week has, are no evidence', () => {
+    expect(weekTest(rising.slice(0, 2), (week) => week, independent).pValue).toBe(1)
+    expect(weekTest(rising, () => 0, independent).pValue).toBe(1)
+    expect(weekTest(rising, () => 1, independent).pValue).toBe(1)
   })
   test('the tail of Student’s t agrees with its tables', () => {
     // From tables: 2.571 with 5 degrees and 2.228 with 10 leave 5 %, 12 and more leave next to nothing.
     expect(studentTail(2.571, 5)).toBeCloseTo(0.05, 2)
     expect(studentTail(2.228, 10)).toBeCloseTo(0.05, 3)
     expect(studentTail(12, 30)).toBeLessThan(1e-6)
-  })
-  test('correlated days are fewer than they seem: the same slope is less certain', () => {
-    const values = Array.from({ length: 28 }, (_, day): [number, number] => [day, day + 3 * (day % 2)])
-    const p = (share: number) => serialTest(values, { regressor: (day) => day, least: [{ share, decay: 0.9 }] }).pValue
-    expect(p(0)).toBeLessThan(p(0.3))
-    expect(p(0.3)).toBeLessThan(p(0.9))
   })
   test('the slope of Theil and Sen is the median of the slopes of all pairs', () => {
     // Slopes of (0,0) (1,1) (2,10): 1, 5, 9.

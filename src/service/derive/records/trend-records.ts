@@ -69,15 +69,12 @@ type Trend = { subject: TrendSubject; weeks: readonly Week[]; first: number; mon
 function trendDraft(derivation: Derivation, { subject, weeks, first, monday, offset }: Trend): Draft {
   const { category, name, unit } = subject
   const span = datedDays(first, monday + 6, offset)
-  const last = weeks.at(-1)
-  const lastChange = last?.monday === monday ? last.change : null
   const daysBefore = 7 * trendRules.weeksBefore
   const judgement = judgeTrend({
     name,
     firstDay: first,
     values: valuesOf(subject, first, 7 * trendRules.weeks),
     earlier: valuesOf(subject, first - daysBefore, daysBefore),
-    lastChange,
   })
   return draftOf({
     kind: 'trend',
@@ -105,7 +102,7 @@ function trendDraft(derivation: Derivation, { subject, weeks, first, monday, off
       }),
       ...(judgement.slopePerWeek === null ? {} : { slopePerWeek: roundTo(judgement.slopePerWeek, 4) }),
       ...(judgement.pValue === null ? {} : { pValue: roundTo(judgement.pValue, 4) }),
-      method: 'theil-sen slope, least squares with autocorrelated errors, week against week',
+      method: 'theil-sen slope, four weeks against twelve before by generalized least squares',
       weeksUsed: weeks.length,
     },
   })
