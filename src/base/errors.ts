@@ -5,16 +5,22 @@
  * No message may carry an externalId, a token or a health value: messages are logged, counted and stored.
  */
 
-type ProblemOptions = { hint?: string; cause?: unknown }
+/** `requestId`: of upstream's answer, by which its operators find the request. */
+type ProblemOptions = { hint?: string | undefined; cause?: unknown; status?: number; requestId?: string | undefined }
 
 /** An error that an operator can act on: the message says what failed, the hint says what to do about it. */
 export class Problem extends Error {
   readonly hint: string | undefined
+  /** The status of upstream's answer; undefined where there was none. */
+  readonly status: number | undefined
+  readonly requestId: string | undefined
 
   constructor(message: string, options: ProblemOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = new.target.name
     this.hint = options.hint
+    this.status = options.status
+    this.requestId = options.requestId
   }
 }
 
@@ -30,7 +36,7 @@ export class RetryLater extends Problem {
 
 /** Upstream refuses this request, however often it is sent. `details` holds upstream's reasons by path, without values. */
 export class Rejected extends Problem {
-  readonly status: number
+  declare readonly status: number
   readonly details: ReadonlyArray<{ path: string; reasons: readonly string[] }>
 
   constructor(
@@ -38,7 +44,6 @@ export class Rejected extends Problem {
     options: ProblemOptions & { status: number; details?: ReadonlyArray<{ path: string; reasons: readonly string[] }> },
   ) {
     super(message, options)
-    this.status = options.status
     this.details = options.details ?? []
   }
 }

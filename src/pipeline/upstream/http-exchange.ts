@@ -175,6 +175,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
       retryAfter: firstHeader(this.headers['retry-after']),
       tag: wholeHeader(this.headers['etag']),
       derivationState: wholeHeader(this.headers[DERIVATION_STATE_HEADER]),
+      requestId: plainWord(firstHeader(this.headers['x-request-id'])),
       body: this.sink === undefined ? body : EMPTY_BODY,
       sink: this.sink,
     })
@@ -223,6 +224,9 @@ export function errorCodeOf(cause: unknown): string {
 function firstHeader(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
 }
+
+/** Nothing else of a header may stand in a log. */
+const plainWord = (text: string | undefined) => (text !== undefined && /^[\w.-]{1,64}$/.test(text) ? text : undefined)
 
 /** A header that came twice is one text that nobody means: neither of the two is believed. */
 function wholeHeader(header: string | string[] | undefined): string | undefined {

@@ -19,6 +19,8 @@ export type HttpResponse = {
   /** The `ETag` header. */
   readonly tag: string | undefined
   readonly derivationState: string | undefined
+  /** The `x-request-id` header, where it is a plain word. */
+  readonly requestId?: string | undefined
   /** Empty when a sink took the body. */
   readonly body: Buffer
   readonly sink: TextSink | undefined

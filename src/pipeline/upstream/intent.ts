@@ -71,13 +71,16 @@ function intentOfTransportError({ kind, code, cause }: TransportError, { operati
 
 function intentOfStatus(response: HttpResponse, context: AttemptContext): Intent {
   const { operation, nowMs } = context
-  const { status } = response
+  const { status, requestId } = response
+  const answered = { status, requestId }
   const call = `call ${operation.name}`
   const askedMs = retryAfterMsOf(response.retryAfter, httpDateMsOf(response.date), nowMs)
   if (status === 401) return { kind: 'renew' }
   if (status === 408 || status === 429 || status === 503) {
     const waitMs = askedMs ?? 0
     const problem = new RetryLater(`${call}: upstream is busy (status ${status})`, {
+      ...answered,
+      hint: 'Try again later.',
       waitMs: Math.max(waitMs, askedMs === undefined ? OVERLOADED_WAIT_MS : SECOND),
     })
     return { kind: 'retry', waitMs, problem }
@@ -85,8 +88,12 @@ function intentOfStatus(response: HttpResponse, context: AttemptContext): Intent
   if (status >= 500) {
     const problem =
       askedMs === undefined
-        ? new Unanswered(`${call}: upstream failed (status ${status})`)
-        : new RetryLater(`${call}: upstream failed (status ${status})`, { waitMs: Math.max(askedMs, SECOND) })
+        ? new Unanswered(`${call}: upstream failed (status ${status})`, { ...answered, hint: FAILED_HINT })
+        : new RetryLater(`${call}: upstream failed (status ${status})`, {
+            ...answered,
+            hint: FAILED_HINT,
+            waitMs: Math.max(askedMs, SECOND),
+          })
     // A 500 is upstream's own fault with this very request and would come again within seconds: the queue retries later.
     const temporary = status === 502 || status === 504
     return temporary ? { kind: 'retry', waitMs: askedMs ?? 0, problem } : { kind: 'give-up', problem }
@@ -94,20 +101,32 @@ function intentOfStatus(response: HttpResponse, context: AttemptContext): Intent
   return { kind: 'give-up', problem: problemOfStatus(response, context) }
 }
 
-function problemOfStatus({ status, body }: HttpResponse, { operation, secrets, fields }: AttemptContext): Problem {
+const FAILED_HINT = 'Try again later. If it fails again, give the id of the request to the operators of upstream.'
+
+function problemOfStatus(
+  { status, requestId, body }: HttpResponse,
+  { operation, secrets, fields }: AttemptContext,
+): Problem {
   const call = `call ${operation.name}`
-  if (status === 404) return new NotThere(`${call}: not known upstream`)
+  const answered = { status, requestId }
+  if (status === 404) {
+    const hint = 'Register the profile first, or compare its externalId with that of upstream, letter by letter.'
+    return new NotThere(`${call}: not known upstream`, { ...answered, hint })
+  }
   if (status === 410) {
+    const removed = { ...answered, removed: true, hint: 'It stays removed. Ask for it no more.' }
     return isAboutProfile(operation)
-      ? new NotThere(`${call}: removed upstream`, { removed: true })
-      : new Halted(`${call}: the account was removed upstream`, { hint: 'Ask the owner of the account.' })
+      ? new NotThere(`${call}: removed upstream`, removed)
+      : new Halted(`${call}: the account was removed upstream`, { ...answered, hint: 'Ask the owner of the account.' })
   }
   if (status >= 300 && status < 400) {
     const message = `${call}: upstream sends us elsewhere (status ${status})`
     const hint =
       'Redirects are not followed, for they would carry the token along. Set UPSTREAM_URL to the final address.'
     // Without the account's token nobody can work. Every other answer concerns one request only.
-    return operation.name === 'accountToken' ? new Halted(message, { hint }) : new Rejected(message, { status, hint })
+    return operation.name === 'accountToken'
+      ? new Halted(message, { ...answered, hint })
+      : new Rejected(message, { ...answered, hint })
   }
   const { title, details } = scrubbedDetails(body.toString('utf8'), { secrets, fields })
   const reasons = details
@@ -115,5 +134,6 @@ function problemOfStatus({ status, body }: HttpResponse, { operation, secrets, f
     .flatMap(({ path, reasons }) => reasons.map((reason) => `${path} ${reason}`.trim()))
   const summary = [title, ...reasons].filter((text) => text !== '').join('; ')
   const message = `${call}: upstream refuses (status ${status})${summary === '' ? '' : `: ${summary}`}`
-  return new Rejected(message, { status, details })
+  const hint = 'The same request would be refused again: correct what the message names.'
+  return new Rejected(message, { ...answered, hint, details })
 }

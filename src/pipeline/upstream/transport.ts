@@ -1,4 +1,5 @@
-import { Pool } from 'undici'
+// The pool alone: the rest of undici needs a newer Node than programs that import the client may have.
+import Pool from 'undici/lib/dispatcher/pool.js'
 import { type Transport, TransportError, type TransportLimits, transportDefaults } from './http.ts'
 import { ExchangeDeadlines, errorCodeOf, HttpExchange } from './http-exchange.ts'
 

@@ -16,15 +16,25 @@ export class Waiters {
     if (this.size >= WAITERS_MAX) {
       return Promise.reject(new RetryLater(`wait for budget: ${WAITERS_MAX} wait already`, { waitMs: SECOND }))
     }
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const waiter: Waiter = { sinceMs: nowMs, resolve, reject }
-    this.queues[lane].push(waiter)
-    this.size += 1
-    if (signal === undefined) return promise
-    const onAbort = () => this.withdraw(lane, waiter, signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    if (signal.aborted) onAbort()
-    return promise.finally(() => signal.removeEventListener('abort', onAbort))
+    return new Promise((resolve, reject) => {
+      const stopListening = () => signal?.removeEventListener('abort', onAbort)
+      const waiter: Waiter = {
+        sinceMs: nowMs,
+        resolve: () => {
+          stopListening()
+          resolve()
+        },
+        reject: (problem) => {
+          stopListening()
+          reject(problem)
+        },
+      }
+      const onAbort = () => this.withdraw(lane, waiter, signal?.reason)
+      this.queues[lane].push(waiter)
+      this.size += 1
+      signal?.addEventListener('abort', onAbort, { once: true })
+      if (signal?.aborted) onAbort()
+    })
   }
 
   /** The most urgent lane that has waiters. */

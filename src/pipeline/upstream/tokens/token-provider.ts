@@ -253,8 +253,9 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
   if (signal === undefined) return promise
   const givenUp = () => new Unanswered('call upstream: given up by its caller', { cause: signal.reason })
   if (signal.aborted) throw givenUp()
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = () => reject(givenUp())
-  signal.addEventListener('abort', onAbort, { once: true })
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', onAbort))
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(givenUp())
+    signal.addEventListener('abort', onAbort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }
