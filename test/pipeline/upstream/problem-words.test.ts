@@ -15,6 +15,9 @@ function problemOf(result: number | TransportError, name: OperationName = 'score
 }
 
 const between = 'Something between here and upstream may be answering in its place.'
+const failed = 'Try again later. If it fails again, give the id of the request to the operators of upstream.'
+const unknown = 'Register the profile first, or compare its externalId with that of upstream, letter by letter.'
+const refused = 'The same request would be refused again: correct what the message names.'
 const redirects =
   'Redirects are not followed, for they would carry the token along. Set UPSTREAM_URL to the final address.'
 
@@ -29,15 +32,15 @@ test.for<[number | TransportError, string, string | undefined, OperationName?]>(
   [new TransportError('garbled', 'it is empty'), 'the answer makes no sense (it is empty)', between],
   [new TransportError('oversized', 'too many bytes'), 'too many bytes', 'Ask for a shorter window.'],
   [new TransportError('aborted', 'aborted', cause), 'given up by its caller', undefined],
-  [429, 'upstream is busy (status 429)', undefined],
-  [500, 'upstream failed (status 500)', undefined],
-  [404, 'not known upstream', undefined],
-  [410, 'removed upstream', undefined],
+  [429, 'upstream is busy (status 429)', 'Try again later.'],
+  [500, 'upstream failed (status 500)', failed],
+  [404, 'not known upstream', unknown],
+  [410, 'removed upstream', 'It stays removed. Ask for it no more.'],
   [410, 'the account was removed upstream', 'Ask the owner of the account.', 'searchProfiles'],
   [300, 'upstream sends us elsewhere (status 300)', redirects],
   [302, 'upstream sends us elsewhere (status 302)', redirects, 'accountToken'],
-  [400, 'upstream refuses (status 400)', undefined],
-  [299, 'upstream refuses (status 299)', undefined],
+  [400, 'upstream refuses (status 400)', refused],
+  [299, 'upstream refuses (status 299)', refused],
 ])('%o says what failed, and what to do next', ([result, words, hint, name = 'scoresOf']) => {
   const problem = problemOf(result, name)
 
