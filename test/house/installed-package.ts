@@ -87,6 +87,13 @@ try {
   const said = run(process.execPath, ['sample.js'], project)
   if (!/^read moods: there is no such kind\nRetryLater\n\w+ read\n$/.test(said))
     throw new Error(`the sample said: ${said}`)
+  // The Node of the machine may be older than the one that runs everything else.
+  const plainPath = (process.env['PATH'] ?? '').split(':').filter((folder) => !folder.includes('node_modules'))
+  const importing = `import('vitalsync/client').then(({ openClient }) => console.log(process.version, typeof openClient))`
+  const plainNode = ['-c', `PATH='${plainPath.join(':')}' exec node -e "$1"`, 'sh', importing]
+  const imported = run('sh', plainNode, project).trim()
+  if (!imported.endsWith('function')) throw new Error(`the client said: ${imported}`)
+  console.log(`the client is imported by ${imported.split(' ')[0]}`)
   const version = run('npx', ['vitalsync', '--version'], project).trim()
   const doctor = run('npx', ['vitalsync', 'doctor'], project)
   if (!doctor.includes(project)) throw new Error('an installed program keeps its data where one stands')

@@ -1,3 +1,4 @@
+/// <reference path="./undici-pool.d.ts" />
 // The pool alone: the rest of undici needs a newer Node than programs that import the client may have.
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { type Transport, TransportError, type TransportLimits, transportDefaults } from './http.ts'
