@@ -6,28 +6,18 @@ import { readOrMakeTombstoneKey, readTombstoneKey } from '../seals/tombstone-key
 
 export type RemovedRows = { readonly table: string; readonly rows: number }
 
-/** Tables that hold rows of a profile beside the tables of the pulled streams. */
-const tablesBesideStreams = [
-  'reading_tags',
-  'history',
-  'quarantine',
-  'refusals',
-  'silent_differences',
-  'failures',
-  'parcels',
-  'items',
-  'tokens',
-]
+/** All tables with rows of profiles, those of a newer version too, the ledger first. Orders are counted as they go, and the audit stays. */
+const tablesQuery = `
+  select quote_ident(c.relname) as "table" from pg_class c
+  join pg_attribute a on a.attrelid = c.oid and a.attname = 'profile_id' and not a.attisdropped
+  where c.relnamespace = 'vitalsync'::regnamespace and c.relkind = 'r' and c.relname not in ('orders', 'audit')
+  order by c.relname <> 'ledger', c.relname`
 
 /**
  * Removes every row of a profile and leaves a tombstone, by which an import of the same name is refused. The ledger goes
  * before the records: a reading in flight that finds no ledger row stores nothing.
  */
-export async function eraseProfileRows(
-  tx: Tx,
-  profileId: string,
-  { streamTables, keyring }: { streamTables: readonly string[]; keyring: Keyring },
-): Promise<readonly RemovedRows[]> {
+export async function eraseProfileRows(tx: Tx, profileId: string, keyring: Keyring): Promise<readonly RemovedRows[]> {
   const found = await tx.query<{ external_id: string }>(
     'select external_id from vitalsync.names where id = $1 for update',
     [profileId],
@@ -37,7 +27,8 @@ export async function eraseProfileRows(
   const digest = tombstoneDigest(await readOrMakeTombstoneKey(tx, keyring), found.rows[0].external_id)
   await tx.query(`insert into vitalsync.tombstones values ($1, statement_timestamp()) on conflict do nothing`, [digest])
   const removed = [{ table: 'orders', rows: await deleteOrders(tx, profileId) }]
-  for (const table of ['ledger', ...streamTables, ...tablesBesideStreams]) {
+  const { rows: tables } = await tx.query<{ table: string }>(tablesQuery)
+  for (const { table } of tables) {
     const { rowCount } = await tx.query(`delete from vitalsync.${table} where profile_id = $1`, [profileId])
     removed.push({ table, rows: rowCount ?? 0 })
   }

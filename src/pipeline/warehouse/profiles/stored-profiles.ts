@@ -39,7 +39,6 @@ export function createProfiles({ pool, catalogue, tokenKeys }: ProfilesOptions):
   const keyring = createKeyring(tokenKeys)
   const { pulled, pushed } = catalogue
   const ledgerStreams = [...new Set([...pulled, ...pushed].map((stream) => stream.name))]
-  const tables = [...new Set(pulled.map((stream) => stream.table))]
   return {
     add: (externalIds, options) => addProfiles({ pool, ledgerStreams, keyring }, externalIds, options),
     ...createProfileLists(pool, pulled),
@@ -49,7 +48,7 @@ export function createProfiles({ pool, catalogue, tokenKeys }: ProfilesOptions):
     registrationLeftMs: (profileId) => registrationLeftMs(pool, profileId),
     setState: (profileId, state) => setState(pool, profileId, state),
     isErased: async (externalId) => (await erasedAmong(pool, [externalId], keyring)).size > 0,
-    erase: (profileId) => transaction(pool, (tx) => eraseProfileRows(tx, profileId, { streamTables: tables, keyring })),
+    erase: (profileId) => transaction(pool, (tx) => eraseProfileRows(tx, profileId, keyring)),
   }
 }
 
