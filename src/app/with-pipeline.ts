@@ -1,7 +1,7 @@
 import { type CloseStack, withCloseStack } from '../base/close-stack.ts'
 import { MINUTE } from '../base/time/units.ts'
 import { type EngineAddresses, resolveDatabases } from '../operations/addresses.ts'
-import { requireMigrated } from '../operations/migrate-warehouse.ts'
+import { requireMigrated, type WarehouseUse } from '../operations/migrate-warehouse.ts'
 import type { Pipeline } from '../operations/pipeline.ts'
 import { createDivision } from '../pipeline/warehouse/divided/division.ts'
 import { openWarehousePool, type Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
@@ -16,6 +16,7 @@ type WarehouseParts = Pick<EngineAddresses, 'databaseUrl' | 'queueUrl' | 'tokenK
 export async function withWarehouse<T>(
   context: CommandContext,
   work: (pool: Pool, parts: WarehouseParts) => Promise<T>,
+  use: WarehouseUse = 'work',
 ): Promise<T> {
   const { config } = context
   return withCloseStack(async (closeStack) => {
@@ -30,10 +31,13 @@ export async function withWarehouse<T>(
       division: createDivision(config.warehouseShards),
     })
     closeStack.add({ close: () => pool.end() }, 'pool')
-    await requireMigrated(pool, databaseUrl)
+    await requireMigrated(pool, databaseUrl, use)
     return work(pool, { ...addresses, tokenKeys, closeStack })
   })
 }
+
+/** The same for a command that writes nothing: it may try the tables of any newer version. */
+export const readWarehouse: typeof withWarehouse = (context, work) => withWarehouse(context, work, 'read')
 
 /** Joins or starts the Profile Service, for a command that asks it alone. */
 export async function withUpstream<T>(
@@ -64,7 +68,7 @@ export async function withPipeline<T>(context: CommandContext, work: (opened: Op
     const { config, log } = context
     const { openPipeline } = await import('../operations/pipeline.ts') // queue and upstream: `withWarehouse` needs neither
     const { addresses } = engines
-    const pipeline = await openPipeline({ config, addresses, log, onSkewed: fail, requiresMigrated: true })
+    const pipeline = await openPipeline({ config, addresses, log, onSkewed: fail })
     closeStack.add(pipeline, 'pipeline')
     await pipeline.engine.requireUsable()
     const signal = AbortSignal.any([context.signal, stop.signal])

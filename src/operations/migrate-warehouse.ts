@@ -1,7 +1,7 @@
 import { pulledStreams } from '../../config/streams.ts'
 import { connectionProblem } from '../base/connections/connection-problem.ts'
 import { isOwnServer } from '../base/connections/own-server.ts'
-import { applyMigrations, compareMigrations, requireReleased } from '../base/engines/apply-migrations.ts'
+import { applyMigrations, compareMigrations, findTooNew, requireReleased } from '../base/engines/apply-migrations.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { readQuestionsRole } from '../base/postgres/reading-role.ts'
 import { requireServerVersion } from '../base/postgres/server-version.ts'
@@ -88,17 +88,33 @@ export async function distributeWarehouse(
   }
 }
 
+/** A command that only reads may try it on tables of any newer version. */
+export type WarehouseUse = 'read' | 'work'
+
 /**
- * Refuses to work on a warehouse that lacks a migration of this version, or is divided otherwise than the setting says. A Postgres that
- * vitalsync starts itself gets the missing migrations here: `vitalsync migrate` is for given ones.
+ * Refuses a warehouse that lacks a migration of this version, or is divided otherwise than the setting says; for work also one on whose
+ * tables only a newer version can work. A Postgres that vitalsync starts itself gets the missing migrations here: `vitalsync migrate` is
+ * for given ones. Returns the migrations of a newer version.
  */
-export async function requireMigrated(pool: Pool, databaseUrl: string): Promise<void> {
+export async function requireMigrated(
+  pool: Pool,
+  databaseUrl: string,
+  use: WarehouseUse = 'work',
+): Promise<readonly string[]> {
   const explain = async (cause: unknown): Promise<never> => {
     throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, cause)
   }
   const compared = await compareMigrations(pool, schema).catch(explain)
-  if (compared.missing.length === 0) return void (await requireDivision(pool))
-  if (isOwnServer(databaseUrl)) return void (await migrateWarehouse(databaseUrl, () => undefined))
+  const tooNew = findTooNew(compared.unknown)
+  if (tooNew && use === 'work') throw new UsageProblem(`open warehouse: ${tooNew.text}`, { hint: tooNew.hint })
+  if (compared.missing.length === 0) {
+    await requireDivision(pool)
+    return compared.unknown
+  }
+  if (isOwnServer(databaseUrl)) {
+    await migrateWarehouse(databaseUrl, () => undefined)
+    return compared.unknown
+  }
   requireReleased('open warehouse', compared)
   await requireServerVersion(pool).catch(explain)
   throw new UsageProblem('open warehouse: its tables are missing or older than this version', {

@@ -66,8 +66,6 @@ type PipelineOptions = {
   /** The streams; those of `config/streams.ts` when absent. */
   catalogue?: Catalogue
   onSkewed(error: Error): void
-  /** True for a command. A worker or a scheduler may start before its warehouse is migrated. */
-  requiresMigrated?: boolean
 }
 
 /** One statement that is not answered, and a little more. */
@@ -141,7 +139,7 @@ async function openParts(options: PipelineOptions, closeStack: CloseStack): Prom
 }
 
 async function openWarehouse(
-  { config, addresses: { databaseUrl }, log, onSkewed, requiresMigrated }: PipelineOptions,
+  { config, addresses: { databaseUrl }, log, onSkewed }: PipelineOptions,
   closeStack: CloseStack,
 ): Promise<{ pool: Pool; clock: DatabaseClock }> {
   const pool = openWarehousePool({
@@ -153,7 +151,8 @@ async function openWarehouse(
     division: createDivision(config.warehouseShards),
   })
   closeStack.add({ close: () => pool.end() }, 'warehouse pool')
-  if (requiresMigrated) await requireMigrated(pool, databaseUrl)
+  const newer = await requireMigrated(pool, databaseUrl)
+  if (newer.length > 0) log.warn({ migrations: newer }, 'works on the tables of a newer version of vitalsync')
   const clock = closeStack.add(await startDatabaseClock(pool, { log, onSkewed }), 'database clock')
   return { pool, clock }
 }

@@ -22,6 +22,9 @@ test('a warehouse that lacks any migration of this version is refused', async ({
   }
   await list(`insert into vitalsync.migrations (name, checksum) values ($1, '')`, '9999-of-a-newer-version.sql')
   await openAsCommand(warehouseUrl)
+
+  await list(`insert into vitalsync.migrations (name, checksum) values ($1, '')`, '9999-changed-keys.breaking.sql')
+  await expect(openAsCommand(warehouseUrl)).rejects.toThrow(/cannot work on them \(9999-changed-keys\.breaking\.sql\)/)
   await client.end()
 })
 

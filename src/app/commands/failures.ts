@@ -15,14 +15,14 @@ import {
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { formatTable, shadedCell } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
-import { withWarehouse } from '../with-pipeline.ts'
+import { readWarehouse, withWarehouse } from '../with-pipeline.ts'
 
 export async function listFailures(
   context: CommandContext,
   { limit, ...filter }: FailureFilter & { limit: number },
 ): Promise<number> {
   const { terminal } = context
-  const found = await withWarehouse(context, async (pool) => {
+  const found = await readWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
     // No failure is recorded while nothing can be reached: the jobs wait.
     for (const trouble of await createLiveWorkers({ pool }).listTroubles())
@@ -51,7 +51,7 @@ function failureTable(found: readonly RecordedFailure[], paint: Paint): string {
 
 export async function showFailure(context: CommandContext, { id }: { id: string }): Promise<number> {
   const { terminal } = context
-  const [found] = await withWarehouse(context, (pool) => createFailures({ pool }).list({ ids: [id] }, 1))
+  const [found] = await readWarehouse(context, (pool) => createFailures({ pool }).list({ ids: [id] }, 1))
   if (!found) throw unknownIdProblem('failure', 'vitalsync failures list')
   if (terminal.json) terminal.printJson('failures show', found)
   else {

@@ -12,7 +12,7 @@ import { type AddedProfiles, createProfiles } from '../../pipeline/warehouse/pro
 import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { formatTable, shadedCell, type TableCell } from '../terminal/table.ts'
-import { withPipeline, withWarehouse } from '../with-pipeline.ts'
+import { readWarehouse, withPipeline, withWarehouse } from '../with-pipeline.ts'
 
 type AddOptions = {
   /** The data of the profiles is wanted from this instant on; absent: from HISTORY_DAYS ago on. */
@@ -153,7 +153,7 @@ export async function listProfiles(
   const { terminal, signal } = context
   const limit = options.limit ?? (terminal.json ? Number.POSITIVE_INFINITY : 100)
   const rows: TableCell[][] = []
-  await withWarehouse(context, async (pool) => {
+  await readWarehouse(context, async (pool) => {
     const report = createProfileReport({ pool })
     let afterId = '0'
     for (let left = limit; left > 0; ) {
@@ -194,7 +194,7 @@ const profileCells = (profile: ProfileListing): TableCell[] => [
 
 export async function showProfile(context: CommandContext, { externalId }: { externalId: string }): Promise<number> {
   const { terminal } = context
-  const found = await withWarehouse(context, (pool) => createProfileReport({ pool }).show(externalId))
+  const found = await readWarehouse(context, (pool) => createProfileReport({ pool }).show(externalId))
   if (!found) throw unknownIdProblem('profile', 'vitalsync profiles list')
   if (terminal.json) terminal.printJson('profiles show', found)
   else {

@@ -4,14 +4,14 @@ import { requireAllFound, requireKnownProfile, unknownIdProblem } from '../../op
 import { createQuarantine, type QuarantineFilter } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { formatTable } from '../terminal/table.ts'
-import { withWarehouse } from '../with-pipeline.ts'
+import { readWarehouse, withWarehouse } from '../with-pipeline.ts'
 
 export async function listQuarantine(
   context: CommandContext,
   { limit, ...filter }: QuarantineFilter & { limit: number },
 ): Promise<number> {
   const { terminal } = context
-  const found = await withWarehouse(context, async (pool) => {
+  const found = await readWarehouse(context, async (pool) => {
     await requireKnownProfile(pool, filter.profile)
     return createQuarantine({ pool, streams: pulledStreams }).list(filter, limit)
   })
@@ -36,7 +36,7 @@ export async function listQuarantine(
 /** Prints the content of a record. No other command and no log does. */
 export async function showQuarantined(context: CommandContext, { id }: { id: string }): Promise<number> {
   const { terminal } = context
-  const found = await withWarehouse(context, (pool) => createQuarantine({ pool, streams: pulledStreams }).show(id))
+  const found = await readWarehouse(context, (pool) => createQuarantine({ pool, streams: pulledStreams }).show(id))
   if (!found) throw unknownIdProblem('quarantined record', 'vitalsync quarantine list')
   const { profileId: _, ...told } = found
   if (terminal.json) terminal.printJson('quarantine show', told)

@@ -5,12 +5,12 @@ import { createRuns, type Run } from '../../pipeline/warehouse/runs/stored-runs.
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { formatTable, shadedCell } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
-import { withWarehouse } from '../with-pipeline.ts'
+import { readWarehouse, withWarehouse } from '../with-pipeline.ts'
 
 /** Prints the last runs, newest first. */
 export async function runRuns(context: CommandContext, { limit }: { limit: number }): Promise<number> {
   const { terminal } = context
-  const found = await withWarehouse(context, (pool) => createRuns({ pool }).listNewest(limit))
+  const found = await readWarehouse(context, (pool) => createRuns({ pool }).listNewest(limit))
   if (terminal.json) for (const run of found) terminal.printJson('runs', run)
   else terminal.print(found.length === 0 ? 'No run yet.' : runsTable(found, terminal.paint))
   return exitCodes.done

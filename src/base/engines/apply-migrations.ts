@@ -122,6 +122,7 @@ type ComparedMigrations = {
   readonly files: readonly string[]
   readonly applied: readonly string[]
   readonly missing: readonly string[]
+  /** Those of a newer version. */
   readonly unknown: readonly string[]
 }
 
@@ -143,6 +144,19 @@ export async function compareMigrations(
     applied,
     missing: files.filter((name) => !applied.includes(name)),
     unknown: applied.filter((name) => !files.includes(name)),
+  }
+}
+
+/** The versions before a migration of such a name cannot work on its tables. All other migrations only add, and are ignored by them. */
+const breakingOf = (unknown: readonly string[]): string[] => unknown.filter((name) => name.endsWith('.breaking.sql'))
+
+/** The reason why this version cannot work on the tables of a newer one. Undefined: it can. */
+export function findTooNew(unknown: readonly string[]): Finding | undefined {
+  const breaking = breakingOf(unknown)
+  if (breaking.length === 0) return undefined
+  return {
+    text: `its tables are of a newer version of vitalsync, and this one cannot work on them (${breaking.join(', ')})`,
+    hint: 'Start the newer version. Commands that only read, such as `vitalsync status`, may still work.',
   }
 }
 
@@ -170,7 +184,7 @@ async function applyMissing(
   options: MigratedSchema,
   migrations: readonly Migration[],
 ): Promise<string[]> {
-  const { schema, locks = lockPatience } = options
+  const { schema, locks = lockPatience, say = () => undefined } = options
   const quoted = pg.escapeIdentifier(schema)
   await requireList(client, quoted)
   const { rows } = await client.query<{ name: string; checksum: string }>(
@@ -179,9 +193,13 @@ async function applyMissing(
   const done = new Map(rows.map((row) => [row.name, row.checksum]))
   const files = migrations.map(({ name }) => name)
   requireReleased(`migrate schema ${schema}`, { files, applied: [...done.keys()] })
-  requireKnownUnchanged(schema, migrations, done)
+  requireUnchanged(schema, migrations, done)
 
   const missing = migrations.filter((migration) => !done.has(migration.name))
+  const unknown = [...done.keys()].filter((name) => !files.includes(name))
+  const tooNew = findTooNew(unknown)
+  if (tooNew) throw new UsageProblem(`migrate schema ${schema}: ${tooNew.text}`, { hint: tooNew.hint })
+  if (unknown.length > 0) say(`The tables are of a newer version (${unknown.join(', ')}): they stay as they are.`)
   if (missing.length > 0)
     await watched(client, options, async () => {
       for (const migration of missing) {
@@ -272,16 +290,11 @@ const UNDEFINED_TABLE = '42P01'
 const LOCK_NOT_AVAILABLE = '55P03'
 const stateOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined)
 
-function requireKnownUnchanged(schema: string, migrations: readonly Migration[], done: Map<string, string>): void {
-  const known = new Map(migrations.map((migration) => [migration.name, migration.checksum]))
-  for (const [name, checksum] of done) {
-    const here = known.get(name)
-    if (here === checksum) continue
-    throw new Problem(
-      here === undefined
-        ? `migrate schema ${schema}: the database has ${name}, which this version does not know`
-        : `migrate schema ${schema}: ${name} was changed after it was applied`,
-      { hint: 'The database belongs to another version of vitalsync. Use that version, or a newer one.' },
-    )
+function requireUnchanged(schema: string, migrations: readonly Migration[], done: Map<string, string>): void {
+  for (const { name, checksum } of migrations) {
+    if ((done.get(name) ?? checksum) === checksum) continue
+    throw new Problem(`migrate schema ${schema}: ${name} was changed after it was applied`, {
+      hint: 'The database belongs to another version of vitalsync. Use that version, or a newer one.',
+    })
   }
 }

@@ -5,7 +5,7 @@ import { clockFinding, type Finding } from '../connections/finding.ts'
 import { findPooler } from '../postgres/direct-connection.ts'
 import { POSTGRES_OLDEST } from '../postgres/server-version.ts'
 import { withConnection } from '../postgres/short-connection.ts'
-import { compareMigrations, findUnreleased, type MigratedSchema } from './apply-migrations.ts'
+import { compareMigrations, findTooNew, findUnreleased, type MigratedSchema } from './apply-migrations.ts'
 
 const CONNECT_TIMEOUT_MS = 5000
 
@@ -111,11 +111,13 @@ export async function examineMigrations(target: PostgresTarget & MigratedSchema)
     const unreleased = findUnreleased(compared)
     if (unreleased) return [{ subject, state: 'wrong', ...unreleased }]
     const { files, applied, missing, unknown } = compared
-    if (unknown.length > 0) {
-      const text = `it belongs to a newer version of vitalsync (${unknown.join(', ')})`
-      return [{ subject, state: 'wrong', text, hint: 'Use that version of vitalsync, or a newer one.' }]
-    }
+    const tooNew = findTooNew(unknown)
+    if (tooNew) return [{ subject, state: 'wrong', ...tooNew }]
     if (missing.length === 0) {
+      if (unknown.length > 0)
+        return [
+          { subject, state: 'note', text: `its tables are of a newer version (${unknown.join(', ')}), and will do` },
+        ]
       return [{ subject, state: 'well', text: `all ${files.length} migrations are applied` }]
     }
     const text = applied.length === 0 ? 'it has no tables yet' : `migrations are missing: ${missing.join(', ')}`

@@ -62,13 +62,26 @@ test('a file that was changed after it was applied is refused', async ({ databas
   )
 })
 
-test('a database of a newer version is refused', async ({ database }) => {
-  await applyMigrations({ databaseUrl: database, folder: await folderOf(two), schema: 'demo' })
-  const older = await folderOf({ '0001-first.sql': two['0001-first.sql'] })
+test('tables of a newer version are left as they are, and refused where its migration says that they will not do', async ({
+  database,
+}) => {
+  const said: string[] = []
+  const { '0001-first.sql': first, '0002-second.sql': second } = two
+  const migrate = async (files: Record<string, string>) =>
+    applyMigrations({
+      databaseUrl: database,
+      folder: await folderOf(files),
+      schema: 'demo',
+      say: (text) => said.push(text),
+    })
+  await migrate(two)
 
-  await expect(applyMigrations({ databaseUrl: database, folder: older, schema: 'demo' })).rejects.toThrow(
-    /does not know/,
-  )
+  expect(await migrate({ '0001-first.sql': first })).toEqual({ applied: [] })
+  expect(said).toEqual(['The tables are of a newer version (0002-second.sql): they stay as they are.'])
+
+  await migrate({ ...two, '0003-third.breaking.sql': second })
+  await expect(migrate(two)).rejects.toThrow(/cannot work on them \(0003-third\.breaking\.sql\)/)
+  expect(await count(database)).toBe(2)
 })
 
 /** Runs `use` while a reader of the table has not ended its transaction. */

@@ -11,12 +11,12 @@ import {
 import { readSettleTimes, type SettleTimeReport } from '../../../pipeline/warehouse/reports/lateness-report.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
 import { formatTable } from '../../terminal/table.ts'
-import { withWarehouse } from '../../with-pipeline.ts'
+import { readWarehouse } from '../../with-pipeline.ts'
 
 /** Prints the settle time of every stream, and what it follows from. */
 export async function runExplainSettle(context: CommandContext): Promise<number> {
   const { terminal, config } = context
-  const computed = await withWarehouse(context, (pool) => readSettleTimes(pool))
+  const computed = await readWarehouse(context, (pool) => readSettleTimes(pool))
   const explained = pulledStreams
     .filter(({ settleMs }) => settleMs > 0)
     .map(({ name, settleMs }) =>

@@ -8,7 +8,7 @@ import { type ExportOutput, openFileOutput, openPipeOutput } from '../../../pipe
 import { writeLake } from '../../../pipeline/export/write-lake.ts'
 import { type ExportedStreams, type ExportOfStreams, writeStreams } from '../../../pipeline/export/write-streams.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import { withWarehouse } from '../../with-pipeline.ts'
+import { readWarehouse } from '../../with-pipeline.ts'
 
 type ExportOptions = {
   readonly streams: readonly string[]
@@ -31,7 +31,7 @@ export async function runExport(context: CommandContext, options: ExportOptions)
   const streams = catalogue.pulled.filter(({ name }) => options.streams.includes(name))
   const before = await readExportState(options.state)
   const onProgress = (stream: string, rows: number) => terminal.progress(`${stream}: ${formatNumber(rows)} rows`)
-  const exported = await withWarehouse(context, (pool) => {
+  const exported = await readWarehouse(context, (pool) => {
     const work = { pool, streams, since, signal, onProgress }
     return options.partitionBy === undefined ? writeOutput(work, options, before) : writeLake({ ...work, folder })
   }).finally(() => terminal.progressEnd())

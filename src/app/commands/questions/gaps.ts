@@ -6,7 +6,7 @@ import type { Pool } from '../../../pipeline/warehouse/postgres/warehouse-pool.t
 import { readKnownCoverage } from '../../../pipeline/warehouse/reports/coverage-report.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
 import { formatTable } from '../../terminal/table.ts'
-import { withWarehouse } from '../../with-pipeline.ts'
+import { readWarehouse } from '../../with-pipeline.ts'
 
 type GapsOptions = Selection & { readonly limit: number; readonly all: boolean }
 
@@ -18,7 +18,7 @@ export async function runGaps(context: CommandContext, options: GapsOptions): Pr
   const shown: string[][] = []
   const totals = new Map<string, number>()
   let passing = 0
-  await withWarehouse(context, async (pool) => {
+  await readWarehouse(context, async (pool) => {
     await tellIfNobody(pool, terminal)
     for await (const { externalId, stream, gap } of eachGap(pool, options)) {
       signal.throwIfAborted()

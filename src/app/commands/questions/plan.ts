@@ -4,7 +4,7 @@ import { makePlan, type Plan } from '../../../operations/make-plan.ts'
 import { profileIdsOf, type Selection, tellIfNobody } from '../../../operations/select-profiles.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
 import { formatTable } from '../../terminal/table.ts'
-import { withWarehouse } from '../../with-pipeline.ts'
+import { readWarehouse } from '../../with-pipeline.ts'
 
 type PlanOptions = Selection & {
   /** Absent: the plan of a sync; given: the plan of a back-fill from here. */
@@ -16,7 +16,7 @@ type PlanOptions = Selection & {
 /** Prints the windows and requests that a sync, or a back-fill of the range, would take, the covered windows, and the duration. */
 export async function runPlan(context: CommandContext, options: PlanOptions): Promise<number> {
   const { terminal } = context
-  const plan = await withWarehouse(context, async (pool) => {
+  const plan = await readWarehouse(context, async (pool) => {
     await tellIfNobody(pool, terminal)
     return makePlan(pool, context, { ...options, profileIds: await profileIdsOf(pool, options.profiles) })
   })

@@ -4,7 +4,7 @@ import { MINUTE } from '../../../base/time/units.ts'
 import { readQuery } from '../../../pipeline/warehouse/reports/read-query.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
 import { formatTable } from '../../terminal/table.ts'
-import { withWarehouse } from '../../with-pipeline.ts'
+import { readWarehouse } from '../../with-pipeline.ts'
 
 type SqlOptions = { readonly text: string | undefined; readonly limit: number }
 
@@ -25,7 +25,7 @@ export async function runSql(context: CommandContext, { text, limit }: SqlOption
   const shown: string[][] = []
   let head: readonly string[] = []
   let more = false
-  await withWarehouse(context, async (pool, { databaseUrl, questionsKeys: keys }) => {
+  await readWarehouse(context, async (pool, { databaseUrl, questionsKeys: keys }) => {
     const question = { text: statement, timeoutMs: 10 * MINUTE, rowsAtOnce: ROWS_AT_ONCE, bytesMax: BYTES_AT_ONCE_MAX }
     for await (const { columns, rows } of readQuery({ pool, databaseUrl, keys }, question)) {
       context.signal.throwIfAborted()

@@ -9,13 +9,13 @@ import { openBudgetStore } from '../../../pipeline/queue/open-budget-store.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
 import { formatTable, shadedCell } from '../../terminal/table.ts'
 import type { Paint } from '../../terminal/terminal.ts'
-import { withWarehouse } from '../../with-pipeline.ts'
+import { readWarehouse } from '../../with-pipeline.ts'
 import { runsTable } from '../runs.ts'
 
 /** Prints lag, freshness, last runs, backlog, failures by reason and budget. */
 export async function runStatus(context: CommandContext): Promise<number> {
   const { terminal } = context
-  const found = await withWarehouse(context, async (pool, { queueUrl, closeStack }) => {
+  const found = await readWarehouse(context, async (pool, { queueUrl, closeStack }) => {
     const engine = closeStack.add(await openQueueEngine(queueUrl, { parts: context.config.queueParts }), 'queue')
     await engine.requireUsable()
     const budgetStore = closeStack.add(openBudgetStore(engine, pool, queueUrl), 'budget')

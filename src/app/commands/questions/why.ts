@@ -4,7 +4,7 @@ import { reportLines } from '../../../operations/day-report-text.ts'
 import { profileIdsOf, selectedStreams } from '../../../operations/select-profiles.ts'
 import { readDayReports } from '../../../pipeline/warehouse/reports/day-report.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
-import { withWarehouse } from '../../with-pipeline.ts'
+import { readWarehouse } from '../../with-pipeline.ts'
 
 type WhyOptions = { readonly externalId: string; readonly date: string; readonly streams: readonly string[] }
 
@@ -12,7 +12,7 @@ type WhyOptions = { readonly externalId: string; readonly date: string; readonly
 export async function runWhy(context: CommandContext, { externalId, date, streams }: WhyOptions): Promise<number> {
   const { terminal } = context
   const names = selectedStreams(pulledStreams, streams).map(({ name }) => name)
-  const found = await withWarehouse(context, async (pool) => {
+  const found = await readWarehouse(context, async (pool) => {
     const [profileId = ''] = (await profileIdsOf(pool, [externalId])) ?? []
     return readDayReports(pool, { profileId, localDate: date, streams: names })
   })
