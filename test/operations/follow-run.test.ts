@@ -9,6 +9,7 @@ const runAfter = (done: number): Run => ({
   id: '1',
   kind: 'sync',
   params: {},
+  form: 1,
   state: 'running',
   startedAt: new Date(0),
   endedAt: null,

@@ -1,6 +1,12 @@
 import { MINUTE, SECOND } from '../../src/base/time/units.ts'
-import { type EndedJob, type OrderKey, paramsText } from '../../src/pipeline/transfer/order.ts'
-import type { ProfilePage } from '../../src/pipeline/transfer/planned-profile.ts'
+import {
+  type EndedJob,
+  JOB_FORM,
+  type OrderKey,
+  paramsText,
+  parseParamsText,
+} from '../../src/pipeline/transfer/order.ts'
+import type { OrderPage } from '../../src/pipeline/warehouse/runs/open-orders.ts'
 import type { Production } from '../../src/pipeline/warehouse/runs/production.ts'
 import type { Run, RunParams } from '../../src/pipeline/warehouse/runs/stored-runs.ts'
 import type { ModelData, ModelProfile } from './model-state.ts'
@@ -42,7 +48,7 @@ export function createModelRuns({ data, now, saw, drawRun, drawLease }: Circumst
 
   function create(kind: string, params: RunParams): Run {
     const run: ModelRun = {
-      ...{ id: drawRun(), kind, params, state: 'running' },
+      ...{ id: drawRun(), kind, params, form: JOB_FORM, state: 'running' },
       ...{ startedAt: new Date(now()), endedAt: null, touchedMs: now() },
       ...noFigures,
       ...noRows,
@@ -114,9 +120,9 @@ export function createModelRuns({ data, now, saw, drawRun, drawLease }: Circumst
       endWhenAllEnded(run)
       return true
     },
-    listUncertainOrders: ({ runId, afterId: upTo }: Production, afterId: string, limit: number): ProfilePage =>
+    listUncertainOrders: ({ runId, afterId: upTo }: Production, afterId: string, limit: number): OrderPage =>
       pageOf(data.runs.get(runId), { afterId, limit, upTo }),
-    listOpenOrders: (runId: string, afterId: string, limit: number): ProfilePage =>
+    listOpenOrders: (runId: string, afterId: string, limit: number): OrderPage =>
       pageOf(data.runs.get(runId), { afterId, limit }),
     heartbeat(runId: string): void {
       const run = data.runs.get(runId)
@@ -185,13 +191,14 @@ const shown = ({ touchedMs, production, orders, ...run }: ModelRun): Run => ({ .
 
 type PageBounds = { readonly afterId: string; readonly limit: number; readonly upTo?: string }
 
-function pageOf(run: ModelRun | undefined, { afterId, limit, upTo }: PageBounds): ProfilePage {
+function pageOf(run: ModelRun | undefined, { afterId, limit, upTo }: PageBounds): OrderPage {
   const isWithin = (id: string) => Number(id) > Number(afterId) && (upTo === undefined || Number(id) <= Number(upTo))
-  const ids = [...(run?.orders.keys() ?? [])]
-    .filter(isWithin)
-    .sort((a, b) => Number(a) - Number(b))
+  const orders = [...(run?.orders ?? [])]
+    .filter(([id]) => isWithin(id))
+    .sort(([a], [b]) => Number(a) - Number(b))
     .slice(0, limit)
-  return { ids, lastId: ids.at(-1) ?? afterId }
+    .map(([profileId, { job, scope }]) => ({ profileId, job, params: parseParamsText(scope) }))
+  return { orders, lastId: orders.at(-1)?.profileId ?? afterId }
 }
 
 /** When the sweep looks at a profile again after a job. */

@@ -38,6 +38,12 @@ const pageOf = (ids: readonly string[], afterId: string, limit: number) => {
   return { ids: page, lastId: page.at(-1) ?? afterId }
 }
 
+const openPageOf = (ids: readonly string[], afterId: string, limit: number) => {
+  const page = pageOf(ids, afterId, limit)
+  const orders = page.ids.map((profileId) => ({ profileId, job: 'sync-profile', params: { of: 'the order' } }))
+  return { orders, lastId: page.lastId }
+}
+
 /** This process enqueues a run, two profiles a page. Every act is noted, in order. */
 function produceStage({
   due = [],
@@ -74,8 +80,8 @@ function produceStage({
         acts.push('ended')
         return true
       },
-      listUncertainOrders: async (_, afterId, limit) => step(pageOf(uncertain, afterId, limit)),
-      listOpenOrders: async (_, afterId, limit) => step(pageOf(open, afterId, limit)),
+      listUncertainOrders: async (_, afterId, limit) => step(openPageOf(uncertain, afterId, limit)),
+      listOpenOrders: async (_, afterId, limit) => step(openPageOf(open, afterId, limit)),
       heartbeat: async () => void acts.push('alive'),
       ...given.runs,
     }),

@@ -22,12 +22,14 @@ export type ProgramOptions = {
   readonly env?: Readonly<Record<string, string>>
   /** The user to run as, when the tests run as root. */
   readonly uid?: number
+  /** Another version of the program. */
+  readonly entry?: string
 }
 
 export const entry = fileURLToPath(new URL('../../src/vitalsync.mjs', import.meta.url))
 
 export const startProgram = (words: readonly string[], options: ProgramOptions): Program =>
-  start([process.execPath, entry, ...words], options)
+  start([process.execPath, options.entry ?? entry, ...words], options)
 
 /** A line as it is typed at a shell. */
 export const startCommand = (line: string, options: ProgramOptions): Program => start(['sh', '-c', line], options)

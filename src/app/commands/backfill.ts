@@ -4,7 +4,7 @@ import { UsageProblem } from '../../base/errors.ts'
 import { DAY } from '../../base/time/units.ts'
 import { readExternalIds } from '../../intake/input-file.ts'
 import { profileIdsOf, type Selection, tellIfNobody } from '../../operations/select-profiles.ts'
-import { paramsText } from '../../pipeline/transfer/order.ts'
+import { JOB_FORM, paramsText } from '../../pipeline/transfer/order.ts'
 import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
 import { completeRun, printRunSummary, untilSandboxDerived } from '../complete-run.ts'
 import type { CommandContext } from '../terminal/command-context.ts'
@@ -71,5 +71,8 @@ const RUNS_SEARCHED_MAX = 1000
 async function findUnfinishedRun({ pipeline }: OpenPipeline, params: BackfillParams): Promise<Run | undefined> {
   const text = paramsText(params)
   const recent = await pipeline.runs.listNewest(RUNS_SEARCHED_MAX)
-  return recent.find((run) => run.kind === 'backfill' && run.state === 'running' && paramsText(run.params) === text)
+  return recent.find(
+    ({ kind, state, form, params: ordered }) =>
+      kind === 'backfill' && state === 'running' && form <= JOB_FORM && paramsText(ordered) === text,
+  )
 }

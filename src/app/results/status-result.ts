@@ -8,6 +8,7 @@ const backlog = z.strictObject({ waiting: count, active: count, delayed: count }
 export const runResult = z.strictObject({
   id: z.string(),
   kind: z.string(),
+  form: count,
   params: z.record(z.string(), z.unknown()),
   state: z.enum(['running', 'done', 'failed', 'stopped']),
   startedAt: instant,

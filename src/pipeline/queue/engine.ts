@@ -27,7 +27,10 @@ import { createQueueTelemetry } from './queue-telemetry.ts'
 import { connectRedis, createRedisCheck, failFast, reconnectForever } from './redis-connection.ts'
 
 /** The data that the queue stores of an order, beside the job's name: ids of ours and params. Never a name, a token or a value. */
-export type JobData = Omit<Order, 'job'>
+export type JobData = Omit<Order, 'job'> & {
+  /** As `JOB_FORM` of the version that enqueued it; absent: 1. */
+  readonly form?: number
+}
 
 export type LaneQueue = Queue<JobData>
 export type LaneWorker = Worker<JobData>

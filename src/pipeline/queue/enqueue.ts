@@ -1,7 +1,7 @@
 import { hexDigestOf } from '../../base/text/digest.ts'
 import { type Lane, lanes } from '../fleet/budget.ts'
 import { hashRangeOf } from '../fleet/hash-ranges.ts'
-import { type Order, type OrderKey, paramsText } from '../transfer/order.ts'
+import { JOB_FORM, type Order, type OrderKey, paramsText } from '../transfer/order.ts'
 import type { Job } from '../work/job.ts'
 import type { Backlog, OrderQueue } from '../work/producer.ts'
 import type { JobData, LaneQueue, QueueEngine } from './engine.ts'
@@ -40,7 +40,7 @@ export function createEnqueuer(engine: QueueEngine): Enqueuer {
       return backlogs.every(({ waiting, active, delayed }) => waiting + active + delayed === 0)
     },
     async removeWaiting(orders) {
-      const ids = orders.map(deduplicationId)
+      const ids = orders.flatMap((order) => forms.map((form) => deduplicationId(order, form)))
       const queues = (await Promise.all(lanes.map((lane) => queuesInUse(engine, lane)))).flat()
       const removed = await Promise.all(queues.map((queue) => removeFrom(queue, ids)))
       return removed.reduce((sum, n) => sum + n, 0)
@@ -48,21 +48,24 @@ export function createEnqueuer(engine: QueueEngine): Enqueuer {
   }
 }
 
+const forms = Array.from({ length: JOB_FORM }, (_, index) => index + 1)
+
 /**
  * An order is dropped when a job of the same deduplication id waits. The params are part of the id: dropped for a job of
- * another range, an order would be lost, for that job does not read its range.
+ * another range, an order would be lost, for that job does not read its range. So is the form: the job of a newer version
+ * may find no worker.
  */
-function deduplicationId({ job, profileId, params }: OrderKey): string {
+function deduplicationId({ job, profileId, params }: OrderKey, form: number): string {
   const text = paramsText(params)
   const digest = text === '' ? '' : `.${hexDigestOf(text, 16)}`
-  return `${job}.${profileId}${digest}`
+  return `${job}${form === 1 ? '' : `@${form}`}.${profileId}${digest}`
 }
 
 function bullJobOf(order: Order, { attemptsMax }: Pick<Job, 'attemptsMax'>) {
   const { runId, profileId, params } = order
   return {
     name: order.job,
-    data: { runId, profileId, params } satisfies JobData,
+    data: { runId, profileId, params, form: JOB_FORM } satisfies JobData,
     opts: {
       attempts: attemptsMax,
       backoff: { type: RETRY_BACKOFF },
@@ -70,7 +73,7 @@ function bullJobOf(order: Order, { attemptsMax }: Pick<Job, 'attemptsMax'>) {
       // nothing about a profile that is erased.
       removeOnComplete: true,
       removeOnFail: true,
-      deduplication: { id: deduplicationId(order), keepLastIfActive: true },
+      deduplication: { id: deduplicationId(order, JOB_FORM), keepLastIfActive: true },
     },
   }
 }

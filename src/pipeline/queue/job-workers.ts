@@ -2,9 +2,9 @@ import { type Job as BullJob, DelayedError, UnrecoverableError, WaitingError, Wo
 import { z } from 'zod'
 import { Rejected } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
-import { MINUTE } from '../../base/time/units.ts'
+import { MINUTE, SECOND } from '../../base/time/units.ts'
 import type { Lane } from '../fleet/budget.ts'
-import { type JobCounts, noCounts } from '../transfer/order.ts'
+import { JOB_FORM, type JobCounts, noCounts } from '../transfer/order.ts'
 import type { Job, JobContext, SharedJobContext } from '../work/job.ts'
 import {
   createWaits,
@@ -55,6 +55,8 @@ type WorkersState = {
   readonly pausedUntilMs: Map<Lane, number>
   /** Queues without the rate limit of a pause: none at the start, because a worker that died leaves its limit behind. */
   readonly unlimitedQueues: Set<string>
+  /** The forms of newer versions that were logged. */
+  readonly newerForms: Set<number>
   ended: number
   active: number
   closing: boolean
@@ -66,6 +68,7 @@ export function startWorkers(options: WorkersOptions): Workers {
     waits: createWaits(),
     pausedUntilMs: new Map(),
     unlimitedQueues: new Set(),
+    newerForms: new Set(),
     ended: 0,
     active: 0,
     closing: false,
@@ -117,6 +120,8 @@ async function runAttempt(attempt: Attempt, state: WorkersState): Promise<JobCou
   const { bull, jobId, signal } = attempt
   const { lane } = attempt.of
   const { options, waits } = state
+  const { form } = formSchema.parse(bull.data)
+  if (form > JOB_FORM) return handBack(attempt, form, state)
   const job = options.jobs.find(({ name }) => name === bull.name) ?? unknownJob(bull.name)
   const order = parseJobData(attempt, options.log)
   const isLast = bull.attemptsMade + 1 >= (bull.opts.attempts ?? 1)
@@ -154,32 +159,65 @@ async function runAttempt(attempt: Attempt, state: WorkersState): Promise<JobCou
   }
 }
 
-const jobDataSchema = z.object({
+/** Every version writes the form; whatever else the data are. */
+const formSchema = z.object({ form: z.number().default(1) })
+
+/** How often a job is handed back before it leaves the queue: it has waited for eleven minutes by then. */
+const HAND_BACKS_MAX = 16
+const HAND_BACK_STEP_MS = 5 * SECOND
+
+/**
+ * A job of a newer version waits for a worker of that version, longer each time, and uses up no attempt. Where none comes it leaves the
+ * queue: its order stays open, and the newer version enqueues it again.
+ */
+async function handBack(
+  { bull, of: { lane }, token }: Attempt,
+  form: number,
+  { options: { log, leaseMs }, newerForms }: WorkersState,
+): Promise<never> {
+  const message = `a newer version of vitalsync enqueued jobs of form ${form}, and this one reads form ${JOB_FORM}`
+  if (!newerForms.has(form)) log.warn({ job: bull.name, lane }, `${message}: they are left to its workers`)
+  newerForms.add(form)
+  const handBacks = bull.attemptsStarted - bull.attemptsMade
+  if (handBacks > HAND_BACKS_MAX) throw new UnrecoverableError(message)
+  return delay({ bull, token }, handBacks * HAND_BACK_STEP_MS, leaseMs)
+}
+
+async function delay(
+  { bull, token }: Pick<Attempt, 'bull' | 'token'>,
+  delayMs: number,
+  leaseMs: number,
+): Promise<never> {
+  await whileLeased(leaseMs, () => bull.moveToDelayed(Date.now() + delayMs, token))
+  throw new DelayedError()
+}
+
+const jobDataSchema = formSchema.extend({
   runId: z.string(),
   profileId: z.string(),
   params: z.record(z.string(), z.unknown()),
 })
 
 /**
- * A job that another version enqueued may hold data of another form. Nothing can be recorded about it, for its profile is
- * not known here: it leaves the queue at once. Its order stays open, so its run enqueues it again in today's form.
+ * Nothing can be recorded about a job whose data cannot be read, for its profile is not known here: it leaves the queue at once. Its order
+ * stays open, so its run enqueues it again in today's form.
  */
 function parseJobData({ bull, of: { lane } }: Attempt, log: Log): JobData {
   const parsed = jobDataSchema.safeParse(bull.data)
   if (parsed.success) return parsed.data
-  const message = `work on ${bull.name}: another version ordered it, in a form that this one does not read`
+  const message = `work on ${bull.name}: its data cannot be read`
   log.warn({ job: bull.name, lane }, `${message}; its run will order it again`)
   throw new UnrecoverableError(message)
 }
 
-/** A job whose name only another version knows fails for good, and its run counts it as failed. */
+/** A job whose name only an older version knows fails for good, and its run counts it as failed. */
 const unknownJob = (name: string): Job => ({
   name,
   payload: z.unknown(),
   attemptsMax: 1,
   timeoutMs: MINUTE,
   run: () => {
-    const hint = 'Another version ordered it: let workers and schedulers be of one version.'
+    const hint = 'An older version ordered it: this one does not have it any more.'
     throw new Rejected(`work on ${name}: this version knows no such job`, { status: 0, hint })
   },
 })
@@ -203,10 +241,7 @@ async function applyToQueue(
     await whileLeased(leaseMs, async () => pauseLane(await queuesInUse(engine, lane), next.pauseMs))
     throw Worker.RateLimitError()
   }
-  if (next.action === 'delay') {
-    await whileLeased(leaseMs, () => bull.moveToDelayed(Date.now() + next.delayMs, token))
-    throw new DelayedError()
-  }
+  if (next.action === 'delay') return delay({ bull, token }, next.delayMs, leaseMs)
   if (next.action === 'requeue') {
     await whileLeased(leaseMs, () => bull.moveToWait(token))
     throw new WaitingError()

@@ -1,3 +1,9 @@
+/**
+ * The form of the jobs and runs of this version. Raised when the version before cannot read a job or a run of this one: for a new job or kind
+ * of run, and for changed data or params. A version reads what the version before wrote, and leaves newer forms to newer workers.
+ */
+export const JOB_FORM = 1
+
 /** The task of a job, without its profile. */
 export type JobParams = Readonly<Record<string, unknown>>
 

@@ -6,6 +6,7 @@ import type { JobParams, Order } from '../transfer/order.ts'
 import type { ProfilePage } from '../transfer/planned-profile.ts'
 import { PartialOutage } from '../warehouse/postgres/sql-errors.ts'
 import type { ProfileLists } from '../warehouse/profiles/profile-lists.ts'
+import type { OrderPage } from '../warehouse/runs/open-orders.ts'
 import { PRODUCING_LEASE_RENEWED_MS, type Production } from '../warehouse/runs/production.ts'
 import type { Run, Runs } from '../warehouse/runs/stored-runs.ts'
 import type { Job } from './job.ts'
@@ -184,16 +185,17 @@ const enqueueOpenOrders = (task: ProduceTask, context: ProduceContext): Promise<
 async function enqueuePages(
   task: ProduceTask,
   context: ProduceContext,
-  list: (afterId: string, limit: number) => Promise<ProfilePage>,
+  list: (afterId: string, limit: number) => Promise<OrderPage>,
 ): Promise<number> {
-  const { producer } = task
+  const { producer, run } = task
   let enqueued = 0
   for (let afterId = '0'; ; ) {
-    const { ids, lastId } = await list(afterId, context.limits.pageSize)
-    if (ids.length === 0) return enqueued
+    const { orders, lastId } = await list(afterId, context.limits.pageSize)
+    if (orders.length === 0) return enqueued
     await waitForBacklogSpace(task, context)
-    await context.queue.enqueue(producer.lane, producer.job, ordersOf(task, ids))
-    enqueued += ids.length
+    const ordered = orders.map((order) => ({ ...order, runId: run.id }))
+    await context.queue.enqueue(producer.lane, producer.job, ordered)
+    enqueued += orders.length
     afterId = lastId
   }
 }

@@ -37,8 +37,8 @@ export async function recoverRun(context: RecoverContext, run: Run): Promise<voi
   if (!run.enqueuedAll) return
   const producer = context.producers.find(({ name }) => name === run.kind)
   if (producer && !isEmpty(await context.backlog(producer.lane))) return
-  const { ids } = await context.runs.listOpenOrders(run.id, '0', 1)
-  if (producer && ids.length > 0) await context.produce(run)
+  const { orders } = await context.runs.listOpenOrders(run.id, '0', 1)
+  if (producer && orders.length > 0) await context.produce(run)
   else await context.runs.end(run.id, 'done')
 }
 

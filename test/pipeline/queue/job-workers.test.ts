@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { Rejected, RetryLater } from '../../../src/base/errors.ts'
@@ -6,7 +7,7 @@ import type { Lane } from '../../../src/pipeline/fleet/budget.ts'
 import { type LaneQueue, openQueueEngine, type QueueEngine } from '../../../src/pipeline/queue/engine.ts'
 import { startWorkers } from '../../../src/pipeline/queue/job-workers.ts'
 import { pauseLane, pauseLeftMs } from '../../../src/pipeline/queue/lane-pauses.ts'
-import { noCounts } from '../../../src/pipeline/transfer/order.ts'
+import { JOB_FORM, noCounts } from '../../../src/pipeline/transfer/order.ts'
 import { PartialOutage } from '../../../src/pipeline/warehouse/postgres/sql-errors.ts'
 import type { Job, JobContext } from '../../../src/pipeline/work/job.ts'
 import type { JobAttempt, LanePause } from '../../../src/pipeline/work/outcome.ts'
@@ -19,7 +20,8 @@ type Worked = {
   readonly engine: QueueEngine
   readonly attempts: JobAttempt[]
   readonly pauses: LanePause[]
-  add(profileId: string, options?: { lane?: Lane; attempts?: number; jobId?: string }): Promise<unknown>
+  add(profileId: string, options?: { lane?: Lane; attempts?: number; jobId?: string; form?: number }): Promise<unknown>
+  readonly logged: () => Array<Record<string, unknown>>
 }
 
 const test = base.extend<{ start: (work: Work, wrap?: (engine: QueueEngine) => QueueEngine) => Promise<Worked> }>({
@@ -29,6 +31,13 @@ const test = base.extend<{ start: (work: Work, wrap?: (engine: QueueEngine) => Q
     await use(async (work, wrap = (one) => one) => {
       const attempts: JobAttempt[] = []
       const pauses: LanePause[] = []
+      const lines: string[] = []
+      const destination = new Writable({
+        write: (chunk, _encoding, done) => {
+          lines.push(String(chunk))
+          done()
+        },
+      })
       const workers = startWorkers({
         engine: wrap(engine),
         parts: [0],
@@ -38,18 +47,18 @@ const test = base.extend<{ start: (work: Work, wrap?: (engine: QueueEngine) => Q
         onAttempt: async (attempt) => void attempts.push(attempt),
         onPause: (pause) => void pauses.push(pause),
         leaseMs: 30_000,
-        log: createLog({ level: 'silent' }),
+        log: createLog({ level: 'info', destination }),
       })
       closing.push(() => workers.close(0))
-      const add: Worked['add'] = (profileId, { lane = 'manual', attempts: most = 1, jobId } = {}) =>
+      const add: Worked['add'] = (profileId, { lane = 'manual', attempts: most = 1, jobId, form } = {}) =>
         engine
           .queue(lane)
           .add(
             'work',
-            { runId: '1', profileId, params: {} },
+            { runId: '1', profileId, params: {}, ...(form ? { form } : {}) },
             { attempts: most, removeOnComplete: true, removeOnFail: true, ...(jobId ? { jobId } : {}) },
           )
-      return { engine, attempts, pauses, add }
+      return { engine, attempts, pauses, add, logged: () => lines.map((line) => JSON.parse(line)) }
     })
     for (const close of closing) await close()
     await engine.close()
@@ -200,6 +209,28 @@ test('a job whose node is away is delayed: it keeps its attempts, and is reporte
 
   expect(attempts).toMatchObject([{ outcome: 'again', isPause: true }])
   expect(pauses).toEqual([])
+})
+
+test('a job of a newer version waits for a worker of it, longer each time, and keeps nobody waiting', async ({
+  start,
+}) => {
+  const { engine, add, attempts, logged } = await start(async () => undefined)
+  const queue = engine.queue('manual')
+  const delayed = async () =>
+    (await queue.getDelayed()).map(({ delay, attemptsMade }) => ({ uneven: delay % 5000, attemptsMade }))
+  await add('newer', { form: JOB_FORM + 1 })
+  await expect.poll(delayed, soon).toEqual([{ uneven: 0, attemptsMade: 0 }])
+
+  await add('ours', { form: JOB_FORM })
+  await expect.poll(() => outcomesOf(attempts, 'ours'), soon).toEqual(['done'])
+
+  const isLeft = async () => {
+    await queue.promoteJobs()
+    return queue.getJobCountByTypes('waiting', 'active', 'delayed', 'failed')
+  }
+  await expect.poll(isLeft, soon).toBe(0)
+  expect(attempts).toHaveLength(1)
+  expect(logged()).toMatchObject([{ level: 40, job: 'work', lane: 'manual' }])
 })
 
 test('a job knows its last attempt, and its lane, and one that is refused has none left', async ({ start }) => {

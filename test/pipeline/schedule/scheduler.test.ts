@@ -23,6 +23,7 @@ const runOf = (kind: string, slotAt: Date): Run => ({
   id: '1',
   kind,
   params: { slotAt: slotAt.toISOString() },
+  form: 1,
   state: 'running',
   startedAt: slotAt,
   endedAt: null,

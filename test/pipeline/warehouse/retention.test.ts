@@ -179,7 +179,7 @@ test('a running run keeps its orders when ended runs are deleted, and each sched
   expect(await deleteAll(warehouse, endedRuns)).toBe(1)
   expect(await deleteAll(warehouse, 'tokens that expired')).toBe(0)
 
-  expect((await runs.listOpenOrders(running?.id ?? '', '0', 10)).ids).toEqual([ada])
+  expect((await runs.listOpenOrders(running?.id ?? '', '0', 10)).orders).toMatchObject([{ profileId: ada }])
   expect(await rows('select schedule, run_id from vitalsync.slots order by 1')).toEqual([
     { schedule: 'nightly', run_id: null },
     { schedule: 'sweep', run_id: running?.id },

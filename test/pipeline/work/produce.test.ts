@@ -50,6 +50,17 @@ describe('the orders that a former producer recorded and perhaps did not enqueue
   })
 })
 
+test('open orders are enqueued as they were recorded, whatever the run would order today', async () => {
+  const enqueued: Order[] = []
+  const enqueue = async (orders: readonly Order[]) => void enqueued.push(...orders)
+  await produced({ open: ['1'], due: ['2'], enqueue })
+
+  expect(enqueued).toEqual([
+    { runId: '9', profileId: '1', job: 'sync-profile', params: { of: 'the order' } },
+    { runId: '9', profileId: '2', job: 'sync-profile', params: {} },
+  ])
+})
+
 test('when all recorded orders are enqueued, none is looked for again', async () => {
   const listUncertainOrders = () => Promise.reject(new Error('looked for'))
   const { ended } = await produced({

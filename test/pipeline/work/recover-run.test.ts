@@ -9,6 +9,7 @@ const run: Run = {
   id: '7',
   kind: 'nightly',
   params: {},
+  form: 1,
   state: 'running',
   startedAt: new Date(0),
   endedAt: null,
@@ -41,7 +42,10 @@ function stage({ backlog = empty, open = [], silent = [], unproduced = [] }: Sta
         return silent
       },
       listUnproduced: async () => unproduced,
-      listOpenOrders: async () => ({ ids: open, lastId: open.at(-1) ?? '0' }),
+      listOpenOrders: async () => ({
+        orders: open.map((profileId) => ({ profileId, job: 'sync-profile', params: {} })),
+        lastId: open.at(-1) ?? '0',
+      }),
       end: async (id: string, state: string) => void acts.push(`end ${id} ${state}`),
     },
   }
@@ -75,7 +79,7 @@ test('a run that is still being produced is not ended, though it has no open ord
   expect(acts).toEqual([])
 })
 
-test('a run of a kind that only another version knows is ended, whatever it ordered', async () => {
+test('a run of a kind that only an older version knows is ended, whatever it ordered', async () => {
   const { context, acts } = stage({ open: ['1'], backlog: { ...empty, waiting: 3 } })
   await recoverRun(context, { ...run, kind: 'monthly' })
   expect(acts).toEqual(['end 7 done'])

@@ -3,6 +3,7 @@
 create table vitalsync.runs (
   id            bigint generated always as identity primary key,
   kind          text not null,
+  form          integer not null default 1,
   params        jsonb not null default '{}',
   state         text not null default 'running' check (state in ('running', 'done', 'failed', 'stopped')),
   started_at    timestamptz not null default clock_timestamp(),
@@ -26,6 +27,7 @@ create table vitalsync.runs (
 );
 create index runs_open on vitalsync.runs (id) where state = 'running';
 comment on table  vitalsync.runs is 'One cron slot, or one command.';
+comment on column vitalsync.runs.form is 'The form of its jobs: a version that reads only earlier forms leaves the run to newer versions.';
 comment on column vitalsync.runs.touched_at is 'When its producer last showed a sign of life.';
 comment on column vitalsync.runs.after_id is 'The last profile whose order is recorded: where the next producer goes on.';
 comment on column vitalsync.runs.enqueued_to is 'Up to here the recorded orders were enqueued for certain. Beyond it a producer that takes over enqueues them again.';

@@ -68,11 +68,13 @@ comment on function vitalsync.exchange_budget_line is 'Writes one line and reads
 create unlogged table vitalsync.workers (
   id            text primary key,
   queue         text not null,
+  form          integer not null default 1,
   seen_at       timestamptz not null,
   troubles      jsonb not null default '[]'
 ) with (fillfactor = 50);
 comment on table  vitalsync.workers is 'One row per worker process: which queue it works on, and when it last showed life.';
 comment on column vitalsync.workers.queue is 'The identity of the queue, stored in the queue itself: equal for all who use the same one, however they address it.';
+comment on column vitalsync.workers.form is 'The newest form of jobs that it reads.';
 comment on column vitalsync.workers.troubles is 'Per lane in which no job has succeeded since: why, since when and until when the worker waits, [{lane, reason, sinceAt, untilAt, attempts}, ...].';
 
 create unlogged table vitalsync.shared_facts (

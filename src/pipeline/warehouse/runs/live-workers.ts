@@ -1,5 +1,6 @@
 import { SECOND } from '../../../base/time/units.ts'
 import type { LaneTrouble } from '../../fleet/lane-troubles.ts'
+import { JOB_FORM } from '../../transfer/order.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /** How long a worker counts after its last heartbeat. */
@@ -10,7 +11,7 @@ export const WORKER_HEARTBEAT_MS = 5 * SECOND
 export type LiveWorkers = {
   heartbeat(workerId: string, queueId: string, troubles: readonly LaneTrouble[]): Promise<void>
   remove(workerId: string): Promise<void>
-  /** How many workers of this queue showed life within WORKER_SILENT_MS. */
+  /** How many workers of this queue that read the jobs of this version showed life within WORKER_SILENT_MS. */
   count(queueId: string): Promise<number>
   /** The troubles that keep the workers of a queue, or of any, from their work, the longest first. */
   listTroubles(queueId?: string): Promise<LaneTrouble[]>
@@ -36,12 +37,12 @@ export function createLiveWorkers({ pool }: { pool: Pool }): LiveWorkers {
 }
 
 const heartbeatStatement = `
-  insert into vitalsync.workers (id, queue, seen_at, troubles) values ($1, $2, clock_timestamp(), $3)
+  insert into vitalsync.workers (id, queue, form, seen_at, troubles) values ($1, $2, ${JOB_FORM}, clock_timestamp(), $3)
   on conflict (id) do update set queue = excluded.queue, seen_at = excluded.seen_at, troubles = excluded.troubles`
 
 const countQuery = `
   select count(*)::int as n from vitalsync.workers
-  where queue = $1 and seen_at > clock_timestamp() - $2::float8 * interval '1 ms'`
+  where queue = $1 and form >= ${JOB_FORM} and seen_at > clock_timestamp() - $2::float8 * interval '1 ms'`
 
 const troublesQuery = `
   select t as trouble from vitalsync.workers w, jsonb_array_elements(w.troubles) t

@@ -1,5 +1,4 @@
 import { type EndedJob, type OrderKey, paramsText, parseParamsText } from '../../transfer/order.ts'
-import type { ProfilePage } from '../../transfer/planned-profile.ts'
 import type { Pool, Tx } from '../postgres/warehouse-pool.ts'
 
 /**
@@ -12,29 +11,39 @@ export const endWhenAllEnded = (counted: string, enqueuedAll = 'r.enqueued_all')
     ended_at = case when ${isOver} then clock_timestamp() else r.ended_at end`
 }
 
-/** The profiles of a run's open orders, in pages by id. */
+/** Orders by the ids of their profiles; `lastId` is where the next page begins. */
+export type OrderPage = { readonly orders: readonly OrderKey[]; readonly lastId: string }
+
+/** The open orders of a run, as they were recorded: by a version that may order other params today. */
 export async function listOpenOrders(
   pool: Pool,
   runId: string,
   page: { afterId: string; limit: number; upTo?: string },
-): Promise<ProfilePage> {
-  const { rows } = await pool.query<{ id: string }>(
-    `select profile_id as id from vitalsync.orders
+): Promise<OrderPage> {
+  const { rows } = await pool.query<StoredOrder>(
+    `select profile_id as "profileId", job, scope from vitalsync.orders
      where run_id = $1 and profile_id > $2 and profile_id <= coalesce($4::int8, profile_id)
      order by profile_id limit $3`,
     [runId, page.afterId, page.limit, page.upTo ?? null],
   )
-  const ids = rows.map((row) => row.id)
-  return { ids, lastId: ids.at(-1) ?? page.afterId }
+  return { orders: rows.map(orderKeyOf), lastId: rows.at(-1)?.profileId ?? page.afterId }
 }
+
+type StoredOrder = Pick<OrderKey, 'profileId' | 'job'> & { readonly scope: string }
+
+const orderKeyOf = ({ profileId, job, scope }: StoredOrder): OrderKey => ({
+  profileId,
+  job,
+  params: parseParamsText(scope),
+})
 
 /** The jobs and params that runs have ordered for a profile and whose jobs have not ended. */
 export async function listOrdersOf(pool: Pool, profileId: string): Promise<OrderKey[]> {
-  const { rows } = await pool.query<{ job: string; scope: string }>(
-    'select distinct job, scope from vitalsync.orders where profile_id = $1',
+  const { rows } = await pool.query<StoredOrder>(
+    'select distinct profile_id as "profileId", job, scope from vitalsync.orders where profile_id = $1',
     [profileId],
   )
-  return rows.map(({ job, scope }) => ({ profileId, job, params: parseParamsText(scope) }))
+  return rows.map(orderKeyOf)
 }
 
 const countEndedSql = `

@@ -1,8 +1,7 @@
 import { SECOND } from '../../../base/time/units.ts'
-import { type OrderKey, paramsText } from '../../transfer/order.ts'
-import type { ProfilePage } from '../../transfer/planned-profile.ts'
+import { JOB_FORM, type OrderKey, paramsText } from '../../transfer/order.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
-import { endWhenAllEnded, listOpenOrders } from './open-orders.ts'
+import { endWhenAllEnded, listOpenOrders, type OrderPage } from './open-orders.ts'
 
 /** How long a producer keeps a run after its last renewal; then another process may take it. */
 const PRODUCING_LEASE_MS = 30 * SECOND
@@ -19,20 +18,20 @@ export type Production = {
 }
 
 export type Productions = {
-  /** Leases the enqueuing of a run to this process; undefined while another has it, and when the run is enqueued in full. */
+  /** Leases the enqueuing of a run to this process; undefined while another has it, when the run is enqueued in full, and when it is of a newer version. */
   takeProduction(runId: string): Promise<Production | undefined>
   /** Call it each `PRODUCING_LEASE_RENEWED_MS` while the run is held. */
   renewProduction(production: Production): Promise<void>
   releaseProduction(production: Production, enqueuedTo: string): Promise<void>
   /** Records a page of orders, before it is enqueued. False: the run is no longer this process's. */
-  recordOrders(production: Production, page: OrderPage): Promise<boolean>
+  recordOrders(production: Production, page: OrdersToRecord): Promise<boolean>
   /** All orders of the run are recorded and enqueued. False: the run is no longer this process's. */
   endProduction(production: Production): Promise<boolean>
   /** The next open orders that a former producer may not have enqueued. */
-  listUncertainOrders(production: Production, afterId: string, limit: number): Promise<ProfilePage>
+  listUncertainOrders(production: Production, afterId: string, limit: number): Promise<OrderPage>
 }
 
-type OrderPage = { readonly orders: readonly OrderKey[]; readonly afterId: string }
+type OrdersToRecord = { readonly orders: readonly OrderKey[]; readonly afterId: string }
 
 export const createProductions = (pool: Pool): Productions => ({
   takeProduction: (runId) => takeProduction(pool, runId),
@@ -48,8 +47,8 @@ const leasedUntil = `clock_timestamp() + interval '${PRODUCING_LEASE_MS} millise
 
 async function takeProduction(pool: Pool, runId: string): Promise<Production | undefined> {
   const { rows } = await pool.query<Production>(
-    `update vitalsync.runs set held_by = gen_random_uuid(), held_until = ${leasedUntil}
-     where id = $1 and state = 'running' and not enqueued_all and (held_until is null or held_until < clock_timestamp())
+    `update vitalsync.runs set held_by = gen_random_uuid(), held_until = ${leasedUntil}, form = ${JOB_FORM}
+     where id = $1 and form <= ${JOB_FORM} and state = 'running' and not enqueued_all and (held_until is null or held_until < clock_timestamp())
      returning id as "runId", after_id as "afterId", enqueued_to as "enqueuedTo", held_by as lease`,
     [runId],
   )
@@ -80,7 +79,7 @@ async function releaseProduction(pool: Pool, production: Production, enqueuedTo:
  * and never a job that no run counts. Records nothing, and answers false, when another process has taken the run or the run
  * was stopped. The orders of the page before must be enqueued by now.
  */
-async function recordOrders(pool: Pool, production: Production, { orders, afterId }: OrderPage): Promise<boolean> {
+async function recordOrders(pool: Pool, production: Production, { orders, afterId }: OrdersToRecord): Promise<boolean> {
   const { rowCount } = await pool.query(
     `with held as (
        select id from vitalsync.runs where ${isHeld} for update

@@ -1,7 +1,6 @@
-import type { OrderKey } from '../../transfer/order.ts'
-import type { ProfilePage } from '../../transfer/planned-profile.ts'
+import { JOB_FORM, type OrderKey } from '../../transfer/order.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
-import { listOpenOrders, listOrdersOf } from './open-orders.ts'
+import { listOpenOrders, listOrdersOf, type OrderPage } from './open-orders.ts'
 import { createProductions, type Productions } from './production.ts'
 import { countWorkLeft, type WorkLeft } from './work-left.ts'
 
@@ -12,6 +11,8 @@ export type Run = {
   readonly id: string
   readonly kind: string
   readonly params: RunParams
+  /** As `JOB_FORM` of the version that orders its jobs. */
+  readonly form: number
   readonly state: 'running' | 'done' | 'failed' | 'stopped'
   readonly startedAt: Date
   readonly endedAt: Date | null
@@ -47,7 +48,10 @@ export type Runs = Productions & {
   requestsPerProfile(kind: string): Promise<number | undefined>
   /** Requests a second in the latest runs that were long enough to say; undefined when there is none. */
   measuredRequestRate(): Promise<number | undefined>
-  /** Running runs that showed no life for `idleMs` and are not enqueued in full: their producers died. */
+  /**
+   * Running runs that showed no life for `idleMs` and are not enqueued in full: their producers died. Runs of a newer version are left
+   * to it, here and below.
+   */
   listUnproduced(idleMs: number): Promise<Run[]>
   /** Running runs that showed no life for `idleMs` though they are enqueued in full: not all their jobs have ended. */
   listSilent(idleMs: number): Promise<Run[]>
@@ -56,8 +60,8 @@ export type Runs = Productions & {
    * `idleMs`. They show life from now on, so that nobody else takes them.
    */
   takeUnwatched(idleMs: number): Promise<Run[]>
-  /** The profiles of a run whose jobs have not ended yet, in pages by id. */
-  listOpenOrders(runId: string, afterId: string, limit: number): Promise<ProfilePage>
+  /** The orders of a run whose jobs have not ended yet, in pages by profile. */
+  listOpenOrders(runId: string, afterId: string, limit: number): Promise<OrderPage>
   /** The open orders of a profile, of any run; equal orders of several runs are listed once. */
   listOrdersOf(profileId: string): Promise<OrderKey[]>
   workLeft(run: Run): Promise<WorkLeft>
@@ -67,7 +71,7 @@ export type Runs = Productions & {
   end(runId: string, state: 'done' | 'failed' | 'stopped'): Promise<void>
 }
 
-const runColumns = `id, kind, params, state, started_at as "startedAt", ended_at as "endedAt", enqueued::float8 as enqueued,
+const runColumns = `id, kind, params, form, state, started_at as "startedAt", ended_at as "endedAt", enqueued::float8 as enqueued,
   enqueued_all as "enqueuedAll", after_id as "afterId", done::float8 as done, failed::float8 as failed, refused::float8 as refused,
   requests::float8 as requests, unchanged::float8 as unchanged, rows_read::float8 as "rowsRead", rows_written::float8 as "rowsWritten",
   items_pushed::float8 as "itemsPushed", items_pushed_elsewhere::float8 as "itemsPushedElsewhere"`
@@ -102,7 +106,7 @@ export function createRuns({ pool }: { pool: Pool }): Runs {
   }
 }
 
-const isIdle = `state = 'running' and touched_at < clock_timestamp() - $1 * interval '1 millisecond'`
+const isIdle = `state = 'running' and form <= ${JOB_FORM} and touched_at < clock_timestamp() - $1 * interval '1 millisecond'`
 
 async function selectRuns(pool: Pool, clauses: string, ...values: Array<string | number | null>): Promise<Run[]> {
   const { rows } = await pool.query<Run>(`select ${runColumns} from vitalsync.runs ${clauses}`, values)
@@ -124,7 +128,7 @@ async function takeUnwatched(pool: Pool, idleMs: number): Promise<Run[]> {
 
 async function insertRun(pool: Pool, kind: string, params: RunParams): Promise<Run> {
   const { rows } = await pool.query<Run>(
-    `insert into vitalsync.runs (kind, params) values ($1, $2) returning ${runColumns}`,
+    `insert into vitalsync.runs (kind, form, params) values ($1, ${JOB_FORM}, $2) returning ${runColumns}`,
     [kind, params],
   )
   const [run] = rows
@@ -171,8 +175,9 @@ async function claimSlot(pool: Pool, { schedule, slotAt, params }: ClaimedSlot):
     `with claimed as (
        insert into vitalsync.slots (schedule, slot_at) values ($1, $2) on conflict do nothing returning slot_at
      ), run as (
-       insert into vitalsync.runs (kind, params)
-       select $1, jsonb_build_object('slotAt', to_char(slot_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) || $3 from claimed
+       insert into vitalsync.runs (kind, form, params)
+       select $1, ${JOB_FORM}, jsonb_build_object('slotAt', to_char(slot_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) || $3
+       from claimed
        returning *
      )
      select ${runColumns} from run`,

@@ -59,10 +59,10 @@ test('a job leaves open the orders of other jobs, of other profiles, and those t
   const ended = [endedJob(ada, { begunAtMs: orderedAtMs }), endedJob(bob, { begunAtMs: orderedAtMs - 1 })]
   await transaction(pool, (tx) => countEnded(tx, ended, 'done'))
 
-  expect((await runs.listOpenOrders(run.id, '0', 10)).ids.map(Number)).toEqual(
+  expect((await runs.listOpenOrders(run.id, '0', 10)).orders.map(({ profileId }) => Number(profileId))).toEqual(
     [bob, eve].map(Number).toSorted((a, b) => a - b),
   )
-  expect((await runs.listOpenOrders(other.id, '0', 10)).ids).toHaveLength(2)
+  expect((await runs.listOpenOrders(other.id, '0', 10)).orders).toHaveLength(2)
   expect(await runs.get(run.id)).toMatchObject({ done: 1 })
   expect(await runs.get(other.id)).toMatchObject({ done: 0 })
 })
@@ -102,7 +102,7 @@ test('an erasure counts the open orders of that profile alone, and ends no run t
   expect(await runs.get(both.id)).toMatchObject({ state: 'running', endedAt: null, done: 1 })
   expect(await runs.get(partly.id)).toMatchObject({ state: 'running', endedAt: null, done: 1 })
   expect(await runs.get(bobs.id)).toMatchObject({ state: 'running', endedAt: null, done: 0 })
-  expect((await runs.listOpenOrders(both.id, '0', 10)).ids).toEqual([bob])
+  expect((await runs.listOpenOrders(both.id, '0', 10)).orders).toMatchObject([{ profileId: bob }])
 })
 
 test('jobs are counted while another session holds a run that they are not about', async ({
@@ -141,7 +141,11 @@ test('open orders are listed by id, each page from the profile after the last on
   const second = await runs.listOpenOrders(run.id, first.lastId, 2)
   const third = await runs.listOpenOrders(run.id, second.lastId, 2)
 
-  expect([first, second, third].map((page) => page.ids)).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)])
+  expect([first, second, third].map(({ orders }) => orders.map(({ profileId }) => profileId))).toEqual([
+    ids.slice(0, 2),
+    ids.slice(2, 4),
+    ids.slice(4),
+  ])
 })
 
 test('equal orders of several runs are listed once', async ({ warehouse }) => {

@@ -65,8 +65,10 @@ test('a run that was given back is taken from where it was left, and recording a
     after_id, enqueued_to, enqueued from vitalsync.runs`),
   ).toEqual([{ held: true, alive: true, after_id: '3', enqueued_to: '2', enqueued: '3' }])
   const uncertain = await runs.listUncertainOrders({ ...production, afterId: '3' }, '2', 10)
-  expect(uncertain.ids).toEqual(['3'])
-  expect((await runs.listUncertainOrders({ ...production, afterId: '2' }, '1', 10)).ids).toEqual(['2'])
+  expect(uncertain.orders).toMatchObject([{ profileId: '3' }])
+  expect((await runs.listUncertainOrders({ ...production, afterId: '2' }, '1', 10)).orders).toMatchObject([
+    { profileId: '2' },
+  ])
 })
 
 test('a run that is enqueued in full is taken by nobody, and one of nobody ends with that', async ({ warehouse }) => {
@@ -120,7 +122,7 @@ test('a run that ends keeps no order that its producer was recording, and has en
   await expect.poll(waiters, soon).toBe(1)
   await producer.query('commit')
   await ending
-  expect((await runs.listOpenOrders(run.id, '0', 10)).ids).toEqual([])
+  expect((await runs.listOpenOrders(run.id, '0', 10)).orders).toEqual([])
 
   const other = await runs.create('nightly', {})
   await recordPage(runs, other.id, [order('1')])
@@ -147,8 +149,8 @@ test('a run that ends keeps its first end, and leaves orders of other runs alone
   await runs.end(run.id, 'failed')
 
   expect(await runs.get(run.id)).toMatchObject({ state: 'stopped' })
-  expect((await runs.listOpenOrders(run.id, '0', 10)).ids).toEqual([])
-  expect((await runs.listOpenOrders(other.id, '0', 10)).ids).toEqual(['1'])
+  expect((await runs.listOpenOrders(run.id, '0', 10)).orders).toEqual([])
+  expect((await runs.listOpenOrders(other.id, '0', 10)).orders).toMatchObject([{ profileId: '1' }])
   expect(await runs.takeProduction(other.id)).toMatchObject({ runId: other.id })
   expect(await runs.get(other.id)).toMatchObject({ state: 'running' })
 })

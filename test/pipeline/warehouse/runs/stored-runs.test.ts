@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { DAY, HOUR } from '../../../../src/base/time/units.ts'
-import { noCounts } from '../../../../src/pipeline/transfer/order.ts'
+import { JOB_FORM, noCounts } from '../../../../src/pipeline/transfer/order.ts'
+import { createLiveWorkers } from '../../../../src/pipeline/warehouse/runs/live-workers.ts'
 import { endProduction, recordPage } from '../../../support/record-orders.ts'
 import { endedJob, test } from '../../../support/test-warehouse.ts'
 
@@ -102,7 +103,7 @@ test('a job counts for every run that ordered the same before it began, and for 
     { id: after, done: 0, state: 'running' },
     { id: other, done: 0, state: 'running' },
   ])
-  expect((await runs.listOpenOrders(after, '0', 10)).ids).toEqual([ada])
+  expect((await runs.listOpenOrders(after, '0', 10)).orders).toMatchObject([{ profileId: ada }])
 })
 
 test('a run does not wait for a profile that is erased', async ({ warehouse }) => {
@@ -131,6 +132,37 @@ test('a run whose producer died is found, with the page it had reached', async (
   expect(await runs.listUnproduced(60_000)).toEqual([])
   await rows(`update vitalsync.runs set touched_at = touched_at - interval '2 minutes'`)
   expect(await runs.listSilent(60_000)).toMatchObject([{ id: run.id }])
+})
+
+test('a run of a newer version is left to it, and one of an older version becomes one of this', async ({
+  warehouse,
+}) => {
+  const { runs, rows } = warehouse
+  const [newer, silent, older] = [
+    await runs.create('sync', {}),
+    await runs.create('sync', {}),
+    await runs.create('sync', {}),
+  ]
+  await rows(`update vitalsync.runs set form = $1, touched_at = touched_at - interval '2 minutes'`, [JOB_FORM + 1])
+  await rows('update vitalsync.runs set enqueued_all = true where id = $1', [silent.id])
+  await rows('update vitalsync.runs set form = 0 where id = $1', [older.id])
+
+  expect(await runs.takeProduction(newer.id)).toBeUndefined()
+  expect(await runs.listSilent(60_000)).toEqual([])
+  expect(await runs.listUnproduced(60_000)).toMatchObject([{ id: older.id, form: 0 }])
+  await runs.takeProduction(older.id)
+  expect(await runs.get(older.id)).toMatchObject({ form: JOB_FORM })
+})
+
+test('only workers that read the jobs of this version count', async ({ warehouse }) => {
+  const liveWorkers = createLiveWorkers(warehouse)
+  for (const id of ['older', 'same', 'newer']) await liveWorkers.heartbeat(id, 'queue', [])
+  await warehouse.rows(
+    `update vitalsync.workers set form = case id when 'older' then $1::int else $2::int end where id <> 'same'`,
+    [JOB_FORM - 1, JOB_FORM + 1],
+  )
+
+  expect(await liveWorkers.count('queue')).toBe(2)
 })
 
 test('the work left of a run is its open jobs, its profiles to come, and their items that wait to be pushed', async ({
