@@ -5,6 +5,7 @@ import { markedAsOwn } from '../../src/base/connections/own-server.ts'
 import { readMigrations } from '../../src/base/engines/apply-migrations.ts'
 import { migrateWarehouse, migrationsFolder } from '../../src/operations/migrate-warehouse.ts'
 import { test } from '../support/fixtures.ts'
+import { runProgram } from '../support/run-program.ts'
 import { openAsCommand } from '../support/test-pool.ts'
 
 test('a warehouse that lacks any migration of this version is refused', async ({ warehouseUrl, database }) => {
@@ -27,6 +28,24 @@ test('a warehouse that lacks any migration of this version is refused', async ({
   await expect(openAsCommand(warehouseUrl)).rejects.toThrow(/cannot work on them \(9999-changed-keys\.breaking\.sql\)/)
   await client.end()
 })
+
+test.for(['worker', 'schedule'])(
+  '%s on a database without the tables ends and names the command that makes them',
+  async (word, { database }) => {
+    const env = {
+      DATABASE_URL: database,
+      UPSTREAM_URL: 'http://localhost:1',
+      UPSTREAM_CLIENT_ID: 'client',
+      UPSTREAM_CLIENT_SECRET: 'secret',
+      TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
+    }
+
+    const ended = await runProgram([word], { cwd: '/tmp', env })
+
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('vitalsync migrate') })
+    expect(ended.stderr).not.toContain('ready')
+  },
+)
 
 test('a command brings the Postgres of the data folder up to date', async ({ database }) => {
   await openAsCommand(markedAsOwn(database))
