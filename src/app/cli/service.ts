@@ -225,7 +225,7 @@ export function declareSandbox(program: Command, cli: CliProcess): void {
   declareSandboxPeople(sandbox, cli)
 }
 
-type EvaluateCliOptions = { account: string; json: boolean }
+type EvaluateCliOptions = { account?: string; json: boolean }
 
 export function declareEvaluate(program: Command, cli: CliProcess): void {
   program
@@ -234,7 +234,7 @@ export function declareEvaluate(program: Command, cli: CliProcess): void {
       'compare what the Profile Service of DATABASE_URL derived with daily reference figures of the same people',
     )
     .argument('<file>', 'CSV with the columns externalId, date, name, value; - is standard input')
-    .option('--account <name>', 'account of the profiles', 'default')
+    .option('--account <name>', 'account of the profiles; the only one, or `default`, when absent')
     .addOption(jsonOption('print all correlations as JSON'))
     .addHelpText(
       'after',

@@ -49,7 +49,7 @@ test('finds the relation that made-up people have, as table and as JSON', { time
     await withRecompute(serviceUrl, '2026-04-02T00:00:00Z', async (world) => {
       await writeFile(join(folder, 'recovery.csv'), (await makePeople(world)).join('\n'))
       const run = (...words: string[]) =>
-        runProgram(['evaluate', 'recovery.csv', '--account', 'acme', ...words], {
+        runProgram(['evaluate', 'recovery.csv', ...words], {
           cwd: folder,
           env: { DATABASE_URL: serviceUrl },
         })
@@ -57,6 +57,7 @@ test('finds the relation that made-up people have, as table and as JSON', { time
       const stranger = await run('--account', 'nobody')
       expect(stranger).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no such account') })
 
+      // Without --account it is the only one.
       const told = await run('--json')
       expect([told.code, told.stderr]).toEqual([0, ''])
       const { references, ...counts } = JSON.parse(told.stdout)
@@ -80,7 +81,14 @@ test('finds the relation that made-up people have, as table and as JSON', { time
       const table = await run()
       expect(table.stdout).toMatch(/121 figures of 6 persons; 1 person not known here/)
       expect(table.stdout).toMatch(/biomarker +heart_rate_variability_rmssd +120 .* 1\.00 \(1\.00 to 1\.00\)/)
-      expect((await run()).stdout).toBe(table.stdout)
+      expect((await run('--account', 'acme')).stdout).toBe(table.stdout)
+      await world.pool.query(
+        `insert into service.accounts (account_id, name, created_at) values (gen_random_uuid(), 'other', now())`,
+      )
+      expect(await run()).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('evaluate account default: there is no'),
+      })
     })
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -5,29 +5,32 @@ import type { Correlation } from '../../../service/evaluate/correlations.ts'
 import { type Evaluation, evaluateFigures } from '../../../service/evaluate/evaluate-figures.ts'
 import { parseReferenceFigures } from '../../../service/evaluate/reference-file.ts'
 import { createSeededRandom } from '../../../service/sandbox/people/seeded-random.ts'
+import { findOnlyAccount } from '../../../service/store/credentials/api-keys.ts'
 import { withServicePool } from '../../service-accounts.ts'
 import { withServiceDatabase } from '../../service-database.ts'
 import { type CommandContext, exitCodes } from '../../terminal/command-context.ts'
 import { formatTable } from '../../terminal/table.ts'
 
-type EvaluateOptions = { readonly file: string; readonly account: string }
+type EvaluateOptions = { readonly file: string; readonly account?: string }
 
 const bytesMax = 64 * 1024 * 1024
 
 /** Prints how closely the derived values run with reference figures: a user who has a reference can judge the model by it. */
-export async function runEvaluate(context: CommandContext, { file, account }: EvaluateOptions): Promise<number> {
+export async function runEvaluate(context: CommandContext, { file, ...options }: EvaluateOptions): Promise<number> {
   const { terminal } = context
   const figures = parseReferenceFigures(await readText(file))
   // The same file gives the same intervals.
   const random = createSeededRandom('evaluate')
   const evaluation = await withServiceDatabase(context, (database) =>
-    withServicePool(database, (pool) => evaluateFigures(pool, { account, figures, random: () => random.next() })),
+    withServicePool(database, async (pool) => {
+      const account = options.account ?? (await findOnlyAccount(pool)) ?? 'default'
+      const found = await evaluateFigures(pool, { account, figures, random: () => random.next() })
+      if (found) return found
+      throw new UsageProblem(`evaluate account ${account}: there is no such account`, {
+        hint: 'List the accounts with `vitalsync service keys list`, and name one with --account.',
+      })
+    }),
   )
-  if (!evaluation) {
-    throw new UsageProblem(`evaluate account ${account}: there is no such account`, {
-      hint: 'List the accounts with `vitalsync service keys list`.',
-    })
-  }
   if (terminal.json) terminal.printJson('evaluate', evaluation)
   else terminal.print(evaluationText(evaluation))
   return exitCodes.done

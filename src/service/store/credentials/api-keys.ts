@@ -41,6 +41,12 @@ export async function findAccountId(db: Queryable, name: string): Promise<string
   return rows[0]?.account_id
 }
 
+/** The name of the account, where there is one alone: that of a sandbox, for example. */
+export async function findOnlyAccount(db: Queryable): Promise<string | undefined> {
+  const { rows } = await db.query<{ name: string }>('select name from service.accounts limit 2')
+  return rows.length === 1 ? rows[0]?.name : undefined
+}
+
 /** Returns the secret, which exists nowhere else: the database stores only its hash. */
 export async function createApiKey(
   db: Queryable,
