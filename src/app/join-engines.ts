@@ -39,7 +39,11 @@ export async function startEngines(
   if (!config.upstream)
     terminal.progress('  starting the Profile Service; the first start stores the logs of its sample people …')
   const sandbox =
-    config.upstream || !local ? undefined : await startLocalSandbox({ ...context, local, profiles }, closeStack)
+    config.upstream || !local
+      ? undefined
+      : await startLocalSandbox({ ...context, local, profiles }, closeStack).catch(async (error: unknown) => {
+          throw await local.faultOf(error)
+        })
   if (sandbox)
     terminal.say(
       `  ${tick} Profile Service is running, with ${formatNumber(profiles)} sample people, at ${sandbox.url}`,

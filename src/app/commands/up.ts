@@ -2,6 +2,7 @@ import { pulledStreams } from '../../../config/streams.ts'
 import { discoverProfiles } from '../../../jobs/discover-profiles.ts'
 import { type CloseStack, openCloseStack } from '../../base/close-stack.ts'
 import { portOf, readKeptPort } from '../../base/engines/kept-port.ts'
+import type { LocalEngines } from '../../base/engines/local-engines.ts'
 import { type RunningEngines, writeRunning } from '../../base/engines/running-file.ts'
 import { Problem } from '../../base/errors.ts'
 import { formatCount, formatDuration, formatNumber } from '../../base/text/readable.ts'
@@ -40,10 +41,12 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
   const context = { ...given, log }
   const { config, terminal, signal } = context
   const closeStack = openCloseStack()
+  let own: LocalEngines | undefined
   try {
     terminal.say(`vitalsync: starting in ${config.dataFolder}`)
     const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-up', log }), 'monitoring')
     const { addresses, local, sandbox } = await startEngines(context, { profiles }, closeStack)
+    own = local
     warnOfExposedConnections(log, addresses)
     const { databaseUrl, questionsKeys } = addresses
     await migrateWarehouse(databaseUrl, terminal.say, questionsKeys[0])
@@ -71,7 +74,7 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
     if (stop.signal.aborted) throw stop.signal.reason
     return run.failed + run.refused > 0 ? exitCodes.failures : exitCodes.done
   } catch (error) {
-    if (!signal.aborted) throw explainFullDisk(error)
+    if (!signal.aborted) throw explainFullDisk(own ? await own.faultOf(error) : error)
     terminal.progressEnd()
     return exitCodes.done
   } finally {

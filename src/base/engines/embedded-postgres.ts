@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
@@ -19,8 +19,8 @@ type EmbeddedPostgres = {
   /** The folder of the data: in the given folder, or in /var/lib where root's folder is closed to other users. */
   dataFolder: string
   moved: boolean
-  /** The error itself, or what the server's own last words say of its cause. */
-  faultOf(error: unknown): unknown
+  /** The error itself, or a full disk as its cause: by the last words of the server, or by the space that is left. */
+  faultOf(error: unknown): Promise<unknown>
   /** Stops the server; resolves when the server has written all data to the disk. */
   close(): Promise<void>
 }
@@ -62,7 +62,10 @@ export async function startPostgres(options: EmbeddedPostgresOptions): Promise<E
     adminUrl: (database) => urlOn(port, database),
     dataFolder: location.dataFolder,
     moved: location.moved,
-    faultOf: (error) => (isDiskFull(log()) ? startProblem(log()) : error),
+    async faultOf(error) {
+      if (error instanceof UsageProblem) return error
+      return isDiskFull(log()) || (await isNearlyFull(location.dataFolder)) ? diskFullProblem(error) : error
+    },
     async close() {
       await stopServer(child)
       if (options.throwAway) await rm(location.dataFolder, { recursive: true, force: true })
@@ -228,14 +231,24 @@ const isDiskFull = (log: string): boolean => /No space left/i.test(log)
 
 function startProblem(log: string): Problem {
   const text = log.trim().split('\n').slice(-4).join(' ')
-  if (isDiskFull(log)) {
-    return new Problem('start Postgres: the disk is full', {
-      hint: 'Free some space (a fresh data folder needs about 100 MB) and start again; nothing was damaged.',
-    })
-  }
+  if (isDiskFull(log)) return diskFullProblem()
   return new Problem(`start Postgres: ${text || 'it ended without a message'}`, {
     hint: 'Another start may be using this folder, or it is damaged. Choose another folder with VITALSYNC_DATA, or set DATABASE_URL.',
   })
+}
+
+const diskFullProblem = (cause?: unknown) =>
+  new Problem('start Postgres: the disk is full', {
+    hint: 'Free some space (the first start with its sample people needs about 250 MB) and start again; nothing was damaged.',
+    cause,
+  })
+
+/** Two files of the write-ahead log, the least that the server writes at once. */
+const FREE_SPACE_MIN = 32 * 1024 * 1024
+
+async function isNearlyFull(folder: string): Promise<boolean> {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize < FREE_SPACE_MIN
 }
 
 /** Shuts down a server that outlived its killed parent process, so that its folder can be used again. */

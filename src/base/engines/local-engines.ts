@@ -30,6 +30,8 @@ export type LocalEngines = {
   /** The folder of Postgres's files, and whether it lies outside the given folder. */
   readonly dataFolder: string
   readonly moved: boolean
+  /** What made work on these engines fail, where it is a full disk; else the error itself. */
+  faultOf(error: unknown): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -68,6 +70,7 @@ export async function startLocalEngines(folder: string, remarks?: StartRemarks):
         ...connectionsOf({ folder, secrets, port: postgres.port }),
         dataFolder: postgres.dataFolder,
         moved: postgres.moved,
+        faultOf: postgres.faultOf,
         async close() {
           await postgres.close()
           await unlock()
@@ -75,7 +78,7 @@ export async function startLocalEngines(folder: string, remarks?: StartRemarks):
       }
     } catch (error) {
       await postgres.close()
-      throw postgres.faultOf(error)
+      throw await postgres.faultOf(error)
     }
   } catch (error) {
     await unlock()
@@ -173,7 +176,8 @@ async function joinRunning(folder: string): Promise<LocalEngines | undefined> {
     () => false,
   )
   if (!isConnected) return undefined
-  return { ...connections, dataFolder: folder, moved: false, close: () => endConnection(client) }
+  const faultOf = async (error: unknown) => error // the process that started the server says it
+  return { ...connections, dataFolder: folder, moved: false, faultOf, close: () => endConnection(client) }
 }
 
 /** On a busy machine our own server may take long. */
