@@ -30,7 +30,7 @@ export type LocalEngines = {
   /** The folder of Postgres's files, and whether it lies outside the given folder. */
   readonly dataFolder: string
   readonly moved: boolean
-  /** What made work on these engines fail, where it is a full disk; else the error itself. */
+  /** The cause of an error on these engines where it is a full disk; else the error itself. */
   faultOf(error: unknown): Promise<unknown>
   close(): Promise<void>
 }
