@@ -21,19 +21,19 @@ export type CommandWorld = {
   /** The parsed objects that the command printed, one a line. */
   json(...words: string[]): Promise<unknown[]>
   query(text: string, values?: unknown[]): Promise<Array<Record<string, unknown>>>
+  /** The same with a copy of the warehouse, on which nobody works while it is made. */
+  copy(): Promise<CommandWorld>
   close(): Promise<void>
 }
 
 export async function openCommandWorld(options: { profiles: number; days: number }): Promise<CommandWorld> {
-  const service = await makeDatabase('service')
-  const warehouse = await makeDatabase('warehouse')
+  const service = await makeDatabase(await template('service'))
+  const warehouse = await makeDatabase(await template('warehouse'))
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-cli-'))
   const log = createLog({ level: 'silent' })
   const sandbox = await startSandbox({ databaseUrl: service.url, port: 0, seed: 'commands', log, ...options })
   await sandbox.derived()
-  const pool = openTestPool(warehouse.url)
   const env = {
-    DATABASE_URL: warehouse.url,
     UPSTREAM_URL: sandbox.url,
     UPSTREAM_CLIENT_ID: sandbox.clientId,
     UPSTREAM_CLIENT_SECRET: sandbox.clientSecret,
@@ -42,6 +42,25 @@ export async function openCommandWorld(options: { profiles: number; days: number
     HISTORY_DAYS: String(options.days),
     LOG_LEVEL: 'silent',
   }
+  return worldOn(warehouse, {
+    sandbox,
+    folder,
+    env,
+    async close() {
+      await sandbox.close()
+      await service.drop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  })
+}
+
+type Database = { readonly name: string; readonly url: string; drop(): Promise<void> }
+type Surroundings = Pick<CommandWorld, 'sandbox' | 'folder' | 'env' | 'close'>
+
+function worldOn(warehouse: Database, surroundings: Surroundings): CommandWorld {
+  const { sandbox, folder } = surroundings
+  const env = { ...surroundings.env, DATABASE_URL: warehouse.url }
+  const pool = openTestPool(warehouse.url)
   const started = new Set<Program>()
   const start: CommandWorld['start'] = (words, more = {}) => {
     const program = startProgram(words, { cwd: folder, env: { ...env, ...more } })
@@ -62,22 +81,21 @@ export async function openCommandWorld(options: { profiles: number; days: number
       return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
     },
     query: async (text, values) => (await pool.query(text, values)).rows,
+    copy: async () => worldOn(await makeDatabase(warehouse.name), { ...surroundings, close: async () => undefined }),
     async close() {
       for (const program of started) program.kill('SIGKILL')
       await Promise.all([...started].map((program) => program.ended))
       await pool.end()
-      await sandbox.close()
-      await Promise.all([service.drop(), warehouse.drop()])
-      await rm(folder, { recursive: true, force: true })
+      await warehouse.drop()
+      await surroundings.close()
     },
   }
 }
 
-async function makeDatabase(kind: 'service' | 'warehouse'): Promise<{ url: string; drop(): Promise<void> }> {
+async function makeDatabase(from: string): Promise<Database> {
   const name = `test_${randomBytes(12).toString('hex')}`
-  const from = await template(kind)
   await administer(`create database ${name} template ${from}`)
-  return { url: testDatabaseUrl(name), drop: () => administer(`drop database if exists ${name} with (force)`) }
+  return { name, url: testDatabaseUrl(name), drop: () => administer(`drop database if exists ${name} with (force)`) }
 }
 
 async function administer(text: string): Promise<void> {
