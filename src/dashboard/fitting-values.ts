@@ -42,7 +42,7 @@ export function fittingValues(schema: z.ZodType, path: string): FittingValue[] {
 }
 
 const branchesOf = (shape: Shape | undefined): readonly Shape[] => shape?.anyOf ?? (shape ? [shape] : [])
-const branchWith = (shape: Shape | undefined, word: string) => branchesOf(shape).find((one) => partOf(one, word))
+const branchWith = (shape: Shape | undefined, word: string) => branchesOf(shape).find((shape) => partOf(shape, word))
 const objectIn = (shape: Shape) => branchesOf(shape).find(({ properties }) => properties)
 
 function partOf(shape: Shape, word: string): Shape | undefined {

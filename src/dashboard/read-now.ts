@@ -133,8 +133,8 @@ const isTold = ({ kind, state, done, failed, enqueued }: Run): boolean =>
 /** The longest trouble of each lane, in words. */
 function factsShown(quick: QuickFacts) {
   const troubles = lanes.flatMap((lane) => {
-    const trouble = quick.troubles.find((one) => one.lane === lane)
-    const waiting = quick.queue?.find((one) => one.lane === lane)?.waiting ?? 0
+    const trouble = quick.troubles.find((lag) => lag.lane === lane)
+    const waiting = quick.queue?.find((lag) => lag.lane === lane)?.waiting ?? 0
     return trouble ? [troubleText(trouble, `${waiting} jobs`)] : []
   })
   return { ...quick, troubles, lastNightlyAt: dateOf(quick.lastNightlyMs ?? undefined) }

@@ -117,7 +117,7 @@ function createTroubleWatch({ pipeline, lane, terminal }: FollowRunOptions) {
     if (atMs < next) return
     next = atMs + TROUBLE_EVERY_MS
     const troubles = await pipeline.liveWorkers.listTroubles(await pipeline.engine.queueId())
-    const trouble = troubles.find((one) => one.lane === lane)
+    const trouble = troubles.find((trouble) => trouble.lane === lane)
     if (trouble?.reason === reported) return
     reported = trouble?.reason
     terminal.progressEnd()

@@ -78,7 +78,7 @@ export async function readBudgetInUse(budgetStore: BudgetStore, limits: BudgetLi
     requestsPerSecond: Number.isFinite(requestsPerSecond) ? requestsPerSecond : null,
     inFlight,
     pausedUntil: budget && budget.pausedUntilMs > nowMs ? new Date(budget.pausedUntilMs) : null,
-    answersPerSecond: members.reduce((sum, one) => sum + one.answersPerSecond, 0),
+    answersPerSecond: members.reduce((sum, member) => sum + member.answersPerSecond, 0),
   }
 }
 

@@ -33,7 +33,7 @@ export async function retryRecordedFailures(
     profiles: createProfiles({ pool, catalogue, tokenKeys }),
   }
   if (pipeline) for (const backfill of backfills) await produceBackfillAgain({ ...context, pipeline }, backfill)
-  const enqueued = backfills.reduce((sum, one) => sum + one.failures, 0)
+  const enqueued = backfills.reduce((sum, backfill) => sum + backfill.failures, 0)
   return { retried: due + enqueued, enqueued, due }
 }
 

@@ -71,7 +71,7 @@ const namedNetworks: Readonly<Record<string, readonly string[]>> = {
 
 function blockListOf(proxies: readonly string[]): BlockList {
   const list = new BlockList()
-  for (const proxy of proxies.flatMap((one) => namedNetworks[one] ?? [one])) {
+  for (const proxy of proxies.flatMap((proxy) => namedNetworks[proxy] ?? [proxy])) {
     const [address = '', bits] = proxy.split('/')
     const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
     list.addSubnet(address, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family)

@@ -49,7 +49,9 @@ export async function readPasswords(file: string, setting: string): Promise<Pass
   if (lines.length === 0 || lines.length > ACCOUNTS_MAX)
     throw new UsageProblem(`read ${setting}: it has ${lines.length} lines, not 1 to ${ACCOUNTS_MAX}`, { hint })
   const accounts = new Map(
-    lines.map((line, index) => accountOf(line, { setting, number: index + 1, hint })).map((one) => [one.name, one]),
+    lines
+      .map((line, index) => accountOf(line, { setting, number: index + 1, hint }))
+      .map((account) => [account.name, account]),
   )
   const nobody: Account = { name: '', role: 'look', salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) }
   return {
@@ -65,7 +67,7 @@ type Place = { readonly setting: string; readonly number: number; readonly hint:
 
 function accountOf(line: string, { setting, number, hint }: Place): Account {
   const [, name = '', role, salt = '', hash = ''] = lineFormat.exec(line.trim()) ?? []
-  const found = roles.find((one) => one === role)
+  const found = roles.find((known) => known === role)
   if (found === undefined)
     throw new UsageProblem(`read ${setting}: line ${number} is not name:role:salt:hash`, { hint })
   return { name, role: found, salt: Buffer.from(salt, 'hex'), hash: Buffer.from(hash, 'hex') }

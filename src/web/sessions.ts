@@ -139,13 +139,6 @@ function createSessionStore(): SessionStore {
   }
 }
 
-/** Whether the session with which a request began has ended: by a sign-out, by its time, or for newer ones. */
-export const hasSignedOut = ({ session: begun, sessionStore }: FastifyRequest): Promise<boolean> =>
-  new Promise((resolve) => {
-    if (begun?.actor === undefined) return resolve(false)
-    return sessionStore.get(begun.sessionId, (_error, kept) => resolve(!kept))
-  })
-
 type SignInEntry = {
   readonly who: string
   readonly role: string

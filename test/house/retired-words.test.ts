@@ -48,6 +48,13 @@ test('the words that were retired do not come back', () => {
   expect(back).toEqual([])
 })
 
+test('local names are nouns', () => {
+  const pronoun = /\b(const|let) [[{]?(.*, )?(one|its|own|told)\b.*=|(?<!\bsum)\((one|its|own|told)[,):]|\b(one|its|own|told) =>/
+  const code = lines(/^(src|jobs|config)\/.*\.tsx?$/).filter(({ text }) => proseOf(text) === undefined)
+  expect(code.length).toBeGreaterThan(10_000)
+  expect(code.filter(({ text }) => pronoun.test(text)).map((line) => `${offence(line)} — say: the noun`)).toEqual([])
+})
+
 /**
  * Words that leave the reader to look for the noun, or that the trade has a plain word for. A constant is introduced by what
  * it limits, not by "for so long"; nobody "is told": something is reported, logged, returned or sent.

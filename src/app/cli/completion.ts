@@ -32,13 +32,13 @@ function commandWordsOf(command: Command, path = ''): CommandWords[] {
     ...command.options.map(({ long }) => long ?? '').filter(Boolean),
     '--help',
   ]
-  const own = { path, about: command.description(), words }
-  return [own, ...command.commands.flatMap((child) => commandWordsOf(child, `${path} ${child.name()}`))]
+  const entry = { path, about: command.description(), words }
+  return [entry, ...command.commands.flatMap((child) => commandWordsOf(child, `${path} ${child.name()}`))]
 }
 
 function optionChoicesOf(command: Command, path = ''): OptionChoices[] {
-  const own = command.options.flatMap(({ long, argChoices }) =>
+  const choices = command.options.flatMap(({ long, argChoices }) =>
     long && argChoices ? [{ path: `${path} ${long}`, words: argChoices }] : [],
   )
-  return [...own, ...command.commands.flatMap((child) => optionChoicesOf(child, `${path} ${child.name()}`))]
+  return [...choices, ...command.commands.flatMap((child) => optionChoicesOf(child, `${path} ${child.name()}`))]
 }

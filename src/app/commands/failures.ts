@@ -37,13 +37,13 @@ export async function listFailures(
 function failureTable(found: readonly RecordedFailure[], paint: Paint): string {
   return formatTable(
     ['failure', 'profile', 'tries', 'last', 'next try', 'reason'],
-    found.map((one) => [
-      one.id,
-      one.externalId,
-      one.attempts,
-      formatMinute(one.lastAt),
-      one.nextTryAt ? formatMinute(one.nextTryAt) : shadedCell('never', 'odd'),
-      one.reason,
+    found.map((failure) => [
+      failure.id,
+      failure.externalId,
+      failure.attempts,
+      formatMinute(failure.lastAt),
+      failure.nextTryAt ? formatMinute(failure.nextTryAt) : shadedCell('never', 'odd'),
+      failure.reason,
     ]),
     paint,
   )

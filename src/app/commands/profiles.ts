@@ -199,11 +199,11 @@ export async function showProfile(context: CommandContext, { externalId }: { ext
   if (terminal.json) terminal.printJson('profiles show', found)
   else {
     // Streams that are only pushed have no readings.
-    const pulled = found.streams.filter((one) => catalogue.pulled.some(({ name }) => name === one.stream))
-    const streamRows = pulled.map((one) => [
-      one.stream,
-      formatMinute(one.checkpoint),
-      formatMinute(one.readAt) || 'never',
+    const pulled = found.streams.filter((stream) => catalogue.pulled.some(({ name }) => name === stream.stream))
+    const streamRows = pulled.map((stream) => [
+      stream.stream,
+      formatMinute(stream.checkpoint),
+      formatMinute(stream.readAt) || 'never',
     ])
     terminal.print(
       [

@@ -15,18 +15,18 @@ export async function listQuarantine(
     await requireKnownProfile(pool, filter.profile)
     return createQuarantine({ pool, streams: pulledStreams }).list(filter, limit)
   })
-  if (terminal.json) for (const { profileId: _, ...one } of found) terminal.printJson('quarantine list', one)
+  if (terminal.json) for (const { profileId: _, ...record } of found) terminal.printJson('quarantine list', record)
   else if (found.length === 0) terminal.print('Quarantine is empty.')
   else {
-    const rows = found.map((one) => [
-      one.id,
-      one.externalId,
-      one.stream,
-      one.direction,
-      String(one.times),
-      formatMinute(one.lastSeenAt),
-      one.path,
-      one.reason,
+    const rows = found.map((record) => [
+      record.id,
+      record.externalId,
+      record.stream,
+      record.direction,
+      String(record.times),
+      formatMinute(record.lastSeenAt),
+      record.path,
+      record.reason,
     ])
     terminal.print(formatTable(['id', 'profile', 'stream', 'way', 'times', 'last seen', 'at', 'reason'], rows))
   }
@@ -38,8 +38,8 @@ export async function showQuarantined(context: CommandContext, { id }: { id: str
   const { terminal } = context
   const found = await readWarehouse(context, (pool) => createQuarantine({ pool, streams: pulledStreams }).show(id))
   if (!found) throw unknownIdProblem('quarantined record', 'vitalsync quarantine list')
-  const { profileId: _, ...told } = found
-  if (terminal.json) terminal.printJson('quarantine show', told)
+  const { profileId: _, ...shown } = found
+  if (terminal.json) terminal.printJson('quarantine show', shown)
   else {
     terminal.print(
       [

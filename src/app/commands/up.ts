@@ -41,12 +41,12 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
   const context = { ...given, log }
   const { config, terminal, signal } = context
   const closeStack = openCloseStack()
-  let own: LocalEngines | undefined
+  let engines: LocalEngines | undefined
   try {
     terminal.say(`vitalsync: starting in ${config.dataFolder}`)
     const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-up', log }), 'monitoring')
     const { addresses, local, sandbox } = await startEngines(context, { profiles }, closeStack)
-    own = local
+    engines = local
     warnOfExposedConnections(log, addresses)
     const { databaseUrl, questionsKeys } = addresses
     await migrateWarehouse(databaseUrl, terminal.say, questionsKeys[0])
@@ -74,7 +74,7 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
     if (stop.signal.aborted) throw stop.signal.reason
     return run.failed + run.refused > 0 ? exitCodes.failures : exitCodes.done
   } catch (error) {
-    if (!signal.aborted) throw explainFullDisk(own ? await own.faultOf(error) : error)
+    if (!signal.aborted) throw explainFullDisk(engines ? await engines.faultOf(error) : error)
     terminal.progressEnd()
     return exitCodes.done
   } finally {

@@ -91,7 +91,7 @@ function verifyOne({ pipeline, signal }: OpenPipeline, covered: CoveredWindow, {
 }
 
 function sumsOf(all: readonly VerifiedWindow[]) {
-  const sum = (of: (one: VerifiedWindow) => number) => all.reduce((total, one) => total + of(one), 0)
+  const sum = (of: (verified: VerifiedWindow) => number) => all.reduce((total, verified) => total + of(verified), 0)
   return {
     records: sum(({ records, counts }) => records + counts.missingUpstream),
     missingHere: sum(({ counts }) => counts.missingHere),
@@ -151,13 +151,13 @@ function differencesLines({ differences, windowsDiffering, windowsMended }: Veri
   ]
 }
 
-const differenceCells = (one: WindowDifference) => [
-  one.externalId,
-  one.stream,
-  formatMinute(one.startAt),
-  formatMinute(one.endAt),
-  one.records,
-  one.lostHere,
-  one.changedUpstream,
-  one.lateUpstream,
+const differenceCells = (difference: WindowDifference) => [
+  difference.externalId,
+  difference.stream,
+  formatMinute(difference.startAt),
+  formatMinute(difference.endAt),
+  difference.records,
+  difference.lostHere,
+  difference.changedUpstream,
+  difference.lateUpstream,
 ]

@@ -210,16 +210,16 @@ async function applyMissing(
   return missing.map((migration) => migration.name)
 }
 
-async function applyWithTries(client: pg.Client, one: Omit<MigrationTry, 'isLast'>): Promise<void> {
-  const { pauseMs, triesMax } = one.locks
-  for (let tries = 1; !(await applyOne(client, { ...one, isLast: tries >= triesMax })); tries += 1) await sleep(pauseMs)
+async function applyWithTries(client: pg.Client, migrationTry: Omit<MigrationTry, 'isLast'>): Promise<void> {
+  const { pauseMs, triesMax } = migrationTry.locks
+  for (let tries = 1; !(await applyOne(client, { ...migrationTry, isLast: tries >= triesMax })); tries += 1)
+    await sleep(pauseMs)
 }
 
 /** Citus asks all nodes for a schema, even `if not exists`, and one of them may be away. */
 async function requireList(client: pg.Client, quoted: string): Promise<void> {
-  const asked = 'select to_regclass($1) is not null as exists'
-  const { rows } = await client.query<{ exists: boolean }>(asked, [`${quoted}.migrations`])
-  if (rows[0]?.exists) return
+  const { rows } = await client.query('select to_regclass($1) as found', [`${quoted}.migrations`])
+  if (rows[0]?.found) return
   await client.query(`create schema if not exists ${quoted}`)
   await client.query(`create table if not exists ${quoted}.migrations
     (name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`)

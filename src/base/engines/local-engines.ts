@@ -240,10 +240,10 @@ async function prepareReadingRoles(admin: pg.Client, { reader, tokenKey }: Engin
       password: questionsPassword(Buffer.from(tokenKey, 'base64'), questions.role),
     },
   ]
-  for (const one of readers) {
-    for (const statement of readingRoleStatements(one)) await admin.query(statement)
-    await admin.query(tempFileLimitStatement(one.name))
-    await admin.query(`grant connect on database vitalsync to ${one.name}`)
+  for (const reader of readers) {
+    for (const statement of readingRoleStatements(reader)) await admin.query(statement)
+    await admin.query(tempFileLimitStatement(reader.name))
+    await admin.query(`grant connect on database vitalsync to ${reader.name}`)
   }
 }
 

@@ -33,9 +33,9 @@ export class FolderInUse extends UsageProblem {}
  */
 export async function lockFolder(folder: string, words = dataFolder, hardLink = link): Promise<() => Promise<void>> {
   const file = join(folder, 'lock')
-  const own = await processIdentityOf(process.pid)
+  const identity = await processIdentityOf(process.pid)
   for (const deadlineAt = performance.now() + LOCK_WITHIN_MS; performance.now() < deadlineAt; ) {
-    if (await tryLock({ folder, words, hardLink }, own)) return () => rm(file, { force: true })
+    if (await tryLock({ folder, words, hardLink }, identity)) return () => rm(file, { force: true })
     const holder = await readFile(file, 'utf8').catch(() => '')
     if (holder !== '' && (await isLockHeld(holder))) {
       throw new FolderInUse(`lock ${words.folder} ${folder}: ${words.inUse} (process ${holder.split(' ')[0]})`, {
@@ -63,14 +63,14 @@ const noHardLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
  * A hard link appears together with its content: no process ever reads a lock file without its owner. Without hard links it may be read
  * before its owner stands in it, and then counts as unowned and removable.
  */
-async function tryLock({ folder, words, hardLink }: Locking, own: string): Promise<boolean> {
+async function tryLock({ folder, words, hardLink }: Locking, identity: string): Promise<boolean> {
   const draft = join(folder, `lock.${process.pid}`)
   const file = join(folder, 'lock')
   try {
-    await writeFile(draft, own)
+    await writeFile(draft, identity)
     await hardLink(draft, file).catch(async (error: NodeJS.ErrnoException) => {
       if (!noHardLinks.has(error.code ?? '')) throw error
-      await writeFile(file, own, { flag: 'wx' })
+      await writeFile(file, identity, { flag: 'wx' })
     })
     return true
   } catch (error) {

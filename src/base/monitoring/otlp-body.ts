@@ -15,14 +15,14 @@ const CUMULATIVE = 2
  * itself.
  */
 export function spanText(span: EndedSpan): string {
-  const { own, parentSpanId, kind, status, startMs, endMs } = span
+  const { context, parentSpanId, kind, status, startMs, endMs } = span
   const parent = parentSpanId === undefined ? '' : `,"parentSpanId":"${parentSpanId}"`
   const links = span.links.length === 0 ? '' : `,"links":[${span.links.map(linkText).join(',')}]`
   const times = `"startTimeUnixNano":"${nanoseconds(startMs)}","endTimeUnixNano":"${nanoseconds(endMs)}"`
   // The interface counts kinds from 0, the protocol from 1. The text of a status may quote a foreign error, so only its code is sent.
   const rest = `"kind":${kind + 1},${times},"status":{"code":${status}}`
   const name = JSON.stringify(span.name)
-  return `{"traceId":"${own.traceId}","spanId":"${own.spanId}"${parent},"name":${name},${rest},"attributes":${attributesText(span.attributes)}${links}}`
+  return `{"traceId":"${context.traceId}","spanId":"${context.spanId}"${parent},"name":${name},${rest},"attributes":${attributesText(span.attributes)}${links}}`
 }
 
 /** A link holds the ids of another span, and nothing else. */
@@ -49,7 +49,7 @@ function valueText(value: AttributeValue): string {
   if (typeof value === 'string') return `{"stringValue":${JSON.stringify(value)}}`
   if (typeof value === 'boolean') return `{"boolValue":${value}}`
   if (typeof value === 'number') return numberText(value)
-  return `{"arrayValue":{"values":[${value.flatMap((one) => (one == null ? [] : [valueText(one)])).join(',')}]}}`
+  return `{"arrayValue":{"values":[${value.flatMap((item) => (item == null ? [] : [valueText(item)])).join(',')}]}}`
 }
 
 function numberText(value: number): string {
@@ -64,8 +64,12 @@ export function metricsText(
   { startedAtMs, nowMs }: { startedAtMs: number; nowMs: number },
 ): string {
   const times = { startTimeUnixNano: `${Math.floor(startedAtMs)}000000`, timeUnixNano: `${Math.floor(nowMs)}000000` }
-  const told = metrics.map((metric) => ({ name: metric.name, description: metric.help, ...pointsBody(metric, times) }))
-  const scopeMetrics = [{ scope: { name: 'vitalsync' }, metrics: told }]
+  const bodies = metrics.map((metric) => ({
+    name: metric.name,
+    description: metric.help,
+    ...pointsBody(metric, times),
+  }))
+  const scopeMetrics = [{ scope: { name: 'vitalsync' }, metrics: bodies }]
   return JSON.stringify({ resourceMetrics: [{ resource: { attributes: labelsBody(resource) }, scopeMetrics }] })
 }
 

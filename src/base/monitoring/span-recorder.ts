@@ -22,7 +22,7 @@ export type EndedSpan = {
   readonly scope: string
   readonly name: string
   readonly kind: SpanKind
-  readonly own: SpanContext
+  readonly context: SpanContext
   readonly parentSpanId: string | undefined
   readonly startMs: number
   readonly endMs: number
@@ -51,9 +51,9 @@ function tracerOf(scope: string, { isSampled, take }: Recording): Tracer {
     const traceId = parent?.traceId ?? randomHex(32)
     const spanId = randomHex(16)
     const traceState = parent?.traceState
-    const own = (traceFlags: number) => ({ traceId, spanId, traceFlags, ...(traceState && { traceState }) })
-    if (!isSampled(traceId, parent)) return trace.wrapSpanContext(own(TraceFlags.NONE))
-    return new RecordedSpan({ scope, name, options, own: own(TraceFlags.SAMPLED), parent, take })
+    const contextWith = (traceFlags: number) => ({ traceId, spanId, traceFlags, ...(traceState && { traceState }) })
+    if (!isSampled(traceId, parent)) return trace.wrapSpanContext(contextWith(TraceFlags.NONE))
+    return new RecordedSpan({ scope, name, options, context: contextWith(TraceFlags.SAMPLED), parent, take })
   }
   function startActiveSpan<T>(name: string, ...rest: ActiveSpanWords<T>): T {
     const work = rest.at(-1) as (span: Span) => T
@@ -73,7 +73,7 @@ type Begun = {
   readonly scope: string
   readonly name: string
   readonly options: SpanOptions
-  readonly own: SpanContext
+  readonly context: SpanContext
   readonly parent: SpanContext | undefined
   readonly take: Recording['take']
 }
@@ -96,7 +96,7 @@ class RecordedSpan implements Span {
   }
 
   spanContext(): SpanContext {
-    return this.begun.own
+    return this.begun.context
   }
 
   setAttribute(key: string, value: AttributeValue): this {
@@ -143,12 +143,12 @@ class RecordedSpan implements Span {
   end(): void {
     if (this.hasEnded) return
     this.hasEnded = true
-    const { scope, options, own, parent, take } = this.begun
+    const { scope, options, context, parent, take } = this.begun
     take({
       scope,
       name: this.name,
       kind: options.kind ?? SpanKind.INTERNAL,
-      own,
+      context,
       parentSpanId: parent?.spanId,
       startMs: this.startMs,
       endMs: this.startMs + performance.now() - this.startedAt,

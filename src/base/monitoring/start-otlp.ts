@@ -53,7 +53,7 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
     },
     async close() {
       const late = setTimeout(abort, CLOSE_MAX_MS)
-      await Promise.all([outbox.flush(), ...exporting.map((one) => one.close())])
+      await Promise.all([outbox.flush(), ...exporting.map((exporter) => exporter.close())])
       clearTimeout(late)
       trace.disable()
       context.disable()

@@ -74,5 +74,5 @@ const onlyText = (value: unknown): string | undefined => {
 const listedText = (value: unknown): string =>
   [value]
     .flat()
-    .filter((one) => typeof one === 'string')
+    .filter((header) => typeof header === 'string')
     .join(',')

@@ -32,7 +32,7 @@ export async function findPooler(databaseUrl: string): Promise<PoolerFault | und
     options: '-c vitalsync.probe=asked',
   }
   try {
-    return await withConnection(probe, (one) => withConnection(probe, (other) => findSharedSession(one, other)))
+    return await withConnection(probe, (client) => withConnection(probe, (other) => findSharedSession(client, other)))
   } catch (error) {
     if (error instanceof Error && /unsupported startup parameter/i.test(error.message))
       return { text: 'it leads to PgBouncer, which refuses the settings of our connections', hint }
@@ -40,8 +40,8 @@ export async function findPooler(databaseUrl: string): Promise<PoolerFault | und
   }
 }
 
-async function findSharedSession(one: pg.Client, other: pg.Client): Promise<PoolerFault | undefined> {
-  await requireServerVersion(one)
+async function findSharedSession(first: pg.Client, other: pg.Client): Promise<PoolerFault | undefined> {
+  await requireServerVersion(first)
   const seenBy = async (client: pg.Client) => {
     const { rows } = await client.query<{ value: string | null }>(
       "select current_setting('vitalsync.probe', true) as value",
@@ -50,9 +50,9 @@ async function findSharedSession(one: pg.Client, other: pg.Client): Promise<Pool
   }
   for (let probe = 0; probe < PROBES; probe += 1) {
     const mark = randomUUID()
-    await one.query("select set_config('vitalsync.probe', $1, false)", [mark])
-    const [own, others] = [await seenBy(one), await seenBy(other)]
-    if (others === mark || own !== mark)
+    await first.query("select set_config('vitalsync.probe', $1, false)", [mark])
+    const [mine, others] = [await seenBy(first), await seenBy(other)]
+    if (others === mark || mine !== mark)
       return { text: 'it leads to a pooler that shares sessions among connections (transaction pooling)', hint }
     if (others !== 'asked') return { text: 'it leads to a pooler that drops the settings of our connections', hint }
   }

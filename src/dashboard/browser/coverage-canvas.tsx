@@ -72,7 +72,7 @@ export function CoverageCanvas({ rows, days, lastDay, area, topRow, opened }: Ca
   }
   const pointer = usePointer({ view, canvas, rows, area, cursor, isKeyboard, open })
   const onKeyDown = keyListener({ cursor, isKeyboard, area, scroller, open, total, days })
-  const told = cursor.value ? toldCell(rows.rowAt(cursor.value.row), cursor.value, dayAt) : ''
+  const spoken = cursor.value ? toldCell(rows.rowAt(cursor.value.row), cursor.value, dayAt) : ''
   return (
     <>
       <div ref={scroller} class="map" style={{ height: `${Math.min(total * ROW_PX + AXIS_PX + 4, 560)}px` }}>
@@ -87,7 +87,7 @@ export function CoverageCanvas({ rows, days, lastDay, area, topRow, opened }: Ca
           />
         </div>
       </div>
-      <ToldCell told={rows.summary.value ? told : 'Loading …'} isKeyboard={isKeyboard.value} />
+      <ToldCell spoken={rows.summary.value ? spoken : 'Loading …'} isKeyboard={isKeyboard.value} />
     </>
   )
 }
@@ -115,9 +115,9 @@ const keyListener =
   }
 
 /** A pointer that moves is no news to a screen reader. */
-const ToldCell = ({ told, isKeyboard }: { told: string; isKeyboard: boolean }) => (
+const ToldCell = ({ spoken, isKeyboard }: { spoken: string; isKeyboard: boolean }) => (
   <p class="told small" {...(isKeyboard ? { role: 'status' } : {})}>
-    {told || <span class="quiet">Point at a day, or move there with the arrows: it is told here.</span>}
+    {spoken || <span class="quiet">Point at a day, or move there with the arrows: it is told here.</span>}
   </p>
 )
 

@@ -17,8 +17,8 @@ const shownValue = (value: number): string =>
 /** `5.3 hours`, `94.4 %`, `11,195` */
 export function shownMeasured(value: number, unit: string): string {
   const text = shownValue(value)
-  const [one, several] = unitWords[unit] ?? [unit, unit]
-  return `${text} ${text === '1' ? one : several}`.trimEnd()
+  const [single, several] = unitWords[unit] ?? [unit, unit]
+  return `${text} ${text === '1' ? single : several}`.trimEnd()
 }
 
 /** `269 to 312 kcal` */

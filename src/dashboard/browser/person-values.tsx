@@ -45,7 +45,7 @@ function Scores({ values }: WithValues) {
   const days = values.days.map(({ day }) => day)
   const series = scoreNames.map((name) => ({
     name: name.replace('_', ' '),
-    values: values.days.map((one) => one[name]),
+    values: values.days.map((day) => day[name]),
   }))
   return (
     <Panel title="Scores">
@@ -58,7 +58,7 @@ type Measure = 'steps' | 'restingHeart' | 'sleepMinutes'
 
 function Measured({ values, title, of, kind }: WithValues & { title: string; of: Measure; kind: 'line' | 'bar' }) {
   const days = values.days.map(({ day }) => day)
-  const measured = values.days.map((one) => one[of])
+  const measured = values.days.map((day) => day[of])
   const baseline = baselineOf(measured)
   return (
     <Panel
@@ -155,12 +155,13 @@ function Comparisons({ values: { comparisons } }: WithValues) {
       <ul class="sentences">
         {comparisons.map(({ name, value, unit, data }) => (
           <li key={name}>
-            <MarkScale value={value} references={data.map((one) => one.value)} />
+            <MarkScale value={value} references={data.map((comparison) => comparison.value)} />
             <span>
               <Text max={60}>{name.replaceAll('_', ' ')}</Text>: <Text max={80}>{shownMeasured(value, unit)}</Text>
               <span class="quiet">
                 {data.map(
-                  (one) => ` · ${one.state.replace('_', ' ')} beside ${one.type} ${shownMeasured(one.value, 'index')}`,
+                  (comparison) =>
+                    ` · ${comparison.state.replace('_', ' ')} beside ${comparison.type} ${shownMeasured(comparison.value, 'index')}`,
                 )}
               </span>
             </span>
@@ -196,8 +197,8 @@ function Changes({ values }: WithValues) {
 
 function Why({ profileId, values }: WithValues & { profileId: string }) {
   const { query } = address.value
-  const score: (typeof scoreNames)[number] = scoreNames.find((one) => one === query.get('score')) ?? 'sleep'
-  const newest = values.days.findLast((one) => one[score] !== null)?.day ?? values.days.at(-1)?.day ?? ''
+  const score: (typeof scoreNames)[number] = scoreNames.find((scoreName) => scoreName === query.get('score')) ?? 'sleep'
+  const newest = values.days.findLast((day) => day[score] !== null)?.day ?? values.days.at(-1)?.day ?? ''
   const day = query.get('scoreDay') ?? newest
   return (
     <Panel
@@ -247,7 +248,7 @@ function Explained({ profileId, score, date }: { profileId: string; score: strin
           )}
           {missing.length > 0 && (
             <p class="small quiet">
-              Missing: {missing.map((one) => `${one.name.replaceAll('_', ' ')} (${one.reason})`).join(', ')}
+              Missing: {missing.map((input) => `${input.name.replaceAll('_', ' ')} (${input.reason})`).join(', ')}
             </p>
           )}
         </div>

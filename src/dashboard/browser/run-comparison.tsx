@@ -57,7 +57,7 @@ export function BesideFormer({ run, tookMs }: { run: Json<RunAnswer>; tookMs: nu
           )
         })}
       </Table>
-      <FormerSpans spans={[...former.map((one) => one.tookMs).reverse(), tookMs]} />
+      <FormerSpans spans={[...former.map((run) => run.tookMs).reverse(), tookMs]} />
     </div>
   )
 }

@@ -45,10 +45,10 @@ export type PlanAnswer = Awaited<ReturnType<typeof makePlan>>
 
 async function readWhy(
   { reading }: DashboardContext,
-  { profileId, date, ...one }: { profileId: string; date: string; stream?: string | undefined },
+  { profileId, date, ...rest }: { profileId: string; date: string; stream?: string | undefined },
   visit: Visit,
 ) {
-  const streams = one.stream === undefined ? streamNames : [one.stream]
+  const streams = rest.stream === undefined ? streamNames : [rest.stream]
   const reports = await readDayReports(reading, { profileId, localDate: date, streams })
   return reports.map((report) => {
     const externalId = shownName(visit, { profileId, externalId: report.externalId })

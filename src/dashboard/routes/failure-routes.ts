@@ -28,7 +28,7 @@ const chosen = z.union([cause, z.strictObject({ ids: z.array(z.string().max(200)
 type Chosen = z.output<typeof chosen>
 
 /** The audit keeps the ids of failures, which hold our own ids, and no reason, which may name a person. */
-const recorded = (one: Chosen) => ({ what: 'ids' in one ? { ids: one.ids.slice(0, 100) } : one })
+const recorded = (choice: Chosen) => ({ what: 'ids' in choice ? { ids: choice.ids.slice(0, 100) } : choice })
 
 export const failureRoutes = [
   defineRead({
@@ -39,7 +39,7 @@ export const failureRoutes = [
   defineRead({
     name: 'failures',
     query: cause,
-    answer: (context, one, visit) => listShown(context, one.cause, visit),
+    answer: (context, query, visit) => listShown(context, query.cause, visit),
   }),
   defineAct({
     name: 'failures/retry',

@@ -43,9 +43,9 @@ async function readPerson(context: DashboardContext, { profileId }: z.output<typ
     report.countRows(profileId),
     report.listDevices(profileId),
   ])
-  const gaps = known.flatMap((one) =>
-    findGaps(one).map((gap) => ({
-      stream: one.stream,
+  const gaps = known.flatMap((state) =>
+    findGaps(state).map((gap) => ({
+      stream: state.stream,
       ...gap,
       fromAt: new Date(gap.startMs),
       toAt: new Date(gap.endMs),
@@ -108,7 +108,7 @@ export const personRoutes = [
     query: z.object({ search: z.string().max(100) }),
     async answer({ reading }, { search }, visit): Promise<PeopleAnswer> {
       const found = await findPeople(reading, search, visit)
-      return found.map(({ externalId, ...one }) => ({ ...one, name: shownName(visit, { ...one, externalId }) }))
+      return found.map(({ externalId, ...shown }) => ({ ...shown, name: shownName(visit, { ...shown, externalId }) }))
     },
   }),
   defineRead({ name: 'person', query: person, answer: readPerson }),

@@ -28,7 +28,7 @@ async function listPage(
   const found = await quarantineOf(reading).listPage(filter, PAGE_ROWS + 1)
   const records = found
     .slice(0, PAGE_ROWS)
-    .map(({ externalId, ...one }) => ({ ...one, name: shownName(visit, { ...one, externalId }) }))
+    .map(({ externalId, ...shown }) => ({ ...shown, name: shownName(visit, { ...shown, externalId }) }))
   return { records, nextBefore: found.length > PAGE_ROWS ? (records.at(-1)?.id ?? null) : null }
 }
 

@@ -27,9 +27,9 @@ export type Monitoring = {
  * Serves /metrics, /health and /ready on METRICS_PORT, and sends traces and metrics by OTLP; neither where it is not set. To be opened before the pipeline: what
  * the pipeline's parts record goes to the meter provider that they find when they are opened.
  */
-export async function openMonitoring(config: Config, own: OtlpProcess): Promise<Monitoring> {
+export async function openMonitoring(config: Config, otlpProcess: OtlpProcess): Promise<Monitoring> {
   const { metricsPort, metricsHost } = config
-  const { log } = own
+  const { log } = otlpProcess
   if (metricsPort === undefined && config.otlp === undefined) return noMonitoring
   const registry = new Registry()
   const watched: Watched = {}
@@ -45,7 +45,7 @@ export async function openMonitoring(config: Config, own: OtlpProcess): Promise<
   const listening = { registry, host: metricsHost, unready }
   const port = metricsPort === undefined ? undefined : await openMetricsPort({ ...listening, port: metricsPort })
   if (port) log.info({ url: port.url }, 'metrics are served')
-  const otlp = await openOtlp(config.otlp, own)
+  const otlp = await openOtlp(config.otlp, otlpProcess)
   otlp?.exportMetrics(registry)
   return {
     url: port?.url,

@@ -55,7 +55,7 @@ export function findUnready(state: ReadinessState): Array<{ reason: UnreadyReaso
 function whyNothingShrinks({ queue, troubles, workers, progress }: QuickFacts, nowMs: number): string | undefined {
   const busy = (queue ?? []).filter(({ waiting, active, delayed }) => waiting + active + delayed > 0)
   for (const { lane, reason, sinceAt } of troubles) {
-    if (nowMs - Date.parse(sinceAt) < TROUBLE_MS || !busy.some((one) => one.lane === lane)) continue
+    if (nowMs - Date.parse(sinceAt) < TROUBLE_MS || !busy.some((trouble) => trouble.lane === lane)) continue
     return `no ${lane} job succeeds since ${sinceAt.slice(0, 19)}Z: ${reason}`
   }
   if (!isWorking(busy)) return undefined

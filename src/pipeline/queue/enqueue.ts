@@ -21,15 +21,15 @@ const LARGE_BULK_MIN = 1000
 export function createEnqueuer(engine: QueueEngine): Enqueuer {
   const backlog: Enqueuer['backlog'] = async (lane) => {
     const backlogs = await Promise.all((await queuesInUse(engine, lane)).map(backlogOf))
-    const sum = (state: keyof Backlog) => backlogs.reduce((total, one) => total + one[state], 0)
+    const sum = (state: keyof Backlog) => backlogs.reduce((total, backlog) => total + backlog[state], 0)
     return { waiting: sum('waiting'), active: sum('active'), delayed: sum('delayed') }
   }
   return {
     async enqueue(lane, job, orders) {
       if (orders.length === 0) return
       const byPart = Map.groupBy(orders, ({ profileId }) => hashRangeOf(profileId, engine.parts))
-      const adding = [...byPart].map(([part, own]) =>
-        engine.queue(lane, part).addBulk(own.map((order) => bullJobOf(order, job))),
+      const adding = [...byPart].map(([part, orders]) =>
+        engine.queue(lane, part).addBulk(orders.map((order) => bullJobOf(order, job))),
       )
       await Promise.all(adding)
       if (orders.length >= LARGE_BULK_MIN) await engine.refreshStatistics()

@@ -40,22 +40,22 @@ export function startPartWorkers(options: PartWorkersOptions): PartWorkers {
   const slots = new Map(lanes.map((lane) => [lane, createLaneSlots(concurrency[lane])]))
   const startPart = (part: number) =>
     [...slots].map(([lane, laneSlots]) => startPartWorker({ lane, part }, laneSlots, options))
-  const own = parts.flatMap(startPart)
+  const started = parts.flatMap(startPart)
   const former = followFormerParts({ ...options, startPart })
-  const all = () => [...own, ...former.workers()]
+  const all = () => [...started, ...former.workers()]
   return {
     served: () => all().map(({ of }) => of),
     async close(graceMs, onAbort) {
       former.close()
       for (const laneSlots of slots.values()) laneSlots.close()
       const workers = all()
-      const closing = Promise.all(workers.map((one) => one.close()))
+      const closing = Promise.all(workers.map((worker) => worker.close()))
       if (await endsWithin(closing, graceMs)) return
       onAbort()
       for (const { worker } of workers) worker.cancelAllJobs('shutting down')
       if (await endsWithin(closing, ABORT_TIMEOUT_MS)) return
       // A job that ignores the abort is left to the end of its lease, and so is a queue that does not answer.
-      await endsWithin(Promise.all(workers.map((one) => one.close(true))), ABORT_TIMEOUT_MS)
+      await endsWithin(Promise.all(workers.map((worker) => worker.close(true))), ABORT_TIMEOUT_MS)
     },
   }
 }

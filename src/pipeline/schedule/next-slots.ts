@@ -10,7 +10,7 @@ const NONE_KEPT_MS = 10 * MINUTE
 
 /** Says, without a scheduler, when each schedule ticks next. A day has 1,440 minutes to test: a slot that was found is kept until it has passed. */
 export function openNextSlots(schedules: readonly Schedule[]) {
-  const timetables = schedules.map((one) => ({ ...createTimetable(one), keeps: keepSlot() }))
+  const timetables = schedules.map((schedule) => ({ ...createTimetable(schedule), keeps: keepSlot() }))
   return {
     find: (nowMs: number): NextSlot[] =>
       timetables.map(({ schedule, timetable, keeps }) => ({

@@ -18,7 +18,8 @@ export function openOverdueSlots(schedules: readonly Schedule[], { lastSlot }: P
     return { schedule: schedule.name, missed: missed.length, overdueSeconds }
   }
   return {
-    find: (nowMs: number): Promise<OverdueSlots[]> => Promise.all(timetables.map((one) => findOf(one, nowMs))),
+    find: (nowMs: number): Promise<OverdueSlots[]> =>
+      Promise.all(timetables.map((timetable) => findOf(timetable, nowMs))),
     async close() {
       for (const { matcher } of timetables) await matcher.destroy()
     },

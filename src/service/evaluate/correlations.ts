@@ -71,19 +71,19 @@ function correlationOf(moments: readonly Moments[], { random, rhoOf }: Correlati
   // Persons are drawn, not days: the days of one person are not independent.
   const drawn = Array.from({ length: resamples }, () =>
     rhoOf(known.flatMap(() => known[Math.floor(random() * known.length)] ?? [])),
-  ).filter((one) => one !== null)
+  ).filter((rho) => rho !== null)
   return { rho, from: quantile(drawn, 0.025), upTo: quantile(drawn, 0.975), n, persons: known.length }
 }
 
 function momentsOf(x: readonly number[], y: readonly number[]): Moments {
   const moments = { n: x.length, x: 0, y: 0, xx: 0, yy: 0, xy: 0 }
-  for (const [index, one] of x.entries()) {
+  for (const [index, value] of x.entries()) {
     const other = y[index] ?? 0
-    moments.x += one
+    moments.x += value
     moments.y += other
-    moments.xx += one * one
+    moments.xx += value * value
     moments.yy += other * other
-    moments.xy += one * other
+    moments.xy += value * other
   }
   return moments
 }

@@ -34,16 +34,16 @@ export async function evaluateFigures(
   const ids = await findProfileIds(db, { account, externalIds: [...byPerson.keys()] })
   if (!ids) return undefined
   const pairs = createPairs()
-  for (const [externalId, own] of byPerson) {
+  for (const [externalId, figures] of byPerson) {
     const profileId = ids.get(externalId)
     if (profileId === undefined) continue
-    const days = own.map(({ date }) => dayNumberFromText(date))
+    const days = figures.map(({ date }) => dayNumberFromText(date))
     const [first, last] = [Math.min(...spanOf(days)), Math.max(...spanOf(days))]
     const outcomes = await readOutcomes(db, { profileId, firstDay: dayText(first - 1), lastDay: dayText(last) })
     const values = new Map(
       outcomes.map(({ localDay, outcome }) => [dayNumberFromText(localDay), valuesOf(parseDayOutcome(outcome))]),
     )
-    for (const [index, figure] of own.entries()) pairs.add(profileId, figure, { values, day: days[index] ?? 0 })
+    for (const [index, figure] of figures.entries()) pairs.add(profileId, figure, { values, day: days[index] ?? 0 })
   }
   return {
     figures: figures.length,

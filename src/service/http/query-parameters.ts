@@ -92,7 +92,7 @@ const isPlain = (text: string) => /^[\w.-]{1,64}$/.test(text)
 
 function nearMiss(word: string, known: readonly string[] = []): string {
   if (!isPlain(word)) return ''
-  const sameLetters = known.find((one) => one.toLowerCase() === word.toLowerCase())
-  const near = sameLetters ?? closestWord(word, known) ?? known.find((one) => one.startsWith(word) && word.length > 3)
+  const sameLetters = known.find((name) => name.toLowerCase() === word.toLowerCase())
+  const near = sameLetters ?? closestWord(word, known) ?? known.find((name) => name.startsWith(word) && word.length > 3)
   return near === undefined ? '' : `, is "${near}" meant?`
 }

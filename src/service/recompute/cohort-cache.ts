@@ -21,8 +21,8 @@ export function createCohortCache({ pool, maxAgeMs }: { pool: ServicePool; maxAg
     async of(accountId, nowAt) {
       const nowMs = nowAt.getTime()
       const isFresh = (computedAtMs: number) => Math.abs(nowMs - computedAtMs) < maxAgeMs
-      const own = cached.get(accountId)
-      if (own && isFresh(own.computedAtMs)) return own.cohort
+      const kept = cached.get(accountId)
+      if (kept && isFresh(kept.computedAtMs)) return kept.cohort
       const stored = await readCohort(pool, accountId)
       if (stored && isFresh(stored.computedAtMs)) {
         cached.set(accountId, stored)
@@ -40,9 +40,9 @@ export function createCohortCache({ pool, maxAgeMs }: { pool: ServicePool; maxAg
 function cohortOfMeans(means: readonly ProfileMean[], nowAt: Date): Cohort {
   const today = dayNumberAt(nowAt.getTime(), 0)
   const all = quantilesByName(means, cohortRules.profilesMin)
-  const cells = [...Map.groupBy(means, ({ person }) => cohortCellOf(person, today))].flatMap(([cell, own]) => {
+  const cells = [...Map.groupBy(means, ({ person }) => cohortCellOf(person, today))].flatMap(([cell, means]) => {
     if (cell === null) return []
-    const named = own.filter(({ name }) => name in all)
+    const named = means.filter(({ name }) => name in all)
     return [[cell, quantilesByName(named, cohortRules.cellMin)] as const]
   })
   return { all, cells: Object.fromEntries(cells) }

@@ -113,7 +113,7 @@ async function choosePortion(queue: ProfileQueue, { marks, passed, budgetMs, log
     return { marks: first.marks, passed, derivesPassedFacts }
   }
   const split = { profileId, mark: first.tooLarge, localDays: factDaysOf(first.tooLarge).map(dayText), nowAt }
-  await withTransaction(pool, (own) => splitMark(own, split))
+  await withTransaction(pool, (queryable) => splitMark(queryable, split))
   const singles = await readMarks(tx, profileId, marksMax)
   return choosePortion(queue, { marks: singles, passed, budgetMs, logsMax })
 }

@@ -29,9 +29,9 @@ export function createShares(elapsedMs: () => number): Shares {
 
   const byShare = (candidates: readonly WaitingProfile[], compare: (a: WaitingProfile, b: WaitingProfile) => number) =>
     candidates
-      .map((one) => ({ one, account: stepOf(one.accountId), share: stepOf(one.profileId) }))
-      .sort((a, b) => a.account - b.account || a.share - b.share || compare(a.one, b.one))
-      .map(({ one }) => one.profileId)
+      .map((candidate) => ({ candidate, account: stepOf(candidate.accountId), share: stepOf(candidate.profileId) }))
+      .sort((a, b) => a.account - b.account || a.share - b.share || compare(a.candidate, b.candidate))
+      .map(({ candidate }) => candidate.profileId)
 
   return {
     charge: ({ accountId, profileId }, ms) => {

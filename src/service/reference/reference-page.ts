@@ -163,7 +163,7 @@ function errorsHtml(document: OpenApi): string {
     operations.flatMap(({ responses }) => Object.entries(responses)).filter(([status]) => isError(status)),
   )
   const rows = [...statuses]
-    .toSorted(([one], [other]) => Number(one) - Number(other))
+    .toSorted(([error], [other]) => Number(error) - Number(other))
     .map(([status, { description }]) => `<tr><td>${status}</td><td>${escaped(description)}</td></tr>`)
   return `<h2 id="errors">Errors</h2><table><tr><th>status</th><th>meaning</th></tr>${rows.join('')}</table>
 <p>Each of these answers has the same body.</p>${shapeHtml(shape)}${exampleHtml(recordedExamples['error'], 'h3')}`

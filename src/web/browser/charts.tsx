@@ -12,7 +12,7 @@ function ticksOf(values: readonly number[], fromZero: boolean): number[] {
   const max = Math.max(...values, min + 1e-9)
   const rough = (max - min) / 3
   const power = 10 ** Math.floor(Math.log10(rough))
-  const step = [1, 2, 5, 10].map((n) => n * power).find((one) => one >= rough) ?? power
+  const step = [1, 2, 5, 10].map((n) => n * power).find((step) => step >= rough) ?? power
   const first = Math.floor(min / step)
   const last = Math.ceil(max / step)
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step)

@@ -90,9 +90,9 @@ function useReadings(readings: Readings | undefined, width: number) {
   const indexUnder = ({ clientX, clientY, currentTarget }: PointerEvent) => {
     const drawing = (currentTarget as Element).getBoundingClientRect() // the svg that listens
     const [left, top] = [clientX - drawing.left, clientY - drawing.top]
-    for (let one = 0; one <= last; one += 1) {
-      const { x, y, width: wide, height } = readings.boxOf(one, width)
-      if (left >= x && left < x + wide && top >= y && top < y + height) return one
+    for (let index = 0; index <= last; index += 1) {
+      const { x, y, width: wide, height } = readings.boxOf(index, width)
+      if (left >= x && left < x + wide && top >= y && top < y + height) return index
     }
     return undefined
   }

@@ -8,18 +8,18 @@ const FARTHEST = 0.5
 /** A value, as a dot, beside the baseline in the middle; other references are lines. One scale for all: the share of the baseline. */
 export function MarkScale({ value, references }: { value: number; references: readonly number[] }) {
   const [baseline = value] = references
-  const x = (one: number) => {
-    const share = (one - baseline) / (Math.abs(baseline) || 1)
+  const x = (value: number) => {
+    const share = (value - baseline) / (Math.abs(baseline) || 1)
     return 40 + (Math.max(-FARTHEST, Math.min(FARTHEST, share)) / FARTHEST) * 34
   }
   return (
     <svg width="80" height="18" aria-hidden="true">
       <line class="axis" x1="2" x2="78" y1="9" y2="9" />
-      {references.map((one, index) => (
+      {references.map((reference, index) => (
         <line
           key={index}
-          x1={x(one)}
-          x2={x(one)}
+          x1={x(reference)}
+          x2={x(reference)}
           y1={index === 0 ? 2 : 5}
           y2={index === 0 ? 16 : 13}
           stroke="var(--quiet)"

@@ -168,7 +168,7 @@ describe('statistics against worked examples', () => {
     expect(found.change).toBeCloseTo(0.8, 10)
     expect(found.pValue).toBeCloseTo(0.104, 2)
   })
-  test('the usual deviation counts as so many more weeks', () => {
+  test('the usual deviation counts like the weeks of its weight', () => {
     // The level is 1.4: a deviation of half of it is 0.7. (3.6 + 3 × 0.49) / 6 = 0.845, error 0.2907, t = 2.752 with 6: 0.033.
     const found = weekTest(rising, (week) => week, { ...independent, deviation: 0.5, weight: 3 })
     expect(found.pValue).toBeCloseTo(0.033, 2)

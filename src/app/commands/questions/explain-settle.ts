@@ -26,7 +26,7 @@ export async function runExplainSettle(context: CommandContext): Promise<number>
         config.settle,
       ),
     )
-  if (terminal.json) for (const one of explained) terminal.printJson('explain settle', one)
+  if (terminal.json) for (const explanation of explained) terminal.printJson('explain settle', explanation)
   else terminal.print(settleLines(explained).join('\n'))
   return exitCodes.done
 }
@@ -56,13 +56,13 @@ const basisMeanings: Readonly<Record<SettleBasis, string>> = {
 }
 
 function settleLines(explained: readonly ExplainedSettleTime[]): string[] {
-  const rows = explained.map((one) => [
-    one.stream,
-    formatDuration(one.settleSeconds * SECOND),
-    one.basis,
-    formatNumber(one.days),
-    formatNumber(one.watched),
-    formatNumber(one.changedLater),
+  const rows = explained.map((explanation) => [
+    explanation.stream,
+    formatDuration(explanation.settleSeconds * SECOND),
+    explanation.basis,
+    formatNumber(explanation.days),
+    formatNumber(explanation.watched),
+    formatNumber(explanation.changedLater),
   ])
   const bases = new Set(explained.map(({ basis }) => basis))
   return [

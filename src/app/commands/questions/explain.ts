@@ -46,8 +46,8 @@ function factorCells({ name, value, goal, unit, score, weight, contribution, bas
 
 /** Logs of one kind, source and reason are one line. */
 function groupCells({ dataType, source, deviceType, count, startDateTime, endDateTime, ...group }: ExplainedLogGroup) {
-  const told = group.reason ?? (group.amount === undefined ? '' : `counts ${group.amount}`)
-  return [`${count} ×`, dataType, `${startDateTime} to ${endDateTime}`, `${source} (${deviceType})`, told]
+  const outcome = group.reason ?? (group.amount === undefined ? '' : `counts ${group.amount}`)
+  return [`${count} ×`, dataType, `${startDateTime} to ${endDateTime}`, `${source} (${deviceType})`, outcome]
 }
 
 function alignColumns(rows: readonly (readonly string[])[]): string[] {

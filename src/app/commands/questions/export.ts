@@ -102,7 +102,7 @@ function printSummary(
   { streams, since, upto }: ExportedStreams,
 ): void {
   const summary = { streams, format, output: output ?? '-', since: since ?? null, upto }
-  const rows = streams.map((one) => `${formatNumber(one.rows)} rows of ${one.stream}`).join(', ')
+  const rows = streams.map((stream) => `${formatNumber(stream.rows)} rows of ${stream.stream}`).join(', ')
   const sentence = `${rows} exported${signal.aborted ? ', stopped before the end' : ''}`
   // Standard output holds nothing but the rows.
   if (output === undefined) terminal.say(terminal.json ? JSON.stringify(summary) : sentence)

@@ -84,8 +84,8 @@ async function* eachGap(
     const known = await readKnownCoverage({ pool, streams: wanted }, { afterId, limit: PROFILES_PER_PAGE, ids })
     const last = known.at(-1)
     if (!last) return
-    for (const one of known) {
-      for (const gap of findGaps(one)) yield { externalId: one.externalId, stream: one.stream, gap }
+    for (const state of known) {
+      for (const gap of findGaps(state)) yield { externalId: state.externalId, stream: state.stream, gap }
     }
     afterId = last.profileId
   }

@@ -35,7 +35,7 @@ function durationText({ windows, requestsPerSecond, seconds, measuredPerSecond, 
 function planLines(plan: Plan): string[] {
   const { profiles, windows, covered, itemsWaiting, streams } = plan
   const share = windows + covered === 0 ? 1 : covered / (windows + covered)
-  const rows = streams.map((one) => [one.stream, one.windows, one.covered])
+  const rows = streams.map((stream) => [stream.stream, stream.windows, stream.covered])
   return [
     formatTable(['stream', 'windows due', 'covered already'], rows),
     '',

@@ -56,13 +56,13 @@ function statusLines(report: StatusReport, paint: Paint): string[] {
 const streamsTable = ({ at, streams }: StatusReport): string =>
   formatTable(
     ['stream', 'read', 'read up to', 'settled up to', 'in all up to', 'never read'],
-    streams.map((one) => [
-      one.stream,
-      `${(one.readShare * 100).toFixed(1)} %`,
-      formatMinute(one.newestReadAt) || 'never',
-      formatMinute(new Date(at.getTime() - one.lagSecondsMedian * SECOND)),
-      formatMinute(new Date(at.getTime() - one.lagSecondsMax * SECOND)),
-      one.neverRead,
+    streams.map((stream) => [
+      stream.stream,
+      `${(stream.readShare * 100).toFixed(1)} %`,
+      formatMinute(stream.newestReadAt) || 'never',
+      formatMinute(new Date(at.getTime() - stream.lagSecondsMedian * SECOND)),
+      formatMinute(new Date(at.getTime() - stream.lagSecondsMax * SECOND)),
+      stream.neverRead,
     ]),
   )
 
@@ -121,11 +121,11 @@ function silentText({ silent }: StatusReport, paint: Paint): string {
 
 function failuresTable({ failures }: StatusReport, paint: Paint): string {
   if (failures.length === 0) return 'No failures.'
-  const rows = failures.map((one) => [
-    shadedCell(one.count, 'bad'),
-    `${one.kind} ${one.subject}`,
-    formatMinute(one.newestAt),
-    one.reason,
+  const rows = failures.map((failure) => [
+    shadedCell(failure.count, 'bad'),
+    `${failure.kind} ${failure.subject}`,
+    formatMinute(failure.newestAt),
+    failure.reason,
   ])
   return formatTable(['failures', 'of', 'newest', 'reason'], rows, paint)
 }

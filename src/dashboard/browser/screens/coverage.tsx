@@ -133,9 +133,11 @@ function Streams({ chosen }: { chosen: string }) {
         label="Streams"
       >
         {streams.value.map(({ stream, readShare, neverRead }) => {
-          const refused = sumOf(counts.value.failures.filter((one) => one.kind === 'window' && one.subject === stream))
+          const refused = sumOf(
+            counts.value.failures.filter((count) => count.kind === 'window' && count.subject === stream),
+          )
           const quarantined = sumOf(
-            counts.value.quarantine.filter((one) => one.direction === 'pull' && one.stream === stream),
+            counts.value.quarantine.filter((count) => count.direction === 'pull' && count.stream === stream),
           )
           const isOdd = (count: number) => `number ${count > 0 ? 'tone-odd' : ''}`
           return (
@@ -202,13 +204,13 @@ type ControlsProps = { stream: string; days: number; lastDay: string; counts: Co
 function Controls({ stream, days, lastDay, counts }: ControlsProps) {
   const query = address.value.query
   const only = query.get('only') ?? ''
-  const told = (count: number | undefined) => (count === undefined ? '…' : shownNumber(count))
+  const shown = (count: number | undefined) => (count === undefined ? '…' : shownNumber(count))
   const kinds = [
     ['', 'Everybody'],
-    ['refused', `Refused ${told(counts?.refused)}`],
-    ['quarantined', `Quarantined ${told(counts?.quarantined)}`],
-    ['never_read', `Never read ${told(counts?.never_read)}`],
-    ['silent', `Changed silently ${told(counts?.silent)}`],
+    ['refused', `Refused ${shown(counts?.refused)}`],
+    ['quarantined', `Quarantined ${shown(counts?.quarantined)}`],
+    ['never_read', `Never read ${shown(counts?.never_read)}`],
+    ['silent', `Changed silently ${shown(counts?.silent)}`],
   ] as const
   return (
     <div class="row">

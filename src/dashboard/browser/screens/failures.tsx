@@ -235,18 +235,18 @@ function FailuresOf({ cause, count = 0, again: againAll }: FailuresOfProps) {
               numbers={['tries']}
               label="People"
             >
-              {failures.map((one) => (
-                <tr key={one.id}>
-                  <td>{mayAct.value && <SelectRow selection={selection} id={one.id} label={one.id} />}</td>
+              {failures.map((failure) => (
+                <tr key={failure.id}>
+                  <td>{mayAct.value && <SelectRow selection={selection} id={failure.id} label={failure.id} />}</td>
                   <td>
-                    <PersonLink profileId={one.profileId} name={one.name} />
+                    <PersonLink profileId={failure.profileId} name={failure.name} />
                   </td>
-                  <td>{one.subject}</td>
-                  <td class="time">{shownInstant(one.startAt)}</td>
-                  <td class="time">{shownInstant(one.endAt)}</td>
-                  <td class="number">{one.attempts}</td>
-                  <td class="time">{shownAge(one.lastAt, nowMs.value)}</td>
-                  <td class="time">{nextTryWords(one)}</td>
+                  <td>{failure.subject}</td>
+                  <td class="time">{shownInstant(failure.startAt)}</td>
+                  <td class="time">{shownInstant(failure.endAt)}</td>
+                  <td class="number">{failure.attempts}</td>
+                  <td class="time">{shownAge(failure.lastAt, nowMs.value)}</td>
+                  <td class="time">{nextTryWords(failure)}</td>
                 </tr>
               ))}
             </Table>

@@ -162,13 +162,13 @@ function Retrying({ now }: WithNow) {
               </td>
             </tr>
           ))}
-          {failures.slice(0, CAUSES_SHOWN).map((one) => (
-            <tr key={`${one.kind}${one.subject}${one.reason}`}>
-              <td class="number">{shownNumber(one.count)}</td>
-              <td class="time">{one.subject}</td>
-              <td class="time">{shownAge(one.newestAt, nowMs.value)}</td>
+          {failures.slice(0, CAUSES_SHOWN).map((failure) => (
+            <tr key={`${failure.kind}${failure.subject}${failure.reason}`}>
+              <td class="number">{shownNumber(failure.count)}</td>
+              <td class="time">{failure.subject}</td>
+              <td class="time">{shownAge(failure.newestAt, nowMs.value)}</td>
               <td class="wide">
-                <Text max={160}>{one.reason}</Text>
+                <Text max={160}>{failure.reason}</Text>
               </td>
             </tr>
           ))}
@@ -196,8 +196,8 @@ function Streams({ now }: WithNow) {
           numbers={['read', 'settled', 'never read']}
           label="Streams"
         >
-          {streams.value.map((one) => (
-            <StreamRow key={one.stream} one={one} />
+          {streams.value.map((stream) => (
+            <StreamRow key={stream.stream} stream={stream} />
           ))}
         </Table>
       )}
@@ -205,22 +205,22 @@ function Streams({ now }: WithNow) {
   )
 }
 
-function StreamRow({ one }: { one: NonNullable<LiveNow['streams']>['value'][number] }) {
+function StreamRow({ stream }: { stream: NonNullable<LiveNow['streams']>['value'][number] }) {
   return (
     <tr>
       <td>
-        <Link to={`/coverage?stream=${one.stream}`}>{one.stream}</Link>
+        <Link to={`/coverage?stream=${stream.stream}`}>{stream.stream}</Link>
       </td>
-      <td class="number">{shownShare(one.readShare)}</td>
+      <td class="number">{shownShare(stream.readShare)}</td>
       <td>
         <span class="bar well" aria-hidden="true">
-          <span style={{ width: `${one.readShare * 100}%` }} />
+          <span style={{ width: `${stream.readShare * 100}%` }} />
         </span>
       </td>
-      <td class="number">{shownShare(one.coveredShare)}</td>
-      <td class="time">{shownAge(one.newestReadAt, nowMs.value)}</td>
-      <td class="time">{shownSpan(one.lagSecondsMedian * 1000)} ago</td>
-      <td class="number">{shownNumber(one.neverRead)}</td>
+      <td class="number">{shownShare(stream.coveredShare)}</td>
+      <td class="time">{shownAge(stream.newestReadAt, nowMs.value)}</td>
+      <td class="time">{shownSpan(stream.lagSecondsMedian * 1000)} ago</td>
+      <td class="number">{shownNumber(stream.neverRead)}</td>
     </tr>
   )
 }
@@ -236,10 +236,10 @@ function Engines({ now }: WithNow) {
         ) : waiting.length === 0 ? (
           <p class="quiet">Nothing waits.</p>
         ) : (
-          waiting.map((one) => (
-            <p key={one.stream}>
-              {shownNumber(one.waiting)} {one.stream}{' '}
-              <span class="quiet">since {shownAge(one.oldestAt, nowMs.value)}</span>
+          waiting.map((count) => (
+            <p key={count.stream}>
+              {shownNumber(count.waiting)} {count.stream}{' '}
+              <span class="quiet">since {shownAge(count.oldestAt, nowMs.value)}</span>
             </p>
           ))
         )}
@@ -250,9 +250,9 @@ function Engines({ now }: WithNow) {
         ) : quarantined.length === 0 ? (
           <p class="quiet">It is empty.</p>
         ) : (
-          quarantined.map((one) => (
-            <p key={one.direction + one.stream}>
-              {shownNumber(one.count)} {one.stream} <span class="quiet">({one.direction})</span>
+          quarantined.map((count) => (
+            <p key={count.direction + count.stream}>
+              {shownNumber(count.count)} {count.stream} <span class="quiet">({count.direction})</span>
             </p>
           ))
         )}

@@ -199,7 +199,7 @@ function Devices({ person: { devices } }: WithPerson) {
 }
 
 function Erase({ id, person }: WithPerson & { id: string }) {
-  const rows = person.stored.reduce((sum, one) => sum + one.rows, 0)
+  const rows = person.stored.reduce((sum, count) => sum + count.rows, 0)
   const erase = async () => {
     const proof = await act<{ complete: boolean; rows: number; upstream: string }>('person/erase', { profileId: id })
     return proof.complete
@@ -217,7 +217,9 @@ function Erase({ id, person }: WithPerson & { id: string }) {
             This person goes for good, upstream and here: {shownCount(rows, 'row')} in{' '}
             {shownCount(person.stored.length, 'table')}.
           </p>
-          <p class="small quiet">{person.stored.map((one) => `${one.table} ${shownNumber(one.rows)}`).join(' · ')}</p>
+          <p class="small quiet">
+            {person.stored.map((count) => `${count.table} ${shownNumber(count.rows)}`).join(' · ')}
+          </p>
         </>
       }
       run={erase}

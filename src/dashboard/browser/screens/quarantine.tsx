@@ -32,7 +32,7 @@ export function QuarantineScreen() {
           ) : (
             <>
               <Groups groups={groups} again={again} />
-              {cause && <RecordsOf cause={cause} group={groups.find((one) => one.cause === cause)} again={again} />}
+              {cause && <RecordsOf cause={cause} group={groups.find((group) => group.cause === cause)} again={again} />}
             </>
           )
         }
@@ -152,17 +152,17 @@ function RecordsOf({ cause, group, again: againAll }: RecordsProps) {
         {({ records: shown, nextBefore }) => (
           <>
             <Table head={['', 'record', 'person', 'times', 'last seen']} numbers={['times']} label="Records">
-              {shown.map((one) => (
-                <tr key={one.id}>
-                  <td>{mayAct.value && <SelectRow selection={selection} id={one.id} label={one.id} />}</td>
+              {shown.map((record) => (
+                <tr key={record.id}>
+                  <td>{mayAct.value && <SelectRow selection={selection} id={record.id} label={record.id} />}</td>
                   <td>
-                    <Link to={`/quarantine?cause=${cause}&id=${one.id}`}>{one.id}</Link>
+                    <Link to={`/quarantine?cause=${cause}&id=${record.id}`}>{record.id}</Link>
                   </td>
                   <td>
-                    <PersonLink profileId={one.profileId} name={one.name} />
+                    <PersonLink profileId={record.profileId} name={record.name} />
                   </td>
-                  <td class="number">{one.times}</td>
-                  <td class="time">{shownAge(one.lastSeenAt, nowMs.value)}</td>
+                  <td class="number">{record.times}</td>
+                  <td class="time">{shownAge(record.lastSeenAt, nowMs.value)}</td>
                 </tr>
               ))}
             </Table>

@@ -59,17 +59,19 @@ export function QuestionsScreen() {
           <Answered answer={answer} again={again}>
             {(saved) => (
               <ul class="saved">
-                {saved.map((one) => (
-                  <li key={one.title}>
+                {saved.map((question) => (
+                  <li key={question.title}>
                     <button
                       type="button"
                       class="plain"
-                      aria-pressed={addressOf(one.title) === asked}
+                      aria-pressed={addressOf(question.title) === asked}
                       onClick={() =>
-                        addressOf(one.title) === asked ? choose(one) : changeQuery({ saved: addressOf(one.title) })
+                        addressOf(question.title) === asked
+                          ? choose(question)
+                          : changeQuery({ saved: addressOf(question.title) })
                       }
                     >
-                      {one.title}
+                      {question.title}
                     </button>
                   </li>
                 ))}

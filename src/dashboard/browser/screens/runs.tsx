@@ -36,9 +36,9 @@ export function RunsScreen({ params: { id } }: { params: Readonly<Record<string,
       <label>
         Kind
         <select value={kind} onChange={(event) => changeQuery({ kind: event.currentTarget.value })}>
-          {kinds.map((one) => (
-            <option key={one} value={one}>
-              {one || 'all'}
+          {kinds.map((kind) => (
+            <option key={kind} value={kind}>
+              {kind || 'all'}
             </option>
           ))}
         </select>
@@ -176,15 +176,15 @@ function Failing({ run: { failures, failed } }: { run: OneRun }) {
   if (failures.length === 0) return <p class="quiet">Nobody failed in this time.</p>
   return (
     <Table head={['person', 'of', 'at', 'reason']} label="People who failed in this time">
-      {failures.map((one) => (
-        <tr key={one.id}>
+      {failures.map((failure) => (
+        <tr key={failure.id}>
           <td>
-            <PersonLink profileId={one.profileId} name={one.name} />
+            <PersonLink profileId={failure.profileId} name={failure.name} />
           </td>
-          <td>{one.subject}</td>
-          <td class="time">{shownInstant(one.lastAt)}</td>
+          <td>{failure.subject}</td>
+          <td class="time">{shownInstant(failure.lastAt)}</td>
           <td class="wide">
-            <Text max={160}>{one.reason}</Text>
+            <Text max={160}>{failure.reason}</Text>
           </td>
         </tr>
       ))}

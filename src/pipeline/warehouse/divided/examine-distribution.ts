@@ -25,9 +25,9 @@ export async function listNodes(db: Pool | Tx): Promise<Node[]> {
      from pg_dist_node n where n.noderole = 'primary' order by n.groupid`,
   )
   const away = await Promise.all(rows.map(async (node) => !(node.isCoordinator || (await answersInTime(node)))))
-  const told = away.some(Boolean) ? undefined : await listAnsweringNodes(db)
+  const nodes = away.some(Boolean) ? undefined : await listAnsweringNodes(db)
   return rows.map(({ name, hasShards, isCoordinator, isActive }, index) => {
-    const answers = isCoordinator || (isActive && !away[index] && told?.has(name) !== false)
+    const answers = isCoordinator || (isActive && !away[index] && nodes?.has(name) !== false)
     return { name, hasShards, answers }
   })
 }

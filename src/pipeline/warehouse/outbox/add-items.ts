@@ -26,9 +26,9 @@ export async function addItems(options: AddOptions, items: readonly OutboxItem[]
   const { pool } = options
   const added: ItemToAdd[] = []
   for (const part of pool.division.split(items, ({ profileId }) => profileId)) {
-    const its = await transaction(pool, (tx) => addInTransaction(tx, options, part), 'by-index')
-    if (its.length > 0) await makeProfilesDue(pool, its)
-    added.push(...its)
+    const result = await transaction(pool, (tx) => addInTransaction(tx, options, part), 'by-index')
+    if (result.length > 0) await makeProfilesDue(pool, result)
+    added.push(...result)
   }
   const accepted = added.reduce((sum, { itemCount }) => sum + itemCount, 0)
   return { accepted, duplicate: items.length - accepted }

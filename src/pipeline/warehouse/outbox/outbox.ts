@@ -70,7 +70,7 @@ async function readLastSnapshot(
   profileId: string,
   name: string,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const stream = catalogue.pulled.find((one) => one.kind === 'snapshot' && one.name === name)
+  const stream = catalogue.pulled.find((pulledStream) => pulledStream.kind === 'snapshot' && pulledStream.name === name)
   if (!stream) return undefined
   const { rows } = await pool.query<{ body: string }>(
     `select body from vitalsync.${stream.table} where profile_id = $1 and gone_at is null`,

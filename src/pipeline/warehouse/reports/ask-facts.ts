@@ -54,7 +54,8 @@ export async function askSlowFacts(pool: Pool, { pulled, pushed }: StreamNames):
   const { rate, rateFrom } = measured
   const quarantined = await reports.countQuarantined()
   const kept = (direction: 'pull' | 'push', stream: string) =>
-    quarantined.find((one) => one.direction === direction && one.stream === stream)?.count ?? 0
+    quarantined.find((quarantineCount) => quarantineCount.direction === direction && quarantineCount.stream === stream)
+      ?.count ?? 0
   return {
     ...counts,
     ...(await readTableSizes(pool)),
@@ -62,7 +63,7 @@ export async function askSlowFacts(pool: Pool, { pulled, pushed }: StreamNames):
     // Streams without records are exported too: a figure that appears for the first time has risen from 0.
     refusals: pulled.map((stream) => ({
       stream,
-      count: counts.refusals.find((one) => one.stream === stream)?.count ?? 0,
+      count: counts.refusals.find((refusal) => refusal.stream === stream)?.count ?? 0,
     })),
     quarantine: [
       ...pulled.map((stream) => ({ direction: 'pull', stream, count: kept('pull', stream) })),

@@ -54,7 +54,7 @@ export async function readDayReports(pool: Pool, { profileId, localDate, streams
       firstAt: new Date(firstAt),
       nextTryAt: nextTryAt === null ? null : new Date(nextTryAt),
     })),
-    quarantined: row.quarantined.map(({ lastSeenAt, ...one }) => ({ ...one, lastSeenAt: new Date(lastSeenAt) })),
+    quarantined: row.quarantined.map(({ lastSeenAt, ...report }) => ({ ...report, lastSeenAt: new Date(lastSeenAt) })),
   }))
 }
 

@@ -8,7 +8,7 @@ type WindowName = Pick<CoveredWindow, 'profileId' | 'stream' | 'window'>
 export type DifferenceCounts = { readonly [K in 'missingHere' | 'differing' | 'missingUpstream']: number }
 
 export function countDifferences(differences: readonly RecordDifference[]): DifferenceCounts {
-  const count = (kind: RecordDifference['kind']) => differences.filter((one) => one.kind === kind).length
+  const count = (kind: RecordDifference['kind']) => differences.filter((difference) => difference.kind === kind).length
   return {
     missingHere: count('missing-here'),
     differing: count('differing'),

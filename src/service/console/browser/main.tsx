@@ -57,13 +57,17 @@ function SandboxConsole() {
 }
 
 function Foot() {
-  const told = liveSandbox.value
+  const value = liveSandbox.value
   return (
     <div class="foot">
       <ThemeSwitch />
       {isSandbox.value && (
         <span role="status">
-          {trouble.value !== '' ? 'connection lost' : told ? `sandbox at ${shownInstant(told.at)} UTC` : 'connecting …'}
+          {trouble.value !== ''
+            ? 'connection lost'
+            : value
+              ? `sandbox at ${shownInstant(value.at)} UTC`
+              : 'connecting …'}
         </span>
       )}
       <SignedInAs actor={consoleSession.value.actor} signOut={leaveConsole} />

@@ -69,7 +69,7 @@ function ChoiceInput({
 }) {
   const chosen = text.split(',').filter((word) => word !== '')
   const toggle = (word: string) => {
-    const next = chosen.includes(word) ? chosen.filter((one) => one !== word) : [...chosen, word]
+    const next = chosen.includes(word) ? chosen.filter((kept) => kept !== word) : [...chosen, word]
     fill(name, next.join(','))
   }
   return (

@@ -68,7 +68,7 @@ export const sandboxRoutes = (sandbox: ConsoleSandbox) => {
       name: 'faults/remove',
       body: z.strictObject({ name: z.string() }),
       act: async (_context, { name }) => {
-        const found = faultNames.find((one) => one === name)
+        const found = faultNames.find((faultName) => faultName === name)
         if (found) control.faults.remove(found)
       },
     }),

@@ -28,7 +28,7 @@ export type LogsByDay = {
 export function createLogsByDay(logs: readonly DataLog[], lineage?: Lineage): LogsByDay {
   const days = Map.groupBy(newestById(logs, lineage), (log) => dayNumberAt(log.startMs, log.startOffset))
   const kinds = new Map(
-    [...days].map(([day, own]) => [day, Map.groupBy(withoutCopies(own, lineage), (log) => log.dataType)]),
+    [...days].map(([day, dayLogs]) => [day, Map.groupBy(withoutCopies(dayLogs, lineage), (log) => log.dataType)]),
   )
   const around = (day: number) =>
     Array.from({ length: 2 * neighbourDays + 1 }, (_, index) => kinds.get(day + index - neighbourDays))

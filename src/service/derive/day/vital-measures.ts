@@ -99,29 +99,32 @@ function writtenOnce(
     )
 }
 
-type AsleepSamples = NightLogs & { readonly own: readonly MinuteSample[] }
+type AsleepSamples = NightLogs & { readonly perMinute: readonly MinuteSample[] }
 
 function asleepSamples(inputs: GivenInputs, kind: string): AsleepSamples {
   const logs = asleepLogs(inputs, kind)
-  return { ...logs, own: minuteSamples(logs.samples, inputs.sourcePriority) }
+  return { ...logs, perMinute: minuteSamples(logs.samples, inputs.sourcePriority) }
 }
 
 /** The mean over the minutes asleep that have a sample, else the figure of the device for the whole night. */
-function asleepMean(inputs: VitalsInputs, { samples, nightly, own }: AsleepSamples): number | null {
-  if (own.length >= sampleRules.sleepSamplesMin) return markUsed(inputs, samples, mean(own.map(({ value }) => value)))
+function asleepMean(inputs: VitalsInputs, { samples, nightly, perMinute }: AsleepSamples): number | null {
+  if (perMinute.length >= sampleRules.sleepSamplesMin)
+    return markUsed(inputs, samples, mean(perMinute.map(({ value }) => value)))
   return bestOf(inputs, nightly)
 }
 
 function ofNight(inputs: VitalsInputs, kind: string): number | null {
-  const { samples, nightly, own } = asleepSamples(inputs, kind)
+  const { samples, nightly, perMinute } = asleepSamples(inputs, kind)
   return (
-    bestOf(inputs, nightly) ?? (own.length > 0 ? markUsed(inputs, samples, mean(own.map(({ value }) => value))) : null)
+    bestOf(inputs, nightly) ??
+    (perMinute.length > 0 ? markUsed(inputs, samples, mean(perMinute.map(({ value }) => value))) : null)
   )
 }
 
 function variability(inputs: VitalsInputs, kind: string): number | null {
-  const { samples, nightly, own } = asleepSamples(inputs, kind)
-  if (own.length >= sampleRules.daySamplesMin) return markUsed(inputs, samples, mean(own.map(({ value }) => value)))
+  const { samples, nightly, perMinute } = asleepSamples(inputs, kind)
+  if (perMinute.length >= sampleRules.daySamplesMin)
+    return markUsed(inputs, samples, mean(perMinute.map(({ value }) => value)))
   return bestOf(inputs, nightly) ?? dayMedian(inputs, kind, sampleRules.daySamplesMin)
 }
 
@@ -145,7 +148,7 @@ function markUsed(inputs: VitalsInputs, logs: readonly DataLog[], value: number)
 function restingRate(inputs: VitalsInputs): DayMeasure | null {
   const resting = dayMedian(inputs, 'resting_heart_rate', 1)
   if (resting !== null) return { value: roundTo(resting, 3) }
-  const { samples, own: asleep } = inputs.asleepPulse
+  const { samples, perMinute: asleep } = inputs.asleepPulse
   if (asleep.length >= sampleRules.sleepSamplesMin) {
     return { value: roundTo(markUsed(inputs, samples, quantile(byFiveMinutes(asleep), 0.05)), 3) }
   }

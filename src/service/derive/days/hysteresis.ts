@@ -41,11 +41,11 @@ export function settledBand(
  */
 function ownDeviation(known: readonly number[], usualDeviation: UsualDeviation): UsualDeviation {
   const differences = known.slice(1).map((value, index) => Math.abs(value - (known[index] ?? value)))
-  const own = differences.length === 0 ? 0 : median(differences) / medianDifference
+  const measured = differences.length === 0 ? 0 : median(differences) / medianDifference
   const unknown = Math.max(0, 1 - differences.length / hysteresis.differences)
   return (threshold) => {
     const usual = usualDeviation(threshold)
-    return Math.max(usual * hysteresis.least, Math.sqrt((1 - unknown) * own ** 2 + unknown * usual ** 2))
+    return Math.max(usual * hysteresis.least, Math.sqrt((1 - unknown) * measured ** 2 + unknown * usual ** 2))
   }
 }
 

@@ -3,7 +3,7 @@ import { normalShare, sum } from './statistics.ts'
 /** The mean of a week; `week` counts weeks, lists are in their order, and some weeks may be missing. */
 export type WeekValue = { readonly week: number; readonly value: number }
 
-/** What is known of a measure's weeks before a person's own are seen. */
+/** The noise of a measure's weeks, as far as it is known before the weeks of the person. */
 export type WeekNoise = {
   /** The deviation of the median person's weeks, as a share of the person's level. */
   readonly deviation: number

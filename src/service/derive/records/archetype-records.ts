@@ -36,7 +36,11 @@ function archetypesOf(derivation: Derivation, period: CalendarPeriod): Draft[] {
     const value = ordinality === null ? undefined : ordinalArchetypes[name][ordinality]
     return ordinality === null || value === undefined ? [] : [{ name, value, dataType: 'ordinal', ordinality }]
   })
-  const categorical = categories(derivation, period).map((one) => ({ ...one, dataType: 'categorical', ordinality: 0 }))
+  const categorical = categories(derivation, period).map((category) => ({
+    ...category,
+    dataType: 'categorical',
+    ordinality: 0,
+  }))
   return [...ordinal, ...categorical].map((archetype) => archetypeDraft(derivation, { period, offset, archetype }))
 }
 

@@ -92,7 +92,7 @@ export function explainScore({ facts, day, type, ...input }: ExplainInput): Expl
   const { demographics, asOfMs } = input
   const listener = createLineageListener(day)
   const [dayFacts] = factsOfDays({ ...input, lineage: listener.lineage }, [day])
-  const all = [...facts.filter((one) => one.day !== day), ...(dayFacts ? [dayFacts] : [])]
+  const all = [...facts.filter((fact) => fact.day !== day), ...(dayFacts ? [dayFacts] : [])]
   const derivation = createDerivation({ profileId: '', demographics, asOfMs, facts: all })
   const factors = derivation.factors(day)
   const score = derivation.scores(day)[type]

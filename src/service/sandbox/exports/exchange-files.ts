@@ -41,23 +41,30 @@ const scaled = (value: number, scale: number) => Number((value * scale).toFixed(
 
 /** The logs of a watch and a scale as data points of Open mHealth, one a line. */
 export function openMhealthExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
-  const points = withoutPhone(logs).flatMap((one) => {
-    const { dataType, value } = one.log
+  const points = withoutPhone(logs).flatMap((sample) => {
+    const { dataType, value } = sample.log
     const [schema, field, unit, scale] = schemas[dataType] ?? []
-    const frame = { effective_time_frame: omhFrame(one) }
+    const frame = { effective_time_frame: omhFrame(sample) }
     if (schema !== undefined && field !== undefined && unit !== undefined && scale !== undefined)
-      return [pointOf(one, schema, { [field]: { value: scaled(value, scale), unit }, ...frame })]
-    if (dataType === 'sleep_stage_in_bed') return [pointOf(one, 'sleep-episode', frame)]
+      return [pointOf(sample, schema, { [field]: { value: scaled(value, scale), unit }, ...frame })]
+    if (dataType === 'sleep_stage_in_bed') return [pointOf(sample, 'sleep-episode', frame)]
     if (!dataType.startsWith('exercise_session_')) return []
-    return [pointOf(one, 'physical-activity', { activity_name: dataType.replace('exercise_session_', ''), ...frame })]
+    return [
+      pointOf(sample, 'physical-activity', { activity_name: dataType.replace('exercise_session_', ''), ...frame }),
+    ]
   })
   return linesOf('open-mhealth', points)
 }
 
-const omhFrame = (one: TimedLog) =>
-  one.startMs === one.endMs
-    ? { date_time: offsetText(one.startMs, one) }
-    : { time_interval: { start_date_time: offsetText(one.startMs, one), end_date_time: offsetText(one.endMs, one) } }
+const omhFrame = (sample: TimedLog) =>
+  sample.startMs === sample.endMs
+    ? { date_time: offsetText(sample.startMs, sample) }
+    : {
+        time_interval: {
+          start_date_time: offsetText(sample.startMs, sample),
+          end_date_time: offsetText(sample.endMs, sample),
+        },
+      }
 
 const pointOf = ({ log }: TimedLog, name: string, body: object) => ({
   header: {
@@ -73,26 +80,26 @@ const pointOf = ({ log }: TimedLog, name: string, body: object) => ({
 export function fhirExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
   const timed = withoutPhone(logs)
   const observations = Object.entries(codes).flatMap(([dataType, [code, unit, scale]]) =>
-    ofType(timed, dataType).map((one) => ({
+    ofType(timed, dataType).map((sample) => ({
       resourceType: 'Observation',
-      id: one.log.id,
+      id: sample.log.id,
       status: 'final',
       code: { coding: [{ system: 'http://loinc.org', code }] },
       subject: { reference: 'Patient/sample' },
-      device: { display: one.log.source },
-      ...fhirTime(one),
-      valueQuantity: { value: scaled(one.log.value, scale), unit, system: 'http://unitsofmeasure.org', code: unit },
+      device: { display: sample.log.source },
+      ...fhirTime(sample),
+      valueQuantity: { value: scaled(sample.log.value, scale), unit, system: 'http://unitsofmeasure.org', code: unit },
     })),
   )
   return linesOf('fhir', observations)
 }
 
-const fhirTime = (one: TimedLog) =>
-  one.startMs === one.endMs
-    ? { effectiveDateTime: offsetText(one.startMs, one) }
-    : { effectivePeriod: { start: offsetText(one.startMs, one), end: offsetText(one.endMs, one) } }
+const fhirTime = (sample: TimedLog) =>
+  sample.startMs === sample.endMs
+    ? { effectiveDateTime: offsetText(sample.startMs, sample) }
+    : { effectivePeriod: { start: offsetText(sample.startMs, sample), end: offsetText(sample.endMs, sample) } }
 
 function linesOf(name: string, objects: readonly object[]) {
-  const data = Buffer.from(`${objects.map((one) => JSON.stringify(one)).join('\n')}\n`)
+  const data = Buffer.from(`${objects.map((object) => JSON.stringify(object)).join('\n')}\n`)
   return { name: `${name}.zip`, data: zipOf([{ name: `${name}.ndjson`, data }]) }
 }

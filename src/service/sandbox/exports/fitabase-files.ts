@@ -11,16 +11,16 @@ export function fitabaseExport(logs: readonly SampleLog[]): { name: string; data
     minuteStepsNarrow: tableText(['Id', 'ActivityMinute', 'Steps'], ofType(timed, 'steps').flatMap(stepMinutes)),
     heartrate_seconds: tableText(
       ['Id', 'Time', 'Value'],
-      ofType(timed, 'heart_rate').map((one) => [PERSON, americanText(one.startMs, one), one.log.value]),
+      ofType(timed, 'heart_rate').map((sample) => [PERSON, americanText(sample.startMs, sample), sample.log.value]),
     ),
     minuteSleep: tableText(
       ['Id', 'date', 'value', 'logId'],
-      nightsOf(timed).flatMap(({ stages }, night) => stages.flatMap((one) => sleepMinutes(one, night))),
+      nightsOf(timed).flatMap(({ stages }, night) => stages.flatMap((sample) => sleepMinutes(sample, night))),
     ),
     weightLogInfo: tableText(
       ['Id', 'Date', 'WeightKg', 'WeightPounds', 'Fat', 'BMI', 'IsManualReport', 'LogId'],
-      ofType(timed, 'weight').map((one, index) => [
-        ...[PERSON, americanText(one.startMs, one), one.log.value, one.log.value * 2.2046, '', '', 'False'],
+      ofType(timed, 'weight').map((sample, index) => [
+        ...[PERSON, americanText(sample.startMs, sample), sample.log.value, sample.log.value * 2.2046, '', '', 'False'],
         index,
       ]),
     ),
@@ -41,16 +41,16 @@ const minutesOfLog = ({ startMs, endMs }: TimedLog) =>
   Array.from({ length: Math.round((endMs - startMs) / MINUTE) }, (_, index) => startMs + index * MINUTE)
 
 /** Whole steps, the earlier minutes with the rest. */
-const stepMinutes = (one: TimedLog) => {
-  const minutes = minutesOfLog(one)
-  const [whole, rest] = [Math.floor(one.log.value / minutes.length), one.log.value % minutes.length]
-  return minutes.map((atMs, index) => [PERSON, americanText(atMs, one), whole + (index < rest ? 1 : 0)])
+const stepMinutes = (sample: TimedLog) => {
+  const minutes = minutesOfLog(sample)
+  const [whole, rest] = [Math.floor(sample.log.value / minutes.length), sample.log.value % minutes.length]
+  return minutes.map((atMs, index) => [PERSON, americanText(atMs, sample), whole + (index < rest ? 1 : 0)])
 }
 
-const sleepMinutes = (one: TimedLog, night: number) =>
-  minutesOfLog(one).map((atMs) => [
+const sleepMinutes = (sample: TimedLog, night: number) =>
+  minutesOfLog(sample).map((atMs) => [
     PERSON,
-    americanText(atMs, one),
-    one.log.dataType === 'sleep_stage_awake' ? 3 : 1,
+    americanText(atMs, sample),
+    sample.log.dataType === 'sleep_stage_awake' ? 3 : 1,
     11_000 + night,
   ])

@@ -71,7 +71,7 @@ function newerTablesOf(timed: readonly TimedLog[]) {
         'data_source',
       ],
       nights.map(({ night, stages }, index) => [
-        ...[9000 + index, 'STAGES', Math.round(stages.reduce((sum, one) => sum + minutesOf(one), 0))],
+        ...[9000 + index, 'STAGES', Math.round(stages.reduce((sum, sample) => sum + minutesOf(sample), 0))],
         ...[offsetOf(night), utcText(night.startMs), offsetOf(night), utcText(night.endMs), 'DERIVED'],
       ]),
     ),
@@ -86,17 +86,17 @@ function newerTablesOf(timed: readonly TimedLog[]) {
         'sleep_stage_end',
       ],
       nights.flatMap(({ night, stages }, index) =>
-        stages.map((one, at) => [
-          ...[9000 + index, at, levels[one.log.dataType]?.toUpperCase()],
-          ...[offsetOf(night), utcText(one.startMs), offsetOf(night), utcText(one.endMs)],
+        stages.map((sample, at) => [
+          ...[9000 + index, at, levels[sample.log.dataType]?.toUpperCase()],
+          ...[offsetOf(night), utcText(sample.startMs), offsetOf(night), utcText(sample.endMs)],
         ]),
       ),
     ),
     'Health Fitness Data_GoogleData/UserExercises': tableText(
       ['exercise_id', 'exercise_start', 'exercise_end', 'utc_offset', 'activity_name', 'log_type'],
-      sessions.map((one, index) => [
-        ...[7000 + index, utcText(one.startMs), utcText(one.endMs), offsetOf(one)],
-        ...[exercises[one.log.dataType] ?? 'Sport', 'AUTO_DETECTED'],
+      sessions.map((sample, index) => [
+        ...[7000 + index, utcText(sample.startMs), utcText(sample.endMs), offsetOf(sample)],
+        ...[exercises[sample.log.dataType] ?? 'Sport', 'AUTO_DETECTED'],
       ]),
     ),
     'Physical Activity_GoogleData/live_pace': tableText(
@@ -122,7 +122,7 @@ const tablesOf = (timed: readonly TimedLog[]) => ({
   'Heart Rate Variability/Heart Rate Variability Details': [
     'timestamp,rmssd,coverage,low_frequency,high_frequency',
     ...ofType(timed, 'heart_rate_variability_rmssd').map(
-      (one) => `${wallText(one.startMs, one).slice(0, 19)},${one.log.value},0.9,1,1`,
+      (sample) => `${wallText(sample.startMs, sample).slice(0, 19)},${sample.log.value},0.9,1,1`,
     ),
   ],
   'Oxygen Saturation (SpO2)/Minute SpO2': [
@@ -148,13 +148,13 @@ function stepMinutes({ log, startMs, endMs }: TimedLog) {
   }))
 }
 
-function restingDay(one: TimedLog) {
-  const day = shortDate(one.startMs + one.wallShiftMs).slice(0, 8)
-  return { dateTime: `${day} 00:00:00`, value: { date: day, value: one.log.value, error: 5 } }
+function restingDay(sample: TimedLog) {
+  const day = shortDate(sample.startMs + sample.wallShiftMs).slice(0, 8)
+  return { dateTime: `${day} 00:00:00`, value: { date: day, value: sample.log.value, error: 5 } }
 }
 
 function sleepOf(night: TimedLog, timed: readonly TimedLog[], index: number) {
-  const own = timed.filter(({ log }) => log.parentId === night.log.id)
+  const stages = timed.filter(({ log }) => log.parentId === night.log.id)
   const level = ({ log, startMs, endMs }: TimedLog) => ({
     dateTime: wallText(startMs, night),
     level: levels[log.dataType],
@@ -163,10 +163,10 @@ function sleepOf(night: TimedLog, timed: readonly TimedLog[], index: number) {
   const isShort = ({ log, startMs, endMs }: TimedLog, at: number) =>
     at > 0 && log.dataType === 'sleep_stage_awake' && endMs - startMs <= SHORT_WAKE_MS
   const data: TimedLog[] = []
-  for (const [at, one] of own.entries()) {
+  for (const [at, sample] of stages.entries()) {
     const last = data.at(-1)
-    if (last && isShort(one, at)) data[data.length - 1] = { ...last, endMs: one.endMs }
-    else data.push(one)
+    if (last && isShort(sample, at)) data[data.length - 1] = { ...last, endMs: sample.endMs }
+    else data.push(sample)
   }
   return {
     logId: 1000 + index,
@@ -174,6 +174,6 @@ function sleepOf(night: TimedLog, timed: readonly TimedLog[], index: number) {
     startTime: wallText(night.startMs, night),
     endTime: wallText(night.endMs, night),
     type: 'stages',
-    levels: { data: data.map(level), shortData: own.filter(isShort).map(level) },
+    levels: { data: data.map(level), shortData: stages.filter(isShort).map(level) },
   }
 }

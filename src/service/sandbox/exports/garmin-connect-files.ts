@@ -28,7 +28,8 @@ export function garminConnectExport(logs: readonly SampleLog[]): { name: string;
 const gmtText = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, 19)}.0`
 
 function nightOf({ night, stages }: { readonly night: TimedLog; readonly stages: readonly TimedLog[] }) {
-  const sum = (stage: string) => ofType(stages, `sleep_stage_${stage}`).reduce((all, one) => all + secondsOf(one), 0)
+  const sum = (stage: string) =>
+    ofType(stages, `sleep_stage_${stage}`).reduce((all, sample) => all + secondsOf(sample), 0)
   return {
     sleepStartTimestampGMT: gmtText(night.startMs),
     sleepEndTimestampGMT: gmtText(night.endMs),
@@ -60,16 +61,16 @@ function windowsWithoutSleep(watch: readonly TimedLog[]) {
 /** The sums of each local day, in the offset in which the day begins. */
 function daysOf(watch: readonly TimedLog[]) {
   const days = Map.groupBy(watch, ({ startMs, wallShiftMs }) => Math.floor((startMs + wallShiftMs) / DAY))
-  return [...days].map(([day, own]) => {
-    const shiftMs = own[0]?.wallShiftMs ?? 0
-    const nextShiftMs = own.at(-1)?.wallShiftMs ?? shiftMs
+  return [...days].map(([day, dayLogs]) => {
+    const shiftMs = dayLogs[0]?.wallShiftMs ?? 0
+    const nextShiftMs = dayLogs.at(-1)?.wallShiftMs ?? shiftMs
     return {
       calendarDate: gmtText(day * DAY).slice(0, 10),
       wellnessStartTimeGmt: gmtText(day * DAY - shiftMs),
       wellnessStartTimeLocal: gmtText(day * DAY),
       durationInMilliseconds: DAY + shiftMs - nextShiftMs,
-      totalSteps: ofType(own, 'steps').reduce((sum, { log }) => sum + log.value, 0),
-      restingHeartRate: ofType(own, 'resting_heart_rate')[0]?.log.value ?? null,
+      totalSteps: ofType(dayLogs, 'steps').reduce((sum, { log }) => sum + log.value, 0),
+      restingHeartRate: ofType(dayLogs, 'resting_heart_rate')[0]?.log.value ?? null,
     }
   })
 }

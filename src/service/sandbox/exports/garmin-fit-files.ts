@@ -59,10 +59,10 @@ export function garminFitExport(logs: readonly SampleLog[]): { name: string; dat
   const watch = timed.filter(({ log }) => log.deviceType === 'watch')
   const days = Map.groupBy(watch, ({ startMs, wallShiftMs }) => Math.floor((startMs + wallShiftMs) / DAY))
   const parts = [
-    ...[...days].map(([day, own]) => ({ name: `MONITOR/${day}.fit`, data: monitoringFile(day, own) })),
-    ...ofType(watch, /^exercise_session_/).map((one) => ({
-      name: `ACTIVITY/${one.startMs}.fit`,
-      data: activityFile(one),
+    ...[...days].map(([day, dayLogs]) => ({ name: `MONITOR/${day}.fit`, data: monitoringFile(day, dayLogs) })),
+    ...ofType(watch, /^exercise_session_/).map((sample) => ({
+      name: `ACTIVITY/${sample.startMs}.fit`,
+      data: activityFile(sample),
     })),
     { name: 'WEIGHT/scale.fit', data: weightFile(ofType(timed, 'weight')) },
   ]
@@ -75,21 +75,21 @@ const fileId = (type: number, atMs: number): Row => ({
 })
 
 /** Counts that go on from midnight, and times of sixteen bits. */
-function monitoringFile(day: number, own: readonly TimedLog[]): Buffer {
-  const wallShiftMs = own[0]?.wallShiftMs ?? 0
+function monitoringFile(day: number, dayLogs: readonly TimedLog[]): Buffer {
+  const wallShiftMs = dayLogs[0]?.wallShiftMs ?? 0
   const beginMs = day * DAY - wallShiftMs
   const begin = [fitSeconds(beginMs), fitSeconds(beginMs + wallShiftMs)]
   let counted = 0
-  const stepRows = ofType(own, 'steps').flatMap(({ log, startMs, endMs }) => {
+  const stepRows = ofType(dayLogs, 'steps').flatMap(({ log, startMs, endMs }) => {
     const before = { atMs: startMs, row: stepsRow(startMs, counted) }
     counted += log.value
     return [before, { atMs: endMs, row: stepsRow(endMs, counted) }]
   })
-  const beatRows = ofType(own, 'heart_rate').map(({ log, startMs }) => ({
+  const beatRows = ofType(dayLogs, 'heart_rate').map(({ log, startMs }) => ({
     atMs: startMs,
     row: { form: forms.beats, values: [fitSeconds(startMs) & 0xffff, log.value] },
   }))
-  const restingRows = ofType(own, 'resting_heart_rate').map(({ log, startMs }) => ({
+  const restingRows = ofType(dayLogs, 'resting_heart_rate').map(({ log, startMs }) => ({
     atMs: startMs,
     row: { form: forms.resting, values: [fitSeconds(startMs), log.value] },
   }))
@@ -102,8 +102,8 @@ const stepsRow = (atMs: number, counted: number): Row => ({
   values: [fitSeconds(atMs) & 0xffff, counted, WALKING],
 })
 
-function activityFile(one: TimedLog): Buffer {
-  const { startMs, endMs, wallShiftMs, log } = one
+function activityFile(sample: TimedLog): Buffer {
+  const { startMs, endMs, wallShiftMs, log } = sample
   const [sport, subSport] = sports[log.dataType] ?? [0, 0]
   const elapsedMs = endMs - startMs
   return fitFile([
@@ -174,8 +174,8 @@ function bytesOf(value: number, size: 1 | 2 | 4): Buffer {
 /** CRC-16, mirrored, bit by bit. */
 function checksum(bytes: Buffer): number {
   let crc = 0
-  for (const one of bytes) {
-    crc ^= one
+  for (const byte of bytes) {
+    crc ^= byte
     for (let bit = 0; bit < 8; bit += 1) crc = (crc & 1) === 1 ? (crc >> 1) ^ 0xa001 : crc >> 1
   }
   return crc

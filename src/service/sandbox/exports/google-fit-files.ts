@@ -23,22 +23,22 @@ const stages: Readonly<Record<string, number>> = {
 export function googleFitExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
   const timed = logs.filter(({ deviceType }) => deviceType !== 'phone').map(timedLog)
   const measured = Object.entries(streams).flatMap(([dataType, [type, merged, kind, scale]]) => {
-    const points = ofType(timed, dataType).map((one) =>
-      pointOf(one, type, { [kind]: Number((one.log.value * scale).toFixed(4)) }),
+    const points = ofType(timed, dataType).map((sample) =>
+      pointOf(sample, type, { [kind]: Number((sample.log.value * scale).toFixed(4)) }),
     )
     return [streamFile(`derived:com.google.${type}:com.google.android.gms:${merged}`, points), rawOf(type, points)]
   })
-  const nights = ofType(timed, /^sleep_stage_(awake|light|deep|rem)$/).map((one) =>
-    pointOf(one, 'sleep.segment', { intVal: stages[one.log.dataType] ?? 0 }),
+  const nights = ofType(timed, /^sleep_stage_(awake|light|deep|rem)$/).map((sample) =>
+    pointOf(sample, 'sleep.segment', { intVal: stages[sample.log.dataType] ?? 0 }),
   )
-  const sessions = ofType(timed, /^exercise_session_/).map((one) => ({
-    name: `Takeout/Fit/All Sessions/${one.startMs}.json`,
+  const sessions = ofType(timed, /^exercise_session_/).map((sample) => ({
+    name: `Takeout/Fit/All Sessions/${sample.startMs}.json`,
     data: Buffer.from(
       JSON.stringify({
-        fitnessActivity: one.log.dataType.replace('exercise_session_', ''),
-        startTime: new Date(one.startMs).toISOString(),
-        endTime: new Date(one.endMs).toISOString(),
-        duration: `${(one.endMs - one.startMs) / 1000}s`,
+        fitnessActivity: sample.log.dataType.replace('exercise_session_', ''),
+        startTime: new Date(sample.startMs).toISOString(),
+        endTime: new Date(sample.endMs).toISOString(),
+        duration: `${(sample.endMs - sample.startMs) / 1000}s`,
       }),
     ),
   }))

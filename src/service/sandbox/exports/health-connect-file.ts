@@ -100,19 +100,19 @@ function write(timed: readonly TimedLog[], insert: Insert): void {
       device_type: devices[device] ?? 0,
     })
   }
-  const spanOf = (one: TimedLog) => ({ ...originOf(one), ...intervalFields(one) })
-  for (const one of timed) {
-    const [table, column, scale] = moments[one.log.dataType] ?? intervals[one.log.dataType] ?? []
+  const spanOf = (sample: TimedLog) => ({ ...originOf(sample), ...intervalFields(sample) })
+  for (const sample of timed) {
+    const [table, column, scale] = moments[sample.log.dataType] ?? intervals[sample.log.dataType] ?? []
     if (table === undefined || column === undefined || scale === undefined) continue
-    const when = moments[one.log.dataType] ? { ...originOf(one), ...momentFields(one) } : spanOf(one)
-    insert(`${table}_record_table`, { ...when, [column]: Number((one.log.value * scale).toFixed(4)) })
+    const when = moments[sample.log.dataType] ? { ...originOf(sample), ...momentFields(sample) } : spanOf(sample)
+    insert(`${table}_record_table`, { ...when, [column]: Number((sample.log.value * scale).toFixed(4)) })
   }
   writeSessions(timed, spanOf, insert)
 }
 
 function writeSessions(
   timed: readonly TimedLog[],
-  spanOf: (one: TimedLog) => Readonly<Record<string, number | Uint8Array>>,
+  spanOf: (sample: TimedLog) => Readonly<Record<string, number | Uint8Array>>,
   insert: Insert,
 ): void {
   for (const { night, stages: nightStages } of nightsOf(timed)) {
@@ -125,23 +125,23 @@ function writeSessions(
         stage_type: stages[log.dataType] ?? 0,
       })
   }
-  for (const one of ofType(timed, 'heart_rate')) {
-    const parent = insert('heart_rate_record_table', spanOf(one))
+  for (const sample of ofType(timed, 'heart_rate')) {
+    const parent = insert('heart_rate_record_table', spanOf(sample))
     insert('heart_rate_record_series_table', {
       parent_key: parent,
-      beats_per_minute: one.log.value,
-      epoch_millis: one.startMs,
+      beats_per_minute: sample.log.value,
+      epoch_millis: sample.startMs,
     })
   }
-  for (const one of ofType(timed, /^exercise_session_/))
-    insert('exercise_session_record_table', { ...spanOf(one), exercise_type: exercises[one.log.dataType] ?? 58 })
+  for (const sample of ofType(timed, /^exercise_session_/))
+    insert('exercise_session_record_table', { ...spanOf(sample), exercise_type: exercises[sample.log.dataType] ?? 58 })
 }
 
 const offsetSeconds = ({ wallShiftMs }: TimedLog) => (wallShiftMs / MINUTE) * 60
-const momentFields = (one: TimedLog) => ({ time: one.startMs, zone_offset: offsetSeconds(one) })
-const intervalFields = (one: TimedLog) => ({
-  start_time: one.startMs,
-  start_zone_offset: offsetSeconds(one),
-  end_time: one.endMs,
-  end_zone_offset: offsetSeconds(one),
+const momentFields = (sample: TimedLog) => ({ time: sample.startMs, zone_offset: offsetSeconds(sample) })
+const intervalFields = (sample: TimedLog) => ({
+  start_time: sample.startMs,
+  start_zone_offset: offsetSeconds(sample),
+  end_time: sample.endMs,
+  end_zone_offset: offsetSeconds(sample),
 })

@@ -20,7 +20,7 @@ export function ouraExport(logs: readonly SampleLog[]): { name: string; data: Bu
     sleepmodel: tableText(sleepColumns, sleepRows(timed), ';'),
     heartrate: tableText(
       ['timestamp', 'bpm', 'source'],
-      ofType(timed, 'heart_rate').map((one) => [offsetText(one.startMs, one), one.log.value, 'awake']),
+      ofType(timed, 'heart_rate').map((sample) => [offsetText(sample.startMs, sample), sample.log.value, 'awake']),
       ';',
     ),
     dailyactivity: tableText(
@@ -30,10 +30,10 @@ export function ouraExport(logs: readonly SampleLog[]): { name: string; data: Bu
     ),
     workout: tableText(
       ['id', 'activity', 'day', 'start_datetime', 'end_datetime', 'intensity', 'source'],
-      ofType(timed, /^exercise_session_/).map((one) => {
-        const [start, end] = [offsetText(one.startMs, one), offsetText(one.endMs, one)]
-        const activity = one.log.dataType.replace('exercise_session_', '')
-        return [one.log.id, activity, start.slice(0, 10), start, end, 'moderate', 'confirmed']
+      ofType(timed, /^exercise_session_/).map((sample) => {
+        const [start, end] = [offsetText(sample.startMs, sample), offsetText(sample.endMs, sample)]
+        const activity = sample.log.dataType.replace('exercise_session_', '')
+        return [sample.log.id, activity, start.slice(0, 10), start, end, 'moderate', 'confirmed']
       }),
       ';',
     ),
@@ -54,7 +54,7 @@ function sleepRows(timed: readonly TimedLog[]) {
     const [start, end] = [offsetText(night.startMs, night), offsetText(night.endMs, night)]
     const type = lowest ? 'long_sleep' : 'late_nap'
     const hypnogram = stages
-      .map((one) => digits[one.log.dataType]?.repeat((one.endMs - one.startMs) / STEP_MS) ?? '')
+      .map((sample) => digits[sample.log.dataType]?.repeat((sample.endMs - sample.startMs) / STEP_MS) ?? '')
       .join('')
     const cells = [night.log.id, end.slice(0, 10), type, start, end, secondsOf(night)]
     return [...cells, 14.5, lowest?.log.value, JSON.stringify(variabilityOf(timed, night)), hypnogram]
@@ -76,11 +76,11 @@ function variabilityOf(timed: readonly TimedLog[], night: TimedLog) {
 
 function activeDays(timed: readonly TimedLog[]) {
   const days = new Map<string, { day: string; at: string; steps: number }>()
-  for (const one of ofType(timed, 'steps')) {
-    const startMs = Math.floor((one.startMs + one.wallShiftMs - DAY_STARTS_MS) / DAY) * DAY + DAY_STARTS_MS
-    const at = offsetText(startMs - one.wallShiftMs, one)
+  for (const sample of ofType(timed, 'steps')) {
+    const startMs = Math.floor((sample.startMs + sample.wallShiftMs - DAY_STARTS_MS) / DAY) * DAY + DAY_STARTS_MS
+    const at = offsetText(startMs - sample.wallShiftMs, sample)
     const day = days.get(at.slice(0, 10)) ?? { day: at.slice(0, 10), at, steps: 0 }
-    day.steps += one.log.value
+    day.steps += sample.log.value
     days.set(day.day, day)
   }
   return [...days.values()]

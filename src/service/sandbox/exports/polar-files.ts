@@ -12,28 +12,30 @@ const states: Readonly<Record<string, string>> = {
 /** The logs of a person's watch as the JSON files of a Polar account's export. */
 export function polarExport(logs: readonly SampleLog[]): { name: string; data: Buffer } {
   const timed = logs.filter(({ deviceType }) => deviceType === 'watch').map(timedLog)
-  const beats = byDay(ofType(timed, 'heart_rate')).map(([date, own]) => ({
+  const beats = byDay(ofType(timed, 'heart_rate')).map(([date, dayLogs]) => ({
     date,
     deviceId: 'sample',
-    samples: own.map(beatOf),
+    samples: dayLogs.map(beatOf),
   }))
   const files = [
-    ...byDay(ofType(timed, 'steps')).map(([date, own]) => ({
+    ...byDay(ofType(timed, 'steps')).map(([date, dayLogs]) => ({
       name: `activity-${date}`,
-      value: { exportVersion: '1.3', date, samples: { mets: [], steps: own.flatMap(stepMinutes) } },
+      value: { exportVersion: '1.3', date, samples: { mets: [], steps: dayLogs.flatMap(stepMinutes) } },
     })),
     { name: '247ohr_1', value: { deviceDays: beats } },
     { name: 'sleep_result_1', value: nightsOf(timed).map(nightOf) },
-    ...ofType(timed, /^exercise_session_/).map((one) => ({
-      name: `training-session_${one.startMs}`,
-      value: sessionOf(one),
+    ...ofType(timed, /^exercise_session_/).map((sample) => ({
+      name: `training-session_${sample.startMs}`,
+      value: sessionOf(sample),
     })),
   ]
   const parts = files.map(({ name, value }) => ({ name: `${name}.json`, data: Buffer.from(JSON.stringify(value)) }))
   return { name: 'polar.zip', data: zipOf(parts) }
 }
 
-const byDay = (timed: readonly TimedLog[]) => [...Map.groupBy(timed, (one) => wallText(one.startMs, one).slice(0, 10))]
+const byDay = (timed: readonly TimedLog[]) => [
+  ...Map.groupBy(timed, (sample) => wallText(sample.startMs, sample).slice(0, 10)),
+]
 
 const beatOf = ({ log, startMs, wallShiftMs }: TimedLog) => ({
   heartRate: log.value,
@@ -41,11 +43,11 @@ const beatOf = ({ log, startMs, wallShiftMs }: TimedLog) => ({
 })
 
 /** Whole steps, the earlier minutes with the rest. */
-function stepMinutes(one: TimedLog) {
-  const minutes = (one.endMs - one.startMs) / MINUTE
+function stepMinutes(sample: TimedLog) {
+  const minutes = (sample.endMs - sample.startMs) / MINUTE
   return Array.from({ length: minutes }, (_, index) => ({
-    localTime: wallText(one.startMs + index * MINUTE, one).slice(11, 19),
-    value: Math.floor(one.log.value / minutes) + (index < one.log.value % minutes ? 1 : 0),
+    localTime: wallText(sample.startMs + index * MINUTE, sample).slice(11, 19),
+    value: Math.floor(sample.log.value / minutes) + (index < sample.log.value % minutes ? 1 : 0),
   }))
 }
 
@@ -67,11 +69,11 @@ const nightOf = ({ night, stages }: { readonly night: TimedLog; readonly stages:
   },
 })
 
-const sessionOf = (one: TimedLog) => ({
-  identifier: { id: one.log.id },
-  startTime: wallText(one.startMs, one),
-  stopTime: wallText(one.endMs, one),
-  timezoneOffsetMinutes: one.wallShiftMs / MINUTE,
-  durationMillis: String(one.endMs - one.startMs),
-  exercises: [{ sport: one.log.dataType.replace('exercise_session_', '').toUpperCase() }],
+const sessionOf = (sample: TimedLog) => ({
+  identifier: { id: sample.log.id },
+  startTime: wallText(sample.startMs, sample),
+  stopTime: wallText(sample.endMs, sample),
+  timezoneOffsetMinutes: sample.wallShiftMs / MINUTE,
+  durationMillis: String(sample.endMs - sample.startMs),
+  exercises: [{ sport: sample.log.dataType.replace('exercise_session_', '').toUpperCase() }],
 })

@@ -24,15 +24,15 @@ export function samsungHealthExport(logs: readonly SampleLog[]): { name: string;
   const files = [
     tableFile('shealth.tracker.heart_rate', 'com.samsung.health.heart_rate.', {
       names: ['heart_rate'],
-      rows: ofType(timed, 'heart_rate').map((one) => [one, [one.log.value]]),
+      rows: ofType(timed, 'heart_rate').map((sample) => [sample, [sample.log.value]]),
     }),
     tableFile('shealth.tracker.pedometer_step_count', 'com.samsung.health.step_count.', {
       names: ['count'],
-      rows: ofType(timed, 'steps').map((one) => [one, [one.log.value]]),
+      rows: ofType(timed, 'steps').map((sample) => [sample, [sample.log.value]]),
     }),
     tableFile('health.weight', '', {
       names: ['weight'],
-      rows: ofType(timed, 'weight').map((one) => [one, [one.log.value]]),
+      rows: ofType(timed, 'weight').map((sample) => [sample, [sample.log.value]]),
     }),
     tableFile('shealth.sleep', 'com.samsung.health.sleep.', {
       names: [],
@@ -41,12 +41,12 @@ export function samsungHealthExport(logs: readonly SampleLog[]): { name: string;
     tableFile('health.sleep_stage', '', {
       names: ['sleep_id', 'stage'],
       rows: nights.flatMap(({ night, stages: nightStages }) =>
-        nightStages.map((one) => [one, [night.log.id, stages[one.log.dataType] ?? 0]] as const),
+        nightStages.map((sample) => [sample, [night.log.id, stages[sample.log.dataType] ?? 0]] as const),
       ),
     }),
     tableFile('shealth.exercise', 'com.samsung.health.exercise.', {
       names: ['exercise_type'],
-      rows: ofType(timed, /^exercise_session_/).map((one) => [one, [exercises[one.log.dataType] ?? 0]]),
+      rows: ofType(timed, /^exercise_session_/).map((sample) => [sample, [exercises[sample.log.dataType] ?? 0]]),
     }),
   ]
   return { name: 'samsung-health.zip', data: zipOf(files) }
@@ -56,11 +56,11 @@ type Table = { readonly names: readonly string[]; readonly rows: ReadonlyArray<r
 
 function tableFile(name: string, prefix: string, { names, rows }: Table) {
   const columns = ['start_time', 'end_time', 'time_offset', 'datauuid', ...names].map((column) => `${prefix}${column}`)
-  const cells = rows.map(([one, more]) => [
-    utcText(one.startMs),
-    utcText(one.endMs),
-    `UTC${formatOffset(one.wallShiftMs / MINUTE).replace(':', '')}`,
-    one.log.id,
+  const cells = rows.map(([sample, more]) => [
+    utcText(sample.startMs),
+    utcText(sample.endMs),
+    `UTC${formatOffset(sample.wallShiftMs / MINUTE).replace(':', '')}`,
+    sample.log.id,
     ...more,
     '',
   ])

@@ -28,10 +28,10 @@ export function whoopExport(logs: readonly SampleLog[]): { name: string; data: B
     .filter(({ recovery }) => recovery.length > 0)
     .map(({ cycle, recovery, sleep }) => [...cycle, ...recovery, ...sleep])
   const sleeps = rows.map(({ cycle, sleep, recovery }) => [...cycle, ...sleep, recovery.length > 0 ? 'false' : 'true'])
-  const workouts = ofType(timed, /^exercise_session_/).map((one) => {
-    const span = [wallSeconds(one.startMs, one), wallSeconds(one.endMs, one), minutesOf(one)]
-    const cycleStart = nights.findLast(({ night }) => night.startMs <= one.startMs)?.night ?? one
-    return [wallSeconds(cycleStart.startMs, one), '', zoneOf(one), ...span, activityName(one), 10]
+  const workouts = ofType(timed, /^exercise_session_/).map((sample) => {
+    const span = [wallSeconds(sample.startMs, sample), wallSeconds(sample.endMs, sample), minutesOf(sample)]
+    const cycleStart = nights.findLast(({ night }) => night.startMs <= sample.startMs)?.night ?? sample
+    return [wallSeconds(cycleStart.startMs, sample), '', zoneOf(sample), ...span, activityName(sample), 10]
   })
   const parts = [
     { name: 'physiological_cycles.csv', data: tableText([...cycleNames, ...recoveryNames, ...sleepNames], cycles) },
@@ -52,7 +52,8 @@ const activityName = ({ log }: TimedLog) =>
     .join(' ')
 
 function sleepCells(night: TimedLog, stages: readonly TimedLog[]) {
-  const sum = (stage: string) => ofType(stages, `sleep_stage_${stage}`).reduce((all, one) => all + minutesOf(one), 0)
+  const sum = (stage: string) =>
+    ofType(stages, `sleep_stage_${stage}`).reduce((all, sample) => all + minutesOf(sample), 0)
   const [light, deep, rem, awake] = [sum('light'), sum('deep'), sum('rem'), sum('awake')]
   const times = [wallSeconds(night.startMs, night), wallSeconds(night.endMs, night)]
   return [...times, 90, 14.5, light + deep + rem, minutesOf(night), light, deep, rem, awake]

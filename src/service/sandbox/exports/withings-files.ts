@@ -28,7 +28,15 @@ export function withingsExport(logs: readonly SampleLog[]): { name: string; data
   const files = {
     weight: tableText(
       ['Date', 'Weight (kg)', 'Fat mass (kg)', 'Bone mass (kg)', 'Muscle mass (kg)', 'Hydration (kg)', 'Comments'],
-      ofType(timed, 'weight').map((one) => [wallSeconds(one.startMs, one), one.log.value, '', '', '', '', '']),
+      ofType(timed, 'weight').map((sample) => [
+        wallSeconds(sample.startMs, sample),
+        sample.log.value,
+        '',
+        '',
+        '',
+        '',
+        '',
+      ]),
     ),
     sleep: tableText(
       ['from', 'to', 'light (s)', 'deep (s)', 'rem (s)', 'awake (s)', 'wake up'],
@@ -44,19 +52,19 @@ export function withingsExport(logs: readonly SampleLog[]): { name: string; data
       ({ log }) => states[log.dataType] ?? 0,
     ),
     raw_tracker_steps: slices(
-      ofType(watch, 'steps').map((one) => [one]),
+      ofType(watch, 'steps').map((sample) => [sample]),
       ({ log }) => log.value,
     ),
     raw_hr_hr: slices(
-      ofType(watch, 'heart_rate').map((one) => [one]),
+      ofType(watch, 'heart_rate').map((sample) => [sample]),
       ({ log }) => log.value,
     ),
     activities: tableText(
       ['from', 'to', 'from (manual)', 'to (manual)', 'Timezone', 'Activity type', 'Data'],
-      ofType(watch, /^exercise_session_/).map((one) => [
-        ...[offsetText(one.startMs, one), offsetText(one.endMs, one), '', '', zoneOf(one)],
-        one.log.dataType.replace('exercise_session_', ''),
-        JSON.stringify({ calories: Math.round(minutesOf(one) * 6) }),
+      ofType(watch, /^exercise_session_/).map((sample) => [
+        ...[offsetText(sample.startMs, sample), offsetText(sample.endMs, sample), '', '', zoneOf(sample)],
+        sample.log.dataType.replace('exercise_session_', ''),
+        JSON.stringify({ calories: Math.round(minutesOf(sample) * 6) }),
       ]),
     ),
     aggregates_steps: tableText(['date', 'value'], dailySums(ofType(watch, 'steps'))),
@@ -72,25 +80,25 @@ const zoneOf = ({ wallShiftMs }: TimedLog): string => {
 }
 
 const sumOf = (stages: readonly TimedLog[], stage: string) =>
-  ofType(stages, stage).reduce((sum, one) => sum + secondsOf(one), 0)
+  ofType(stages, stage).reduce((sum, sample) => sum + secondsOf(sample), 0)
 
 /** A row for each run of logs that follow one another. */
-const slices = (runs: ReadonlyArray<readonly TimedLog[]>, numberOf: (one: TimedLog) => number) =>
+const slices = (runs: ReadonlyArray<readonly TimedLog[]>, numberOf: (sample: TimedLog) => number) =>
   tableText(
     ['start', 'duration', 'value'],
     runs.flatMap((run) => {
       const [first] = run
       if (!first) return []
-      const [seconds, values] = [run.map((one) => secondsOf(one) || 60), run.map(numberOf)]
+      const [seconds, values] = [run.map((sample) => secondsOf(sample) || 60), run.map(numberOf)]
       return [[offsetText(first.startMs, first), JSON.stringify(seconds), JSON.stringify(values)]]
     }),
   )
 
 function dailySums(steps: readonly TimedLog[]) {
   const sums = new Map<string, number>()
-  for (const one of steps) {
-    const day = wallSeconds(one.startMs, one).slice(0, 10)
-    sums.set(day, (sums.get(day) ?? 0) + one.log.value)
+  for (const step of steps) {
+    const day = wallSeconds(step.startMs, step).slice(0, 10)
+    sums.set(day, (sums.get(day) ?? 0) + step.log.value)
   }
   return [...sums]
 }

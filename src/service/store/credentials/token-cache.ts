@@ -94,9 +94,9 @@ async function openRevocationListener(
   let line: Line | undefined
 
   const connect = async (): Promise<void> => {
-    const own = createLine({ databaseUrl, heartbeatMs, onChange, onLost: lose })
-    line = own
-    await own.open()
+    const opened = createLine({ databaseUrl, heartbeatMs, onChange, onLost: lose })
+    line = opened
+    await opened.open()
   }
   const lose = (reason: string, code?: string) => {
     onChange()

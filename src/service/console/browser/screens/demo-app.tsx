@@ -156,7 +156,7 @@ const words: Readonly<Record<string, string>> = { mental_wellbeing: 'mind' }
 function ScoreCards({ scores }: { scores: readonly DemoScore[] }) {
   const newest = new Map(
     scores
-      .toSorted((one, other) => one.scoreDateTime.localeCompare(other.scoreDateTime))
+      .toSorted((demoScore, other) => demoScore.scoreDateTime.localeCompare(other.scoreDateTime))
       .map((score) => [score.type, score]),
   )
   return (

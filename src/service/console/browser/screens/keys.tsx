@@ -106,8 +106,8 @@ function NewKey({ again, accounts }: { again: () => void; accounts: readonly str
           Account
           <input list="accounts" placeholder="default" maxLength={100} value={account.value} onInput={into(account)} />
           <datalist id="accounts">
-            {accounts.map((one) => (
-              <option key={one} value={one} />
+            {accounts.map((account) => (
+              <option key={account} value={account} />
             ))}
           </datalist>
         </label>

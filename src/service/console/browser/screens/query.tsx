@@ -34,9 +34,9 @@ export function QueryScreen({ params }: { params: Readonly<Record<string, string
                 <select value={name} onChange={(event) => goTo(`/query/${event.currentTarget.value}`)}>
                   {sections.map(({ title, operations }) => (
                     <optgroup key={title} label={title}>
-                      {operations.map((one) => (
-                        <option key={one.name} value={one.name}>
-                          {one.name}: {one.summary}
+                      {operations.map((operation) => (
+                        <option key={operation.name} value={operation.name}>
+                          {operation.name}: {operation.summary}
                         </option>
                       ))}
                     </optgroup>
@@ -87,7 +87,7 @@ function Builder({ operation }: { operation: ShownOperation }) {
   const composed = tryCompose(operation, given)
   const fill = (name: string, text: string) => {
     filled.value = { ...filled.value, [name]: text }
-    if (operation.parameters.some((one) => one.name === name && isShareable(one)))
+    if (operation.parameters.some((parameter) => parameter.name === name && isShareable(parameter)))
       changeQuery({ [name]: text }, { replace: true })
   }
   const send = async () => {

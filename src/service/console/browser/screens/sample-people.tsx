@@ -42,7 +42,7 @@ export function SamplePeopleScreen() {
                   <KindCard
                     key={kind}
                     kind={kind}
-                    count={people.filter((one) => one.kind === kind).length}
+                    count={people.filter((person) => person.kind === kind).length}
                     again={again}
                   />
                 ))}
