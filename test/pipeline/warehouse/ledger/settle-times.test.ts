@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { DAY, HOUR } from '../../../../src/base/time/units.ts'
+import { HOUR } from '../../../../src/base/time/units.ts'
 import { latenessBin } from '../../../../src/pipeline/ledger/lateness.ts'
 import { settleTimeOf } from '../../../../src/pipeline/ledger/settle-time.ts'
 import { refreshSettleTimes } from '../../../../src/pipeline/warehouse/ledger/settle-times.ts'
@@ -213,27 +213,4 @@ test('the streams whose settle time is fresh, or that were not counted, are left
   await rows(`update vitalsync.settle_times set computed_at = now() - interval '11 minutes'`)
   await refresh()
   expect(await streams()).toEqual([{ stream: 'scores', settle_ms: scores.settleMs }])
-})
-
-test('what no computation reads any more is deleted: counts after sixty days, differences after ninety', async ({
-  warehouse,
-}) => {
-  const { rows } = warehouse
-  const [ada] = await warehouse.addProfiles('ada')
-  await count(
-    warehouse,
-    [1, 60, 61].map((daysAgo) => ({ daysAgo, bin: 1, seen: 1 })),
-  )
-  await differ(
-    warehouse,
-    [89, 91].map((daysAgo) => ({ profileId: ada, hoursAgo: daysAgo * (DAY / HOUR) })),
-  )
-
-  await measured(warehouse)
-
-  expect(await rows('select current_date - observed_on as days from vitalsync.lateness order by 1')).toEqual([
-    { days: 1 },
-    { days: 60 },
-  ])
-  expect(await rows('select from vitalsync.silent_differences')).toHaveLength(1)
 })

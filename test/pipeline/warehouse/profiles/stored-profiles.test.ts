@@ -105,7 +105,7 @@ test('an import that meets an erasure under way does not bring the person back',
 }) => {
   const { profiles, rows } = warehouse
   const [ada = ''] = await warehouse.addProfiles('ada')
-  await rows('create table vitalsync.held_up (profile_id bigint references vitalsync.names on delete cascade)')
+  await rows('create table vitalsync.held_up (name_id bigint references vitalsync.names on delete cascade)')
   const other = await connect(warehouseUrl)
   // Holds up the erasure at its very last step, when the person's row is gone but nobody can see that yet.
   await other.query('begin; lock vitalsync.held_up in access exclusive mode')
