@@ -49,7 +49,8 @@ test('the words that were retired do not come back', () => {
 })
 
 test('local names are nouns', () => {
-  const pronoun = /\b(const|let) [[{]?(.*, )?(one|its|own|told)\b.*=|(?<!\bsum)\((one|its|own|told)[,):]|\b(one|its|own|told) =>/
+  const pronoun =
+    /\b(const|let) [[{]?(.*, )?(one|its|own|told)\b.*=|(?<!\bsum)\((one|its|own|told)[,):]|\b(one|its|own|told) =>/
   const code = lines(/^(src|jobs|config)\/.*\.tsx?$/).filter(({ text }) => proseOf(text) === undefined)
   expect(code.length).toBeGreaterThan(10_000)
   expect(code.filter(({ text }) => pronoun.test(text)).map((line) => `${offence(line)} — say: the noun`)).toEqual([])

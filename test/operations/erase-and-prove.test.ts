@@ -62,8 +62,9 @@ test('an answer of upstream that says nothing of the profile is no proof', async
 test('the proof is not complete while a row is left here, and names its table', async ({ open }) => {
   const line = await open('postgres')
   await line.addProfiles(name)
-  // A table of a later version.
+  // A table of a later version, which keeps its rows.
   await line.rows('create table vitalsync.later (profile_id bigint)')
+  await line.rows('create rule later_stays as on delete to vitalsync.later do instead nothing')
   await line.rows('insert into vitalsync.later select id from vitalsync.names')
 
   const left = [{ table: 'later', rows: 1 }]

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { HOUR } from '../../../../src/base/time/units.ts'
+import { DAY } from '../../../../src/base/time/units.ts'
 import { latenessBin } from '../../../../src/pipeline/ledger/lateness.ts'
 import { settleTimeOf } from '../../../../src/pipeline/ledger/settle-time.ts'
 import { refreshSettleTimes } from '../../../../src/pipeline/warehouse/ledger/settle-times.ts'

@@ -34,18 +34,6 @@ test('the workers of a queue count while they show life, each in the queue that 
   expect(await counts()).toEqual([1, 1])
 })
 
-test('a worker that begins forgets those that have been silent for a day, and no other', async ({
-  warehouse: { pool, rows },
-}) => {
-  const workers = createLiveWorkers({ pool })
-  await rows(`insert into vitalsync.workers (id, queue, seen_at, troubles) values
-    ('killed yesterday', 'one', now() - interval '25 hours', '[]'), ('killed today', 'one', now() - interval '23 hours', '[]')`)
-
-  await workers.heartbeat('new', 'one', [])
-
-  expect(await rows('select id from vitalsync.workers order by 1')).toEqual([{ id: 'killed today' }, { id: 'new' }])
-})
-
 test('troubles are those of the last heartbeat of workers that live, of a queue or of all, the longest first', async ({
   warehouse: { pool, rows },
 }) => {
