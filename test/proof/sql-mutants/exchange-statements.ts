@@ -53,7 +53,7 @@ function productFrame(): string | undefined {
 }
 
 /** Files that pass statements of others on. */
-const layers = /\/src\/(?:.*\/)?postgres\/(warehouse-pool|postgres-pool|transaction)\.ts/
+const layers = /\/src\/(?:.*\/)?(postgres\/(warehouse-pool|postgres-pool|transaction)|store\/service-pool)\.ts/
 
 type Exchange = { readonly text: string; readonly name: string }
 
