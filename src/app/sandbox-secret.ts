@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config/env.ts'
 import { UsageProblem } from '../base/errors.ts'
-import { readOrDrawSecret } from '../base/files/private-file.ts'
+import { readOrDrawSecret, replacePrivateFile } from '../base/files/private-file.ts'
 import type { Sandbox } from '../service/start-sandbox.ts'
 
 const hint = 'Choose a folder of this user with VITALSYNC_DATA, or give the secret with SANDBOX_SECRET.'
@@ -26,8 +26,6 @@ export async function sandboxSecretOf({ sandboxSecret }: Config, folder: string)
 export async function writeSandboxCredentials(folder: string, sandbox: Sandbox): Promise<string> {
   const { clientId, clientSecret, appId, appSecret, controlToken } = sandbox
   const file = join(folder, 'sandbox-credentials.json')
-  const draft = `${file}.${process.pid}`
-  await writeFile(draft, JSON.stringify({ clientId, clientSecret, appId, appSecret, controlToken }), { mode: 0o600 })
-  await rename(draft, file)
+  await replacePrivateFile(file, JSON.stringify({ clientId, clientSecret, appId, appSecret, controlToken }))
   return file
 }

@@ -19,7 +19,7 @@ declare module 'fastify' {
 }
 
 const SESSIONS_MAX = 1000
-/** So that nobody fills the store by signing in again and again. */
+/** How many sessions a person may have: nobody fills the store by signing in repeatedly. */
 const SESSIONS_OF_PERSON_MAX = 20
 const SESSION_MS = 12 * HOUR
 

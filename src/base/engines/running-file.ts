@@ -1,7 +1,8 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { isProcessAlive } from '../files/folder-lock.ts'
+import { replacePrivateFile } from '../files/private-file.ts'
 
 const runningSchema = z.object({
   pid: z.int(),
@@ -24,9 +25,7 @@ const fileIn = (folder: string) => join(folder, 'running.json')
  */
 export async function writeRunning(folder: string, running: RunningEngines): Promise<{ close(): Promise<void> }> {
   const file = fileIn(folder)
-  const draft = `${file}.${process.pid}`
-  await writeFile(draft, JSON.stringify(running, undefined, 2), { mode: 0o600 })
-  await rename(draft, file)
+  await replacePrivateFile(file, JSON.stringify(running, undefined, 2))
   return { close: () => rm(file, { force: true }) }
 }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { type FileHandle, link, open, rm, writeFile } from 'node:fs/promises'
+import { type FileHandle, link, open, rename, rm, writeFile } from 'node:fs/promises'
 import { UsageProblem } from '../errors.ts'
 
 const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } = constants
@@ -47,6 +47,13 @@ async function writeOnce(path: string, text: string): Promise<void> {
   } finally {
     await rm(draft, { force: true })
   }
+}
+
+/** Replaces the content of a file that only its owner may read, in one step: a reader sees the former content or the new one. */
+export async function replacePrivateFile(path: string, text: string): Promise<void> {
+  const draft = `${path}.${process.pid}`
+  await writeFile(draft, text, { mode: OWNER_ONLY })
+  await rename(draft, path)
 }
 
 type Opening = { readonly flags: number; readonly verb: 'read' | 'write'; readonly hint: string }

@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import { UsageProblem } from '../../base/errors.ts'
 import { readAuditPage } from '../../pipeline/warehouse/audit/stored-audit.ts'
-import { type DashboardContext, defineRead, shownName, type Visit } from '../dashboard-context.ts'
-
-const PAGE_ROWS = 50
+import {
+  type DashboardContext,
+  defineRead,
+  ownId,
+  PAGE_ROWS,
+  pageOf,
+  shownName,
+  type Visit,
+} from '../dashboard-context.ts'
 
 const auditQuery = z.object({
   who: z.string().max(64).default(''),
   action: z.string().max(64).default(''),
-  profileId: z
-    .string()
-    .regex(/^\d{1,18}$/)
-    .optional(),
-  before: z
-    .string()
-    .regex(/^\d{1,18}$/)
-    .optional(),
+  profileId: ownId.optional(),
+  before: ownId.optional(),
 })
 
 export type AuditAnswer = Awaited<ReturnType<typeof listPage>>
@@ -25,18 +25,18 @@ async function listPage({ reading }: DashboardContext, query: z.output<typeof au
   if (visit.actor.role !== 'act')
     throw new UsageProblem('The audit is shown to people who may act.', { hint: 'Sign in as one of them.' })
   const { entries, names, actions } = await readAuditPage(reading, { ...query, limit: PAGE_ROWS + 1 })
-  const shown = entries.slice(0, PAGE_ROWS)
+  const { rows, nextBefore } = pageOf(entries)
   return {
     actions,
     names,
-    entries: shown.map(({ externalId, ...entry }) => ({
+    entries: rows.map(({ externalId, ...entry }) => ({
       ...entry,
       name:
         externalId === null || entry.profileId === null
           ? ''
           : shownName(visit, { profileId: entry.profileId, externalId }),
     })),
-    nextBefore: entries.length > PAGE_ROWS ? (shown.at(-1)?.id ?? null) : null,
+    nextBefore,
   }
 }
 

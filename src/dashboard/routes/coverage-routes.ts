@@ -6,12 +6,11 @@ import { makePlan } from '../../operations/make-plan.ts'
 import { produceRun } from '../../operations/produce-run.ts'
 import { createCoverageMap, troubleKinds } from '../../pipeline/warehouse/reports/coverage-map.ts'
 import { readDayReports } from '../../pipeline/warehouse/reports/day-report.ts'
-import { type DashboardContext, defineAct, defineRead, shownName, type Visit } from '../dashboard-context.ts'
+import { type DashboardContext, defineAct, defineRead, ownId, shownName, type Visit } from '../dashboard-context.ts'
 
 const streamNames = pulledStreams.map(({ name }) => name)
 const stream = z.enum(streamNames as [string, ...string[]]) // config/streams.ts has some
 const day = z.iso.date()
-const ownId = z.string().regex(/^\d{1,18}$/)
 const ROWS_AT_ONCE_MAX = 200
 const DAYS_MAX = 400
 const MARKED_MAX = 1000

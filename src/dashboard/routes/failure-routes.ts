@@ -2,7 +2,14 @@ import { z } from 'zod'
 import { retryRecordedFailures } from '../../operations/retry-failures.ts'
 import { readFailureGroups } from '../../pipeline/warehouse/reports/failure-groups.ts'
 import { createFailures, type RecordedFailure } from '../../pipeline/warehouse/runs/stored-failures.ts'
-import { type DashboardContext, defineAct, defineRead, shownName, type Visit } from '../dashboard-context.ts'
+import {
+  type DashboardContext,
+  defineAct,
+  defineRead,
+  recordedChoice,
+  shownName,
+  type Visit,
+} from '../dashboard-context.ts'
 
 const FAILURES_SHOWN = 200
 
@@ -25,10 +32,6 @@ const cause = z.strictObject({ cause: z.string().length(32) })
 const CHOSEN_MAX = 500
 /** All failures of a cause, or some of them. */
 const chosen = z.union([cause, z.strictObject({ ids: z.array(z.string().max(200)).min(1).max(CHOSEN_MAX) })])
-type Chosen = z.output<typeof chosen>
-
-/** The audit keeps the ids of failures, which hold our own ids, and no reason, which may name a person. */
-const recorded = (choice: Chosen) => ({ what: 'ids' in choice ? { ids: choice.ids.slice(0, 100) } : choice })
 
 export const failureRoutes = [
   defineRead({
@@ -44,14 +47,14 @@ export const failureRoutes = [
   defineAct({
     name: 'failures/retry',
     body: chosen,
-    recorded,
+    recorded: recordedChoice,
     act: ({ pipeline, config, signal }, filter) =>
       retryRecordedFailures({ ...pipeline, config, signal, joinQueue: async () => pipeline.queue }, filter),
   }),
   defineAct({
     name: 'failures/discard',
     body: chosen,
-    recorded,
+    recorded: recordedChoice,
     act: async ({ pipeline }, filter) => ({ discarded: await createFailures(pipeline).discard(filter) }),
   }),
 ]

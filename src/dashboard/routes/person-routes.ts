@@ -10,9 +10,8 @@ import { readKnownCoverage } from '../../pipeline/warehouse/reports/coverage-rep
 import { readPersonDays, readScoreTypes, searchPeople } from '../../pipeline/warehouse/reports/find-people.ts'
 import { type PersonValues, readPersonValues } from '../../pipeline/warehouse/reports/person-values.ts'
 import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
-import { type DashboardContext, defineAct, defineRead, shownName, type Visit } from '../dashboard-context.ts'
+import { type DashboardContext, defineAct, defineRead, ownId, shownName, type Visit } from '../dashboard-context.ts'
 
-const ownId = z.string().regex(/^\d{1,18}$/)
 const person = z.strictObject({ profileId: ownId })
 const dayOfPerson = person.extend({ date: z.iso.date() })
 type DayOfPerson = z.output<typeof dayOfPerson>
@@ -82,11 +81,12 @@ async function readDayScores(context: DashboardContext, { profileId, date }: Day
   const stored = await readScoreTypes(reading, { profileId, localDate: date })
   const absent = scoreTypes.filter((type) => !stored.includes(type))
   const missing = absent.map(async (score) => {
-    const asked = fetchExplanation({ ...addresses.upstream, externalId, date, score })
-    const found = await asked.catch((error: unknown) => error)
-    if (!(found instanceof Error)) return { score, ...absenceOf(found as Awaited<typeof asked>) } // it is no error
-    if (found instanceof Problem) return { score, reason: `upstream does not say: ${found.message}`, factors: [] }
-    throw found
+    try {
+      return { score, ...absenceOf(await fetchExplanation({ ...addresses.upstream, externalId, date, score })) }
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      return { score, reason: `upstream does not say: ${error.message}`, factors: [] }
+    }
   })
   return { stored, missing: await Promise.all(missing) }
 }

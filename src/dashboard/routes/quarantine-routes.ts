@@ -4,12 +4,20 @@ import { UsageProblem } from '../../base/errors.ts'
 import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createQuarantine } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
 import { readQuarantineGroups } from '../../pipeline/warehouse/reports/quarantine-groups.ts'
-import { type DashboardContext, defineAct, defineRead, shownName, type Visit } from '../dashboard-context.ts'
+import {
+  type DashboardContext,
+  defineAct,
+  defineRead,
+  ownId,
+  PAGE_ROWS,
+  pageOf,
+  recordedChoice,
+  shownName,
+  type Visit,
+} from '../dashboard-context.ts'
 import { type FittingValue, fittingValues } from '../fitting-values.ts'
 
-const PAGE_ROWS = 50
 const CHOSEN_MAX = 500
-const ownId = z.string().regex(/^\d{1,18}$/)
 const cause = z.string().length(32)
 
 export type QuarantineGroupsAnswer = Awaited<ReturnType<typeof readQuarantineGroups>>
@@ -26,10 +34,12 @@ async function listPage(
 ) {
   const filter = { cause: page.cause, beforeId: page.before }
   const found = await quarantineOf(reading).listPage(filter, PAGE_ROWS + 1)
-  const records = found
-    .slice(0, PAGE_ROWS)
-    .map(({ externalId, ...shown }) => ({ ...shown, name: shownName(visit, { ...shown, externalId }) }))
-  return { records, nextBefore: found.length > PAGE_ROWS ? (records.at(-1)?.id ?? null) : null }
+  const { rows, nextBefore } = pageOf(found)
+  const records = rows.map(({ externalId, ...shown }) => ({
+    ...shown,
+    name: shownName(visit, { ...shown, externalId }),
+  }))
+  return { records, nextBefore }
 }
 
 /** The body is health data: it is shown only after values were switched on, and the look is recorded. */
@@ -78,7 +88,7 @@ export const quarantineRoutes = [
       z.strictObject({ cause }),
       z.strictObject({ ids: z.array(ownId).min(1).max(CHOSEN_MAX) }),
     ]),
-    recorded: (chosen) => ({ what: 'ids' in chosen ? { ids: chosen.ids.slice(0, 100) } : chosen }),
+    recorded: recordedChoice,
     act: ({ pipeline }, chosen) => quarantineOf(pipeline.pool).replay('all' in chosen ? {} : chosen),
   }),
 ]

@@ -4,11 +4,11 @@ import { produceRun } from '../../operations/produce-run.ts'
 import { countDeriving, readFormerRuns, readUsualSpans } from '../../pipeline/warehouse/reports/run-report.ts'
 import { createFailures } from '../../pipeline/warehouse/runs/stored-failures.ts'
 import type { Run } from '../../pipeline/warehouse/runs/stored-runs.ts'
-import { type DashboardContext, defineAct, defineRead, shownName, type Visit } from '../dashboard-context.ts'
+import { type DashboardContext, defineAct, defineRead, ownId, shownName, type Visit } from '../dashboard-context.ts'
 
 const RUNS_SHOWN = 200
 const FAILURES_LOOKED_AT = 2000
-const chosen = z.strictObject({ runId: z.string().regex(/^\d{1,18}$/) })
+const chosen = z.strictObject({ runId: ownId })
 
 /** `usualMs`: how long the runs of its kind before it took. */
 export type RunsAnswer = Array<Omit<Run, 'params'> & { usualMs: number | null }>
