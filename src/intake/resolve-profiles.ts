@@ -5,38 +5,68 @@ import { createProfiles } from '../pipeline/warehouse/profiles/stored-profiles.t
 import { createProfileReport } from '../pipeline/warehouse/reports/profile-report.ts'
 import type { ImportTarget } from './import-rows.ts'
 
-/**
- * Finds the profiles of imported lines, and says of each unknown profile why its lines are rejected. `addFrom`: the instant from which
- * on the data of added profiles is wanted; absent: unknown profiles are not added.
- */
-export function createProfileResolver(
-  options: { readonly pool: Pool; readonly catalogue: Catalogue; readonly tokenKeys: readonly Buffer[] },
-  addFrom: (() => Date) | undefined,
-): ImportTarget['resolve'] {
-  const profiles = createProfiles(options)
-  const { idsOf } = createProfileReport(options)
-  return async (externalIds) => {
-    let ids = await idsOf(externalIds)
-    const unknown = externalIds.filter((externalId) => !ids.has(externalId))
-    const addable = unknown.filter((externalId) => newExternalIdSchema.safeParse(externalId).success)
-    if (addFrom && addable.length > 0) {
-      await profiles.add(addable, { wantedFrom: addFrom(), state: 'new' })
-      ids = await idsOf(externalIds)
-    }
-    const resolved: Awaited<ReturnType<ImportTarget['resolve']>> = new Map()
-    for (const externalId of externalIds) {
-      const profileId = ids.get(externalId)
-      const fault = async () => {
-        const { error } = newExternalIdSchema.safeParse(externalId)
-        if (error) return `externalId: ${error.issues[0]?.message}`
-        return (await profiles.isErased(externalId)) ? ERASED_FAULT : UNKNOWN_FAULT
-      }
-      resolved.set(externalId, profileId === undefined ? { fault: await fault() } : { profileId })
-    }
-    return resolved
-  }
+/** How unknown profiles are added. */
+type Adding = {
+  /** From then on the data of added profiles is wanted. */
+  readonly wantedFrom: Date
+  /** Reports the profiles that would be added, and adds none. */
+  readonly isRehearsal: boolean
+  /** Given: only profiles that upstream knows are added. */
+  readonly isKnownUpstream?: ((externalId: string) => Promise<boolean>) | undefined
 }
 
+type ProfileResolver = {
+  readonly resolve: ImportTarget['resolve']
+  /** The externalIds that were added so far. */
+  readonly added: ReadonlySet<string>
+}
+
+/** Finds the profiles of imported lines, and says of each unknown profile why its lines are rejected. Without `adding` none is added. */
+export function createProfileResolver(
+  options: { readonly pool: Pool; readonly catalogue: Catalogue; readonly tokenKeys: readonly Buffer[] },
+  adding: Adding | undefined,
+): ProfileResolver {
+  const profiles = createProfiles(options)
+  const { idsOf } = createProfileReport(options)
+  const added = new Set<string>()
+  const addUnknown = async (externalIds: readonly string[], { wantedFrom, isRehearsal, isKnownUpstream }: Adding) => {
+    const answers = await Promise.all(externalIds.map(async (id) => (await isKnownUpstream?.(id)) !== false))
+    const addable = externalIds.filter((_, index) => answers[index])
+    const state = isKnownUpstream ? 'active' : 'new'
+    if (!isRehearsal && addable.length > 0) await profiles.add(addable, { wantedFrom, state })
+    const ids = isRehearsal ? new Map(addable.map((id) => [id, NOBODY])) : await idsOf(addable)
+    for (const externalId of ids.keys()) added.add(externalId)
+    return ids
+  }
+  const faultOf = (externalId: string, isErased: boolean) => {
+    const { error } = newExternalIdSchema.safeParse(externalId)
+    if (error) return `externalId: ${error.issues[0]?.message}`
+    if (isErased) return ERASED_FAULT
+    return adding ? UNKNOWN_UPSTREAM_FAULT : UNKNOWN_FAULT
+  }
+  const resolve: ImportTarget['resolve'] = async (externalIds) => {
+    let ids = await idsOf(externalIds)
+    const unknown = externalIds.filter((externalId) => !ids.has(externalId))
+    const erased = unknown.length > 0 ? await profiles.erasedAmong(unknown) : new Set()
+    const addable = unknown.filter((id) => !erased.has(id) && newExternalIdSchema.safeParse(id).success)
+    if (adding && addable.length > 0) ids = new Map([...ids, ...(await addUnknown(addable, adding))])
+    return new Map(
+      externalIds.map((externalId) => {
+        const profileId = ids.get(externalId)
+        return [
+          externalId,
+          profileId === undefined ? { fault: faultOf(externalId, erased.has(externalId)) } : { profileId },
+        ]
+      }),
+    )
+  }
+  return { resolve, added }
+}
+
+/** The id of nobody: the ids of profiles are positive. */
+const NOBODY = '0'
 const ERASED_FAULT = 'externalId: was erased, and erased people are not brought back'
 const UNKNOWN_FAULT =
   'externalId: is not known here; take it in with vitalsync profiles add, or import with --add-profiles'
+const UNKNOWN_UPSTREAM_FAULT =
+  'externalId: is not known upstream; correct it, or import without --must-exist, and the next sync registers it'

@@ -33,7 +33,7 @@ export async function eraseAndProve(
       throw error
     },
   )
-  const tombstone = await pipeline.profiles.isErased(externalId)
+  const tombstone = (await pipeline.profiles.erasedAmong([externalId])).has(externalId)
   const left = (await createProfileReport(pipeline).countRows(profileId)).filter(({ rows }) => rows > 0)
   const complete = upstream === 'gone' && tombstone && left.length === 0
   return { removed, queueJobs, upstream, tombstone, left, complete }

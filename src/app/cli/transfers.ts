@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type HeartRateDetail, heartRateDetails } from '../../intake/thinned-heart-rate.ts'
 import type { PushedStream } from '../../pipeline/transfer/stream.ts'
 import {
@@ -110,6 +110,7 @@ type ImportCliOptions = {
   dryRun: boolean
   rejects?: string
   addProfiles: boolean
+  mustExist: boolean
   allowUnread: boolean
   replace: boolean
   again: boolean
@@ -128,6 +129,11 @@ export function declareImport(program: Command, cli: CliProcess): void {
   )
     .option('--rejects <file>', 'file for what was rejected; FILE.rejects.ndjson when absent')
     .option('--add-profiles', 'add profiles that are not known here', false)
+    .addOption(
+      new Option('--must-exist', 'add only profiles that upstream knows, and reject what is of others')
+        .default(false)
+        .implies({ addProfiles: true }),
+    )
     .option('--replace', 'demographics replace all stored fields, instead of only the named fields', false)
     .option('--again', 'read from the beginning, even where an earlier import was stopped or came to its end', false)
     .addOption(jsonOption('print the counts as JSON'))
@@ -182,10 +188,11 @@ async function importKind(
   [stream, file]: [PushedStream, string],
   options: ImportCliOptions,
 ): Promise<void> {
-  const { json, timeZone = 'UTC', format, rejects, addProfiles, replace, again } = options
+  const { json, timeZone = 'UTC', format, rejects, addProfiles, mustExist, replace, again } = options
   const { runImport } = await import('../commands/import.ts')
   const given = { ...(format === undefined ? {} : { format }), ...(rejects === undefined ? {} : { rejects }) }
-  cli.exit(await runImport(cli.context({ json }), { stream, file, timeZone, addProfiles, replace, again, ...given }))
+  const people = { addProfiles, mustExist }
+  cli.exit(await runImport(cli.context({ json }), { stream, file, timeZone, ...people, replace, again, ...given }))
 }
 
 export function declareRuns(program: Command, cli: CliProcess): void {

@@ -2,18 +2,16 @@ import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { catalogue, logStreamName } from '../../../config/streams.ts'
 import type { CloseStack } from '../../base/close-stack.ts'
-import { newExternalIdSchema } from '../../base/contract/authentication.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { formatDuration } from '../../base/text/readable.ts'
-import { DAY } from '../../base/time/units.ts'
 import { type ExportFiles, openExportFiles } from '../../intake/export-files.ts'
 import type { FileReport } from '../../intake/file-report.ts'
 import { exportFormats, READERS_VERSION } from '../../intake/formats/known-formats.ts'
 import { removeLeftCopies } from '../../intake/formats/private-copies.ts'
 import { importHealthFiles } from '../../intake/import-health-files.ts'
+import type { ImportTarget } from '../../intake/import-rows.ts'
 import { noProgress, openProgress } from '../../intake/kept-progress.ts'
 import { openRejectsFile } from '../../intake/rejects-file.ts'
-import { createProfileResolver } from '../../intake/resolve-profiles.ts'
 import type { HeartRateDetail } from '../../intake/thinned-heart-rate.ts'
 import { asTyped } from '../../operations/select-profiles.ts'
 import { createImports } from '../../pipeline/warehouse/outbox/import-progress.ts'
@@ -21,13 +19,13 @@ import { createOutbox } from '../../pipeline/warehouse/outbox/outbox.ts'
 import { openRehearsal } from '../../pipeline/warehouse/outbox/rehearsal.ts'
 import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createProfileReport } from '../../pipeline/warehouse/reports/profile-report.ts'
+import { addedPeopleLines, type NewPeopleOptions, withImportWarehouse } from '../imported-people.ts'
 import type { HealthImportResult } from '../results/import-result.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { healthReportText } from '../terminal/health-report-text.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { withWarehouse } from '../with-pipeline.ts'
 
-type HealthImportOptions = {
+type HealthImportOptions = NewPeopleOptions & {
   readonly path: string
   readonly profile?: string
   readonly format?: string
@@ -37,7 +35,6 @@ type HealthImportOptions = {
   readonly heartRate: HeartRateDetail
   readonly dryRun: boolean
   readonly rejects?: string
-  readonly addProfiles: boolean
   /** Files that are not read leave the exit status as it is. */
   readonly allowUnread: boolean
   /** Reads from the beginning, however far an earlier import came. */
@@ -58,9 +55,9 @@ export async function runHealthImport(context: CommandContext, options: HealthIm
   const formats = formatsOf(options.format)
   const rejectsPath = options.rejects ?? `${resolve(options.path)}.rejects.ndjson`
   await removeLeftCopies()
-  const result = await withWarehouse(context, async (pool, { closeStack, tokenKeys }) => {
+  const result = await withImportWarehouse(context, options, async ({ pool, closeStack, people }) => {
     const exported = closeStack.add(await openExportFiles(options.path), options.path)
-    const profileId = await resolveProfile(context, { pool, tokenKeys, externalId, options })
+    const profileId = await resolveProfile(people, externalId)
     const progress = await openExportProgress({ pool, exported, options })
     const { begin, isRepeated } = progress
     if (begin.position > 0) terminal.say(`carrying on after ${begin.position} logs`)
@@ -84,7 +81,8 @@ export async function runHealthImport(context: CommandContext, options: HealthIm
     const finished = !context.signal.aborted
     if (finished) await progress.finish()
     const wanted = options.dryRun ? undefined : await createProfileReport({ pool }).show(externalId)
-    return { ...done, unopened: exported.unopened, resumedAfter: begin.position, finished, wanted }
+    const added = [...people.added]
+    return { ...done, added, unopened: exported.unopened, resumedAfter: begin.position, finished, wanted }
   })
   return printHealthImport(terminal, { ...result, options, externalId, rejectsPath })
 }
@@ -112,30 +110,13 @@ function formatsOf(given: string | undefined) {
   })
 }
 
-type Resolving = {
-  readonly pool: Pool
-  readonly tokenKeys: readonly Buffer[]
-  readonly externalId: string
-  readonly options: HealthImportOptions
-}
-
-async function resolveProfile({ config }: CommandContext, resolving: Resolving): Promise<string> {
-  const { pool, tokenKeys, externalId, options } = resolving
-  const addFrom =
-    options.addProfiles && !options.dryRun ? () => new Date(Date.now() - config.historyDays * DAY) : undefined
-  const resolve = createProfileResolver({ pool, catalogue, tokenKeys }, addFrom)
+async function resolveProfile({ resolve }: Pick<ImportTarget, 'resolve'>, externalId: string): Promise<string> {
   const found = (await resolve([externalId])).get(externalId)
   if (found && 'profileId' in found) return found.profileId
-  const { error } = newExternalIdSchema.safeParse(externalId)
-  if (options.dryRun && options.addProfiles && !error) return NOBODY
-  const reason = error?.issues[0]?.message ?? 'is not known here, or was erased'
-  throw new UsageProblem(`import: ${asTyped(externalId)} ${reason}`, {
-    hint: 'Take the person in: vitalsync profiles add, or import with --add-profiles. The erased are not brought back.',
+  throw new UsageProblem(`import: ${asTyped(externalId)} ${found?.fault.replace(/^externalId: /, '')}`, {
+    hint: 'Names are compared letter by letter: vitalsync profiles list.',
   })
 }
-
-/** The id of nobody: the ids of profiles are positive. */
-const NOBODY = '0'
 
 type Importing = { readonly pool: Pool; readonly exported: ExportFiles; readonly options: HealthImportOptions }
 
@@ -193,6 +174,7 @@ type Printed = Awaited<ReturnType<typeof importHealthFiles>> &
     readonly rejectsPath: string
     readonly resumedAfter: number
     readonly finished: boolean
+    readonly added: readonly string[]
     readonly wanted: { readonly wantedFrom: Date } | undefined
   }
 
@@ -210,6 +192,7 @@ function printHealthImport(terminal: Terminal, printed: Printed): number {
     resumedAfter,
     accepted: progress.accepted,
     duplicate: progress.duplicate,
+    addedProfiles: printed.added.length,
     rejects: isRejecting ? rejectsPath : null,
     files: reports.map(reportedFileOf),
     unread: [
@@ -226,7 +209,10 @@ function printHealthImport(terminal: Terminal, printed: Printed): number {
     ],
   }
   if (terminal.json) terminal.printJson('import', result)
-  else terminal.print(healthReportText(result, printed.wanted?.wantedFrom))
+  else {
+    for (const line of addedPeopleLines(printed.added, options)) terminal.print(line)
+    terminal.print(healthReportText(result, printed.wanted?.wantedFrom))
+  }
   const isUnread = !options.allowUnread && result.unread.some(({ isLeftOut }) => !isLeftOut)
   return finished && !isRejecting && !isUnread ? exitCodes.done : exitCodes.failures
 }

@@ -1,37 +1,32 @@
-import type { Config } from '../../../config/env.ts'
 import { catalogue } from '../../../config/streams.ts'
 import type { StrangeType } from '../../base/contract/data-types.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import { closestWord } from '../../base/text/closest-word.ts'
 import { formatCount, formatNumber } from '../../base/text/readable.ts'
-import { DAY } from '../../base/time/units.ts'
 import { createOffsetCompleter } from '../../intake/complete-offsets.ts'
 import { type FileFormat, fileFormatOf, readCsvColumns, readEntries } from '../../intake/file-entries.ts'
 import { exportFormats } from '../../intake/formats/known-formats.ts'
-import { type ImportTarget, importRows, type RowProgress } from '../../intake/import-rows.ts'
+import { importRows, type RowProgress } from '../../intake/import-rows.ts'
 import { readBytesFrom } from '../../intake/input-file.ts'
 import { openResumableFile } from '../../intake/kept-progress.ts'
 import { csvColumnsOf, fileRows, requiredColumnsOf, unknownColumns } from '../../intake/outbox-items.ts'
 import { openRejectsFile } from '../../intake/rejects-file.ts'
-import { createProfileResolver } from '../../intake/resolve-profiles.ts'
 import { asTyped } from '../../operations/select-profiles.ts'
 import type { PushedStream } from '../../pipeline/transfer/stream.ts'
 import { createImports } from '../../pipeline/warehouse/outbox/import-progress.ts'
 import { createOutbox } from '../../pipeline/warehouse/outbox/outbox.ts'
-import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
+import { addedPeopleLines, type NewPeopleOptions, withImportWarehouse } from '../imported-people.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { withWarehouse } from '../with-pipeline.ts'
 
-type ImportOptions = {
+type ImportOptions = NewPeopleOptions & {
   readonly stream: PushedStream
   readonly file: string
   /** `ndjson` or `csv`; absent: by the name of the file. */
   readonly format?: string
   readonly timeZone: string
   readonly rejects?: string
-  readonly addProfiles: boolean
   readonly replace: boolean
   /** Reads from the beginning, however far an earlier import came. */
   readonly again: boolean
@@ -43,7 +38,7 @@ export async function runImport(context: CommandContext, options: ImportOptions)
   const { stream, file, timeZone, replace, again } = options
   const format = fileFormatOf(file, options.format)
   const rejectsPath = options.rejects ?? (file === '-' ? 'stdin.rejects.ndjson' : `${file}.rejects.ndjson`)
-  const result = await withWarehouse(context, async (pool, { closeStack, tokenKeys }) => {
+  const result = await withImportWarehouse(context, options, async ({ pool, closeStack, people }) => {
     const readAs = [format, timeZone, replace]
     const opening = openResumableFile(file, { imports: createImports({ pool }), stream: stream.name, readAs, again })
     const input = closeStack.add(await opening, file)
@@ -53,7 +48,8 @@ export async function runImport(context: CommandContext, options: ImportOptions)
     const strange = new Map<string, StrangeCount>()
     const rows = await openRows({ ...options, format, begin, onStrangeType: (type) => countStrange(strange, type) })
     const progress = await importRows(rows, begin, {
-      ...createStorage({ pool, tokenKeys }, context.config, options),
+      resolve: people.resolve,
+      add: createOutbox({ pool, catalogue, firstReadingMs: context.config.settle.intervalsMs[0] ?? 0 }).add,
       signal: context.signal,
       reject: rejects.write,
       async progressed(now) {
@@ -63,15 +59,17 @@ export async function runImport(context: CommandContext, options: ImportOptions)
     }).finally(() => terminal.progressEnd())
     const finished = !context.signal.aborted
     if (finished) await input.finish()
-    return { progress, finished, resumedAtLine: begin.line, strange: [...strange.values()] }
+    const added = [...people.added]
+    return { progress, finished, added, resumedAtLine: begin.line, strange: [...strange.values()] }
   })
-  return printResult(terminal, { ...result, kind: stream.name, rejectsPath })
+  return printResult(terminal, { ...result, kind: stream.name, rejectsPath, mustExist: options.mustExist })
 }
 
-type ImportResult = {
+type ImportResult = Pick<NewPeopleOptions, 'mustExist'> & {
   readonly kind: string
   readonly progress: RowProgress
   readonly rejectsPath: string
+  readonly added: readonly string[]
   readonly finished: boolean
   readonly resumedAtLine: number
   readonly strange: readonly StrangeCount[]
@@ -101,15 +99,17 @@ function nextText({ accepted, duplicate, rejected }: RowProgress): string {
 }
 
 function printResult(terminal: Terminal, result: ImportResult): number {
-  const { kind, progress, rejectsPath, finished, resumedAtLine, strange } = result
+  const { kind, progress, rejectsPath, finished, resumedAtLine, strange, added } = result
   const { read, accepted, duplicate, rejected } = progress
   const counts = { read, accepted, duplicate, rejected }
   const rejects = rejected > 0 ? rejectsPath : null
   if (terminal.json) {
     const strangeTypes = strange.map(({ type, closest = null, lines }) => ({ type, closest, lines }))
-    terminal.printJson('import', { kind, resumedAtLine, ...counts, rejects, finished, strangeTypes })
+    const addedProfiles = added.length
+    terminal.printJson('import', { kind, resumedAtLine, ...counts, addedProfiles, rejects, finished, strangeTypes })
   } else {
     terminal.print(countsText(progress, ', '))
+    for (const line of addedPeopleLines(added, result)) terminal.print(line)
     for (const type of strange) terminal.print(strangeText(type))
     if (rejects) terminal.print(`The rejected lines with their reasons: ${rejects}`)
     terminal.print(finished ? nextText(progress) : 'Stopped: the same command carries on.')
@@ -169,18 +169,6 @@ function requireColumns(stream: PushedStream, columns: readonly string[]): void 
   throw new UsageProblem(`read CSV: ${stream.name} have no column ${unknown.join(', ')}`, {
     hint: `${meant ? `Did you mean ${meant}? ` : ''}The columns: externalId, ${known.join(', ')}. Further properties: additionalProperties.<name>.`,
   })
-}
-
-function createStorage(
-  { pool, tokenKeys }: { pool: Pool; tokenKeys: readonly Buffer[] },
-  { settle, historyDays }: Config,
-  { addProfiles }: ImportOptions,
-): Pick<ImportTarget, 'resolve' | 'add'> {
-  const addFrom = addProfiles ? () => new Date(Date.now() - historyDays * DAY) : undefined
-  return {
-    add: createOutbox({ pool, catalogue, firstReadingMs: settle.intervalsMs[0] ?? 0 }).add,
-    resolve: createProfileResolver({ pool, catalogue, tokenKeys }, addFrom),
-  }
 }
 
 /** Lists the health exports that `vitalsync import` recognises. */

@@ -9,6 +9,7 @@ export const entriesImportResult = z.strictObject({
   accepted: count,
   duplicate: count,
   rejected: count,
+  addedProfiles: count,
   rejects: z.string().nullable(),
   finished: z.boolean(),
   strangeTypes: z.array(z.strictObject({ type: z.string(), closest: z.string().nullable(), lines: count })),
@@ -25,6 +26,7 @@ export const healthImportResult = z.strictObject({
   resumedAfter: count,
   accepted: count,
   duplicate: count,
+  addedProfiles: count,
   rejects: z.string().nullable(),
   files: z.array(
     z.strictObject({

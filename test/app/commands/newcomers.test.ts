@@ -1,15 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { jsonResultSchemas } from '../../../src/app/results/json-results.ts'
 import { type CommandWorld, openCommandWorld } from './command-world.ts'
 
-/** A warehouse in which nothing has happened yet, and an upstream without people. */
+/** A warehouse in which nothing has happened yet. Each test has a copy; upstream is shared. */
+let unused: CommandWorld
 let world: CommandWorld
 const timeout = 300_000
 
 beforeAll(async () => {
-  world = await openCommandWorld({ profiles: 0, days: 1 })
+  unused = await openCommandWorld({ profiles: 0, days: 1 })
 }, timeout)
-afterAll(() => world.close(), timeout)
+afterAll(() => unused.close(), timeout)
+beforeEach(async () => {
+  world = await unused.copy()
+}, timeout)
+afterEach(() => world.close(), timeout)
 
 test('a sync of nobody is done, says that nobody is known, and how to take people in', { timeout }, async () => {
   const { code, stdout, stderr } = await world.run('sync')
@@ -55,3 +62,40 @@ test('plan reckons with the rate of the latest runs, once there are some', { tim
   expect(measured.expectedSeconds).toBeCloseTo(measured.windows / 4, 6)
   expect(second).toMatch(/about .+ at the 4\.0 a second of the latest runs, at least .+ a second, the budget/)
 })
+
+test('an import counts and names the profiles that it adds; with --must-exist only those that upstream knows', {
+  timeout,
+}, async ({ onTestFinished }) => {
+  const elsewhere = await unused.copy()
+  onTestFinished(elsewhere.close)
+  await elsewhere.run('profiles', 'add', 'mary')
+  await elsewhere.run('sync', '--profile', 'mary')
+  const file = join(world.folder, 'tags.csv')
+  const linesOf = (...people: string[]) => people.map((name) => `${name},event,tea,diary,2026-10-25,\n`).join('')
+  await writeFile(file, `externalId,type,name,source,startDateTime,value\n${linesOf('mary', 'marry', 'mary')}`)
+  const known = 'select external_id, state from vitalsync.profiles'
+
+  const refused = await world.run('import', 'tags', file, '--must-exist')
+  expect(refused.stdout).toContain('1 profile added: "mary".\n')
+  expect(refused.code).toBe(1)
+  expect(await world.query(known)).toEqual([{ external_id: 'mary', state: 'active' }])
+  const export1 = join(world.folder, 'heart.xml')
+  await writeFile(export1, heartExport)
+  const unknown = await world.run('import', export1, '--profile', 'marry', '--must-exist')
+  expect(unknown).toMatchObject({ code: 2, stdout: '' })
+  expect(unknown.stderr).toContain('"marry" is not known upstream')
+  const [dry] = await world.json('import', export1, '--profile', 'marry', '--add-profiles', '--dry-run')
+  expect(dry).toMatchObject({ addedProfiles: 1, accepted: 1 })
+  expect(await world.query(known)).toHaveLength(1)
+
+  const [counts] = await world.json('import', 'tags', file, '--add-profiles', '--again')
+  expect(counts).toMatchObject({ read: 3, rejected: 0, addedProfiles: 1 })
+  const added = await world.run('import', export1, '--profile', 'joe', '--add-profiles')
+  expect(added.stdout).toContain('1 profile added: "joe". The next sync registers those that upstream does not know.\n')
+})
+
+const heartExport = `<?xml version="1.0"?>
+<HealthData>
+<Record type="HKQuantityTypeIdentifierHeartRate" sourceName="Watch" unit="count/min" creationDate="2026-01-01 10:00:00 +0000" startDate="2026-01-01 10:00:00 +0000" endDate="2026-01-01 10:00:00 +0000" value="60"/>
+</HealthData>
+`

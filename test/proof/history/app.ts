@@ -238,7 +238,8 @@ export async function erase(app: App, people: People, profile: string, killAfter
 
 /** A command that died after its commit has erased all the same: the next one finds nobody of that name. */
 const isErased = async ({ pipeline }: App, profile: string): Promise<boolean> =>
-  (await pipeline.profiles.findId(profile)) === undefined && (await pipeline.profiles.isErased(profile))
+  (await pipeline.profiles.findId(profile)) === undefined &&
+  (await pipeline.profiles.erasedAmong([profile])).has(profile)
 
 /** An import names an erased person again, and an app that knows the former id hands in an item. */
 export async function revive(app: App, people: People, profile: string): Promise<void> {

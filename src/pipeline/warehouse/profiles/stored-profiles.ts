@@ -19,7 +19,8 @@ export type Profiles = ProfileLists & {
   registrationLeftMs(profileId: string): Promise<number>
   /** A profile that is gone stays gone. False when the profile is erased, or gone. */
   setState(profileId: string, state: 'active' | 'gone'): Promise<boolean>
-  isErased(externalId: string): Promise<boolean>
+  /** Which of them were erased. */
+  erasedAmong(externalIds: readonly string[]): Promise<Set<string>>
   /** Removes every row of a profile in one transaction and keeps a keyed hash of its name. Returns the counts by table. */
   erase(profileId: string): Promise<readonly RemovedRows[]>
 }
@@ -47,7 +48,7 @@ export function createProfiles({ pool, catalogue, tokenKeys }: ProfilesOptions):
     endRegistration: (profileId) => endRegistration(pool, profileId),
     registrationLeftMs: (profileId) => registrationLeftMs(pool, profileId),
     setState: (profileId, state) => setState(pool, profileId, state),
-    isErased: async (externalId) => (await erasedAmong(pool, [externalId], keyring)).size > 0,
+    erasedAmong: (externalIds) => erasedAmong(pool, externalIds, keyring),
     erase: (profileId) => transaction(pool, (tx) => eraseProfileRows(tx, profileId, keyring)),
   }
 }

@@ -93,7 +93,7 @@ test('of the erased nothing is left but a hash, and no import brings them back',
     expect(await rows(`select 1 from ${name} where profile_id = $1`, [ada]), String(name)).toEqual([])
   }
   expect(await rows('select 1 from vitalsync.scores where profile_id = $1', [bob])).toHaveLength(1)
-  expect(await profiles.isErased('ada@example.org')).toBe(true)
+  expect(await profiles.erasedAmong(['ada@example.org', 'bob'])).toEqual(new Set(['ada@example.org']))
   expect(await profiles.add(['ada@example.org', 'eve'], wanted)).toEqual({ added: 1, known: 0, erased: 1 })
   expect(await profiles.findId('ada@example.org')).toBeUndefined()
   expect(await profiles.erase(ada)).toEqual([])
@@ -172,7 +172,7 @@ test('an erasure takes the rows of one profile alone, in every table', async ({ 
   expect(Object.values(await countsOf(ada)).filter((n) => n !== 0)).toEqual([])
   expect(await profiles.list('0', 10)).toEqual({ ids: [bob], lastId: bob })
   expect(await profiles.findId('bob')).toEqual({ profileId: bob })
-  expect(await profiles.isErased('bob')).toBe(false)
+  expect(await profiles.erasedAmong(['bob'])).toEqual(new Set())
 })
 
 test('a reading that is stored while its profile is erased leaves no record', async ({ warehouse, warehouseUrl }) => {
