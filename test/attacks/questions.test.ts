@@ -48,6 +48,8 @@ const tries: ReadonlyArray<readonly [sql: string, refusal: RegExp]> = [
     (table) => [`select * from vitalsync.${table}`, denied] as const,
   ),
   [`select vitalsync.exchange_budget_line('', '{}', 0)`, denied],
+  ['select * from warehouse.audit', denied],
+  [`select table_to_xml('warehouse.audit', true, true, '')`, denied],
   ['select * from pg_shadow', denied],
   // Changes.
   [`do $$ begin perform pg_sleep(0); exception when query_canceled then null; end $$`, noQuery],

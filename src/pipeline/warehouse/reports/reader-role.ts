@@ -114,6 +114,8 @@ async function grantReader(pool: Pool, role: string): Promise<void> {
   await grantsInTurn(pool, async (tx) => {
     await tx.query(`grant usage on schema warehouse to ${name}`)
     await tx.query(`grant select on all tables in schema warehouse to ${name}`)
+    // What others did is for the owner, and on the dashboard for people who may act.
+    await tx.query(`revoke select on warehouse.audit from ${name}`)
     await tx.query(`alter default privileges in schema warehouse grant select on tables to ${name}`)
     const { rows } = await tx.query<{ database: string; allowed: boolean }>(
       `select current_database() as database, has_database_privilege($1, current_database(), 'connect') as allowed`,
