@@ -120,6 +120,20 @@ test('nothing that a question locks, writes or sets stays, and no word of it is 
   await listener.end()
 })
 
+test('a question whose session the server ends in the moment of its answer ends no more than itself', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const source = await openQuestions(warehouse.pool, warehouseUrl)
+  const briefly = (setting: string) => `select set_config('${setting}', '1', false)`
+
+  // The end of the session comes between the answer and the end of the connection in about each second try.
+  for (let tries = 0; tries < 20; tries++)
+    await ask(source, briefly('idle_in_transaction_session_timeout')).catch(() => undefined)
+
+  expect(await ask(source, 'select 1')).toEqual([[1]])
+})
+
 test('a question has its time, whatever it sets', async ({ warehouse, warehouseUrl }) => {
   const source = await openQuestions(warehouse.pool, warehouseUrl)
   const tooLong = /canceling statement due to statement timeout/

@@ -59,6 +59,8 @@ export function openPostgresPool(options: PostgresPoolOptions): pg.Pool {
       .map(([name, value]) => `-c ${name}=${value}`)
       .join(' '),
   })
+  // The pool replaces a connection that the server ends while nobody uses it. Without a listener the error would end the process.
+  pool.on('error', () => undefined)
   const idle = new Set<pg.PoolClient>()
   const useless = new WeakSet<pg.ClientBase>()
   const dropIdle = () => {

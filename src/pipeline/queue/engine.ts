@@ -185,7 +185,6 @@ async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions)
     statementTimeoutMs,
     settings: { search_path: QUEUE_SCHEMA },
   })
-  pool.on('error', ignoreConnectionError)
   pool.setMaxListeners(0) // each queue and worker of a lane and part has its own
   const connection = pool as unknown as PostgresConnectionOptions // BullMQ's own types describe only a part of a pool
   const queues = createQueues((of) => {

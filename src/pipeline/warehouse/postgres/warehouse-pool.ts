@@ -75,10 +75,7 @@ export function openWarehousePool(options: WarehousePoolOptions): Pool {
     lock_timeout: `${Math.min(LOCK_TIMEOUT_MS, statementTimeoutMs)}ms`,
     ...(readOnly ? { default_transaction_read_only: 'on' } : {}),
   }
-  const pool = openPostgresPool({ ...options, statementTimeoutMs, settings })
-  // The pool replaces an idle connection that the server ends. Without a listener the error would end the process.
-  pool.on('error', ignoreError)
-  return withDivision(pool, division)
+  return withDivision(openPostgresPool({ ...options, statementTimeoutMs, settings }), division)
 }
 
 export function withDivision<P extends pg.Pool>(pool: P, division: Division): P & Pool {
@@ -89,8 +86,6 @@ export function withDivision<P extends pg.Pool>(pool: P, division: Division): P 
     })
   return Object.assign(pool, { division }, division.count > 1 ? { query } : {})
 }
-
-const ignoreError = () => undefined
 
 /** Serialization failure and deadlock: the same transaction may succeed when it is run again. */
 const retryableStates = new Set(['40001', '40P01'])
