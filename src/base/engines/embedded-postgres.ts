@@ -161,6 +161,15 @@ const throwAwaySettings = {
   authentication_timeout: '10s',
 }
 
+/** The address space of each session: a question may raise its `work_mem`, and a row may hold many values of a gigabyte. */
+const SESSION_MEMORY_KB = 2 * 1024 * 1024
+
+/** The shell sets the limit, which Postgres hands down to its sessions; then Postgres takes its place, with its process id. */
+const limitMemory = (command: readonly string[]): readonly string[] =>
+  process.platform === 'linux'
+    ? ['/bin/sh', '-c', 'ulimit -v "$0"; exec "$@"', String(SESSION_MEMORY_KB), ...command]
+    : command
+
 function spawnServer(location: PostgresLocation, options: EmbeddedPostgresOptions, port: number): ChildProcess {
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',
@@ -179,7 +188,8 @@ function spawnServer(location: PostgresLocation, options: EmbeddedPostgresOption
     location.dataFolder,
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ]
-  return spawn(location.binaries.postgres, words, {
+  const [program = '', ...given] = limitMemory([location.binaries.postgres, ...words])
+  return spawn(program, given, {
     ...runAsIdentity(location),
     // A process group of its own: Ctrl-C at the terminal reaches only this process, which then shuts the server down.
     detached: true,

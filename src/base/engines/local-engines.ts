@@ -9,6 +9,7 @@ import { EngineUnreachable, UsageProblem } from '../errors.ts'
 import { FolderInUse, lockFolder, lockHolderOf } from '../files/folder-lock.ts'
 import { readOrDrawSecret } from '../files/private-file.ts'
 import {
+  closeFunctionsStatement,
   questionsPassword,
   readingRoleStatements,
   readQuestionsRole,
@@ -64,6 +65,9 @@ export async function startLocalEngines(folder: string, remarks?: StartRemarks):
     try {
       const secrets = await readOrMakeSecrets(folder)
       await prepareCluster(postgres.adminUrl('postgres'), secrets)
+      await withConnection(ownConnection(postgres.adminUrl('vitalsync')), (admin) =>
+        admin.query(closeFunctionsStatement(roles.worker)),
+      )
       const entry = `127.0.0.1:${postgres.port}:vitalsync:${roles.reader}:${secrets.reader}\n`
       await writeFile(passFileOf(folder), entry, { mode: 0o600 })
       return {

@@ -1,0 +1,56 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test as base, expect } from 'vitest'
+import { type LocalEngines, startLocalEngines } from '../../src/base/engines/local-engines.ts'
+import { migrateWarehouse } from '../../src/operations/migrate-warehouse.ts'
+import type { Pool } from '../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
+import { readQuery } from '../../src/pipeline/warehouse/reports/read-query.ts'
+import { openTestPool } from '../support/test-pool.ts'
+
+type World = { engines: LocalEngines; pool: Pool; ask(text: string): Promise<unknown> }
+
+const test = base.extend<{ world: World }>({
+  /** The Postgres of `npm start`, with its roles and tables. */
+  world: async ({}, use) => {
+    const folder = await mkdtemp(join(tmpdir(), 'vitalsync-questions-'))
+    await chmod(folder, 0o755) // as root, the server runs as nobody and must be able to enter
+    const engines = await startLocalEngines(folder)
+    const { databaseUrl, tokenKey } = engines
+    await migrateWarehouse(databaseUrl, () => undefined)
+    const pool = openTestPool(databaseUrl)
+    const source = { pool, databaseUrl, keys: [tokenKey] }
+    const question = { timeoutMs: 60_000, rowsAtOnce: 1001, bytesMax: 8 * 1024 * 1024 }
+    await use({
+      engines,
+      pool,
+      ask: async (text) => (await readQuery(source, { text, ...question }).next()).value?.rows,
+    })
+    await pool.end()
+    await engines.close()
+    await rm(folder, { recursive: true, force: true })
+  },
+})
+
+const denied = /permission denied for function/
+
+test('a question of the embedded Postgres takes no lock, no memory of others and no session of others', {
+  timeout: 120_000,
+}, async ({ world: { pool, ask } }) => {
+  // Each of these filled the lock table of the whole server, or the log, or ended the question of somebody else.
+  for (const sql of [
+    'select count(pg_advisory_lock(n)) from generate_series(1, 30000) n',
+    'select count(pg_try_advisory_lock_shared(n)) from generate_series(1, 30000) n',
+    'select pg_advisory_xact_lock(1, 2)',
+    `select pg_logical_emit_message(false, 'mine', 'words')`,
+    'select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user',
+    'select pg_cancel_backend(pid) from pg_stat_activity where usename = current_user',
+  ])
+    await expect(ask(sql), sql).rejects.toThrow(denied)
+  const values = ['x', 'y', 'z'].map((letter) => `repeat('${letter}', 1000000000)`)
+  await expect(ask(`select ${values.join(', ')}`)).rejects.toThrow(/out of memory/)
+
+  expect(await ask('select 1')).toEqual([[1]])
+  const { rows } = await pool.query('select pg_try_advisory_lock(1) as taken, pg_cancel_backend(0) as cancelled')
+  expect(rows).toEqual([{ taken: true, cancelled: false }])
+})
