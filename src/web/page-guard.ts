@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isLoopback } from '../base/text/readable.ts'
+import { namesThisMachine } from '../base/text/readable.ts'
 
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -19,12 +19,6 @@ const pageHeaders: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-}
-
-/** The host of an authority `name:port` or `[::1]:port`, without the port. */
-export function hostNameOf(authority: string): string {
-  const address = URL.parse(`http://${authority}`)
-  return address?.hostname.replace(/^\[|\]$/g, '') ?? ''
 }
 
 type PageGuard = {
@@ -47,7 +41,7 @@ export function addPageGuard(app: FastifyInstance, { loopbackOnly, passwordSetti
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(pageHeaders)
     if (request.url.includes('/api/')) reply.header('cache-control', 'no-store')
-    if (loopbackOnly && !isLoopback(hostNameOf(request.headers.host ?? ''))) {
+    if (loopbackOnly && !namesThisMachine(request.headers.host)) {
       return reply.code(403).send({ error: 'this page answers only to localhost and 127.0.0.1' })
     }
     if (loopbackOnly && Object.keys(request.headers).some((name) => ofProxies.test(name))) {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Registry } from 'prom-client'
 import { UsageProblem } from '../errors.ts'
+import { isLoopback, namesThisMachine } from '../text/readable.ts'
 import { exposeMetrics } from './exposition.ts'
 
 /** Why a process is not ready: one word of a closed list, which a metric carries, and a sentence for people. */
@@ -43,11 +44,13 @@ export async function openMetricsPort(options: MetricsPortOptions): Promise<Metr
 }
 
 async function answer(
-  { registry, unready }: MetricsPortOptions,
+  { registry, host, unready }: MetricsPortOptions,
   { method, url, headers }: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const path = url?.split('?', 1)[0]
+  if (isLoopback(host) && !namesThisMachine(headers.host))
+    return send(response, 403, { status: 'only names of this machine' })
   if (method !== 'GET' && method !== 'HEAD') return send(response, 405, { status: 'only GET' })
   if (path === '/metrics') {
     const { contentType, text } = await exposeMetrics(registry, headers.accept)

@@ -34,6 +34,15 @@ export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)
 }
 
+/** The host of an authority `name:port` or `[::1]:port`, without the port. */
+export function hostNameOf(authority = ''): string {
+  const address = URL.parse(`http://${authority}`)
+  return address?.hostname.replace(/^\[|\]$/g, '') ?? ''
+}
+
+/** Whether a request was sent to a name of this machine: a foreign page may let its own name point here (DNS rebinding). */
+export const namesThisMachine = (host: string | undefined): boolean => isLoopback(hostNameOf(host))
+
 /** The first of several addresses with commas represents all: the nodes of a cluster are reached alike. */
 export function firstAddress(addresses: string): URL {
   return new URL(addresses.split(',')[0] ?? addresses)

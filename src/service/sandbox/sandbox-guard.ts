@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isLoopback } from '../../base/text/readable.ts'
-import { hostNameOf } from '../../web/page-guard.ts'
+import { hostNameOf, isLoopback } from '../../base/text/readable.ts'
 import { jsonContentType } from '../../web/route.ts'
 import { RequestError } from '../http/request-error.ts'
 
@@ -29,7 +28,7 @@ export function addSandboxGuard(app: FastifyInstance, { host, names }: SandboxNa
       })
       return reply.code(status).header('content-type', jsonContentType).send(JSON.stringify(body))
     }
-    if (!isOwnName(hostNameOf(request.headers.host ?? '')))
+    if (!isOwnName(hostNameOf(request.headers.host)))
       return refuse('Host', 'is no name of this sandbox: SANDBOX_NAMES gives it further names')
     return isSentByOthers(request) ? refuse('Origin', 'is another site') : undefined
   })
