@@ -160,8 +160,11 @@ const deviceCall = (world: ServiceWorld, person: RegisteredProfile, method = 'GE
   })
 
 describe('device information', () => {
-  test('is 204 until there is some', async ({ world }) => {
-    expect((await deviceCall(world, await registerProfile(world))).status).toBe(204)
+  test("is 204 until there is some of one's own", async ({ world }) => {
+    const person = await registerProfile(world)
+    await deviceCall(world, await registerProfile(world), 'PUT', device)
+
+    expect((await deviceCall(world, person)).status).toBe(204)
   })
 
   test('is answered as it was sent, with an id that stays', async ({ world }) => {

@@ -60,6 +60,32 @@ describe('a profile', () => {
     for (const person of shown) expect((await profile(world, { ...person, account })).json).toMatchObject(person)
   })
 
+  test('of a name that another account has too is shown with its own data', async ({ world, other }) => {
+    const externalId = randomUUID()
+    const stranger = await registerProfile(world, { account: await accountAuth(world, other), externalId })
+    await call(world, '/api/v1/profile/data/log', { method: 'POST', auth: stranger.auth, body: [stepsLog()] })
+    const person = await registerProfile(world, { account: await accountAuth(world), externalId })
+
+    expect((await profile(world, person)).json).toMatchObject({ externalId, dataSources: [] })
+    expect((await profile(world, stranger)).json.dataSources).toHaveLength(1)
+  })
+
+  test('shows the first hundred of its sources by name, then by device', async ({ world }) => {
+    const account = await accountAuth(world)
+    const { auth, externalId } = await registerProfile(world, { account })
+    const sources = Array.from({ length: 51 }, (_, n) => ['phone', 'watch'].map((deviceType) => ({ n, deviceType })))
+      .flat()
+      .map(({ n, deviceType }) => ({ sourceName: `app ${String(n).padStart(2, '0')}`, deviceType }))
+    const body = sources.toReversed().map(({ sourceName, deviceType }) => stepsLog({ source: sourceName, deviceType }))
+    await call(world, '/api/v1/profile/data/log', { method: 'POST', auth, body })
+    const first = sources.slice(0, 100)
+
+    expect((await profile(world, { externalId, account })).json.dataSources).toEqual(first)
+    expect((await search(world, account, `?searchParameter=${externalId}`)).json.items).toMatchObject([
+      { dataSources: first },
+    ])
+  })
+
   test.for(['%00', 'a%00b', '%ED%A0%80', '%zz', '%', 'x'.repeat(101), 'x'.repeat(2000)])(
     'is not asked for by the name %s',
     async (name, { world }) => {
@@ -155,6 +181,18 @@ describe('searching', () => {
     const answer = await search(world, await accountAuth(world, other), `?searchParameter=${name}`)
 
     expect(answer.json).toMatchObject({ items: [], totalCount: 0 })
+  })
+
+  test('shows whole pages of the account, whatever other accounts call their profiles', async ({ world, other }) => {
+    const name = randomUUID()
+    const [account, stranger] = [await accountAuth(world), await accountAuth(world, other)]
+    const people = ['a', 'b', 'c'].map((letter) => `${name}-${letter}`)
+    for (const externalId of [`${name}-0`, ...people]) await registerProfile(world, { account: stranger, externalId })
+    for (const externalId of people) await registerProfile(world, { account, externalId })
+    const page = async (number: number) =>
+      names(await search(world, account, `?searchParameter=${name}&pageSize=2&currentPage=${number}`))
+
+    expect([await page(1), await page(2)]).toEqual([people.slice(0, 2), people.slice(2)])
   })
 
   test.for([

@@ -22,6 +22,23 @@ test('a slot is claimed once, however many schedulers try', async ({ warehouse }
   ])
 })
 
+test('the last slot of a schedule is its latest, in whatever order slots were claimed, and each keeps its run', async ({
+  warehouse,
+}) => {
+  const { runs, rows } = warehouse
+  const before = new Date(slot.getTime() - DAY)
+  const ids = [(await runs.claimSlot('nightly', slot))?.id, (await runs.claimSlot('nightly', before))?.id]
+  for (const at of [slot, new Date(slot.getTime() + HOUR)]) await runs.claimSlot('sweep', at)
+
+  expect(await runs.lastSlot('nightly')).toEqual(slot)
+  expect(await runs.lastSlot('sentinel')).toBeUndefined()
+  const slots = `select slot_at as at, run_id as run from vitalsync.slots where schedule = 'nightly' order by slot_at desc`
+  expect(await rows(slots)).toEqual([
+    { at: slot, run: ids[0] },
+    { at: before, run: ids[1] },
+  ])
+})
+
 test('a run is the same whether it was just made, was taken, or is asked for', async ({ warehouse }) => {
   const { runs, rows } = warehouse
   const made = await runs.create('sync', { a: 1 })
@@ -116,6 +133,20 @@ test('a run does not wait for a profile that is erased', async ({ warehouse }) =
   await profiles.erase(ada)
 
   expect(await runs.get(run.id)).toMatchObject({ state: 'done', done: 1, endedAt: expect.any(Date) })
+})
+
+test('a run that is ended takes its own open orders along, and ends once', async ({ warehouse }) => {
+  const { runs } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const [ended = '', other = ''] = [(await runs.create('sync', {})).id, (await runs.create('sync', {})).id]
+  for (const id of [ended, other]) await recordPage(runs, id, [order(ada)])
+
+  await runs.end(ended, 'stopped')
+  await runs.end(ended, 'done')
+
+  expect(await runs.get(ended)).toMatchObject({ state: 'stopped' })
+  expect((await runs.listOpenOrders(ended, '0', 10)).orders).toEqual([])
+  expect((await runs.listOpenOrders(other, '0', 10)).orders).toMatchObject([{ profileId: ada }])
 })
 
 test('a run whose producer died is found, with the page it had reached', async ({ warehouse }) => {
