@@ -12,6 +12,6 @@ export function schedulesOf(settings: { nightlyCron: string; sweepCron: string; 
   return [
     { name: 'nightly', cron: settings.nightlyCron, timeZone: settings.timeZone, makeUpMs: 25 * HOUR },
     // A missed sweep is not made up: the next sweep produces everything that is due, however long it has been due.
-    { name: 'sweep', cron: settings.sweepCron, timeZone: settings.timeZone, makeUpMs: 0 },
+    { name: 'sweep', cron: settings.sweepCron, timeZone: settings.timeZone, makeUpMs: 0, firstAtOnce: true },
   ]
 }

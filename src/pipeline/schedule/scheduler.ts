@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.ts'
 import { withSpan } from '../../base/monitoring/traced-work.ts'
 import { MINUTE, SECOND } from '../../base/time/units.ts'
 import type { Run, Runs } from '../warehouse/runs/stored-runs.ts'
-import { LATE_MS, newestSlotSince, slotsBetween } from './slots.ts'
+import { LATE_MS, LOOK_BACK_MAX_MS, newestSlotSince, slotsBetween } from './slots.ts'
 import { createTask, createTimetable, type Schedule, type ScheduleTimetable } from './timetable.ts'
 
 type SchedulerOptions = {
@@ -96,10 +96,12 @@ export function createSlotClaimer(
   { runs, now, log }: Pick<SchedulerOptions, 'runs' | 'now' | 'log'>,
 ) {
   const missedSlots = metrics.getMeter('vitalsync.schedule').createCounter('vitalsync.slots.missed')
+  const madeUpMs = Math.max(schedule.makeUpMs, LATE_MS)
+  const searchedMs = schedule.firstAtOnce ? LOOK_BACK_MAX_MS : madeUpMs
   let searchedToMs = Number.NEGATIVE_INFINITY
   return async (): Promise<Run | undefined> => {
     const nowMs = now() + 30 * SECOND // the nearest minute: clocks may differ a little
-    const sinceMs = Math.max(searchedToMs, nowMs - Math.max(schedule.makeUpMs, LATE_MS))
+    const sinceMs = Math.max(searchedToMs, nowMs - searchedMs)
     const slotAt = newestSlotSince(timetable, sinceMs, nowMs)
     const run = slotAt && (await claim(slotAt, nowMs))
     // Only after the claim: if it fails, the next search finds the slot again.
@@ -109,15 +111,19 @@ export function createSlotClaimer(
 
   async function claim(slotAt: Date, nowMs: number): Promise<Run | undefined> {
     const last = await runs.lastSlot(schedule.name)
-    const isLate = nowMs - slotAt.getTime() > LATE_MS
+    const ageMs = nowMs - slotAt.getTime()
+    const isLate = ageMs > LATE_MS
     // A schedule that never had a slot has missed none.
-    if (last === undefined ? isLate : last >= slotAt) return undefined
+    if (last === undefined ? isLate && !schedule.firstAtOnce : last >= slotAt || ageMs >= madeUpMs) return undefined
     const run = await runs.claimSlot(schedule.name, slotAt)
     if (run && last !== undefined) {
       const missed = slotsBetween(timetable, last.getTime(), slotAt.getTime()).length + (isLate ? 1 : 0)
       if (missed > 0) missedSlots.add(missed, { schedule: schedule.name })
     }
-    if (run && isLate) log.info({ schedule: schedule.name, slotAt: slotAt.toISOString() }, 'making up a missed slot')
+    if (run && isLate) {
+      const taken = last === undefined ? 'taking the first slot at once' : 'making up a missed slot'
+      log.info({ schedule: schedule.name, slotAt: slotAt.toISOString() }, taken)
+    }
     return run
   }
 }

@@ -17,7 +17,7 @@ const CLOCK_SET_BACK_MAX_MS = 3 * HOUR
 export const LATE_MS = 2 * MINUTE
 
 /** Further back nobody looks for missed slots. */
-const LOOK_BACK_MAX_MS = 7 * DAY
+export const LOOK_BACK_MAX_MS = 7 * DAY
 
 /** The slots after `sinceMs` and before `untilMs`, oldest first, of the last seven days. */
 export function slotsBetween(timetable: ZonedCron, sinceMs: number, untilMs: number): Date[] {

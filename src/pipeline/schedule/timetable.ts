@@ -11,6 +11,8 @@ export type Schedule = {
   readonly timeZone: string
   /** A missed slot is made up when it is not older than this. */
   readonly makeUpMs: number
+  /** A warehouse that never had a slot of this schedule takes the newest one when its first scheduler starts. */
+  readonly firstAtOnce?: boolean
 }
 
 export const createTask = (

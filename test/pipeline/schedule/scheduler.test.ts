@@ -16,7 +16,7 @@ import type { Run } from '../../../src/pipeline/warehouse/runs/stored-runs.ts'
 
 const nightly: Schedule = { name: 'nightly', cron: '30 2 * * *', timeZone: 'UTC', makeUpMs: 25 * HOUR }
 const weekly: Schedule = { ...nightly, cron: '30 2 * * 1' }
-const sweep: Schedule = { name: 'sweep', cron: '*/10 * * * *', timeZone: 'UTC', makeUpMs: 0 }
+const sweep: Schedule = { name: 'sweep', cron: '*/10 * * * *', timeZone: 'UTC', makeUpMs: 0, firstAtOnce: true }
 const silent = createLog({ level: 'silent' })
 
 const runOf = (kind: string, slotAt: Date): Run => ({
@@ -102,6 +102,20 @@ test.each([
     '2026-03-10T10:10:00.000Z',
   ],
   ['and no later', sweep, '2026-03-10T10:00:00.000Z', '2026-03-10T10:11:30Z', undefined],
+  [
+    'a sweep that never was takes its newest slot',
+    sweep,
+    undefined,
+    '2026-03-10T10:18:00Z',
+    '2026-03-10T10:10:00.000Z',
+  ],
+  [
+    'and one that is hours apart as well',
+    { ...sweep, cron: '0 */12 * * *' },
+    undefined,
+    '2026-03-10T10:18:00Z',
+    '2026-03-10T00:00:00.000Z',
+  ],
 ] as const)('%s', async (_, schedule, last, now, expected) => {
   const runs = slotsAfter(last)
   const claim = createSlotClaimer(createTimetable(schedule), { runs, now: () => Date.parse(now), log: silent })
