@@ -15,8 +15,13 @@ import { receivedTagSchema, tagInputSchema } from '../src/base/contract/tag.ts'
 import { receivedTrendSchema } from '../src/base/contract/trend.ts'
 import type { Span } from '../src/base/time/spans.ts'
 import { DAY, HOUR } from '../src/base/time/units.ts'
-import { identifyLog, identifyTag } from '../src/pipeline/transfer/item-keys.ts'
-import type { Catalogue, PulledStream, PushedStream } from '../src/pipeline/transfer/stream.ts'
+import {
+  type Catalogue,
+  identifyLog,
+  identifyTag,
+  type PulledStream,
+  type PushedStream,
+} from '../src/pipeline/transfer/stream.ts'
 
 /**
  * The catalogue of pulled streams. A new stream is one entry here, one table, its view and its row in `vitalsync.day_streams` in a migration, and one fixture:

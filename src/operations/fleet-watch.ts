@@ -13,7 +13,7 @@ import {
 } from '../pipeline/fleet/fleet-facts.ts'
 import { isWorking } from '../pipeline/fleet/readiness.ts'
 import { oldestJobMs } from '../pipeline/queue/enqueue.ts'
-import { openOverdueSlots } from '../pipeline/schedule/overdue-slots.ts'
+import { openOverdueSlots } from '../pipeline/schedule/slot-watch.ts'
 import { askQuickFacts, askSlowFacts } from '../pipeline/warehouse/reports/ask-facts.ts'
 import { readSharedFacts } from '../pipeline/warehouse/reports/shared-facts.ts'
 import type { Pipeline } from './pipeline.ts'

@@ -12,7 +12,7 @@ import { dayNumberFromText, dayText, isoText, monthOf, zoneOffsetMs } from '../.
 import { DAY, HOUR } from '../../src/base/time/units.ts'
 import { createOffsetCompleter } from '../../src/intake/complete-offsets.ts'
 import { exportFormats } from '../../src/intake/formats/known-formats.ts'
-import { openNextSlots } from '../../src/pipeline/schedule/next-slots.ts'
+import { openNextSlots } from '../../src/pipeline/schedule/slot-watch.ts'
 import { httpDateMsOf, retryAfterMsOf } from '../../src/pipeline/upstream/retry-after.ts'
 import { localDateTextOf } from '../../src/pipeline/warehouse/readings/record-rows.ts'
 import { exportWriters } from '../../src/service/sandbox/exports/export-writers.ts'

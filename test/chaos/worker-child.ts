@@ -5,7 +5,7 @@ import { requireGivenAddresses } from '../../src/operations/addresses.ts'
 import { openPipeline } from '../../src/operations/pipeline.ts'
 import { startWorker } from '../../src/operations/processes/start-worker.ts'
 import { parsePartList } from '../../src/pipeline/fleet/queue-parts.ts'
-import { machineNow } from '../../src/pipeline/warehouse/postgres/library-clock.ts'
+import { machineNow } from '../../src/pipeline/warehouse/postgres/database-clock.ts'
 
 /**
  * A worker process that a test can kill. Prints `ready` when it works, and its machine's time on SIGUSR2. Its lease is short: a test need not wait half a

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { pulledStreams } from '../../config/streams.ts'
-import type { DerivedKind } from '../../src/base/contract/derived-kind.ts'
+import type { DerivedKind } from '../../src/base/contract/derivation-state.ts'
 import { DAY } from '../../src/base/time/units.ts'
 import { daysReachedByKind } from '../../src/service/recompute/reach.ts'
 

@@ -1,5 +1,7 @@
-import { CLOCK_SKEW_MAX_MS } from '../time/clock-skew.ts'
 import { SECOND } from '../time/units.ts'
+
+/** With a larger skew between two clocks the queue would take healthy jobs for dead ones. */
+export const CLOCK_SKEW_MAX_MS = 30 * SECOND
 
 /**
  * One thing that was looked at by `vitalsync doctor`. `note` is worth knowing and needs nothing done; `wrong` must be

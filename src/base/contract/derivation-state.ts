@@ -5,3 +5,6 @@ export const DERIVATION_STATE_HEADER = 'derivation-state'
 export const derivationStates = ['finished', 'pending'] as const
 
 export type DerivationState = (typeof derivationStates)[number]
+
+/** The kinds of derived records. */
+export type DerivedKind = 'score' | 'biomarker' | 'archetype' | 'trend' | 'comparison'

@@ -4,7 +4,6 @@ import { connectionProblem } from '../connections/connection-problem.ts'
 import { isOwnServer } from '../connections/own-server.ts'
 import { UsageProblem } from '../errors.ts'
 import { SECOND } from '../time/units.ts'
-import { requireServerVersion } from './server-version.ts'
 import { withConnection } from './short-connection.ts'
 
 /** To connect, and for each answer. */
@@ -66,4 +65,18 @@ export async function requireDirectConnection(databaseUrl: string, variable: str
     throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable }, cause)
   })
   if (fault) throw new UsageProblem(`use ${variable}: ${fault.text}`, { hint: fault.hint })
+}
+
+export const POSTGRES_OLDEST = 15
+
+/** A connection or a pool. */
+type Queryable = { query<R extends pg.QueryResultRow>(text: string): Promise<{ rows: R[] }> }
+
+/** Throws an error whose words the table of causes knows (`too old`). */
+export async function requireServerVersion(client: Queryable): Promise<void> {
+  const { rows } = await client.query<{ text: string; number: number }>(
+    "select current_setting('server_version') as text, current_setting('server_version_num')::int as number",
+  )
+  const [version] = rows
+  if (version && version.number < POSTGRES_OLDEST * 10_000) throw new Error(`Postgres ${version.text} is too old`)
 }

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { StrangeType } from '../../base/contract/data-types.ts'
 import type { Operation } from '../../base/contract/operations.ts'
 import type { QuickCheck } from '../../base/contract/quick-check.ts'
+import { namedUuid } from '../../base/text/digest.ts'
 import type { Span } from '../../base/time/spans.ts'
 
 export type Column = {
@@ -98,4 +99,29 @@ export type Catalogue = {
   readonly pulled: readonly PulledStream[]
   /** In the order of pushing. */
   readonly pushed: readonly PushedStream[]
+}
+
+type Identify = PushedList['identify']
+
+/** The namespace of the ids that logs without an id are given. */
+const LOG_ID_NAMESPACE = '8d0f3c1e-5a52-4f0b-9a35-1f1f3f0c7a11'
+
+/**
+ * A log is known by its id. A log without an id is given one: the same measurement, read from another file or read again,
+ * gets the same id, and upstream knows it by this id.
+ */
+export const identifyLog: Identify = (body, origin) => {
+  const { id } = body
+  const itemKey = typeof id === 'string' ? id.toLowerCase() : namedUuid(LOG_ID_NAMESPACE, measurementOf(body, origin))
+  return { itemKey, body: { ...body, id: itemKey } }
+}
+
+function measurementOf(body: Fields, { externalId, startAtMs, endAtMs }: ItemOrigin): string[] {
+  return [externalId, body['logType'], body['dataType'], body['source'], startAtMs, endAtMs].map(String)
+}
+
+/** A tag is known by its type, name, source and start. */
+export const identifyTag: Identify = (body, { startAtMs }) => {
+  const { type, name, source } = body
+  return { itemKey: JSON.stringify([type, name, source, startAtMs]), body }
 }

@@ -1,5 +1,4 @@
-import type { DerivationState } from '../../base/contract/derivation-state.ts'
-import type { DerivedKind } from '../../base/contract/derived-kind.ts'
+import type { DerivationState, DerivedKind } from '../../base/contract/derivation-state.ts'
 import { dayNumberAt, dayNumberFromText } from '../../base/time/local-time.ts'
 import { DAY } from '../../base/time/units.ts'
 import type { DerivationProgress } from '../store/derivation-progress.ts'

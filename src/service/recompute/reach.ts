@@ -1,4 +1,4 @@
-import type { DerivedKind } from '../../base/contract/derived-kind.ts'
+import type { DerivedKind } from '../../base/contract/derivation-state.ts'
 import { mondayOf, monthOf } from '../../base/time/local-time.ts'
 import { neighbourDays } from '../derive/day/logs-by-day.ts'
 import { periodMinimums } from '../derive/model/archetype-model.ts'

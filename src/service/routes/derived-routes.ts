@@ -12,8 +12,7 @@ import {
   comparisonNames,
   comparisonQuerySchema,
 } from '../../base/contract/comparison.ts'
-import { DERIVATION_STATE_HEADER, derivationStates } from '../../base/contract/derivation-state.ts'
-import type { DerivedKind } from '../../base/contract/derived-kind.ts'
+import { DERIVATION_STATE_HEADER, type DerivedKind, derivationStates } from '../../base/contract/derivation-state.ts'
 import { operations } from '../../base/contract/operations.ts'
 import { scoreAnswerSchema, scoreQuerySchema, scoreTypes } from '../../base/contract/score.ts'
 import { trendAnswerSchema, trendCategories, trendQuerySchema } from '../../base/contract/trend.ts'

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { DerivedKind } from '../../base/contract/derived-kind.ts'
+import type { DerivedKind } from '../../base/contract/derivation-state.ts'
 import {
   createProgressLookup,
   type DerivationProgress,

@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import type { Log } from '../../base/log.ts'
-import { openPostgresPool } from '../../base/postgres/postgres-pool.ts'
-import { inTransaction } from '../../base/postgres/transaction.ts'
+import { inTransaction, openPostgresPool } from '../../base/postgres/postgres-pool.ts'
 import { SECOND } from '../../base/time/units.ts'
 
 export type ServicePool = pg.Pool

@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import { expect } from 'vitest'
-import { openPostgresPool } from '../../../src/base/postgres/postgres-pool.ts'
-import { inTransaction } from '../../../src/base/postgres/transaction.ts'
+import { inTransaction, openPostgresPool } from '../../../src/base/postgres/postgres-pool.ts'
 import { test as base } from '../../support/fixtures.ts'
 
 /** `pool` has one connection, so that the next statement shows what became of it; `others` see what is committed. */

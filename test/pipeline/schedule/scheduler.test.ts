@@ -9,8 +9,8 @@ import {
 import { expect, test } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
 import { HOUR } from '../../../src/base/time/units.ts'
-import { openOverdueSlots } from '../../../src/pipeline/schedule/overdue-slots.ts'
 import { createSlotClaimer, startScheduler } from '../../../src/pipeline/schedule/scheduler.ts'
+import { openOverdueSlots } from '../../../src/pipeline/schedule/slot-watch.ts'
 import { createTimetable, type Schedule } from '../../../src/pipeline/schedule/timetable.ts'
 import type { Run } from '../../../src/pipeline/warehouse/runs/stored-runs.ts'
 

@@ -1,4 +1,4 @@
-import type { DerivedKind } from '../../../src/base/contract/derived-kind.ts'
+import type { DerivedKind } from '../../../src/base/contract/derivation-state.ts'
 import { mondayOf, monthOf } from '../../../src/base/time/local-time.ts'
 import type { DayFacts } from '../../../src/service/derive/day/facts.ts'
 import { type FactsInput, factsOfDays } from '../../../src/service/derive/day/facts-of-days.ts'

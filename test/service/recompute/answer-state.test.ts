@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { DataLogInput } from '../../../src/base/contract/data-log.ts'
-import type { DerivedKind } from '../../../src/base/contract/derived-kind.ts'
+import type { DerivedKind } from '../../../src/base/contract/derivation-state.ts'
 import { parseInstant } from '../../../src/base/time/instant.ts'
 import { DAY, HOUR } from '../../../src/base/time/units.ts'
 import type { Demographics } from '../../../src/service/derive/model/demographics.ts'

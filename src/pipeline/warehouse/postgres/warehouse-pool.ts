@@ -1,6 +1,5 @@
 import type pg from 'pg'
-import { openPostgresPool } from '../../../base/postgres/postgres-pool.ts'
-import { inTransaction } from '../../../base/postgres/transaction.ts'
+import { inTransaction, openPostgresPool } from '../../../base/postgres/postgres-pool.ts'
 import { SECOND } from '../../../base/time/units.ts'
 import { postgresUnreachable, sqlState } from './sql-errors.ts'
 

@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { z } from 'zod'
 import { UsageProblem } from '../../../base/errors.ts'
+import type { TokenName } from '../../fleet/tokens.ts'
 
 /**
  * Keys that seal the secrets in the database. The first one seals and each of them opens, so that keys can be
@@ -72,3 +74,21 @@ const noKey = () =>
   new UsageProblem('seal: TOKEN_KEY is not set', {
     hint: 'Set it to the key of the workers; a new one: openssl rand -base64 32.',
   })
+
+/** The generation of a token, by which its sealed bytes are bound to its row: they open in no other row. */
+type TokenGeneration = { readonly name: TokenName; readonly generation: number }
+
+const secretsSchema = z.object({ secret: z.string(), refreshSecret: z.string().optional() })
+type TokenSecrets = z.infer<typeof secretsSchema>
+
+export const sealToken = (keyring: Keyring, of: TokenGeneration, secrets: TokenSecrets): Buffer =>
+  keyring.seal(JSON.stringify(secrets), placeOf(of))
+
+/** Undefined when the bytes were sealed with a key that is not here, for another row or generation, or in another form. */
+export function openToken(keyring: Keyring, of: TokenGeneration, sealed: Buffer): TokenSecrets | undefined {
+  const text = keyring.open(sealed, placeOf(of))
+  return text === undefined ? undefined : secretsSchema.parse(JSON.parse(text))
+}
+
+const placeOf = ({ name: { account, profileId = '' }, generation }: TokenGeneration): string =>
+  `vitalsync.tokens|${account}|${profileId}|${generation}`

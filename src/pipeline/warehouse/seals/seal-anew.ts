@@ -1,6 +1,5 @@
 import { type Pool, transaction } from '../postgres/warehouse-pool.ts'
-import { createKeyring } from './keyring.ts'
-import { openToken, sealToken } from './sealed-token.ts'
+import { createKeyring, openToken, sealToken } from './keyring.ts'
 import { sealTombstoneKey } from './tombstone-key.ts'
 
 const TOKENS_AT_ONCE = 200

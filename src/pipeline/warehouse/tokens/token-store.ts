@@ -13,8 +13,7 @@ import {
 } from '../../fleet/tokens.ts'
 import { sqlState } from '../postgres/sql-errors.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
-import { createKeyring, type Keyring } from '../seals/keyring.ts'
-import { openToken, sealToken } from '../seals/sealed-token.ts'
+import { createKeyring, type Keyring, openToken, sealToken } from '../seals/keyring.ts'
 import { openTokenRows, type TokenRow, type TokenRows } from './token-rows.ts'
 
 /**

@@ -8,9 +8,9 @@ import { cadence, heartZones, stepDetail } from '../model/model.ts'
 import { mean } from '../model/statistics.ts'
 import type { DayBounds } from './day-bounds.ts'
 import type { ExerciseSession } from './exercise-sessions.ts'
+import { type MinuteSample, minuteSamples } from './log-ranking.ts'
 import type { DayInputs } from './logs-by-day.ts'
 import type { Amount } from './merged-amounts.ts'
-import { type MinuteSample, minuteSamples } from './minute-samples.ts'
 import type { SleepCluster } from './sleep-clusters.ts'
 
 /** The inputs of one day, with its bounds and the sleep and exercise found around it. */

@@ -1,4 +1,6 @@
 import { compareText } from '../../../base/text/compare-text.ts'
+import { MINUTE } from '../../../base/time/units.ts'
+import { median } from '../model/statistics.ts'
 import type { DataLog } from './parsed-log.ts'
 
 const deviceOrder: readonly string[] = ['watch', 'fitness_band', 'ring', 'chest_strap', 'phone']
@@ -100,4 +102,25 @@ export function groupByInstrument(logs: readonly DataLog[], sourcePriority: read
   return [...groups]
     .sort(([aKey, [a]], [bKey, [b]]) => (a && b ? better(a, b) : 0) || compareText(aKey, bKey))
     .map(([, group]) => group)
+}
+
+/** The value of one minute: the median of the samples that the best instrument has in that minute. */
+export type MinuteSample = { readonly atMs: number; readonly value: number }
+
+/** Sorted by time. Aggregated logs count only where there is no raw log of the kind at all. */
+export function minuteSamples(logs: readonly DataLog[], sourcePriority: readonly string[]): MinuteSample[] {
+  const raw = logs.filter((log) => log.periodicity === null)
+  const minutes = new Map<number, number>()
+  for (const instrument of groupByInstrument(raw.length > 0 ? raw : logs, sourcePriority)) {
+    const byMinute = new Map<number, number[]>()
+    for (const log of instrument) {
+      const atMs = Math.floor((log.startMs + log.endMs) / 2 / MINUTE) * MINUTE
+      if (minutes.has(atMs)) continue
+      const values = byMinute.get(atMs)
+      if (values) values.push(log.value)
+      else byMinute.set(atMs, [log.value])
+    }
+    for (const [atMs, values] of byMinute) minutes.set(atMs, values.length === 1 ? (values[0] ?? 0) : median(values))
+  }
+  return [...minutes].map(([atMs, value]) => ({ atMs, value })).sort((a, b) => a.atMs - b.atMs)
 }

@@ -1,4 +1,4 @@
-import type { DerivedKind } from '../../../base/contract/derived-kind.ts'
+import type { DerivedKind } from '../../../base/contract/derivation-state.ts'
 import { namedUuid } from '../../../base/text/digest.ts'
 import { dayText, isoText, midnightMs } from '../../../base/time/local-time.ts'
 import type { Span } from '../../../base/time/spans.ts'

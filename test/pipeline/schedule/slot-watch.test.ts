@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { MINUTE } from '../../../src/base/time/units.ts'
-import { openNextSlots } from '../../../src/pipeline/schedule/next-slots.ts'
+import { openNextSlots } from '../../../src/pipeline/schedule/slot-watch.ts'
 
 test('the next slot of each schedule is known, also after it has passed and after the clock was set back', async () => {
   const slots = openNextSlots([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { identifyLog, identifyTag } from '../../../src/pipeline/transfer/item-keys.ts'
+import { identifyLog, identifyTag } from '../../../src/pipeline/transfer/stream.ts'
 
 const origin = { externalId: 'ada', startAtMs: 1_000, endAtMs: 2_000 }
 const heartRate = { logType: 'measure', dataType: 'heart_rate', source: 'watch', value: 61 }

@@ -1,2 +1,0 @@
-/** The kinds of derived records. */
-export type DerivedKind = 'score' | 'biomarker' | 'archetype' | 'trend' | 'comparison'
