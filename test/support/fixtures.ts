@@ -12,6 +12,10 @@ const templates = {
   service: { folder: new URL('../../src/service/store/migrations/', import.meta.url), schema: 'service' },
 }
 
+/** Copies the files of the template: half the processor time of writing each of its pages to the write-ahead log. */
+export const createDatabase = (name: string, template: string) =>
+  `create database ${name} template ${template} strategy file_copy`
+
 /** For `expect.poll`: the time that a busy machine may take until the expected state is reached. */
 export const soon = { timeout: 120_000, interval: 20 }
 
@@ -42,7 +46,7 @@ export const test = base.extend<Fixtures>({
 /** Creates a database, runs `use`, and drops the database, also when connections are open. */
 export async function within(from: string, use: (url: string) => Promise<void>): Promise<void> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await administer((admin) => admin.query(`create database ${name} template ${from}`))
+  await administer((admin) => admin.query(createDatabase(name, from)))
   try {
     await use(testDatabaseUrl(name))
   } finally {

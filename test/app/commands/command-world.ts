@@ -6,7 +6,7 @@ import pg from 'pg'
 import { inject } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
 import { type Sandbox, startSandbox } from '../../../src/service/start-sandbox.ts'
-import { template, testDatabaseUrl } from '../../support/fixtures.ts'
+import { createDatabase, template, testDatabaseUrl } from '../../support/fixtures.ts'
 import { type Program, type ProgramEnd, runProgram, startProgram } from '../../support/run-program.ts'
 import { openTestPool } from '../../support/test-pool.ts'
 
@@ -94,7 +94,7 @@ function worldOn(warehouse: Database, surroundings: Surroundings): CommandWorld 
 
 async function makeDatabase(from: string): Promise<Database> {
   const name = `test_${randomBytes(12).toString('hex')}`
-  await administer(`create database ${name} template ${from}`)
+  await administer(createDatabase(name, from))
   return { name, url: testDatabaseUrl(name), drop: () => administer(`drop database if exists ${name} with (force)`) }
 }
 
