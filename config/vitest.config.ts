@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/test-engines.ts'],
-    setupFiles: ['test/support/check-statements.ts'],
+    setupFiles: ['test/support/processor-time.ts', 'test/support/check-statements.ts'],
     reporters: ['default', `${root}/test/support/closing-lines-reporter.ts`],
     pool: 'forks',
     sequence: { sequencer: SlowFilesFirst },

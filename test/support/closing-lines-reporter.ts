@@ -3,9 +3,10 @@ import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 import { noteOf, packageOf } from './programs.ts'
 
 /**
- * Ends every run with plain lines without colours: the slowest files of a long run, the errors outside of tests with their file,
- * the counts of tests, and last the skipped tests with their reasons and the command that brings what they need. A reader of a long listing finds them at
- * its end; `.ci/run` repeats them. The counts never say "0 failed" when the run has failed.
+ * Ends every run with plain lines without colours: of a long run the slowest files and those that took the most processor time, the
+ * errors outside of tests with their file, the counts of tests, and last the skipped tests with their reasons and the command that
+ * brings what they need. A reader of a long listing finds them at its end; `.ci/run` repeats them. The counts never say "0 failed"
+ * when the run has failed.
  */
 export default class ClosingLines implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<SerializedError>): void {
@@ -18,17 +19,24 @@ export default class ClosingLines implements Reporter {
 /** How many files a long run names. A run of no more files names none. */
 const FILES_NAMED = 10
 
-/** Where the minutes of a run are. Files run side by side, so the sum is more than the time of the run. */
+/**
+ * Where the minutes of a run are. Files run side by side, so the sum of their times is more than the time of the run. The servers
+ * that all files share are not in the processor time.
+ */
 function slowestFiles(modules: ReadonlyArray<TestModule>): string[] {
   if (modules.length <= FILES_NAMED) return []
   const files = modules.map((module) => ({
     name: module.relativeModuleId,
     ms: module.diagnostic().duration + module.diagnostic().collectDuration,
   }))
+  const processor = modules.map((module) => ({ name: module.relativeModuleId, ms: module.meta().processorMs ?? 0 }))
+  return [`Slowest of ${files.length} files, ${sumAndMost(files)}`, `Processor time: ${sumAndMost(processor)}`]
+}
+
+function sumAndMost(files: ReadonlyArray<{ name: string; ms: number }>): string {
   const sumMs = files.reduce((sum, { ms }) => sum + ms, 0)
-  const slowest = files.toSorted((a, b) => b.ms - a.ms).slice(0, FILES_NAMED)
-  const listed = slowest.map(({ name, ms }) => `${name} ${seconds(ms)}`).join(', ')
-  return [`Slowest of ${files.length} files, ${seconds(sumMs)} in all: ${listed}`]
+  const most = files.toSorted((a, b) => b.ms - a.ms).slice(0, FILES_NAMED)
+  return `${seconds(sumMs)} in all: ${most.map(({ name, ms }) => `${name} ${seconds(ms)}`).join(', ')}`
 }
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`
