@@ -12,7 +12,7 @@ import { createAudit } from '../pipeline/warehouse/audit/stored-audit.ts'
 import { createDivision } from '../pipeline/warehouse/divided/division.ts'
 import { openWarehousePool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { type Access, openAccess } from '../web/access.ts'
-import { listen } from '../web/listen.ts'
+import { listen, slowSenderOptions } from '../web/listen.ts'
 import { openPageBundle } from '../web/page-bundle.ts'
 import { addPageGuard } from '../web/page-guard.ts'
 import { addPageQuestions, sendPageError } from '../web/page-questions.ts'
@@ -36,6 +36,8 @@ type DashboardOptions = {
   readonly host: string
   /** 0 takes a free one; of several, the first that can be had. */
   readonly port: number | readonly number[]
+  /** How long a request may take to arrive. */
+  readonly requestTimeoutMs?: number
 }
 
 type Dashboard = { readonly url: string; close(): Promise<void> }
@@ -43,11 +45,12 @@ type Dashboard = { readonly url: string; close(): Promise<void> }
 const READING_CONNECTIONS_MAX = 6
 /** A look that takes longer is given up: the browser says so. */
 const READING_MAX_MS = 20 * SECOND
+const REQUEST_TIMEOUT_MS = 30 * SECOND
 const BODY_BYTES_MAX = 256 * 1024
 
 /** Serves the dashboard until closed. Reads through connections that may change nothing. */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const { pipeline, addresses, config, log, host, port } = options
+  const { pipeline, addresses, config, log, host, port, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
   const closeStack = openCloseStack()
   const stop = new AbortController()
   try {
@@ -71,7 +74,13 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     const audit = createAudit(pipeline)
     const context = { pipeline, reading, config, addresses, watch, audit, log, signal: stop.signal }
     const trustProxy = config.trustedProxies.length > 0 && [...config.trustedProxies]
-    const app = fastify({ logger: false, bodyLimit: BODY_BYTES_MAX, trustProxy, forceCloseConnections: true })
+    const app = fastify({
+      ...slowSenderOptions(requestTimeoutMs),
+      logger: false,
+      bodyLimit: BODY_BYTES_MAX,
+      trustProxy,
+      forceCloseConnections: true,
+    })
     closeStack.add(app, 'dashboard')
     closeStack.add({ close: () => stop.abort() }, 'actions')
     addPageGuard(app, { loopbackOnly: access.isOpen, passwordSetting: 'DASHBOARD_PASSWORD_FILE' })

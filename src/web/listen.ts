@@ -1,7 +1,17 @@
 import { UsageProblem } from '../base/errors.ts'
+import { SECOND } from '../base/time/units.ts'
 
 /** The part of a Fastify app that opens its port. */
 type Listener = { listen(address: { host: string; port: number }): Promise<string> }
+
+/**
+ * The options of a Fastify app that closes the connection of a request that takes longer to arrive: without them a caller who sends
+ * slowly holds as many connections as it likes, for ever.
+ */
+export const slowSenderOptions = (requestTimeoutMs: number) => ({
+  requestTimeout: requestTimeoutMs,
+  http: { connectionsCheckingInterval: Math.min(SECOND, requestTimeoutMs), headersTimeout: requestTimeoutMs },
+})
 
 type ListenOptions = {
   readonly host: string

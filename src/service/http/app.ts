@@ -4,7 +4,9 @@ import { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import fastify, { type FastifyRequest } from 'fastify'
 import type { Log } from '../../base/log.ts'
+import { isUnavailable } from '../../base/postgres/silent-server.ts'
 import { SECOND } from '../../base/time/units.ts'
+import { slowSenderOptions } from '../../web/listen.ts'
 import { jsonContentType } from '../../web/route.ts'
 import type { ServiceApp, ServiceContext } from './context.ts'
 import { badRequest, RequestError, unavailable } from './request-error.ts'
@@ -24,10 +26,11 @@ const keepAliveTimeoutMs = 75 * SECOND
 /** The HTTP server without routes: how requests are read, how errors are answered, and the headers of every answer. */
 export function createServiceApp(context: ServiceContext, options: AppOptions): ServiceApp {
   const { requestTimeoutMs, trustedProxies } = options
+  const { http, ...slowSenders } = slowSenderOptions(requestTimeoutMs)
   const app = fastify({
+    ...slowSenders,
     logger: false,
     bodyLimit: bodyBytesMax,
-    requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     connectionTimeout: 0,
     forceCloseConnections: 'idle',
@@ -36,11 +39,7 @@ export function createServiceApp(context: ServiceContext, options: AppOptions): 
     genReqId: (request) => requestIdOf(request.headers['x-request-id']),
     routerOptions: { maxParamLength: 1500 },
     clientErrorHandler: (error, socket) => rejectMalformedRequest(error, socket, context.clock()),
-    http: {
-      connectionsCheckingInterval: Math.min(SECOND, requestTimeoutMs),
-      headersTimeout: requestTimeoutMs,
-      requireHostHeader: false, // Node would answer without a body: a hook below refuses such a request
-    },
+    http: { ...http, requireHostHeader: false }, // Node would answer without a body: a hook below refuses such a request
     // The router's own refusals, which no hook sees.
     frameworkErrors(error, request, reply) {
       reply.headers(answerHeaders(request.id, context.clock()))
@@ -133,7 +132,7 @@ function requestErrorOf(error: unknown, log: Log, requestId: string): RequestErr
   const known = requestErrorOfCode(code)
   if (known) return known
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return new RequestError({ status: statusCode })
-  if (isDatabaseUnavailable(error, code)) {
+  if (isUnavailable(error)) {
     log.warn({ requestId, code }, 'the database did not answer')
     return unavailable('the database cannot be reached or is too busy: try again')
   }
@@ -167,17 +166,6 @@ function requestErrorOfCode(code: string): RequestError | undefined {
     default:
       return undefined
   }
-}
-
-const networkErrorCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN'])
-
-/**
- * SQLSTATE classes: connection lost (08), insufficient resources (53), cancelled or shutting down (57), locks and
- * serialization (40, 55).
- */
-function isDatabaseUnavailable(error: unknown, code: string): boolean {
-  if (networkErrorCodes.has(code) || /^(08|40|53|55|57)[0-9A-Z]{3}$/.test(code)) return true
-  return /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after/.test(String(error))
 }
 
 function codesOf(error: unknown): { code: string; statusCode: number | undefined } {

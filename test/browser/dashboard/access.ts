@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { expect } from 'vitest'
 import { openPageBundle } from '../../../src/web/page-bundle.ts'
 import { forwardedHeaders, openSession, send } from '../send.ts'
@@ -69,6 +71,19 @@ test('no page of another site asks anything: not by a link, a picture, a form or
   expect((await send(`${url}/api/people`, own)).status).toBe(200)
 })
 
+test('a request that trickles in is ended, whether it stops in its head or in its body', async ({ world }) => {
+  const { url } = await world.serve({}, { requestTimeoutMs: 300 })
+  const { hostname, port, host, origin } = new URL(url)
+  const body = `POST /api/people HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${origin}\r\nContent-Length: 100\r\n\r\n{`
+
+  for (const start of ['GET / HTTP/1.1\r\nHost', body]) {
+    const socket = connect(Number(port), hostname, () => socket.write(start))
+    socket.resume()
+    await once(socket, 'close')
+  }
+  expect((await send(`${url}/`)).status).toBe(200)
+})
+
 test('no page runs scripts or styles of others, and none is framed', async ({ world: { url } }) => {
   const { headers } = await send(`${url}/failures`)
 
@@ -78,7 +93,7 @@ test('no page runs scripts or styles of others, and none is framed', async ({ wo
 })
 
 test('beyond loopback it does not start unless it asks who people are', async ({ world }) => {
-  await expect(world.serve({}, '0.0.0.0')).rejects.toThrow(/nobody would be asked who they are/)
+  await expect(world.serve({}, { host: '0.0.0.0' })).rejects.toThrow(/nobody would be asked who they are/)
   await expect(world.serve({ DASHBOARD_TRUSTED_HEADER: 'x-user' })).rejects.toThrow(/needs TRUSTED_PROXIES/)
 })
 

@@ -14,7 +14,10 @@ export type DashboardWorld = TestPipeline & {
   readonly sandbox: Sandbox
   readonly url: string
   /** Another dashboard on the same pipeline, with other settings. */
-  serve(settings: Readonly<Record<string, string>>, host?: string): Promise<{ url: string }>
+  serve(
+    settings: Readonly<Record<string, string>>,
+    options?: { host?: string; requestTimeoutMs?: number },
+  ): Promise<{ url: string }>
 }
 
 const PEOPLE = 3
@@ -78,9 +81,17 @@ async function withWorld(
     questionsKeys: pipeline.tokenKeys,
   }
   const opened: Array<{ close(): Promise<void> }> = []
-  const serve: DashboardWorld['serve'] = async (settings, host = '127.0.0.1') => {
+  const serve: DashboardWorld['serve'] = async (settings, options = {}) => {
     const own = readConfig({ ...line.settings, ...settings })
-    const dashboard = await startDashboard({ pipeline, addresses, config: own, log, host, port: 0 })
+    const dashboard = await startDashboard({
+      pipeline,
+      addresses,
+      config: own,
+      log,
+      host: '127.0.0.1',
+      port: 0,
+      ...options,
+    })
     opened.push(dashboard)
     return dashboard
   }
