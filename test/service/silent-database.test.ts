@@ -1,5 +1,8 @@
 import pg from 'pg'
 import { expect } from 'vitest'
+import { createLog } from '../../src/base/log.ts'
+import { startSandbox } from '../../src/service/start-sandbox.ts'
+import { openSession, send } from '../browser/send.ts'
 import { test } from '../support/fixtures.ts'
 import { startSilentProxy } from '../support/silent-proxy.ts'
 import { accountAuth, call, registerProfile, withService } from './service-world.ts'
@@ -27,6 +30,36 @@ test('/ready answers 503 while the database keeps it waiting, and is ready again
 })
 
 const kinds = ['score', 'biomarker', 'archetypes', 'insight/trend', 'insight/comparison', 'tag']
+
+test('each question of the console answers 503 within five seconds while the database stands still', async ({
+  serviceUrl,
+}) => {
+  const proxy = await startSilentProxy(serviceUrl)
+  const log = createLog({ level: 'silent' })
+  const sandbox = await startSandbox({ databaseUrl: proxy.url, port: 0, profiles: 1, days: 2, seed: 'still', log })
+  try {
+    await sandbox.derived()
+    const console = `${sandbox.url}/console`
+    const session = await openSession(console)
+    const asked = { keys: {}, people: { keyId: sandbox.clientId }, sandbox: {}, token: { keyId: sandbox.clientId } }
+    const answerTo = async ([name, query]: [string, object]) => {
+      const beganMs = performance.now()
+      const { status } = await send(`${console}/api/${name}`, { ...session, body: JSON.stringify(query) })
+      return [name, status, performance.now() - beganMs < 5000]
+    }
+    const answers = () => Promise.all(Object.entries(asked).map(answerTo))
+
+    expect(await answers()).toEqual(Object.keys(asked).map((name) => [name, 200, true]))
+    proxy.silence('to-server', 'to-client')
+    expect(await answers()).toEqual(Object.keys(asked).map((name) => [name, 503, true]))
+    proxy.restore()
+    proxy.dropAll()
+    await expect.poll(async () => (await answerTo(['keys', {}]))[1]).toBe(200)
+  } finally {
+    await sandbox.close()
+    await proxy.close()
+  }
+})
 
 test('reads and logins answer 503 within five seconds while the database stands still, and serve again after that', async ({
   serviceUrl,

@@ -48,8 +48,8 @@ export const consoleExtension =
     }
     const settings = { trustedHeader: undefined, actors: [], trustedProxies: [] }
     const access = await openAccess(host, { page: 'console', prefix: 'CONSOLE', passwordFile, ...settings })
-    const { pool, tokenCache, profileSearch, clock, log } = service
-    const context = { pool, tokenCache, profileSearch, clock, log, routes, sandbox }
+    const { pool, reads, tokenCache, profileSearch, clock, log } = service
+    const context = { pool, reads, tokenCache, profileSearch, clock, log, routes, sandbox }
     await app.register(async (page) => addConsole(page, context, access))
     return undefined
   }

@@ -10,10 +10,10 @@ const peopleQuery = z.strictObject({ keyId: z.string().min(1).max(100), search: 
 
 const PEOPLE_SHOWN = 20
 
-async function accountOfKey({ pool }: ConsoleContext, keyId: string): Promise<string> {
+async function accountOfKey({ reads }: ConsoleContext, keyId: string): Promise<string> {
   const found =
-    (await findApiKey(pool, { kind: 'client', publicId: keyId })) ??
-    (await findApiKey(pool, { kind: 'app', publicId: keyId }))
+    (await findApiKey(reads, { kind: 'client', publicId: keyId })) ??
+    (await findApiKey(reads, { kind: 'app', publicId: keyId }))
   if (found) return found.accountId
   throw new UsageProblem('use key: there is no such key, or it was revoked', { hint: 'Choose another one.' })
 }

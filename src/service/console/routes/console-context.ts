@@ -9,7 +9,10 @@ import type { SandboxControl } from '../../sandbox/sandbox-control.ts'
 export type ConsoleSandbox = { readonly control: SandboxControl; readonly credentials: SandboxCredentials }
 
 /** The parts that the console's routes work with. */
-export type ConsoleContext = Pick<ServiceContext, 'pool' | 'tokenCache' | 'profileSearch' | 'clock' | 'log'> & {
+export type ConsoleContext = Pick<
+  ServiceContext,
+  'pool' | 'reads' | 'tokenCache' | 'profileSearch' | 'clock' | 'log'
+> & {
   readonly sandbox: ConsoleSandbox | undefined
   readonly routes: readonly ServiceRoute[]
 }

@@ -24,7 +24,7 @@ export type KeysAnswer = Awaited<ReturnType<typeof listShownKeys>>
 
 /** The newest first. */
 async function listShownKeys(context: ConsoleContext) {
-  const keys = await listApiKeys(context.pool)
+  const keys = await listApiKeys(context.reads)
   return keys.toReversed().map((key) => ({ ...key, isOwn: isOwn(context, key.publicId) }))
 }
 

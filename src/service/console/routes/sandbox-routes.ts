@@ -14,13 +14,13 @@ const nothing = z.strictObject({})
 export type SandboxState = Awaited<ReturnType<typeof readSandboxState>>
 
 /** Everything that changes while one looks: the clock, the rules, the newest requests, the days still to be derived. */
-async function readSandboxState({ pool }: Pick<ConsoleContext, 'pool'>, { control }: ConsoleSandbox) {
+async function readSandboxState({ reads }: Pick<ConsoleContext, 'reads'>, { control }: ConsoleSandbox) {
   const { clock, faults, journal } = control
   const { requests, tokenCalls } = journal.read()
   return {
     at: new Date(clock.nowMs()),
     aheadMs: Math.round(clock.aheadMs()),
-    daysToDerive: await countDirtyDays(pool),
+    daysToDerive: await countDirtyDays(reads),
     people: control.people().length,
     faults: faults.list(),
     requests,
