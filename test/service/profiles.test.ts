@@ -275,6 +275,17 @@ describe('deleting', () => {
     expect((await profile(world, bob)).status).toBe(200)
   })
 
+  test("takes the profile's own logs alone", async ({ world, inside }) => {
+    const [gone, stays] = [await registerProfile(world), await registerProfile(world)]
+    for (const { auth } of [gone, stays])
+      await call(world, '/api/v1/profile/data/log', { method: 'POST', auth, body: [stepsLog()] })
+    const { rows: logs } = await inside.sql.query('select profile_id from service.logs')
+
+    await remove(world, gone.account, { body: [gone.externalId] })
+
+    expect((await inside.sql.query('select profile_id from service.logs')).rowCount).toBe(logs.length - 1)
+  })
+
   test('of a profile of another account deletes nothing', async ({ world, other }) => {
     const person = await registerProfile(world)
     const answer = await remove(world, await accountAuth(world, other), { body: [person.externalId] })

@@ -55,9 +55,9 @@ function productFrame(): string | undefined {
 /** Files that pass statements of others on. */
 const layers = /\/src\/(?:.*\/)?(postgres\/(warehouse-pool|postgres-pool|transaction)|store\/service-pool)\.ts/
 
-type Exchange = { readonly text: string; readonly name: string }
+type Exchange = { readonly text: string; readonly name: string; readonly mutant: string }
 
-/** The mutants that this process plays, from the file of its plan: by their ids, what is sent in place of a text. */
+/** The plays of this process, from the file of its plan: by their ids, what is sent in place of a text. */
 const exchanges = new Map<string, Map<string, Exchange>>()
 const sent = new Set<string>()
 
@@ -65,17 +65,21 @@ function exchangeOf(text: string): Exchange | undefined {
   const { SQL_MUTANT: id, SQL_PLAN: plan } = process.env
   if (id === undefined || plan === undefined) return undefined
   if (exchanges.size === 0) readExchanges(plan)
-  const mutant = exchanges.get(id)?.get(text)
-  if (mutant !== undefined && sentFile !== undefined && !sent.has(id))
-    appendFileSync(sentFile, `${JSON.stringify(id)}\n`)
-  if (mutant !== undefined) sent.add(id)
-  return mutant
+  const exchange = exchanges.get(id)?.get(text)
+  if (exchange === undefined || sent.has(exchange.mutant)) return exchange
+  sent.add(exchange.mutant)
+  if (sentFile !== undefined) appendFileSync(sentFile, `${JSON.stringify(exchange.mutant)}\n`)
+  return exchange
 }
 
 function readExchanges(plan: string): void {
   const { plays }: Plan = JSON.parse(readFileSync(plan, 'utf8'))
-  for (const { id, exchanges: pairs } of plays)
-    exchanges.set(id, new Map(pairs.map(({ from, to }, index) => [from, { text: to, name: `${id} ${index}` }])))
+  for (const { id: play, mutants } of plays) {
+    const pairs = mutants.flatMap(({ id, exchanges: texts }) =>
+      texts.map(({ from, to }, index) => [from, { text: to, name: `${id} ${index}`, mutant: id }] as const),
+    )
+    exchanges.set(play, new Map(pairs))
+  }
 }
 
 function exchanged(statement: Statement | undefined): Statement | undefined {

@@ -161,13 +161,21 @@ const dropCoalesce: Operator = ({ kind, fields }) => {
   return [edit('coalesce dropped', print(whole), [fields, { args: [firstOf(first, whole)] }])]
 }
 
-const dropOrder: Operator = ({ fields }) =>
+/** Rows without an order may come in any. Dropped, an index or a small table would often keep the order by chance. */
+const reverseOrder: Operator = ({ fields }) =>
   ['sortClause', 'agg_order', 'orderClause'].flatMap((clause) => {
-    const keys = listOf(fields[clause])
+    const keys = listOf(fields[clause]).map((key) => within(key, 'SortBy') ?? {})
     if (keys.length === 0 || fields['agg_within_group']) return []
-    const words = keys.map((key) => print(within(key, 'SortBy')?.['node'])).join(', ')
-    return [edit('order by dropped', words, [fields, { [clause]: undefined }])]
+    const order = keys.map((key) => print(key['node'])).join(', ')
+    const reversed = keys.map((key) => ({ SortBy: { ...key, ...reversedSort(key) } }))
+    return [edit('order by reversed', order, [fields, { [clause]: reversed }])]
   })
+
+const reversedSort = ({ sortby_dir: direction, sortby_nulls: nulls }: Fields): Fields => ({
+  sortby_dir: direction === 'SORTBY_DESC' ? 'SORTBY_ASC' : 'SORTBY_DESC',
+  ...(nulls === 'SORTBY_NULLS_FIRST' ? { sortby_nulls: 'SORTBY_NULLS_LAST' } : {}),
+  ...(nulls === 'SORTBY_NULLS_LAST' ? { sortby_nulls: 'SORTBY_NULLS_FIRST' } : {}),
+})
 
 const dropDistinct: Operator = ({ kind, fields }) => {
   if (kind === 'SelectStmt' && fields['op'] === 'SETOP_UNION' && fields['all'] !== true)
@@ -211,7 +219,7 @@ function outputName(target: Fields | undefined): string | undefined {
 
 const operators: readonly Operator[] = [
   ...[dropConjunct, moveBound, exchangeExtreme, dropLock, widenConflict, turnExists],
-  ...[changeJoin, dropCoalesce, dropOrder, dropDistinct, exchangeReturned],
+  ...[changeJoin, dropCoalesce, reverseOrder, dropDistinct, exchangeReturned],
 ]
 
 /** Every change of this node alone. */

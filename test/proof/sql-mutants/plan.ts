@@ -3,12 +3,16 @@ import type { Mutant } from './mutants.ts'
 /** The plays of one test process: one file of tests, again and again, each time with another mutant. */
 export type Plan = { readonly file: string; readonly plays: readonly Play[] }
 
-export type Play = Pick<Mutant, 'id' | 'exchanges'> & {
-  /** Names of the tests that send the statement; an empty name stands for all. */
+/** The mutants of a play are of different statements. Several at once: most have survived other tests, and survive these together. */
+export type Play = {
+  readonly id: string
+  readonly mutants: ReadonlyArray<Pick<Mutant, 'id' | 'exchanges'>>
+  /** Names of the tests that send the statements; an empty name stands for all. */
   readonly tests: readonly string[]
 }
 
 export type Outcome = {
+  /** Of a play, or of its only mutant. */
   readonly id: string
   readonly outcome: 'killed' | 'survived' | 'timed out' | 'not run'
   /** The test that failed, and the first line of its error. */
@@ -16,9 +20,12 @@ export type Outcome = {
   readonly error?: string
 }
 
+/** A play with the tests that passed. A play of one mutant ends at the first failure. */
+export type PlayOutcome = Outcome & { readonly passed: readonly string[] }
+
 /** The last play of each process: the tests that failed, as they are. It fails if a mutant before it left something behind. */
 export const CONTROL = 'control'
 
 /** How long a test waits for a state that a mutant may never reach, and how long a test of a mutant may take. */
-export const POLL_MS_MAX = 20_000
-export const TEST_MS_MAX = 60_000
+export const POLL_MS_MAX = 10_000
+export const TEST_MS_MAX = 30_000

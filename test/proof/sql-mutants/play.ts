@@ -20,39 +20,52 @@ export type PlayOptions = {
 }
 
 const PLAYS_PER_PROCESS = 40
+/** More mutants at once would rarely survive a test together. */
+const TOGETHER_MAX = 16
 /** Tests of one process together, by their duration as they are. */
 const PROCESS_MS_MAX = 120_000
 /** About as long as a process takes to start. */
 const START_MS = 4000
 
-/** Plays each mutant against one file of tests after the other, until a test fails. */
+/**
+ * Plays each mutant against one file of tests after the other, until a test fails: alone against the likeliest file. Who survives it is
+ * played with mutants of other statements at once, in as many turns as one statement has mutants; where a test fails, the mutants
+ * whose statements it sends are divided.
+ */
 export async function playMutants(options: PlayOptions): Promise<Judged[]> {
   const { mutants, workFolder, processesAtOnce, signal, print } = options
   const state = openPlayState(options.stateFile)
   const steps = new Map(mutants.map((mutant) => [mutant, options.stepsOf(mutant)]))
   const playsOf = (mutant: Mutant) => (steps.get(mutant) ?? []).map((step) => state.find(mutant, step))
-  const underWay = new Set<Mutant>()
+  const underWay = new Set<string>()
   const dueOf = (mutant: Mutant): DuePlay[] => {
-    if (underWay.has(mutant) || verdictOf(playsOf(mutant)) === 'killed') return []
-    const own = steps.get(mutant) ?? []
-    const next = own.findIndex((step) => state.find(mutant, step) === undefined)
-    const step = own[next]
-    return step ? [{ mutant, step, survived: next }] : []
+    const plays = playsOf(mutant)
+    if (verdictOf(plays) === 'killed') return []
+    const left = (steps.get(mutant) ?? []).filter((_, index) => plays[index] === undefined)
+    const survived = plays.length - left.length
+    const next = survived === 0 ? left.slice(0, 1) : left
+    return next.map((step) => {
+      const due = { mutant, step, survived }
+      return state.divided(due) ?? { ...due, togetherMax: survived === 0 ? 1 : TOGETHER_MAX }
+    })
   }
 
-  const play = async (batch: readonly DuePlay[]) => {
-    for (const { mutant } of batch) underWay.add(mutant)
-    const result = await playBatch(batch, workFolder)
-    for (const { mutant } of batch) underWay.delete(mutant)
+  const play = async (batch: Batch) => {
+    underWay.add(batch.file)
+    const result = await playBatch(batch.groups, workFolder)
+    underWay.delete(batch.file)
     if (signal.aborted) return
-    state.keepResult(batch, result)
+    state.keepResult(batch.groups.flat(), result)
     print(progressOf(mutants.map((mutant) => verdictOf(playsOf(mutant)))))
   }
   const running = new Set<Promise<void>>()
   for (;;) {
-    const batch =
-      running.size < processesAtOnce && !signal.aborted ? batchOf(mutants.flatMap(dueOf), state.wasTried) : []
-    if (batch.length > 0) {
+    const due = running.size < processesAtOnce && !signal.aborted ? mutants.flatMap(dueOf) : []
+    const batch = batchOf(
+      due.filter(({ step }) => !underWay.has(step.file)),
+      state.wasTried,
+    )
+    if (batch) {
       const played: Promise<void> = play(batch).finally(() => running.delete(played))
       running.add(played)
     } else if (running.size > 0) await Promise.race(running)
@@ -64,20 +77,46 @@ export async function playMutants(options: PlayOptions): Promise<Judged[]> {
   })
 }
 
+/** Groups of plays against one file, each group at once. */
+type Batch = { readonly file: string; readonly groups: ReadonlyArray<readonly DuePlay[]> }
+
 /** The file that kills the most in the least time comes first; a play that was tried before is tried alone. */
-function batchOf(due: readonly DuePlay[], wasTried: (due: DuePlay) => boolean): DuePlay[] {
-  const groups = [...Map.groupBy(due, ({ step }) => step.file).values()]
-  const [quickest = []] = groups.toSorted((one, other) => msPerKill(one) - msPerKill(other))
-  const fresh = quickest.filter((one) => !wasTried(one)).toSorted((one, other) => one.survived - other.survived)
-  if (fresh.length === 0) return quickest.slice(0, 1)
-  const msUpTo = (index: number) => fresh.slice(0, index + 1).reduce((sum, { step }) => sum + step.ms, 0)
-  return fresh.slice(0, PLAYS_PER_PROCESS).filter((_, index) => index === 0 || msUpTo(index) <= PROCESS_MS_MAX)
+function batchOf(due: readonly DuePlay[], wasTried: (due: DuePlay) => boolean): Batch | undefined {
+  const byFile = [...Map.groupBy(due, ({ step }) => step.file)].map(([file, plays]) => {
+    const fresh = plays.filter((one) => !wasTried(one))
+    const groups = fresh.length > 0 ? groupsOf(fresh) : plays.slice(0, 1).map((one) => [one])
+    return { file, groups: affordable(groups) }
+  })
+  return byFile.toSorted((one, other) => msPerKill(one) - msPerKill(other))[0]
+}
+
+/** In a group each statement has one mutant. */
+export function groupsOf(due: readonly DuePlay[]): DuePlay[][] {
+  const groups: DuePlay[][] = []
+  for (const one of due.toSorted((a, b) => a.togetherMax - b.togetherMax || a.survived - b.survived)) {
+    const fits = (group: readonly DuePlay[]) =>
+      group.length < Math.min(one.togetherMax, ...group.map(({ togetherMax }) => togetherMax)) &&
+      !group.some(({ mutant }) => isSameStatement(mutant, one.mutant))
+    const group = groups.find(fits)
+    if (group) group.push(one)
+    else groups.push([one])
+  }
+  return groups
+}
+
+const isSameStatement = (one: Mutant, other: Mutant) => one.file === other.file && one.called === other.called
+
+const msOf = (group: readonly DuePlay[]): number => Math.max(...group.map(({ step }) => step.ms))
+
+function affordable(groups: readonly DuePlay[][]): DuePlay[][] {
+  const msUpTo = (index: number) => groups.slice(0, index + 1).reduce((sum, group) => sum + msOf(group), 0)
+  return groups.slice(0, PLAYS_PER_PROCESS).filter((_, index) => index === 0 || msUpTo(index) <= PROCESS_MS_MAX)
 }
 
 /** The more files of tests a mutant has survived, the less likely the next one kills it. */
-const msPerKill = (group: readonly DuePlay[]): number =>
-  (START_MS + group.reduce((sum, { step }) => sum + step.ms, 0)) /
-  group.reduce((sum, { survived }) => sum + 1 / (1 + survived), 0)
+const msPerKill = ({ groups }: Batch): number =>
+  (START_MS + groups.reduce((sum, group) => sum + msOf(group), 0)) /
+  groups.flat().reduce((sum, { survived }) => sum + 1 / (1 + survived), 0)
 
 function verdictOf(plays: ReadonlyArray<Played | undefined>): Verdict {
   const has = (outcome: Outcome['outcome']) => plays.some((play) => play?.outcome === outcome)

@@ -3,7 +3,9 @@ import { beforeAll, expect, test } from 'vitest'
 import { tablesOf, unexplained } from './figures.ts'
 import { killersAfter } from './listed-mutants.ts'
 import { type Mutant, mutantsOf } from './mutants.ts'
-import type { Judged } from './play.ts'
+import type { Outcome } from './plan.ts'
+import { groupsOf, type Judged } from './play.ts'
+import { addResult, type DuePlay } from './play-batch.ts'
 import { faultsOf, staleIds } from './play-sample.ts'
 import { sampleOf } from './sample.ts'
 import { statementsOf } from './statements.ts'
@@ -22,6 +24,13 @@ const idsOf = (...statements: ReturnType<typeof recorded>[]) =>
 
 const query = 'select id from vitalsync.runs where kind = $1 and state <> $2 order by id'
 const folder = 'src/pipeline/warehouse/runs'
+
+test('an order by is mutated to the reverse, nulls included', () => {
+  const ordered = 'select id from vitalsync.runs order by state desc nulls last, id'
+  const [mutant] = mutantsOf(statementsOf([recorded(`${folder}/stored-runs.ts:1:1`, ordered)]).statements)
+
+  expect(mutant?.exchanges[0]?.to).toBe('SELECT id FROM vitalsync.runs ORDER BY state ASC NULLS FIRST, id DESC')
+})
 
 test('a mutant keeps its id when its file moves, the line changes, or other statements are recorded with it', () => {
   const ids = idsOf(recorded(`${folder}/stored-runs.ts:81:12`, query))
@@ -66,7 +75,7 @@ test('a condition that only names the profiles of a divided warehouse is no muta
 })
 
 const judgedOf = (id: string, verdict: Judged['verdict']): Judged => ({
-  mutant: { id, key: id, area: 'runs', operator: 'order by dropped' } as Mutant,
+  mutant: { id, key: id, area: 'runs', operator: 'order by reversed' } as Mutant,
   verdict,
   by: verdict === 'killed' ? { id, outcome: 'killed', file: '/test/runs.test.ts', digest: '' } : undefined,
 })
@@ -94,6 +103,41 @@ test('the share of killed mutants leaves out what was not played and what is equ
 
   expect(tablesOf(judged, known)[1]?.rows.at(-1)).toEqual(['all', 5, 1, 1, 1, 1, 1, '33.3 %'])
   expect(unexplained(judged, known).map(({ mutant }) => mutant.id)).toEqual(['e'])
+})
+
+const dueOf = (id: string, called: string, given: Partial<DuePlay> = {}): DuePlay => ({
+  mutant: { id, file: 'stored-runs.ts', called } as Mutant,
+  step: { file: '/test/runs.test.ts', tests: ['one', 'other'], ms: 100 },
+  ...{ survived: 1, togetherMax: 16, ...given },
+})
+
+test('mutants of different statements are played at once, those of one statement in turns', () => {
+  const due = [
+    dueOf('a', 'select'),
+    dueOf('b', 'select'),
+    dueOf('c', 'delete'),
+    dueOf('d', 'insert', { togetherMax: 1 }),
+  ]
+
+  expect(groupsOf(due).map((group) => group.map(({ mutant }) => mutant.id))).toEqual([['d'], ['a', 'c'], ['b']])
+})
+
+test('of mutants played at once those survive whose tests all passed, and the others are divided', () => {
+  const result = { outcomes: new Map<string, Outcome>(), divided: [] as DuePlay[] }
+  const line = { id: 'play-0', outcome: 'killed', test: 'other', passed: ['one'] } as const
+  const due = dueOf('a', 'select')
+  const passing = dueOf('b', 'delete', { step: { ...due.step, tests: ['one'] } })
+  const unsent = dueOf('c', 'insert', { step: { ...due.step, tests: ['one'] } })
+
+  for (const one of [due, passing, unsent]) addResult(result, one, { line, size: 3, reached: new Set(['a', 'b']) })
+
+  expect([...result.outcomes.values()].map(({ id, outcome }) => `${id} ${outcome}`)).toEqual([
+    'b survived',
+    'c not run',
+  ])
+  expect(result.divided).toMatchObject([{ mutant: { id: 'a' }, step: { tests: ['other'] }, togetherMax: 2 }])
+  addResult(result, due, { line, size: 1, reached: new Set(['a']) })
+  expect(result.outcomes.get('a')).toMatchObject({ outcome: 'killed', test: 'other' })
 })
 
 test('a sample holds if most of it was killed and none of it lives', () => {

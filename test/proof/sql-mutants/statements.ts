@@ -42,6 +42,7 @@ export const withoutVariants = (text: string): string =>
   text
     .replaceAll(/\s+and hashint8\([\w.]+\) between -?\d+ and -?\d+/g, '')
     .replaceAll(/[ _]\d{3,}\b/g, '')
+    .replaceAll(/\bform ([<>]?=) \d+/g, 'form $1 JOB_FORM')
     .replaceAll(streamWords, 'STREAM')
     .replaceAll(/\$\d+/g, '$n')
     .replaceAll(/(?<=AND )(\S+ = ANY \(CAST\(\$n AS int8\[\]\)\)|CAST\(\$n AS int8\[\]\) IS NOT NULL)/g, 'NAMED')
