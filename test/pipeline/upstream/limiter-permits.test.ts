@@ -160,7 +160,7 @@ describe('permits of a second', () => {
   const pausesBetween = (asks: readonly Ask[]) =>
     asks.slice(1).map(({ atMs }, index) => atMs - (asks[index]?.atMs ?? 0))
 
-  test('are asked for as many as wait, and at most a twentieth of a second', async () => {
+  test('are asked for as many as wait or are in flight, and at most a twentieth of a second', async () => {
     const { open, advance, asks, begin } = openRated(200, ({ wanted }) => ({ granted: wanted, endsInMs: 1000 }))
     const one = open('one')
     await advance(0)
@@ -169,8 +169,27 @@ describe('permits of a second', () => {
     begin(one, 25)
     await advance(0)
 
-    expect(asks.map(({ wanted }) => wanted)).toEqual([3, 1, 10, 10, 4])
+    expect(asks.map(({ wanted }) => wanted)).toEqual([3, 3, 10, 10, 10])
     expect(one.state()).toMatchObject({ inFlight: 28, waiting: { nightly: 0 } })
+  })
+
+  test('let requests follow those in flight without a question to the store', async () => {
+    const { open, advance, asks, begin } = openRated(2000, ({ wanted }) => ({ granted: wanted, endsInMs: 1000 }))
+    const one = open('one')
+    await advance(0)
+    begin(one, 20)
+    await advance(0)
+    const asksBefore = asks.length
+    one.release('nightly', answered)
+    begin(one, 1)
+    await advance(0)
+    for (let request = 0; request < 18; request += 1) {
+      one.release('nightly', answered)
+      expect(one.acquire('nightly', undefined)).toBeUndefined()
+    }
+
+    expect(asks.length - asksBefore).toBe(1)
+    expect(one.state()).toMatchObject({ inFlight: 20, waiting: { nightly: 0 } })
   })
 
   test('expire at the end of their second, and are then asked for again', async () => {

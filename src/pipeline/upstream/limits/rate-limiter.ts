@@ -178,13 +178,17 @@ class FleetRateLimiter implements RateLimiter {
     }
   }
 
-  /** Takes a part of the fleet's requests of this second. One request to the store at a time. */
+  /**
+   * Takes a part of the fleet's requests of this second, also for the requests that will follow those in flight: otherwise each of
+   * them would wait for an answer of the store. One request to the store at a time.
+   */
   private acquireRatePermits(lane: Lane): void {
     if (this.acquiringRatePermits || this.fleetBudget === undefined || this.inFlight >= this.inFlightPermits) return
     const { store, clock, sleep } = this.deps
     const { requestsPerSecond } = this.fleetBudget
     const limit = laneRateLimit(lane, { members: this.members, requestsPerSecond })
-    const wanted = Math.max(1, Math.min(this.waiters.size, Math.ceil(requestsPerSecond / RATE_PERMITS_PER_SECOND)))
+    const demand = Math.max(1, this.waiters.size, this.inFlight)
+    const wanted = Math.min(demand, Math.ceil(requestsPerSecond / RATE_PERMITS_PER_SECOND))
     this.acquiringRatePermits = true
     store
       .acquireRatePermits(wanted, limit)
