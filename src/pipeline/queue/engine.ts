@@ -125,7 +125,7 @@ function openRedisEngine(queueUrl: string, options: QueueEngineOptions): QueueEn
         connection: workerConnection,
         prefix: keyPrefixOf(of.part),
       }),
-    formerParts: lookNowAndThen(() => formerRedisParts(producerConnection, partsFrom(parts))),
+    formerParts: lookNowAndThen(createFormerPartsLook(producerConnection, partsFrom(parts))),
     formerPartsAtOnceMax: QUEUE_PARTS_MAX,
     refreshStatistics: async () => undefined,
     // Stored in the queue's own database: another database of the same server is another queue.
@@ -158,19 +158,26 @@ async function hasRedisWorker(redis: ReturnType<typeof connectRedis>, queue: Lan
   return (await queue.getWorkers()).some(({ db }) => db === undefined || Number(db) === database)
 }
 
-async function formerRedisParts(redis: ReturnType<typeof connectRedis>, parts: readonly number[]): Promise<number[]> {
-  const found = parts.map(async (part) => {
-    const keys = lanes.flatMap((lane) => jobListKeysOf({ lane, part }))
-    return (await redis.exists(...keys)) > 0 ? [part] : []
-  })
-  return (await Promise.all(found)).flat()
+type JobLists = { readonly part: number; readonly keys: readonly string[] }
+
+/** The lists are named once: the tags of all parts take milliseconds. Nearly always no list exists, and one question says so. */
+function createFormerPartsLook(redis: ReturnType<typeof connectRedis>, parts: readonly number[]) {
+  let lists: readonly JobLists[] | undefined
+  return async (): Promise<number[]> => {
+    lists ??= parts.map((part) => ({ part, keys: jobListKeysOf(part) }))
+    // The keys of several parts lie on several servers of a cluster, which answers no question about all.
+    if (redis instanceof Redis && (await redis.exists(...lists.flatMap(({ keys }) => keys))) === 0) return []
+    const found = lists.map(async ({ part, keys }) => ((await redis.exists(...keys)) > 0 ? [part] : []))
+    return (await Promise.all(found)).flat()
+  }
 }
 
-/** The keys under which BullMQ keeps the jobs that have not ended. */
-const jobListKeysOf = (of: LanePart): string[] =>
-  ['wait', 'prioritized', 'paused', 'active', 'delayed'].map(
-    (list) => `${keyPrefixOf(of.part)}:${queueNameOf(of)}:${list}`,
-  )
+/** The keys under which BullMQ keeps the jobs of a part that have not ended. */
+function jobListKeysOf(part: number): string[] {
+  const prefix = keyPrefixOf(part)
+  const lists = ['wait', 'prioritized', 'paused', 'active', 'delayed']
+  return lanes.flatMap((lane) => lists.map((list) => `${prefix}:${queueNameOf({ lane, part })}:${list}`))
+}
 
 async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions): Promise<QueueEngine> {
   const { parts = 1, statementTimeoutMs = QUEUE_STATEMENT_TIMEOUT_MS, isObserver = false } = options
