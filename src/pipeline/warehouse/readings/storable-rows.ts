@@ -6,8 +6,11 @@ import type { PreparedReading, RecordRow } from './record-rows.ts'
 /** A shorter record can neither be nested too deeply for Postgres nor hold too long a number. */
 const PLAIN_LENGTH_MAX = 8000
 
-/** A number stands after one of these signs; inside a word, such as the id of a record, `1e2345` is none. */
-const LARGE_EXPONENT = /[:,[\s]-?\d+(?:\.\d+)?[eE][+-]?\d{4}/
+/**
+ * A number stands after one of these signs; inside a word, such as the id of a record, `1e2345` is none. It looks for the exponent,
+ * which is rare, and then back: to look for the signs first takes three times as long.
+ */
+const LARGE_EXPONENT = /(?<=[:,[\s]-?\d+(?:\.\d+)?)[eE][+-]?\d{4}/
 
 /**
  * Whether Postgres might refuse the record's text, which it reads as `jsonb` whenever an analyst queries it. Postgres accepts
