@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MINUTE } from './units.ts'
+import { DAY, MINUTE } from './units.ts'
 
 /** A point in time together with the offset it was written in: the offset decides which local day it belongs to. */
 export type Instant = { readonly epochMs: number; readonly offsetMinutes: number }
@@ -35,6 +35,32 @@ export function parseInstant(text: string): Instant | undefined {
 
 function parseUncached(text: string): Instant | undefined {
   if (text.length > 40) return undefined
+  return parseCommon(text) ?? parseAny(text)
+}
+
+const code = (sign: string) => sign.charCodeAt(0)
+const [dash, colon, upperT, upperZ, plus] = [code('-'), code(':'), code('T'), code('Z'), code('+')]
+
+/** What most programs write, `2026-07-11T00:00:00Z` and `2026-07-11T00:00:00+12:00`; undefined for all else, right or wrong. */
+function parseCommon(text: string): Instant | undefined {
+  const sign = text.charCodeAt(19)
+  const isUtc = sign === upperZ && text.length === 20
+  if (!isUtc && !((sign === plus || sign === dash) && text.length === 25 && text.charCodeAt(22) === colon))
+    return undefined
+  if (text.charCodeAt(4) !== dash || text.charCodeAt(7) !== dash || text.charCodeAt(10) !== upperT) return undefined
+  if (text.charCodeAt(13) !== colon || text.charCodeAt(16) !== colon) return undefined
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)
+  const [month, day] = [twoDigits(text, 5), twoDigits(text, 8)]
+  const [hour, minute, second] = [twoDigits(text, 11), twoDigits(text, 14), twoDigits(text, 17)]
+  const offset = isUtc ? 0 : twoDigits(text, 20) * 60 + twoDigits(text, 23)
+  // `Date.UTC` takes the years before 100 for those of the twentieth century.
+  if (!(year >= 100 && isDay(year, month, day) && isTime(hour, minute, second))) return undefined
+  if (!(offset <= offsetMinutesMax && (isUtc || twoDigits(text, 23) <= 59))) return undefined
+  const offsetMinutes = sign === dash ? -offset : offset
+  return { epochMs: Date.UTC(year, month - 1, day, hour, minute, second) - offsetMinutes * MINUTE, offsetMinutes }
+}
+
+function parseAny(text: string): Instant | undefined {
   const match = pattern.exec(text)
   if (!match) return undefined
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0))
@@ -64,15 +90,20 @@ export function parseOffset(text: string | undefined): number | undefined {
   return match[1] === '-' ? -minutes : minutes
 }
 
+/** The date that was written last: neighbouring logs share theirs. */
+let written = { day: Number.NaN, text: '' }
+
 /** The calendar date, `YYYY-MM-DD`, of an instant in its own offset. */
-export function localDateOf(instant: Instant): string {
-  return new Date(instant.epochMs + instant.offsetMinutes * MINUTE).toISOString().slice(0, 10)
+export function localDateOf({ epochMs, offsetMinutes }: Instant): string {
+  const day = Math.floor((epochMs + offsetMinutes * MINUTE) / DAY)
+  if (day !== written.day) written = { day, text: new Date(day * DAY).toISOString().slice(0, 10) }
+  return written.text
 }
 
 /** Writes an instant with its own offset: `2026-07-11T00:00:00+12:00`. */
 export function formatInstant({ epochMs, offsetMinutes }: Instant): string {
-  const local = new Date(epochMs + offsetMinutes * MINUTE).toISOString().slice(0, -1).replace('.000', '')
-  return `${local}${formatOffset(offsetMinutes)}`
+  const local = new Date(epochMs + offsetMinutes * MINUTE).toISOString()
+  return `${local.slice(0, local.endsWith('.000Z') ? -5 : -1)}${formatOffset(offsetMinutes)}`
 }
 
 export function formatOffset(offsetMinutes: number): string {

@@ -8,7 +8,9 @@ export type UnnestColumn<Row> = readonly [name: string, type: string, read: (row
 
 /** One array literal for each column, in the order of the columns. */
 export function columnArrays<Row>(columns: ReadonlyArray<UnnestColumn<Row>>, rows: readonly Row[]): string[] {
-  return columns.map(([, type, read]) => arrayLiteral(type, rows.map(read)))
+  return columns.map(([, type, read]) =>
+    arrayLiteral(unescapedTypes.has(type) ? plainCell : createQuotedCell(), rows, read),
+  )
 }
 
 /** The parameters of `unnest`, from `$first` on, with their types: `$3::uuid[], $4::text[]`. */
@@ -20,13 +22,21 @@ export function unnestParameters(columns: ReadonlyArray<UnnestColumn<never>>, fi
  * Writes one column as an array literal of Postgres. The driver can do that too, but it inspects the type of each value
  * and runs a replacement over it, which took more than half of an upload's time in this process.
  */
-function arrayLiteral(type: string, cells: readonly Cell[]): string {
-  const cell = unescapedTypes.has(type) ? plainCell : quotedCell
-  return `{${cells.map(cell).join(',')}}`
+function arrayLiteral<Row>(write: (cell: Cell) => string, rows: readonly Row[], read: (row: Row) => Cell): string {
+  return `{${rows.map((row) => write(read(row))).join(',')}}`
 }
 
 function plainCell(value: Cell): string {
   return value === null || value === undefined ? 'null' : String(value)
+}
+
+/** Most texts of a column are the text of the row before: a source, a unit, a device. */
+function createQuotedCell(): (value: Cell) => string {
+  let former: { value: Cell; text: string } = { value: undefined, text: 'null' }
+  return (value) => {
+    if (value !== former.value) former = { value, text: quotedCell(value) }
+    return former.text
+  }
 }
 
 function quotedCell(value: Cell): string {

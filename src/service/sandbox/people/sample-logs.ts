@@ -82,16 +82,17 @@ export function createSampleLogCollector(person: SamplePerson, timeline: Timelin
       const id = sampleIdOf(person, `${device.deviceType}/${measure}/${startMs}`)
       if (endMs <= span.startMs || endMs > span.endMs) return id
       const [logType, unit, digits] = sampleMeasures[measure]
+      const startDateTime = localTextOf(startMs)
       logs.push({
         id,
         logType,
         dataType: measure,
-        value: Number(value.toFixed(digits)),
+        value: digits === 0 ? Math.round(value) : Number(value.toFixed(digits)),
         unit,
         ...device,
         deviceId: deviceIdOf(device.deviceType),
-        startDateTime: localTextOf(startMs),
-        endDateTime: localTextOf(endMs),
+        startDateTime,
+        endDateTime: endMs === startMs ? startDateTime : localTextOf(endMs),
         ...more,
       })
       return id

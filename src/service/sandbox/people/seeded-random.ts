@@ -41,13 +41,17 @@ export function hashFraction(text: string): number {
   return digest(text)[0] / 4294967296
 }
 
-const hex = (word: number) => (word >>> 0).toString(16).padStart(8, '0')
+const hexOfBytes = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+const hexOfByte = (word: number, shift: number) => hexOfBytes[(word >>> shift) & 0xff]
+const upperHex = (word: number) => `${hexOfByte(word, 24)}${hexOfByte(word, 16)}`
+const lowerHex = (word: number) => `${hexOfByte(word, 8)}${hexOfByte(word, 0)}`
 
 /** The hash of a text as a UUID. Faster than `namedUuid`, which hashes with SHA-1. */
 export function hashUuid(text: string): string {
   const [a, b, c, d] = digest(text)
-  const all = hex(a) + hex((b & 0xffff0fff) | 0x4000) + hex((c & 0x3fffffff) | 0x80000000) + hex(d)
-  return `${all.slice(0, 8)}-${all.slice(8, 12)}-${all.slice(12, 16)}-${all.slice(16, 20)}-${all.slice(20, 32)}`
+  const version = (b & 0xffff0fff) | 0x4000
+  const variant = (c & 0x3fffffff) | 0x80000000
+  return `${upperHex(a)}${lowerHex(a)}-${upperHex(version)}-${lowerHex(version)}-${upperHex(variant)}-${lowerHex(variant)}${upperHex(d)}${lowerHex(d)}`
 }
 
 /** A generator whose seed is the given parts together (sfc32, public domain). */
