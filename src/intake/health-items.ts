@@ -50,7 +50,14 @@ export function createHealthItems(options: HealthItemOptions) {
       })
       const { error } = dataLogInputSchema.safeParse(body)
       if (error) return { fault: error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ') }
-      const item = { stream, itemKey: body.id, body: JSON.stringify(body), startAtMs: start.atMs, endAtMs: end.atMs }
+      const item = {
+        stream,
+        itemKey: body.id,
+        body: JSON.stringify(body),
+        startAtMs: start.atMs,
+        endAtMs: end.atMs,
+        modifiedMs: storableMs(draft.modifiedMs),
+      }
       return { item, localDay: startDateTime.slice(0, 10) }
     },
   }
@@ -60,6 +67,9 @@ export function createHealthItems(options: HealthItemOptions) {
 const wholeMs = ({ atMs, offsetMinutes }: SourceInstant): SourceInstant => ({ atMs: Math.round(atMs), offsetMinutes })
 
 const OFFSET_MAX = 14 * 60
+
+/** The instant of the last change, where it can be stored. */
+const storableMs = (atMs: number | undefined) => (isStorable(atMs) ? Math.round(atMs) : undefined)
 
 const isStorable = (atMs: number | undefined): atMs is number =>
   atMs !== undefined && atMs >= EARLIEST_MS && atMs < LATEST_MS

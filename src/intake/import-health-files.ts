@@ -49,7 +49,6 @@ export async function importHealthFiles(intake: HealthIntake): Promise<HealthRes
   const reports: FileReport[] = []
   const unread = createUnreadFiles(formats)
   const counts = { items: 0, records: 0, bytes: 0 }
-  const dated = createDatedNames()
   let progress: RowProgress = { ...intake.begin, read: 0, rejected: 0 }
   for (const file of files.map(asUtf8)) {
     if (target.signal.aborted) break
@@ -58,7 +57,7 @@ export async function importHealthFiles(intake: HealthIntake): Promise<HealthRes
     if (format) {
       const before = progress
       const tally = createFileTally(file.name, format.name)
-      progress = await importRows(rowsOfFile(intake, { file, head, format, tally, counts, dated }), before, target)
+      progress = await importRows(rowsOfFile(intake, { file, head, format, tally, counts }), before, target)
       reports.push(tally.report(before, progress))
     } else unread.add(file, head)
     counts.bytes += file.sizeBytes
@@ -99,23 +98,6 @@ function createRecentNames() {
   }
 }
 
-/**
- * When the source changed the items that have an id of their own: where two files hold one item, the newer form counts, whatever
- * the order of the files.
- */
-function createDatedNames() {
-  const changedMs = new Map<string, number>()
-  return {
-    isOutdated(name: string, { ownId, modifiedMs }: LogDraft): boolean {
-      if (ownId === undefined || modifiedMs === undefined) return false
-      if (modifiedMs < (changedMs.get(name) ?? modifiedMs)) return true
-      changedMs.set(name, modifiedMs)
-      if (changedMs.size > RECENT_NAMES_MAX) for (const oldest of changedMs.keys().take(1)) changedMs.delete(oldest)
-      return false
-    },
-  }
-}
-
 type OpenedFile = {
   readonly file: ExportFile
   readonly head: FileHead
@@ -123,8 +105,6 @@ type OpenedFile = {
   readonly tally: FileTally
   /** All items, records and bytes since the first file. */
   readonly counts: { items: number; records: number; readonly bytes: number }
-  /** Shared by all files since the first. */
-  readonly dated: ReturnType<typeof createDatedNames>
 }
 
 async function* rowsOfFile(intake: HealthIntake, opened: OpenedFile): AsyncGenerator<Iterable<ImportRow>> {
@@ -139,9 +119,10 @@ async function* rowsOfFile(intake: HealthIntake, opened: OpenedFile): AsyncGener
 
 /**
  * Makes rows of the records of one file, and counts what becomes of each. Duplicate keys in one file: the most recently modified
- * item counts, else the first, so that importing the file again changes nothing. A later file replaces items of an earlier file.
+ * item counts, else the first, so that importing the file again changes nothing. A later file replaces items of an earlier file, but for forms that their source changed
+ * later (see `Outbox.add`).
  */
-function createRowReader(intake: HealthIntake, { file, format, tally, counts, dated }: OpenedFile) {
+function createRowReader(intake: HealthIntake, { file, format, tally, counts }: OpenedFile) {
   const { externalId } = intake.itemOptions
   const items = createHealthItems({ ...intake.itemOptions, vendor: format.vendor })
   const thinned = createThinnedHeartRate(intake.heartRate)
@@ -162,7 +143,7 @@ function createRowReader(intake: HealthIntake, { file, format, tally, counts, da
       tally.day(localDay)
       counts.items += 1
       tally.counts.logs += 1
-      const isNewest = recent.isNewest(item.itemKey, draft.modifiedMs) && !dated.isOutdated(item.itemKey, draft)
+      const isNewest = recent.isNewest(item.itemKey, draft.modifiedMs)
       if (counts.items <= intake.begin.position) tally.counts.before += 1
       else if (isNewest) yield { ...here(place), externalId, item, text: () => JSON.stringify(draft) }
       else yield { ...here(place), isReplaced: true }

@@ -5,6 +5,7 @@ import { importHealthFiles } from '../../src/intake/import-health-files.ts'
 import { noProgress } from '../../src/intake/kept-progress.ts'
 import type { HeartRateDetail } from '../../src/intake/thinned-heart-rate.ts'
 import type { OutboxItem } from '../../src/pipeline/transfer/parcel.ts'
+import { isOlderForm } from '../../src/pipeline/warehouse/outbox/add-items.ts'
 
 /** A file in memory, which comes in chunks of `chunkBytes`. */
 export function fileOf(name: string, content: string | Buffer, chunkBytes = 65_536): ExportFile {
@@ -67,10 +68,14 @@ export async function importInto(outbox: Map<string, string>, files: readonly Ex
   return { ...result, rejects, logs: [...outbox.values()].map((body): PushedLog => JSON.parse(body)) }
 }
 
-/** As the outbox counts: of one id in one call the last form counts. */
+/** As the outbox counts: of one id in one call the last form counts, and a form that the source changed earlier is a duplicate. */
 function countInto(outbox: Map<string, string>, items: readonly OutboxItem[]) {
-  const latest = new Map(items.map((item) => [item.itemKey, item]))
-  const changed = [...latest.values()].filter(({ itemKey, body }) => {
+  const latest = new Map<string, OutboxItem>()
+  for (const item of items) if (!isOlderForm(item, latest.get(item.itemKey)?.modifiedMs)) latest.set(item.itemKey, item)
+  const changed = [...latest.values()].filter((item) => {
+    const { itemKey, body } = item
+    const stored: Partial<PushedLog> = JSON.parse(outbox.get(itemKey) ?? '{}')
+    if (stored.modifiedDateTime && isOlderForm(item, Date.parse(stored.modifiedDateTime))) return false
     const isNew = outbox.get(itemKey) !== body
     outbox.set(itemKey, body)
     return isNew

@@ -15,6 +15,8 @@ export type OutboxItem = {
   readonly mode?: 'patch' | 'put'
   readonly startAtMs: number
   readonly endAtMs: number
+  /** When the item's source changed it last. */
+  readonly modifiedMs?: number | undefined
 }
 
 export type AcceptedCounts = { readonly accepted: number; readonly duplicate: number }

@@ -144,7 +144,7 @@ test('a file that begins within a day has the counts of the file before it: its 
   expect(reports[0]?.leftOut).toEqual([{ reason: 'the first count of a file that begins within a day', records: 1 }])
 })
 
-test('the greatest count of each kind, added, is the day, whatever the order of its files', async () => {
+test('the greatest count of each kind, added, is the day, whatever the order of its files and of their imports', async () => {
   const morning = dayOf(0, count(0, WALKING, 0), count(60, WALKING, 5000), count(70, WALKING, 4900))
   const evening = dayOf(
     600,
@@ -156,11 +156,11 @@ test('the greatest count of each kind, added, is the day, whatever the order of 
     count(1450, WALKING, 40),
     count(1460, RUNNING, 7),
   )
-  for (const files of [
-    [morning, evening],
-    [evening, morning],
-  ]) {
-    const { logs } = await importInto(new Map(), files, options)
+  const orders = [[[morning, evening]], [[evening, morning]], [[morning], [evening]], [[evening], [morning]]]
+  for (const imports of orders) {
+    const outbox = new Map<string, string>()
+    for (const files of imports) await importInto(outbox, files, options)
+    const { logs } = await importInto(outbox, [], options)
 
     expect(logs.filter(({ periodicity }) => periodicity === 'daily').map(({ value }) => value)).toEqual([10_050, 47])
     const days = factsOfLogs(logs).map(({ day, movement }) => [dayText(day), movement?.steps])

@@ -16,6 +16,7 @@ generated from the code; a test compares the two.
 - **Days.** A record belongs to the local day of the offset that the source wrote, or of \`--time-zone Area/City\` where given.
 - **Again.** A log's id is the source's own, or made of the person, the vendor, the measure, the source, the device, the start and the
   end, without the value. The same file, or a newer export that contains it, adds nothing; what a newer export changed replaces.
+  Where the source says when it changed a record, an older form never replaces a newer one, in whatever order exports are imported.
   The very same files again change nothing of an earlier or a newer import; \`--again\` takes them as new.
 - **Measured only.** A window of sleep that no device measured (a default bedtime, a schedule, a watch that was not worn) is no
   sleep, and a total that an app estimated while nothing was worn is no total: both are counted as left out with the reason. What a

@@ -32,6 +32,7 @@ create table vitalsync.items (
   parcel_id     bigint,
   place         integer not null,
   digest        bytea not null,
+  modified_ms   bigint,
   stream        text collate "C" not null,
   item_key      text collate "C" not null,
   primary key (profile_id, stream, item_key)
@@ -39,6 +40,7 @@ create table vitalsync.items (
 comment on table  vitalsync.items is 'Every item that was ever handed in, by which one that comes again is known.';
 comment on column vitalsync.items.item_key is 'The stable key of the item: the log id, the identity of a tag, one word for a snapshot.';
 comment on column vitalsync.items.digest is 'Of the text that came last: the same again is a duplicate.';
+comment on column vitalsync.items.modified_ms is 'When the source changed the item last, in milliseconds since 1970, where the source says so: an older form never replaces it.';
 comment on column vitalsync.items.parcel_id is 'The parcel it was put into. While that is there and the place is not taken out, the item waits.';
 
 create table vitalsync.imports (

@@ -8,8 +8,8 @@ import { itemDigest, type ParcelPlace, type PlaceOfProfile, packParcels, takeIte
 /** The last form of an item within one call. `itemCount`: how many accepted items of the call it contains. */
 type ItemToAdd = { readonly item: OutboxItem; readonly digest: string; readonly itemCount: number }
 
-/** An item that came in an earlier call; it need not wait any more. `same`: it came in the same form. */
-type FormerItem = { readonly same: boolean; readonly parcelId: string | null; readonly place: number }
+/** An item that came in an earlier call; it need not wait any more. `stays`: it came in the same form, or in a newer form. */
+type FormerItem = { readonly stays: boolean; readonly parcelId: string | null; readonly place: number }
 
 /**
  * `mergingStreams`: the names of the streams whose updates name the fields that they change. `onlyMissing`: an item that came in an
@@ -44,7 +44,7 @@ async function addInTransaction(
   const updates = known.filter(({ stream }) => mergingStreams.has(stream))
   const entries = latestForms(known, mergingStreams, await waitingUpdates(tx, updates))
   const formers = await findFormerItems(tx, entries)
-  const added = entries.filter((_, index) => (onlyMissing ? !formers.has(index) : formers.get(index)?.same !== true))
+  const added = entries.filter((_, index) => (onlyMissing ? !formers.has(index) : formers.get(index)?.stays !== true))
   if (!onlyMissing) await takeItemsOut(tx, formerPlaces(entries, formers))
   const placed = await packParcels(tx, added)
   const cameBefore = new Set([...formers.keys()].map((index) => entries[index]?.item))
@@ -70,7 +70,7 @@ async function lockProfiles(tx: Tx, items: readonly OutboxItem[]): Promise<Set<s
 
 type WaitingUpdates = ReadonlyMap<string, SnapshotUpdate>
 
-/** When an item comes in several forms the last form counts. Updates of a merging stream become one update. */
+/** When an item comes in several forms the form that its source changed last counts, else the last form. Updates of a merging stream become one update. */
 function latestForms(
   items: readonly OutboxItem[],
   mergingStreams: ReadonlySet<string>,
@@ -81,7 +81,8 @@ function latestForms(
     const { profileId, stream, itemKey, body, mode } = item
     const key = `${profileId} ${stream} ${itemKey}`
     if (!mergingStreams.has(stream)) {
-      entries.set(key, { item, digest: itemDigest(body, mode), itemCount: 1 })
+      if (!isOlderForm(item, entries.get(key)?.item.modifiedMs))
+        entries.set(key, { item, digest: itemDigest(body, mode), itemCount: 1 })
       continue
     }
     const before = entries.get(key)
@@ -96,6 +97,10 @@ function latestForms(
   }
   return [...entries.values()]
 }
+
+/** A form without the time of its last change may be newer than any other. */
+export const isOlderForm = ({ modifiedMs }: OutboxItem, otherMs: number | null | undefined): boolean =>
+  modifiedMs !== undefined && modifiedMs < (otherMs ?? modifiedMs)
 
 /** By profile and stream. */
 async function waitingUpdates(tx: Tx, updates: readonly OutboxItem[]): Promise<WaitingUpdates> {
@@ -112,11 +117,11 @@ async function waitingUpdates(tx: Tx, updates: readonly OutboxItem[]): Promise<W
 async function findFormerItems(tx: Tx, entries: readonly ItemToAdd[]): Promise<Map<number, FormerItem>> {
   const { rows } = await tx.query<FormerItem & { number: number }>({
     name: 'look up items',
-    text: `select (i.number - 1)::int as number, m.digest = i.digest as same, m.parcel_id as "parcelId", m.place
-      from unnest($1::int8[], $2::text[], $3::text[], $4::bytea[]) with ordinality
-        as i(profile_id, stream, item_key, digest, number)
+    text: `select (i.number - 1)::int as number, m.digest = i.digest or coalesce(m.modified_ms > i.modified_ms, false) as stays, m.parcel_id as "parcelId", m.place
+      from unnest($1::int8[], $2::text[], $3::text[], $4::bytea[], $5::int8[]) with ordinality
+        as i(profile_id, stream, item_key, digest, modified_ms, number)
       cross join lateral (select * from vitalsync.items x where x.profile_id = i.profile_id and x.stream = i.stream
-        and x.item_key = i.item_key and ${namedSql(tx, 'x.profile_id', '$5')} offset 0) m`,
+        and x.item_key = i.item_key and ${namedSql(tx, 'x.profile_id', '$6')} offset 0) m`,
     values: [...itemColumns(entries), [...new Set(entries.map(({ item }) => item.profileId))]],
   })
   return new Map(rows.map((row) => [row.number, row]))
@@ -125,7 +130,7 @@ async function findFormerItems(tx: Tx, entries: readonly ItemToAdd[]): Promise<M
 const formerPlaces = (entries: readonly ItemToAdd[], formers: ReadonlyMap<number, FormerItem>): PlaceOfProfile[] =>
   entries.flatMap(({ item }, index) => {
     const former = formers.get(index)
-    if (!former || former.same || former.parcelId === null) return []
+    if (!former || former.stays || former.parcelId === null) return []
     return [{ profileId: item.profileId, parcelId: former.parcelId, place: former.place }]
   })
 
@@ -134,6 +139,7 @@ const itemColumns = (entries: readonly ItemToAdd[]) => [
   binaryColumn('text', entries, ({ item }) => item.stream),
   binaryColumn('text', entries, ({ item }) => item.itemKey),
   binaryColumn('bytea', entries, ({ digest }) => digest),
+  binaryColumn('int8', entries, ({ item }) => item.modifiedMs ?? null),
 ]
 
 async function insertItems(tx: Tx, entries: ReadonlyArray<ItemToAdd & ParcelPlace>): Promise<void> {
@@ -143,10 +149,11 @@ async function insertItems(tx: Tx, entries: ReadonlyArray<ItemToAdd & ParcelPlac
     { type: 'int8', cell: ({ parcelId }) => parcelId },
     { type: 'int4', cell: ({ place }) => place },
     { type: 'bytea', cell: ({ digest }) => digest },
+    { type: 'int8', cell: ({ item }) => item.modifiedMs ?? null },
     { type: 'text', cell: ({ item }) => item.stream },
     { type: 'text', cell: ({ item }) => item.itemKey },
   ])
-  const columns = 'profile_id, parcel_id, place, digest, stream, item_key'
+  const columns = 'profile_id, parcel_id, place, digest, modified_ms, stream, item_key'
   await copyRows(tx, [{ statement: `copy vitalsync.items (${columns}) from stdin (format binary)`, rows }])
 }
 
@@ -154,10 +161,10 @@ async function upsertItems(tx: Tx, entries: ReadonlyArray<ItemToAdd & ParcelPlac
   if (entries.length === 0) return
   await tx.query({
     name: 'update items',
-    text: `insert into vitalsync.items (profile_id, stream, item_key, digest, parcel_id, place)
-      select * from unnest($1::int8[], $2::text[], $3::text[], $4::bytea[], $5::int8[], $6::int4[])
+    text: `insert into vitalsync.items (profile_id, stream, item_key, digest, modified_ms, parcel_id, place)
+      select * from unnest($1::int8[], $2::text[], $3::text[], $4::bytea[], $5::int8[], $6::int8[], $7::int4[])
       on conflict (profile_id, stream, item_key)
-        do update set digest = excluded.digest, parcel_id = excluded.parcel_id, place = excluded.place`,
+        do update set digest = excluded.digest, modified_ms = excluded.modified_ms, parcel_id = excluded.parcel_id, place = excluded.place`,
     values: [
       ...itemColumns(entries),
       binaryColumn('int8', entries, ({ parcelId }) => parcelId),

@@ -10,7 +10,8 @@ import { readWaiting, type WaitingParcels, type WaitingQuery } from './stored-pa
 export type Outbox = {
   /**
    * Adds items, and packs the items of one call into parcels. An item that already waits or was sent in this very form
-   * counts as a duplicate and changes nothing. An item that waits in another form is replaced.
+   * counts as a duplicate and changes nothing, as does an item that its source changed earlier than the stored form. An item that
+   * waits in another form is replaced.
    */
   add(items: readonly OutboxItem[]): Promise<AcceptedCounts>
   /** Adds items where none is newer than the stored ones: an item that came before, in any form, is a duplicate. */

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { DAY, HOUR } from '../../../../src/base/time/units.ts'
 import { itemsOf, type OutboxItem, type Parcel } from '../../../../src/pipeline/transfer/parcel.ts'
+import { openRehearsal } from '../../../../src/pipeline/warehouse/outbox/rehearsal.ts'
 import { createQuarantine } from '../../../../src/pipeline/warehouse/quarantine/stored-quarantine.ts'
 import { soon } from '../../../support/fixtures.ts'
 import { countLockWaiters } from '../../../support/lock-waiters.ts'
@@ -72,6 +73,38 @@ test('addMissing leaves an item that came before in its form', async ({ warehous
   expect(await textsOf({ warehouse, profileId: ada })).toEqual(
     [log(ada, 'a', 2, { value: 7 }), log(ada, 'b', 3), log(ada, 'c', 4)].map(({ body }) => body),
   )
+})
+
+test('a form that its source changed earlier replaces none that it changed later, sent or waiting, in one call or many', async ({
+  warehouse,
+}) => {
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const { outbox } = warehouse
+  const form = (key: string, modifiedMs: number | undefined, value: number) => ({
+    ...log(ada, key, 2, { value }),
+    modifiedMs,
+  })
+  const place = { warehouse, profileId: ada }
+  const rehearsal = await openRehearsal({ pool: warehouse.pool, onlyMissing: false })
+  const [newer, older, undated] = [form('a', 20, 10_050), form('a', 10, 5000), form('a', undefined, 7)]
+  const add = async (...items: OutboxItem[]) => {
+    const rehearsed = await rehearsal.add(items)
+    const counts = await outbox.add(items)
+    expect(rehearsed).toEqual(counts)
+    return counts
+  }
+
+  expect(await add(newer, older)).toEqual({ accepted: 1, duplicate: 1 })
+  expect(await add(older)).toEqual({ accepted: 0, duplicate: 1 })
+  expect(await textsOf(place)).toEqual([newer.body])
+  await sendAll(place)
+  expect(await add(older)).toEqual({ accepted: 0, duplicate: 1 })
+  expect(await textsOf(place)).toEqual([])
+  expect(await add(form('a', 20, 1))).toEqual({ accepted: 1, duplicate: 0 })
+  expect(await add(undated)).toEqual({ accepted: 1, duplicate: 0 })
+  expect(await add(older)).toEqual({ accepted: 1, duplicate: 0 })
+  expect(await textsOf(place)).toEqual([older.body])
+  await rehearsal.close()
 })
 
 test('an item that was replaced while its former text was on its way still waits', async ({ warehouse }) => {
