@@ -180,14 +180,15 @@ async function returnToOutbox(tx: Tx, items: readonly QuarantineRow[]): Promise<
   )
 }
 
-/** The period of a record, where its fields hold it. */
+/** The period of a record, where its fields hold it and it does not lie beyond the window in which it was read. */
 function recordSpanOf(streams: readonly PulledStream[], row: QuarantineRow): Span | undefined {
   const stream = streams.find(({ name }) => name === row.stream)
   if (!stream) return undefined
   try {
     const fields: unknown = JSON.parse(row.body)
     if (typeof fields !== 'object' || fields === null) return undefined
-    const [record] = toRecordRows(stream, [{ raw: row.body, fields: { ...fields } }]).rows
+    const latestStartMs = row.read_to ?? Number.POSITIVE_INFINITY
+    const [record] = toRecordRows(stream, [{ raw: row.body, fields: { ...fields } }], latestStartMs).rows
     if (record?.startMicros == null) return undefined
     return { startMs: record.startMicros / 1000, endMs: (record.endMicros ?? record.startMicros) / 1000 + 1 }
   } catch {

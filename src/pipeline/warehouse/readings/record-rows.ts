@@ -49,20 +49,32 @@ export type SettledReading = AdmittedReading & CoverageChange & { readonly rule:
 export type IncomingRecord = { readonly row: RecordRow; readonly reading: AdmittedReading }
 
 export function prepareReading({ records, invalid, ...reading }: Reading): PreparedReading {
-  const { rows, invalid: withoutKey } = toRecordRows(reading.stream, records)
-  return { ...reading, rows, invalid: [...invalid, ...withoutKey] }
+  const { rows, invalid: unusable } = toRecordRows(reading.stream, records, latestStartMsOf(reading))
+  return { ...reading, rows, invalid: [...invalid, ...unusable] }
 }
 
-/** Makes rows of records. A record that lacks a part of its key is invalid; the other records are stored all the same. */
+/** How far a record may start beyond its window and the present: offsets from UTC, and clocks that are ahead. */
+const FUTURE_MAX_MS = 2 * DAY
+
+/** The latest instant at which a record of an answer may start. No sweep would read a record beyond it again for as long. */
+export const latestStartMsOf = ({ window, sentAtMs }: Pick<Reading, 'window' | 'sentAtMs'>): number =>
+  Math.max(window.endMs, sentAtMs) + FUTURE_MAX_MS
+
+/**
+ * Makes rows of records. A record that lacks a part of its key, or starts after `latestStartMs`, is invalid; the other records are
+ * stored all the same.
+ */
 export function toRecordRows(
   stream: PulledStream,
   records: readonly SourceRecord[],
+  latestStartMs: number,
 ): { rows: RecordRow[]; invalid: InvalidRecord[] } {
   const rows = new Map<string, RecordRow>()
   const invalid: InvalidRecord[] = []
   for (const record of records) {
     const row = toRecordRow(stream, record)
     if ('reason' in row) invalid.push(row)
+    else if ((row.startMicros ?? 0) > latestStartMs * 1000) invalid.push(futureRecord(stream, row))
     // Upstream sends the newest record first: of two records with one key in one answer the first counts.
     else if (!rows.has(row.key)) rows.set(row.key, row)
   }
@@ -139,6 +151,12 @@ function invalidRecord(column: Column, found: unknown, raw: string): InvalidReco
     found === undefined || found === null ? 'missing, and the record has no name without it' : `not ${kindOf(column)}`
   return { path, reason, raw }
 }
+
+const futureRecord = ({ columns, startColumn }: PulledStream, { raw }: RecordRow): InvalidRecord => ({
+  path: columns.find(({ name }) => name === startColumn)?.from[0] ?? '',
+  reason: 'more than two days after its window, and in the future',
+  raw,
+})
 
 /** An index of Postgres holds no key of more than 2,700 bytes. No real key comes near this length. */
 const KEY_LENGTH_MAX = 200

@@ -6,7 +6,7 @@ import { keyColumns, type PulledStream } from '../../transfer/stream.ts'
 import { binaryColumn } from '../postgres/binary-format.ts'
 import { epochMsSql } from '../postgres/sql-time.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
-import { type RecordRow, recordPeriod, toRecordRows } from '../readings/record-rows.ts'
+import { latestStartMsOf, type RecordRow, recordPeriod, toRecordRows } from '../readings/record-rows.ts'
 import type { CoveredWindow } from './covered-windows.ts'
 
 /** Upstream's records of a window, compared with the stored records. */
@@ -30,9 +30,9 @@ type DifferenceRow =
 export async function compareWithStored(
   pool: Pool,
   { profileId, stream, window }: CoveredWindow,
-  { records, invalid }: Pick<Reading, 'records' | 'invalid'>,
+  { records, invalid, sentAtMs }: Pick<Reading, 'records' | 'invalid' | 'sentAtMs'>,
 ): Promise<WindowComparison> {
-  const input = toRecordRows(stream, records)
+  const input = toRecordRows(stream, records, latestStartMsOf({ window, sentAtMs }))
   const unreadable = [...invalid, ...input.invalid]
   const bounds = stream.startColumn ? [new Date(window.startMs), new Date(window.endMs)] : []
   const values = [profileId, ...inputParameters(stream, input.rows), ...bounds]

@@ -6,6 +6,7 @@ import type { Reading } from '../../../../src/pipeline/transfer/reading.ts'
 import { createQuarantine } from '../../../../src/pipeline/warehouse/quarantine/stored-quarantine.ts'
 import { readKnownCoverage } from '../../../../src/pipeline/warehouse/reports/coverage-report.ts'
 import { readQuarantineGroups } from '../../../../src/pipeline/warehouse/reports/quarantine-groups.ts'
+import { compareWithStored } from '../../../../src/pipeline/warehouse/verification/compare-records.ts'
 import { scores } from '../../../support/stream-by-name.ts'
 import { test as base, march, marchMs, scoreRecord, scoresReading } from '../../../support/test-warehouse.ts'
 
@@ -106,4 +107,36 @@ test('every record counts for its cause, whose records come in pages by key and 
 
   expect(await quarantine.replay({ cause })).toEqual({ pushed: 0, reread: 702 })
   expect((await readQuarantineGroups(pool)).map(({ reason }) => reason)).toEqual(['too small'])
+})
+
+test('a record of a time that no sweep reads for long is quarantined, and a replay reads again where it came from', async ({
+  warehouse,
+}) => {
+  const { pool, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const sentAtMs = Date.now()
+  const startAt = (ms: number) => scoreRecord({ scoreDateTime: new Date(sentAtMs + ms).toISOString() })
+  const within = startAt(2 * DAY)
+  const beyond = startAt(2 * DAY + 1)
+  const reading = scoresReading({ profileId: ada, sentAtMs, records: [...sound, within, beyond, startAt(365 * DAY)] })
+  const stored = 'select body from vitalsync.scores order by score_date_time'
+  const quarantined = 'select path, reason from vitalsync.quarantine'
+
+  expect(await warehouse.writer.store(reading)).toMatchObject({ written: 2, invalid: 2 })
+  expect((await rows(stored)).map(({ body }) => body)).toEqual(
+    [...sound, within].map((record) => JSON.stringify(record)),
+  )
+  expect(await rows(`${quarantined} limit 1`)).toEqual([
+    { path: 'scoreDateTime', reason: 'more than two days after its window, and in the future' },
+  ])
+  const covered = { ...reading, externalId: 'ada' }
+  expect(await compareWithStored(pool, covered, reading)).toEqual({ records: 2, unreadable: 2, differences: [] })
+
+  await createQuarantine({ pool, streams: pulledStreams }).replay({})
+  expect(await warehouse.covered(ada, 'scores')).toBe('{}')
+  // In a window that lies in the future a record may do so too.
+  const window = { startMs: sentAtMs, endMs: sentAtMs + 365 * DAY }
+  await warehouse.writer.store({ ...reading, sentAtMs: sentAtMs + SECOND, generation: 1, window })
+  expect(await rows(quarantined)).toEqual([])
+  expect(await rows(stored)).toHaveLength(4)
 })
