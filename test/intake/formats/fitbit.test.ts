@@ -94,6 +94,18 @@ describe('sleep', () => {
     ])
   })
 
+  test('a level that the device did not measure is no sleep, and costs only itself', async () => {
+    const levels = [level('00:00', 'light', 60), level('01:00', 'unknown', 60)]
+    const { logs, rejects } = await importOne(nightOf(levels, [level('00:57', 'wake', 3)]), berlin)
+
+    expect(rejects).toEqual([])
+    expect(logs.map(({ dataType, value }) => [dataType, value])).toEqual([
+      ['sleep_stage_in_bed', 120],
+      ['sleep_stage_light', 57],
+      ['sleep_stage_awake', 3],
+    ])
+  })
+
   test('of a classic night counts restless minutes as awake', async () => {
     const { logs } = await importOne(nightOf([level('00:00', 'asleep', 60), level('01:00', 'restless', 60)]), berlin)
 

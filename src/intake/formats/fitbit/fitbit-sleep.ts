@@ -6,7 +6,10 @@ import type { MeasureName } from '../measures.ts'
 import type { SourceRow } from '../small-files.ts'
 import { fieldsIn } from '../source-values.ts'
 
-type Level = Span & { readonly dataType: MeasureName }
+type Level = Span & { readonly dataType: MeasureName | typeof UNMEASURED }
+
+/** Time within a night that the device did not measure: it is no level, but the clock goes on in it. */
+const UNMEASURED = 'unknown'
 
 /** Levels of nights with stages, and of classic nights, in which restless minutes do not count as asleep. */
 export const fitbitLevels: Readonly<Record<string, MeasureName>> = {
@@ -52,7 +55,9 @@ export function sleepRecords(night: SourceRow, place: string, { localInstant }: 
   }))
   const within = data
     .map(elapsed)
-    .flatMap(({ dataType, ...span }) => intersect([span], [whole]).map((part) => ({ ...part, dataType })))
+    .flatMap(({ dataType, ...span }) =>
+      dataType === UNMEASURED ? [] : intersect([span], [whole]).map((part) => ({ ...part, dataType })),
+    )
   const { atMs, offsetMinutes } = localInstant(startWallMs)
   const device = isManual ? { ...fitbitDevice, recordingMethod: 'manual_entry' as const } : fitbitDevice
   const inBed = { ...whole, dataType: 'sleep_stage_in_bed' } as const
@@ -63,7 +68,9 @@ export function sleepRecords(night: SourceRow, place: string, { localInstant }: 
   })
 }
 
-function cutBy(wakes: readonly Level[], levels: readonly Level[]): Level[] {
+type MeasuredLevel = Span & { readonly dataType: MeasureName }
+
+function cutBy(wakes: readonly Span[], levels: readonly MeasuredLevel[]): MeasuredLevel[] {
   const holes = union(wakes)
   return levels.flatMap(({ dataType, ...span }) => subtract([span], holes).map((rest) => ({ ...rest, dataType })))
 }
@@ -89,7 +96,8 @@ function levelsIn(list: unknown = []): Level[] | undefined {
   for (const entry of list) {
     const { dateTime, level, seconds } = fieldsIn(entry)
     const startMs = wallMs(dateTime)
-    const dataType = typeof level === 'string' && Object.hasOwn(fitbitLevels, level) ? fitbitLevels[level] : undefined
+    const isKnown = typeof level === 'string' && Object.hasOwn(fitbitLevels, level)
+    const dataType = isKnown ? fitbitLevels[level] : level === UNMEASURED ? UNMEASURED : undefined
     if (startMs === undefined || !dataType || typeof seconds !== 'number' || !(seconds > 0)) return undefined
     levels.push({ startMs, endMs: startMs + seconds * SECOND, dataType })
   }
