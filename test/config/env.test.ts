@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
 import { describeConfig, readConfig } from '../../config/env.ts'
+import { variables } from '../../config/variables.ts'
+import { closestWord } from '../../src/base/text/closest-word.ts'
 import { runProgram } from '../support/run-program.ts'
 
 const test = base.extend<{ folder: string }>({
@@ -133,6 +135,28 @@ const faultsOf = (environment: Record<string, string>) => {
     return (error as Error).message
   }
 }
+
+test('a version ignores variables that it does not know, and a new variable is no slip of an older one', () => {
+  expect(() => readConfig({ A_SETTING_OF_TOMORROW: '1' })).not.toThrow()
+
+  const names = Object.keys(variables)
+  const alike = names.filter(
+    (name) =>
+      closestWord(
+        name,
+        names.filter((other) => other !== name),
+      ) !== undefined,
+  )
+  // These came in pairs. A later variable has a name that the version before does not take for a slip.
+  expect(alike.toSorted()).toEqual([
+    'DASHBOARD_HOST',
+    'DASHBOARD_PORT',
+    'METRICS_HOST',
+    'METRICS_PORT',
+    'SETTLE_MAX_SECONDS',
+    'SETTLE_MIN_SECONDS',
+  ])
+})
 
 test('slips and other tools’ words are answered with the right name', () => {
   for (const [slip, meant] of [

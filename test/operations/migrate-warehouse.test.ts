@@ -6,7 +6,7 @@ import { readMigrations } from '../../src/base/engines/apply-migrations.ts'
 import { migrateWarehouse, migrationsFolder } from '../../src/operations/migrate-warehouse.ts'
 import { test } from '../support/fixtures.ts'
 import { runProgram } from '../support/run-program.ts'
-import { openAsCommand } from '../support/test-pool.ts'
+import { openAsCommand, openTestPool } from '../support/test-pool.ts'
 
 test('a warehouse that lacks any migration of this version is refused', async ({ warehouseUrl, database }) => {
   await openAsCommand(warehouseUrl)
@@ -27,6 +27,32 @@ test('a warehouse that lacks any migration of this version is refused', async ({
   await list(`insert into vitalsync.migrations (name, checksum) values ($1, '')`, '9999-changed-keys.breaking.sql')
   await expect(openAsCommand(warehouseUrl)).rejects.toThrow(/cannot work on them \(9999-changed-keys\.breaking\.sql\)/)
   await client.end()
+})
+
+test('on tables of a newer version that breaks this one, commands that only read work, and others refuse', async ({
+  warehouseUrl,
+}) => {
+  const env = {
+    DATABASE_URL: warehouseUrl,
+    UPSTREAM_URL: 'http://localhost:1',
+    UPSTREAM_CLIENT_ID: 'client',
+    UPSTREAM_CLIENT_SECRET: 'secret',
+    TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
+  }
+  const codeOf = async (words: readonly string[]) => (await runProgram(words, { cwd: '/tmp', env })).code
+  expect(await codeOf(['migrate'])).toBe(0)
+  expect(await codeOf(['profiles', 'add', 'ada', '--from', '2026-02-01'])).toBe(0)
+  const pool = openTestPool(warehouseUrl, 1)
+  await pool.query(`alter table vitalsync.profiles add column note text;
+    insert into vitalsync.migrations (name, checksum) values ('9999-notes.breaking.sql', '')`)
+  await pool.end()
+  const why = ['why', '--profile', 'ada', '--date', '2026-03-01', '--stream', 'scores']
+  const sql = ['sql', 'select * from warehouse.days limit 1']
+  const lists = ['runs', 'gaps', 'failures list', 'quarantine list', 'profiles list'].map((words) => words.split(' '))
+
+  for (const words of [['status'], why, sql, ...lists]) expect([words, await codeOf(words)]).toEqual([words, 0])
+  for (const words of [['sync'], ['profiles', 'add', 'bob'], ['migrate']])
+    expect([words, await codeOf(words)]).toEqual([words, 2])
 })
 
 test.for(['worker', 'schedule'])(

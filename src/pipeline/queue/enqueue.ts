@@ -48,7 +48,8 @@ export function createEnqueuer(engine: QueueEngine): Enqueuer {
   }
 }
 
-const forms = Array.from({ length: JOB_FORM }, (_, index) => index + 1)
+/** The forms of this version, of those before it, and of the next, which may have worked here before a roll-back. */
+const forms = Array.from({ length: JOB_FORM + 1 }, (_, index) => index + 1)
 
 /**
  * An order is dropped when a job of the same deduplication id waits. The params are part of the id: dropped for a job of

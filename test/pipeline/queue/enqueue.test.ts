@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { OrderKey } from '../../../src/pipeline/transfer/order.ts'
+import { JOB_FORM, type OrderKey } from '../../../src/pipeline/transfer/order.ts'
 import { recordPage } from '../../support/record-orders.ts'
 import { queueKinds, test } from '../../support/test-pipeline.ts'
 
@@ -26,7 +26,7 @@ for (const engine of queueKinds) {
     expect(await queue.isIdle()).toBe(false)
   })
 
-  test(`the jobs of a profile are removed from every lane, whatever the job and its params (${engine})`, async ({
+  test(`the jobs of a profile are removed from every lane, whatever the job, its params and its form (${engine})`, async ({
     open,
   }) => {
     const line = await open(engine)
@@ -46,7 +46,17 @@ for (const engine of queueKinds) {
     await queue.enqueue('nightly', attempts, orders)
     await queue.enqueue('manual', attempts, orders)
 
-    expect(await context.forgetJobs(ada)).toBe(4)
+    // As the next version enqueues it, before a roll-back.
+    const next = `sync-profile@${JOB_FORM + 1}.${ada}`
+    await line.pipeline.engine
+      .queue('manual')
+      .add(
+        'sync-profile',
+        { runId: run.id, profileId: ada, params: {}, form: JOB_FORM + 1 },
+        { deduplication: { id: next } },
+      )
+
+    expect(await context.forgetJobs(ada)).toBe(5)
 
     expect(await queue.backlog('nightly')).toMatchObject({ waiting: 1 })
     expect(await queue.backlog('manual')).toMatchObject({ waiting: 1 })
