@@ -38,13 +38,13 @@ export function measuredRecord(
 ): HealthRecord {
   const conversion = conversionTo(measureOf(to).unit, unit)
   if (!conversion) return { place, fault: 'unit: is not known for this type', text: '' }
-  return { place, draft: { dataType: to, value: value * conversion.scale + conversion.shift, ...frame } }
+  return { place, draft: { ...frame, dataType: to, value: value * conversion.scale + conversion.shift } }
 }
 
 /** A record that lasts from its start to its end: a stage of sleep, a session of exercise. */
 export const lastingRecord = (place: string, dataType: MeasureName | SessionName, frame: DraftFrame): HealthRecord => ({
   place,
-  draft: { dataType, value: (frame.end.atMs - frame.start.atMs) / MINUTE, ...frame },
+  draft: { ...frame, dataType, value: (frame.end.atMs - frame.start.atMs) / MINUTE },
 })
 
 /** `Functional Strength Training` is `exercise_session_functional_strength_training`. */

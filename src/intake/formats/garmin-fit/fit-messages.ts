@@ -8,16 +8,24 @@ import type { SourceInstant } from '../export-format.ts'
  */
 export type FitMessage = {
   readonly fileIndex: number
+  /** Its place among all messages of its file, from 1. */
+  readonly place: number
   readonly number: number
+  /** The last whole time of the messages before it that were not wanted. */
+  readonly skippedTimestamp: number | undefined
   readonly fields: ReadonlyMap<number, number>
   readonly end: number
 }
 
+type Field = { readonly number: number; readonly at: number; readonly base: BaseType }
+
 type Definition = {
   readonly number: number
+  readonly isWanted: boolean
   readonly littleEndian: boolean
   /** The fields that are read, each from the beginning of the message. */
-  readonly fields: ReadonlyArray<{ readonly number: number; readonly at: number; readonly base: BaseType }>
+  readonly fields: readonly Field[]
+  readonly timestamp: Field | undefined
   /** The length of a message, with the fields that an app on the device added. */
   readonly bytes: number
 }
@@ -63,7 +71,7 @@ export const isFit = (bytes: Buffer): boolean =>
 /**
  * The messages of a file, in their order. Files may follow one another in one. Every length comes from the file itself, so each
  * is checked against its end: a file that breaks is read up to there, and then throws. With `wanted`, messages of other numbers
- * have their time alone.
+ * are skipped.
  */
 export function* readFitMessages(bytes: Buffer, name: string, wanted?: ReadonlySet<number>): Generator<FitMessage> {
   let start = 0
@@ -84,6 +92,8 @@ function* messagesIn(
 ): Generator<FitMessage> {
   const definitions = new Map<number, Definition>()
   let lastTimestamp = 0
+  let skippedTimestamp: number | undefined
+  let place = 0
   let at = begin
   while (at < bytes.length) {
     const header = bytes.readUInt8(at)
@@ -98,12 +108,19 @@ function* messagesIn(
     const definition = definitions.get(isShort ? (header >> 5) & 0x03 : header & 0x0f)
     if (!definition) throw new UsageProblem('a message has no definition')
     requireBytes(bytes, at + definition.bytes)
-    const fields = fieldsAt(bytes, at, definition)
     // Five bits of seconds since the last whole time, which wrap.
-    if (isShort) fields.set(TIMESTAMP, lastTimestamp + (((header & 0x1f) - lastTimestamp) & 0x1f))
-    lastTimestamp = fields.get(TIMESTAMP) ?? lastTimestamp
-    at += definition.bytes
-    yield { fileIndex, number: definition.number, fields, end: at }
+    const shortTime = isShort ? lastTimestamp + (((header & 0x1f) - lastTimestamp) & 0x1f) : undefined
+    const timestamp = shortTime ?? timestampAt(bytes, at, definition)
+    lastTimestamp = timestamp ?? lastTimestamp
+    place += 1
+    const end = at + definition.bytes
+    if (definition.isWanted) {
+      const fields = fieldsAt(bytes, at, definition)
+      if (timestamp !== undefined) fields.set(TIMESTAMP, timestamp)
+      yield { fileIndex, place, number: definition.number, skippedTimestamp, fields, end }
+      skippedTimestamp = undefined
+    } else skippedTimestamp = timestamp ?? skippedTimestamp
+    at = end
   }
 }
 
@@ -119,13 +136,17 @@ function definitionAt(
   let next = at + 5 + count * 3
   requireBytes(bytes, next)
   const isWanted = wanted === undefined || wanted.has(number)
-  const fields: Array<Definition['fields'][number]> = []
+  const fields: Field[] = []
+  let timestamp: Field | undefined
   let length = 0
   for (let index = 0; index < count; index += 1) {
     const [fieldNumber = 0, size = 0, type = 0] = bytes.subarray(at + 5 + index * 3, at + 8 + index * 3)
     const base = baseTypes.get(type)
-    if (base && size >= base.size && (isWanted || fieldNumber === TIMESTAMP))
-      fields.push({ number: fieldNumber, at: length, base })
+    if (base && size >= base.size) {
+      const field = { number: fieldNumber, at: length, base }
+      if (fieldNumber === TIMESTAMP) timestamp = field
+      else if (isWanted) fields.push(field)
+    }
     length += size
   }
   if (hasAdded) {
@@ -135,7 +156,13 @@ function definitionAt(
     for (let index = 0; index < added; index += 1) length += bytes.readUInt8(next + 2 + index * 3)
     next += 1 + added * 3
   }
-  return { definition: { number, littleEndian, fields, bytes: length }, next }
+  return { definition: { number, isWanted, littleEndian, timestamp, fields, bytes: length }, next }
+}
+
+function timestampAt(bytes: Buffer, begin: number, { timestamp, littleEndian }: Definition): number | undefined {
+  if (!timestamp) return undefined
+  const value = timestamp.base.read(bytes, begin + timestamp.at, littleEndian)
+  return value === timestamp.base.none ? undefined : value
 }
 
 function fieldsAt(bytes: Buffer, begin: number, { fields, littleEndian }: Definition): Map<number, number> {

@@ -109,17 +109,21 @@ const BATCH_RECORDS = 1000
 
 async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
   const bytes = await wholeFile(file)
-  const readers = aboutFiles(bytes, file.name).map(({ device, offsetMinutes }) =>
-    createMessageReader(originOf(device), offsetMinutes),
-  )
+  const about = aboutFiles(bytes, file.name)
+  const readers: Array<ReturnType<typeof createMessageReader>> = []
+  /** A file may say nothing about itself. */
+  const readerOf = (fileIndex: number) => {
+    const { device = new Map(), offsetMinutes } = about[fileIndex] ?? {}
+    const reader = readers[fileIndex] ?? createMessageReader(originOf(device), offsetMinutes)
+    readers[fileIndex] = reader
+    return reader
+  }
   let records: HealthRecord[] = []
   let bytesRead = 0
-  let number = 0
   try {
     for (const message of readFitMessages(bytes, file.name, readMessages)) {
-      number += 1
       bytesRead = message.end
-      for (const record of readers[message.fileIndex]?.recordsOf(message, number) ?? []) records.push(record)
+      for (const record of readerOf(message.fileIndex).recordsOf(message)) records.push(record)
       if (records.length < BATCH_RECORDS) continue
       yield { records, bytesRead }
       records = []
@@ -131,31 +135,27 @@ async function* readGarminFit(file: ExportFile): AsyncGenerator<RecordBatch> {
     yield { records: [{ place: 'the end of the file', fault: 'its checksum does not fit', text: '' }], bytesRead }
 }
 
-const nothing: readonly HealthRecord[] = []
+const nothing: readonly FitField[] = []
 
 function createMessageReader(origin: Origin, knownOffset: number | undefined) {
   const monitoring = createFitMonitoring(origin, knownOffset)
   const offsetMinutes = knownOffset ?? 0
-  const recordsOf = ({ number, fields }: FitMessage, messageNumber: number): readonly HealthRecord[] => {
-    monitoring.sees(fields.get(TIMESTAMP))
-    if (!readMessages.has(number)) return nothing
-    const place = `message ${messageNumber}`
+  const recordsOf = (message: FitMessage): readonly HealthRecord[] => {
+    const { number, fields } = message
+    monitoring.sees(fields.get(TIMESTAMP) ?? message.skippedTimestamp)
+    const place = `message ${message.place}`
     if (number === MESSAGE.monitoringInfo) monitoring.begins(fields)
     if (number === MESSAGE.monitoring) return monitoring.recordsOf(fields, place)
     if (number === MESSAGE.session) return sessionOf(fields, place, { origin, offsetMinutes })
     if (number === MESSAGE.saturation && fields.get(MEASURED_BY) === OFF_WRIST)
       return [{ place, leftOut: 'a saturation that was taken off the wrist' }]
     // Devices write 0 for a heart rate that they did not find.
-    const found = fieldsByMessage.get(number)?.filter(({ field }) => (fields.get(field) ?? 0) > 0) ?? []
+    const found = (fieldsByMessage.get(number) ?? nothing).filter(({ field }) => (fields.get(field) ?? 0) > 0)
     if (found.length === 0) return []
     const at = fitInstant(fields.get(TIMESTAMP), offsetMinutes)
     if (!at) return [{ place, fault: 'its time counts from when the device was switched on', text: '' }]
-    const frame = {
-      ...origin,
-      start: at,
-      end: at,
-      ...(number === MESSAGE.restingRate ? restingRateOfDay(at, at.atMs) : {}),
-    }
+    const moment = { ...origin, start: at, end: at }
+    const frame = number === MESSAGE.restingRate ? { ...moment, ...restingRateOfDay(at, at.atMs) } : moment
     return found.map(({ field, to, unit, per }) =>
       measuredRecord(place, { to, unit, value: (fields.get(field) ?? 0) / per }, frame),
     )
