@@ -59,8 +59,9 @@ export async function completeRun(context: CommandContext, opened: OpenPipeline,
     if (run.kind === 'sync') await readDerived(context, opened, { run: ended, ownWorker })
     return ended
   } catch (error) {
-    if (!context.signal.aborted) throw error
-    return stopRun(opened, run, terminal)
+    if (context.signal.aborted) return stopRun(opened, run, terminal)
+    ownWorker.abandonJobs()
+    throw error
   }
 }
 
@@ -69,23 +70,28 @@ type OwnWorker = {
   start(): void
   isRunning(): boolean
   halted(): Problem | undefined
+  /** The command has failed: closing waits for no job any more. They are safe to begin again, and a lost queue would not let them end. */
+  abandonJobs(): void
 }
 
 function createOwnWorker(context: CommandContext, { pipeline, closeStack, fail }: OpenPipeline): OwnWorker {
   let worker: RunningWorker | undefined
+  let drainMs: number | undefined
   const { config } = context
   // While the run is followed, the terminal says in words why its jobs do not succeed.
   const log = config.logLevel === 'info' ? context.log.child({}, { level: 'error' }) : context.log
   return {
     start() {
-      worker ??= closeStack.add(
-        startWorker({ pipeline, config, log, onSilent: fail }),
-        'worker',
-        workerCloseMaxMs(config),
-      )
+      if (worker) return
+      const started = startWorker({ pipeline, config, log, onSilent: fail })
+      worker = started
+      closeStack.add({ close: () => started.close(drainMs) }, 'worker', workerCloseMaxMs(config))
     },
     isRunning: () => worker !== undefined,
     halted: () => worker?.halted(),
+    abandonJobs() {
+      drainMs = 0
+    },
   }
 }
 

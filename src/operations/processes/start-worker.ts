@@ -19,8 +19,8 @@ import { startWorkerHeartbeat } from './worker-heartbeat.ts'
 export type RunningWorker = {
   /** Why upstream refused the account's credentials, since the last job that succeeded. */
   halted(): Problem | undefined
-  /** Ends within the drain time of the settings and half a minute. */
-  close(): Promise<void>
+  /** Lets running jobs end for `drainMs`, by default as the settings say; ends within that and half a minute. */
+  close(drainMs?: number): Promise<void>
 }
 
 type StartWorkerOptions = {
@@ -86,11 +86,11 @@ export function startWorker(options: StartWorkerOptions): RunningWorker {
   const deleting = startDeleting(pipeline, config, log)
   return {
     halted: () => halted,
-    async close() {
+    async close(drainMs = config.drainSeconds * SECOND) {
       watchdog.close()
       // No job begins from here on, however long the database takes to delete the row of this worker.
       await Promise.all([
-        workers.close(config.drainSeconds * SECOND),
+        workers.close(drainMs),
         heartbeat.close(),
         sealing.close(),
         settling.close(),

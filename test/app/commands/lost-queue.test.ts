@@ -21,7 +21,8 @@ test.for(commands)(
     for (const name of people) peer.give(name, 'scores', [scoreOf(12, 0.1)])
     const held = peer.hold(isReadOf('scores'))
     onTestFinished(held.release)
-    const command = startProgram(words, { cwd: '/tmp', env: line.settings })
+    // Closing does not wait for jobs, whose ends the queue could not take.
+    const command = startProgram(words, { cwd: '/tmp', env: { ...line.settings, DRAIN_SECONDS: '3600' } })
     onTestFinished(() => command.kill('SIGKILL'))
     await held.reached
 
