@@ -96,15 +96,17 @@ function shared<T>(ask: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** A warehouse that has not answered for this long is reported as away. */
-const ANSWER_MAX_MS = 2 * SECOND
+/** A warehouse that has not answered for this long is reported as away. With the pause between two looks of a page, within five seconds. */
+const ANSWER_MAX_MS = 1.5 * SECOND
 
 /** The last answer, and whether the warehouse is away: it failed twice, or gave no answer in time. A question that hangs is not repeated. */
 function keepingLast<T>(ask: () => Promise<T>): () => Promise<{ last: T | undefined; isAway: boolean }> {
   let last: T | undefined
   let isFailed = false
   let asking: Promise<void> | undefined
+  let askedAtMs = 0
   return async () => {
+    if (!asking) askedAtMs = performance.now()
     asking ??= ask()
       .catch(ask)
       .then(
@@ -119,7 +121,8 @@ function keepingLast<T>(ask: () => Promise<T>): () => Promise<{ last: T | undefi
       .finally(() => {
         asking = undefined
       })
-    const isAnswered = await endsWithin(asking, ANSWER_MAX_MS)
+    // Nobody waits again for a question that hangs already.
+    const isAnswered = await endsWithin(asking, Math.max(0, askedAtMs + ANSWER_MAX_MS - performance.now()))
     return { last, isAway: !isAnswered || isFailed }
   }
 }

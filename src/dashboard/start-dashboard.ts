@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Config } from '../../config/env.ts'
 import { openCloseStack } from '../base/close-stack.ts'
 import type { Log } from '../base/log.ts'
+import { sleep } from '../base/sleep.ts'
 import { SECOND } from '../base/time/units.ts'
 import type { EngineAddresses } from '../operations/addresses.ts'
 import { startFleetWatch } from '../operations/fleet-watch.ts'
@@ -113,6 +114,10 @@ function urlOf(app: FastifyInstance, host: string): string {
 /** Every question and action of the dashboard. */
 const dashboardRoutes = (context: DashboardContext, now: ReturnType<typeof openNow>): readonly DashboardRoute[] => [
   defineRead({ name: 'now', query: z.object({}), answer: () => now.read() }),
+  ...warehouseRoutes(context).map((route) => (route.caller === 'look' ? givenUpWhileAway(route, now) : route)),
+]
+
+const warehouseRoutes = (context: DashboardContext): readonly DashboardRoute[] => [
   ...failureRoutes,
   ...coverageRoutes(context),
   ...personRoutes,
@@ -121,6 +126,32 @@ const dashboardRoutes = (context: DashboardContext, now: ReturnType<typeof openN
   ...quarantineRoutes,
   ...auditRoutes,
 ]
+
+const AWAY_POLL_MS = SECOND
+
+/**
+ * A question may take long on a warehouse that answers others meanwhile; on one that does not, it is given up. An action is not: nobody
+ * could know whether it took effect.
+ */
+function givenUpWhileAway(route: DashboardRoute, now: ReturnType<typeof openNow>): DashboardRoute {
+  const untilAway = async (signal: AbortSignal): Promise<never> => {
+    for (;;) {
+      await sleep(AWAY_POLL_MS, signal)
+      if ((await now.read()).isWarehouseAway) refusePage(503, 'The warehouse does not answer.')
+    }
+  }
+  return {
+    ...route,
+    async run(call) {
+      const answered = new AbortController()
+      try {
+        return await Promise.race([route.run(call), untilAway(answered.signal)])
+      } finally {
+        answered.abort()
+      }
+    },
+  }
+}
 
 declare module 'fastify' {
   interface Session {

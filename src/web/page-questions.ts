@@ -97,7 +97,8 @@ export function sendPageError(
     return reply.code(503).send({ error: 'The database does not answer.', hint: 'Ask again in a moment.' })
   }
   const statusCode = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500
-  if (statusCode < 500 && error instanceof Error) return reply.code(statusCode).send({ error: error.message })
+  if ((statusCode < 500 || statusCode === 503) && error instanceof Error)
+    return reply.code(statusCode).send({ error: error.message })
   const name = error instanceof Error ? error.name : 'unknown'
   log.error({ err: name, path: request.routeOptions.url }, `the ${page} could not answer`)
   return reply.code(500).send({ error: 'This could not be answered.', hint: `The log of the ${page} tells more.` })
