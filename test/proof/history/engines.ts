@@ -1,14 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { freePort, startPostgres } from '../../../src/base/engines/embedded-postgres.ts'
+import { startPostgres } from '../../../src/base/engines/embedded-postgres.ts'
 import { isProcessAlive } from '../../../src/base/files/folder-lock.ts'
 import { SECOND } from '../../../src/base/time/units.ts'
 import { isInstalled } from '../../support/programs.ts'
 import { startRedis } from '../../support/redis-server.ts'
-import { until } from './until.ts'
+import { STARTS_WITHIN_MS, until } from './until.ts'
 
 /** A Postgres of the run's own, which can be stopped at once, slowed down, and be given a full disk. */
 export type DamagedPostgres = {
@@ -31,6 +32,7 @@ export async function startDamagedPostgres(): Promise<DamagedPostgres> {
   const hasSmallDisk = process.getuid?.() === 0 && spawnSync('mount', mount).status === 0
   const folder = join(disk, 'postgres')
   await mkdir(folder)
+  await writeFile(join(folder, 'postgres-port'), String(await lastingPort()))
   let postgres = await startPostgres({ folder })
   const pid = async () => Number((await readFile(join(postgres.dataFolder, 'postmaster.pid'), 'utf8')).split('\n')[0])
   const startAgain = async () => {
@@ -113,11 +115,34 @@ async function fill(file: string): Promise<boolean> {
   }
 }
 
+/**
+ * A free port outside of those that the system gives out: while the server is away, another program that asks for any port could be
+ * given this one, and the server would never come back.
+ */
+async function lastingPort(): Promise<number> {
+  for (let tries = 0; tries < PORT_TRIES_MAX; tries += 1) {
+    const port = LASTING_PORTS.from + Math.floor(Math.random() * LASTING_PORTS.count)
+    if (await isFree(port)) return port
+  }
+  throw new Error('choose a port: none of a hundred was free')
+}
+
+/** Linux gives out ports from 32768. */
+const LASTING_PORTS = { from: 15_000, count: 15_000 }
+const PORT_TRIES_MAX = 100
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
+  })
+
 /** A Redis of the run's own, which can be killed; undefined without a redis-server on the PATH. */
 export async function startDamagedRedis() {
   if (!isInstalled('redis-server')) return undefined
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-history-redis-'))
-  const port = await freePort()
+  const port = await lastingPort()
   const start = () => startRedis(folder, port, '--appendonly', 'yes')
   let redis = await start()
   return {
@@ -125,8 +150,10 @@ export async function startDamagedRedis() {
     async dieAndComeBack(forMs: number): Promise<boolean> {
       await redis.kill()
       await wait(forMs)
-      redis = await start()
-      return true
+      return until(async () => {
+        redis = await start()
+        return true
+      }, STARTS_WITHIN_MS)
     },
     async close() {
       await redis.kill()

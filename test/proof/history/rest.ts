@@ -62,7 +62,7 @@ export async function comeToRest({ damage, app, people, control }: Resting): Pro
     await wait(LOOK_EVERY_MS)
   }
   for (const name of people.erasing.keys()) await revive(app, people, name)
-  const jobs = left === '' ? [] : await listJobs(app)
+  const jobs = left === '' ? [] : await listJobs(app).catch((error: unknown) => [`list jobs: ${error}`])
   const tookMs = Math.round(performance.now() - beganMs)
   app.history.add({ kind: 'rest', reached: left === '', rounds, tookMs, left: [left, ...jobs].join('; ') })
 }
