@@ -60,14 +60,14 @@ async function readStreams(
   control: SandboxControl,
   { profile, profileId }: { profile: string; profileId: string },
 ): Promise<Pick<FinalProfile, 'streams' | 'snapshots'>> {
-  const ledger: Readonly<Record<string, readonly object[]>> = (await control.ledger(profile)) ?? {}
-  const servedOf = (stream: PulledStream | undefined) =>
-    stream ? (ledger[stream.name] ?? []).map((record) => heldRecord(stream, { ...record })) : []
+  const servedOf = async (stream: PulledStream | undefined) =>
+    stream ? (await control.served(profile, stream.operation)).map((record) => heldRecord(stream, record)) : []
   const stored = await readStored(warehouse, profileId)
-  const streams = stored.map((its) => ({
-    ...its,
-    served: servedOf(comparedStreams.find(({ name }) => name === its.stream)),
-  }))
+  const streams: FinalProfile['streams'][number][] = []
+  for (const found of stored) {
+    const served = await servedOf(comparedStreams.find(({ name }) => name === found.stream))
+    streams.push({ ...found, served })
+  }
   const snapshots: FinalProfile['snapshots'][number][] = []
   for (const stream of snapshotStreams) {
     const { rows } = await warehouse.query<{ body: string }>(
@@ -75,7 +75,7 @@ async function readStreams(
       [profileId],
     )
     const records = rows.map(({ body }) => heldRecord(stream, JSON.parse(body)))
-    snapshots.push({ stream: stream.name, records, served: servedOf(stream) })
+    snapshots.push({ stream: stream.name, records, served: await servedOf(stream) })
   }
   return { streams, snapshots }
 }

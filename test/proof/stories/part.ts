@@ -17,6 +17,8 @@ const STORIES_WHOLE = 2000
 const PROCESSES = 3
 const FINDINGS_MAX = 3
 const HOUR_MS = 3_600_000
+/** A story under way is played to its end. */
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 const migrations = new URL('../../../src/pipeline/warehouse/migrations/', import.meta.url)
 
@@ -103,10 +105,14 @@ async function run(options: ProofOptions): Promise<ProofResult> {
   const file = join(stateFolder, 'stories.json')
   const progress = short ? await readProgress('', firstSeed) : await readProgress(file, firstSeed)
   const startedAt = performance.now()
-  const isOver = () =>
-    hours === undefined || short
-      ? progress.lastSeed - firstSeed + 1 >= count
-      : performance.now() - startedAt > hours * HOUR_MS && progress.lastSeed - firstSeed + 1 >= count
+  const isWhole = () => progress.lastSeed - firstSeed + 1 >= count
+  const isTimeOver = () => short || hours === undefined || performance.now() - startedAt > hours * HOUR_MS
+  let isStopped = false
+  const stop = () => {
+    isStopped = true
+  }
+  for (const name of STOP_SIGNALS) process.once(name, stop)
+  const isOver = () => isStopped || (isWhole() && isTimeOver())
   const next = () => {
     if (isOver()) return undefined
     progress.lastSeed += 1
@@ -118,8 +124,11 @@ async function run(options: ProofOptions): Promise<ProofResult> {
   await withDatabases(PROCESSES, (urls) =>
     Promise.all(urls.map((url) => playInProcess(url, { progress, next, print }))),
   )
+  for (const name of STOP_SIGNALS) process.off(name, stop)
   if (!short) await writeFile(file, JSON.stringify(progress))
-  return resultOf(progress, (performance.now() - startedAt) / 1000, print)
+  if (!isWhole()) print('The stories were stopped: the same command plays the rest.')
+  const result = resultOf(progress, (performance.now() - startedAt) / 1000, print)
+  return { ...result, holds: result.holds && isWhole() }
 }
 
 function resultOf(progress: Progress, seconds: number, print: (line: string) => void): ProofResult {

@@ -196,6 +196,48 @@ test('a reading that is stored while its profile is erased leaves no record', as
   await reading.end()
 })
 
+test('while an erasure is under way its person is not registered, and another erasure finds nobody', async ({
+  warehouse,
+  warehouseUrl,
+}) => {
+  const { profiles, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const other = await connect(warehouseUrl)
+  await other.query('begin')
+  await other.query('select from vitalsync.ledger where profile_id = $1 for update', [ada])
+  const erasing = profiles.erase(ada)
+  await expect.poll(() => countLockWaiters(rows), soon).toBe(1)
+  const [again, registering] = [profiles.erase(ada), profiles.beginRegistration(ada, MINUTE)]
+  await expect.poll(() => countLockWaiters(rows), soon).toBe(3)
+  await other.query('commit')
+
+  expect((await erasing).find(({ table }) => table === 'names')).toEqual({ table: 'names', rows: 1 })
+  expect(await again).toEqual([])
+  expect(await registering).toBe(false)
+  await other.end()
+})
+
+test('an erasure that fails leaves all as it was', async ({ warehouse }) => {
+  const { profiles, runs, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const run = await runs.create('sync', {})
+  await recordPage(runs, run.id, [{ profileId: ada, job: 'sync-profile', params: {} }])
+  const state = async () => [
+    await runs.listOrdersOf(ada),
+    await runs.get(run.id),
+    await rows('select stream from vitalsync.ledger order by stream'),
+    await rows('select from vitalsync.tombstones'),
+    await profiles.findId('ada'),
+  ]
+  const before = await state()
+  await rows(`create function keep_name() returns trigger language plpgsql as $$ begin raise 'kept'; end $$`)
+  await rows('create trigger keep_name before delete on vitalsync.names for each row execute function keep_name()')
+
+  await expect(profiles.erase(ada)).rejects.toThrow('kept')
+
+  expect(await state()).toEqual(before)
+})
+
 test('a registration lasts by the clock of the database, until the profile is active', async ({ warehouse }) => {
   const { profiles } = warehouse
   const [ada = ''] = await warehouse.addProfiles('ada')

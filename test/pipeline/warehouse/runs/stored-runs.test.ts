@@ -149,6 +149,30 @@ test('a run that is ended takes its own open orders along, and ends once', async
   expect((await runs.listOpenOrders(other, '0', 10)).orders).toMatchObject([{ profileId: ada }])
 })
 
+test('of a run that is unknown, or forgotten, nothing is recorded, and its jobs still end those of other runs', async ({
+  warehouse,
+}) => {
+  const { runs, ledger, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  const [kept = '', forgotten = ''] = [(await runs.create('sync', {})).id, (await runs.create('sync', {})).id]
+  await recordPage(runs, kept, [order(ada)])
+  await endProduction(runs, kept)
+  const production = await runs.takeProduction(forgotten)
+  if (!production) throw new Error('the run was not taken')
+  await rows('delete from vitalsync.runs where id = $1', [forgotten])
+
+  expect(await runs.get(forgotten)).toBeUndefined()
+  expect(await runs.takeProduction(forgotten)).toBeUndefined()
+  expect(await runs.recordOrders(production, { orders: [order(ada)], afterId: ada })).toBe(false)
+  expect(await runs.endProduction(production)).toBe(false)
+  await runs.releaseProduction(production, ada)
+  await runs.heartbeat(forgotten)
+  await runs.end(forgotten, 'done')
+  await ledger.recordFinished(endedJob(ada, { runId: forgotten, counts: { ...noCounts, requests: 5 } }))
+  expect(await runs.get(kept)).toMatchObject({ state: 'done', done: 1, requests: 0 })
+  expect((await runs.listNewest(10)).map(({ id }) => id)).toEqual([kept])
+})
+
 test('a run whose producer died is found, with the page it had reached', async ({ warehouse }) => {
   const { runs, rows } = warehouse
   const run = await runs.create('sync', {})
