@@ -217,6 +217,20 @@ test('while an erasure is under way its person is not registered, and another er
   await other.end()
 })
 
+test('an erasure leaves in the audit that somebody looked, and not at whom', async ({ warehouse }) => {
+  const { profiles, rows } = warehouse
+  const [ada = ''] = await warehouse.addProfiles('ada')
+  await rows(`insert into vitalsync.audit (who, role, action, profile_id) values ('ops', 'viewer', 'looked', $1)`, [
+    ada,
+  ])
+
+  await profiles.erase(ada)
+
+  expect(await rows('select who, action, profile_id from vitalsync.audit')).toEqual([
+    { who: 'ops', action: 'looked', profile_id: null },
+  ])
+})
+
 test('an erasure that fails leaves all as it was', async ({ warehouse }) => {
   const { profiles, runs, rows } = warehouse
   const [ada = ''] = await warehouse.addProfiles('ada')
