@@ -16,7 +16,8 @@ type EdgesJson = readonly [readonly number[], boolean]
 
 /**
  * Finds which of these unchanged readings are about a tag that the ledger still holds, by the keys of their ledger rows. The
- * rows are locked: a tag that is gone was dropped because the stored records are no longer as they came with it.
+ * rows are locked by the statement before: a tag that is gone was dropped because the stored records are no longer as they came
+ * with it. One statement cannot do both: it would find the tags as they were before it waited for the lock.
  */
 export async function findHeldTags(
   tx: Tx,

@@ -53,11 +53,13 @@ export async function storeGroup(
   readonly counts: readonly RowCounts[]
 }> {
   const { nowMs, account } = rules
-  const ledger = await lockLedgerRows(tx, group, account)
-  const held = await findHeldTags(
+  const locking = lockLedgerRows(tx, group, account)
+  const finding = findHeldTags(
     tx,
     group.filter(({ unchanged }) => unchanged),
   )
+  await pipelined<unknown>([locking, finding])
+  const [ledger, held] = [await locking, await finding]
   const judged = group.map((reading) => ({ reading, verdict: judge(reading, { ledger, held }, nowMs) }))
   const all = judged.flatMap(({ verdict }) => (verdict.kind === 'admitted' ? [verdict] : []))
   const compared = { admitted: all, changes: await findChanges(tx, all, { ledger, ...rules }) }
