@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Processor time in milliseconds by program, of this process and all its children: what noise on the machine does not move much. */
+/** Processor time in milliseconds by program: what noise on the machine does not move much. */
 export type Cost = ReadonlyMap<string, number>
 
 const tickMs = 10 // USER_HZ is 100 on every Linux that Node runs on
 
-export function readCost(): Cost {
+/** Of this process, and of `root` with all that it started. */
+export function readCost(root = process.pid): Cost {
   const processes = readProcesses()
-  const ours = new Set([process.pid])
+  const ours = new Set([root])
   for (let grown = true; grown; ) {
     grown = false
     for (const { pid, parent } of processes) {

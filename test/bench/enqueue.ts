@@ -11,6 +11,7 @@ import { openSubject } from './subject.ts'
 import { startFastUpstream } from './upstream.ts'
 
 const backlogMax = 10_000
+const RATIO_GOAL = 0.56
 
 /**
  * Planning and enqueueing of a million due profiles: profiles a second beside bare `addBulk` of the same tickets, the
@@ -50,8 +51,8 @@ export async function run({ quick, say }: RoundOptions): Promise<Measure[]> {
         unit: 'profiles/s',
         ratio: rounded(median(ratios)),
         against: 'bare addBulk',
-        goal: '≥ 15000 profiles/s',
-        holds: rate >= 15_000,
+        goal: `≥ ${RATIO_GOAL}`,
+        holds: median(ratios) >= RATIO_GOAL,
       },
       {
         name: 'enqueue: producer memory, 10,000 to all',

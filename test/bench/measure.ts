@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { cpus, loadavg, release, totalmem } from 'node:os'
 
-/** One figure beside what it is compared with in the same run. `ratio`, `against`, `goal` and `holds` are null where there is nothing to compare. */
+/**
+ * One figure beside what it is compared with in the same run. `goal`: what was reached, or the last median on a quiet machine less 5 %;
+ * a figure below it has lost something. `ratio`, `against`, `goal` and `holds` are null where there is nothing to compare.
+ */
 export type Measure = {
   readonly name: string
   readonly value: number

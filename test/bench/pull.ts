@@ -175,10 +175,10 @@ function measuresOf(figures: ReadonlyMap<string, number[]>, written: readonly nu
   const share = rounded(median(written))
   const measures = [
     ...(figures.has('Redis')
-      ? [against('Redis', 'ceiling', 0.6), against('Redis', 'naive', 10), against('Redis, read again', 'Redis', 1)]
+      ? [against('Redis', 'ceiling', 0.74), against('Redis', 'naive', 9), against('Redis, read again', 'Redis', 1.06)]
       : []),
-    against('Postgres engine', 'ceiling', 0.35),
-    against('Postgres engine, read again', 'Postgres engine', 1),
+    against('Postgres engine', 'ceiling', 0.53),
+    against('Postgres engine, read again', 'Postgres engine', 0.96),
   ]
   return [
     ...measures,

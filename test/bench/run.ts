@@ -1,9 +1,11 @@
+import { hotPaths, runAgainst } from './against.ts'
 import { closeAllEngines } from './engines.ts'
 import { type Measure, machine, type Round } from './measure.ts'
 
 /**
  * `npm run bench` for everything, `npm run bench -- NAME …` for some, `-- --quick --json` for one JSON object within five
- * minutes. Every figure is compared with something measured in the same run on the same machine.
+ * minutes. Every figure is compared with something measured in the same run on the same machine. `-- --against REF` measures the hot
+ * paths of this tree beside those of another commit.
  */
 const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () => Promise<Round> }>> = {
   pull: { about: 'cold pull and reading again, on both engines', quick: true, load: () => import('./pull.ts') },
@@ -49,15 +51,22 @@ const rounds: Readonly<Record<string, { about: string; quick: boolean; load: () 
   client: { about: 'the client alone, beside bare undici', quick: true, load: () => import('./client.ts') },
 }
 
-const words = process.argv.slice(2)
+const [ref, words] = takeRef(process.argv.slice(2))
 const quick = words.includes('--quick')
 const json = words.includes('--json')
 const named = words.filter((word) => !word.startsWith('--'))
-const unknown = [...named.filter((name) => !(name in rounds)), ...words.filter((word) => isUnknownFlag(word))]
+const known: readonly string[] = ref === undefined ? Object.keys(rounds) : hotPaths
+const unknown = [...named.filter((name) => !known.includes(name)), ...words.filter((word) => isUnknownFlag(word))]
 if (unknown.length > 0) {
-  const list = Object.entries(rounds).map(([name, { about }]) => `  ${name.padEnd(12)} ${about}`)
+  const list = known.map((name) => `  ${name.padEnd(13)} ${rounds[name]?.about ?? ''}`)
   process.stderr.write(`bench: no ${unknown.join(', ')}. There are, with --quick and --json:\n${list.join('\n')}\n`)
   process.exit(2)
+}
+
+/** The commit after `--against`, and the other words. */
+function takeRef(all: readonly string[]): [string | undefined, readonly string[]] {
+  const at = all.indexOf('--against')
+  return at < 0 ? [undefined, all] : [all[at + 1] ?? 'HEAD', all.toSpliced(at, 2)]
 }
 
 function isUnknownFlag(word: string): boolean {
@@ -70,6 +79,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const say = (line: string) => (json ? process.stderr : process.stdout).write(`${line}\n`)
 say(`vitalsync bench${quick ? ', quick' : ''}\n  ${await machine()}`)
+if (ref !== undefined) {
+  await runAgainst({ ref, paths: named, quick, say })
+  process.exit(0)
+}
 const measures: Measure[] = []
 let failed = false
 for (const [name, { about, load, quick: inQuick }] of Object.entries(rounds)) {
