@@ -158,11 +158,9 @@ async function hasRedisWorker(redis: ReturnType<typeof connectRedis>, queue: Lan
   return (await queue.getWorkers()).some(({ db }) => db === undefined || Number(db) === database)
 }
 
-type JobLists = { readonly part: number; readonly keys: readonly string[] }
-
 /** The lists are named once: the tags of all parts take milliseconds. Nearly always no list exists, and one question says so. */
 function createFormerPartsLook(redis: ReturnType<typeof connectRedis>, parts: readonly number[]) {
-  let lists: readonly JobLists[] | undefined
+  let lists: Array<{ part: number; keys: string[] }> | undefined
   return async (): Promise<number[]> => {
     lists ??= parts.map((part) => ({ part, keys: jobListKeysOf(part) }))
     // The keys of several parts lie on several servers of a cluster, which answers no question about all.
@@ -190,7 +188,9 @@ async function openPostgresEngine(queueUrl: string, options: QueueEngineOptions)
     connectionsMax: QUEUE_CONNECTIONS_MAX + parts * lanes.length,
     name: 'vitalsync queue',
     statementTimeoutMs,
-    settings: { search_path: QUEUE_SCHEMA },
+    // The queue is only a hint. When its server crashes, its last moment may be lost, as with Redis that syncs every second; a run
+    // enqueues its open orders again. And a claim that waits for the disk holds up all others: NOTIFY commits one at a time.
+    settings: { search_path: QUEUE_SCHEMA, synchronous_commit: 'off' },
   })
   pool.setMaxListeners(0) // each queue and worker of a lane and part has its own
   const connection = pool as unknown as PostgresConnectionOptions // BullMQ's own types describe only a part of a pool
