@@ -18,8 +18,8 @@ export function sampleSecretFaults({ clientId, tokenKey, databaseUrl = '', queue
   if (tokenKey?.split(',').some((key) => key.trim() === SAMPLE_TOKEN_KEY))
     faults.push('TOKEN_KEY is the sample key of docker-compose.yml: make your own with openssl rand -base64 32')
   if (samplePassword.test(databaseUrl))
-    faults.push('DATABASE_URL holds a sample password of docker-compose.yml: set WAREHOUSE_PASSWORD')
+    faults.push('DATABASE_URL holds a sample password of docker-compose.yml: set ENGINE_PASSWORD')
   if (samplePassword.test(queueUrl))
-    faults.push('QUEUE_URL holds a sample password of docker-compose.yml: set REDIS_PASSWORD')
+    faults.push('QUEUE_URL holds a sample password of docker-compose.yml: set ENGINE_PASSWORD')
   return faults
 }

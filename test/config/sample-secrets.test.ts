@@ -8,8 +8,8 @@ const sample = (name: string) => new RegExp(`\\$\\{${name}:-([^}]+)\\}`).exec(co
 
 const samples = {
   TOKEN_KEY: sample('TOKEN_KEY'),
-  DATABASE_URL: `postgres://vitalsync:${sample('WAREHOUSE_PASSWORD')}@postgres:5432/vitalsync`,
-  QUEUE_URL: `redis://:${sample('REDIS_PASSWORD')}@redis:6379`,
+  DATABASE_URL: `postgres://vitalsync:${sample('ENGINE_PASSWORD')}@postgres:5432/vitalsync`,
+  QUEUE_URL: `redis://:${sample('ENGINE_PASSWORD')}@redis:6379`,
 }
 const sandbox = {
   UPSTREAM_URL: 'http://service:8080',

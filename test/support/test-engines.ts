@@ -17,11 +17,10 @@ declare module 'vitest' {
   interface ProvidedContext {
     databaseUrl: string
     redisUrl: string
-    enginesFrom: string
   }
 }
 
-type Project = { provide(key: 'databaseUrl' | 'redisUrl' | 'enginesFrom', value: string): void }
+type Project = { provide(key: 'databaseUrl' | 'redisUrl', value: string): void }
 
 export default async function setup(project: Project): Promise<() => Promise<void>> {
   const memory = await openMemoryFolder()
@@ -31,7 +30,7 @@ export default async function setup(project: Project): Promise<() => Promise<voi
   const redis = given('TEST_REDIS_URL') ?? (docker ? await containerRedis() : await localRedis())
   project.provide('databaseUrl', postgres.url)
   project.provide('redisUrl', redis?.url ?? '')
-  project.provide('enginesFrom', `Postgres: ${postgres.from}; Redis: ${redis?.from ?? 'none'}`)
+  console.log(`Postgres: ${postgres.from}; Redis: ${redis?.from ?? 'none'}`)
   return async () => {
     await redis?.close()
     await postgres.close()

@@ -37,7 +37,7 @@ function declareDashboardPassword(dashboard: Command, cli: CliProcess): void {
     })
 }
 
-type DashboardCliOptions = { port?: number; host?: string; json: boolean }
+type DashboardCliOptions = { port?: number; host?: string; drawPassword: boolean; json: boolean }
 
 export function declareDashboard(program: Command, cli: CliProcess): void {
   const dashboard = program
@@ -45,6 +45,11 @@ export function declareDashboard(program: Command, cli: CliProcess): void {
     .description('serve the dashboard: what goes on, what is missing and why, people, failures, runs, questions')
     .option('--port <n>', 'port to listen on; 0 takes a free port (default: DASHBOARD_PORT)', parsePort)
     .option('--host <address>', 'address to listen on (default: DASHBOARD_HOST)')
+    .option(
+      '--draw-password',
+      'without DASHBOARD_PASSWORD_FILE: operator signs in, by a password drawn into the data folder',
+      false,
+    )
     .addOption(jsonOption('print one line of JSON when ready'))
     .addHelpText('after', examples('vitalsync dashboard', 'vitalsync dashboard --port 9000'))
     .action(async ({ json, ...options }: DashboardCliOptions) => {

@@ -1,16 +1,22 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
+import type { Config } from '../../../config/env.ts'
 import { UsageProblem } from '../../base/errors.ts'
+import { readOrDrawSecret, replacePrivateFile } from '../../base/files/private-file.ts'
 import { startDashboard } from '../../dashboard/start-dashboard.ts'
 import { untilAborted } from '../../operations/processes/repeat.ts'
 import { passwordLine, type Role, requireSignInName } from '../../web/passwords.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
 import { withPipeline } from '../with-pipeline.ts'
 
-type DashboardOptions = { readonly port?: number; readonly host?: string }
+type DashboardOptions = { readonly port?: number; readonly host?: string; readonly drawPassword: boolean }
 
 /** Serves the dashboard until it is stopped, on the engines that run or that it starts. */
 export async function runDashboard(context: CommandContext, options: DashboardOptions): Promise<number> {
-  const { config, terminal, log } = context
+  const { terminal, log } = context
+  const config = options.drawPassword ? await withDrawnPassword(context) : context.config
   await withPipeline(context, async ({ pipeline, addresses, closeStack, signal }) => {
     const { port = config.dashboard.port, host = config.dashboard.host } = options
     const dashboard = await startDashboard({ pipeline, addresses, config, log, host, port })
@@ -21,6 +27,24 @@ export async function runDashboard(context: CommandContext, options: DashboardOp
     await untilAborted(signal)
   })
   return exitCodes.done
+}
+
+const DRAWN_NAME = 'operator'
+
+/** A configuration with a password file: that of the settings, else one in the data folder, with a password that is drawn once. */
+async function withDrawnPassword({ config, terminal }: CommandContext): Promise<Config> {
+  const { dashboard, dataFolder } = config
+  if (dashboard.passwordFile !== undefined) return config
+  const hint = 'VITALSYNC_DATA must be a folder in which this user may write.'
+  await mkdir(dataFolder, { recursive: true }).catch((cause: Error) => {
+    throw new UsageProblem(`make ${dataFolder}: ${cause.message}`, { hint, cause })
+  })
+  const secretFile = join(dataFolder, 'dashboard-password')
+  const password = await readOrDrawSecret(secretFile, () => `${randomBytes(18).toString('base64url')}\n`, hint)
+  const passwordFile = join(dataFolder, 'dashboard-password-lines')
+  await replacePrivateFile(passwordFile, `${await passwordLine(DRAWN_NAME, 'act', password.trim())}\n`)
+  terminal.say(`Sign in as ${DRAWN_NAME}; the password is in ${secretFile}`)
+  return { ...config, dashboard: { ...dashboard, passwordFile } }
 }
 
 type PasswordOptions = { readonly name: string; readonly role: Role }

@@ -29,7 +29,6 @@ export default defineConfig({
     provide: {
       databaseUrl: process.env['TEST_DATABASE_URL'] ?? '',
       redisUrl: process.env['TEST_REDIS_URL'] ?? '',
-      enginesFrom: 'addresses',
     },
   },
 })

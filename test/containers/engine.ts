@@ -1,0 +1,149 @@
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+export const root = fileURLToPath(new URL('../../', import.meta.url))
+const outputMax = { maxBuffer: 64 * 1024 * 1024 }
+
+export type Engine = {
+  /** The output of a `docker` command. */
+  docker(...words: string[]): Promise<string>
+  /** The environment in which `docker`, compose and testcontainers find the engine. */
+  readonly env: NodeJS.ProcessEnv
+  readonly version: string
+  close(): Promise<void>
+}
+
+/** Why no engine can be had here, in one line. */
+export class NoEngine extends Error {}
+
+const START_MAX_MS = 60_000
+
+/** Takes the engine that answers, else starts one in a folder of its own, which goes with it. */
+export async function openEngine(): Promise<Engine> {
+  const versionOf = async (env: NodeJS.ProcessEnv) =>
+    (await run('docker', ['version', '--format', '{{.Server.Version}}'], { env })).stdout.trim()
+  const dockerOf =
+    (env: NodeJS.ProcessEnv) =>
+    async (...words: string[]) =>
+      (await run('docker', words, { cwd: root, env, ...outputMax })).stdout
+  const there = { ...process.env, DOCKER_BUILDKIT: '0', TESTCONTAINERS_RYUK_DISABLED: 'true' }
+  const answering = await versionOf(there).catch(() => undefined)
+  if (answering) return { docker: dockerOf(there), env: there, version: answering, close: async () => undefined }
+  if (process.getuid?.() !== 0) throw new NoEngine('no engine answers, and only root can start one')
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-engine-'))
+  const socket = `unix://${join(folder, 'docker.sock')}`
+  const places = ['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '-p', join(folder, 'pid')]
+  const daemon = spawn('dockerd', [...places, '-H', socket], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let log = ''
+  daemon.stderr.on('data', (text) => {
+    log = `${log}${text}`.slice(-20_000)
+  })
+  const ended = Promise.race([once(daemon, 'exit'), once(daemon, 'error')]).catch((error: Error) => [error.message])
+  const env = { ...there, DOCKER_HOST: socket }
+  const close = async () => {
+    daemon.kill('SIGTERM')
+    await ended
+    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 500 })
+  }
+  const untilMs = Date.now() + START_MAX_MS
+  for (;;) {
+    const version = await versionOf(env).catch(() => undefined)
+    if (version) return { docker: dockerOf(env), env, version, close }
+    const failed = await Promise.race([ended, delay(300)])
+    if (failed === undefined && Date.now() < untilMs) continue
+    await close()
+    throw new NoEngine(`dockerd does not start here: ${log.trim().split('\n').at(-1) || failed}`)
+  }
+}
+
+/** As debian:bookworm-slim is: nothing but what apt needs, without documents and translations. */
+const slim = [
+  '--variant=apt',
+  '--include=usr-is-merged',
+  ...['doc', 'man', 'info', 'locale'].map((folder) => `--dpkgopt=path-exclude=/usr/share/${folder}/*`),
+  '--customize-hook=rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*.bin',
+]
+
+/** Images that no registry gives here, made of Debian's packages under the names that the files ask for. */
+export async function makeStandIns({ docker }: Engine): Promise<void> {
+  const has = (name: string) =>
+    docker('image', 'inspect', name).then(
+      () => true,
+      () => false,
+    )
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-stand-ins-'))
+  try {
+    if (!(await has('debian:bookworm-slim'))) {
+      const base = join(folder, 'base.tar')
+      await run('mmdebstrap', [...slim, 'bookworm', base], outputMax)
+      await docker('import', base, 'debian:bookworm-slim')
+      await rm(base)
+    }
+    await cp(join(root, 'test/containers/stand-ins'), folder, { recursive: true })
+    const npm = dirname(
+      dirname(execFileSync('sh', ['-c', 'readlink -f "$(command -v npm)"'], { encoding: 'utf8' }).trim()),
+    )
+    await cp(npm, join(folder, 'npm'), { recursive: true })
+    await copyFile(process.execPath, join(folder, 'node'))
+    await copyFile('/etc/ssl/certs/ca-certificates.crt', join(folder, 'certificates.pem'))
+    const build = async (file: string, ...tags: string[]) => {
+      if (await has(tags[0] ?? '')) return
+      const words = tags.flatMap((tag) => ['--tag', tag])
+      await docker('build', '--file', join(folder, `${file}.Dockerfile`), ...words, folder)
+    }
+    await build('node', 'node:24-bookworm-slim')
+    await Promise.all([build('postgres', 'postgres:18-alpine'), build('redis', 'redis:8-alpine', 'redis:7-alpine')])
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const COMPOSE = '2.40.3'
+/** `configs` with their content, and `replicas: 0` as a reason not to wait. */
+const COMPOSE_MIN = [2, 24]
+
+/**
+ * The program of `docker compose`: that of this machine, else one that is built from the Go module proxy and kept under
+ * node_modules/.cache. Debian's docker-compose is version 1, which does not know inline configs.
+ */
+export async function findCompose(): Promise<string[]> {
+  const version = await run('docker', ['compose', 'version', '--short']).then(
+    ({ stdout }) => stdout.trim().replace(/^v/, '').split('.').map(Number),
+    () => [0, 0],
+  )
+  const [major = 0, minor = 0] = version
+  if (major > 2 || (major === 2 && minor >= (COMPOSE_MIN[1] ?? 0))) return ['docker', 'compose']
+  const program = join(root, 'node_modules/.cache/docker-compose', COMPOSE)
+  if (!existsSync(program)) await buildCompose(program)
+  return [program]
+}
+
+async function buildCompose(program: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-compose-'))
+  try {
+    const { stdout } = await run('go', ['mod', 'download', '-json', `github.com/docker/compose/v2@v${COMPOSE}`], {
+      cwd: folder,
+    })
+    const sources = join(folder, 'sources')
+    await cp(JSON.parse(stdout).Dir, sources, { recursive: true })
+    await run('chmod', ['-R', 'u+w', sources])
+    await mkdir(dirname(program), { recursive: true })
+    const built = join(folder, 'docker-compose')
+    await run('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', built, './cmd'], { cwd: sources, ...outputMax })
+    await cp(built, program)
+    await chmod(program, 0o755)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+export const readVersion = async (): Promise<string> =>
+  JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).version
