@@ -1,12 +1,13 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { z } from 'zod'
 
 const run = promisify(execFile)
 export const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -128,18 +129,21 @@ export async function findCompose(): Promise<string[]> {
 
 async function buildCompose(program: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'vitalsync-compose-'))
+  const caches = { GOCACHE: join(folder, 'cache'), GOMODCACHE: join(folder, 'modules'), GOFLAGS: '-modcacherw' }
+  const go = async (cwd: string, ...words: string[]) =>
+    (await run('go', words, { cwd, env: { ...process.env, ...caches }, ...outputMax })).stdout
   try {
-    const { stdout } = await run('go', ['mod', 'download', '-json', `github.com/docker/compose/v2@v${COMPOSE}`], {
-      cwd: folder,
-    })
+    const module = await go(folder, 'mod', 'download', '-json', `github.com/docker/compose/v2@v${COMPOSE}`)
     const sources = join(folder, 'sources')
-    await cp(JSON.parse(stdout).Dir, sources, { recursive: true })
-    await run('chmod', ['-R', 'u+w', sources])
-    await mkdir(dirname(program), { recursive: true })
+    await cp(z.object({ Dir: z.string() }).parse(JSON.parse(module)).Dir, sources, { recursive: true })
     const built = join(folder, 'docker-compose')
-    await run('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', built, './cmd'], { cwd: sources, ...outputMax })
+    await go(sources, 'build', '-trimpath', '-ldflags', '-s -w', '-o', built, './cmd')
+    await mkdir(dirname(program), { recursive: true })
     await cp(built, program)
-    await chmod(program, 0o755)
+  } catch (error) {
+    throw new NoEngine(
+      `docker compose cannot be built here, which takes Go 1.24 and its proxy: ${(error as Error).message.split('\n')[0]}`,
+    )
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -28,7 +28,7 @@ const { services, configs } = z
         command: z.array(z.string()).default([]),
         environment: z.record(z.string(), z.string()).default({}),
         depends_on: z.record(z.string(), z.unknown()).default({}),
-        healthcheck: z.looseObject({ test: z.array(z.string()) }).optional(),
+        healthcheck: z.looseObject({ test: z.array(z.string()).default([]) }).optional(),
         deploy: z.object({ replicas: z.int() }).optional(),
       }),
     ),
@@ -46,12 +46,21 @@ test('docker-compose.yml follows the schema of the Compose specification', async
   expect(validate.errors).toBeNull()
 })
 
-test('it brings up redis, postgres, the service, a scheduler and two workers', () => {
-  expect(Object.keys(services)).toEqual(expect.arrayContaining(['postgres', 'redis', 'service', 'scheduler', 'worker']))
+test('it brings up redis, postgres, the service, a scheduler, two workers and the dashboard, each with a health check', () => {
+  const names = ['postgres', 'redis', 'service', 'migrate', 'discover', 'scheduler', 'worker', 'dashboard']
+  expect(Object.keys(services)).toEqual(names)
   expect(services['worker']?.deploy?.replicas).toBe(2)
-  for (const { depends_on } of Object.values(services)) {
+  for (const [name, { depends_on, healthcheck }] of Object.entries(services)) {
     for (const needed of Object.keys(depends_on)) expect(services).toHaveProperty(needed)
+    expect(healthcheck, name).toHaveProperty(['migrate', 'discover'].includes(name) ? 'disable' : 'test')
   }
+})
+
+test('config/compose.env names settings of docker-compose.yml, and refuses its sample secrets', async () => {
+  const example = await readFile(new URL('config/compose.env', root), 'utf8')
+  const settings = [...example.matchAll(/^(\w+)=/gm)].map(([, name = '']) => name)
+  expect(settings.filter((name) => !text.includes(`\${${name}:-`))).toEqual([])
+  expect(settings).toEqual(expect.arrayContaining(['SANDBOX', 'TOKEN_KEY', 'ENGINE_PASSWORD']))
 })
 
 test('its Redis keeps an append-only file and evicts nothing', () => {
