@@ -79,7 +79,7 @@ export type PushedList = PushedCommon & {
   identify(body: Fields, origin: ItemOrigin): { readonly itemKey: string; readonly body: Fields }
 }
 
-export type ItemOrigin = { readonly externalId: string; readonly startAtMs: number; readonly endAtMs: number }
+type ItemOrigin = { readonly externalId: string; readonly startAtMs: number; readonly endAtMs: number }
 
 /** One object a profile. */
 export type PushedSnapshot = PushedCommon & {
