@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type SandboxCredentials, sandboxCredentialsOf } from '../base/contract/sandbox-credentials.ts'
 import type { Log } from '../base/log.ts'
-import type { OtlpExport } from '../base/monitoring/otlp-settings.ts'
+import type { OtlpExport } from '../base/monitoring/start-otlp.ts'
 import { DAY } from '../base/time/units.ts'
 import { type ConsoleOptions, consoleExtension, consolePath } from './console/console-extension.ts'
 import type { ServiceAddition, ServiceExtension } from './http/service-route.ts'

@@ -1,4 +1,4 @@
-import type { OtlpExport, OtlpProcess, OtlpSettings } from './otlp-settings.ts'
+import type { OtlpExport, OtlpProcess, OtlpSettings } from './start-otlp.ts'
 
 /** Loads the SDK only where an endpoint is set: without one, nothing of it is in the process. */
 export async function openOtlp(

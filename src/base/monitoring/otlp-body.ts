@@ -1,6 +1,6 @@
-import type { Attributes, AttributeValue, Link } from '@opentelemetry/api'
+import type { Attributes, AttributeValue, HrTime, Link } from '@opentelemetry/api'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { Registry } from 'prom-client'
-import type { EndedSpan } from './span-recorder.ts'
 
 /** Bodies of OTLP over HTTP in JSON, as its specification has them: numbers of 64 bits are texts, ids are hexadecimal. */
 
@@ -11,29 +11,24 @@ type RegistryValue = { value: number; metricName?: string; labels: Readonly<Reco
 const CUMULATIVE = 2
 
 /**
- * A span as the text of a body. Written piece by piece: objects that JSON is made of would cost a busy worker more than the span
- * itself.
+ * A span as the text of a body, without its events and the message of its status, which may quote a record or a foreign error. Written
+ * piece by piece: objects that JSON is made of would cost a busy worker more than the span itself.
  */
-export function spanText(span: EndedSpan): string {
-  const { context, parentSpanId, kind, status, startMs, endMs } = span
-  const parent = parentSpanId === undefined ? '' : `,"parentSpanId":"${parentSpanId}"`
+export function spanText(span: ReadableSpan): string {
+  const { traceId, spanId } = span.spanContext()
+  const parent = span.parentSpanContext ? `,"parentSpanId":"${span.parentSpanContext.spanId}"` : ''
   const links = span.links.length === 0 ? '' : `,"links":[${span.links.map(linkText).join(',')}]`
-  const times = `"startTimeUnixNano":"${nanoseconds(startMs)}","endTimeUnixNano":"${nanoseconds(endMs)}"`
-  // The interface counts kinds from 0, the protocol from 1. The text of a status may quote a foreign error, so only its code is sent.
-  const rest = `"kind":${kind + 1},${times},"status":{"code":${status}}`
+  const times = `"startTimeUnixNano":"${nanoseconds(span.startTime)}","endTimeUnixNano":"${nanoseconds(span.endTime)}"`
+  // The interface counts kinds from 0, the protocol from 1.
+  const rest = `"kind":${span.kind + 1},${times},"status":{"code":${span.status.code}}`
   const name = JSON.stringify(span.name)
-  return `{"traceId":"${context.traceId}","spanId":"${context.spanId}"${parent},"name":${name},${rest},"attributes":${attributesText(span.attributes)}${links}}`
+  return `{"traceId":"${traceId}","spanId":"${spanId}"${parent},"name":${name},${rest},"attributes":${attributesText(span.attributes)}${links}}`
 }
 
 /** A link holds the ids of another span, and nothing else. */
 const linkText = ({ context: { traceId, spanId } }: Link) => `{"traceId":"${traceId}","spanId":"${spanId}"}`
 
-const NANOSECONDS_PER_MS = 1e6
-
-function nanoseconds(ms: number): string {
-  const whole = Math.floor(ms)
-  return `${whole}${String(Math.floor((ms - whole) * NANOSECONDS_PER_MS)).padStart(6, '0')}`
-}
+const nanoseconds = ([seconds, nanos]: HrTime): string => `${seconds}${String(nanos).padStart(9, '0')}`
 
 export function attributesText(attributes: Attributes): string {
   let text = ''

@@ -1,12 +1,43 @@
 import { hostname } from 'node:os'
-import { context, propagation, type SpanContext, TraceFlags, trace } from '@opentelemetry/api'
+import { context, propagation, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  ParentBasedSampler,
+  type ReadableSpan,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace-base'
+import type { Registry } from 'prom-client'
 import type { Log } from '../log.ts'
 import { SECOND } from '../time/units.ts'
 import { attributesText, metricsText, spanText } from './otlp-body.ts'
-import type { OtlpExport, OtlpProcess, OtlpSettings } from './otlp-settings.ts'
 import { SpanOutbox } from './span-outbox.ts'
-import { createTracerProvider } from './span-recorder.ts'
-import { createContextCarrier, createPropagator } from './trace-context.ts'
+
+type TraceSampler = `${'' | 'parentbased_'}${'always_on' | 'always_off' | 'traceidratio'}`
+
+/** From the standard variables `OTEL_*`. */
+export type OtlpSettings = {
+  readonly endpoint: string
+  readonly headers: Readonly<Record<string, string>>
+  /** By the standard's name. `parentbased_…`: a trace that another process began is recorded if that process does. */
+  readonly sampler: TraceSampler
+  /** The share of traces that the samplers by ratio record. */
+  readonly tracesShare: number
+  /** Absent: the name that the process gives itself. */
+  readonly serviceName?: string | undefined
+}
+
+export type OtlpProcess = { readonly name: string; readonly log: Log }
+
+export type OtlpExport = {
+  exportMetrics(registry: Registry): void
+  /** Sends what waits. */
+  close(): Promise<void>
+}
 
 const TIMEOUT_MS = 10 * SECOND
 const SPANS_EVERY_MS = SECOND
@@ -30,14 +61,10 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
     send: (body) => send('traces', body),
     everyMs: SPANS_EVERY_MS,
   })
-  trace.setGlobalTracerProvider(
-    createTracerProvider({
-      isSampled: createSampler(settings),
-      take: (span) => outbox.add(span.scope, spanText(span)),
-    }),
-  )
-  context.setGlobalContextManager(createContextCarrier())
-  propagation.setGlobalPropagator(createPropagator())
+  const take = (span: ReadableSpan) => outbox.add(span.instrumentationScope.name, spanText(span))
+  trace.setGlobalTracerProvider(createTracerProvider(settings, take))
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator())
   const exporting: Array<{ close(): Promise<unknown> }> = []
   return {
     exportMetrics(registry) {
@@ -60,6 +87,28 @@ export function startOtlp(settings: OtlpSettings, { name, log }: OtlpProcess): O
       propagation.disable()
     },
   }
+}
+
+/**
+ * The SDK's spans, each taken in the moment in which it ends. A busy worker ends thousands in a second: as objects that wait for the next
+ * body they would reach the old part of the heap, which costs the garbage collector more than it cost to make them.
+ */
+function createTracerProvider(settings: OtlpSettings, take: (span: ReadableSpan) => void): BasicTracerProvider {
+  const nothing = async () => undefined
+  return new BasicTracerProvider({
+    sampler: createSampler(settings),
+    spanProcessors: [{ onStart: () => undefined, onEnd: take, forceFlush: nothing, shutdown: nothing }],
+  })
+}
+
+/** By the standard's variables. Processes with the same share choose the same traces. */
+function createSampler({ sampler, tracesShare }: OtlpSettings): Sampler {
+  const root = sampler.endsWith('always_on')
+    ? new AlwaysOnSampler()
+    : sampler.endsWith('always_off')
+      ? new AlwaysOffSampler()
+      : new TraceIdRatioBasedSampler(tracesShare)
+  return sampler.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root
 }
 
 type Signal = 'traces' | 'metrics'
@@ -105,19 +154,4 @@ function createSender({ endpoint, headers }: OtlpSettings, log: Log) {
       for (const attempt of underWay) attempt.abort()
     },
   }
-}
-
-/** The random digits of a trace id that decide, and how many values they have: all that a number holds exactly. */
-const DECIDING_DIGITS = 13
-const VALUES = 16 ** DECIDING_DIGITS
-
-type IsSampled = (traceId: string, parent: SpanContext | undefined) => boolean
-
-/** By the standard's variables: whether a trace is recorded. Processes with the same share choose the same traces. */
-export function createSampler({ sampler, tracesShare }: OtlpSettings): IsSampled {
-  const share = sampler.endsWith('always_on') ? 1 : sampler.endsWith('always_off') ? 0 : tracesShare
-  const atLeast = Math.round((1 - share) * VALUES)
-  const byId = (traceId: string) => Number.parseInt(traceId.slice(-DECIDING_DIGITS), 16) >= atLeast
-  if (!sampler.startsWith('parentbased_')) return byId
-  return (traceId, parent) => (parent ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0 : byId(traceId))
 }

@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { context, trace } from '@opentelemetry/api'
+import { context, SpanStatusCode, trace } from '@opentelemetry/api'
 import { Counter, Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
-import type { OtlpSettings } from '../../../src/base/monitoring/otlp-settings.ts'
-import { startOtlp } from '../../../src/base/monitoring/start-otlp.ts'
+import { type OtlpSettings, startOtlp } from '../../../src/base/monitoring/start-otlp.ts'
 import { withSpan } from '../../../src/base/monitoring/traced-work.ts'
 import { startCollector } from '../../support/collector.ts'
 
@@ -97,6 +96,28 @@ test('names and attributes of every kind arrive as they were', async ({ onTestFi
     none: { doubleValue: 'NaN' },
     list: { arrayValue: { values: [{ stringValue: 'a' }, { stringValue: 'b' }] } },
   })
+})
+
+test('of an error neither event nor message is sent, and a span that has ended does not change', async ({
+  onTestFinished,
+}) => {
+  const collector = await startCollector()
+  onTestFinished(collector.close)
+  const { otlp } = startSending(collector.url)
+  const [linked, span] = ['linked', 'work'].map((name) => trace.getTracer('test').startSpan(name))
+  span?.addEvent('of somebody').recordException(new Error('of somebody'))
+  span?.setStatus({ code: SpanStatusCode.ERROR, message: 'of somebody' })
+  if (linked) span?.addLink({ context: linked.spanContext(), attributes: { name: 'of somebody' } })
+
+  span?.end()
+  span?.setAttribute('late', 1).updateName('late').end()
+  await otlp.close()
+
+  expect(collector.spans).toMatchObject([{ name: 'work', status: { code: SpanStatusCode.ERROR } }])
+  expect(collector.spans[0]?.links).toEqual([
+    { traceId: linked?.spanContext().traceId, spanId: linked?.spanContext().spanId },
+  ])
+  expect(collector.texts.join()).not.toMatch(/of somebody|late/)
 })
 
 const callerTrace = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', isRemote: true }
