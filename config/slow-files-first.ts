@@ -10,6 +10,7 @@ export const slowFiles = [
   'app/commands/up-again',
   'base/connections/causes',
   'app/commands/readme',
+  'app/commands/start-pages',
   'app/commands/stopping',
   'app/commands/commands',
   'promises/17-a-rest-is-kept-by-everybody',

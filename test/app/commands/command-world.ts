@@ -98,6 +98,20 @@ async function makeDatabase(from: string): Promise<Database> {
   return { name, url: testDatabaseUrl(name), drop: () => administer(`drop database if exists ${name} with (force)`) }
 }
 
+/** An empty database and the role that the docs ask for: it owns the database and nothing else. */
+export async function makeOwnedDatabase(): Promise<Database> {
+  const name = `test_owned_${randomBytes(8).toString('hex')}`
+  await administer(`create role ${name} login password 'own'`)
+  await administer(`create database ${name} owner ${name}`)
+  const url = new URL(testDatabaseUrl(name))
+  Object.assign(url, { username: name, password: 'own' })
+  const drop = async () => {
+    await administer(`drop database ${name} with (force)`)
+    await administer(`drop role ${name}`)
+  }
+  return { name, url: url.href, drop }
+}
+
 async function administer(text: string): Promise<void> {
   const admin = new pg.Client({ connectionString: inject('databaseUrl') })
   await admin.connect()

@@ -1,7 +1,6 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { globSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readRunning } from '../../../src/base/engines/running-file.ts'
@@ -9,49 +8,37 @@ import { DAY } from '../../../src/base/time/units.ts'
 import { stepsByDay } from '../../support/apple-day-steps.ts'
 import { entriesOf } from '../../support/health-files.ts'
 import { needTerminal, runAtTerminal } from '../../support/in-terminal.ts'
-import { type Program, type ProgramEnd, processesNaming, startCommand } from '../../support/run-program.ts'
-import { type CommandWorld, openCommandWorld } from './command-world.ts'
+import { type Program, type ProgramEnd, startCommand } from '../../support/run-program.ts'
+import { blocksOf, type Desk, openDesk, root, sectionOf } from '../../support/walk-page.ts'
+import { makeOwnedDatabase, openCommandWorld } from './command-world.ts'
 
-/**
- * Runs every command line and query of the README's part for operators. A script replaces `npx`, except once: it starts the
- * same entry without the second that npm takes.
- */
+/** Runs every command line and query of the README, and of the how-to pages that go on from it, for operators. */
 const timeout = 300_000
-const root = fileURLToPath(new URL('../../../', import.meta.url)).replace(/\/$/, '')
-const page = await readFile(join(root, 'README.md'), 'utf8')
-const sectionOf = (title: string) => page.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
+const pages = [`${root}/README.md`, ...globSync(`${root}/docs/how-to/*.md`).toSorted()]
+const texts = await Promise.all(pages.map((file) => readFile(file, 'utf8')))
+const section = (title: string) => texts.map((text) => sectionOf(text, title)).find(Boolean) ?? ''
 const commandsIn = (text: string) =>
   [...text.matchAll(/(?:`|^)(?:npm ci && )?((?:npx vitalsync|npm start)[^`\n#…]*)/gm)].map(([, line = '']) =>
     line.trim(),
   )
 const queriesIn = (text: string) =>
-  [...text.matchAll(/```sql\n([^`]+)```/g)].flatMap(([, block = '']) => block.trim().split('\n'))
+  blocksOf(text).flatMap(({ language, text: lines }) => (language === 'sql' ? lines.trim().split('\n') : []))
 
-const working = [...new Set(commandsIn(sectionOf('Work with it')))].filter((line) => /^npx vitalsync \S/.test(line))
-const running = commandsIn(sectionOf('Run it for real'))
+const working = [...new Set(commandsIn(section('Work with it')))].filter((line) => /^npx vitalsync \S/.test(line))
+const running = commandsIn(section('Run it for real'))
+let desk: Desk
 let home: string
 let env: Record<string, string>
 let up: Program
 let someone: string
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'vitalsync-readme-'))
-  await chmod(home, 0o755)
-  await mkdir(join(home, 'bin'))
-  const entry = join(root, 'src/vitalsync.mjs')
-  await writeFile(join(home, 'bin/npx'), `#!/bin/sh\nshift\nexec "${process.execPath}" "${entry}" "$@"\n`, {
-    mode: 0o755,
-  })
+  desk = await openDesk()
+  home = desk.folder
   await writeFile(join(home, 'people.csv'), 'externalId\nmary\n')
-  env = {
-    VITALSYNC_DATA: join(home, 'data'),
-    // npm writes its cache there, not into the checkout.
-    HOME: home,
-    PATH: `${join(home, 'bin')}:${process.env['PATH']}`,
-    // By itself half a minute passes until days are read again that upstream calls pending after a push.
-    REREAD_SECONDS: '1',
-  }
-  const [line = ''] = commandsIn(sectionOf('Try it'))
+  // By itself half a minute passes until days are read again that upstream calls pending after a push.
+  env = { ...desk.env, VITALSYNC_DATA: join(home, 'data'), REREAD_SECONDS: '1' }
+  const [line = ''] = commandsIn(section('Try it'))
   // Fewer people than the default of eight: the walk is about the commands.
   up = startCommand(`exec ${line} -- --profiles 2`, { cwd: root, env })
   await up.said(/Working by schedule/)
@@ -64,8 +51,7 @@ afterAll(async () => {
   if (running) process.kill(running.pid, 'SIGINT')
   else up.kill('SIGKILL')
   await up.ended
-  for (const pid of await processesNaming(home)) process.kill(pid, 'SIGKILL')
-  await rm(home, { recursive: true, force: true, maxRetries: 5 })
+  await desk.close()
 }, timeout)
 
 const run = (line: string, more: Record<string, string> = {}) =>
@@ -79,10 +65,11 @@ async function ask(query: string) {
 }
 
 test('the README has commands for this test to run', () => {
-  expect(commandsIn(sectionOf('Try it'))).toEqual(['npm start', 'npm start -- --once'])
+  expect(commandsIn(texts[0] ?? '')).toContain('npm start')
+  expect(commandsIn(section('Try it'))).toEqual(['npm start', 'npm start -- --once'])
   expect(working.length).toBeGreaterThan(12)
   expect(running).toHaveLength(4)
-  expect(queriesIn(sectionOf('Try it'))).toHaveLength(2)
+  expect(queriesIn(section('Try it'))).toHaveLength(2)
 })
 
 test('npx itself finds the program in a checkout', { timeout }, async () => {
@@ -93,18 +80,18 @@ test('npx itself finds the program in a checkout', { timeout }, async () => {
 
 test('its example of a start equals the output of a start, and its queries give rows', { timeout }, async () => {
   const counts = []
-  for (const query of queriesIn(sectionOf('Try it'))) counts.push((await ask(query)).rowCount)
+  for (const query of queriesIn(section('Try it'))) counts.push((await ask(query)).rowCount)
 
   expect(counts.every((count) => (count ?? 0) > 0)).toBe(true)
   for (const words of [/✓ Postgres is running/, /✓ Scores are derived from their logs/]) {
-    expect(page).toMatch(words)
+    expect(section('Try it')).toMatch(words)
     expect(up.stderr()).toMatch(words)
   }
   for (const words of [
     /^Synced \d+ profiles in .*: [\d,]+ requests, [\d,]+ rows read, [\d,]+ written$/m,
     /^Profile Service: {2}http.*\/docs$/m,
   ]) {
-    expect(page).toMatch(words)
+    expect(section('Try it')).toMatch(words)
     expect(up.stdout()).toMatch(words)
   }
 })
@@ -136,7 +123,7 @@ function expectWell({ code, stdout, stderr }: ProgramEnd): void {
 }
 
 describe('bring your own data', () => {
-  const lines = commandsIn(sectionOf('Bring your own data').split('```')[1] ?? '')
+  const lines = commandsIn(blocksOf(section('Bring your own data'))[0]?.text ?? '')
   const exported = (more: string) =>
     run(`npx vitalsync sandbox people --as apple-health --output ${home} ${more}`).then(expectWell)
   const withExport = (line = '') => line.replace('export.zip', join(home, 'export.zip'))
@@ -189,11 +176,11 @@ function lastChangeOfClocks(beforeMs: number): number {
 
 test('run for real: each line, in its order, on engines of one’s own', { timeout }, async () => {
   const world = await openCommandWorld({ profiles: 1, days: 2 })
-  const own = await ownDatabase(world)
+  const own = await makeOwnedDatabase()
   const run = async (line: string) => {
     const program = startCommand(`exec ${line}`, {
       cwd: root,
-      env: { ...env, ...world.env, ...own.env, LOG_LEVEL: 'info' },
+      env: { ...env, ...world.env, DATABASE_URL: own.url, LOG_LEVEL: 'info' },
     })
     const ready = { 'npx vitalsync schedule': /schedule is ready/, 'npx vitalsync worker': /worker is ready/ }[line]
     if (ready) {
@@ -214,17 +201,3 @@ test('run for real: each line, in its order, on engines of one’s own', { timeo
     await world.close()
   }
 })
-
-/** The role that the page describes: it owns its database and nothing else. */
-async function ownDatabase({ query, databaseUrl }: CommandWorld) {
-  const name = `readme_${process.pid}_${Date.now()}`
-  await query(`create role ${name} login password 'own'`)
-  await query(`create database ${name} owner ${name}`)
-  const url = new URL(databaseUrl)
-  Object.assign(url, { username: name, password: 'own', pathname: `/${name}` })
-  const drop = async () => {
-    await query(`drop database ${name} with (force)`)
-    await query(`drop role ${name}`)
-  }
-  return { env: { DATABASE_URL: url.href }, drop }
-}
