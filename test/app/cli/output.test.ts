@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type Command, CommanderError } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { formatTable } from '../../../src/app/terminal/table.ts'
 import { cutToColumns, progressBar } from '../../../src/app/terminal/terminal.ts'
@@ -21,31 +22,37 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const run = (words: readonly string[], env: Record<string, string> = {}) => runProgram(words, { cwd: folder, env })
 
-/** Three at once keep two cores busy. */
-async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const left = [...items]
-  const worker = async () => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
+/** What the parser writes for `--help` after these words, and the exit code that it asks for. */
+async function helpOf(words: readonly string[]) {
+  let [said, wrong] = ['', '']
+  const program = tree()
+  const hear = (command: Command) => {
+    command.configureOutput({ writeOut: (text) => (said += text), writeErr: (text) => (wrong += text) })
+    command.commands.forEach(hear)
   }
-  await Promise.all([worker(), worker(), worker()])
+  hear(program)
+  const end: unknown = await program.parseAsync([...words, '--help'], { from: 'user' }).catch((error: unknown) => error)
+  return { said, wrong, exitCode: end instanceof CommanderError ? end.exitCode : undefined }
 }
 
-test('help names no default that says only that nothing was given', async () => {
-  const { stdout } = await runProgram(['why', '--help'], { cwd: tmpdir() })
+test('help names no default that says only that nothing was given, and leaves with 0', { timeout }, async () => {
+  const { code, stdout, stderr } = await run(['why', '--help'])
 
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toBe((await helpOf(['why'])).said)
   expect(stdout).toContain('--stream <name>')
   expect(stdout).not.toMatch(/default: (\[\]|false)/)
 })
 
-test('every command has help, with examples, and leaves with 0', { timeout }, async () => {
-  await eachOf(commandsOf(tree()), async ({ name, command }) => {
-    const { code, stdout, stderr } = await run([...name.split(' '), '--help'])
+test('every command has help, with examples', async () => {
+  for (const { name, command } of commandsOf(tree())) {
+    const { said, wrong, exitCode } = await helpOf(name.split(' '))
 
-    expect([name, code, stderr]).toEqual([name, 0, ''])
-    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(command.description())
-    expect(stdout).toMatch(/\nExamples?:\n {2}.*vitalsync/)
-    for (const { long } of command.options) expect(stdout).toContain(long ?? '')
-  })
+    expect([name, exitCode, wrong]).toEqual([name, 0, ''])
+    expect(said.replaceAll(/\s+/g, ' ')).toContain(command.description())
+    expect(said).toMatch(/\nExamples?:\n {2}.*vitalsync/)
+    for (const { long } of command.options) expect(said).toContain(long ?? '')
+  }
 })
 
 test('nothing that is printed elsewhere than on a terminal has escapes, colours or bars that move', {
