@@ -18,10 +18,13 @@ export type StartedEngines = {
   readonly sandbox: Sandbox | undefined
 }
 
+/** How many people a new sandbox has, and for how many past days each of them has logs. */
+type SampleSize = { readonly profiles: number; readonly days: number }
+
 /** Starts every engine that has no given address, for a process that stays. */
 export async function startEngines(
   context: CommandContext,
-  { profiles }: { profiles: number },
+  sample: SampleSize,
   closeStack: CloseStack,
 ): Promise<StartedEngines> {
   const { config, terminal } = context
@@ -41,12 +44,12 @@ export async function startEngines(
   const sandbox =
     config.upstream || !local
       ? undefined
-      : await startLocalSandbox({ ...context, local, profiles }, closeStack).catch(async (error: unknown) => {
+      : await startLocalSandbox({ ...context, local, sample }, closeStack).catch(async (error: unknown) => {
           throw await local.faultOf(error)
         })
   if (sandbox)
     terminal.say(
-      `  ${tick} Profile Service is running, with ${formatNumber(profiles)} sample people, at ${sandbox.url}`,
+      `  ${tick} Profile Service is running, with ${formatNumber(sample.profiles)} sample people, at ${sandbox.url}`,
     )
   return {
     local,
@@ -61,8 +64,8 @@ export async function joinEngines(context: CommandContext, closeStack: CloseStac
   const needsLocal = !config.databaseUrl || !config.upstream
   const local = needsLocal ? await joinPostgres(context, closeStack) : undefined
   const running = config.upstream ?? (await runningUpstream(config.dataFolder))
-  const profiles = await readSandboxSize(config.dataFolder)
-  const sandbox = running || !local ? undefined : await startLocalSandbox({ ...context, local, profiles }, closeStack)
+  const sample = await readSampleSize(config.dataFolder)
+  const sandbox = running || !local ? undefined : await startLocalSandbox({ ...context, local, sample }, closeStack)
   return { local, sandbox, addresses: resolveAddresses(config, local, running ?? (sandbox && upstreamOf(sandbox))) }
 }
 
@@ -77,11 +80,11 @@ export async function joinPostgres(
   return closeStack.add(await joinLocalEngines(dataFolder, { slow: terminal.say, making }), 'Postgres')
 }
 
-type LocalSandboxOptions = CommandContext & { local: LocalEngines; profiles: number }
+type LocalSandboxOptions = CommandContext & { local: LocalEngines; sample: SampleSize }
 
 async function startLocalSandbox(options: LocalSandboxOptions, closeStack: CloseStack): Promise<Sandbox> {
-  const { local, config, profiles, log, terminal } = options
-  await writeFile(sandboxSizeFile(config.dataFolder), String(profiles))
+  const { local, config, sample, log, terminal } = options
+  await writeFile(sampleSizeFile(config.dataFolder), `${sample.profiles} ${sample.days}`)
   const secret = await sandboxSecretOf(config, config.dataFolder)
   // The whole service: most commands never need it, and it is half of what they would load.
   const { startSandbox } = await import('../service/start-sandbox.ts')
@@ -89,8 +92,7 @@ async function startLocalSandbox(options: LocalSandboxOptions, closeStack: Close
     startSandbox({
       databaseUrl: local.serviceUrl,
       port,
-      profiles,
-      days: sandboxDefaults.days,
+      ...sample,
       seed: sandboxDefaults.seed,
       secret,
       names: config.sandboxNames,
@@ -131,10 +133,12 @@ async function runningUpstream(folder: string): Promise<EngineAddresses['upstrea
   return { url, clientId, clientSecret }
 }
 
-const sandboxSizeFile = (folder: string) => join(folder, 'sandbox-people')
+const sampleSizeFile = (folder: string) => join(folder, 'sandbox-people')
 
-/** The number of people with which the folder's sandbox was last started: a command must not add people. */
-async function readSandboxSize(folder: string): Promise<number> {
-  const text = await readFile(sandboxSizeFile(folder), 'utf8').catch(() => '')
-  return /^\d{1,9}$/.test(text) ? Number(text) : sandboxDefaults.profiles
+/** The numbers with which the folder's sandbox was last started: a command must not add people. */
+async function readSampleSize(folder: string): Promise<SampleSize> {
+  const text = await readFile(sampleSizeFile(folder), 'utf8').catch(() => '')
+  const [, profiles = sandboxDefaults.profiles, days = sandboxDefaults.days] =
+    /^(\d{1,9})(?: (\d{1,9}))?$/.exec(text) ?? []
+  return { profiles: Number(profiles), days: Number(days) }
 }

@@ -3,7 +3,7 @@ import { UsageProblem } from '../../base/errors.ts'
 import { sandboxDefaults } from '../sandbox-defaults.ts'
 import { type CliProcess, choiceOption, examples, jsonOption, parseParts, parsePort, parseWhole } from './options.ts'
 
-type UpCliOptions = { once: boolean; profiles: number; json: boolean }
+type UpCliOptions = { once: boolean; profiles: number; days: number; json: boolean }
 
 export function declareUp(program: Command, cli: CliProcess): void {
   program
@@ -11,11 +11,18 @@ export function declareUp(program: Command, cli: CliProcess): void {
     .description('start every engine that has no given address, sync at once, then work by schedule')
     .option('--once', 'exit after the first sync', false)
     .option('--profiles <n>', 'how many sample profiles the local sandbox has', parseWhole, sandboxDefaults.profiles)
+    .option('--days <n>', 'how many past days of logs a new sample profile has', parseWhole, sandboxDefaults.days)
     .addOption(jsonOption('print what was loaded as JSON'))
-    .addHelpText('after', examples('vitalsync up', 'vitalsync up --once --profiles 100'))
+    .addHelpText(
+      'after',
+      examples('vitalsync up', 'vitalsync up --once --profiles 100', 'vitalsync up --profiles 2 --days 7'),
+    )
     .action(async ({ json, ...options }: UpCliOptions) => {
+      const context = cli.context({ json })
+      // Before the whole product is loaded, which takes half a second.
+      context.terminal.say(`vitalsync: starting in ${context.config.dataFolder}`)
       const { runUp } = await import('../commands/up.ts')
-      cli.exit(await runUp(cli.context({ json }), options))
+      cli.exit(await runUp(context, options))
     })
 }
 

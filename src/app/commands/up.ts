@@ -32,10 +32,11 @@ type UpOptions = {
   /** Leaves after the first sync. */
   readonly once: boolean
   readonly profiles: number
+  readonly days: number
 }
 
 /** Runs the whole pipeline in one process: starts every engine that has no given address, syncs, then works by schedule. */
-export async function runUp(given: CommandContext, { once, profiles }: UpOptions): Promise<number> {
+export async function runUp(given: CommandContext, { once, ...sample }: UpOptions): Promise<number> {
   // Log lines would hide the remarks on the terminal: only warnings and errors are logged, unless LOG_LEVEL is set.
   const log = given.config.logLevelGiven ? given.log : given.log.child({}, { level: 'warn' })
   const context = { ...given, log }
@@ -43,9 +44,8 @@ export async function runUp(given: CommandContext, { once, profiles }: UpOptions
   const closeStack = openCloseStack()
   let engines: LocalEngines | undefined
   try {
-    terminal.say(`vitalsync: starting in ${config.dataFolder}`)
     const monitoring = closeStack.add(await openMonitoring(config, { name: 'vitalsync-up', log }), 'monitoring')
-    const { addresses, local, sandbox } = await startEngines(context, { profiles }, closeStack)
+    const { addresses, local, sandbox } = await startEngines(context, sample, closeStack)
     engines = local
     warnOfExposedConnections(log, addresses)
     const { databaseUrl, questionsKeys } = addresses

@@ -37,7 +37,7 @@ test('commands join an `up` that runs: its database, its sandbox, and its worker
   start,
   folder,
 }) => {
-  const up = start('up', '--profiles', '1')
+  const up = start('up', '--profiles', '1', '--days', '4')
   await up.said(/Working by schedule/)
   const sync = await start('sync', '--json').ended
   const status = await start('status', '--json').ended
@@ -91,7 +91,7 @@ test('the command that started the engines waits for the commands that joined be
   timeout,
 }, async ({ start, folder }) => {
   const host = await joinLocalEngines(folder)
-  await writeFile(join(folder, 'sandbox-people'), '2') // fewer than the default of eight: the second command must work, but not for long
+  await writeFile(join(folder, 'sandbox-people'), '2 20') // less than the default: the second command must work, but not for long
   const guest = start('sync')
   await guest.said(/derives scores/)
   const closed = host.close()

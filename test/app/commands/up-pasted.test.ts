@@ -25,7 +25,7 @@ async function residentMb(pid: number): Promise<number> {
 test('the printed commands work when pasted, commands for the service join the running one, and its port stays', {
   timeout,
 }, async ({ home, folder, up }) => {
-  const program = up([])
+  const program = up(['--days', '60'])
   await program.said(isReady)
   const [, line = ''] = program.stdout().match(/^(curl .*)$/m) ?? []
   const pasted = await startCommand(line, { cwd: home }).ended

@@ -123,7 +123,7 @@ test('a full disk is called a full disk, and space is all that is needed', { tim
     // Too small for the cluster, for what is written at its first use, and for the logs of the sample people.
     for (const size of ['60m', '72m', '110m']) {
       spawnSync('mount', ['-o', `remount,size=${size}`, folder])
-      const full = await up(['--once', '--profiles', '200'], { env: { HOME: home } }).ended
+      const full = await up(['--once', '--profiles', '200', '--days', '60'], { env: { HOME: home } }).ended
       expect(full.stderr, size).toMatch(/the disk is full/)
       expect(full.stderr).not.toMatch(/^ +at /m)
       expect(full.code).toBe(1)

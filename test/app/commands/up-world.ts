@@ -38,6 +38,9 @@ type Fixtures = {
   startedBefore: () => Promise<void>
 }
 
+/** The least that gives each stream its rows: for tests that ask how a start goes, not how large it is. */
+const sample = ['--profiles', '1', '--days', '4']
+
 /** `vitalsync up` in a folder for one test. */
 export const test = base.extend<Fixtures>({
   first: [
@@ -70,7 +73,7 @@ export const test = base.extend<Fixtures>({
     const started: Program[] = []
     await use((words = ['--once'], { env = {}, ...options } = {}) => {
       const all = { VITALSYNC_DATA: folder, ...env }
-      const program = startProgram(['up', '--profiles', '1', ...words], { cwd: home, env: all, ...options })
+      const program = startProgram(['up', ...sample, ...words], { cwd: home, env: all, ...options })
       started.push(program)
       return program
     })
