@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { test as base, inject } from 'vitest'
+import { afterAll, test as base, inject } from 'vitest'
 import { applyMigrations, readMigrations } from '../../src/base/engines/apply-migrations.ts'
 import { readQuestionsRole } from '../../src/base/postgres/reading-role.ts'
 import { isDistributed, withinCluster } from './distributed-warehouse.ts'
@@ -58,23 +58,37 @@ export async function within(from: string, use: (url: string) => Promise<void>):
   }
 }
 
-export async function template(kind: keyof typeof templates): Promise<string> {
+type TemplateKind = keyof typeof templates
+
+const made = new Map<TemplateKind, Promise<string>>()
+
+export function template(kind: TemplateKind): Promise<string> {
+  const name = made.get(kind) ?? makeTemplate(kind)
+  made.set(kind, name)
+  return name
+}
+
+async function makeTemplate(kind: TemplateKind): Promise<string> {
   const name = `${kind}_template_${await fingerprint(kind)}`
   await administer(async (admin) => {
     // One test process creates the template; the other processes wait for it here.
     await admin.query('select pg_advisory_lock(hashtextextended($1, 0))', [name])
-    const { rows } = await admin.query('select 1 from pg_database where datname = $1 and datistemplate', [name])
-    if (rows.length > 0) return
-    await admin.query(`drop database if exists ${name} with (force)`)
-    await admin.query(`create database ${name}`)
-    await applyMigrations({ databaseUrl: testDatabaseUrl(name), ...templates[kind] })
-    await admin.query(`alter database ${name} is_template true`)
+    try {
+      const { rows } = await admin.query('select 1 from pg_database where datname = $1 and datistemplate', [name])
+      if (rows.length > 0) return
+      await admin.query(`drop database if exists ${name} with (force)`)
+      await admin.query(`create database ${name}`)
+      await applyMigrations({ databaseUrl: testDatabaseUrl(name), ...templates[kind] })
+      await admin.query(`alter database ${name} is_template true`)
+    } finally {
+      await admin.query('select pg_advisory_unlock(hashtextextended($1, 0))', [name])
+    }
   })
   return name
 }
 
 /** A server that outlives the run may hold the template of an older version, so the name holds a digest of the migrations. */
-async function fingerprint(kind: keyof typeof templates): Promise<string> {
+async function fingerprint(kind: TemplateKind): Promise<string> {
   const migrations = await readMigrations(templates[kind].folder)
   const all = migrations.map((migration) => migration.checksum).join()
   return createHash('sha256').update(all).digest('hex').slice(0, 12)
@@ -86,12 +100,26 @@ export function testDatabaseUrl(database: string): string {
   return url.href
 }
 
-async function administer<T>(work: (admin: pg.Client) => Promise<T>): Promise<T> {
+/** One connection for all tests of a file: to open one takes a third of the processor time of a database. */
+let connected: Promise<pg.Client> | undefined
+
+async function connectAdmin(): Promise<pg.Client> {
   const admin = new pg.Client({ connectionString: inject('databaseUrl') })
+  // The next use connects again.
+  admin.on('error', () => {
+    connected = undefined
+  })
   await admin.connect()
-  try {
-    return await work(admin)
-  } finally {
-    await admin.end()
-  }
+  return admin
 }
+
+async function administer<T>(work: (admin: pg.Client) => Promise<T>): Promise<T> {
+  connected ??= connectAdmin()
+  return work(await connected)
+}
+
+afterAll(async () => {
+  const admin = await connected
+  connected = undefined
+  await admin?.end()
+})
