@@ -1,8 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { CommanderError } from 'commander'
-import { loadEnvironment, readConfig } from '../../config/env.ts'
 import { Problem } from '../base/errors.ts'
-import { createLog } from '../base/log.ts'
 import { printableText } from '../base/text/readable.ts'
 import { MINUTE, SECOND } from '../base/time/units.ts'
 import { describeError, type GivenAddresses } from './cli/describe-error.ts'
@@ -53,8 +51,25 @@ process.stderr.on('error', () => undefined)
 /** The addresses that the running command was given, for the words about a connection that it loses. */
 let given: GivenAddresses = {}
 
+/** What a command needs and help does not: settings and the log, loaded just before a command runs. */
+async function loadForCommands() {
+  const [{ loadEnvironment, readConfig }, { createLog }] = await Promise.all([
+    import('../../config/env.ts'),
+    import('../base/log.ts'),
+  ])
+  return { loadEnvironment, readConfig, createLog }
+}
+
+let loaded: Awaited<ReturnType<typeof loadForCommands>> | undefined
+
+function requireLoaded() {
+  if (!loaded) throw new Error('run a command: nothing was loaded for it')
+  return loaded
+}
+
 const program = createProgram({
   context({ json }) {
+    const { readConfig, createLog } = requireLoaded()
     const { environment, terminal } = uncheckedContext(json)
     const config = readConfig(environment)
     given = { databaseUrl: config.databaseUrl, queueUrl: config.queueUrl }
@@ -71,10 +86,12 @@ const program = createProgram({
   exit(code) {
     process.exitCode = code
   },
+}).hook('preAction', async () => {
+  loaded = await loadForCommands()
 })
 
 function uncheckedContext(json: boolean): UncheckedContext {
-  const environment = loadEnvironment()
+  const environment = requireLoaded().loadEnvironment()
   return { environment, terminal: createTerminal({ json, term: environment['TERM'] }) }
 }
 

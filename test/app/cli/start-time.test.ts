@@ -59,3 +59,15 @@ test('help, short commands and the first line of `up` wait for little of the pro
   expect(doctor / whole).toBeLessThan(1.2)
   expect(firstLines / whole).toBeLessThan(0.8)
 })
+
+test('help loads neither settings, nor the log, nor an engine', () => {
+  const write = `import { registerHooks } from 'node:module'
+    registerHooks({ load: (url, context, next) => (process.stderr.write(url + '\\n'), next(url, context)) })`
+  const words = ['--import', `data:text/javascript,${encodeURIComponent(write)}`, entry, '--help']
+  const { stderr } = spawnSync(process.execPath, words, { env: { PATH: '/usr/bin:/bin' }, encoding: 'utf8' })
+
+  expect(stderr).toMatch(/\/src\/app\/cli\/program\.ts$/m)
+  expect(stderr).not.toMatch(
+    /\/(config\/env|base\/log)\.ts$|node_modules\/(pino|pg|bullmq|ioredis|fastify|@opentelemetry)\//m,
+  )
+})
