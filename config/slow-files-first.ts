@@ -5,7 +5,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * busy and those that wait take turns, so that it never stands still.
  */
 export const slowFiles = [
+  'browser/dashboard/dashboard',
   'app/commands/up-trouble',
+  'operations/two-versions',
   'chaos/frozen-worker',
   'app/commands/up-again',
   'base/connections/causes',
@@ -16,7 +18,6 @@ export const slowFiles = [
   'promises/17-a-rest-is-kept-by-everybody',
   'app/cli/bad-input',
   'chaos/silent-network',
-  'browser/dashboard/dashboard',
   'chaos/kill-points',
   'app/commands/beside-up',
   'chaos/engines-die',
