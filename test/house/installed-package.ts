@@ -89,11 +89,14 @@ try {
     throw new Error(`the sample said: ${said}`)
   // The Node of the machine may be older than the one that runs everything else.
   const plainPath = (process.env['PATH'] ?? '').split(':').filter((folder) => !folder.includes('node_modules'))
-  const importing = `import('vitalsync/client').then(({ openClient }) => console.log(process.version, typeof openClient))`
+  const importing = `import('vitalsync/client').then(({ openClient }) => console.log(process.version, typeof openClient))
+    .then(() => import('vitalsync/sandbox')).then(({ startSandboxForTests }) => startSandboxForTests({ people: 0 }))
+    .then((sandbox) => sandbox.stop().then(() => console.log('starts')), ({ message }) => console.log(message))`
   const plainNode = ['-c', `PATH='${plainPath.join(':')}' exec node -e "$1"`, 'sh', importing]
   const imported = run('sh', plainNode, project).trim()
-  if (!imported.endsWith('function')) throw new Error(`the client said: ${imported}`)
-  console.log(`the client is imported by ${imported.split(' ')[0]}`)
+  if (!/^v[\d.]+ function\n(starts|start sandbox: it needs Node 24, and this is Node [\d.]+)$/.test(imported))
+    throw new Error(`the imports said: ${imported}`)
+  console.log(`client and sandbox, imported: ${imported.replace('\n', '; ')}`)
   const version = run('npx', ['vitalsync', '--version'], project).trim()
   const doctor = run('npx', ['vitalsync', 'doctor'], project)
   if (!doctor.includes(project)) throw new Error('an installed program keeps its data where one stands')
