@@ -37,15 +37,19 @@ export async function openPageBundle(folder: URL): Promise<PageBundle> {
   return { files: new Map(files.map((file) => [file.name, file])), script: entryOf('.js'), style: entryOf('.css') }
 }
 
+/** How many pages are being bundled: the bundler's process serves all of them, and ends after the last. */
+let bundling = 0
+
 export async function bundleTexts(folder: URL): Promise<BundledText[]> {
   // A packed program brings its pages bundled, and may have been installed without the bundler.
-  const { build } = await import('esbuild').catch((cause: unknown) => {
+  const { build, stop } = await import('esbuild').catch((cause: unknown) => {
     throw new Problem('bundle pages: the bundler is not installed', {
       hint: 'In a checkout run npm ci.',
       cause,
     })
   })
   const root = fileURLToPath(folder)
+  bundling += 1
   const { outputFiles } = await build({
     entryPoints: { main: `${root}main.tsx` },
     outdir: '/pages',
@@ -61,6 +65,9 @@ export async function bundleTexts(folder: URL): Promise<BundledText[]> {
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     logLevel: 'silent',
+  }).finally(() => {
+    bundling -= 1
+    if (bundling === 0) return stop()
   })
   return outputFiles.map(({ path, text }) => {
     const name = path.replace('/pages/', '')
