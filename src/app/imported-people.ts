@@ -9,7 +9,7 @@ import type { Pool } from '../pipeline/warehouse/postgres/warehouse-pool.ts'
 import type { CommandContext } from './terminal/command-context.ts'
 import { withPipeline, withWarehouse } from './with-pipeline.ts'
 
-/** What an import does with people that are not known here. */
+/** How an import treats people who are not known here. */
 export type NewPeopleOptions = {
   readonly addProfiles: boolean
   /** Adds only people that upstream knows. */
