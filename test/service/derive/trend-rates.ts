@@ -4,7 +4,8 @@ import { drawnShare, realDays, realNoise } from './real-noise.ts'
 
 /**
  * How often the judgement finds a change, in lives with the noise of real people's weeks (`weekly-noise.csv`). The seeds
- * are fixed, so the rates are too. `npm run trends` prints the table of docs/derivation.md.
+ * are fixed, so the rates are too, and the constants of the test were chosen on the lives of other seeds (`trend rates`). `npm run trends`
+ * prints the table of docs/derivation.md.
  */
 const lives = 1000
 const weeks = 16
@@ -39,7 +40,7 @@ function rateOf(measure: (typeof measures)[number], kind: Kind, { size, course }
   const noise = kind.correlated ? real : { ...real, weekCorrelation: 0 }
   let found = 0
   for (let life = 0; life < lives; life += 1) {
-    const random = createSeededRandom('trend rates', name, life)
+    const random = createSeededRandom('trend rates, held out', name, life)
     // The middle of the least regular tenth is 1.645 deviations from the median person.
     const share = kind.irregular ? Math.exp(1.645 * real.weekSpread) : drawnShare(random, real)
     const values = realDays(random, noise, { weeks, share }).flatMap((value, day): [number, number][] =>
