@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type CliProcess, examples, jsonOption, parsePositive, requireIdsOrFilter } from './options.ts'
+import { type CliProcess, causeOption, examples, jsonOption, parsePositive, requireIdsOrFilter } from './options.ts'
 
 export function declareFailures(program: Command, cli: CliProcess): void {
   const failures = program
@@ -12,7 +12,7 @@ export function declareFailures(program: Command, cli: CliProcess): void {
   declareDiscard(failures, cli)
 }
 
-type FilterOptions = { profile?: string; reason?: string; json: boolean }
+type FilterOptions = { profile?: string; reason?: string; cause?: string; json: boolean }
 
 function declareList(failures: Command, cli: CliProcess): void {
   failures
@@ -20,6 +20,7 @@ function declareList(failures: Command, cli: CliProcess): void {
     .description('newest first, with their reasons')
     .option('--profile <externalId>', 'only of this profile')
     .option('--reason <text>', 'only reasons that contain this text')
+    .addOption(causeOption())
     .option('--limit <n>', 'how many', parsePositive, 100)
     .addOption(jsonOption('print one JSON object a line'))
     .addHelpText('after', examples('vitalsync failures list --reason "status 400"'))
@@ -69,6 +70,7 @@ function withChoice(failures: Command, name: string): Command {
     .command(`${name} [id...]`)
     .option('--profile <externalId>', 'all of this profile')
     .option('--reason <text>', 'all whose reason contains this text')
+    .addOption(causeOption())
     .option('--all', 'all failures')
     .addOption(jsonOption('print how many, as JSON'))
     .addHelpText(
@@ -77,7 +79,7 @@ function withChoice(failures: Command, name: string): Command {
     )
 }
 
-function filterOf(ids: readonly string[], { profile, reason, all }: Omit<ChoiceOptions, 'json'>) {
-  requireIdsOrFilter(ids, profile ?? reason ?? all)
-  return { ids: ids.length > 0 ? ids : undefined, profile, reason }
+function filterOf(ids: readonly string[], { profile, reason, cause, all }: Omit<ChoiceOptions, 'json'>) {
+  requireIdsOrFilter(ids, profile ?? reason ?? cause ?? all)
+  return { ids: ids.length > 0 ? ids : undefined, profile, reason, cause }
 }

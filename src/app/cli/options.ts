@@ -91,6 +91,14 @@ export const jsonOption = (what: string) => new Option('--json', what).default(f
 export const choiceOption = (flags: string, about: string, words: readonly string[]) =>
   new Option(flags, about).choices(words)
 
+const parseCause = (text: string): string => {
+  if (!/^[0-9a-f]{32}$/.test(text)) throw new InvalidArgumentError('It must be a cause of the list.')
+  return text
+}
+
+export const causeOption = () =>
+  new Option('--cause <id>', 'only of this cause: `cause` of list --json, and on the dashboard').argParser(parseCause)
+
 /** `--profile` and `--stream`; each may be given several times. */
 export function withSelectionOptions(command: Command): Command {
   return withStreamOption(

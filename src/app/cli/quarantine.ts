@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import {
   type CliProcess,
+  causeOption,
   choiceOption,
   examples,
   jsonOption,
@@ -21,7 +22,7 @@ export function declareQuarantine(program: Command, cli: CliProcess): void {
   declareReplay(quarantine, cli)
 }
 
-type FilterOptions = { profile?: string; stream?: string; way?: 'push' | 'pull'; json: boolean }
+type FilterOptions = { profile?: string; stream?: string; way?: 'push' | 'pull'; cause?: string; json: boolean }
 
 const withFilter = (command: Command): Command =>
   command
@@ -30,8 +31,14 @@ const withFilter = (command: Command): Command =>
       choiceOption('--stream <name>', 'only of this stream', [...new Set([...pushedStreamNames, ...streamNames])]),
     )
     .addOption(choiceOption('--way <way>', 'only items to push, or only pulled records', ['push', 'pull']))
+    .addOption(causeOption())
 
-const filterOf = ({ profile, stream, way }: Omit<FilterOptions, 'json'>) => ({ profile, stream, direction: way })
+const filterOf = ({ profile, stream, way, cause }: Omit<FilterOptions, 'json'>) => ({
+  profile,
+  stream,
+  direction: way,
+  cause,
+})
 
 function declareList(quarantine: Command, cli: CliProcess): void {
   withFilter(quarantine.command('list'))
@@ -73,7 +80,7 @@ function declareReplay(quarantine: Command, cli: CliProcess): void {
     )
     .action(async (given: string[] | undefined, { json, all, ...options }: FilterOptions & { all?: boolean }) => {
       const ids = given ?? []
-      requireIdsOrFilter(ids, options.profile ?? options.stream ?? options.way ?? all)
+      requireIdsOrFilter(ids, options.profile ?? options.stream ?? options.way ?? options.cause ?? all)
       const filter = { ...filterOf(options), ids: ids.length > 0 ? ids : undefined }
       const { replayQuarantine } = await import('../commands/quarantine.ts')
       cli.exit(await replayQuarantine(cli.context({ json }), filter))

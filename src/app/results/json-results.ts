@@ -64,6 +64,7 @@ const failure = z.strictObject({
   id: z.string(),
   kind: z.enum(['job', 'window']),
   externalId: z.string(),
+  cause: z.string(),
   subject: z.string(),
   startAt: instant.nullable(),
   endAt: instant.nullable(),
@@ -79,6 +80,7 @@ const failure = z.strictObject({
 const quarantined = z.strictObject({
   id: z.string(),
   externalId: z.string(),
+  cause: z.string(),
   stream: z.string(),
   direction: z.enum(['push', 'pull']),
   path: z.string(),

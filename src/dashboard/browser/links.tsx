@@ -1,4 +1,4 @@
-import { changeQuery } from '../../web/browser/address.ts'
+import { address, changeQuery } from '../../web/browser/address.ts'
 import { Link, Tag, Text } from '../../web/browser/parts.tsx'
 
 const NAME_LENGTH_MAX = 60
@@ -30,15 +30,32 @@ export const RunLink = ({ run: { id, kind, state } }: { run: { id: string; kind:
   </span>
 )
 
-/** Leads on from a page of a list that is the newest first. `before`: the key with which the page begins, which the address holds. */
-export const PageLinks = ({ before, nextBefore }: { before: string | null; nextBefore: string | null }) =>
+type PageLinksProps = { before: string | null; nextBefore: string | null; name?: string; first?: string; next?: string }
+
+/** Leads on from a page of a list. `before`: the key with which the page begins, which the address holds by `name`. */
+export const PageLinks = ({ before, nextBefore, name = 'before', first = 'Newest', next = 'Older' }: PageLinksProps) =>
   before === null && nextBefore === null ? null : (
     <div class="row pages">
-      <button type="button" disabled={before === null} onClick={() => changeQuery({ before: '' })}>
-        Newest
+      <button type="button" disabled={before === null} onClick={() => changeQuery({ [name]: '' })}>
+        {first}
       </button>
-      <button type="button" disabled={nextBefore === null} onClick={() => changeQuery({ before: nextBefore ?? '' })}>
-        Older
+      <button type="button" disabled={nextBefore === null} onClick={() => changeQuery({ [name]: nextBefore ?? '' })}>
+        {next}
       </button>
     </div>
   )
+
+/** Leads on from a page of causes, of which the most frequent come first. */
+export const CausePageLinks = ({ before, nextBefore }: Pick<PageLinksProps, 'before' | 'nextBefore'>) => (
+  <PageLinks before={before} nextBefore={nextBefore} name="causes" first="Most frequent" next="Less frequent" />
+)
+
+/** The page of causes that the address chooses: for its question, and for the addresses that keep it. */
+export const causesQuery = (query: URLSearchParams): Record<string, string> => {
+  const before = query.get('causes')
+  return before === null ? {} : { before }
+}
+export const pageOfCauses = (): Record<string, string> => {
+  const causes = address.value.query.get('causes')
+  return causes === null ? {} : { causes }
+}

@@ -1,34 +1,35 @@
 import { z } from 'zod'
 import { retryRecordedFailures } from '../../operations/retry-failures.ts'
-import { readFailureGroups } from '../../pipeline/warehouse/reports/failure-groups.ts'
-import { createFailures, type RecordedFailure } from '../../pipeline/warehouse/runs/stored-failures.ts'
+import { causePageKey, readFailureGroups } from '../../pipeline/warehouse/reports/cause-groups.ts'
+import { createFailures, failurePageKey, type RecordedFailure } from '../../pipeline/warehouse/runs/stored-failures.ts'
 import {
   type DashboardContext,
   defineAct,
   defineRead,
+  PAGE_ROWS,
   recordedChoice,
   shownName,
   type Visit,
 } from '../dashboard-context.ts'
 
-const FAILURES_SHOWN = 200
-
 export type FailureGroupsAnswer = Awaited<ReturnType<typeof readFailureGroups>>
 export type FailuresAnswer = Awaited<ReturnType<typeof listShown>>
 
-/** The failures of one cause. */
-async function listShown({ reading }: DashboardContext, cause: string, visit: Visit) {
-  const found = await createFailures({ pool: reading }).list({ cause }, FAILURES_SHOWN)
-  return found.map(({ externalId, ...failure }) => {
+/** A page of the failures of one cause, the newest first. */
+async function listShown({ reading }: DashboardContext, filter: z.output<typeof failuresQuery>, visit: Visit) {
+  const { failures: found, nextBefore } = await createFailures({ pool: reading }).listPage(filter, PAGE_ROWS)
+  const failures = found.map(({ externalId, ...failure }) => {
     const profileId = profileIdOf(failure)
     return { ...failure, profileId, name: shownName(visit, { profileId, externalId }) }
   })
+  return { failures, nextBefore }
 }
 
 /** The id of a failure begins with its kind and the profile. */
 const profileIdOf = ({ id }: Pick<RecordedFailure, 'id'>): string => id.split(':')[1] ?? ''
 
 const cause = z.strictObject({ cause: z.string().length(32) })
+const failuresQuery = cause.extend({ before: z.string().regex(failurePageKey).optional() })
 const CHOSEN_MAX = 500
 /** All failures of a cause, or some of them. */
 const chosen = z.union([cause, z.strictObject({ ids: z.array(z.string().max(200)).min(1).max(CHOSEN_MAX) })])
@@ -36,13 +37,13 @@ const chosen = z.union([cause, z.strictObject({ ids: z.array(z.string().max(200)
 export const failureRoutes = [
   defineRead({
     name: 'failure-groups',
-    query: z.object({}),
-    answer: ({ reading }) => readFailureGroups(reading),
+    query: z.object({ before: z.string().regex(causePageKey).optional() }),
+    answer: ({ reading }, { before }) => readFailureGroups(reading, before),
   }),
   defineRead({
     name: 'failures',
-    query: cause,
-    answer: (context, query, visit) => listShown(context, query.cause, visit),
+    query: failuresQuery,
+    answer: listShown,
   }),
   defineAct({
     name: 'failures/retry',

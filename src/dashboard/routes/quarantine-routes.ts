@@ -3,7 +3,7 @@ import { pulledStreams, pushedStreams } from '../../../config/streams.ts'
 import { UsageProblem } from '../../base/errors.ts'
 import type { Pool } from '../../pipeline/warehouse/postgres/warehouse-pool.ts'
 import { createQuarantine } from '../../pipeline/warehouse/quarantine/stored-quarantine.ts'
-import { readQuarantineGroups } from '../../pipeline/warehouse/reports/quarantine-groups.ts'
+import { causePageKey, readQuarantineGroups } from '../../pipeline/warehouse/reports/cause-groups.ts'
 import {
   type DashboardContext,
   defineAct,
@@ -75,8 +75,8 @@ function fittingOf({ stream, direction, path }: { stream: string; direction: str
 export const quarantineRoutes = [
   defineRead({
     name: 'quarantine-groups',
-    query: z.object({}),
-    answer: ({ reading }) => readQuarantineGroups(reading),
+    query: z.object({ before: z.string().regex(causePageKey).optional() }),
+    answer: ({ reading }, { before }) => readQuarantineGroups(reading, before),
   }),
   defineRead({ name: 'quarantine', query: z.object({ cause, before: ownId.optional() }), answer: listPage }),
   defineRead({ name: 'quarantine/record', query: z.object({ id: ownId }), answer: showRecord }),

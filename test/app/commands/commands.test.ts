@@ -120,12 +120,14 @@ test('failures are listed, shown, retried and discarded', { timeout }, async () 
   const ids = listed.map(({ id }) => String(id)).sort()
   const [window] = await checked('failures show', ids[1] ?? '')
   const [retried] = await checked('failures retry', '--reason', 'REFUSED')
+  const ofCause = await checked('failures list', '--cause', String(window?.['cause']))
   const [discarded] = await checked('failures discard', ...ids)
   const left = await checked('failures list')
   const unknown = await world.run('failures', 'retry', 'job:0:nothing')
 
   expect(ids).toEqual([expect.stringMatching(/^job:\d+:sync-profile$/), expect.stringMatching(/^window:\d+:scores:/)])
   expect(window).toMatchObject({ kind: 'window', status: 400, hint: expect.stringContaining('discard') })
+  expect(ofCause.map(({ id }) => id)).toEqual([ids[1]])
   expect(retried).toEqual({ retried: 1, enqueued: 0 })
   expect(discarded).toEqual({ discarded: 2 })
   expect(left).toEqual([expect.objectContaining({ kind: 'window', nextTryAt: null })])
@@ -172,7 +174,7 @@ test('a record in quarantine is shown, and replayed by asking upstream again', {
   )
   const [listed] = await checked('quarantine list', '--way', 'pull')
   const [shown] = await checked('quarantine show', String(listed?.['id']))
-  const [replayed] = await checked('quarantine replay', String(listed?.['id']))
+  const [replayed] = await checked('quarantine replay', '--cause', String(listed?.['cause']))
   const holes = await world.query(`select count(*)::int as n from vitalsync.ledger where stream = 'scores'
     and not covered @> '2026-01-02T00:00:00Z'::timestamptz`)
 

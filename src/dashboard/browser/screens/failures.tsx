@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { shellQuoted, shellWord } from '../../../base/text/readable.ts'
+import { shellWord } from '../../../base/text/readable.ts'
 import { address } from '../../../web/browser/address.ts'
 import { act, type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
@@ -7,31 +7,36 @@ import { Action, Answered, Empty, Link, Panel, Table, Text } from '../../../web/
 import { shownAge, shownCount, shownInstant, shownNumber, shownText } from '../../../web/browser/shown.ts'
 import type { FailureGroupsAnswer, FailuresAnswer } from '../../routes/failure-routes.ts'
 import { followed, live, mayAct } from '../dashboard-state.ts'
-import { PersonLink } from '../links.tsx'
+import { CausePageLinks, causesQuery, PageLinks, PersonLink, pageOfCauses } from '../links.tsx'
 import { SelectAll, SelectRow, useSelection } from '../selection.tsx'
 
-type Group = Json<FailureGroupsAnswer>[number]
-type Failure = Json<FailuresAnswer>[number]
+type Group = Json<FailureGroupsAnswer>['groups'][number]
+type Failure = Json<FailuresAnswer>['failures'][number]
 
 /** Failures by cause: how many, since when, what to do, and the two things that can be done. */
 export function FailuresScreen() {
-  const { answer, again } = useAnswer<FailureGroupsAnswer>('failure-groups', {}, followFailures())
-  const chosen = address.value.query.get('cause')
+  const { query } = address.value
+  const { answer, again } = useAnswer<FailureGroupsAnswer>('failure-groups', causesQuery(query), followFailures())
+  const chosen = query.get('cause')
   return (
     <>
       <h1 class="head">Failures and retrying</h1>
       <Answered answer={answer} again={again}>
-        {(groups) => (
+        {(page) => (
           <>
-            {groups.length === 0 ? (
+            {page.groups.length === 0 ? (
               <Panel title="By cause">
                 <Empty>No failures: nothing is being retried, and nothing was given up.</Empty>
               </Panel>
             ) : (
-              <Groups groups={groups} again={again} />
+              <Groups page={page} again={again} />
             )}
             {chosen !== null && (
-              <FailuresOf cause={chosen} count={groups.find(({ cause }) => cause === chosen)?.count} again={again} />
+              <FailuresOf
+                cause={chosen}
+                count={page.groups.find(({ cause }) => cause === chosen)?.count}
+                again={again}
+              />
             )}
           </>
         )}
@@ -42,10 +47,11 @@ export function FailuresScreen() {
 
 const followFailures = () => ({ follow: followed(({ counts }) => counts?.value.failures) })
 
-function Groups({ groups, again }: { groups: readonly Group[]; again: () => void }) {
+function Groups({ page, again }: { page: Json<FailureGroupsAnswer>; again: () => void }) {
+  const { groups, causes, nextBefore } = page
   const head = ['count', 'of', 'reason, and what to do', 'since, and last', 'next try', '']
   return (
-    <Panel title="By cause" aside={<span class="small quiet">{shownCount(groups.length, 'cause')}</span>} flush>
+    <Panel title="By cause" aside={<span class="small quiet">{shownCount(causes, 'cause')}</span>} flush>
       <Table head={head} numbers={['count']} label="Failures by cause">
         {groups.map((group) => (
           <tr key={group.cause}>
@@ -55,7 +61,7 @@ function Groups({ groups, again }: { groups: readonly Group[]; again: () => void
               <span class="small quiet"> {group.kind}</span>
             </td>
             <td class="wide">
-              <Link to={`/failures?cause=${group.cause}`}>
+              <Link to={`/failures?${new URLSearchParams({ ...pageOfCauses(), cause: group.cause })}`}>
                 <Text max={140}>{group.reason}</Text>
               </Link>
               <p class="quiet">{adviceFor(group)}</p>
@@ -69,6 +75,7 @@ function Groups({ groups, again }: { groups: readonly Group[]; again: () => void
           </tr>
         ))}
       </Table>
+      <CausePageLinks before={address.value.query.get('causes')} nextBefore={nextBefore} />
     </Panel>
   )
 }
@@ -159,7 +166,7 @@ function GroupActions({ group, again }: { group: Group; again: () => void }) {
       choice={{ cause }}
       count={count}
       about={shownText(reason, 60)}
-      option={`--reason ${shellQuoted(reason.slice(0, 200))}`}
+      option={`--cause ${cause}`}
       preview={<PreviewOfCause cause={cause} count={count} />}
       again={again}
     />
@@ -170,7 +177,7 @@ function PreviewOfCause({ cause, count }: { cause: string; count: number }) {
   const { answer, again } = useAnswer<FailuresAnswer>('failures', { cause })
   return (
     <Answered answer={answer} again={again}>
-      {(failures) => <Preview failures={failures} count={count} />}
+      {({ failures }) => <Preview failures={failures} count={count} />}
     </Answered>
   )
 }
@@ -196,10 +203,13 @@ function Preview({ failures, count }: { failures: readonly Failure[]; count: num
 type FailuresOfProps = { cause: string; count: number | undefined; again: () => void }
 
 function FailuresOf({ cause, count = 0, again: againAll }: FailuresOfProps) {
-  const { answer, again } = useAnswer<FailuresAnswer>('failures', { cause }, followFailures())
-  const ids = answer.state === 'here' ? answer.value.map(({ id }) => id) : []
+  const before = address.value.query.get('before')
+  const query = before === null ? { cause } : { cause, before }
+  const { answer, again } = useAnswer<FailuresAnswer>('failures', query, followFailures())
+  const shown = answer.state === 'here' ? answer.value.failures : []
+  const ids = shown.map(({ id }) => id)
   const selection = useSelection(ids)
-  const chosen = answer.state === 'here' ? answer.value.filter(({ id }) => selection.has(id)) : []
+  const chosen = shown.filter(({ id }) => selection.has(id))
   const after = () => {
     again()
     againAll()
@@ -209,7 +219,7 @@ function FailuresOf({ cause, count = 0, again: againAll }: FailuresOfProps) {
       title="People of this cause"
       aside={
         <span class="row small quiet">
-          {count > ids.length && `the newest ${ids.length} of ${shownNumber(count)}`}
+          {count > ids.length && `${ids.length} of ${shownNumber(count)}`}
           {mayAct.value && ids.length > 0 && <SelectAll selection={selection} ids={ids} />}
           {mayAct.value && chosen.length > 0 && (
             <ChoiceActions
@@ -226,30 +236,33 @@ function FailuresOf({ cause, count = 0, again: againAll }: FailuresOfProps) {
       flush
     >
       <Answered answer={answer} again={again}>
-        {(failures) =>
+        {({ failures, nextBefore }) =>
           failures.length === 0 ? (
             <Empty>None any more.</Empty>
           ) : (
-            <Table
-              head={['', 'person', 'of', 'from', 'to', 'tries', 'last', 'next try']}
-              numbers={['tries']}
-              label="People"
-            >
-              {failures.map((failure) => (
-                <tr key={failure.id}>
-                  <td>{mayAct.value && <SelectRow selection={selection} id={failure.id} label={failure.id} />}</td>
-                  <td>
-                    <PersonLink profileId={failure.profileId} name={failure.name} />
-                  </td>
-                  <td>{failure.subject}</td>
-                  <td class="time">{shownInstant(failure.startAt)}</td>
-                  <td class="time">{shownInstant(failure.endAt)}</td>
-                  <td class="number">{failure.attempts}</td>
-                  <td class="time">{shownAge(failure.lastAt, nowMs.value)}</td>
-                  <td class="time">{nextTryWords(failure)}</td>
-                </tr>
-              ))}
-            </Table>
+            <>
+              <Table
+                head={['', 'person', 'of', 'from', 'to', 'tries', 'last', 'next try']}
+                numbers={['tries']}
+                label="People"
+              >
+                {failures.map((failure) => (
+                  <tr key={failure.id}>
+                    <td>{mayAct.value && <SelectRow selection={selection} id={failure.id} label={failure.id} />}</td>
+                    <td>
+                      <PersonLink profileId={failure.profileId} name={failure.name} />
+                    </td>
+                    <td>{failure.subject}</td>
+                    <td class="time">{shownInstant(failure.startAt)}</td>
+                    <td class="time">{shownInstant(failure.endAt)}</td>
+                    <td class="number">{failure.attempts}</td>
+                    <td class="time">{shownAge(failure.lastAt, nowMs.value)}</td>
+                    <td class="time">{nextTryWords(failure)}</td>
+                  </tr>
+                ))}
+              </Table>
+              <PageLinks before={before} nextBefore={nextBefore} />
+            </>
           )
         }
       </Answered>

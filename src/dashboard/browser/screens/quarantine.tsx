@@ -1,4 +1,3 @@
-import { shellQuoted } from '../../../base/text/readable.ts'
 import { address } from '../../../web/browser/address.ts'
 import { type Json, useAnswer } from '../../../web/browser/ask.ts'
 import { nowMs } from '../../../web/browser/live-state.ts'
@@ -6,33 +5,39 @@ import { Answered, Empty, Link, Panel, Table, Text } from '../../../web/browser/
 import { shownAge, shownCount, shownNumber, shownText } from '../../../web/browser/shown.ts'
 import type { QuarantineAnswer, QuarantineGroupsAnswer } from '../../routes/quarantine-routes.ts'
 import { followed, mayAct } from '../dashboard-state.ts'
-import { PageLinks, PersonLink } from '../links.tsx'
+import { CausePageLinks, causesQuery, PageLinks, PersonLink, pageOfCauses } from '../links.tsx'
 import { Replay, WholeRecord } from '../quarantined-record.tsx'
 import { SelectAll, SelectRow, useSelection } from '../selection.tsx'
 
-type Group = Json<QuarantineGroupsAnswer>[number]
+type Group = Json<QuarantineGroupsAnswer>['groups'][number]
 
 const followQuarantine = () => ({ follow: followed(({ counts }) => counts?.value.quarantine) })
 
 /** Records that did not fit, by reason; one of them whole, beside what would fit. */
 export function QuarantineScreen() {
-  const { answer, again } = useAnswer<QuarantineGroupsAnswer>('quarantine-groups', {}, followQuarantine())
   const { query } = address.value
+  const { answer, again } = useAnswer<QuarantineGroupsAnswer>(
+    'quarantine-groups',
+    causesQuery(query),
+    followQuarantine(),
+  )
   const [id, cause] = [query.get('id'), query.get('cause')]
   return (
     <>
       <h1 class="head">Quarantine</h1>
       {id && <WholeRecord id={id} again={again} />}
       <Answered answer={answer} again={again}>
-        {(groups) =>
-          groups.length === 0 ? (
+        {(page) =>
+          page.groups.length === 0 ? (
             <Panel title="By reason">
               <Empty>It is empty: every record fitted.</Empty>
             </Panel>
           ) : (
             <>
-              <Groups groups={groups} again={again} />
-              {cause && <RecordsOf cause={cause} group={groups.find((group) => group.cause === cause)} again={again} />}
+              <Groups page={page} again={again} />
+              {cause && (
+                <RecordsOf cause={cause} group={page.groups.find((group) => group.cause === cause)} again={again} />
+              )}
             </>
           )
         }
@@ -41,8 +46,8 @@ export function QuarantineScreen() {
   )
 }
 
-function Groups({ groups, again }: { groups: readonly Group[]; again: () => void }) {
-  const total = groups.reduce((sum, { count }) => sum + count, 0)
+function Groups({ page, again }: { page: Json<QuarantineGroupsAnswer>; again: () => void }) {
+  const { groups, total, nextBefore } = page
   return (
     <Panel
       title="By reason"
@@ -78,7 +83,7 @@ function Groups({ groups, again }: { groups: readonly Group[]; again: () => void
             </td>
             <td class="wide">
               {group.path !== '' && <code>{shownText(group.path, 80)}</code>}{' '}
-              <Link to={`/quarantine?cause=${group.cause}`}>
+              <Link to={`/quarantine?${new URLSearchParams({ ...pageOfCauses(), cause: group.cause })}`}>
                 <Text max={140}>{group.reason}</Text>
               </Link>
             </td>
@@ -94,22 +99,16 @@ function Groups({ groups, again }: { groups: readonly Group[]; again: () => void
                   chosen={{ cause: group.cause }}
                   count={group.count}
                   again={again}
-                  command={commandOf(group)}
+                  command={`vitalsync quarantine replay --cause ${group.cause}`}
                 />
               )}
             </td>
           </tr>
         ))}
       </Table>
+      <CausePageLinks before={address.value.query.get('causes')} nextBefore={nextBefore} />
     </Panel>
   )
-}
-
-/** The commands choose by number; `list` finds the numbers of a reason. */
-function commandOf({ stream, direction, path, reason, count }: Group): string {
-  const program = `select(.path == ${JSON.stringify(path)} and .reason == ${JSON.stringify(reason)}) | .id`
-  const list = `vitalsync quarantine list --stream ${stream} --way ${direction} --limit ${count} --json`
-  return `${list} | jq -r ${shellQuoted(program)} | xargs vitalsync quarantine replay`
 }
 
 type RecordsProps = { cause: string; group: Group | undefined; again: () => void }
@@ -156,7 +155,9 @@ function RecordsOf({ cause, group, again: againAll }: RecordsProps) {
                 <tr key={record.id}>
                   <td>{mayAct.value && <SelectRow selection={selection} id={record.id} label={record.id} />}</td>
                   <td>
-                    <Link to={`/quarantine?cause=${cause}&id=${record.id}`}>{record.id}</Link>
+                    <Link to={`/quarantine?${new URLSearchParams({ ...pageOfCauses(), cause, id: record.id })}`}>
+                      {record.id}
+                    </Link>
                   </td>
                   <td>
                     <PersonLink profileId={record.profileId} name={record.name} />

@@ -10,6 +10,8 @@ type QuarantinedRecord = {
   /** Our own id of the person. */
   profileId: string
   externalId: string
+  /** As QuarantineFilter takes it. */
+  cause: string
   stream: string
   direction: 'push' | 'pull'
   path: string
@@ -49,7 +51,7 @@ export type Quarantine = {
   replay(filter: QuarantineFilter): Promise<ReplayedCounts>
 }
 
-const quarantineColumns = `q.id, p.id as "profileId", p.external_id as "externalId", q.stream, q.direction, q.path, q.reason, q.times,
+const quarantineColumns = `q.id, p.id as "profileId", p.external_id as "externalId", ${quarantineCauseSql('q')} as cause, q.stream, q.direction, q.path, q.reason, q.times,
   q.first_seen_at as "firstSeenAt", q.last_seen_at as "lastSeenAt"`
 const where = `($1::int8[] is null or q.id = any($1)) and ($2::text is null or q.stream = $2)
   and ($3::text is null or q.direction = $3) and ($4::text is null or p.external_id = $4)

@@ -7,6 +7,8 @@ export type RecordedFailure = {
   id: string
   kind: 'job' | 'window'
   externalId: string
+  /** As FailureFilter takes it. */
+  cause: string
   subject: string
   startAt: Date | null
   endAt: Date | null
@@ -28,6 +30,11 @@ export type FailureFilter = {
   readonly cause?: string | undefined
 }
 
+type PageFilter = FailureFilter & { readonly before?: string | undefined }
+
+/** The key of a page: the time and the id of the last failure before it. */
+export const failurePageKey = /^\d{1,18},(job|window):[\w:-]{1,200}$/
+
 /** Names a cause of failures in a few letters, whatever upstream writes into a reason. */
 export const causeSql = (row: string) =>
   `md5(${row}.kind || ' ' || ${row}.subject || ' ' || coalesce(${row}.status, 0) || ' ' || ${row}.reason)`
@@ -38,6 +45,8 @@ export type RepeatableBackfill = { params: JobParams; profileIds: string[]; fail
 export type Failures = {
   /** Newest first. */
   list(filter: FailureFilter, limit: number): Promise<RecordedFailure[]>
+  /** A page of the list. `nextBefore` continues it; null: it was the last. */
+  listPage(filter: PageFilter, limit: number): Promise<{ failures: RecordedFailure[]; nextBefore: string | null }>
   /** Failures that no sweep repeats: failed back-fills, and windows from before the history that a profile wants. */
   listBackfills(filter: FailureFilter): Promise<RepeatableBackfill[]>
   /** Makes refused windows due now, and the profiles that a sweep can help. Returns how many failures the sweep repeats. */
@@ -177,21 +186,38 @@ async function discardFailures(pool: Pool, filter: FailureFilter): Promise<numbe
   return count
 }
 
-async function listFailures(pool: Pool, filter: FailureFilter, limit: number): Promise<RecordedFailure[]> {
-  const { rows } = await pool.query<RecordedFailure>(
+const keyMicros = '(extract(epoch from c.last_at) * 1000000)::int8'
+
+async function listFailures(
+  pool: Pool,
+  { before, ...filter }: PageFilter,
+  limit: number,
+): Promise<Array<{ key: string; failure: RecordedFailure }>> {
+  const [micros = null, id = null] = before?.split(',') ?? []
+  const { rows } = await pool.query<RecordedFailure & { key: string }>(
     `with chosen as (${chosenFailuresSql})
-     select c.id, c.kind, p.external_id as "externalId", c.subject, lower(c.span) as "startAt", upper(c.span) as "endAt",
+     select c.id, c.kind, p.external_id as "externalId", ${causeSql('c')} as cause, ${keyMicros} || ',' || c.id as key, c.subject, lower(c.span) as "startAt", upper(c.span) as "endAt",
        c.status, c.reason, c.hint, c.attempts, c.first_at as "firstAt", c.last_at as "lastAt",
        nullif(c.next_try_at, 'infinity') as "nextTryAt"
-     from chosen c join vitalsync.profiles p on p.id = c.profile_id order by c.last_at desc, c.id limit $5`,
-    [...valuesOf(filter), limit],
+     from chosen c join vitalsync.profiles p on p.id = c.profile_id
+     where $5::int8 is null or (${keyMicros}, c.id collate "C") < ($5, $6)
+     order by c.last_at desc, c.id collate "C" desc limit $7`,
+    [...valuesOf(filter), micros, id, limit],
   )
-  return rows.map((row) => ({ ...row, hint: row.hint ?? hintFor(row) }))
+  return rows.map(({ key, ...row }) => ({ key, failure: { ...row, hint: row.hint ?? hintFor(row) } }))
 }
 
 export function createFailures({ pool }: { pool: Pool }): Failures {
   return {
-    list: (filter, limit) => listFailures(pool, filter, limit),
+    list: async (filter, limit) => (await listFailures(pool, filter, limit)).map(({ failure }) => failure),
+    async listPage(filter, limit) {
+      const found = await listFailures(pool, filter, limit + 1)
+      const shown = found.slice(0, limit)
+      return {
+        failures: shown.map(({ failure }) => failure),
+        nextBefore: found.length > limit ? (shown.at(-1)?.key ?? null) : null,
+      }
+    },
     listBackfills: (filter) => listBackfills(pool, filter),
     retry: (filter) => retryFailures(pool, filter),
     discard: (filter) => discardFailures(pool, filter),
@@ -209,5 +235,5 @@ function hintFor({ kind, status, nextTryAt }: Pick<RecordedFailure, 'kind' | 'st
     return 'Upstream redirects this window; redirects are not followed. Is UPSTREAM_URL the final address? Else show its operator the reason above.'
   if (status !== null && status >= 400 && status < 500)
     return 'Upstream refuses the window: correct the cause there, then vitalsync failures retry.'
-  return 'Upstream gave no usable answer. The window is read again later, or at once: vitalsync failures retry.'
+  return 'Upstream gave no usable answer. The window is read again later, or by the next sweep: vitalsync failures retry.'
 }

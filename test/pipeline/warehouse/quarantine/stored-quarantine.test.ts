@@ -4,8 +4,8 @@ import { DAY, SECOND } from '../../../../src/base/time/units.ts'
 import { findGaps } from '../../../../src/pipeline/ledger/coverage-gaps.ts'
 import type { Reading } from '../../../../src/pipeline/transfer/reading.ts'
 import { createQuarantine } from '../../../../src/pipeline/warehouse/quarantine/stored-quarantine.ts'
+import { causePageKey, readQuarantineGroups } from '../../../../src/pipeline/warehouse/reports/cause-groups.ts'
 import { readKnownCoverage } from '../../../../src/pipeline/warehouse/reports/coverage-report.ts'
-import { readQuarantineGroups } from '../../../../src/pipeline/warehouse/reports/quarantine-groups.ts'
 import { compareWithStored } from '../../../../src/pipeline/warehouse/verification/compare-records.ts'
 import { scores } from '../../../support/stream-by-name.ts'
 import { test as base, march, marchMs, scoreRecord, scoresReading } from '../../../support/test-warehouse.ts'
@@ -89,7 +89,8 @@ test('every record counts for its cause, whose records come in pages by key and 
   await add(bob, 'too large', 2)
   await add(bob, 'too small', 1)
 
-  const groups = await readQuarantineGroups(pool)
+  const { groups, ...rest } = await readQuarantineGroups(pool)
+  expect(rest).toEqual({ nextBefore: null, causes: 2, total: 703 })
   expect(groups.map(({ reason, count, profiles }) => [reason, count, profiles])).toEqual([
     ['too large', 702, 2],
     ['too small', 1, 1],
@@ -106,7 +107,33 @@ test('every record counts for its cause, whose records come in pages by key and 
   expect(seen).toEqual(seen.toSorted((a, b) => Number(b) - Number(a)))
 
   expect(await quarantine.replay({ cause })).toEqual({ pushed: 0, reread: 702 })
-  expect((await readQuarantineGroups(pool)).map(({ reason }) => reason)).toEqual(['too small'])
+  expect((await readQuarantineGroups(pool)).groups.map(({ reason }) => reason)).toEqual(['too small'])
+})
+
+test('causes come in pages by key, also those of equal counts, and each page counts them all', async ({
+  warehouse,
+}) => {
+  const [ada] = await warehouse.addProfiles('ada')
+  const { pool, rows } = warehouse
+  await rows(
+    `insert into vitalsync.quarantine (profile_id, stream, direction, digest, path, reason, body, first_seen_at, last_seen_at)
+     select $1, 'scores', 'pull', sha256((c || '-' || n)::text::bytea), 'value', 'reason ' || c, '{}', now(), now()
+     from generate_series(1, 7) c, generate_series(1, case when c < 3 then 2 else 1 end) n`,
+    [ada],
+  )
+  const pages: string[][] = []
+  for (let before: string | undefined; ; ) {
+    const { groups, nextBefore, causes, total } = await readQuarantineGroups(pool, before, 3)
+    expect({ causes, total }).toEqual({ causes: 7, total: 9 })
+    pages.push(groups.map(({ reason }) => reason))
+    if (nextBefore === null) break
+    expect(nextBefore).toMatch(causePageKey)
+    before = nextBefore
+  }
+
+  expect(pages.map(({ length }) => length)).toEqual([3, 3, 1])
+  expect(new Set(pages.flat()).size).toBe(7)
+  expect(pages[0]?.slice(0, 2).toSorted()).toEqual(['reason 1', 'reason 2'])
 })
 
 test('a record of a time that no sweep reads for long is quarantined, and a replay reads again where it came from', async ({

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import {
   createFailures,
   type FailureFilter,
+  failurePageKey,
   type RecordedFailure,
 } from '../../../../src/pipeline/warehouse/runs/stored-failures.ts'
 import { test, type Warehouse } from '../../../support/test-warehouse.ts'
@@ -76,6 +77,42 @@ test('a filter lists its failures from the newest on, and a limit ends the list'
 
   for (const [filter, chosen] of filters) expect((await failures.list(filter, 100)).map(labelOf)).toEqual(chosen)
   expect((await failures.list({}, 3)).map(labelOf)).toEqual(all.slice(0, 3))
+})
+
+test('the list comes in pages by key, also where many failed in one moment', async ({ warehouse }) => {
+  const { failures, labelOf } = await withFailures(warehouse)
+  await warehouse.rows(`update vitalsync.refusals set last_at = '2026-03-06 00:00:00.000001'`)
+  const seen: string[] = []
+  for (let before: string | undefined; ; ) {
+    const page = await failures.listPage({ before }, 3)
+    seen.push(...page.failures.map(labelOf))
+    expect(page.failures.length).toBeLessThanOrEqual(3)
+    if (page.nextBefore === null) break
+    expect(page.nextBefore).toMatch(failurePageKey)
+    before = page.nextBefore
+  }
+
+  expect(seen.toSorted()).toEqual(all.toSorted())
+  expect(seen).toEqual((await failures.list({}, 100)).map(labelOf))
+})
+
+test('a failure names the cause that chooses it with its like', async ({ warehouse }) => {
+  const { failures, labelOf } = await withFailures(warehouse)
+  await warehouse.rows(`update vitalsync.refusals set status = null where stream = 'trends'`)
+
+  const [first] = await failures.list({ reason: 'no such data' }, 1)
+  expect(first?.hint).toContain('or by the next sweep: vitalsync failures retry')
+  for (const failure of await failures.list({}, 100)) {
+    const chosen = await failures.list({ cause: failure.cause }, 100)
+    expect(chosen.map(labelOf)).toContain(labelOf(failure))
+    for (const { kind, subject, status, reason } of chosen)
+      expect({ kind, subject, status, reason }).toEqual({
+        kind: failure.kind,
+        subject: failure.subject,
+        status: failure.status,
+        reason: failure.reason,
+      })
+  }
 })
 
 test('a retry makes due the chosen windows, and the people whom a sweep can help', async ({ warehouse }) => {
