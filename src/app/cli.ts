@@ -51,7 +51,7 @@ process.stderr.on('error', () => undefined)
 /** The addresses that the running command was given, for the words about a connection that it loses. */
 let given: GivenAddresses = {}
 
-/** What a command needs and help does not: settings and the log, loaded just before a command runs. */
+/** Settings and the log: a command needs them, help does not. */
 async function loadForCommands() {
   const [{ loadEnvironment, readConfig }, { createLog }] = await Promise.all([
     import('../../config/env.ts'),

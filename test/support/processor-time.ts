@@ -8,12 +8,12 @@ import { ticksOfChildren } from './run-program.ts'
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Of the file's process, from its start on, and of the programs that it started and saw end. */
+    /** The processor time of the file's process, and of the programs that it started and saw end. */
     processorMs?: number
   }
 }
 
-/** A process may run several files, each of which loads this module anew. */
+/** The time at the end of the file before: a process may run several files, and each loads this module. */
 const formerFiles = globalThis as { processorMs?: number }
 
 afterAll(({}, file) => {

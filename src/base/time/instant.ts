@@ -41,7 +41,7 @@ function parseUncached(text: string): Instant | undefined {
 const code = (sign: string) => sign.charCodeAt(0)
 const [dash, colon, upperT, upperZ, plus] = [code('-'), code(':'), code('T'), code('Z'), code('+')]
 
-/** What most programs write, `2026-07-11T00:00:00Z` and `2026-07-11T00:00:00+12:00`; undefined for all else, right or wrong. */
+/** Reads the two common forms, `2026-07-11T00:00:00Z` and `2026-07-11T00:00:00+12:00`; undefined for all else, right or wrong. */
 function parseCommon(text: string): Instant | undefined {
   const sign = text.charCodeAt(19)
   const isUtc = sign === upperZ && text.length === 20

@@ -22,7 +22,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const run = (words: readonly string[], env: Record<string, string> = {}) => runProgram(words, { cwd: folder, env })
 
-/** What the parser writes for `--help` after these words, and the exit code that it asks for. */
+/** The help that the parser writes after these words, and the exit code that it asks for. */
 async function helpOf(words: readonly string[]) {
   let [said, wrong] = ['', '']
   const program = tree()
