@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { jsonResultSchemas } from '../../../src/app/results/json-results.ts'
 import { type CommandWorld, openCommandWorld } from './command-world.ts'
 
+/** People whom no run has read. Each test has a copy of the warehouse; upstream is shared. */
+let unread: CommandWorld
 let world: CommandWorld
 const timeout = 300_000
 /** So slow that no job has ended when the signal comes, and quick enough for the drain. */
@@ -9,10 +11,17 @@ const slow = { name: 'latency', rate: 1, settings: { delayMs: 400 } } as const
 const range = ['--from', '2010-01-01', '--to', '2018-01-01', '--stream', 'scores', '--stream', 'biomarkers']
 
 beforeAll(async () => {
-  world = await openCommandWorld({ profiles: 4, days: 3 })
-  await world.json('profiles', 'discover')
+  unread = await openCommandWorld({ profiles: 4, days: 3 })
+  await unread.json('profiles', 'discover')
 }, timeout)
-afterAll(() => world.close(), timeout)
+afterAll(() => unread.close(), timeout)
+beforeEach(async () => {
+  world = await unread.copy()
+}, timeout)
+afterEach(async () => {
+  world.sandbox.faults.set([])
+  await world.close()
+}, timeout)
 
 test('Ctrl-C drains a sync: running jobs are stored, the run is closed, the next sync does the rest', {
   timeout,
