@@ -1,10 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CloseStack } from '../base/close-stack.ts'
 import { portOf, readKeptPort } from '../base/engines/kept-port.ts'
 import { joinLocalEngines, type LocalEngines, startLocalEngines } from '../base/engines/local-engines.ts'
 import { readRunning } from '../base/engines/running-file.ts'
 import { lockHolderOf } from '../base/files/folder-lock.ts'
+import { replacePrivateFile } from '../base/files/private-file.ts'
 import { formatNumber } from '../base/text/readable.ts'
 import { type EngineAddresses, requireTokenKey, resolveAddresses } from '../operations/addresses.ts'
 import type { Sandbox, SandboxOptions } from '../service/start-sandbox.ts'
@@ -84,7 +85,7 @@ type LocalSandboxOptions = CommandContext & { local: LocalEngines; sample: Sampl
 
 async function startLocalSandbox(options: LocalSandboxOptions, closeStack: CloseStack): Promise<Sandbox> {
   const { local, config, sample, log, terminal } = options
-  await writeFile(sampleSizeFile(config.dataFolder), `${sample.profiles} ${sample.days}`)
+  await replacePrivateFile(sampleSizeFile(config.dataFolder), `${sample.profiles} ${sample.days}`)
   const secret = await sandboxSecretOf(config, config.dataFolder)
   // The whole service: most commands never need it, and it is half of what they would load.
   const { startSandbox } = await import('../service/start-sandbox.ts')

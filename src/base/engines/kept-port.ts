@@ -1,5 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { replacePrivateFile } from '../files/private-file.ts'
 
 /** Where to listen: the port of the last start, which a folder keeps in a file, so that saved addresses still work. */
 export type KeptPort = {
@@ -24,7 +25,7 @@ export async function readKeptPort(folder: string, name: string, firstPort = 0):
   return {
     candidates: [...new Set([last, ...successors.filter((port) => port <= PORT_MAX), 0])],
     async keep(port) {
-      await writeFile(file, String(port))
+      await replacePrivateFile(file, String(port))
       return last === 0 || last === port ? undefined : last
     },
   }

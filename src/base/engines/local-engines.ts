@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { z } from 'zod'
 import { markedAsOwn } from '../connections/own-server.ts'
 import { EngineUnreachable, UsageProblem } from '../errors.ts'
 import { FolderInUse, lockFolder, lockHolderOf } from '../files/folder-lock.ts'
-import { readOrDrawSecret } from '../files/private-file.ts'
+import { readOrDrawSecret, replacePrivateFile } from '../files/private-file.ts'
 import {
   closeFunctionsStatement,
   questionsPassword,
@@ -69,7 +69,7 @@ export async function startLocalEngines(folder: string, remarks?: StartRemarks):
         admin.query(closeFunctionsStatement(roles.worker)),
       )
       const entry = `127.0.0.1:${postgres.port}:vitalsync:${roles.reader}:${secrets.reader}\n`
-      await writeFile(passFileOf(folder), entry, { mode: 0o600 })
+      await replacePrivateFile(passFileOf(folder), entry)
       return {
         ...connectionsOf({ folder, secrets, port: postgres.port }),
         dataFolder: postgres.dataFolder,

@@ -3,6 +3,7 @@ import { link, mkdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { UsageProblem } from '../errors.ts'
 import { sleep } from '../sleep.ts'
+import { writeNew } from './private-file.ts'
 
 const LOCK_WITHIN_MS = 5000
 const LOCK_RETRY_MS = 25
@@ -67,7 +68,7 @@ async function tryLock({ folder, words, hardLink }: Locking, identity: string): 
   const draft = join(folder, `lock.${process.pid}`)
   const file = join(folder, 'lock')
   try {
-    await writeFile(draft, identity)
+    await writeNew(draft, identity)
     await hardLink(draft, file).catch(async (error: NodeJS.ErrnoException) => {
       if (!noHardLinks.has(error.code ?? '')) throw error
       await writeFile(file, identity, { flag: 'wx' })
@@ -110,7 +111,7 @@ async function removeStaleLock(folder: string): Promise<void> {
 /** Both instants are of the file system's clock: on a mounted folder it may differ from the clock of this machine. */
 async function ageMs(folder: string, path: string): Promise<number> {
   const probe = join(folder, `lock.${process.pid}`)
-  await writeFile(probe, '')
+  await writeNew(probe, '')
   const [now, made] = await Promise.all([stat(probe), stat(path).catch(() => undefined)])
   await rm(probe, { force: true })
   return made ? now.mtimeMs - made.mtimeMs : 0

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, link, open, rename, rm, writeFile } from 'node:fs/promises'
 import { UsageProblem } from '../errors.ts'
@@ -38,9 +39,9 @@ async function readPrivateFile(path: string, hint: string): Promise<string | und
 
 /** Creates a file with its whole content, which only its owner may read; an existing file stays as it is. */
 async function writeOnce(path: string, text: string): Promise<void> {
-  const draft = `${path}.${process.pid}`
+  const draft = draftOf(path)
   try {
-    await writeFile(draft, text, { mode: OWNER_ONLY })
+    await writeNew(draft, text)
     await link(draft, path).catch((error: unknown) => {
       if (!isErrorCode(error, 'EEXIST')) throw error
     })
@@ -51,9 +52,18 @@ async function writeOnce(path: string, text: string): Promise<void> {
 
 /** Replaces the content of a file that only its owner may read, in one step: a reader sees the former content or the new one. */
 export async function replacePrivateFile(path: string, text: string): Promise<void> {
-  const draft = `${path}.${process.pid}`
-  await writeFile(draft, text, { mode: OWNER_ONLY })
-  await rename(draft, path)
+  const draft = draftOf(path)
+  await writeNew(draft, text)
+  await rename(draft, path) // a link at the path is replaced, and not followed
+}
+
+/** A name that nobody knows before, and that several writers of one process do not share. */
+const draftOf = (path: string) => `${path}.${randomBytes(6).toString('hex')}`
+
+/** Writes a file that was not there: whoever may write to the folder could have left a link to a file of ours under its name. */
+export async function writeNew(path: string, text: string): Promise<void> {
+  await rm(path, { force: true })
+  await writeFile(path, text, { mode: OWNER_ONLY, flag: 'wx' })
 }
 
 type Opening = { readonly flags: number; readonly verb: 'read' | 'write'; readonly hint: string }

@@ -3,8 +3,10 @@ import { chmod, chown, lstat, mkdtemp, readdir, readFile, rm, stat, symlink, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
+import { readKeptPort } from '../../../src/base/engines/kept-port.ts'
 import { UsageProblem } from '../../../src/base/errors.ts'
-import { openPrivateFile, readOrDrawSecret } from '../../../src/base/files/private-file.ts'
+import { lockFolder } from '../../../src/base/files/folder-lock.ts'
+import { openPrivateFile, readOrDrawSecret, replacePrivateFile } from '../../../src/base/files/private-file.ts'
 
 const test = base.extend<{ folder: string }>({
   folder: async ({}, use) => {
@@ -42,6 +44,24 @@ test('a link, a folder and the file of another user are refused, and stay as the
 
   expect(await readFile(target, 'utf8')).toBe('mine')
   expect((await lstat(link)).isSymbolicLink()).toBe(true)
+})
+
+test('what is written into a data folder follows no link, neither of its name nor of its draft', async ({ folder }) => {
+  const [target, kept] = [join(folder, 'target'), join(folder, 'postgres-port')]
+  await writeFile(target, 'mine')
+  const pid = String(process.pid)
+  for (const name of ['postgres-port', `postgres-port.${pid}`, 'service-port', `lock.${pid}`])
+    await symlink(target, join(folder, name))
+
+  await replacePrivateFile(kept, '5432')
+  await (await readKeptPort(folder, 'service-port')).keep(8080)
+  await readOrDrawSecret(join(folder, 'secret'), () => 'drawn', 'hint')
+  const unlock = await lockFolder(folder)
+
+  expect(await readFile(target, 'utf8')).toBe('mine')
+  expect([await readFile(kept, 'utf8'), await modeOf(kept)]).toEqual(['5432', '600'])
+  expect(await readFile(join(folder, 'secret'), 'utf8')).toBe('drawn')
+  await unlock()
 })
 
 test('a secret is drawn once, however many start at once, and kept for its owner alone', async ({ folder }) => {
