@@ -3,7 +3,7 @@ import type { ProofPart, ProofResult } from './part.ts'
 
 const folder = new URL('results/', import.meta.url)
 
-/** The last whole run of a part, with the conditions under which its figures were measured. */
+/** The last whole run of a part that held, or the last one while none has, with the conditions under which its figures were measured. */
 export type KeptResult = ProofResult &
   Pick<ProofPart, 'name' | 'checks' | 'promises'> & {
     date: string
@@ -19,7 +19,8 @@ export function readResults(): KeptResult[] {
   return names.sort().map((name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')))
 }
 
+/** A run that does not hold, as one that was cut, replaces none that held. */
 export function writeResult(result: KeptResult): void {
-  mkdirSync(folder, { recursive: true })
+  if (!result.holds && readResults().some(({ name, holds }) => holds && name === result.name)) return
   writeFileSync(new URL(`${result.name}.json`, folder), `${JSON.stringify(result, null, 2)}\n`)
 }

@@ -1,9 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { readResults } from './kept-results.ts'
 import { pageOf } from './page.ts'
 import { parts } from './parts.ts'
 import { promises, testFileOf } from './promises.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
 
 test('docs/proof.md shows the results that are kept', () => {
   const page = readFileSync(new URL('../../docs/proof.md', import.meta.url), 'utf8')
@@ -13,6 +16,14 @@ test('docs/proof.md shows the results that are kept', () => {
 
 test('each promise has a test of its number', () => {
   for (const number of Object.keys(promises)) expect(testFileOf(Number(number))).toMatch(/^test\/promises\//)
+})
+
+test('each property of an open input names tests that are there', () => {
+  const properties = readFileSync(new URL('properties.md', import.meta.url), 'utf8')
+  const tests = [...properties.matchAll(/`(test\/[\w/.-]+)`/g)].map(([, name = '']) => name)
+
+  expect(tests.length).toBeGreaterThan(20)
+  expect(tests.filter((name) => globSync(`${name}{,.test.ts}`, { cwd: root }).length === 0)).toEqual([])
 })
 
 test('the figures that the README gives are those of the last proof', () => {

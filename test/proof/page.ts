@@ -18,6 +18,10 @@ export function pageOf(parts: readonly ProofPart[], results: readonly KeptResult
       const result = results.find(({ name }) => name === part.name)
       return result ? sectionOf(result) : unmeasuredSectionOf(part)
     }),
+    '## Inputs that others choose',
+    '',
+    'What people and other programs send is drawn at random: [the properties](../test/proof/properties.md), each with its test.',
+    '',
     '## What is not checked',
     '',
     ...results.flatMap(({ notChecked }) => notChecked.map((sentence) => `- ${sentence}`)),
@@ -40,7 +44,7 @@ const unmeasuredSectionOf = ({ name, checks }: ProofPart): string[] => [
   '',
   checks,
   '',
-  'No whole run of this part has held yet, so there are no figures.',
+  'This part has not been run as a whole yet, so there are no figures.',
   '',
 ]
 
@@ -51,7 +55,7 @@ function sectionOf(part: KeptResult): string[] {
     '',
     part.checks,
     '',
-    `Measured: ${when}`,
+    part.holds ? `Measured: ${when}` : `Measured, and not to its end or with findings: ${when}`,
     '',
     ...part.tables.flatMap(tableLines),
     ...survivorLines(part),

@@ -46,7 +46,7 @@ if (!values.short && process.exitCode !== 2) writeFileSync(page, pageOf(parts, r
 function chosenParts(): ProofPart[] {
   if (values.only) return parts.filter(({ name }) => values.only?.includes(name))
   const { commit } = conditions()
-  const done = values.short ? [] : readResults().filter((result) => result.commit === commit)
+  const done = values.short ? [] : readResults().filter((result) => result.holds && result.commit === commit)
   return parts.filter(({ name }) => !done.some((result) => result.name === name))
 }
 
@@ -78,7 +78,7 @@ async function prove(part: ProofPart): Promise<ProofResult> {
   }
   print(`${part.name}: ${result.holds ? 'holds' : 'does not hold'} after ${minutes} minutes`)
   const { name, checks, promises } = part
-  if (!values.short && result.holds) writeResult({ name, checks, promises, seed, minutes, ...conditions(), ...result })
+  if (!values.short) writeResult({ name, checks, promises, seed, minutes, ...conditions(), ...result })
   return result
 }
 
