@@ -92,11 +92,12 @@ test('nothing is recorded for a run that was stopped', async ({ warehouse }) => 
 
   expect(await runs.recordOrders(production, { orders: [order('1')], afterId: '1' })).toBe(false)
   expect(await runs.endProduction(production)).toBe(false)
-  expect(await runs.takeProduction(run.id)).toBeUndefined()
   expect(await rows('select from vitalsync.orders')).toEqual([])
   expect(await runs.get(run.id)).toMatchObject({ state: 'stopped', enqueued: 0, enqueuedAll: false })
   await rows(`update vitalsync.runs set held_until = '2026-03-01', touched_at = '2026-03-01'`)
   await runs.renewProduction(production)
+  // Its lease has ended, too.
+  expect(await runs.takeProduction(run.id)).toBeUndefined()
   expect(await rows(`select from vitalsync.runs where held_until > '2026-03-01' or touched_at > '2026-03-01'`)).toEqual(
     [],
   )
