@@ -12,7 +12,7 @@ export type Play = {
 }
 
 export type Outcome = {
-  /** Of a play, or of its only mutant. */
+  /** The id of a play, or of its only mutant. */
   readonly id: string
   readonly outcome: 'killed' | 'survived' | 'timed out' | 'not run'
   /** The test that failed, and the first line of its error. */

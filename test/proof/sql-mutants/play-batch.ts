@@ -17,7 +17,7 @@ export type DuePlay = {
 export type BatchResult = {
   /** By the id of a mutant. */
   readonly outcomes: ReadonlyMap<string, Outcome>
-  /** Plays whose mutants are not told apart yet: each with the tests that it may fail, for smaller plays. */
+  /** Mutants that may have failed a play of several, each with the tests that it may have failed: for smaller plays. */
   readonly divided: readonly DuePlay[]
   /** The process ended there, and did not come to the plays after it. */
   readonly hasTimedOut: boolean

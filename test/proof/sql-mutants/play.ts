@@ -28,9 +28,9 @@ const PROCESS_MS_MAX = 120_000
 const START_MS = 4000
 
 /**
- * Plays each mutant against one file of tests after the other, until a test fails: alone against the likeliest file. Who survives it is
- * played with mutants of other statements at once, in as many turns as one statement has mutants; where a test fails, the mutants
- * whose statements it sends are divided.
+ * Plays each mutant against one file of tests after the other, until a test fails: alone against the likeliest file. A mutant that
+ * survives it is played with mutants of other statements at once, in as many turns as one statement has mutants; where a test fails,
+ * the mutants whose statements it sends are divided.
  */
 export async function playMutants(options: PlayOptions): Promise<Judged[]> {
   const { mutants, workFolder, processesAtOnce, signal, print } = options
