@@ -1,3 +1,4 @@
+import cron from 'node-cron'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/base/time/units.ts'
@@ -82,11 +83,14 @@ test('runs without a sign of life for two minutes are recovered at the start and
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true])
 })
 
-test('a scheduler that has closed leaves no timer', async () => {
+test('a scheduler that has closed leaves no timer, and no task with the library', async () => {
+  const tasksBefore = cron.getTasks().size
   const { scheduler } = await start()
   expect(vi.getTimerCount()).toBeGreaterThan(0)
+  expect(cron.getTasks().size).toBeGreaterThan(tasksBefore)
 
   await scheduler.close()
 
   expect(vi.getTimerCount()).toBe(0)
+  expect(cron.getTasks().size).toBe(tasksBefore)
 })
