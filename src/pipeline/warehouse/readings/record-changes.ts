@@ -43,11 +43,11 @@ export async function findRecordChanges(
   },
 ): Promise<StreamChanges> {
   const added = incomingRecordsOf(first)
-  if (!later.some((reading) => reading.rows.length > 0 || reading.complete)) {
-    return { stream, added, changed: [], vanished: [], suspicious: [] }
-  }
-  const incoming = incomingRecordsOf(later)
-  const compared = await compareRecords(tx, stream, later, { incoming, goneShareMax })
+  // A reading that says nothing of any record, as a 304 does, has nothing to be compared: its window may hold thousands.
+  const telling = later.filter((reading) => reading.rows.length > 0 || reading.complete)
+  if (telling.length === 0) return { stream, added, changed: [], vanished: [], suspicious: [] }
+  const incoming = incomingRecordsOf(telling)
+  const compared = await compareRecords(tx, stream, telling, { incoming, goneShareMax })
   const numbered = (numbers: readonly number[] | null | undefined) =>
     (numbers ?? []).flatMap((number) => incoming[number - 1] ?? [])
   return {
@@ -56,7 +56,7 @@ export async function findRecordChanges(
     changed: numbered(compared?.changed),
     vanished: vanishedRecords(compared),
     suspicious: Object.entries(compared?.suspicious ?? {}).flatMap(([number, lackedHashes]) => {
-      const reading = later[Number(number) - 1]
+      const reading = telling[Number(number) - 1]
       return reading === undefined ? [] : [{ reading, lackedHashes }]
     }),
   }

@@ -1,8 +1,19 @@
 import { expect } from 'vitest'
 import { DAY } from '../../../../src/base/time/units.ts'
 import type { Reading } from '../../../../src/pipeline/transfer/reading.ts'
+import { openWarehousePool } from '../../../../src/pipeline/warehouse/postgres/warehouse-pool.ts'
+import { isDistributed } from '../../../support/distributed-warehouse.ts'
+import { peopleNames } from '../../../support/insert-people.ts'
 import { streamByName } from '../../../support/stream-by-name.ts'
-import { march, marchMs, scoreRecord, scoresReading, test, type Warehouse } from '../../../support/test-warehouse.ts'
+import {
+  march,
+  marchMs,
+  openTestWriter,
+  scoreRecord,
+  scoresReading,
+  test,
+  type Warehouse,
+} from '../../../support/test-warehouse.ts'
 
 const left = { startMs: marchMs(1), endMs: marchMs(5) }
 const right = { startMs: marchMs(5), endMs: marchMs(9) }
@@ -53,6 +64,49 @@ test('an unchanged reading covers and is the newest reading, and touches no reco
   // An older answer that comes later brings nothing back.
   await store(5, { records: [score(2, 0.9)], tag: '"b"' })
   expect(await warehouse.rows('select value from vitalsync.scores')).toEqual([{ value: 0.5 }])
+})
+
+test('a changed reading is compared with the records of its own window alone, however many unchanged ones are committed with it', async ({
+  warehouse,
+  warehouseUrl,
+  skip,
+}) => {
+  skip(isDistributed, 'it asks one Postgres for all rows that were read')
+  const ids = await warehouse.addProfiles(...peopleNames(30))
+  const pool = openWarehousePool({ databaseUrl: warehouseUrl, connectionsMax: 1, name: 'test', pipeline: true })
+  const writer = openTestWriter(pool)
+  const storeAll = (
+    laterMs: number,
+    readingOf: (index: number) => Partial<Omit<Reading, 'records'>> & { records: object[] },
+  ) =>
+    Promise.all(
+      ids.map((profileId, index) => {
+        const sentAtMs = warehouse.startedAtMs - 60_000 + laterMs
+        return writer.store(scoresReading({ profileId, window: left, sentAtMs, ...readingOf(index) }))
+      }),
+    )
+  const recordsRead = async () => {
+    await pool.query('select pg_stat_force_next_flush()')
+    const { rows } = await pool.query<{ n: number }>(
+      `select sum(idx_tup_read)::float8 as n from pg_stat_user_indexes where relname = 'scores'`,
+    )
+    return rows[0]?.n ?? Number.NaN
+  }
+  await storeAll(0, () => ({ records: [score(1), score(2), score(3), score(4)], tag: '"a"' }))
+  const before = await recordsRead()
+
+  const stored = await storeAll(10, (index) =>
+    index === 7
+      ? { records: [score(1), score(2, 0.9), score(3), score(4)], tag: '"b"' }
+      : { records: [], tag: '"a"', unchanged: true },
+  )
+
+  const after = await recordsRead()
+  await writer.close()
+  await pool.end()
+  expect(stored.map(({ written }) => written)).toEqual(ids.map((_, index) => (index === 7 ? 1 : 0)))
+  // Four to compare, and the changed one when it goes to the history and is replaced.
+  expect(after - before).toBeLessThanOrEqual(8)
 })
 
 test('an older answer that comes later brings back no record across the edge that the unchanged answer held', async ({
