@@ -23,7 +23,7 @@ export type HotPathTask = Pick<SubjectOptions, 'databaseUrl' | 'queueUrl' | 'ups
   readonly profiles: number
 }
 
-/** What a piece of work of one path took. `us`: microseconds of processor time, of its process, Postgres and Redis. */
+/** The cost of one piece of work. `us`: microseconds of processor time, of the process, Postgres and Redis. */
 type HotPathCost = { readonly name: string; readonly us: number; readonly perSecond: number }
 
 /** The process of a path says what it took, or asks for what only this process can do. Each message is answered. */

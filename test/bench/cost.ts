@@ -5,7 +5,7 @@ export type Cost = ReadonlyMap<string, number>
 
 const tickMs = 10 // USER_HZ is 100 on every Linux that Node runs on
 
-/** Of this process, and of `root` with all that it started. */
+/** The processor time of this process, and of `root` with all processes that it started. */
 export function readCost(root = process.pid): Cost {
   const processes = readProcesses()
   const ours = new Set([root])

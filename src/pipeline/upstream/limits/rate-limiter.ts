@@ -178,10 +178,7 @@ class FleetRateLimiter implements RateLimiter {
     }
   }
 
-  /**
-   * Takes a part of the fleet's requests of this second, also for the requests that will follow those in flight: otherwise each of
-   * them would wait for an answer of the store. One request to the store at a time.
-   */
+  /** Takes a part of the fleet's requests of this second, one request to the store at a time: for those that wait or follow those in flight. */
   private acquireRatePermits(lane: Lane): void {
     if (this.acquiringRatePermits || this.fleetBudget === undefined || this.inFlight >= this.inFlightPermits) return
     const { store, clock, sleep } = this.deps
