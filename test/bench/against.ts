@@ -134,7 +134,7 @@ function lineOf(name: string, pairs: readonly Pair[]): string {
  * The median, and the ratios between which the true median lies in 95 of 100 cases, whatever their distribution: an interval between
  * ranks misses it when too many rounds fall on one side. Up to five rounds cannot say so much.
  */
-export function intervalOf(ratios: readonly number[]): string {
+function intervalOf(ratios: readonly number[]): string {
   const sorted = [...ratios].sort((a, b) => a - b)
   const text = (value: number | undefined) => (value ?? Number.NaN).toFixed(3)
   const rank = lowRankOf(sorted.length)
