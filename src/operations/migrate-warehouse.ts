@@ -1,7 +1,13 @@
 import { pulledStreams } from '../../config/streams.ts'
 import { connectionProblem } from '../base/connections/connection-problem.ts'
 import { isOwnServer } from '../base/connections/own-server.ts'
-import { applyMigrations, compareMigrations, findTooNew, requireReleased } from '../base/engines/apply-migrations.ts'
+import {
+  applyMigrations,
+  breakingOf,
+  compareMigrations,
+  findTooNew,
+  requireReleased,
+} from '../base/engines/apply-migrations.ts'
 import { UsageProblem } from '../base/errors.ts'
 import { requireServerVersion } from '../base/postgres/direct-connection.ts'
 import { readQuestionsRole } from '../base/postgres/reading-role.ts'
@@ -44,6 +50,26 @@ export async function migrateWarehouse(
       say(NODE_AWAY)
       return { applied, readerGranted: false }
     }
+  } finally {
+    await pool.end()
+  }
+}
+
+type MigrationPlan = { readonly missing: string[]; readonly breaking: string[] }
+
+/** The migrations that a warehouse lacks, and those of them that no former version can work beside. Changes nothing. */
+export async function planMigrations(databaseUrl: string): Promise<MigrationPlan> {
+  const pool = openWarehousePool({ databaseUrl, connectionsMax: 1, name: 'vitalsync migrate' })
+  try {
+    const compared = await compareMigrations(pool, schema).catch(async (cause: unknown) => {
+      throw await connectionProblem({ kind: 'Postgres', url: databaseUrl, variable: 'DATABASE_URL' }, cause)
+    })
+    requireReleased('check migrations', compared)
+    const tooNew = findTooNew(compared.unknown)
+    if (tooNew) throw new UsageProblem(`check migrations: ${tooNew.text}`, { hint: tooNew.hint })
+    const missing = [...compared.missing]
+    // An empty database has no former version at work.
+    return { missing, breaking: compared.applied.length === 0 ? [] : breakingOf(missing) }
   } finally {
     await pool.end()
   }

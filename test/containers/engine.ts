@@ -65,11 +65,14 @@ export async function openEngine(): Promise<Engine> {
   }
 }
 
+const perlParts = 'perl-modules-5.36 libperl5.36 libfile-find-rule-perl libnumber-compare-perl libtext-glob-perl'
+
 /** As debian:bookworm-slim is: nothing but what apt needs, without documents and translations. */
 const slim = [
   '--variant=apt',
   '--include=usr-is-merged',
   ...['doc', 'man', 'info', 'locale'].map((folder) => `--dpkgopt=path-exclude=/usr/share/${folder}/*`),
+  `--customize-hook=chroot "$1" apt-get purge -qq -y usrmerge perl ${perlParts}`,
   '--customize-hook=rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*.bin',
 ]
 

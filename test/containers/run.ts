@@ -280,6 +280,7 @@ async function main(): Promise<void> {
 const work = process.argv.includes('--prepare') ? findCompose() : main()
 await work.catch((error: Error) => {
   if (error instanceof NoEngine) return console.log(`containers: skipped, because ${error.message}`)
-  console.error(error)
+  const { stderr = '' } = error as { stderr?: string } // of a command that failed
+  console.error(`containers: ${error.message.split('\n')[0]}\n${stderr.trim().split('\n').slice(-20).join('\n')}`)
   process.exitCode = 1
 })

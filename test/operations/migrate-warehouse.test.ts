@@ -1,3 +1,7 @@
+import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect } from 'vitest'
 import { pulledStreams } from '../../config/streams.ts'
@@ -7,6 +11,8 @@ import { migrateWarehouse, migrationsFolder } from '../../src/operations/migrate
 import { test } from '../support/fixtures.ts'
 import { runProgram } from '../support/run-program.ts'
 import { openAsCommand, openTestPool } from '../support/test-pool.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
 
 test('a warehouse that lacks any migration of this version is refused', async ({ warehouseUrl, database }) => {
   await openAsCommand(warehouseUrl)
@@ -53,6 +59,34 @@ test('on tables of a newer version that breaks this one, commands that only read
   for (const words of [['status'], why, sql, ...lists]) expect([words, await codeOf(words)]).toEqual([words, 0])
   for (const words of [['sync'], ['profiles', 'add', 'bob'], ['migrate']])
     expect([words, await codeOf(words)]).toEqual([words, 2])
+})
+
+test('migrate --check lists what is missing, changes nothing, and ends with 1 where the former version must stop', async ({
+  warehouseUrl,
+  database,
+  onTestFinished,
+}) => {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-next-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  for (const part of ['src', 'jobs', 'config', 'package.json'])
+    await cp(join(root, part), join(folder, part), { recursive: true })
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const check = (url: string, entry = join(folder, 'src/vitalsync.mjs')) =>
+    runProgram(['migrate', '--check'], { cwd: '/tmp', env: { DATABASE_URL: url }, entry })
+  const add = (name: string) => writeFile(join(folder, 'src/pipeline/warehouse/migrations', name), 'select 1')
+
+  expect(await check(warehouseUrl)).toMatchObject({ code: 0, stdout: 'No migration is missing.\n' })
+  await add('9000-notes.sql')
+  const added = await check(warehouseUrl)
+  expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/9000-notes\.sql\n.* works beside them/) })
+  await add('9001-keys.breaking.sql')
+  const breaking = await check(warehouseUrl)
+  expect(breaking).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/cannot work beside 9001-keys\.breaking\.sql/),
+  })
+  expect(await check(database)).toMatchObject({ code: 0, stdout: expect.stringContaining('0001-profiles.sql') })
+  expect(await check(database)).toMatchObject({ stdout: expect.stringContaining('0001-profiles.sql') })
 })
 
 test.for(['worker', 'schedule'])(

@@ -99,10 +99,13 @@ function parseShards(text: string): number {
   return shards
 }
 
+type MigrateCliOptions = { json: boolean; check: boolean; distribute: boolean; shards?: number }
+
 export function declareMigrate(program: Command, cli: CliProcess): void {
   program
     .command('migrate')
     .description('bring the warehouse of DATABASE_URL up to this version, or divide it among the nodes of Citus')
+    .option('--check', 'change nothing: say what is missing, and whether the former version works beside it', false)
     .option(
       '--distribute',
       'divide the tables of profiles among the nodes of Citus, after migrating (docs/citus.md)',
@@ -118,14 +121,18 @@ export function declareMigrate(program: Command, cli: CliProcess): void {
       'after',
       examples(
         'DATABASE_URL=postgres://… vitalsync migrate',
+        'DATABASE_URL=postgres://… vitalsync migrate --check',
         'DATABASE_URL=postgres://coordinator… vitalsync migrate --distribute --shards 64',
       ),
     )
-    .action(async ({ json, distribute, shards }: { json: boolean; distribute: boolean; shards?: number }) => {
+    .action(async ({ json, check, distribute, shards }: MigrateCliOptions) => {
       if (shards !== undefined && !distribute)
         throw new UsageProblem('migrate: --shards is given without --distribute', { hint: 'Give both, or neither.' })
-      const { runMigrate } = await import('../commands/migrate.ts')
-      cli.exit(await runMigrate(cli.context({ json }), { distribute, shards }))
+      if (check && distribute)
+        throw new UsageProblem('migrate: --check and --distribute exclude each other', { hint: 'Give one of them.' })
+      const { runMigrate, runMigrateCheck } = await import('../commands/migrate.ts')
+      const context = cli.context({ json })
+      cli.exit(check ? await runMigrateCheck(context) : await runMigrate(context, { distribute, shards }))
     })
 }
 

@@ -1,5 +1,5 @@
 import { UsageProblem } from '../../base/errors.ts'
-import { distributeWarehouse, migrateWarehouse } from '../../operations/migrate-warehouse.ts'
+import { distributeWarehouse, migrateWarehouse, planMigrations } from '../../operations/migrate-warehouse.ts'
 import type { Distribution } from '../../pipeline/warehouse/divided/distribute-tables.ts'
 import { createReader } from '../../pipeline/warehouse/reports/reader-role.ts'
 import { type CommandContext, exitCodes } from '../terminal/command-context.ts'
@@ -16,7 +16,7 @@ export async function runMigrate(
   { distribute, shards = config.warehouseShards > 1 ? config.warehouseShards : SHARDS }: MigrateOptions,
 ): Promise<number> {
   const { databaseUrl } = config
-  if (!databaseUrl) throw new UsageProblem('migrate: DATABASE_URL is not set', { hint: 'Set it to the warehouse.' })
+  if (!databaseUrl) throw missingUrl()
   const result = await migrateWarehouse(databaseUrl, terminal.say, config.tokenKeys?.[0])
   const distribution = distribute ? await distributeWarehouse({ databaseUrl, shards }, terminal.say) : undefined
   if (terminal.json) terminal.printJson('migrate', { ...result, ...(distribution ? { distribution } : {}) })
@@ -26,6 +26,26 @@ export async function runMigrate(
     if (distribution) terminal.print(distributionText(distribution, config.warehouseShards))
   }
   return exitCodes.done
+}
+
+const missingUrl = () => new UsageProblem('migrate: DATABASE_URL is not set', { hint: 'Set it to the warehouse.' })
+
+/** Says what `migrate` would apply, and whether former versions may go on working meanwhile. Ends with 1 where they may not. */
+export async function runMigrateCheck({ config, terminal }: CommandContext): Promise<number> {
+  if (!config.databaseUrl) throw missingUrl()
+  const check = await planMigrations(config.databaseUrl)
+  const { missing, breaking } = check
+  if (terminal.json) terminal.printJson('migrate', { applied: [], readerGranted: false, check })
+  else if (missing.length === 0) terminal.print('No migration is missing.')
+  else {
+    terminal.print(`Missing:\n  ${missing.join('\n  ')}`)
+    terminal.print(
+      breaking.length === 0
+        ? 'The former version works beside them: migrate while it runs.'
+        : `The former version cannot work beside ${breaking.join(', ')}: back up, and stop it before you migrate.`,
+    )
+  }
+  return breaking.length === 0 ? exitCodes.done : exitCodes.failures
 }
 
 function distributionText({ shards, moved }: Distribution, warehouseShards: number): string {

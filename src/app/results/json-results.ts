@@ -159,6 +159,8 @@ export const jsonResultSchemas = {
     readerGranted: z.boolean(),
     /** With `--distribute`. */
     distribution: z.strictObject({ shards: z.number(), moved: z.array(z.string()) }).optional(),
+    /** With `--check`, which applies nothing. */
+    check: z.strictObject({ missing: z.array(z.string()), breaking: z.array(z.string()) }).optional(),
   }),
   sync: runResult,
   backfill: runResult,

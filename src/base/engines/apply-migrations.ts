@@ -148,7 +148,7 @@ export async function compareMigrations(
 }
 
 /** The versions before a migration of such a name cannot work on its tables. All other migrations only add, and are ignored by them. */
-const breakingOf = (unknown: readonly string[]): string[] => unknown.filter((name) => name.endsWith('.breaking.sql'))
+export const breakingOf = (names: readonly string[]): string[] => names.filter((name) => name.endsWith('.breaking.sql'))
 
 /** The reason why this version cannot work on the tables of a newer one. Undefined: it can. */
 export function findTooNew(unknown: readonly string[]): Finding | undefined {
