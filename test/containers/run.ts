@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -196,6 +196,61 @@ async function scaledAndDrained({ docker }: Engine, { compose, up, sql, vitalsyn
   )
 }
 
+/** A container has no user namespaces: one line of the units is left out. */
+const underSystemd = `
+set -eu
+mkdir -p /etc/vitalsync
+umask 077
+printf '%s\\n' DATABASE_URL=postgres://vitalsync:sample-engines@postgres:5432/vitalsync QUEUE_URL=redis://:sample-engines@redis:6379 \\
+  UPSTREAM_URL=http://service:8080 SANDBOX_SECRET=sample-sandbox-secret TOKEN_KEY=c2FtcGxlIGtleSBvZiAzMiBieXRlcywgbm90IHNlY3I= >/etc/vitalsync/environment
+umask 022
+for unit in migrate schedule worker@; do
+  mkdir -p /etc/systemd/system/vitalsync-$unit.service.d
+  printf '[Service]\\nPrivateUsers=no\\n' >/etc/systemd/system/vitalsync-$unit.service.d/here.conf
+done
+systemctl daemon-reload
+systemctl enable --now vitalsync-schedule vitalsync-worker@1
+systemctl is-active vitalsync-migrate vitalsync-schedule vitalsync-worker@1
+kill -9 "$(systemctl show --property MainPID --value vitalsync-worker@1)"
+until [ "$(systemctl show --property NRestarts --value vitalsync-worker@1)" = 1 ] && node -e "$1"; do sleep 1; done
+systemctl stop vitalsync-worker@1
+systemctl show --property Result --value vitalsync-worker@1`
+const health = `fetch('http://127.0.0.1:9471/health').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))`
+
+async function unitsUnderSystemd({ docker }: Engine): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'vitalsync-systemd-'))
+  try {
+    await cp(join(root, 'test/containers/stand-ins/systemd.Dockerfile'), join(folder, 'Dockerfile'))
+    await cp(join(root, 'config/systemd'), join(folder, 'systemd'), { recursive: true })
+    await docker('build', '--tag', 'vitalsync-systemd', folder)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+  const places = [
+    '--volume',
+    '/sys/fs/cgroup:/sys/fs/cgroup',
+    '--tmpfs',
+    '/run',
+    '--tmpfs',
+    '/run/lock',
+    '--tmpfs',
+    '/tmp:exec',
+  ]
+  const rights = ['--cap-add', 'SYS_ADMIN', '--security-opt', 'seccomp=unconfined', '--network', 'vitalsync_default']
+  await docker('run', '--detach', '--name', 'vitalsync-systemd', ...rights, ...places, 'vitalsync-systemd')
+  const booted = async () =>
+    (await docker('exec', 'vitalsync-systemd', 'systemctl', 'is-system-running')).trim() === 'running'
+      ? true
+      : undefined
+  await soon('the start of systemd', MINUTE, booted)
+  const said = await docker('exec', 'vitalsync-systemd', 'timeout', '60', 'sh', '-c', underSystemd, 'sh', health)
+  check(
+    said.endsWith('active\nactive\nactive\nsuccess\n'),
+    'systemd runs the units, starts a killed worker again, and stops it',
+  )
+  await docker('rm', '--force', 'vitalsync-systemd')
+}
+
 /** Another sandbox stands for an upstream of one's own. */
 async function withOwnUpstream({ compose }: World, own: World): Promise<void> {
   const upstream = 'own-upstream'
@@ -207,7 +262,7 @@ async function withOwnUpstream({ compose }: World, own: World): Promise<void> {
     `SANDBOX=0 runs ${services.toSorted().join(', ')}`,
   )
   const synced = await soon('a sync', MINUTE, () => own.vitalsync('sync'))
-  check(/Synced 8 profiles/.test(synced), `with UPSTREAM_URL: ${synced.trim().split('\n')[0]}`)
+  check(/8 profiles, /.test(synced), `with UPSTREAM_URL: ${synced.trim().split('\n')[0]}`)
 }
 
 /** Where no Postgres and no Redis is on the PATH and an engine answers, the suite takes containers. */
@@ -261,13 +316,14 @@ async function main(): Promise<void> {
       openWorld(engine, { program, settings: { ...ports, ...settings }, files })
     const world = worldOf({})
     ends.unshift(
-      () => engine.docker('rm', '--force', 'own-upstream'),
+      () => engine.docker('rm', '--force', 'own-upstream', 'vitalsync-systemd'),
       () => world.compose('down', '--volumes', '--timeout', '5', '--remove-orphans'),
     )
     await firstStart(world, `http://127.0.0.1:${ports.DASHBOARD_PORT}`)
     await downAndUp(world)
     await killedInMidRun(worldOf({}, 'docker-compose.yml', overlay))
     await scaledAndDrained(engine, world)
+    await unitsUnderSystemd(engine)
     await withOwnUpstream(world, worldOf({ SANDBOX: '0', UPSTREAM_URL: 'http://own-upstream:8080' }))
     await suiteOnContainers(engine)
     say('all of this holds')
