@@ -76,7 +76,7 @@ function packInto(folder: string): string {
     .parse(JSON.parse(run('npm', ['pack', '--json', '--pack-destination', folder])))
   const paths = packed?.files.map(({ path }) => path) ?? []
   const lacking = wanted.filter((path) => !paths.includes(path))
-  const stray = paths.filter((path) => /^(test|\.)|fixtures|\.test\.|(^|/)\.env$/.test(path))
+  const stray = paths.filter((path) => /^(test|\.)|fixtures|\.test\.|(^|\/)\.env$/.test(path))
   demand(lacking.length + stray.length === 0, `the package lacks $lacking, and holds $straybeyond`)
   console.log(`package: $packed?.filename, $paths.lengthfiles, $Math.round((packed?.size ?? 0) / 1024)KB`)
   return join(folder, packed?.filename ?? '')
