@@ -130,7 +130,8 @@ function buildImage(version: string): void {
   try {
     run('docker', ['version', '--format', '{{.Server.Version}}'])
   } catch {
-    return console.log('image: left out, because no Docker engine answers')
+    console.log('image: left out, because no Docker engine answers')
+    return
   }
   const revision = run('git', ['rev-parse', 'HEAD']).trim()
   const labels = ['--build-arg', `VERSION=${version}`, '--build-arg', `REVISION=${revision}`]
