@@ -16,7 +16,7 @@ type RunProgress = RemarkOutput & {
   progressEnd(): void
 }
 
-export type FollowRunOptions = {
+type FollowRunOptions = {
   readonly pipeline: Pipeline
   readonly runId: string
   readonly lane: Lane

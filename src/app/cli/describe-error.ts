@@ -2,7 +2,7 @@ import { EngineUnreachable, Problem, RetryLater, Unanswered, UsageProblem } from
 import { exitCodes } from '../terminal/command-context.ts'
 
 /** The text and the hint for the terminal, and the exit code for the shell. */
-export type DescribedError = { readonly text: string; readonly hint: string | undefined; readonly code: number }
+type DescribedError = { readonly text: string; readonly hint: string | undefined; readonly code: number }
 
 /** Upstream counts as an engine: a missing answer, or a request to retry later, is no failure of the command. */
 const unreachableErrors = [EngineUnreachable, Unanswered, RetryLater]

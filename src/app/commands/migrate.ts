@@ -8,7 +8,7 @@ import { withWarehouse } from '../with-pipeline.ts'
 /** The shards of a warehouse that is divided while WAREHOUSE_SHARDS does not ask for any. */
 const SHARDS = 32
 
-export type MigrateOptions = { readonly distribute: boolean; readonly shards: number | undefined }
+type MigrateOptions = { readonly distribute: boolean; readonly shards: number | undefined }
 
 /** Brings the given warehouse up to this version; with `distribute` it divides its tables among the nodes of Citus then. */
 export async function runMigrate(

@@ -207,9 +207,7 @@ function collectLog({ stderr }: ChildProcess): () => string {
   return () => log
 }
 
-type StartedServer = { readonly url: string; log(): string }
-
-async function untilReady(child: ChildProcess, { url, log }: StartedServer): Promise<void> {
+async function untilReady(child: ChildProcess, { url, log }: { readonly url: string; log(): string }): Promise<void> {
   const ended = new Promise<never>((_, reject) => {
     child.once('error', (cause) => reject(startProblem(cause.message)))
     child.once('exit', () => setImmediate(() => reject(startProblem(log()))))

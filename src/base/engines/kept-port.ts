@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { replacePrivateFile } from '../files/private-file.ts'
 
 /** Where to listen: the port of the last start, which a folder keeps in a file, so that saved addresses still work. */
-export type KeptPort = {
+type KeptPort = {
   /** The ports in the order in which they are to be tried: the last start's, its successors, and 0 for any. */
   readonly candidates: readonly number[]
   /** Writes down the port that could be opened. Returns the last start's where another program has it now. */

@@ -17,7 +17,7 @@ type MetricsPortOptions = {
   readonly unready?: () => readonly Unready[]
 }
 
-export type MetricsPort = { readonly url: string; close(): void }
+type MetricsPort = { readonly url: string; close(): void }
 
 /** Serves the metrics on a port of their own: a caller who may ask for records need not see metrics, and the other way round. */
 export async function openMetricsPort(options: MetricsPortOptions): Promise<MetricsPort> {

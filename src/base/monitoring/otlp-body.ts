@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client'
 
 /** Bodies of OTLP over HTTP in JSON, as its specification has them: numbers of 64 bits are texts, ids are hexadecimal. */
 
-export type Resource = Readonly<Record<string, string>>
+type Resource = Readonly<Record<string, string>>
 type RegistryMetric = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number]
 type RegistryValue = { value: number; metricName?: string; labels: Readonly<Record<string, unknown>> }
 

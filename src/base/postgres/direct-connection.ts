@@ -12,7 +12,7 @@ const WAIT_MAX_MS = 5 * SECOND
 const PROBES = 3
 
 /** Why an address cannot be used, although a Postgres answers behind it. Undefined: it leads to Postgres itself. */
-export type PoolerFault = { readonly text: string; readonly hint: string }
+type PoolerFault = { readonly text: string; readonly hint: string }
 
 const hint =
   'Give the address of Postgres itself. vitalsync pools its connections, and needs sessions for LISTEN, advisory locks, prepared statements and settings.'

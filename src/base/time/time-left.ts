@@ -13,7 +13,7 @@ export type RunProgress = {
   readonly jobsAtOnce: number
 }
 
-export type TimeLeft = {
+type TimeLeft = {
   /** The time that the run still takes; undefined before there is anything to go by. */
   estimate(progress: RunProgress): number | undefined
 }

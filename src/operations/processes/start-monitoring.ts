@@ -15,7 +15,7 @@ import { addProcessGauges } from './process-gauges.ts'
 /** A worker knows first that upstream refuses its account. */
 type HaltedProcess = { halted(): Problem | undefined }
 
-export type Monitoring = {
+type Monitoring = {
   /** Undefined where no METRICS_PORT is set. */
   readonly url: string | undefined
   /** From now on it reports on this pipeline; before and after, the process lives and is not ready. */

@@ -7,8 +7,6 @@ import { WORKER_HEARTBEAT_MS } from '../../pipeline/warehouse/runs/live-workers.
 import type { Pipeline } from '../pipeline.ts'
 import { repeatUntilClosed } from './repeat.ts'
 
-type WorkerHeartbeat = { close(): Promise<void> }
-
 /**
  * Writes the heartbeat of this process's worker into the database. A frozen process writes none, though its connections stay
  * open. After a heartbeat that failed the next heartbeat is written as usual. Each heartbeat holds the reason that keeps the
@@ -17,7 +15,7 @@ type WorkerHeartbeat = { close(): Promise<void> }
 export function startWorkerHeartbeat(
   { engine, liveWorkers, pool }: Pipeline,
   { troubles, log }: { troubles: LaneTroubles; log: Log },
-): WorkerHeartbeat {
+): { close(): Promise<void> } {
   const workerId = randomUUID()
   const writeHeartbeat = async () => liveWorkers.heartbeat(workerId, await engine.queueId(), troubles.list())
   const endSilent = async () => {

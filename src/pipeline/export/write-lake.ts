@@ -17,7 +17,7 @@ import { type ExportOutput, openFileOutput } from './output.ts'
 import { createParquetOf } from './parquet.ts'
 import type { ExportedStreams } from './write-streams.ts'
 
-export type LakeExport = {
+type LakeExport = {
   readonly pool: Pool
   readonly streams: readonly PulledStream[]
   readonly folder: string

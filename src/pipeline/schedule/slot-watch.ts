@@ -4,7 +4,7 @@ import { firstSlotAfter, LATE_MS, slotsBetween } from './slots.ts'
 import { createTimetable, type Schedule } from './timetable.ts'
 
 /** Null: no slot within a day. */
-export type NextSlot = { readonly schedule: string; readonly at: Date | null }
+type NextSlot = { readonly schedule: string; readonly at: Date | null }
 
 /** When a schedule has no slot within a day: how long until it is searched again. */
 const NONE_KEPT_MS = 10 * MINUTE

@@ -5,7 +5,7 @@ import type { Pool } from './postgres/warehouse-pool.ts'
 const ROWS_AT_ONCE = 1000
 
 /** One kind of rows that the warehouse does not keep for ever. */
-export type Retention = {
+type Retention = {
   /** The rows, as docs/operating.md names them. */
   readonly subject: string
   readonly kept: string

@@ -9,7 +9,6 @@ import { defineRoute, type RouteCall } from '../http/service-route.ts'
 import { readTags, storeTags } from '../store/profile-tags.ts'
 import { findProfileId } from '../store/service-profiles.ts'
 
-type Tags = TagInput | TagInput[]
 type TagQuery = z.infer<typeof tagQuerySchema>
 
 const answeredTags = z.array(tagAnswerSchema)
@@ -49,7 +48,7 @@ const tagsOf = defineRoute({
   run: async (call) => readFilteredTags(call, await requireProfileId(call)),
 })
 
-async function storeSentTags(call: RouteCall<Tags, unknown>, profileId: string): Promise<RouteAnswer> {
+async function storeSentTags(call: RouteCall<TagInput | TagInput[], unknown>, profileId: string): Promise<RouteAnswer> {
   const { context, body } = call
   const sent = Array.isArray(body) ? body : [body]
   const stored = await storeTags(context.pool, { profileId, tags: sent, nowAt: new Date(context.clock()) })

@@ -42,7 +42,7 @@ export type Connection = Queryable & { query<S extends pg.Submittable>(statement
 /** A connection within a transaction. */
 export type Tx = Connection & Divided
 
-export type WarehousePoolOptions = {
+type WarehousePoolOptions = {
   readonly databaseUrl: string
   readonly connectionsMax: number
   readonly name: string

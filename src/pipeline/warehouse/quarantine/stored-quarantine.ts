@@ -38,7 +38,7 @@ export const quarantineCauseSql = (row: string) =>
 
 type ReplayedCounts = { pushed: number; reread: number }
 
-export type Quarantine = {
+type Quarantine = {
   list(filter: QuarantineFilter, limit: number): Promise<QuarantinedRecord[]>
   /** The newest by their numbers; `beforeId` continues. */
   listPage(filter: QuarantineFilter, limit: number): Promise<QuarantinedRecord[]>

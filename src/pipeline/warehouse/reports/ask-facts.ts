@@ -97,7 +97,7 @@ const lagsQuery = `
     array_agg(read order by place) as "readWithin"
   from counted group by stream order by stream`
 
-export type TableSizes = {
+type TableSizes = {
   readonly databaseBytes: number
   /** With their indexes, the largest first. */
   readonly tables: ReadonlyArray<{ readonly table: string; readonly bytes: number }>

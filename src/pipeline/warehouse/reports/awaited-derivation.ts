@@ -2,7 +2,7 @@ import { epochMsSql } from '../postgres/sql-time.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /** People for whom upstream has not shown yet that it derived from a push, and when the first of them is read next. */
-export type AwaitedDerivation = { readonly profileIds: readonly string[]; readonly nextReadAtMs: number }
+type AwaitedDerivation = { readonly profileIds: readonly string[]; readonly nextReadAtMs: number }
 
 /** How many people one question is about. */
 const PEOPLE_MAX = 1000

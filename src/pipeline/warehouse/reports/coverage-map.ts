@@ -44,7 +44,7 @@ const dayLetters = {
 const ORDERS_KEPT_MAX = 16
 const ORDER_KEPT_MS = MINUTE / 2
 
-export type CoverageMap = {
+type CoverageMap = {
   /** The order of all people and their rows from `from` on. The order is kept for half a minute, so that scrolling does not move. */
   read(
     selection: MapSelection,

@@ -4,7 +4,7 @@ import type { PulledStream } from '../../transfer/stream.ts'
 import { epochMsSql, spanPairsSql } from '../postgres/sql-time.ts'
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
-export type KnownStreamCoverage = KnownCoverage & {
+type KnownStreamCoverage = KnownCoverage & {
   readonly profileId: string
   readonly externalId: string
   readonly stream: string
@@ -26,7 +26,7 @@ type KnownCoverageRow = {
   refused: Array<[number, number, string, number | null]> | null
 }
 
-export type CoveragePage = {
+type CoveragePage = {
   readonly afterId: string
   readonly limit: number
   readonly ids?: readonly string[] | undefined

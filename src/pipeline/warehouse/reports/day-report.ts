@@ -38,7 +38,7 @@ export type DayReport = {
   readonly runId: string | null
 }
 
-export type DayQuestion = {
+type DayQuestion = {
   readonly profileId: string
   readonly localDate: string
   readonly streams: readonly string[]

@@ -31,7 +31,7 @@ export async function columnsOfView(pool: Pool, stream: PulledStream): Promise<E
   return rows.map(({ name, type }) => ({ name, kind: kinds[type] ?? 'text', key: keys.has(name) }))
 }
 
-export type ExportRequest = {
+type ExportRequest = {
   readonly stream: PulledStream
   readonly columns: readonly ExportColumn[]
   /** Only rows that changed after this instant; all rows when undefined. */
@@ -44,7 +44,7 @@ export type ExportRequest = {
 }
 
 /** Rows of the next profiles. `afterId` comes with the last rows of a page, when all of its profiles are exported. */
-export type ExportedRows = { readonly rows: readonly ExportRow[]; readonly afterId: string | undefined }
+type ExportedRows = { readonly rows: readonly ExportRow[]; readonly afterId: string | undefined }
 
 const PROFILES_PER_PAGE = 50
 const ROWS_AT_ONCE = 2000

@@ -28,7 +28,7 @@ export async function searchPeople(
   })
 }
 
-export type PersonDays = { readonly stream: string; readonly days: Array<{ day: string; state: string }> }
+type PersonDays = { readonly stream: string; readonly days: Array<{ day: string; state: string }> }
 
 /** The states of a person's last days, per stream. */
 export async function readPersonDays(

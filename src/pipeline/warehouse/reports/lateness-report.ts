@@ -25,7 +25,7 @@ export async function readSettleTimes(pool: Pool): Promise<SettleTimeReport[]> {
   return rows
 }
 
-export type SilentCount = { stream: string; records: number; profiles: number; newestAt: Date }
+type SilentCount = { stream: string; records: number; profiles: number; newestAt: Date }
 
 /** Silent differences of the last 30 days, by stream. */
 export async function countSilentDifferences(pool: Pool): Promise<SilentCount[]> {

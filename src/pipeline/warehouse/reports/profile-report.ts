@@ -16,7 +16,7 @@ type ListedProfile = {
 
 type ListedProfileStream = { stream: string; covered: string; checkpoint: Date | null; readAt: Date | null }
 
-export type ProfileReport = {
+type ProfileReport = {
   /** In the order in which they were added, after `afterId`, each with its id in the warehouse. */
   list(
     filter: { state?: string | undefined },

@@ -1,7 +1,7 @@
 import type { Pool } from '../postgres/warehouse-pool.ts'
 
 /** A finished run as later ones are compared with it. */
-export type FormerRun = {
+type FormerRun = {
   readonly id: string
   readonly startedAt: Date
   readonly tookMs: number

@@ -33,7 +33,7 @@ type VerifiedCounts = {
 }
 
 /** Counts over the whole warehouse. Reads only. */
-export type Reports = {
+type Reports = {
   countProfiles(): Promise<ProfileCounts>
   /** One report for each of the streams with these names that has profiles. */
   streamReports(names: readonly string[]): Promise<StreamReport[]>

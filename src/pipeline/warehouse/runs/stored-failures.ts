@@ -42,7 +42,7 @@ export const causeSql = (row: string) =>
 /** A back-fill of some profiles that repeats what failed; `failures` says how many failures it is for. */
 export type RepeatableBackfill = { params: JobParams; profileIds: string[]; failures: number }
 
-export type Failures = {
+type Failures = {
   /** Newest first. */
   list(filter: FailureFilter, limit: number): Promise<RecordedFailure[]>
   /** A page of the list. `nextBefore` continues it; null: it was the last. */
