@@ -79,7 +79,7 @@ export type ClientReading<R> = {
   readonly records: readonly R[]
   /** Records that do not fit the interface: where, and why, without their values. */
   readonly invalid: ReadonlyArray<{ readonly path: string; readonly reason: string }>
-  /** `pending` while upstream still derives from what was pushed; undefined where it gives no word. */
+  /** `pending` while upstream still derives from what was pushed; undefined where it sends no `derivation-state`. */
   readonly word: 'finished' | 'pending' | undefined
 }
 

@@ -10,7 +10,7 @@ type Bucket = { draft: LogDraft; sum: number; count: number; startMs: number; mo
 
 /** How many minutes are held at once: exports write the samples of one device nearly in the order of time. */
 const BUCKETS_MAX = 20_000
-/** Minutes that were handed on already are remembered so far, by their keys. */
+/** The minutes that were handed on already, by their keys. */
 const CLOSED_MAX = 200_000
 
 /** Averages the heart rate of each device over a minute or five. Other drafts pass. */

@@ -3,9 +3,9 @@ import { clip, overlaps, type Span, subtract, union } from '../../base/time/span
 import { DAY } from '../../base/time/units.ts'
 
 /**
- * A part of a stream's time that a push touched, with what the readings since have shown. Where upstream gives no word,
- * nobody knows when it has derived from the push: the part settles when two readings, sent after the push and some time
- * apart, agree, and not before the push is as old as the lateness measured for the stream.
+ * A part of a stream's time that a push touched, with what the readings since have shown. Without a `derivation-state`, nobody
+ * knows when upstream has derived from the push: the part settles when two readings, sent after the push and some time apart,
+ * agree, and not before the push is as old as the lateness measured for the stream.
  */
 export type AwaitingPart = Span & {
   /** When the newest push that touched the part was marked as sent. */
@@ -31,7 +31,7 @@ type Evidence = {
   readonly sentAtMs: number
   /** The slower of the two clocks at the time of sending. */
   readonly knownAtMs: number
-  /** `finished`: upstream itself says that it has derived. `pending`: it says that it has not. Undefined: no word. */
+  /** The `derivation-state` of the answer; undefined where upstream sends none. */
   readonly word: DerivationState | undefined
   /** The reading changed a stored record whose time had settled, apart from the push. */
   readonly changed: boolean
@@ -77,7 +77,7 @@ export function suspectParts(parts: readonly AwaitingPart[], spans: readonly Spa
 }
 
 /**
- * A span that upstream calls pending was touched by somebody else's push, at the time of the reading at the latest: it is read again
+ * A span that upstream calls pending was touched by somebody else's push, no later than the reading: it is read again
  * as after a push of ours. Spans that a push of ours touched are read again anyway.
  */
 export function pendingParts(parts: readonly AwaitingPart[], spans: readonly Span[], atMs: number): AwaitingPart[] {
@@ -110,7 +110,7 @@ function readPart(part: AwaitingPart, reading: Evidence, rule: SettleRule): Awai
   return { ...part, readAtMs: sentAtMs, readings: part.readings + 1 }
 }
 
-/** Half the interval is enough: a nightly that comes a little early shall not be followed by a second reading. */
+/** Half the interval is enough: a nightly that comes a little early then counts, and needs no second reading. */
 function isApart(part: AwaitingPart, sentAtMs: number, rule: SettleRule): boolean {
   if (part.readAtMs === null) return true
   return sentAtMs >= part.readAtMs + (nextReadingAtMs(part, rule) - part.readAtMs) / 2

@@ -17,7 +17,7 @@ export type KnownCoverage = {
   /** The spans that upstream may still derive again after a push, and the instant of the next reading that counts. */
   readonly awaiting: readonly Span[]
   readonly readAgainAtMs: number | null
-  /** When they can settle where upstream gives no word: the settle time after the newest push. Null: no push touched them. */
+  /** When they can settle without a `derivation-state`: the settle time after the newest push. Null: no push touched them. */
   readonly settlesAtMs: number | null
   readonly refused: ReadonlyArray<Span & { reason: string; nextTryAtMs: number | null }>
   readonly readAtMs: number | null

@@ -10,7 +10,7 @@ export type RecordDifference =
       readonly isMarkedGone: boolean
       /** The history holds a former version: the record was stored once, and records are never deleted. */
       readonly isInHistory: boolean
-      /** When upstream made the record, by its own word. */
+      /** When upstream made the record, by the record's own field. */
       readonly madeAtMs: number | undefined
       /** A reading that had to hold the record was sent at this instant or later: it held what upstream had made before. */
       readonly readSinceMs: number

@@ -69,7 +69,7 @@ export const reachesInto = (record: Span, window: Span): boolean =>
 export const mustHaveHeld = (reading: Span & Pick<WindowEdges, 'reachesBack'>, record: Span): boolean =>
   isInside(record, reading) || (reading.reachesBack && reachesInto(record, reading) && record.endMs <= reading.endMs)
 
-/** Whether a newer reading has spoken about this record, so that an older reading must not. */
+/** Whether a newer reading decides about this record, so that an older reading must not change it. */
 export const isHeldByNewer = (record: Span & { readonly keyHash: number }, newer: readonly RecentWindow[]): boolean =>
   newer.some((read) => mustHaveHeld(read, record) || read.crossingHashes.includes(record.keyHash))
 

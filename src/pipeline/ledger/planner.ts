@@ -18,7 +18,7 @@ type PlanInput = {
 type TaggedWindows = {
   /** Windows whose tags are held: asked for again exactly as they were, they cost next to nothing if nothing has changed. */
   readonly windows: readonly Span[]
-  /** How far beyond the wanted end a new window may reach, so that it can be asked for again as it is in the days to come. */
+  /** How far beyond the wanted end a new window may reach, so that the same window can be asked for again on the following days. */
   readonly aheadMs: number
 }
 
@@ -35,7 +35,7 @@ const cutAll = (due: readonly Span[], { sizeMs }: PlanInput): Span[] =>
 /** How much of a window with a tag may lie outside of the due spans: if the window has changed, all of it is read again. */
 const BESIDE_DUE_MAX_MS = 8 * DAY
 
-/** Asks for windows with tags as they were asked for before, and cuts the rest so that it can be asked for again as it is. */
+/** Asks for windows with tags as they were asked for before, and cuts the rest into windows that can be asked for again unchanged. */
 function cutAlongTags(due: readonly Span[], input: PlanInput, { windows, aheadMs }: TaggedWindows): Span[] {
   const again: Span[] = []
   const newestFirst = windows.toSorted((a, b) => b.endMs - a.endMs || a.startMs - b.startMs)
@@ -46,7 +46,7 @@ function cutAlongTags(due: readonly Span[], input: PlanInput, { windows, aheadMs
   const rest = subtract(due, union(again)).map((span) => (span.endMs === input.wanted.endMs ? kept(span) : span))
   return [...again, ...cutAll(rest, input)].sort((a, b) => b.endMs - a.endMs)
 
-  /** From midnight to midnight, as far as that asks for nothing that must not be asked for. */
+  /** Extends the window to midnights, where no blocked span is in the way. */
   function kept(span: Span): Span {
     if (aheadMs === 0) return span
     const midnightMs = Math.floor(span.startMs / DAY) * DAY

@@ -33,9 +33,9 @@ type Fallback = { readonly fallbackMs: number; readonly settings: SettleSettings
 export type LatenessBinCount = { readonly bin: number; readonly seen: number; readonly changes: number }
 
 /**
- * `fallback`: not enough is known. `measured`: at most one record in ten thousand changed later. `extrapolated`: so few
- * records were watched that only one in a thousand can be said, and a margin is added. `longer`: more than one in a
- * thousand still changed at the end of what was watched.
+ * `fallback`: not enough is known. `measured`: at most one record in ten thousand changed later. `extrapolated`: so few records
+ * were watched that only "at most one in a thousand" is proven, and a margin is added. `longer`: more than one in a thousand
+ * still changed at the end of what was watched.
  */
 export type SettleBasis = 'fallback' | 'measured' | 'extrapolated' | 'longer'
 
@@ -96,7 +96,7 @@ const noAge: Age = { watched: 0, changedLater: 0, rate: 1, variance: 0 }
 
 /** The quantile of the normal distribution that 95 % confidence takes. */
 const Z = 1.96
-/** No event among n says at 95 % confidence no more than that fewer than 3 of n have one. */
+/** The rule of three: with no event among n, the rate is below 3 / n at 95 % confidence. */
 const NO_EVENT = 3
 
 /** The upper end of the share that changed later. */

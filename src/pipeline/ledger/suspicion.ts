@@ -1,6 +1,6 @@
 import type { Span } from '../../base/time/spans.ts'
 
-/** When a reading is believed that records are gone. */
+/** When a reading may mark records gone. */
 export type Belief = {
   /** The share of the stored records of a window, of MANY_RECORDS and more, that one reading may mark gone. 1: any share. */
   readonly goneShareMax: number
@@ -15,8 +15,8 @@ export type Suspicion = Span & { readonly sentAtMs: number; readonly lackedHashe
 export const MANY_RECORDS = 10
 
 /**
- * Whether a reading is believed that would mark more records gone than one reading may. It is, when earlier readings lacked
- * each of these records too. A record that a later reading holds is not missing any more.
+ * Whether a reading that would mark more records gone than one reading may is believed: only when earlier readings lacked each
+ * of these records too. A record that a later reading holds is not missing any more.
  */
 export function judgeSuspicions(
   reading: {

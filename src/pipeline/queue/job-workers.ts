@@ -159,7 +159,7 @@ async function runAttempt(attempt: Attempt, state: WorkersState): Promise<JobCou
   }
 }
 
-/** Every version writes the form; whatever else the data are. */
+/** Every version writes the form, whatever the rest of the data is. */
 const formSchema = z.object({ form: z.number().default(1) })
 
 /** How often a job is handed back before it leaves the queue: it has waited for eleven minutes by then. */

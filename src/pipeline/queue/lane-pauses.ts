@@ -8,7 +8,7 @@ import type { LaneQueue } from './engine.ts'
  */
 const unreachableLimit = { max: 1_000_000_000, duration: SECOND }
 
-/** How much longer no worker starts a job of the queue; 0 or less when it is not paused. */
+/** For how many more milliseconds the queue is paused; 0 or less when it is not. */
 export const pauseLeftMs = (queue: LaneQueue): Promise<number> => queue.getRateLimitTtl(unreachableLimit.max)
 
 /** Pauses a lane, in all its parts, for every worker. A pause never ends a longer one: one short outage must not cut upstream's Retry-After. */
@@ -21,7 +21,7 @@ async function pauseQueue(queue: LaneQueue, pauseMs: number): Promise<void> {
   await setLimit(queue)
 }
 
-/** Takes the limit out of the queue when no pause needs it. Gives whether it is out. */
+/** Removes the limit from the queue when no pause needs it. Returns whether it is removed. */
 export async function clearEndedPause(queue: LaneQueue): Promise<boolean> {
   if ((await pauseLeftMs(queue)) > 0) return false
   await queue.removeGlobalRateLimit()

@@ -16,7 +16,7 @@ export type LaneSlots = {
 
 type PartSlots = {
   claimed(jobId: string): void
-  /** Resolves with what frees the slot of a claimed job; undefined where it gets none, as the slots are closed or the signal aborts. */
+  /** Resolves with the function that frees the slot; undefined when the slots are closed or the signal aborts. */
   take(signal: AbortSignal | undefined): Promise<Release | undefined>
   /** A claimed job has ended, or goes back without a slot. */
   left(jobId: string): void

@@ -17,7 +17,7 @@ export type Column = {
   readonly absent?: string
 }
 
-/** Which records may change upstream after a push: records up to so far around each pushed item, or all records. */
+/** Which records may change upstream after a push: records within this distance of each pushed item, or all records. */
 export type Reach = { readonly beforeMs: number; readonly afterMs: number } | 'everything'
 
 /** One row of the catalogue of pulled streams, `config/streams.ts`. */

@@ -71,7 +71,7 @@ export function createPushOperations({ authorized }: { authorized: AuthorizedSen
   }
 }
 
-/** One request takes a batch of `cutBatches`; a single item may be as large as it is, for upstream to judge. */
+/** One request takes a batch of `cutBatches`; a single item that is too large is sent all the same: upstream refuses it. */
 function batchBodyOf(items: PushItems): string {
   const [joined, count] =
     'joined' in items ? [items.joined, items.count] : [items.map(itemTextOf).join(','), items.length]

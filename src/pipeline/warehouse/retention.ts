@@ -67,7 +67,7 @@ const DIFFERENCES_MAX = 10_000
 type AgedTable = {
   readonly table: string
   readonly column: string
-  /** The column has dates of UTC; else it has instants. */
+  /** The column holds dates (UTC); without this, instants. */
   readonly isDate?: true
   readonly andSql?: string
 }

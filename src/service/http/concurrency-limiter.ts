@@ -12,7 +12,7 @@ type Guest = {
 }
 
 export type ConcurrencyLimiter = {
-  /** Waits for a permit. Resolves with what gives it back, or with undefined when the guest left while it waited. */
+  /** Waits for a permit. Resolves with the function that gives it back, or with undefined when the request was aborted while it waited. */
   enter(guest: Guest): Promise<Release | undefined>
   run<T>(group: string, work: () => Promise<T>): Promise<T>
 }
@@ -21,7 +21,7 @@ export type ConcurrencyLimiter = {
 const PRESENT_MS = 2 * SECOND
 
 /**
- * A fair semaphore whose groups are accounts. Each guest begins in its own turn of the event loop: a thousand uploads that arrive at
+ * A fair semaphore whose groups are accounts. Each request starts in its own turn of the event loop: a thousand uploads that arrive at
  * once are started one by one, and a read that arrives among them waits for one start at most, and finds a free connection to the
  * database.
  */

@@ -43,8 +43,8 @@ export type DueDays = {
 }
 
 /**
- * Derives the marked days, and the days that time has passed over. Returns what writes all that changed because of them:
- * until then the database is only read.
+ * Derives the marked days, and the days that time has passed over. Returns the function that writes all changes: until it is
+ * called, the database is only read.
  */
 export async function deriveDays(task: ProfileDerivation, due: DueDays): Promise<() => Promise<void>> {
   const { profileId, demographics, nowAt, cohort } = task

@@ -97,7 +97,7 @@ export const deriveExtension =
     return { routes: [explainRoute], ...(await startRecompute({ ...context, threads })) }
   }
 
-/** An explanation is computed where requests are answered: more logs would delay all of them. */
+/** An explanation is computed in the thread that answers requests: more logs would delay all requests. */
 const logsExplainedMax = 50_000
 
 /**

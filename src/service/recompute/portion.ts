@@ -20,7 +20,7 @@ export function countLogs(days: Iterable<number>, logsOn: ReadonlyMap<string, nu
 
 type Portion = {
   marks: MarkedDay[]
-  /** The first mark, where it alone costs more than the portion may: it is split by days. */
+  /** The first mark, if it alone costs more than a portion may: it is split by days. */
   tooLarge: MarkedDay | undefined
 }
 

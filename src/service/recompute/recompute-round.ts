@@ -22,7 +22,7 @@ type RecomputeRoundOptions = {
   log: Log
   nowAt: Date
   profilesMax: number
-  /** Which of how many threads this is: each begins with its own part of the profiles, so that they seldom meet. */
+  /** Which of how many threads this is: each begins with its own part of the profiles, so that two threads rarely choose the same profile. */
   place: ThreadPlace
   memory: RoundMemory
   /** The profiles that may be derived in this round; null for all. */

@@ -58,7 +58,7 @@ port.on('message', async (message: ThreadRequest) => {
   round = runRound(message)
 })
 
-/** After a burst, and seldom: a service that derives all the time needs its heap again at once. */
+/** Only after a burst, and rarely: a service that derives all the time needs its heap again at once. */
 function shrinkAfterWork(): void {
   if (!hasDerived || performance.now() - shrunkAtMs < SHRINK_EVERY_MS) return
   hasDerived = false

@@ -13,7 +13,7 @@ export type Shares = {
 
 /** The half-life of used derivation time. */
 const halfLifeMs = 5 * SECOND
-/** Less than this is no difference. */
+/** Differences below this are ignored. */
 const noticedMs = 100
 const remembered = 10_000
 
@@ -24,7 +24,7 @@ export function createShares(elapsedMs: () => number): Shares {
     const share = taken.get(id)
     return share ? share.ms * 2 ** ((share.atMs - elapsedMs()) / halfLifeMs) : 0
   }
-  /** Doubling steps, so that who waits longest still counts among nearly equals. */
+  /** Recent time in steps that double: among nearly equal shares the profile that waits longest comes first. */
   const stepOf = (id: string) => Math.floor(Math.log2(1 + takenOf(id) / noticedMs))
 
   const byShare = (candidates: readonly WaitingProfile[], compare: (a: WaitingProfile, b: WaitingProfile) => number) =>
@@ -55,7 +55,7 @@ export function createShares(elapsedMs: () => number): Shares {
   }
 }
 
-/** Also of two infinite numbers, whose difference is no number. */
+/** Also for two infinite numbers, whose difference is NaN. */
 function compareNumbers(a: number, b: number): number {
   if (a === b) return 0
   return a < b ? -1 : 1

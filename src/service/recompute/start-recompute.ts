@@ -140,7 +140,7 @@ type DerivationThread = {
   /** Sends one request and waits for its answer; one request at a time. When the thread ends, the answer is `fail`. */
   ask(request: ThreadRequest): Promise<ThreadReply>
   hasEnded(): boolean
-  /** Ends the thread, at the latest after `closeGraceMs`, also while a round is under way. */
+  /** Ends the thread within `closeGraceMs`, even while a round is running. */
   close(): Promise<void>
 }
 

@@ -67,6 +67,6 @@ export function createProgressLookup(db: Queryable): ProgressLookup {
       return profileIds.map((profileId) => found.get(profileId))
     },
   })
-  // A lookup may wait for the batch before it: what it waits in all is bounded.
+  // A lookup may wait for the batch before it: its whole wait is bounded.
   return (profileId) => withinReadTime(lookUp(profileId))
 }

@@ -75,8 +75,8 @@ export async function readDerivationInputs(tx: Queryable, profileId: string): Pr
 }
 
 /**
- * Blocks a deletion of the profile until the transaction ends; false when the profile is gone. A deletion waits for who
- * holds this lock, so it is taken only when everything is computed.
+ * Blocks a deletion of the profile until the transaction ends; false when the profile is gone. A deletion waits for this lock,
+ * so the lock is taken only when everything is computed.
  */
 export async function lockAgainstErasure(tx: Queryable, profileId: string): Promise<boolean> {
   const { rowCount } = await tx.query({

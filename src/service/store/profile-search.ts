@@ -18,9 +18,9 @@ const placesMax = 2000
 const placeKeptMs = MINUTE
 
 /**
- * Pages are counted by the caller, and a page far behind costs as much as all before it. So where a page ended is kept for a
- * minute, with the count: who goes through the pages pays for each one only, is shown nobody twice when others come and go, and
- * has one count throughout. The first page is always counted again.
+ * Pages are counted by the caller, and a page far behind costs as much as all before it. So the end of a page is kept for a
+ * minute, with the count: a caller who reads page after page pays for each page once, sees no profile twice when others come
+ * and go, and has one count throughout. The first page is always counted again.
  */
 export function createProfileSearch(db: Queryable): ProfileSearch {
   const places = new LRUCache<string, Place>({ max: placesMax, ttl: placeKeptMs })

@@ -85,7 +85,7 @@ export async function storeTags(
   })
 }
 
-/** One id is one tag: a tag that is sent with another name, source or start than before takes the place of the former. */
+/** One id is one tag: a tag that is sent with another name, source or start than before replaces the stored tag. */
 async function deleteFormerTags(tx: Queryable, profileId: string, tags: readonly IdentifiedTag[]): Promise<void> {
   await tx.query({
     name: 'delete-former-tags',

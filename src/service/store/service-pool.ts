@@ -7,7 +7,7 @@ export type ServicePool = pg.Pool
 
 type ServicePoolOptions = { databaseUrl: string; connectionsMax: number; statementTimeoutMs: number; log: Log }
 
-/** A search of a large account takes one core, not all that there are. */
+/** A search of a large account uses one core, not all of them. */
 const settings = { max_parallel_workers_per_gather: '0' }
 
 /** Runs queries: the pool, or one connection within a transaction. */

@@ -83,7 +83,7 @@ function credentialsOf({ url, clientId, clientSecret, appId, appSecret, controlU
   return { url, clientId, clientSecret, appId, appSecret, controlUrl, controlToken }
 }
 
-/** Where the output goes to a log, no secret shall stand in it. */
+/** The output may go to a log, so it contains no secret. */
 async function readyText(
   sandbox: Sandbox,
   config: Config,

@@ -35,7 +35,7 @@ async function measureClock(pool: Pool): Promise<Measurement> {
   return best
 }
 
-/** Takes it that request and response travel equally long. */
+/** Assumes that the request takes as long on its way as the response. */
 async function measureOnce(pool: Pool): Promise<Measurement> {
   const sentAtMs = machineNow()
   const sentMonotonicMs = performance.now()

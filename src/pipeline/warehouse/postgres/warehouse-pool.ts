@@ -55,7 +55,7 @@ type WarehousePoolOptions = {
   readonly division?: Division
 }
 
-/** No statement of a worker takes so long: rows go in portions. */
+/** A worker's statements are shorter, because rows are written in portions. */
 const WORKER_STATEMENT_TIMEOUT_MS = 20 * SECOND
 /**
  * A client between two statements of a transaction: no transaction of the warehouse computes for long. Those who wait for the locks of

@@ -134,7 +134,7 @@ function tableColumns(stream: PulledStream): { columns: string[]; types: string[
   }
 }
 
-/** The column of the day to which a record belongs; a snapshot speaks of every day. */
+/** The column of the day to which a record belongs; a snapshot belongs to every day. */
 const dayColumns = (stream: PulledStream) => (stream.kind === 'snapshot' ? [] : ['local_date'])
 
 /** The parameters of `replaceStatements`, as binary arrays, in their order. */

@@ -74,7 +74,7 @@ function ruleOf(
 }
 
 /**
- * Counts one reading. Snapshots have no period to be late for; a first reading, and one that may not speak for its whole
+ * Counts one reading. Snapshots have no period to be late for; a first reading, and a reading that is not complete for its
  * window, has no reading before it to compare with.
  */
 function countReading(

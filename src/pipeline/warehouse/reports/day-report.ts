@@ -25,7 +25,7 @@ export type DayReport = {
   readonly settled: boolean
   /** The newest reading of the stream, whatever the day. */
   readonly readAt: Date | null
-  /** When the profile is due at the latest: what is not settled is then read again. Null: it is gone, or has never been read. */
+  /** The latest time at which the profile is due again: unsettled spans are read again then. Null: it is gone, or has never been read. */
   readonly nextReadAt: Date | null
   /** The bounds of the covered span that holds the day's noon in UTC. */
   readonly coveredFrom: Date | null

@@ -5,7 +5,7 @@ type SharedFacts = { readonly facts: unknown; readonly askedAtMs: number | null;
 
 type FactsQuestion = {
   readonly name: string
-  /** How old the facts may get, unless asking takes so long that it would be done for more than a twentieth of the time. */
+  /** How old the facts may get. Where the query is slow they get older, so that it takes at most a twentieth of the time. */
   readonly maxAgeMs: number
   /** Queries the facts again. Gets the former facts, whatever version stored them. */
   ask(former: unknown, nowMs: number): Promise<unknown>
@@ -18,7 +18,7 @@ const REST_PER_WORK = 20
 
 /**
  * Facts that one process at a time asks for and all processes read. The process that finds them too old takes a lease on their row and
- * asks; all others go on with the row as it is.
+ * asks; all others use the old row meanwhile.
  */
 export async function readSharedFacts(pool: Pool, { name, maxAgeMs, ask }: FactsQuestion): Promise<SharedFacts> {
   const { rows: leased } = await pool.query<{ facts: unknown; now_ms: number }>(leaseStatement, [name, LEASE_MS])

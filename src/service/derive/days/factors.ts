@@ -200,7 +200,7 @@ function restingFactor(series: DaySeries, day: number): Factor | null {
   }
 }
 
-/** RMSSD where there is a baseline of it, else SDNN. The two are never mixed, and only the own baseline counts. */
+/** RMSSD where there is a baseline of it, else SDNN. The two are never mixed, and only the person's own baseline counts. */
 function variabilityFactor(series: DaySeries, day: number): Factor | null {
   for (const name of ['heart_rate_variability_rmssd', 'heart_rate_variability_sdnn']) {
     const value = series.at(day)?.measures[name]?.value

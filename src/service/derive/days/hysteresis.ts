@@ -53,7 +53,7 @@ function ownDeviation(known: readonly number[], usualDeviation: UsualDeviation):
 const medianDifference = 0.9539
 
 /**
- * Where the replay begins: the first known period of a new person. Where the oldest period is one of many, the median of the
+ * The state at the start of the replay: the first known period of a new person. Where the oldest period is one of many, the median of the
  * first half, which hardly moves when that period falls out.
  */
 function openingValue(values: readonly (number | null)[]): number {

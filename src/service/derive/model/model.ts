@@ -192,7 +192,7 @@ export const scoreCurves = {
     [95, 1],
   ],
   /**
-   * z against the own baseline: resting heart rate differs between people, hardly within one (Quer 2020). Below the own
+   * z against the person's own baseline: resting heart rate differs between people, hardly within one (Quer 2020). Below the own
    * middle too, lower is more rested (Buchheit 2014).
    */
   resting_heart_rate: [

@@ -149,7 +149,7 @@ export function ignoreHeldTag({ tracked, request, rules }: AnsweredScope): void 
   if (altersRecords(tracked, rules)) delete request.headers['if-none-match']
 }
 
-/** An answer to which records are added or from which records are taken, without a derivation, has no word about the derivation either. */
+/** An answer to which records are added or from which records are taken, without a derivation, carries no `derivation-state` either. */
 export function withholdWord({ tracked, reply, rules }: AnsweredScope): void {
   if (altersRecords(tracked, rules)) reply.removeHeader('etag')
   if (rules.some(({ name }) => laterFaults.includes(name))) reply.removeHeader(DERIVATION_STATE_HEADER)

@@ -63,7 +63,7 @@ export async function openTokenCache(options: TokenCacheOptions): Promise<TokenC
 }
 
 type RevocationListener = {
-  /** Whether a revocation by any process is heard of now: the last heartbeat came back over this line. */
+  /** Whether revocations by other processes are received now: the last heartbeat came back over this line. */
   isListening(): boolean
   close(): Promise<void>
 }
@@ -141,7 +141,7 @@ function createLine({ databaseUrl, heartbeatMs, onChange, onLost }: LineOptions)
   const end = () => {
     state = 'ended'
     clearInterval(pulse)
-    client.end().catch(() => undefined) // a silent server does not answer to a farewell
+    client.end().catch(() => undefined) // a silent server does not answer a clean end of the connection
     destroyConnection(client)
   }
   const lose = (reason: string, code?: string) => {
